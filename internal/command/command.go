@@ -1,0 +1,104 @@
+// Package command runs external programs the one way aibox allows: an argument
+// slice, no shell, an environment made from nothing, a context that ends them.
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// stderrLimit bounds how much of a failed program's stderr an error carries.
+const stderrLimit = 4 << 10
+
+// Cmd describes one run of a program. Values that come from a user belong after
+// a "--" in Args.
+type Cmd struct {
+	Name   string   // looked up in the PATH of Env, or of aibox when Env has none
+	Args   []string // without the program's name
+	Dir    string   // working directory; empty means aibox's own
+	Env    []string // NAME=VALUE; nil means Base()
+	Stdin  io.Reader
+	Stdout io.Writer  // nil: discarded by Run, returned by Output
+	Files  []*os.File // become descriptors 3, 4, …
+}
+
+// Base is the environment external programs get: PATH, HOME and XDG_RUNTIME_DIR
+// from aibox's own, the C locale, nothing else.
+func Base() []string {
+	env := []string{"LC_ALL=C.UTF-8"}
+	for _, name := range []string{"PATH", "HOME", "XDG_RUNTIME_DIR"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// Error tells how a program failed.
+type Error struct {
+	Name   string
+	Code   int    // its exit code; -1 when it was killed or never ran
+	Stderr string // the last 4 KiB of its stderr, raw: escape before printing
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if text := strings.TrimSpace(e.Stderr); text != "" {
+		return fmt.Sprintf("%s: %v: %s", e.Name, e.Err, text)
+	}
+	return fmt.Sprintf("%s: %v", e.Name, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Run runs the program to its end. A failure is an *Error.
+func (c Cmd) Run(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = c.Dir, c.Env, c.Stdin, c.Stdout, c.Files
+	if cmd.Env == nil {
+		cmd.Env = Base()
+	}
+	cmd.WaitDelay = 2 * time.Second
+	stderr := &tail{limit: stderrLimit}
+	cmd.Stderr = stderr
+	if err := cmd.Run(); err != nil {
+		code := -1
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code = exit.ExitCode()
+		}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w (%w)", ctx.Err(), err)
+		}
+		return &Error{Name: c.Name, Code: code, Stderr: string(stderr.kept), Err: err}
+	}
+	return nil
+}
+
+// Output runs the program and returns its stdout.
+func (c Cmd) Output(ctx context.Context) ([]byte, error) {
+	var out bytes.Buffer
+	c.Stdout = &out
+	err := c.Run(ctx)
+	return out.Bytes(), err
+}
+
+// tail keeps the last limit bytes written to it.
+type tail struct {
+	limit int
+	kept  []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if extra := len(t.kept) - t.limit; extra > 0 {
+		t.kept = t.kept[extra:]
+	}
+	return len(p), nil
+}

@@ -1,0 +1,125 @@
+// Package fault carries errors to people and to scripts: what went wrong in one
+// sentence, hints that name the flag or command to type, and a kind that becomes
+// the exit code. It prints nothing; internal/cli does, in one place.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Kind says what sort of failure happened. Its exit code is part of aibox's
+// contract with scripts (see Kind.ExitCode).
+type Kind int
+
+// The kinds. The zero value is Internal, so an error nobody classified is
+// reported as a failure of aibox and never as success.
+const (
+	Internal    Kind = iota // aibox itself failed: exit 1
+	AgentFailed             // the agent ended with a failure of its own: exit 1
+	Usage                   // the command line or a setting is wrong: exit 2
+	Environment             // the machine is not ready; `aibox doctor` says what: exit 3
+	Refused                 // a policy or a probe said no: exit 4
+	Limit                   // a time or other limit was reached: exit 5
+	Conflict                // accept would overwrite the user's work: exit 6
+	Interrupted             // the user interrupted: exit 130
+)
+
+// ExitCode is the process exit code of kind.
+func (k Kind) ExitCode() int {
+	switch k {
+	case Usage:
+		return 2
+	case Environment:
+		return 3
+	case Refused:
+		return 4
+	case Limit:
+		return 5
+	case Conflict:
+		return 6
+	case Interrupted:
+		return 130
+	default:
+		return 1
+	}
+}
+
+// String is the kind's name as it stands in JSON output.
+func (k Kind) String() string {
+	switch k {
+	case AgentFailed:
+		return "agent-failed"
+	case Usage:
+		return "usage"
+	case Environment:
+		return "environment"
+	case Refused:
+		return "refused"
+	case Limit:
+		return "limit"
+	case Conflict:
+		return "conflict"
+	case Interrupted:
+		return "interrupted"
+	default:
+		return "internal"
+	}
+}
+
+// Fault is an error meant for a person.
+type Fault struct {
+	Kind    Kind
+	Message string   // one sentence without a trailing full stop; no raw terminal bytes
+	Hints   []string // each names a flag or a command to type; may be empty
+	Err     error    // the cause, or nil
+}
+
+// New makes a Fault with a formatted sentence. A %w verb sets the cause.
+func New(kind Kind, format string, args ...any) *Fault {
+	err := fmt.Errorf(format, args...)
+	return &Fault{Kind: kind, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Hint adds a formatted hint and returns f.
+func (f *Fault) Hint(format string, args ...any) *Fault {
+	f.Hints = append(f.Hints, fmt.Sprintf(format, args...))
+	return f
+}
+
+// Error is the sentence alone.
+func (f *Fault) Error() string { return f.Message }
+
+// Unwrap is the cause, or nil.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// KindOf is the kind of the outermost Fault in err's chain. A cancelled context
+// counts as Interrupted, a deadline as Limit, all else as Internal.
+func KindOf(err error) Kind {
+	var f *Fault
+	switch {
+	case errors.As(err, &f):
+		return f.Kind
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		return Limit
+	default:
+		return Internal
+	}
+}
+
+// Hints collects the hints of every Fault in err's chain, outermost first.
+func Hints(err error) []string {
+	var hints []string
+	for err != nil {
+		var f *Fault
+		if !errors.As(err, &f) {
+			break
+		}
+		hints = append(hints, f.Hints...)
+		err = f.Err
+	}
+	return hints
+}

@@ -1,0 +1,99 @@
+// Package paths knows where aibox keeps things (XDG base directories) and makes
+// the folders that hold state: private, owned by the user, never a symlink.
+package paths
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Dirs are aibox's folders, all absolute.
+type Dirs struct {
+	Home      string // the user's home directory
+	Config    string // $XDG_CONFIG_HOME/aibox: config.toml
+	State     string // $XDG_STATE_HOME/aibox: sessions/<id>/
+	Data      string // $XDG_DATA_HOME/aibox: repos/
+	Cache     string // $XDG_CACHE_HOME/aibox: what can be made again
+	Workspace string // ~/agent_workspace: one folder a repository
+}
+
+// Default reads the folders from the environment. An XDG variable that is not
+// absolute is ignored, as the XDG specification asks.
+func Default() (Dirs, error) {
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return Dirs{}, errors.New("HOME is not set to an absolute path")
+	}
+	xdg := func(name, fallback string) string {
+		if dir := os.Getenv(name); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "aibox")
+		}
+		return filepath.Join(home, fallback, "aibox")
+	}
+	return Dirs{
+		Home:      home,
+		Config:    xdg("XDG_CONFIG_HOME", ".config"),
+		State:     xdg("XDG_STATE_HOME", ".local/state"),
+		Data:      xdg("XDG_DATA_HOME", ".local/share"),
+		Cache:     xdg("XDG_CACHE_HOME", ".cache"),
+		Workspace: filepath.Join(home, "agent_workspace"),
+	}, nil
+}
+
+// Sessions is the folder that holds one folder per session.
+func (d Dirs) Sessions() string { return filepath.Join(d.State, "sessions") }
+
+// Repos is the folder of the repositories that aibox owns.
+func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }
+
+// MakePrivate makes dir with mode 0700, parents included, and refuses one that
+// is a symlink, not a directory, or somebody else's. The mode of a folder that
+// was there is tightened to 0700.
+func MakePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() {
+		return fmt.Errorf("%q is not a directory of its own (a symlink or a file stands there)", dir)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
+		return fmt.Errorf("%q belongs to another user", dir)
+	}
+	if info.Mode().Perm() != 0o700 {
+		return os.Chmod(dir, 0o700)
+	}
+	return nil
+}
+
+// WriteFile replaces file with data so that a reader or a power cut sees the old
+// content or the new, never a part: temporary file, fsync, rename, fsync of the
+// folder. The mode is 0600.
+func WriteFile(file string, data []byte) error {
+	dir := filepath.Dir(file)
+	tmp, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), file); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
