@@ -1,0 +1,193 @@
+// Package audit keeps a session's event log: one JSON object a line, each bound
+// to the one before it by a SHA-256 hash, so that a line changed, removed or put
+// in afterwards is found by Verify. It never holds secrets: callers pass what may
+// be shown to anyone who may read the session.
+package audit
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// MaxLine bounds one encoded event, in bytes. Larger details are refused, so a
+// hostile name cannot fill the log with one event.
+const MaxLine = 64 << 10
+
+// Type names what happened, as "subject.verb".
+type Type string
+
+// The events of a session, in the order of its life.
+const (
+	SessionStarted    Type = "session.started"
+	WorkspacePrepared Type = "workspace.prepared"
+	NetworkGuarded    Type = "network.guarded"
+	BoxStarted        Type = "box.started"
+	ProbesRan         Type = "probes.ran"
+	AgentStarted      Type = "agent.started"
+	ModelAnswered     Type = "model.answered"
+	AccessRefused     Type = "access.refused"
+	StopRequested     Type = "stop.requested"
+	LimitReached      Type = "limit.reached"
+	AgentEnded        Type = "agent.ended"
+	BoxDestroyed      Type = "box.destroyed"
+	ChangesComputed   Type = "changes.computed"
+	ChangesAccepted   Type = "changes.accepted"
+	ChangesDiscarded  Type = "changes.discarded"
+	ChangesRecovered  Type = "changes.recovered"
+	SessionRepaired   Type = "session.repaired"
+)
+
+// Event is one line of the log.
+type Event struct {
+	Seq  int             `json:"seq"` // from 0, without gaps
+	Time time.Time       `json:"time"`
+	Type Type            `json:"type"`
+	Data json.RawMessage `json:"data,omitempty"` // an object whose shape depends on Type
+	Prev string          `json:"prev"`           // Hash of the event before; "" for the first
+	Hash string          `json:"hash"`           // hex SHA-256 of the event with Hash empty
+}
+
+// hash is the event's own hash: over its JSON form with an empty Hash field.
+func (e Event) hash() (string, error) {
+	e.Hash = ""
+	line, err := json.Marshal(e)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Log appends events to one file. It is safe for concurrent use by one process;
+// the session's lock keeps a second process away.
+type Log struct {
+	mu   sync.Mutex
+	file *os.File
+	next int
+	prev string
+}
+
+// Open opens or creates the log at path (mode 0600) and continues its chain. A
+// torn last line, as a power cut leaves it, is cut off; any other damage is an
+// error, because appending would hide it.
+func Open(path string) (*Log, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{file: file}
+	end, err := scan(file, func(e Event) error {
+		l.next, l.prev = e.Seq+1, e.Hash
+		return nil
+	})
+	if err == nil {
+		err = file.Truncate(end)
+	}
+	if err == nil {
+		_, err = file.Seek(end, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return l, nil
+}
+
+// Append writes one event. data is anything encoding/json can turn into an
+// object, or nil.
+func (l *Log) Append(kind Type, data any) (Event, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := Event{Seq: l.next, Time: time.Now().UTC(), Type: kind, Prev: l.prev}
+	if data != nil {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			return Event{}, err
+		}
+		e.Data = raw
+	}
+	var err error
+	if e.Hash, err = e.hash(); err != nil {
+		return Event{}, err
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return Event{}, err
+	}
+	if len(line) >= MaxLine {
+		return Event{}, fmt.Errorf("audit: event %q has %d bytes, more than %d", kind, len(line), MaxLine)
+	}
+	if _, err := l.file.Write(append(line, '\n')); err != nil {
+		return Event{}, err
+	}
+	l.next, l.prev = e.Seq+1, e.Hash
+	return e, nil
+}
+
+// Close syncs and closes the file.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.file.Sync(), l.file.Close())
+}
+
+// Read calls visit for every event of the log at path, in order, verifying the
+// chain on the way. It stops at visit's first error. A torn last line is not an
+// error; a log that is not there has no events.
+func Read(path string, visit func(Event) error) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = scan(file, visit)
+	return err
+}
+
+// ErrBroken says that the chain does not hold.
+var ErrBroken = errors.New("the audit log was changed after it was written")
+
+// scan verifies events from the start of r and returns the offset behind the
+// last whole line.
+func scan(r io.Reader, visit func(Event) error) (int64, error) {
+	var end int64
+	next, prev := 0, ""
+	in := bufio.NewReaderSize(r, MaxLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF):
+			return end, nil // a torn line, if any, is dropped
+		case errors.Is(err, bufio.ErrBufferFull):
+			return end, fmt.Errorf("%w: line %d is too long", ErrBroken, next+1)
+		case err != nil:
+			return end, err
+		}
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return end, fmt.Errorf("%w: line %d is not an event", ErrBroken, next+1)
+		}
+		want, err := e.hash()
+		if err != nil {
+			return end, err
+		}
+		if e.Seq != next || e.Prev != prev || e.Hash != want {
+			return end, fmt.Errorf("%w: line %d does not follow the one before", ErrBroken, next+1)
+		}
+		if err := visit(e); err != nil {
+			return end, err
+		}
+		next, prev = e.Seq+1, e.Hash
+		end += int64(len(line))
+	}
+}

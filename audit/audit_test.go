@@ -1,0 +1,104 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func fill(t *testing.T, path string, n int) {
+	t.Helper()
+	log, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if _, err := log.Append(AccessRefused, map[string]any{"host": "example.org", "n": i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(path string) (int, error) {
+	n := 0
+	err := Read(path, func(Event) error { n++; return nil })
+	return n, err
+}
+
+func TestAReopenedLogContinuesItsChain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 3)
+	fill(t, path, 2)
+	if n, err := count(path); n != 5 || err != nil {
+		t.Fatalf("got %d events, %v", n, err)
+	}
+}
+
+func TestATornLastLineIsCutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	fill(t, path, 2)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, whole[:len(whole)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, path, 1)
+	if n, err := count(path); n != 2 || err != nil {
+		t.Fatalf("got %d events, %v", n, err)
+	}
+}
+
+func TestAnyChangeToAWrittenLineIsFound(t *testing.T) {
+	lines := func(b []byte) [][]byte { return bytes.SplitAfter(b, []byte("\n")) }
+	attacks := map[string]func([]byte) []byte{
+		"edited":   func(b []byte) []byte { return bytes.Replace(b, []byte("example.org"), []byte("example.net"), 1) },
+		"removed":  func(b []byte) []byte { return bytes.Join(lines(b)[1:], nil) },
+		"swapped":  func(b []byte) []byte { l := lines(b); l[0], l[1] = l[1], l[0]; return bytes.Join(l, nil) },
+		"repeated": func(b []byte) []byte { l := lines(b); return append(bytes.Clone(l[0]), b...) },
+		"garbage":  func(b []byte) []byte { return append([]byte("not json\n"), b...) },
+	}
+	for name, attack := range attacks {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			fill(t, path, 3)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, attack(whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := count(path); !errors.Is(err, ErrBroken) {
+				t.Fatalf("reading gave %v", err)
+			}
+			if _, err := Open(path); !errors.Is(err, ErrBroken) {
+				t.Fatalf("opening gave %v", err)
+			}
+		})
+	}
+}
+
+func TestAnOversizedEventIsRefusedAndTheChainHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(AccessRefused, map[string]string{"host": string(make([]byte, MaxLine))}); err == nil {
+		t.Fatal("an event past the bound was written")
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, path, 1)
+	if n, err := count(path); n != 1 || err != nil {
+		t.Fatalf("got %d events, %v", n, err)
+	}
+}
