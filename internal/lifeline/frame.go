@@ -1,0 +1,140 @@
+// Package lifeline is the protocol between a box's PID 1 and its supervisor: one
+// TCP connection that carries the probes, the start, the agent's bytes in and out
+// and its end. It trusts neither side's bytes: every length is bounded and a
+// frame that breaks the rules ends the connection. Its loss ends the box.
+package lifeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Type is the kind of a frame.
+type Type uint8
+
+// Frames from the supervisor to init.
+const (
+	TypeProbe    Type = 0x01 // probe.Plan
+	TypeStart    Type = 0x02 // Start
+	TypeStdin    Type = 0x03 // bytes for the agent's input
+	TypeStdinEOF Type = 0x04 // no payload
+	TypeResize   Type = 0x05 // Resize
+	TypeSignal   Type = 0x06 // Signal
+	TypeStop     Type = 0x07 // Stop
+)
+
+// Frames from init to the supervisor.
+const (
+	TypeHello       Type = 0x41 // Hello
+	TypeProbeResult Type = 0x42 // []probe.Result
+	TypeStarted     Type = 0x43 // Started
+	TypeStdout      Type = 0x44 // bytes; a PTY's bytes come here
+	TypeStderr      Type = 0x45 // bytes
+	TypeStdinAck    Type = 0x46 // u32: bytes of input the agent took; Receive keeps it to itself
+	TypeExit        Type = 0x47 // Exit: the last frame
+	TypeError       Type = 0x48 // Error
+)
+
+const (
+	// MaxPayload is the largest payload of one frame on the wire.
+	MaxPayload = 64 << 10
+	// MaxMessage is the largest JSON message, sent as several frames.
+	MaxMessage = 4 << 20
+
+	headerSize = 5
+	// more marks every frame of a long message but the last.
+	more Type = 0x80
+)
+
+// ErrProtocol is in the chain of every error that the other side's bytes caused.
+var ErrProtocol = errors.New("lifeline protocol violated")
+
+// Frame is a type and its payload.
+type Frame struct {
+	Type    Type
+	Payload []byte
+}
+
+// carriesJSON reports whether frames of type t hold JSON and may be split.
+func (t Type) carriesJSON() bool {
+	switch t {
+	case TypeProbe, TypeStart, TypeResize, TypeSignal, TypeStop,
+		TypeHello, TypeProbeResult, TypeStarted, TypeExit, TypeError:
+		return true
+	}
+	return false
+}
+
+func (t Type) known() bool {
+	switch t {
+	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck:
+		return true
+	}
+	return t.carriesJSON()
+}
+
+// appendHeader adds a wire header to dst.
+func appendHeader(dst []byte, t Type, size int) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, byte(t)), uint32(size))
+}
+
+// readFrame reads one frame, or the whole of a split message. buf is scratch
+// space that the returned payload may share.
+func readFrame(r io.Reader, buf []byte) (Frame, error) {
+	var message []byte
+	var first Type
+	for {
+		t, last, payload, err := readPart(r, buf)
+		if err != nil {
+			if message != nil && errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return Frame{}, err
+		}
+		if message == nil && last {
+			return Frame{Type: t, Payload: payload}, nil
+		}
+		if message != nil && t != first {
+			return Frame{}, fmt.Errorf("%w: frame %#x inside message %#x", ErrProtocol, t, first)
+		}
+		if len(payload) == 0 || len(message)+len(payload) > MaxMessage {
+			return Frame{}, fmt.Errorf("%w: message %#x is empty in part or over %d bytes", ErrProtocol, t, MaxMessage)
+		}
+		first, message = t, append(message, payload...)
+		if last {
+			return Frame{Type: t, Payload: message}, nil
+		}
+	}
+}
+
+// readPart reads one frame as it is on the wire.
+func readPart(r io.Reader, buf []byte) (t Type, last bool, payload []byte, err error) {
+	var header [headerSize]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return 0, false, nil, err
+	}
+	t = Type(header[0]) &^ more
+	last = Type(header[0])&more == 0
+	size := binary.BigEndian.Uint32(header[1:])
+	switch {
+	case !t.known():
+		return 0, false, nil, fmt.Errorf("%w: unknown frame %#x", ErrProtocol, header[0])
+	case size > MaxPayload:
+		return 0, false, nil, fmt.Errorf("%w: a payload of %d bytes", ErrProtocol, size)
+	case !last && !t.carriesJSON():
+		return 0, false, nil, fmt.Errorf("%w: frame %#x may not be split", ErrProtocol, t)
+	}
+	if uint32(cap(buf)) < size {
+		buf = make([]byte, size)
+	}
+	payload = buf[:size]
+	if _, err := io.ReadFull(r, payload); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, false, nil, err
+	}
+	return t, last, payload, nil
+}

@@ -1,0 +1,92 @@
+package lifeline
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Version is the protocol's version. The init is embedded in aibox, so the two
+// sides always agree; another number means a foreign binary.
+const Version = 1
+
+// Hello is the first frame, from init.
+type Hello struct {
+	Version int    `json:"version"`
+	Kernel  string `json:"kernel"` // uname of the box: gVisor's own when it is gVisor
+}
+
+// Start tells init what to run. It is sent once, after the probes.
+type Start struct {
+	Argv []string `json:"argv"`
+	// Env is NAME=VALUE. It is laid over the image's own environment (PATH, HOME,
+	// what the image sets); nothing else is in the agent's environment.
+	Env []string `json:"env,omitempty"`
+	Dir string   `json:"dir,omitempty"` // working directory; empty means /workspace if there, else /
+	// Files are written before the agent starts. "~/" in a path is the image's HOME.
+	Files []File `json:"files,omitempty"`
+	TTY   bool   `json:"tty,omitempty"`
+	Rows  uint16 `json:"rows,omitempty"` // of the PTY; 0 means 24
+	Cols  uint16 `json:"cols,omitempty"` // of the PTY; 0 means 80
+	// Stdin connects the input frames. Without it (and without TTY) the agent
+	// reads an empty input.
+	Stdin  bool   `json:"stdin,omitempty"`
+	Nproc  uint64 `json:"nproc,omitempty"`  // limit of processes; 0 means no limit
+	NoFile uint64 `json:"nofile,omitempty"` // limit of descriptors; 0 means 65536
+	// Baseline is the commit in Dir's repository the agent starts from. The
+	// subjects of what it commits on top are in Exit.Commits. Empty: none are.
+	Baseline string `json:"baseline,omitempty"`
+}
+
+// File is a file init writes, folders included.
+type File struct {
+	Path string `json:"path"`           // absolute, or "~/…"
+	Mode uint32 `json:"mode,omitempty"` // permission bits; 0 means 0600
+	Data []byte `json:"data"`
+}
+
+// Resize tells the PTY its size.
+type Resize struct {
+	Rows uint16 `json:"rows"`
+	Cols uint16 `json:"cols"`
+}
+
+// Signal asks for a signal to the agent's process group.
+type Signal struct {
+	Number int `json:"number"` // 1 to 31
+}
+
+// Stop ends every process of the box: SIGTERM, and SIGKILL after the grace. An
+// Exit follows. Before Start it ends the box with no agent ever run.
+type Stop struct {
+	Grace int `json:"grace"` // milliseconds
+}
+
+// Started says that the agent runs.
+type Started struct {
+	PID int `json:"pid"` // inside the box
+}
+
+// Exit tells how the agent ended.
+type Exit struct {
+	// Code is the agent's exit code, or 128 + Signal.
+	Code    int      `json:"code"`
+	Signal  int      `json:"signal,omitempty"`
+	Left    int      `json:"left,omitempty"`    // processes it left behind, which were ended
+	Commits []string `json:"commits,omitempty"` // "abbreviated-id subject", newest first, at most 200; the agent's bytes: escape
+}
+
+// Error tells what init could not do. It is followed by Exit when it was about
+// starting the agent: code 127 when there is no such program, 126 when it cannot
+// be run, 125 when init itself failed.
+type Error struct {
+	Text string `json:"text"` // may hold the agent's or the image's bytes: escape
+}
+
+// Decode reads a frame's JSON into a T. Unknown fields are ignored.
+func Decode[T any](f Frame) (T, error) {
+	var v T
+	if err := json.Unmarshal(f.Payload, &v); err != nil {
+		return v, fmt.Errorf("%w: frame %#x: %w", ErrProtocol, f.Type, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,78 @@
+// Package probe tells and runs the questions that prove a box's network: what
+// must answer, and what must not. The supervisor writes the plan, the box's PID 1
+// runs it. It decides nothing: a failed result is for the supervisor to act on.
+package probe
+
+import "time"
+
+// Kind says what a probe does.
+type Kind string
+
+// The kinds of probe.
+const (
+	TCP     Kind = "tcp"     // connect to Target (host:port)
+	HTTP    Kind = "http"    // GET Target (a URL): any HTTP response is an answer
+	CONNECT Kind = "connect" // through the proxy Via ask for Target (host:port): a 2xx is an answer
+	UDP     Kind = "udp"     // send a datagram to Target: any datagram back is an answer
+	DNS     Kind = "dns"     // ask the server Via for the address of Target: an address is an answer
+	ICMP    Kind = "icmp"    // echo request to Target (an address): a reply is an answer
+)
+
+// Want is what must come of a probe. The zero value is invalid, so that a plan
+// with a forgotten field fails.
+type Want string
+
+// The two expectations.
+const (
+	Answers Want = "answers" // there must be an answer in time
+	Refused Want = "refused" // it must be refused; silence proves nothing unless Quiet is set
+)
+
+// Probe is one question.
+type Probe struct {
+	Name   string `json:"name"` // for people: "metadata address"
+	Kind   Kind   `json:"kind"`
+	Target string `json:"target"`
+	Via    string `json:"via,omitempty"` // the proxy or name server, host:port
+	Want   Want   `json:"want"`
+	// Quiet lets silence count as a refusal. For what can only be dropped: a slow
+	// network would look the same.
+	Quiet bool `json:"quiet,omitempty"`
+	// Timeout is in milliseconds; 0 means DefaultTimeout.
+	Timeout int `json:"timeout,omitempty"`
+}
+
+// Plan is a set of probes, to be run at the same time. A plan has at most
+// MaxProbes.
+type Plan struct {
+	Probes []Probe `json:"probes"`
+}
+
+// Result is what came of one probe.
+type Result struct {
+	Name   string `json:"name"`
+	Kind   Kind   `json:"kind"`
+	Target string `json:"target"`
+	Want   Want   `json:"want"`
+	OK     bool   `json:"ok"`
+	Took   int64  `json:"took"`   // microseconds
+	Detail string `json:"detail"` // "connection refused", "answered", …
+}
+
+const (
+	// DefaultTimeout is how long a probe waits.
+	DefaultTimeout = 500 * time.Millisecond
+	// MaxProbes bounds a plan.
+	MaxProbes = 256
+)
+
+// Failed is the results that are not as wanted.
+func Failed(results []Result) []Result {
+	var failed []Result
+	for _, r := range results {
+		if !r.OK {
+			failed = append(failed, r)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,93 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process names one process of the host for good: a pid alone may be reused.
+type Process struct {
+	PID       int    `json:"pid"`
+	StartTime uint64 `json:"start_time"` // field 22 of /proc/PID/stat: clock ticks since boot
+	// NetNSInode is the inode of the process's network namespace, 0 when it may
+	// not be read.
+	NetNSInode uint64 `json:"netns_inode"`
+}
+
+// FindProcess describes the live process of that pid.
+func FindProcess(pid int) (Process, error) {
+	start, err := startTime(pid)
+	if err != nil {
+		return Process{}, err
+	}
+	p := Process{PID: pid, StartTime: start}
+	var stat unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d/ns/net", pid), &stat) == nil {
+		p.NetNSInode = stat.Ino
+	}
+	return p, nil
+}
+
+// Alive reports whether this very process still runs. A zombie does not.
+func (p Process) Alive() bool {
+	if p.PID <= 0 {
+		return false
+	}
+	start, err := startTime(p.PID)
+	return err == nil && start == p.StartTime
+}
+
+// KillProcess sends SIGKILL to p if it is still the process it was: the check
+// and the signal act on one pidfd, so a pid reused in between is never hit. A
+// process that is gone is no error.
+func KillProcess(p Process) error {
+	if p.PID <= 1 {
+		return fmt.Errorf("refusing to kill pid %d", p.PID)
+	}
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening process %d: %w", p.PID, err)
+	}
+	defer unix.Close(fd)
+	if !p.Alive() {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("killing process %d: %w", p.PID, err)
+	}
+	return nil
+}
+
+// startTime reads field 22 of /proc/PID/stat (proc(5)). The second field is the
+// program's name in parentheses, which may itself hold spaces and parentheses.
+func startTime(pid int) (uint64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := cutLast(string(data), ")")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return 0, fmt.Errorf("/proc/%d/stat cannot be read", pid)
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return 0, fmt.Errorf("process %d is dead", pid)
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
