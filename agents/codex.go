@@ -1,0 +1,101 @@
+package agents
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
+type Codex struct {
+	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
+	ReasoningSummary string   `label:"Reasoning summary" help:"How much of its thinking the model tells" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
+	Verbosity        string   `label:"Verbosity" help:"How long answers are, where the model can" flag:"-c model_verbosity=" choices:"low medium high"`
+	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" scope:"headless" group:"Output"`
+	Image            []string `label:"Images" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
+	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" scope:"headless" group:"Output"`
+	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" scope:"headless" group:"Output"`
+	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
+	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
+	Disable          []string `label:"Features off" help:"Features of Codex to turn off" flag:"--disable" group:"Advanced"`
+}
+
+// Info tells facts about Codex.
+func (*Codex) Info() Info {
+	return Info{
+		Name:        "codex",
+		Title:       "Codex",
+		Summary:     "OpenAI's coding agent: quick to start, one native program",
+		Homepage:    "https://github.com/openai/codex",
+		Image:       "codex",
+		Version:     "0.169.0",
+		Dialect:     OpenAIResponses,
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.codex/sessions"},
+		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
+		Notes: []string{
+			"Speaks OpenAI's Responses dialect only: a model server has to offer /v1/responses.",
+			"Its own sandbox is off, since the box is one.",
+		},
+	}
+}
+
+// Command is `codex exec` for a headless task and `codex` for an interactive one.
+func (c *Codex) Command(task Task) (Invocation, error) {
+	if err := task.check(c.Info()); err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(c, task.scope())
+	if err != nil {
+		return Invocation{}, err
+	}
+	flags := append(codexFlags(task), extra...)
+	env = append([]string{codexKey + "=" + task.Inference.Key}, env...)
+	if task.Interactive {
+		return codexInteractive(task, flags, env), nil
+	}
+	argv := append([]string{"codex", "exec", "--skip-git-repo-check"}, flags...)
+	argv = append(argv, task.Args...)
+	if task.Resume {
+		argv = append(argv, "resume", "--last")
+	}
+	inv := Invocation{Env: append(env, "NO_COLOR=1")}
+	inv.Argv, inv.Files = withPrompt(append(argv, "-"), task.Prompt)
+	return inv, nil
+}
+
+// codexKey is the variable from which Codex takes the placeholder key.
+const codexKey = "AIBOX_API_KEY"
+
+func codexInteractive(task Task, flags, env []string) Invocation {
+	argv := []string{"codex"}
+	if task.Resume {
+		argv = append(argv, "resume", "--last")
+	}
+	// Without --no-daemon the answer about trust is not read, and Codex asks.
+	argv = append(argv, "--no-daemon", "-c",
+		fmt.Sprintf("projects={%s={trust_level=\"trusted\"}}", strconv.Quote(task.Workdir)))
+	argv = append(append(argv, flags...), task.Args...)
+	inv := Invocation{Env: env}
+	if task.Prompt != "" {
+		prompt, files := promptArgument(task.Prompt)
+		argv, inv.Files = append(argv, "--", prompt), files
+	}
+	inv.Argv = argv
+	return inv
+}
+
+// codexFlags name the model and turn off what would ask other hosts. The retries
+// are Codex's own five by default and hide a dead model for 25 s.
+func codexFlags(task Task) []string {
+	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=1}`,
+		strconv.Quote(task.Inference.OpenAI()), codexKey)
+	return []string{
+		"--dangerously-bypass-approvals-and-sandbox",
+		"-c", "model_provider=aibox",
+		"-c", provider,
+		"-c", "analytics.enabled=false",
+		"-c", "check_for_update_on_startup=false",
+		"--disable", "plugins",
+		"-m", task.Inference.Model,
+	}
+}

@@ -1,0 +1,30 @@
+package agents
+
+// promptPath is where a prompt waits for its agent in the box.
+const promptPath = "~/.aibox/prompt"
+
+// withPrompt makes argv read the prompt from its standard input. So a prompt may
+// be larger than the kernel's limit of 128 KiB for one argument, may begin with a
+// dash, and reaches the agent byte for byte. An empty prompt gives /dev/null,
+// because agents wait for a standard input that stays open.
+func withPrompt(argv []string, prompt string) ([]string, []File) {
+	if prompt == "" {
+		return append([]string{"/bin/sh", "-c", `exec "$@" </dev/null`, "sh"}, argv...), nil
+	}
+	shell := []string{"/bin/sh", "-c", `exec "$@" <"$HOME/.aibox/prompt"`, "sh"}
+	return append(shell, argv...), []File{{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}}
+}
+
+// promptLimit is the largest prompt that goes into one argument, below the 128
+// KiB at which the kernel refuses to start a program.
+const promptLimit = 96 << 10
+
+// promptArgument is the prompt for a terminal program, which keeps its standard
+// input for the person: the text itself, or where a long one stands.
+func promptArgument(prompt string) (string, []File) {
+	if len(prompt) <= promptLimit {
+		return prompt, nil
+	}
+	file := File{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}
+	return "Read the file " + promptPath + " and do what it says.", []File{file}
+}

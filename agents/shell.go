@@ -1,0 +1,53 @@
+package agents
+
+import "aibox/internal/fault"
+
+// Shell runs any command: a script, a test suite, an agent aibox does not know.
+type Shell struct{}
+
+// Info tells facts about the shell agent.
+func (*Shell) Info() Info {
+	return Info{
+		Name:    "shell",
+		Title:   "Shell",
+		Summary: "Any command of your own in the box, after --",
+		Image:   "base",
+		Notes: []string{
+			"Runs exactly what stands after --; with -i and nothing there, an interactive bash.",
+			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE.",
+			"The model is in OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, " +
+				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY and OLLAMA_HOST.",
+		},
+	}
+}
+
+// Command is the command after "--", unchanged.
+func (*Shell) Command(task Task) (Invocation, error) {
+	inv := Invocation{Argv: task.Args, Env: modelEnv(task.Inference)}
+	if len(task.Args) == 0 {
+		if !task.Interactive {
+			return Invocation{}, fault.New(fault.Usage, "shell was given no command").
+				Hint("put it after --: aibox run shell -- make test").
+				Hint("or use -i for an interactive shell")
+		}
+		inv.Argv = []string{"/bin/bash"}
+	}
+	if task.Prompt != "" {
+		inv.Files = []File{{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)}}
+		inv.Env = append(inv.Env, "AIBOX_PROMPT_FILE="+promptPath)
+	}
+	return inv, nil
+}
+
+// modelEnv tells the model in the variables that most clients read.
+func modelEnv(model Inference) []string {
+	if model.BaseURL == "" {
+		return nil
+	}
+	return []string{
+		"OPENAI_BASE_URL=" + model.OpenAI(), "OPENAI_API_KEY=" + model.Key, "OPENAI_MODEL=" + model.Model,
+		"ANTHROPIC_BASE_URL=" + model.Anthropic(), "ANTHROPIC_API_KEY=" + model.Key,
+		"GOOGLE_GEMINI_BASE_URL=" + model.Gemini(), "GEMINI_API_KEY=" + model.Key,
+		"OLLAMA_HOST=" + model.BaseURL,
+	}
+}

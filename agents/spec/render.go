@@ -1,0 +1,104 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+)
+
+// Argv is the part of an agent's command line that its options make: for every
+// field of v that is set, has a flag and is known to scope, the flag's words and
+// the value. A bool is its flag alone, a list repeats the flag. v is a pointer to
+// the struct.
+func Argv(v any, scope Scope) ([]string, error) {
+	var argv []string
+	err := each(v, scope, func(field Field, values []string) {
+		if len(field.Flag) == 0 {
+			return
+		}
+		for _, value := range values {
+			argv = append(argv, field.with(value)...)
+		}
+	})
+	return argv, err
+}
+
+// Env is the part of an agent's environment that its options make, as NAME=VALUE:
+// for every field of v that is set, has a variable and is known to scope. Lists
+// are joined with commas. It holds secrets in clear: it is for the agent's start
+// and for nothing else.
+func Env(v any, scope Scope) ([]string, error) {
+	var env []string
+	err := each(v, scope, func(field Field, values []string) {
+		if field.Env != "" {
+			env = append(env, field.Env+"="+strings.Join(values, ","))
+		}
+	})
+	return env, err
+}
+
+// Find is the field with the key, or a Usage fault that suggests the nearest one.
+func Find(fields []Field, key string) (Field, error) {
+	known := make([]string, 0, len(fields))
+	for _, field := range fields {
+		if field.Key == key {
+			return field, nil
+		}
+		known = append(known, field.Key)
+	}
+	unknown := fault.New(fault.Usage, "there is no option %q", key)
+	if near := Closest(key, known); near != "" {
+		return Field{}, unknown.Hint("did you mean %q?", near)
+	}
+	if len(known) == 0 {
+		return Field{}, unknown.Hint("this agent has no options of its own")
+	}
+	return Field{}, unknown.Hint("its options are %s", strings.Join(known, ", "))
+}
+
+// with is the flag with one value.
+func (f Field) with(value string) []string {
+	last := len(f.Flag) - 1
+	words := append([]string(nil), f.Flag...)
+	switch {
+	case f.Type == Bool:
+	case strings.HasSuffix(words[last], "="):
+		words[last] += value
+	default:
+		words = append(words, value)
+	}
+	return words
+}
+
+// each calls use with the clear values of every field that is set and in scope.
+func each(v any, scope Scope, use func(Field, []string)) error {
+	fields, err := Of(v)
+	if err != nil {
+		return err
+	}
+	for _, field := range fields {
+		target, err := field.target(v)
+		if err != nil {
+			return err
+		}
+		if target.IsZero() || !field.Scope.Includes(scope) {
+			continue
+		}
+		switch value := target.Interface().(type) {
+		case []string:
+			if len(value) > 0 {
+				use(field, value)
+			}
+		case secret.Value:
+			use(field, []string{value.Reveal()})
+		case bool:
+			use(field, []string{strconv.FormatBool(value)})
+		default:
+			use(field, []string{fmt.Sprint(value)})
+		}
+	}
+	return nil
+}
