@@ -1,0 +1,27 @@
+package rules
+
+// Status is what is in place in the bridges' namespace.
+type Status struct {
+	Alias     bool     `json:"alias"`     // netguard.Address is on lo
+	Firewall  Firewall `json:"firewall"`  // lock 1, IPv4
+	Firewall6 Firewall `json:"firewall6"` // lock 1, IPv6
+	Routing   Routing  `json:"routing"`   // lock 2
+	ICMPRate  bool     `json:"icmp_rate"` // refusals by ICMP are not rate-limited
+	Up        bool     `json:"up"`        // all of the above is as it should be
+	Drift     []string `json:"drift"`     // what differs from that, one sentence each; empty when Up
+}
+
+// Firewall is lock 1 of one address family.
+type Firewall struct {
+	Tool    string   `json:"tool"`    // the program, such as /usr/sbin/iptables
+	Backend string   `json:"backend"` // nf_tables or legacy
+	Rules   []string `json:"rules"`   // ours, as iptables -S prints them, with counters
+	Refused uint64   `json:"refused"` // packets that they rejected
+}
+
+// Routing is lock 2.
+type Routing struct {
+	Ordered bool     `json:"ordered"` // our rules are asked before the table of local addresses
+	Locked  []string `json:"locked"`  // bridges with a lock
+	Rules   []string `json:"rules"`   // ours, in words
+}
