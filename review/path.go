@@ -1,0 +1,44 @@
+package review
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"aibox/internal/termtext"
+)
+
+// Path is a name in the repository, as the agent wrote it: slash-separated,
+// relative, any bytes. Printing it with %s or %v gives a safe, escaped line.
+type Path string
+
+// Raw gives the bytes as they are.
+func (p Path) Raw() string { return string(p) }
+
+// String is the path escaped for a terminal.
+func (p Path) String() string { return termtext.Escape(string(p)) }
+
+// MarshalJSON writes a string, or {"bytes": base64} when p is not UTF-8.
+func (p Path) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(p)) {
+		return json.Marshal(string(p))
+	}
+	return json.Marshal(struct {
+		Bytes []byte `json:"bytes"`
+	}{[]byte(p)})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Path) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '{' {
+		var raw struct {
+			Bytes []byte `json:"bytes"`
+		}
+		err := json.Unmarshal(data, &raw)
+		*p = Path(raw.Bytes)
+		return err
+	}
+	var s string
+	err := json.Unmarshal(data, &s)
+	*p = Path(s)
+	return err
+}

@@ -1,0 +1,83 @@
+// Package workspace makes the folder an agent works in: a copy of the user's
+// files at ~/agent_workspace/<repo> with a .git of its own, and the baseline of
+// that copy in a bare repository that aibox owns and no box ever sees. It never
+// writes to the user's repository, never overwrites an existing workspace, and
+// never reads a workspace's .git.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aibox/internal/paths"
+)
+
+// Request says what to prepare.
+type Request struct {
+	Repo     string         // a path inside the user's repository, or a URL to clone
+	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
+	Clean    bool           // leave the uncommitted and untracked work out
+	Hide     []string       // globs for files the agent must not see; nil means DefaultHide, empty hides nothing
+	Session  string         // the session's id: names refs, folders and files
+	Dirs     paths.Dirs     // where aibox keeps things
+	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
+}
+
+// Progress is how far Prepare has come.
+type Progress struct {
+	Stage string // "cloning", "reading", "copying", "history"
+	Files int    // files done
+	Total int    // files to do; 0 when not known yet
+	Bytes int64  // bytes copied
+}
+
+// Workspace describes a prepared workspace. It is plain data: the session's
+// record stores it as JSON and gives it back to review.
+type Workspace struct {
+	Session  string    `json:"session"`
+	Path     string    `json:"path"` // the folder the agent sees, absolute
+	Name     string    `json:"name"` // the repository's name, for people and for the box's host name
+	Repo     string    `json:"repo"` // top of the user's working tree, or the bare clone of a URL
+	URL      string    `json:"url,omitempty"`
+	GitDir   string    `json:"git_dir"`  // bare repository that aibox owns
+	Baseline string    `json:"baseline"` // baseline file beside GitDir
+	Prepared time.Time `json:"prepared"`
+
+	Head        string `json:"head"`                  // the user's commit the work starts from
+	HeadRef     string `json:"head_ref"`              // its branch (refs/heads/…), or empty when detached
+	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the uncommitted work, or empty
+	BaseTree    string `json:"base_tree"`             // tree the agent started from (the user's files, hidden ones too)
+
+	Files  int      `json:"files"`
+	Bytes  int64    `json:"bytes"`
+	Hidden []string `json:"hidden,omitempty"` // files left out by Hide, escaped for display, at most 1000
+	Hide   []string `json:"hide"`             // the globs that were in force
+	Notes  []string `json:"notes,omitempty"`  // what the user should know: submodules left out, history cut, …
+}
+
+// BaseCommit is the commit the agent's work goes on top of.
+func (w *Workspace) BaseCommit() string {
+	if w.Uncommitted != "" {
+		return w.Uncommitted
+	}
+	return w.Head
+}
+
+// DefaultHide are the globs that hide files when the user named none.
+func DefaultHide() []string { return []string{".env", ".env.*", "*.pem", "id_*"} }
+
+// Prepare makes the workspace for one session. What it refuses is a fault of
+// kind Usage with a hint. When it fails, everything it made is gone again.
+func Prepare(ctx context.Context, req Request) (*Workspace, error) {
+	return nil, errors.New("workspace: not written yet")
+}
+
+// Remove deletes the workspace's folder and its baseline, whatever the agent
+// made of it, and never follows a symlink. Call it only when a ref holds the
+// work (review.Discard does). A workspace that is gone already is no error.
+func Remove(ctx context.Context, ws *Workspace) error { return nil }
+
+// Undo takes Prepare back for a session whose agent never started: the folder,
+// the baseline and the session's refs.
+func Undo(ctx context.Context, ws *Workspace) error { return nil }
