@@ -1,0 +1,21 @@
+# OpenAI's Codex CLI on top of the base. The JavaScript launcher of its npm
+# package stays behind: /usr/local/bin/codex is the native program.
+ARG BASE
+
+FROM ${BASE} AS fetch
+ARG VERSION=0.169.0
+ARG NPM_REGISTRY
+# The package of the platform holds one folder, which must keep its shape: the
+# program finds its helpers beside itself. Voice needs a sound card; a box has none.
+RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
+    npm install --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
+      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@openai/codex@${VERSION}" \
+ && mkdir -p /out/opt /out/usr/local/bin \
+ && mv /fetch/node_modules/@openai/codex-linux-*/vendor/* /out/opt/codex \
+ && rm -rf /out/opt/codex/codex-resources/voice \
+ && ln -s /opt/codex/bin/codex /out/usr/local/bin/codex
+
+FROM ${BASE}
+COPY --from=fetch /out/ /
+RUN codex --version
+CMD ["codex"]

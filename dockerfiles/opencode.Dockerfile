@@ -1,0 +1,18 @@
+# OpenCode on top of the base. Its npm package chooses the native program that
+# suits this processor; only that one comes along.
+ARG BASE
+
+FROM ${BASE} AS fetch
+ARG VERSION=1.18.33
+ARG NPM_REGISTRY
+RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
+    npm install --prefix /fetch --no-audit --no-fund --loglevel=error \
+      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "opencode-ai@${VERSION}" \
+ && mkdir -p /out/usr/local/bin \
+ && cp -L /fetch/node_modules/opencode-ai/bin/opencode.exe /out/usr/local/bin/opencode \
+ && chmod 755 /out/usr/local/bin/opencode
+
+FROM ${BASE}
+COPY --from=fetch /out/ /
+RUN opencode --version
+CMD ["opencode"]
