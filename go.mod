@@ -1,6 +1,6 @@
 module aibox
 
-go 1.26.0
+go 1.26.8
 
 require github.com/docker/docker v28.5.2+incompatible
 
@@ -58,6 +58,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/net v0.59.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect
