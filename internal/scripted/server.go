@@ -1,6 +1,17 @@
 package scripted
 
-import "net/http"
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Model is the id of the one model the server lists. It answers to any.
+const Model = "scripted"
+
+// maxRequest bounds a request's body, in bytes.
+const maxRequest = 32 << 20
 
 // Server answers every dialect's requests by playing a script. It is safe for
 // concurrent use.
@@ -9,13 +20,100 @@ type Server struct {
 }
 
 // New makes a server that plays script to everyone. Paths are matched by their
-// end, so it may stand behind any prefix.
+// end, so it may stand behind any prefix; one of the form /agent/NAME/ names the
+// agent, else its User-Agent does.
 func New(script Script) *Server { return &Server{script: script} }
 
-// Model is the id of the one model the server offers. It answers to any.
-const Model = "scripted"
+// dialect is one way to put a conversation on the wire.
+type dialect interface {
+	// parse reads a request. Its errors are the client's fault.
+	parse(r *http.Request, body []byte) (Conversation, error)
+	// answer writes a turn that is no failure.
+	answer(out *output, c Conversation, t Turn)
+	// count writes how many tokens a request has.
+	count(c Conversation) any
+	// failure is the body of an error.
+	failure(status int, message string) any
+}
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.NotFound(w, r)
+	route := find(r)
+	if route.play == nil {
+		route.facts(w, r)
+		return
+	}
+	if r.Method != http.MethodPost {
+		// A WebSocket upgrade of /v1/responses comes this way too: Codex takes 404 as
+		// "there is none" and goes on with POST.
+		refuse(w, route.play, http.StatusNotFound, "only POST is answered here")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		refuse(w, route.play, status, "reading the request: "+err.Error())
+		return
+	}
+	s.converse(w, r, route, body)
+}
+
+// converse plays one turn.
+func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, body []byte) {
+	conversation, err := route.play.parse(r, body)
+	if err != nil {
+		refuse(w, route.play, http.StatusBadRequest, "reading the request: "+err.Error())
+		return
+	}
+	conversation.Agent = agentName(r)
+	if route.count {
+		reply(w, http.StatusOK, route.play.count(conversation))
+		return
+	}
+	turn, err := play(s.script, conversation)
+	switch {
+	case err != nil:
+		refuse(w, route.play, http.StatusBadRequest, err.Error())
+	case turn.Fail != nil:
+		refuse(w, route.play, turn.Fail.Status, turn.Fail.message())
+	default:
+		route.play.answer(newOutput(r.Context(), w, turn.Slow), conversation, turn)
+	}
+}
+
+func refuse(w http.ResponseWriter, d dialect, status int, message string) {
+	reply(w, status, d.failure(status, message))
+}
+
+// reply writes a JSON body.
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(encode(body), '\n')) // the client is gone if this fails
+}
+
+// agents tells agents by the beginning of their User-Agent, in lower case.
+var agents = []struct{ prefix, name string }{
+	{"codex", "codex"}, {"claude-cli", "claude"}, {"geminicli", "gemini"}, {"qwencode", "qwen"},
+	{"opencode", "opencode"}, {"charm-crush", "crush"}, {"litellm", "aider"}, {"openai/js", "copilot"},
+	{"anthropic/js", "copilot"}, {"curl/", "curl"},
+}
+
+// agentName is who asks.
+func agentName(r *http.Request) string {
+	if _, rest, ok := strings.Cut(r.URL.Path, "/agent/"); ok {
+		if name, _, ok := strings.Cut(rest, "/"); ok && elementName.MatchString(name) {
+			return name
+		}
+	}
+	client := strings.ToLower(r.UserAgent())
+	for _, agent := range agents {
+		if strings.HasPrefix(client, agent.prefix) {
+			return agent.name
+		}
+	}
+	return "an agent"
 }

@@ -1,0 +1,42 @@
+package scripted
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// textOf is the text in a message's content, in whichever shape dialects put it:
+// a string, a list of parts, an object with text, content or output. Pictures and
+// other things without text are empty. What is no JSON is empty too.
+func textOf(content json.RawMessage) string { return textWithin(content, 0) }
+
+func textWithin(content json.RawMessage, depth int) string {
+	if len(content) == 0 || depth > 8 {
+		return ""
+	}
+	switch content[0] {
+	case '"':
+		var text string
+		_ = json.Unmarshal(content, &text)
+		return text
+	case '[':
+		var parts []json.RawMessage
+		_ = json.Unmarshal(content, &parts)
+		var texts []string
+		for _, part := range parts {
+			if text := textWithin(part, depth+1); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		return strings.Join(texts, "\n")
+	case '{':
+		var object map[string]json.RawMessage
+		_ = json.Unmarshal(content, &object)
+		for _, key := range []string{"text", "content", "output", "error", "message"} {
+			if text := textWithin(object[key], depth+1); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}

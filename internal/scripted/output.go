@@ -1,0 +1,93 @@
+package scripted
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// output writes an answer, whole or in pieces, at the pace of the step.
+type output struct {
+	ctx  context.Context
+	w    http.ResponseWriter
+	slow *Slow
+}
+
+func newOutput(ctx context.Context, w http.ResponseWriter, slow *Slow) *output {
+	return &output{ctx: ctx, w: w, slow: slow}
+}
+
+// piece is how many runes of a text go into one event when nothing is slow.
+const piece = 48
+
+// pieces cuts text as it is streamed. Empty text has none.
+func (o *output) pieces(text string) []string {
+	size := piece
+	if o.slow != nil {
+		size = o.slow.Chunk
+	}
+	var all []string
+	for runes := []rune(text); len(runes) > 0; {
+		n := min(size, len(runes))
+		all = append(all, string(runes[:n]))
+		runes = runes[n:]
+	}
+	return all
+}
+
+// each calls send with every piece of text, after the pause of a slow step. It
+// gives up when the client has.
+func (o *output) each(text string, send func(piece string)) {
+	for _, part := range o.pieces(text) {
+		if !o.pause() {
+			return
+		}
+		send(part)
+	}
+}
+
+// pause waits as long as the step says and reports whether the client is still
+// there.
+func (o *output) pause() bool {
+	if o.slow == nil {
+		return o.ctx.Err() == nil
+	}
+	timer := time.NewTimer(o.slow.Delay)
+	defer timer.Stop()
+	select {
+	case <-o.ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// whole writes an answer in one piece, as late as a stream would end.
+func (o *output) whole(turn Turn, body any) {
+	if o.slow != nil {
+		o.each(turn.Text, func(string) {})
+	}
+	reply(o.w, http.StatusOK, body)
+}
+
+// begin sends the head of a stream.
+func (o *output) begin(contentType string) {
+	o.w.Header().Set("Content-Type", contentType)
+	o.w.Header().Set("Cache-Control", "no-cache")
+	o.w.WriteHeader(http.StatusOK)
+}
+
+// event sends one server-sent event; an empty name leaves its line out.
+func (o *output) event(name string, data any) {
+	var text []byte
+	if name != "" {
+		text = append(text, "event: "+name+"\n"...)
+	}
+	o.raw(string(text) + "data: " + string(encode(data)) + "\n\n")
+}
+
+// raw sends text at once. A client that is gone shows in the context.
+func (o *output) raw(text string) {
+	_, _ = o.w.Write([]byte(text))
+	_ = http.NewResponseController(o.w).Flush()
+}

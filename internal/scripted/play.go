@@ -1,0 +1,158 @@
+package scripted
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// play is the turn that comes next in conversation c, by script or by the script
+// that the prompt brings.
+func play(script Script, c Conversation) (Turn, error) {
+	if own, ok, err := promptScript(c.Prompts); err != nil {
+		return Turn{}, err
+	} else if ok {
+		script = own
+	}
+	if len(c.Tools) == 0 || aside(c) {
+		return script.withoutTools(c), nil
+	}
+	done, running := c.finished()
+	if running != "" {
+		session, _ := strconv.Atoi(running)
+		if call := c.call(pollRole, session, ""); call != nil {
+			return Turn{Call: call}, nil
+		}
+	}
+	return script.next(c, done), nil
+}
+
+// next is the turn after done tool results. Texts of steps without a call are said
+// together with what comes next.
+func (s Script) next(c Conversation, done int) Turn {
+	var said []string
+	var slow *Slow
+	for _, step := range s.Steps {
+		if step.Slow != nil {
+			slow = step.Slow
+		}
+		calls := step.calls(c)
+		total := len(calls) * max(1, step.Loop)
+		if step.Loop == -1 && len(calls) > 0 {
+			total = done + 1
+		}
+		if done >= total && total > 0 {
+			done -= total
+			said, slow = nil, nil
+			continue
+		}
+		// A text belongs to the first call of its step.
+		if step.Say != "" && (total == 0 || done == 0) {
+			said = append(said, step.Say)
+		}
+		switch {
+		case step.Fail != nil:
+			return Turn{Fail: step.Fail}
+		case total > 0:
+			return Turn{Text: c.fill(said), Call: calls[done%len(calls)], Slow: slow}
+		}
+	}
+	if s.Done != "" || len(said) == 0 {
+		said = append(said, strings.TrimSpace(s.end()))
+	}
+	return Turn{Text: c.fill(said), Slow: slow}
+}
+
+func (s Script) end() string {
+	if s.Done == "" {
+		return "Done."
+	}
+	return s.Done
+}
+
+// fill joins texts and puts in what {agent} and {result} stand for.
+func (c Conversation) fill(texts []string) string {
+	return strings.NewReplacer("{agent}", c.Agent, "{result}", c.lastLine()).Replace(strings.Join(texts, "\n"))
+}
+
+// calls are the tool calls of one round of step: none when it makes none or the
+// agent has no tool for it, two when a file has to be read before it is edited.
+func (s Step) calls(c Conversation) []*Call {
+	var calls []*Call
+	switch {
+	case s.Write != nil:
+		content := c.fill([]string{s.Write.Content})
+		if s.Via != "shell" {
+			calls = some(c.call(writeRole, c.within(s.Write.Path), content))
+		}
+		if len(calls) == 0 {
+			calls = some(c.call(shellRole, writeCommand(s.Write.Path, content)))
+		}
+	case s.Edit != nil:
+		if s.Via != "shell" {
+			calls = s.editCalls(c)
+		}
+		if len(calls) == 0 {
+			calls = some(c.call(shellRole, editCommand(*s.Edit)))
+		}
+	case s.Run != "":
+		calls = some(c.call(shellRole, c.fill([]string{s.Run})))
+	case s.Reach != "":
+		calls = some(c.call(shellRole, reachCommand(s.Reach)))
+	}
+	return calls
+}
+
+// editCalls edits with the agent's own tool. Most agents refuse to edit what they
+// have not read.
+func (s Step) editCalls(c Conversation) []*Call {
+	name := c.within(s.Edit.Path)
+	edit := c.call(editRole, name, s.Edit.Old, s.Edit.New)
+	if edit == nil {
+		return nil
+	}
+	return append(some(c.call(readRole, name)), edit)
+}
+
+func some(call *Call) []*Call {
+	if call == nil {
+		return nil
+	}
+	return []*Call{call}
+}
+
+// aside reports whether a helper of the agent asks, not the agent at its task: one
+// that extracts memories would play the script a second time.
+func aside(c Conversation) bool { return memoryHelper.MatchString(c.System) }
+
+var memoryHelper = regexp.MustCompile(`(?i)memory[ -]extract|extract\w*[^.\n]{0,60}memor`)
+
+var (
+	scriptName  = regexp.MustCompile(`\[\[script ([a-z0-9-]{1,40})\]\]`)
+	scriptBlock = regexp.MustCompile("(?s)```aibox-script[ \\t]*\\n(.*?)\\n?```")
+)
+
+// promptScript is the script the last marker in prompts asks for.
+func promptScript(prompts []string) (Script, bool, error) {
+	for i := len(prompts) - 1; i >= 0; i-- {
+		names := scriptName.FindAllStringSubmatchIndex(prompts[i], -1)
+		blocks := scriptBlock.FindAllStringSubmatchIndex(prompts[i], -1)
+		if len(names)+len(blocks) == 0 {
+			continue
+		}
+		if len(blocks) > 0 && (len(names) == 0 || blocks[len(blocks)-1][0] > names[len(names)-1][0]) {
+			block := blocks[len(blocks)-1]
+			script, err := Parse([]byte(prompts[i][block[2]:block[3]]))
+			if err != nil {
+				return Script{}, false, fault.New(fault.Usage, "the script in the prompt: %w", err)
+			}
+			return script, true, nil
+		}
+		name := names[len(names)-1]
+		script, err := Builtin(prompts[i][name[2]:name[3]])
+		return script, err == nil, err
+	}
+	return Script{}, false, nil
+}
