@@ -97,6 +97,9 @@ func (o options) start(ctx context.Context) (int, error) {
 	cmd.Env = append([]string{
 		"HOME=" + o.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8",
 	}, inv.Env...)
+	if o.serve {
+		cmd.Env = os.Environ()
+	}
 	begin := time.Now()
 	err = cmd.Run()
 	fmt.Fprintf(os.Stderr, "agentcheck: %s ended after %s: %v\n", o.agent, time.Since(begin).Round(time.Millisecond), cmd.ProcessState)
