@@ -1,8 +1,20 @@
 package rules
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/command"
+	"aibox/internal/fault"
 )
 
 // Site says where the bridges are: which namespaces a job has to enter. Exactly
@@ -29,7 +41,10 @@ type Client struct {
 
 // Up puts everything in place that is not per session: alias, firewall chains,
 // order of routing rules, ICMP limits. Doing it twice is doing it once.
-func (c Client) Up(ctx context.Context) error { _, err := c.call(ctx, request{Op: opUp}); return err }
+func (c Client) Up(ctx context.Context) error {
+	_, err := c.call(ctx, request{Op: opUp})
+	return err
+}
 
 // Down takes back everything that Up and Guard put in place, of every session,
 // and leaves tables, routing rules and addresses as they were before.
@@ -44,7 +59,6 @@ func (c Client) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	defer reply.close()
 	return reply.Status, nil
 }
 
@@ -64,7 +78,7 @@ func (c Client) Guard(ctx context.Context, bridge string, r GuardRequest) (*Sock
 	if err != nil {
 		return nil, err
 	}
-	return reply.sockets(bridge, r)
+	return newSockets(reply.files, r)
 }
 
 // Release takes away what Guard let through on bridge and leaves it locked
@@ -74,3 +88,122 @@ func (c Client) Release(ctx context.Context, bridge string) error {
 	_, err := c.call(ctx, request{Op: opRelease, Bridge: bridge})
 	return err
 }
+
+// call runs one job to its end. Request and answer go over one Unix socket, the
+// job's standard input: sudo closes every other descriptor.
+func (c Client) call(ctx context.Context, req request) (*reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Timeout, 15*time.Second))
+	defer cancel()
+	cmd, err := c.command()
+	if err != nil {
+		return nil, err
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	mine, theirs := os.NewFile(uintptr(pair[0]), "job"), os.NewFile(uintptr(pair[1]), "job")
+	defer mine.Close()
+	text, err := json.Marshal(req)
+	if err == nil {
+		_, err = unix.Write(pair[0], text) // waits in the socket until the job is there
+	}
+	if err != nil {
+		theirs.Close()
+		return nil, err
+	}
+	cmd.Stdin = theirs
+	err = cmd.Run(ctx)
+	theirs.Close()
+	if err != nil {
+		return nil, c.explain(req, err)
+	}
+	answer, err := receive(pair[0])
+	if err != nil {
+		return nil, c.explain(req, err)
+	}
+	if answer.Error != "" {
+		answer.close()
+		return nil, &fault.Fault{Kind: answer.Kind, Message: answer.Error, Hints: answer.Hints}
+	}
+	return answer, nil
+}
+
+// command is the job's command line: nsenter into the site, or in place.
+func (c Client) command() (command.Cmd, error) {
+	exe := c.Exe
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return command.Cmd{}, err
+		}
+	}
+	args := c.Args
+	if args == nil {
+		args = []string{"netguard-job"}
+	}
+	switch site := c.Site; {
+	case site.InPlace && site.PID != 0:
+		return command.Cmd{}, errors.New("netguard: a site is either a process or in place")
+	case site.InPlace && os.Geteuid() == 0:
+		return command.Cmd{Name: exe, Args: args}, nil
+	case site.InPlace:
+		return command.Cmd{Name: "sudo", Args: append([]string{"-n", "--", exe}, args...)}, nil
+	case site.PID <= 0:
+		return command.Cmd{}, errors.New("netguard: no site: where the bridges are is not known")
+	default:
+		net := "-n"
+		if site.NetNS != "" {
+			net = "--net=" + site.NetNS
+		}
+		enter := []string{"-t", strconv.Itoa(site.PID), "-U", "--preserve-credentials", net, "--", exe}
+		return command.Cmd{Name: "nsenter", Args: append(enter, args...)}, nil
+	}
+}
+
+func (c Client) explain(req request, err error) error {
+	f := fault.New(fault.Environment, "cannot work in the network namespace of Docker's bridges (%s): %w", req.Op, err)
+	switch {
+	case c.Site.InPlace:
+		return f.Hint("sudo aibox netguard %s", req.Op)
+	case errors.Is(err, exec.ErrNotFound):
+		return f.Hint("apt-get install util-linux")
+	default:
+		return f.Hint("aibox doctor")
+	}
+}
+
+// receive takes the answer and its descriptors out of the socket. The job has
+// ended, so they are there or will never be.
+func receive(fd int) (*reply, error) {
+	text := make([]byte, messageLimit)
+	rights := make([]byte, unix.CmsgSpace(descriptorLimit*4))
+	n, rn, flags, _, err := unix.Recvmsg(fd, text, rights, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("the job gave no answer: %w", err)
+	}
+	answer := &reply{}
+	messages, err := unix.ParseSocketControlMessage(rights[:rn])
+	for _, message := range messages {
+		fds, err := unix.ParseUnixRights(&message)
+		if err != nil {
+			continue
+		}
+		for _, fd := range fds {
+			answer.files = append(answer.files, os.NewFile(uintptr(fd), "netguard"))
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(text[:n], answer)
+	}
+	if err == nil && (flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 || answer.Sockets != len(answer.files)) {
+		err = errors.New("it was cut off")
+	}
+	if err != nil {
+		answer.close()
+		return nil, fmt.Errorf("reading the job's answer: %w", err)
+	}
+	return answer, nil
+}
+
+func (r *reply) close() { closeAll(r.files) }

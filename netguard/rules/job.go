@@ -2,13 +2,104 @@ package rules
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
 )
+
+// The jobs.
+const (
+	opUp      = "up"
+	opDown    = "down"
+	opStatus  = "status"
+	opGuard   = "guard"
+	opRelease = "release"
+)
+
+// messageLimit bounds a request and an answer; descriptorLimit the sockets of one.
+const (
+	messageLimit    = 128 << 10
+	descriptorLimit = 32
+)
+
+type request struct {
+	Op     string `json:"op"`
+	Bridge string `json:"bridge,omitempty"`
+	GuardRequest
+}
+
+type reply struct {
+	Status  Status     `json:"status"`
+	Error   string     `json:"error,omitempty"`
+	Kind    fault.Kind `json:"kind,omitempty"`
+	Hints   []string   `json:"hints,omitempty"`
+	Sockets int        `json:"sockets,omitempty"`
+
+	files []*os.File
+}
 
 // ServeJob is the other side of Client: it answers the one request that arrives
 // on conn, a Unix socket (the job's standard input), by acting on the namespaces
 // this process is in. The hidden command netguard-job calls it and nothing else.
+// The error is one of the conversation; what went wrong with the job is in the
+// answer.
 func ServeJob(ctx context.Context, conn *os.File) error {
-	return errors.New("netguard: not built yet")
+	text := make([]byte, messageLimit)
+	n, err := unix.Read(int(conn.Fd()), text)
+	if err != nil {
+		return fmt.Errorf("reading the request (this command is aibox's own): %w", err)
+	}
+	var req request
+	if err := json.Unmarshal(text[:n], &req); err != nil {
+		return fmt.Errorf("reading the request: %w", err)
+	}
+	answer := perform(ctx, req)
+	defer closeAll(answer.files)
+	fds := make([]int, len(answer.files))
+	for i, file := range answer.files {
+		fds[i] = int(file.Fd())
+	}
+	answer.Sockets = len(fds)
+	if text, err = json.Marshal(answer); err != nil {
+		return err
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	return unix.Sendmsg(int(conn.Fd()), text, rights, nil, 0)
+}
+
+func perform(ctx context.Context, req request) (answer reply) {
+	if len(req.TCP)+len(req.UDP) >= descriptorLimit {
+		return failure(errors.New("too many ports"))
+	}
+	var err error
+	switch req.Op {
+	case opUp:
+		err = up(ctx)
+	case opDown:
+		err = down(ctx)
+	case opStatus:
+		answer.Status, err = status(ctx)
+	case opGuard:
+		answer.files, err = guard(ctx, req.Bridge, req.GuardRequest)
+	case opRelease:
+		err = release(req.Bridge)
+	default:
+		err = fmt.Errorf("unknown job %q", req.Op)
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return answer
+}
+
+func failure(err error) reply {
+	return reply{Error: err.Error(), Kind: fault.KindOf(err), Hints: fault.Hints(err)}
 }

@@ -2,8 +2,10 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"aibox/netguard"
@@ -17,6 +19,33 @@ type Sockets struct {
 	UDP map[int]net.PacketConn // by port
 
 	doorman *doorman
+}
+
+// newSockets takes over files, in the order that open made them.
+func newSockets(files []*os.File, ports GuardRequest) (*Sockets, error) {
+	s := &Sockets{TCP: map[int]net.Listener{}, UDP: map[int]net.PacketConn{}}
+	if len(files) != len(ports.TCP)+len(ports.UDP)+1 {
+		closeAll(files)
+		return nil, errors.New("netguard: the job sent another number of sockets than asked for")
+	}
+	last := len(files) - 1
+	s.doorman = &doorman{file: files[last]}
+	defer closeAll(files[:last]) // net makes its own copies
+	for i, port := range ports.TCP {
+		listener, err := net.FileListener(files[i])
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.TCP[port] = listener
+	}
+	for i, port := range ports.UDP {
+		conn, err := net.FilePacketConn(files[len(ports.TCP)+i])
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.UDP[port] = conn
+	}
+	return s, nil
 }
 
 // Refusal is one packet of the box that the guard turned away.
@@ -38,4 +67,18 @@ func (s *Sockets) Refuse(ctx context.Context, log func(Refusal)) error {
 }
 
 // Close closes every socket. It is safe to call twice.
-func (s *Sockets) Close() error { return s.close() }
+func (s *Sockets) Close() error {
+	errs := []error{s.doorman.file.Close()}
+	for _, listener := range s.TCP {
+		errs = append(errs, listener.Close())
+	}
+	for _, conn := range s.UDP {
+		errs = append(errs, conn.Close())
+	}
+	for i, err := range errs {
+		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}

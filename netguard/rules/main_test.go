@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary play the two programs that the tests need: the
+// job, and the prober that runs inside a box.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "netguard-job":
+			if err := ServeJob(context.Background(), os.Stdin); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "box-probe":
+			probeMain(os.Args[2:])
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// inNamespace runs the calling test again as root of a new user and network
+// namespace, where nothing it breaks is missed. It reports true in there.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("AIBOX_TEST_NAMESPACE") == t.Name() {
+		return true
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("unshare", "-rnm", "--", exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
+	cmd.Env = append(os.Environ(), "AIBOX_TEST_NAMESPACE="+t.Name(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("in a namespace of its own: %v\n%s", err, out)
+	}
+	if testing.Verbose() {
+		t.Logf("%s", out)
+	}
+	return false
+}
+
+// sh runs a script of commands in the test's namespace and returns its output.
+func sh(t *testing.T, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s\n%v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,295 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"aibox/netguard"
+)
+
+// Lock 2 has to be asked before the table of local addresses: else every listener
+// of the namespace, on any of its addresses, would answer a box. That table's rule
+// stands at priority 0, where nothing can come before it, so it moves behind ours.
+// VRF set-ups do the same (Documentation/networking/vrf.rst).
+const (
+	prefAllow  = 10 // one per port: to the guard's address, look up local addresses
+	prefDeny   = 11 // TCP, UDP, ICMP: unreachable
+	prefARP    = 12 // the bridge's own address: else the kernel would not answer ARP for it
+	prefRest   = 13 // unreachable, whatever it is
+	prefLocal  = 14 // the table of local addresses, moved from 0
+	tableLocal = unix.RT_TABLE_LOCAL
+
+	actUnreachable = 7 // FR_ACT_UNREACHABLE of linux/fib_rules.h
+)
+
+// lock lets bridge reach exactly ports on the guard's address. The denials come
+// first, so that no moment is open.
+func lock(bridge string, ports GuardRequest) error {
+	link, err := netlink.LinkByName(bridge)
+	if err != nil {
+		return err
+	}
+	addrs, err := netlink.AddrList(link, unix.AF_INET)
+	if err != nil {
+		return err
+	}
+	want := denials(bridge)
+	for _, addr := range addrs {
+		want = append(want, bridgeAddress(bridge, addr.IP))
+	}
+	for _, port := range ports.TCP {
+		want = append(want, allowance(bridge, unix.IPPROTO_TCP, port))
+	}
+	for _, port := range ports.UDP {
+		want = append(want, allowance(bridge, unix.IPPROTO_UDP, port))
+	}
+	return setRules(bridge, want)
+}
+
+// release leaves bridge with the denials alone.
+func release(bridge string) error {
+	if err := checkBridge(bridge); err != nil {
+		return err
+	}
+	return setRules(bridge, denials(bridge))
+}
+
+// setRules makes want the rules of bridge, adding before it deletes.
+func setRules(bridge string, want []*netlink.Rule) error {
+	have, err := ours()
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	present := map[string]bool{}
+	for _, rule := range have {
+		present[words(rule)] = true
+	}
+	for _, rule := range want {
+		wanted[words(*rule)] = true
+		if present[words(*rule)] {
+			continue
+		}
+		if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
+			if rule.Family == unix.AF_INET6 && errors.Is(err, unix.EAFNOSUPPORT) {
+				continue // a kernel without IPv6
+			}
+			return fmt.Errorf("adding routing rule %q: %w", words(*rule), err)
+		}
+	}
+	for _, rule := range have {
+		if rule.IifName == bridge && !wanted[words(rule)] {
+			if err := deleteRule(rule); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func newRule(family, pref int, bridge string) *netlink.Rule {
+	rule := netlink.NewRule()
+	rule.Family, rule.Priority, rule.IifName = family, pref, bridge
+	return rule
+}
+
+func denials(bridge string) []*netlink.Rule {
+	var rules []*netlink.Rule
+	for _, protocol := range []int{unix.IPPROTO_TCP, unix.IPPROTO_UDP, unix.IPPROTO_ICMP} {
+		rule := newRule(unix.AF_INET, prefDeny, bridge)
+		rule.IPProto, rule.Type = protocol, actUnreachable
+		rules = append(rules, rule)
+	}
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+		rule := newRule(family, prefRest, bridge)
+		rule.Type = actUnreachable
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+func bridgeAddress(bridge string, addr net.IP) *netlink.Rule {
+	rule := newRule(unix.AF_INET, prefARP, bridge)
+	rule.Dst, rule.Table = &net.IPNet{IP: addr, Mask: net.CIDRMask(32, 32)}, tableLocal
+	return rule
+}
+
+func allowance(bridge string, protocol, port int) *netlink.Rule {
+	rule := newRule(unix.AF_INET, prefAllow, bridge)
+	rule.Dst = &net.IPNet{IP: netguard.Address().AsSlice(), Mask: net.CIDRMask(32, 32)}
+	rule.IPProto, rule.Dport, rule.Table = protocol, netlink.NewRulePortRange(uint16(port), uint16(port)), tableLocal
+	return rule
+}
+
+// ours lists the rules of every bridge, IPv4 and IPv6.
+func ours() ([]netlink.Rule, error) {
+	var found []netlink.Rule
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+		rules, err := listRules(family)
+		if err != nil {
+			return nil, err
+		}
+		for _, rule := range rules {
+			if rule.Priority >= prefAllow && rule.Priority <= prefRest && strings.HasPrefix(rule.IifName, netguard.BridgePrefix) {
+				found = append(found, rule)
+			}
+		}
+	}
+	return found, nil
+}
+
+func listRules(family int) ([]netlink.Rule, error) {
+	for range 5 { // a dump that was interrupted by a change is asked again
+		rules, err := netlink.RuleList(family)
+		if errors.Is(err, netlink.ErrDumpInterrupted) {
+			continue
+		}
+		if err != nil && family == unix.AF_INET6 {
+			return nil, nil // a kernel without IPv6
+		}
+		return rules, err
+	}
+	return nil, errors.New("the routing rules change faster than they can be read")
+}
+
+func deleteRule(rule netlink.Rule) error {
+	if rule.Table == 0 {
+		rule.Type = actUnreachable // lists do not carry the type
+	}
+	if err := netlink.RuleDel(&rule); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("deleting routing rule %q: %w", words(rule), err)
+	}
+	return nil
+}
+
+// words prints a rule of ours much as ip rule does. Two rules that do the same
+// print the same.
+func words(rule netlink.Rule) string {
+	var b strings.Builder
+	family := ""
+	if rule.Family == unix.AF_INET6 {
+		family = "inet6 "
+	}
+	fmt.Fprintf(&b, "%s%d: iif %s", family, rule.Priority, rule.IifName)
+	if rule.Dst != nil {
+		fmt.Fprintf(&b, " to %s", rule.Dst.IP)
+	}
+	if rule.IPProto != 0 {
+		fmt.Fprintf(&b, " proto %d", rule.IPProto)
+	}
+	if rule.Dport != nil {
+		fmt.Fprintf(&b, " port %d", rule.Dport.Start)
+	}
+	if rule.Table == 0 {
+		b.WriteString(" unreachable")
+	} else {
+		fmt.Fprintf(&b, " table %d", rule.Table)
+	}
+	return b.String()
+}
+
+// localRules finds the rules that look up local addresses for everything, by
+// priority.
+func localRules(family int) ([]netlink.Rule, error) {
+	rules, err := listRules(family)
+	if err != nil {
+		return nil, err
+	}
+	var found []netlink.Rule
+	for _, rule := range rules {
+		if rule.Table == tableLocal && rule.IifName == "" && rule.OifName == "" && rule.Src == nil && rule.Dst == nil && rule.Mark == 0 {
+			found = append(found, rule)
+		}
+	}
+	return found, nil
+}
+
+// routingOrder says what lets a packet pass before lock 2 is asked.
+func routingOrder() ([]string, error) {
+	drift := []string{}
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+		rules, err := localRules(family)
+		if err != nil {
+			return nil, err
+		}
+		if len(rules) > 0 && rules[0].Priority <= prefRest {
+			drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rules[0].Priority, familyWord(family)))
+		}
+	}
+	return drift, nil
+}
+
+// orderRouting moves the lookup of local addresses behind the bridges' locks: the
+// new rule is there before the old one goes.
+func orderRouting() error {
+	return moveLocal(func(pref int) bool { return pref <= prefRest }, prefLocal)
+}
+
+func removeRouting() error {
+	rules, err := ours()
+	if err != nil {
+		return err
+	}
+	// Local addresses come first again before the locks open.
+	errs := []error{moveLocal(func(pref int) bool { return pref == prefLocal }, 0)}
+	for _, rule := range rules {
+		errs = append(errs, deleteRule(rule))
+	}
+	return errors.Join(errs...)
+}
+
+func moveLocal(misplaced func(pref int) bool, to int) error {
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
+		rules, err := localRules(family)
+		if err != nil {
+			return err
+		}
+		there := slices.ContainsFunc(rules, func(r netlink.Rule) bool { return r.Priority == to })
+		for _, old := range rules {
+			if !misplaced(old.Priority) {
+				continue
+			}
+			if !there {
+				rule := netlink.NewRule()
+				rule.Family, rule.Priority, rule.Table = family, to, tableLocal
+				rule.Protocol = old.Protocol
+				if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
+					return fmt.Errorf("moving the lookup of local addresses to priority %d: %w", to, err)
+				}
+				there = true
+			}
+			if err := netlink.RuleDel(&old); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("moving the lookup of local addresses from priority %d: %w", old.Priority, err)
+			}
+		}
+	}
+	return nil
+}
+
+func viewRouting() (Routing, error) {
+	rules, err := ours()
+	if err != nil {
+		return Routing{}, err
+	}
+	view := Routing{Locked: []string{}, Rules: []string{}}
+	for _, rule := range rules {
+		view.Rules = append(view.Rules, words(rule))
+		if rule.Priority == prefRest && rule.Family == unix.AF_INET {
+			view.Locked = append(view.Locked, rule.IifName)
+		}
+	}
+	return view, nil
+}
+
+func familyWord(family int) string {
+	if family == unix.AF_INET6 {
+		return " (IPv6)"
+	}
+	return ""
+}

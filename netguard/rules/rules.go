@@ -1,0 +1,186 @@
+// Package rules puts a box's network in order where the bridges are: the guard's
+// address, a firewall (lock 1), routing rules (lock 2), and the sockets that are
+// handed to the session's process. Each lock alone keeps a box from reaching
+// anything but the guard's own ports.
+//
+// The work is done by a job: a short-lived process in the bridges' namespace that
+// acts only on "the namespace I run in" and leaves no process behind. The package
+// never decides which namespace that is (Site does), never talks to Docker, and
+// keeps no state outside the kernel.
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+)
+
+// up puts everything in place that is not per session and checks that it holds.
+func up(ctx context.Context) error {
+	state, err := look(ctx)
+	if err != nil {
+		return err
+	}
+	if len(state.drift()) == 0 {
+		return nil
+	}
+	unlock, err := alone()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if state, err = look(ctx); err != nil { // another job may have done it
+		return err
+	}
+	if err := state.repair(ctx); err != nil {
+		return err
+	}
+	if state, err = look(ctx); err != nil {
+		return err
+	}
+	if drift := state.drift(); len(drift) > 0 {
+		return fault.New(fault.Refused, "the network guard does not hold: %s", strings.Join(drift, "; ")).
+			Hint("aibox netguard status")
+	}
+	return nil
+}
+
+// down takes back everything, of all sessions.
+func down(ctx context.Context) error {
+	unlock, err := alone()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	tables, err := lookFirewalls(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, table := range tables {
+		errs = append(errs, table.remove(ctx))
+	}
+	return errors.Join(append(errs, removeRouting(), removeAlias(), limitICMP(true))...)
+}
+
+// guard makes bridge safe and opens its sockets, which the caller owns.
+func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
+	if err := checkBridge(bridge); err != nil {
+		return nil, err
+	}
+	if err := up(ctx); err != nil {
+		return nil, err
+	}
+	if err := lock(bridge, ports); err != nil {
+		return nil, fmt.Errorf("locking bridge %s: %w", bridge, err)
+	}
+	return open(bridge, ports)
+}
+
+// state is what is in place, read once.
+type state struct {
+	alias  bool
+	tables []*firewall // IPv4, then IPv6 where the kernel has it
+	order  []string    // what is wrong with the order of routing rules
+	icmp   bool
+}
+
+func look(ctx context.Context) (*state, error) {
+	tables, err := lookFirewalls(ctx)
+	if err != nil {
+		return nil, err
+	}
+	alias, err := hasAlias()
+	if err != nil {
+		return nil, err
+	}
+	order, err := routingOrder()
+	if err != nil {
+		return nil, err
+	}
+	return &state{alias: alias, tables: tables, order: order, icmp: icmpUnlimited()}, nil
+}
+
+func (s *state) drift() []string {
+	drift := []string{}
+	if !s.alias {
+		drift = append(drift, fmt.Sprintf("%s is not on lo", netguard.Address()))
+	}
+	for _, table := range s.tables {
+		drift = append(drift, table.drift()...)
+	}
+	drift = append(drift, s.order...)
+	if !s.icmp {
+		drift = append(drift, "refusals by ICMP are rate-limited")
+	}
+	return drift
+}
+
+func (s *state) repair(ctx context.Context) error {
+	for _, table := range s.tables { // locks first, the address that answers last
+		if len(table.drift()) > 0 {
+			if err := table.load(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if err := orderRouting(); err != nil {
+		return err
+	}
+	if err := limitICMP(false); err != nil {
+		return err
+	}
+	return addAlias()
+}
+
+func status(ctx context.Context) (Status, error) {
+	state, err := look(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Alias: state.alias, ICMPRate: state.icmp, Drift: state.drift()}
+	s.Up = len(s.Drift) == 0
+	for i, table := range state.tables {
+		view, err := table.view(ctx)
+		if err != nil {
+			return Status{}, err
+		}
+		if i == 0 {
+			s.Firewall = view
+		} else {
+			s.Firewall6 = view
+		}
+	}
+	s.Routing, err = viewRouting()
+	s.Routing.Ordered = len(state.order) == 0
+	return s, err
+}
+
+// alone keeps other jobs in the same network namespace out until it is undone. The
+// lock is on the namespace itself, so it needs no path that all jobs can write.
+func alone() (unlock func(), err error) {
+	file, err := os.Open("/proc/self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("locking the network namespace: %w", err)
+	}
+	return func() { file.Close() }, nil
+}
+
+// checkBridge refuses names that the wildcard of lock 1 would not match.
+func checkBridge(name string) error {
+	if !strings.HasPrefix(name, netguard.BridgePrefix) || len(name) == len(netguard.BridgePrefix) || len(name) >= unix.IFNAMSIZ {
+		return fmt.Errorf("%q is not the name of a session's bridge", name)
+	}
+	return nil
+}

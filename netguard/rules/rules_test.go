@@ -1,0 +1,235 @@
+package rules
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"aibox/netguard"
+)
+
+// dockerLike is a namespace as dockerd leaves it.
+const dockerLike = `
+ip link set lo up
+iptables -N DOCKER; iptables -N DOCKER-USER; iptables -A DOCKER-USER -j RETURN
+iptables -P FORWARD DROP
+iptables -A FORWARD -j DOCKER-USER
+iptables -A FORWARD -o docker0 -j DOCKER
+iptables -A INPUT -s 192.0.2.7/32 -m comment --comment "somebody's own" -j DROP
+ip link add aibox-test0 type bridge
+ip addr add 172.31.240.1/29 dev aibox-test0
+ip link set aibox-test0 up
+ip link add aibox-test1 type bridge
+ip link set aibox-test1 up`
+
+const snapshot = `
+iptables-save | sed '/^#/d'; echo; ip6tables-save | sed '/^#/d'; echo
+iptables-legacy-save 2>/dev/null | sed '/^#/d'
+ip rule; ip -6 rule; ip -br addr show lo; ip -4 -br addr show aibox-test0; cat /proc/sys/net/ipv4/icmp_ratelimit`
+
+var here = Client{Site: Site{InPlace: true}}
+
+func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	before := sh(t, snapshot)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	once := sh(t, snapshot)
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if twice := sh(t, snapshot); twice != once {
+		t.Errorf("up twice is not up once:\n%s\n---\n%s", once, twice)
+	}
+	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: netguard.Local.TCPPorts(), UDP: netguard.Local.UDPPorts()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.Close()
+	if during := sh(t, snapshot); during == once {
+		t.Error("guard added no routing rules")
+	}
+	for range 2 {
+		if err := here.Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if after := sh(t, snapshot); after != before {
+			t.Errorf("before:\n%s\n--- after:\n%s", before, after)
+		}
+	}
+}
+
+func TestAnEmptyNamespaceIsEmptyAgainAfterDown(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge")
+	before := sh(t, snapshot)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := here.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if after := sh(t, snapshot); after != before {
+		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
+	}
+}
+
+func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []string{
+		"iptables -F AIBOX-INPUT",
+		"iptables -F FORWARD",
+		"iptables -I INPUT 1 -j ACCEPT",
+		"iptables -I DOCKER-USER 1 -j ACCEPT",
+		"iptables -I AIBOX-FORWARD 1 -j ACCEPT",
+		"iptables -F; iptables -X AIBOX-INPUT; iptables -X AIBOX-FORWARD",
+		"ip6tables -F",
+		"ip6tables -I FORWARD -j ACCEPT",
+		"ip rule add pref 0 lookup local",
+		"ip addr del 10.200.200.1/32 dev lo",
+		"echo 1000 > /proc/sys/net/ipv4/icmp_ratelimit",
+	} {
+		sh(t, damage)
+		status, err := here.Status(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Up || len(status.Drift) == 0 {
+			t.Errorf("%s: not noticed", damage)
+		}
+		sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434}})
+		if err != nil {
+			t.Errorf("%s: %v", damage, err)
+			continue
+		}
+		sockets.Close()
+		if status, err = here.Status(ctx); err != nil || !status.Up {
+			t.Errorf("%s: still %v after guard (%v)", damage, status.Drift, err)
+		}
+	}
+}
+
+func TestDockersOwnJumpOnTopOfForwardIsNoDrift(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, "iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER") // as each new network does
+	status, err := here.Status(ctx)
+	if err != nil || !status.Up {
+		t.Errorf("drift %v, %v", status.Drift, err)
+	}
+}
+
+func TestEachSessionOwnsTheSameAddressOnItsOwnBridge(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	ports := GuardRequest{TCP: []int{11434, 11435, 53}, UDP: []int{53}}
+	first, err := here.Guard(ctx, "aibox-test0", ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	second, err := here.Guard(ctx, "aibox-test1", ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(second.TCP) != 3 || len(second.UDP) != 1 {
+		t.Errorf("got %v", second)
+	}
+	if got := second.TCP[11434].Addr().String(); got != "10.200.200.1:11434" {
+		t.Errorf("bound to %s", got)
+	}
+	if _, err := here.Guard(ctx, "aibox-test0", ports); err == nil || !strings.Contains(err.Error(), "taken") {
+		t.Errorf("a bridge was given away twice: %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	if again, err := here.Guard(ctx, "aibox-test1", ports); err != nil {
+		t.Error(err)
+	} else {
+		again.Close()
+	}
+}
+
+func TestReleaseLeavesABridgeLockedEntirely(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets.Close()
+	if err := here.Release(ctx, "aibox-test0"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := here.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(status.Routing.Locked) != 1 || strings.Contains(strings.Join(status.Routing.Rules, "\n"), "11434") {
+		t.Errorf("after release: %+v", status.Routing)
+	}
+}
+
+func TestABridgeThatLockOneWouldNotMatchIsRefused(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	for _, name := range []string{"docker0", "aibox-", "", "aibox-longer-than-an-interface", "aibox-missing"} {
+		if _, err := here.Guard(context.Background(), name, GuardRequest{}); err == nil {
+			t.Errorf("bridge %q was guarded", name)
+		}
+	}
+}
+
+func TestGuardFailsClosedWithoutAFirewall(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	sh(t, "mount -t tmpfs none /mnt && printf '#!/bin/sh\\nexit 3\\n' > /mnt/iptables && chmod +x /mnt/iptables")
+	t.Setenv("PATH", "/mnt:/usr/bin:/bin")
+	if _, err := here.Guard(context.Background(), "aibox-test0", GuardRequest{TCP: []int{11434}}); err == nil {
+		t.Error("guard succeeded without lock 1")
+	}
+}
+
+func TestASiteHasToBeNamed(t *testing.T) {
+	for _, site := range []Site{{}, {PID: 1, InPlace: true}, {PID: -4}} {
+		if err := (Client{Site: site}).Up(context.Background()); err == nil {
+			t.Errorf("site %+v was taken", site)
+		}
+	}
+}
+
