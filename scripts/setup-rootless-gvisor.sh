@@ -31,7 +31,7 @@ readonly NEEDED=(
 
 # Settings of the caller that mean the same to the unprivileged user: certificate
 # authorities, proxies, how a program should print, and aibox's own.
-readonly PASSED_ON='^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|NIX_SSL_CERT_FILE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|AIBOX_.*)$'
+readonly PASSED_ON='^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|NIX_SSL_CERT_FILE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|VERSION|AIBOX_.*)$'
 readonly PASSED_ON_GO=(GOPROXY GOFLAGS GONOSUMDB GOSUMDB GONOPROXY GOPRIVATE GOINSECURE)
 
 user='' uid='' home='' runtime_dir='' socket='' runsc=''

@@ -1,0 +1,47 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test build install test-unit test-matrix bench lint fmt vuln setup clean
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+export VERSION
+PREFIX ?= /usr/local
+STATIC = CGO_ENABLED=0 go build -buildvcs=false -trimpath
+
+help: ## print these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+demo: ## from a bare machine to a reviewed change: sets up, builds, bakes, runs an agent
+	@scripts/with-sandbox.sh scripts/demo.sh
+
+test: ## install what is missing and run every check and test, unit to end-to-end
+	@scripts/with-sandbox.sh --package shellcheck scripts/test.sh
+
+build: ## build bin/aibox, one static file with its PID 1 of the box inside
+	@$(STATIC) -ldflags '-s -w' -o internal/initbin/bin/aibox-init ./cmd/aibox-init
+	@$(STATIC) -ldflags '-s -w -X aibox/internal/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
+
+install: build ## copy bin/aibox to $(PREFIX)/bin
+	@install -D -m 0755 bin/aibox $(DESTDIR)$(PREFIX)/bin/aibox
+
+test-unit: ## the quick tests: no Docker, no network
+	@go test -short ./agents/... ./audit/... ./internal/... ./netguard/... ./review/... ./session/... ./workspace/...
+
+test-matrix: ## the box and network suites on Docker 26, in a Debian 13 made for it (needs root or sudo)
+	@test/matrix/run.sh
+
+bench: ## the ratios of aibox against plain Docker and git, as a table and as JSON
+	@scripts/with-sandbox.sh scripts/bench.sh
+
+lint: ## formatting, go vet, golangci-lint, shellcheck
+	@scripts/lint.sh
+
+fmt: ## format the Go files
+	@scripts/tool.sh golangci-lint fmt
+
+vuln: ## known vulnerabilities of the dependencies (needs the vulnerability database)
+	@scripts/tool.sh govulncheck ./...
+
+setup: ## rootless Docker with gVisor, and nothing else
+	@scripts/setup-rootless-gvisor.sh
+
+clean: ## remove what build made
+	@rm -rf bin internal/initbin/bin/aibox-init

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Every check that reads the code without running it. All of them run, then the first
+# failure counts.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 3
+
+failed=0
+check() {
+	echo "==> $1" >&2
+	shift
+	"$@" || failed=1
+}
+
+shell_scripts() {
+	find . -path ./.git -prune -o -path ./bin -prune -o -type f \( -name '*.sh' -o -path ./.ci/run \) -print0
+}
+
+check "formatting (gofumpt, goimports)" scripts/tool.sh golangci-lint fmt --diff
+check "go vet" go vet ./...
+check "golangci-lint" scripts/tool.sh golangci-lint run
+check "shellcheck" xargs -0 -a <(shell_scripts) shellcheck
+exit $failed
