@@ -6,8 +6,6 @@
 package workspace
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"aibox/internal/paths"
@@ -19,6 +17,7 @@ type Request struct {
 	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
 	Clean    bool           // leave the uncommitted and untracked work out
 	Hide     []string       // globs for files the agent must not see; nil means DefaultHide, empty hides nothing
+	Depth    int            // commits of history the agent gets; 0 means 1000, negative all
 	Session  string         // the session's id: names refs, folders and files
 	Dirs     paths.Dirs     // where aibox keeps things
 	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
@@ -66,18 +65,3 @@ func (w *Workspace) BaseCommit() string {
 
 // DefaultHide are the globs that hide files when the user named none.
 func DefaultHide() []string { return []string{".env", ".env.*", "*.pem", "id_*"} }
-
-// Prepare makes the workspace for one session. What it refuses is a fault of
-// kind Usage with a hint. When it fails, everything it made is gone again.
-func Prepare(ctx context.Context, req Request) (*Workspace, error) {
-	return nil, errors.New("workspace: not written yet")
-}
-
-// Remove deletes the workspace's folder and its baseline, whatever the agent
-// made of it, and never follows a symlink. Call it only when a ref holds the
-// work (review.Discard does). A workspace that is gone already is no error.
-func Remove(ctx context.Context, ws *Workspace) error { return nil }
-
-// Undo takes Prepare back for a session whose agent never started: the folder,
-// the baseline and the session's refs.
-func Undo(ctx context.Context, ws *Workspace) error { return nil }

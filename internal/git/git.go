@@ -1,0 +1,150 @@
+// Package git is the one place that runs the git command. It knows two kinds of
+// repository: one that aibox owns, where no configuration but git's defaults
+// counts, and the user's own, where the user's configuration counts but hooks
+// and monitors do not run. It is never pointed at anything an agent can write.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"aibox/internal/command"
+	"aibox/internal/termtext"
+)
+
+// quiet are the settings that hold in every repository: nothing of the
+// repository's choosing runs, and nothing happens in the background.
+var quiet = []string{
+	"-c", "core.hooksPath=/dev/null",
+	"-c", "core.fsmonitor=false",
+	"-c", "core.untrackedCache=false",
+	"-c", "gc.auto=0",
+	"-c", "maintenance.auto=false",
+	"-c", "submodule.recurse=false",
+}
+
+// inherited are the variables of aibox's own environment that git keeps in the
+// user's own repository: where the user's settings are and how to reach remotes.
+var inherited = []string{
+	"XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+	"SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy",
+}
+
+// Repo runs git in one repository. It is safe for concurrent use.
+type Repo struct {
+	dir  string
+	args []string
+	env  []string
+}
+
+// Owned is a bare repository that aibox made at dir. No system or user
+// configuration, attributes, hooks or remote helpers count there.
+func Owned(dir string) *Repo {
+	env := append(command.Base(),
+		"GIT_DIR="+dir,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=none",
+	)
+	args := append([]string{
+		"-c", "core.attributesFile=/dev/null",
+		"-c", "core.excludesFile=/dev/null",
+		"-c", "core.bigFileThreshold=16m",
+		"-c", "core.quotePath=true",
+	}, quiet...)
+	return &Repo{dir: dir, args: args, env: append(env, common...)}
+}
+
+// User is the user's repository that dir lies in. The user's own settings count
+// there, as if they had typed the command, but no hook and no monitor runs.
+func User(dir string) *Repo {
+	return &Repo{dir: dir, args: append([]string{"-C", dir}, quiet...), env: userEnv()}
+}
+
+// Anywhere runs git outside any repository with the user's settings, for clone.
+func Anywhere() *Repo {
+	env := append(userEnv(), "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
+	return &Repo{dir: "/", args: append([]string{"-C", "/"}, quiet...), env: env}
+}
+
+// common keeps git from asking, from optional writes and from replaced objects.
+var common = []string{
+	"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+	"GIT_LITERAL_PATHSPECS=1", "GIT_PAGER=cat", "GIT_EDITOR=false", "GIT_ASKPASS=",
+	"GIT_NO_LAZY_FETCH=1",
+}
+
+func userEnv() []string {
+	env := command.Base()
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return append(env, common...)
+}
+
+// Dir is the folder Owned or User was given.
+func (r *Repo) Dir() string { return r.dir }
+
+// With is r with more environment variables, NAME=VALUE.
+func (r *Repo) With(env ...string) *Repo {
+	return &Repo{dir: r.dir, args: r.args, env: append(append([]string(nil), r.env...), env...)}
+}
+
+// Run runs a git command. stdin and stdout may be nil. A failure is a
+// *command.Error.
+func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) error {
+	return command.Cmd{
+		Name:   "git",
+		Args:   append(append([]string(nil), r.args...), args...),
+		Env:    r.env,
+		Stdin:  stdin,
+		Stdout: stdout,
+	}.Run(ctx)
+}
+
+// Output runs a git command and returns its stdout.
+func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	err := r.Run(ctx, nil, &out, args...)
+	return out.Bytes(), err
+}
+
+// Line runs a git command and returns its stdout without the last newline.
+func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.Output(ctx, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Records runs a git command with -z output and returns the records.
+func (r *Repo) Records(ctx context.Context, args ...string) ([]string, error) {
+	out, err := r.Output(ctx, args...)
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// Message is what git said when it failed: the last line of its stderr, safe to
+// print.
+func Message(err error) string {
+	failed, ok := errors.AsType[*command.Error](err)
+	if !ok {
+		return termtext.Escape(err.Error())
+	}
+	text := strings.TrimSpace(failed.Stderr)
+	if text == "" {
+		return failed.Err.Error()
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
+			return termtext.Escape(rest)
+		}
+	}
+	return termtext.Escape(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,98 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Signature is who made a commit, and when.
+type Signature struct {
+	Name, Email string
+	When        time.Time
+}
+
+// String is the signature as commit objects hold it. Characters that git does
+// not allow in a name are left out.
+func (s Signature) String() string {
+	clean := strings.NewReplacer("<", "", ">", "", "\n", " ", "\x00", "")
+	name, email := clean.Replace(s.Name), clean.Replace(s.Email)
+	return fmt.Sprintf("%s <%s> %d %s", name, email, s.When.Unix(), s.When.Format("-0700"))
+}
+
+// Commit is a commit to import. It is made of a starting point and edits.
+type Commit struct {
+	Ref     string // where it is kept; an existing one is overwritten
+	Parent  string // commit id, or empty for a first commit
+	Tree    string // tree id to start from instead of Parent's; empty: Parent's
+	Who     Signature
+	Message string
+	Remove  []string // paths that go, before anything is put
+	Put     []Entry  // files that are put, in any order
+}
+
+// Import streams blobs and commits into a repository with git fast-import.
+type Import struct {
+	pipe *io.PipeWriter
+	out  *bufio.Writer
+	done chan error
+}
+
+// Import starts an import into r. End must be called.
+func (r *Repo) Import(ctx context.Context) *Import {
+	read, write := io.Pipe()
+	im := &Import{pipe: write, out: bufio.NewWriterSize(write, 256<<10), done: make(chan error, 1)}
+	go func() {
+		err := r.Run(ctx, read, nil, "fast-import", "--quiet", "--force", "--done")
+		read.CloseWithError(errors.Join(errors.New("git fast-import ended"), err))
+		im.done <- err
+	}()
+	return im
+}
+
+// Blob adds a blob of exactly size bytes.
+func (im *Import) Blob(size int64, content io.Reader) error {
+	if _, err := fmt.Fprintf(im.out, "blob\ndata %d\n", size); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(im.out, content, size); err != nil {
+		return fmt.Errorf("storing a file's content: %w", err)
+	}
+	return im.out.WriteByte('\n')
+}
+
+// Commit adds a commit. The objects it names must exist or have been added.
+func (im *Import) Commit(c Commit) error {
+	fmt.Fprintf(im.out, "commit %s\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
+	if c.Parent != "" {
+		fmt.Fprintf(im.out, "from %s\n", c.Parent)
+	}
+	if c.Tree != "" {
+		fmt.Fprintf(im.out, "M 040000 %s \"\"\n", c.Tree)
+	}
+	for _, path := range c.Remove {
+		fmt.Fprintf(im.out, "D %s\n", Quote(path))
+	}
+	for _, e := range c.Put {
+		fmt.Fprintf(im.out, "M %s %s %s\n", e.Mode, e.ID, Quote(e.Path))
+	}
+	return im.out.WriteByte('\n')
+}
+
+// End finishes the import and waits for git. After an error, pass it, so that
+// git gives up instead of keeping half of the work.
+func (im *Import) End(failed error) error {
+	if failed == nil {
+		_, failed = im.out.WriteString("done\n")
+		failed = errors.Join(failed, im.out.Flush())
+	}
+	im.pipe.CloseWithError(failed)
+	if err := <-im.done; err != nil {
+		return errors.Join(failed, err)
+	}
+	return failed
+}

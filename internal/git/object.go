@@ -1,0 +1,100 @@
+package git
+
+import (
+	"crypto/sha1" //nolint:gosec // git's object ids are SHA-1 by format
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+)
+
+// Format is a repository's object format.
+type Format string
+
+// The formats git knows.
+const (
+	SHA1   Format = "sha1"
+	SHA256 Format = "sha256"
+)
+
+// Size is the length of an object id in bytes.
+func (f Format) Size() int {
+	if f == SHA256 {
+		return sha256.Size
+	}
+	return sha1.Size
+}
+
+// Zero is the id that stands for "no object".
+func (f Format) Zero() string { return strings.Repeat("00", f.Size()) }
+
+// Blob starts the hash of a blob of size bytes; write the content to it.
+func (f Format) Blob(size int64) hash.Hash {
+	var h hash.Hash
+	if f == SHA256 {
+		h = sha256.New()
+	} else {
+		h = sha1.New() //nolint:gosec // see the import
+	}
+	header := strconv.AppendInt([]byte("blob "), size, 10)
+	h.Write(append(header, 0))
+	return h
+}
+
+// BlobID is the id of a blob with this content.
+func (f Format) BlobID(content []byte) string {
+	h := f.Blob(int64(len(content)))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Mode is the kind of a tree entry, in git's octal.
+type Mode string
+
+// The modes a tree can hold.
+const (
+	File       Mode = "100644"
+	Executable Mode = "100755"
+	Symlink    Mode = "120000"
+	Submodule  Mode = "160000"
+)
+
+// Entry is one file of a tree or an index.
+type Entry struct {
+	Mode Mode
+	ID   string // object id in hex
+	Path string // raw bytes
+}
+
+// ParseTree reads the records of ls-tree -r -z (without --long).
+func ParseTree(records []string) ([]Entry, error) {
+	entries := make([]Entry, 0, len(records))
+	for _, record := range records {
+		meta, path, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if !ok || len(fields) != 3 {
+			return nil, fmt.Errorf("unexpected line from git ls-tree: %q", record)
+		}
+		entries = append(entries, Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path})
+	}
+	return entries, nil
+}
+
+// Quote writes path as git's plumbing reads it back, whatever bytes it has.
+func Quote(path string) string {
+	quoted := make([]byte, 0, len(path)+2)
+	quoted = append(quoted, '"')
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '"' || c == '\\':
+			quoted = append(quoted, '\\', c)
+		case c < 0x20 || c >= 0x7f:
+			quoted = append(quoted, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+		default:
+			quoted = append(quoted, c)
+		}
+	}
+	return string(append(quoted, '"'))
+}

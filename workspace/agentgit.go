@@ -1,0 +1,144 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+)
+
+// agentGit is the .git that an agent finds in its workspace. It shares nothing
+// with any other repository, and the host writes it once and never reads it.
+type agentGit struct {
+	dir     string // …/.git
+	format  git.Format
+	head    string // commit
+	headRef string // its branch, or empty
+	shallow []string
+	who     git.Signature
+	entries []indexEntry
+}
+
+// write makes the repository out of the pack's files.
+func (a *agentGit) write(pack string) error {
+	for _, dir := range []string{"", "objects/pack", "objects/info", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil { //nolint:gosec // in a private folder
+			return err
+		}
+	}
+	for _, ext := range []string{".pack", ".idx"} {
+		if err := copyFile(pack+ext, filepath.Join(a.dir, "objects/pack", filepath.Base(pack)+ext)); err != nil {
+			return err
+		}
+	}
+	head := a.head
+	files := map[string]string{
+		"config":       a.config(),
+		"info/exclude": "",
+		"description":  "the agent's own copy; aibox never reads it\n",
+	}
+	if a.headRef != "" {
+		head = "ref: " + a.headRef
+		files["packed-refs"] = fmt.Sprintf("# pack-refs with: peeled fully-peeled sorted \n%s %s\n", a.head, a.headRef)
+	}
+	files["HEAD"] = head + "\n"
+	if len(a.shallow) > 0 {
+		files["shallow"] = strings.Join(a.shallow, "\n") + "\n"
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(a.dir, name), []byte(content), 0o644); err != nil { //nolint:gosec // in a private folder
+			return err
+		}
+	}
+	return writeIndex(filepath.Join(a.dir, "index"), a.format, a.entries)
+}
+
+// config lets git inside trust the index although the sandbox shows other inode
+// numbers and change times than the host.
+func (a *agentGit) config() string {
+	var b strings.Builder
+	version := 0
+	if a.format == git.SHA256 {
+		version = 1
+	}
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n", version)
+	b.WriteString("\tcheckStat = minimal\n\ttrustctime = false\n")
+	if a.format == git.SHA256 {
+		b.WriteString("[extensions]\n\tobjectFormat = sha256\n")
+	}
+	fmt.Fprintf(&b, "[user]\n\tname = %s\n\temail = %s\n", configValue(a.who.Name), configValue(a.who.Email))
+	return b.String()
+}
+
+// configValue quotes a value for git's configuration.
+func configValue(value string) string {
+	r := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\x00", "", "\r", "")
+	return `"` + r.Replace(value) + `"`
+}
+
+// copyFile copies a file that nobody changes, by reflink where possible. No
+// inode is shared.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) == nil {
+		return nil
+	}
+	if _, err = io.Copy(dst, src); err != nil {
+		return err
+	}
+	return dst.Close()
+}
+
+// onlyVisible makes, in the store, a commit of the visible files of head without
+// any history, and packs it: what an agent gets whose user's history contains
+// files that it must not see.
+func (s *store) onlyVisible(ctx context.Context, src *source, session string, hide Globs) (*history, string, error) {
+	records, err := s.git.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", src.head)
+	if err != nil {
+		return nil, "", err
+	}
+	entries, err := git.ParseTree(records)
+	if err != nil {
+		return nil, "", err
+	}
+	tree, err := s.git.Line(ctx, "rev-parse", "--verify", src.head+"^{tree}")
+	if err != nil {
+		return nil, "", err
+	}
+	c := git.Commit{
+		Ref: ref(session, "visible"), Tree: tree, Who: src.who,
+		Message: "Files at " + src.head[:12] + "\n\nThe history is left out because it contains files that are hidden here.\n",
+	}
+	for _, e := range entries {
+		if hide.Match(e.Path) {
+			c.Remove = append(c.Remove, e.Path)
+		}
+	}
+	slices.Sort(c.Remove)
+	im := s.git.Import(ctx)
+	if err := im.End(im.Commit(c)); err != nil {
+		return nil, "", err
+	}
+	commit, err := s.git.Line(ctx, "rev-parse", "--verify", c.Ref)
+	if err != nil {
+		return nil, "", err
+	}
+	pack, err := packObjects(ctx, s.git, commit, nil, filepath.Join(s.dir, "objects", "pack", "pack"), func(string) {})
+	return &history{pack: pack}, commit, err
+}

@@ -1,0 +1,87 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/termtext"
+)
+
+// scp is git's short form of an SSH address, user@host:path.
+var scp = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]`)
+
+// IsURL reports whether repo is an address rather than a path.
+func IsURL(repo string) bool {
+	return strings.Contains(repo, "://") || strings.Contains(repo, "::") || scp.MatchString(repo)
+}
+
+// checkURL refuses addresses that would make git run something else than a plain
+// transport.
+func checkURL(address string) error {
+	shown := termtext.Escape(address)
+	if scp.MatchString(address) && !strings.Contains(address, "://") {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || strings.HasPrefix(address, "-") {
+		return fault.New(fault.Usage, "the address of the repository cannot be read")
+	}
+	switch u.Scheme {
+	case "https", "ssh", "git", "file":
+	default:
+		return fault.New(fault.Usage, "%s is not an address that aibox clones", shown).
+			Hint("use https://, ssh://, git:// or file://, or a path")
+	}
+	if strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.HasPrefix(u.Path, "/-") {
+		return fault.New(fault.Usage, "%s is not an address that aibox clones: a part of it starts with a dash", shown)
+	}
+	if _, secret := u.User.Password(); secret {
+		return fault.New(fault.Usage, "the address of the repository contains a password").
+			Hint("leave it out and let git ask your credential helper, or clone by ssh")
+	}
+	return nil
+}
+
+// cloneURL clones req.Repo into a bare repository that aibox owns, or brings the
+// clone of an earlier run up to date, and returns its folder.
+func cloneURL(ctx context.Context, req Request) (string, error) {
+	if err := checkURL(req.Repo); err != nil {
+		return "", err
+	}
+	report(req, Progress{Stage: "cloning"})
+	sum := sha256.Sum256([]byte(req.Repo))
+	base := folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
+	dir := filepath.Join(req.Dirs.Repos(), "clone-"+base+"-"+hex.EncodeToString(sum[:6])+".git")
+	failed := func(err error) error {
+		return fault.New(fault.Usage, "cloning %s failed: %s", termtext.Escape(req.Repo), git.Message(err)).
+			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(req.Repo))
+	}
+	if _, err := os.Stat(dir); err == nil {
+		repo := git.User(dir).With("GIT_ALLOW_PROTOCOL=https:ssh:git:file")
+		if err := repo.Run(ctx, nil, nil, "fetch", "--quiet", "--no-recurse-submodules", "origin", "+refs/heads/*:refs/heads/*"); err != nil {
+			return "", failed(err)
+		}
+		return dir, nil
+	}
+	if err := paths.MakePrivate(req.Dirs.Repos()); err != nil {
+		return "", err
+	}
+	tmp, err := os.MkdirTemp(req.Dirs.Repos(), ".clone-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	if err := git.Anywhere().Run(ctx, nil, nil, "clone", "--quiet", "--bare", "--no-hardlinks", "--template=", "--", req.Repo, tmp); err != nil {
+		return "", failed(err)
+	}
+	return dir, os.Rename(tmp, dir)
+}

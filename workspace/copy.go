@@ -1,0 +1,365 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+const (
+	smallFile = 1 << 20 // read into memory at once; a larger one is cloned or streamed
+	batchSize = 256     // files of one folder that a worker takes at a time
+)
+
+// confined are the rules every file in a tree is opened with: no symlink, no
+// other file system, never above the root.
+const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+
+// copied is the outcome for one file: the File, with Stored and EOL still open.
+type copied struct {
+	File
+	gone    bool   // not there any more, or something that git does not keep
+	content []byte // of .gitignore files and symlinks
+}
+
+// copier copies files from one tree into a new one.
+type copier struct {
+	from, to int // descriptors of the two tops
+	format   git.Format
+	filemode bool // whether the executable bit on disk counts
+	index    map[string]git.Entry
+	progress func(files int, bytes int64)
+}
+
+// batch is a run of files of one folder.
+type batch struct {
+	dir  string
+	into []copied
+	at   []string
+}
+
+// copyTree copies the files at paths (sorted) from the folder from into to and
+// returns one result for each.
+func (c *copier) copyTree(ctx context.Context, paths []string) ([]copied, error) {
+	results := make([]copied, len(paths))
+	if err := makeFolders(c.to, paths); err != nil {
+		return nil, err
+	}
+	batches := make(chan batch)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(batches)
+		return split(ctx, paths, results, batches)
+	})
+	for range runtime.NumCPU() {
+		g.Go(func() error {
+			buf := make([]byte, smallFile+1)
+			for b := range batches {
+				if err := c.copyBatch(b, buf); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return results, g.Wait()
+}
+
+// split cuts paths into batches of one folder each.
+func split(ctx context.Context, paths []string, results []copied, batches chan<- batch) error {
+	for start := 0; start < len(paths); {
+		dir := folderOf(paths[start])
+		end := start + 1
+		for end < len(paths) && end-start < batchSize && folderOf(paths[end]) == dir {
+			end++
+		}
+		select {
+		case batches <- batch{dir: dir, into: results[start:end], at: paths[start:end]}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		start = end
+	}
+	return nil
+}
+
+func folderOf(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i]
+	}
+	return "."
+}
+
+// makeFolders makes every folder that paths need below root.
+func makeFolders(root int, paths []string) error {
+	made := map[string]bool{".": true}
+	var need func(dir string) error
+	need = func(dir string) error {
+		if made[dir] {
+			return nil
+		}
+		if err := need(folderOf(dir)); err != nil {
+			return err
+		}
+		made[dir] = true
+		if err := unix.Mkdirat(root, dir, 0o755); err != nil && err != unix.EEXIST {
+			return fmt.Errorf("making folder %s: %w", termtext.Escape(dir), err)
+		}
+		return nil
+	}
+	last := ""
+	for _, path := range paths {
+		if dir := folderOf(path); dir != last {
+			if err := need(dir); err != nil {
+				return err
+			}
+			last = dir
+		}
+	}
+	return nil
+}
+
+func (c *copier) copyBatch(b batch, buf []byte) error {
+	from, err := openDir(c.from, b.dir)
+	if absent(err) {
+		for i := range b.into {
+			b.into[i] = copied{File: File{Path: b.at[i]}, gone: true}
+		}
+		return nil
+	}
+	if err != nil {
+		return unreadable(b.dir, err)
+	}
+	defer unix.Close(from)
+	to, err := openDir(c.to, b.dir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	var bytes int64
+	for i, path := range b.at {
+		if b.into[i], err = c.copyFile(from, to, path, buf); err != nil {
+			return err
+		}
+		bytes += int64(b.into[i].Stat.Size)
+	}
+	c.progress(len(b.at), bytes)
+	return nil
+}
+
+func openDir(root int, dir string) (int, error) {
+	return unix.Openat2(root, dir, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined,
+	})
+}
+
+// absent reports whether err says that there is no such file in the user's tree,
+// a folder having given way to a file or a symlink included.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+func unreadable(path string, err error) error {
+	shown := termtext.Escape(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return fault.New(fault.Usage, "%s cannot be read: %w", shown, err).
+			Hint("give yourself the right to read it: chmod u+r %s", shown).
+			Hint("or leave it out: --hide %s", shown)
+	}
+	return fmt.Errorf("copying %s: %w", shown, err)
+}
+
+// copyFile copies one file from folder from to folder to.
+func (c *copier) copyFile(from, to int, path string, buf []byte) (copied, error) {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	result := copied{File: File{Path: path, Mode: git.File}}
+	fd, err := unix.Openat(from, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case err == unix.ELOOP:
+		return c.copyLink(from, to, name, result)
+	case absent(err) || err == unix.ENXIO:
+		result.gone = true
+		return result, nil
+	case err != nil:
+		return result, unreadable(path, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return result, unreadable(path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		result.gone = true
+		return result, nil
+	}
+	if c.filemode && st.Mode&0o100 != 0 || !c.filemode && c.index[path].Mode == git.Executable {
+		result.Mode = git.Executable
+	}
+	return result, c.copyContent(fd, to, name, &st, &result, buf)
+}
+
+// copyLink copies a symlink as it is, without looking where it leads.
+func (c *copier) copyLink(from, to int, name string, result copied) (copied, error) {
+	target := make([]byte, unix.PathMax+1)
+	n, err := unix.Readlinkat(from, name, target)
+	if err != nil {
+		return result, unreadable(result.Path, err)
+	}
+	result.Mode, result.content = git.Symlink, target[:n]
+	if err := unix.Symlinkat(string(target[:n]), to, name); err != nil {
+		return result, fmt.Errorf("copying symlink %s: %w", termtext.Escape(result.Path), err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(to, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return result, err
+	}
+	result.Stat = StatOf(&st)
+	h := c.format.Blob(int64(n))
+	h.Write(target[:n])
+	result.Raw = string(h.Sum(nil))
+	return result, nil
+}
+
+// copyContent copies an open regular file and takes its hash on the way.
+func (c *copier) copyContent(fd, to int, name string, st *unix.Stat_t, result *copied, buf []byte) error {
+	perm := uint32(0o644)
+	if st.Mode&0o100 != 0 {
+		perm = 0o755
+	}
+	out, err := unix.Openat(to, name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", termtext.Escape(result.Path), err)
+	}
+	defer unix.Close(out)
+	if st.Size <= smallFile {
+		err = c.copySmall(fd, out, result, buf)
+	} else {
+		err = c.copyLarge(fd, out, result)
+	}
+	if err != nil {
+		return fmt.Errorf("copying %s: %w", termtext.Escape(result.Path), err)
+	}
+	times := [2]unix.Timespec{st.Mtim, st.Mtim}
+	if err := unix.UtimesNanoAt(out, "", times[:], unix.AT_EMPTY_PATH); err != nil {
+		if err := unix.UtimesNanoAt(to, name, times[:], unix.AT_SYMLINK_NOFOLLOW); err != nil {
+			return err
+		}
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(out, &now); err != nil {
+		return err
+	}
+	result.Stat = StatOf(&now)
+	return nil
+}
+
+func (c *copier) copySmall(fd, out int, result *copied, buf []byte) error {
+	n := 0
+	for n < len(buf) {
+		m, err := unix.Read(fd, buf[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if m == 0 {
+			break
+		}
+		n += m
+	}
+	if n == len(buf) { // it has grown since
+		if _, err := unix.Seek(fd, 0, io.SeekStart); err != nil {
+			return err
+		}
+		return c.copyLarge(fd, out, result)
+	}
+	data := buf[:n]
+	h := c.format.Blob(int64(n))
+	h.Write(data)
+	result.Raw = string(h.Sum(nil))
+	if strings.HasSuffix(result.Path, ".gitignore") {
+		result.content = bytes.Clone(data)
+	}
+	for len(data) > 0 {
+		m, err := unix.Write(out, data)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		data = data[m:]
+	}
+	return nil
+}
+
+// copyLarge shares the disk blocks where the file system can (reflink: the
+// inodes stay apart), else lets the kernel copy, then reads the copy once.
+func (c *copier) copyLarge(fd, out int, result *copied) error {
+	dst, err := reopen(out)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if err := unix.IoctlFileClone(out, fd); err != nil {
+		src, err := reopen(fd)
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		if _, err := io.Copy(dst, src); err != nil {
+			return err
+		}
+	}
+	size, err := unix.Seek(out, 0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	h := c.format.Blob(size)
+	if _, err := io.Copy(h, io.NewSectionReader(dst, 0, size)); err != nil {
+		return err
+	}
+	result.Raw = string(h.Sum(nil))
+	return nil
+}
+
+// reopen is a file of its own on the same open file, to be closed.
+func reopen(fd int) (*os.File, error) {
+	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(dup), ""), nil
+}
+
+// counter turns the progress of several workers into one.
+type counter struct {
+	mu    sync.Mutex
+	now   Progress
+	relay func(Progress)
+}
+
+func (c *counter) add(files int, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now.Files += files
+	c.now.Bytes += bytes
+	if c.relay != nil {
+		c.relay(c.now)
+	}
+}

@@ -1,0 +1,168 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// listing is what the user's repository consists of, before anything is copied.
+type listing struct {
+	head    map[string]git.Entry // the tree of the starting commit
+	index   map[string]git.Entry // the user's index; same as head when not asIs
+	visible []string             // paths to copy, sorted
+	hidden  []string             // paths left out by a glob
+	absent  map[string]bool      // paths of head that are not copied and yet not deleted
+	sparse  map[string]bool      // those of absent that a sparse checkout leaves out
+	modules []string             // submodules
+	notes   []string
+}
+
+// list reads the user's index and untracked files, or the tree of the commit.
+func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listing, error) {
+	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}}
+	if !s.asIs {
+		return l, s.listCommit(ctx, l, hide)
+	}
+	var index, untracked, staged []string
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		index, err = s.git.Records(gctx, "ls-files", "-s", "-t", "-z", "--cached")
+		return err
+	})
+	g.Go(func() (err error) {
+		untracked, err = s.git.Records(gctx, "ls-files", "-z", "--others", "--exclude-standard")
+		return err
+	})
+	g.Go(func() (err error) {
+		staged, err = s.git.Records(gctx, "diff-index", "--cached", "--no-renames", "--ignore-submodules=none", "--name-only", "-z", "HEAD")
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("listing the files of the repository: %s", git.Message(err))
+	}
+	if err := l.addIndex(index, hide); err != nil {
+		return nil, err
+	}
+	l.addUntracked(untracked, hide, s.top, outside)
+	l.head = l.index
+	if len(staged) > 0 {
+		head, err := s.readTree(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.head = head
+	}
+	l.finish()
+	return l, nil
+}
+
+// listCommit lists the files of the starting commit.
+func (s *source) listCommit(ctx context.Context, l *listing, hide Globs) error {
+	head, err := s.readTree(ctx)
+	if err != nil {
+		return err
+	}
+	l.head, l.index = head, head
+	for path, e := range head {
+		l.place(e, path, hide)
+	}
+	l.finish()
+	return nil
+}
+
+func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
+	records, err := s.git.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", s.head)
+	if err != nil {
+		return nil, fmt.Errorf("reading the commit: %s", git.Message(err))
+	}
+	entries, err := git.ParseTree(records)
+	if err != nil {
+		return nil, err
+	}
+	tree := make(map[string]git.Entry, len(entries))
+	for _, e := range entries {
+		tree[e.Path] = e
+	}
+	return tree, nil
+}
+
+// addIndex takes the records of ls-files -s -t -z: "H 100644 ID STAGE\tPATH".
+func (l *listing) addIndex(records []string, hide Globs) error {
+	l.index = make(map[string]git.Entry, len(records))
+	for _, record := range records {
+		meta, path, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if !ok || len(fields) != 4 {
+			return fmt.Errorf("unexpected line from git ls-files: %q", record)
+		}
+		if _, again := l.index[path]; again { // another stage of a conflict
+			continue
+		}
+		e := git.Entry{Mode: git.Mode(fields[1]), ID: fields[2], Path: path}
+		l.index[path] = e
+		if fields[0] == "S" || fields[0] == "s" {
+			l.absent[path], l.sparse[path] = true, true
+			continue
+		}
+		l.place(e, path, hide)
+	}
+	return nil
+}
+
+// place sorts a tracked path into visible, hidden or submodule.
+func (l *listing) place(e git.Entry, path string, hide Globs) {
+	switch {
+	case e.Mode == git.Submodule:
+		l.modules = append(l.modules, path)
+		l.absent[path] = true
+	case hide.Match(path):
+		l.hidden = append(l.hidden, path)
+		l.absent[path] = true
+	default:
+		l.visible = append(l.visible, path)
+	}
+}
+
+// addUntracked takes untracked files. outside are aibox's own folders, which are
+// never copied when they happen to lie in the repository.
+func (l *listing) addUntracked(paths []string, hide Globs, top string, outside []string) {
+	var own []string
+	for _, dir := range outside {
+		if rel, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(rel) {
+			own = append(own, rel+"/")
+		}
+	}
+	for _, path := range paths {
+		switch {
+		case slices.ContainsFunc(own, func(dir string) bool { return strings.HasPrefix(path, dir) }):
+		case l.index[path].Path != "":
+		case strings.HasSuffix(path, "/"):
+			l.notes = append(l.notes, fmt.Sprintf("%s is a repository of its own and is left out", termtext.Escape(path)))
+		case hide.Match(path):
+			l.hidden = append(l.hidden, path)
+		default:
+			l.visible = append(l.visible, path)
+		}
+	}
+}
+
+func (l *listing) finish() {
+	sort.Strings(l.visible)
+	sort.Strings(l.hidden)
+	sort.Strings(l.modules)
+	if len(l.sparse) > 0 {
+		l.notes = append(l.notes, fmt.Sprintf("%d files outside your sparse checkout are left out", len(l.sparse)))
+	}
+	for _, path := range l.modules {
+		l.notes = append(l.notes, fmt.Sprintf("submodule %s is left out: the agent sees an empty folder there", termtext.Escape(path)))
+	}
+}

@@ -1,0 +1,310 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/termtext"
+	"aibox/internal/undo"
+)
+
+// sessionID is what names refs, folders and files safely.
+var sessionID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// Prepare makes the workspace for one session. What it refuses is a fault of
+// kind Usage with a hint. When it fails, everything it made is gone again.
+func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
+	if !sessionID.MatchString(req.Session) {
+		return nil, fmt.Errorf("%q is not a session id", req.Session)
+	}
+	if req.Hide == nil {
+		req.Hide = DefaultHide()
+	}
+	hide, err := ParseGlobs(req.Hide)
+	if err != nil {
+		return nil, err
+	}
+	src, err := openSource(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	var steps undo.Stack
+	defer func() {
+		if err != nil {
+			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
+				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
+			}
+		}
+	}()
+	st, err := openStore(ctx, src, req.Dirs.Repos(), &steps)
+	if err != nil {
+		return nil, err
+	}
+	path, err := makeFolder(req.Dirs.Workspace, src.name, req.Session)
+	if err != nil {
+		return nil, err
+	}
+	steps.Add(func(context.Context) error { return removeTree(path) })
+	p := &preparation{
+		req: req, src: src, store: st, hide: hide,
+		ws: &Workspace{
+			Session: req.Session, Path: path, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
+			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
+			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide,
+		},
+	}
+	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })
+	if err := p.run(ctx); err != nil {
+		return nil, err
+	}
+	st.unlock()
+	return p.ws, nil
+}
+
+// makeFolder makes the workspace's folder, which nobody had before.
+func makeFolder(parent, name, session string) (string, error) {
+	if err := paths.MakePrivate(parent); err != nil {
+		return "", fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err).
+			Hint("move it away: mv %s %s.old", parent, parent)
+	}
+	for _, candidate := range []string{name, name + "-" + session} {
+		path := filepath.Join(parent, candidate)
+		err := os.Mkdir(path, 0o700)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("making the workspace: %w", err)
+		}
+	}
+	return "", fmt.Errorf("the workspaces %s and %s-%s exist already", name, name, session)
+}
+
+// preparation is one run of Prepare.
+type preparation struct {
+	req   Request
+	src   *source
+	store *store
+	hide  Globs
+	ws    *Workspace
+
+	list     *listing
+	files    []copied
+	history  *history
+	baseline Baseline
+	agent    *agentGit
+}
+
+// run does the work: history and files at the same time, then what needs both.
+func (p *preparation) run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		p.history, err = p.store.copyHistory(gctx, p.src, p.hide, p.depth())
+		return err
+	})
+	g.Go(func() error {
+		p.baseline.Racy, p.baseline.HashAll = trustCtime(p.ws.Path)
+		return nil
+	})
+	g.Go(func() error {
+		report(p.req, Progress{Stage: "reading"})
+		outside := []string{p.req.Dirs.Workspace, p.req.Dirs.Data, p.req.Dirs.State, p.req.Dirs.Cache}
+		var err error
+		if p.list, err = p.src.list(gctx, p.hide, outside); err != nil {
+			return err
+		}
+		return p.copyFiles(gctx)
+	})
+	if err := g.Wait(); err != nil {
+		return diskFull(err)
+	}
+	if err := p.commitUncommitted(ctx); err != nil {
+		return fmt.Errorf("recording your uncommitted work: %w", err)
+	}
+	if err := p.writeAgentGit(ctx); err != nil {
+		return diskFull(fmt.Errorf("making the agent's .git: %w", err))
+	}
+	p.describe()
+	return p.saveBaseline(ctx)
+}
+
+// depth is how many commits of history to copy; 0 means all.
+func (p *preparation) depth() int {
+	switch {
+	case p.req.Depth < 0:
+		return 0
+	case p.req.Depth == 0:
+		return historyDepth
+	}
+	return p.req.Depth
+}
+
+// diskFull says a full disk in words.
+func diskFull(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fault.New(fault.Environment, "the disk is full: %w", err).
+			Hint("see which workspaces there are: ls ~/agent_workspace").
+			Hint("see how much room there is: df -h ~")
+	}
+	return err
+}
+
+// copyFiles brings the visible files into the workspace.
+func (p *preparation) copyFiles(ctx context.Context) error {
+	if !p.src.asIs {
+		return p.extractFiles(ctx)
+	}
+	from, err := unix.Open(p.src.top, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", termtext.Escape(p.src.top), err)
+	}
+	defer unix.Close(from)
+	to, err := unix.Open(p.ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	filemode, err := p.src.git.Line(ctx, "config", "--type=bool", "--default=true", "core.fileMode")
+	if err != nil {
+		return err
+	}
+	count := &counter{now: Progress{Stage: "copying", Total: len(p.list.visible)}, relay: p.req.Progress}
+	c := &copier{
+		from: from, to: to, format: p.src.format, filemode: filemode == "true",
+		index: p.list.index, progress: count.add,
+	}
+	p.files, err = c.copyTree(ctx, p.list.visible)
+	return err
+}
+
+// writeAgentGit gives the agent its .git.
+func (p *preparation) writeAgentGit(ctx context.Context) error {
+	p.agent = &agentGit{
+		dir: filepath.Join(p.ws.Path, ".git"), format: p.src.format,
+		head: p.src.head, headRef: p.src.headRef, shallow: p.history.shallow, who: p.src.who,
+	}
+	report(p.req, Progress{Stage: "history", Files: len(p.files), Total: len(p.files)})
+	if p.history.hidden {
+		h, commit, err := p.store.onlyVisible(ctx, p.src, p.ws.Session, p.hide)
+		if err != nil {
+			return err
+		}
+		p.agent.head, p.agent.shallow = commit, nil
+		p.history.pack = h.pack
+		p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it contains files that are hidden")
+	} else if p.history.cut {
+		p.ws.Notes = append(p.ws.Notes, fmt.Sprintf("the agent gets the last %d commits", p.depth()))
+	}
+	p.agent.entries = p.indexEntries()
+	for _, module := range p.list.modules {
+		if err := os.MkdirAll(remaining(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder
+			return err
+		}
+	}
+	return p.agent.write(p.history.pack)
+}
+
+// indexEntries is the index of the starting commit, with the stat of each file
+// that is as it was committed, so that git inside need not read it.
+func (p *preparation) indexEntries() []indexEntry {
+	unchanged := make(map[string]Stat, len(p.files))
+	for _, f := range p.files {
+		if !f.gone && hexID(f.Stored) == p.list.head[f.Path].ID {
+			unchanged[f.Path] = f.Stat
+		}
+	}
+	entries := make([]indexEntry, 0, len(p.list.head))
+	for path, e := range p.list.head {
+		if e.Mode != git.Submodule && p.list.absent[path] && !p.list.sparse[path] || p.hide.Match(path) {
+			continue
+		}
+		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: p.list.sparse[path]})
+	}
+	slices.SortFunc(entries, func(a, b indexEntry) int { return strings.Compare(a.Path, b.Path) })
+	return entries
+}
+
+// describe fills in what people want to know.
+func (p *preparation) describe() {
+	for _, f := range p.files {
+		if !f.gone {
+			p.ws.Files++
+			p.ws.Bytes += int64(f.Stat.Size)
+		}
+	}
+	for _, path := range p.list.hidden[:min(len(p.list.hidden), 1000)] {
+		p.ws.Hidden = append(p.ws.Hidden, termtext.Escape(path))
+	}
+	p.ws.Notes = append(p.ws.Notes, p.list.notes...)
+}
+
+// saveBaseline records the copy as it is now.
+func (p *preparation) saveBaseline(ctx context.Context) error {
+	b := &p.baseline
+	b.Format = p.src.format
+	b.Ignore = p.ignoreFiles(ctx)
+	for _, module := range p.list.modules {
+		b.Modules = append(b.Modules, []byte(module))
+	}
+	b.Files = make([]File, 0, len(p.files))
+	for _, f := range p.files {
+		if !f.gone {
+			b.Files = append(b.Files, f.File)
+		}
+	}
+	b.Taken = time.Now()
+	p.ws.Prepared = b.Taken.UTC()
+	return b.Save(p.ws.Baseline)
+}
+
+// ignoreFiles collects the user's ignore rules, weakest first, as git ranks
+// them: the user's own, the repository's, then each folder's.
+func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
+	var rules []IgnoreFile
+	global, err := p.src.git.Line(ctx, "config", "--type=path", "core.excludesFile")
+	if err != nil || global == "" {
+		dir := os.Getenv("XDG_CONFIG_HOME")
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(p.req.Dirs.Home, ".config")
+		}
+		global = filepath.Join(dir, "git", "ignore")
+	}
+	for _, file := range []string{global, filepath.Join(p.src.common, "info", "exclude")} {
+		if data, err := os.ReadFile(file); err == nil && len(data) < smallFile {
+			rules = append(rules, IgnoreFile{Data: data})
+		}
+	}
+	for _, f := range p.files {
+		if f.content == nil || f.Mode == git.Symlink {
+			continue
+		}
+		if dir, ok := strings.CutSuffix(f.Path, ".gitignore"); ok && (dir == "" || strings.HasSuffix(dir, "/")) {
+			rules = append(rules, IgnoreFile{Dir: []byte(strings.TrimSuffix(dir, "/")), Data: f.content})
+		}
+	}
+	slices.SortStableFunc(rules, func(a, b IgnoreFile) int {
+		return strings.Count(string(a.Dir), "/") - strings.Count(string(b.Dir), "/")
+	})
+	return rules
+}
+
+// report passes progress on when somebody listens.
+func report(req Request, now Progress) {
+	if req.Progress != nil {
+		req.Progress(now)
+	}
+}

@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+)
+
+// Remove deletes the workspace's folder and its baseline, whatever the agent
+// made of it, and never follows a symlink. Call it only when a ref holds the
+// work (review.Discard does). A workspace that is gone already is no error.
+func Remove(_ context.Context, ws *Workspace) error {
+	if err := removeTree(ws.Path); err != nil {
+		return fmt.Errorf("removing the workspace %s: %w", ws.Path, err)
+	}
+	if err := os.Remove(ws.Baseline); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Undo takes Prepare back for a session whose agent never started: the folder,
+// the baseline and the session's refs.
+func Undo(ctx context.Context, ws *Workspace) error {
+	return errors.Join(Remove(ctx, ws), forget(ctx, ws))
+}
+
+// forget drops the session's refs and baseline. The objects go with the next
+// tidying of the store.
+func forget(ctx context.Context, ws *Workspace) error {
+	if err := os.Remove(ws.Baseline); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	repo := git.Owned(ws.GitDir)
+	out, err := repo.Output(ctx, "for-each-ref", "--format=delete %(refname)", ref(ws.Session, ""))
+	if err != nil || len(out) == 0 {
+		return err
+	}
+	return repo.Run(ctx, bytes.NewReader(out), nil, "update-ref", "--no-deref", "--stdin")
+}
+
+// removeTree deletes the folder at path with everything in it. Depth costs
+// neither memory nor descriptors: a folder that is not empty is first moved up
+// into the top one, so that only one level is ever looked at. Folders that may
+// not be read or written are opened up first; they are the user's own.
+func removeTree(path string) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	r := &remover{root: fd, known: map[string]bool{}}
+	for range attempts {
+		if err := r.empty("."); err != nil {
+			return err
+		}
+		if err = unix.Rmdir(path); err != unix.ENOTEMPTY {
+			return err
+		}
+	}
+	return err
+}
+
+type remover struct {
+	root  int
+	moved int             // names given so far
+	left  []string        // folders directly in root that are still to be emptied
+	known map[string]bool // the same, to look up
+}
+
+// attempts bounds how often a folder is read again that still holds something:
+// some file systems skip entries while others are being deleted.
+const attempts = 100
+
+// empty deletes all there is in the folder name of root ("." is root itself) and
+// in the folders that this brings up.
+func (r *remover) empty(name string) error {
+	if err := r.clear(name); err != nil {
+		return err
+	}
+	for len(r.left) > 0 {
+		next := r.left[len(r.left)-1]
+		r.left = r.left[:len(r.left)-1]
+		delete(r.known, next)
+		err := error(unix.ENOTEMPTY)
+		for try := 0; err == unix.ENOTEMPTY && try < attempts; try++ {
+			if err := r.clear(next); err != nil {
+				return err
+			}
+			err = unix.Unlinkat(r.root, next, unix.AT_REMOVEDIR)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear deletes what is in one folder, or moves it up.
+func (r *remover) clear(name string) error {
+	dir, err := openForRemoval(r.root, name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(4096)
+		for _, entry := range names {
+			if err := r.drop(int(dir.Fd()), entry, name == "."); err != nil {
+				return err
+			}
+		}
+		if len(names) == 0 || err != nil {
+			return nil
+		}
+	}
+}
+
+// drop deletes one entry, or moves it into root when it is a folder with
+// something in it.
+func (r *remover) drop(dir int, entry string, top bool) error {
+	err := unix.Unlinkat(dir, entry, 0)
+	if err == nil || err == unix.ENOENT {
+		return nil
+	}
+	if err != unix.EISDIR && err != unix.EPERM {
+		return err
+	}
+	if err := unix.Unlinkat(dir, entry, unix.AT_REMOVEDIR); err == nil {
+		return nil
+	}
+	if top {
+		r.remember(entry)
+		return nil
+	}
+	// Moving a folder needs the right to write in it.
+	if sub, err := openForRemoval(dir, entry); err == nil {
+		sub.Close()
+	}
+	for {
+		r.moved++
+		name := ".aibox-removed-" + strconv.Itoa(r.moved)
+		err := unix.Renameat2(dir, entry, r.root, name, unix.RENAME_NOREPLACE)
+		if err == unix.EEXIST {
+			continue
+		}
+		if err == nil {
+			r.remember(name)
+		}
+		return err
+	}
+}
+
+func (r *remover) remember(name string) {
+	if !r.known[name] {
+		r.known[name] = true
+		r.left = append(r.left, name)
+	}
+}
+
+// openForRemoval opens a folder for reading after giving its owner every right
+// to it. It follows no symlink.
+func openForRemoval(dir int, name string) (*os.File, error) {
+	pin, err := unix.Openat2(dir, name, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined | unix.RESOLVE_NO_XDEV,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(pin)
+	proc := "/proc/self/fd/" + strconv.Itoa(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return nil, err
+	}
+	if st.Mode&0o700 != 0o700 {
+		if err := os.Chmod(proc, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	fd, err := unix.Open(proc, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}

@@ -1,0 +1,186 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// source is the repository that a workspace is made from.
+type source struct {
+	git     *git.Repo
+	top     string // top of the working tree, or the bare clone of a URL
+	common  string // the git directory shared by all worktrees: tells repositories apart
+	name    string // for folders
+	url     string
+	format  git.Format
+	head    string // commit to start from
+	headRef string
+	asIs    bool // start from the files on disk, not from the commit
+	who     git.Signature
+}
+
+// openSource finds the repository that req names and the commit to start from.
+func openSource(ctx context.Context, req Request) (*source, error) {
+	src := &source{asIs: !req.Clean && req.Branch == ""}
+	if IsURL(req.Repo) {
+		dir, err := cloneURL(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		src.git, src.top, src.url, src.asIs = git.User(dir), dir, req.Repo, false
+		src.name = folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
+	} else if err := src.locate(ctx, req.Repo); err != nil {
+		return nil, err
+	}
+	if err := src.identify(ctx); err != nil {
+		return nil, err
+	}
+	if err := src.choose(ctx, req.Branch); err != nil {
+		return nil, err
+	}
+	src.who = identity(ctx, src.git)
+	return src, nil
+}
+
+// locate finds the top of the working tree around path.
+func (s *source) locate(ctx context.Context, path string) error {
+	shown := termtext.Escape(path)
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.New(fault.Usage, "there is no %s", shown).Hint("name a folder inside a git repository with --repo")
+	case err != nil:
+		return fault.New(fault.Usage, "%s cannot be read: %w", shown, err)
+	case !info.IsDir():
+		return fault.New(fault.Usage, "%s is a file, not a folder", shown).Hint("name the repository's folder with --repo")
+	}
+	repo := git.User(abs)
+	bare, err := repo.Line(ctx, "rev-parse", "--is-bare-repository")
+	if err != nil {
+		return notARepository(shown, err)
+	}
+	inside, _ := repo.Line(ctx, "rev-parse", "--is-inside-work-tree")
+	if bare == "true" {
+		return fault.New(fault.Usage, "%s is a bare repository: it has no files to work on", shown).
+			Hint("clone it first: git clone %s", shown)
+	}
+	if inside != "true" {
+		return fault.New(fault.Usage, "%s lies inside a .git folder", shown).Hint("name the repository's folder with --repo")
+	}
+	top, err := repo.Line(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return notARepository(shown, err)
+	}
+	s.git, s.top, s.name = git.User(top), top, folderName(filepath.Base(top))
+	return nil
+}
+
+func notARepository(shown string, err error) error {
+	said := git.Message(err)
+	if strings.Contains(said, "dubious ownership") {
+		return fault.New(fault.Usage, "%s belongs to another user, so git will not read it", shown).
+			Hint("if you trust it: git config --global --add safe.directory %s", shown)
+	}
+	if strings.Contains(said, "not a git repository") {
+		return fault.New(fault.Usage, "%s is not in a git repository", shown).
+			Hint("go into a repository, or name one with --repo").
+			Hint("to make one here: git init && git add -A && git commit -m start")
+	}
+	return fault.New(fault.Usage, "git cannot read the repository at %s: %s", shown, said)
+}
+
+// identify reads what tells the repository apart and how it stores objects.
+func (s *source) identify(ctx context.Context) error {
+	common, err := s.git.Line(ctx, "rev-parse", "--git-common-dir")
+	if err != nil {
+		return notARepository(termtext.Escape(s.top), err)
+	}
+	if !filepath.IsAbs(common) {
+		common = filepath.Join(s.top, common)
+	}
+	if s.common, err = filepath.EvalSymlinks(common); err != nil {
+		return fault.New(fault.Usage, "%s cannot be read: %w", termtext.Escape(common), err)
+	}
+	format, err := s.git.Line(ctx, "rev-parse", "--show-object-format")
+	s.format = git.Format(format)
+	return err
+}
+
+// choose finds the commit to start from.
+func (s *source) choose(ctx context.Context, branch string) error {
+	if branch == "" {
+		head, err := s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+		if err != nil {
+			return fault.New(fault.Usage, "the repository %s has no commit yet", termtext.Escape(s.top)).
+				Hint("make a first one: git add -A && git commit -m start")
+		}
+		s.head = head
+		s.headRef, _ = s.git.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
+		return nil
+	}
+	shown := termtext.Escape(branch)
+	if strings.HasPrefix(branch, "-") {
+		return fault.New(fault.Usage, "%s is not the name of a branch", shown)
+	}
+	for _, ref := range []string{"refs/heads/" + branch, "refs/remotes/origin/" + branch, "refs/tags/" + branch, branch} {
+		head, err := s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
+		if err != nil {
+			continue
+		}
+		s.head = head
+		if strings.HasPrefix(ref, "refs/heads/") {
+			s.headRef = ref
+		}
+		return nil
+	}
+	return fault.New(fault.Usage, "there is no branch, tag or commit %s in %s", shown, termtext.Escape(s.top)).
+		Hint("see the branches there are: git branch --all")
+}
+
+// identity is the user's name and e-mail as git knows them, else aibox's.
+func identity(ctx context.Context, repo *git.Repo) git.Signature {
+	who := git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}
+	if name, err := repo.Line(ctx, "config", "user.name"); err == nil && name != "" {
+		who.Name = name
+	}
+	if email, err := repo.Line(ctx, "config", "user.email"); err == nil && email != "" {
+		who.Email = email
+	}
+	return who
+}
+
+// Identity is who commits in ws's repository: the user as git knows them, else
+// aibox itself.
+func Identity(ctx context.Context, ws *Workspace) git.Signature {
+	return identity(ctx, git.User(ws.Repo))
+}
+
+// folderName makes a repository's name fit for a folder: what is not a letter,
+// digit, dot, dash or underscore becomes a dash.
+func folderName(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, name)
+	safe = strings.TrimLeft(safe, ".-")
+	if safe == "" {
+		return "repository"
+	}
+	return safe[:min(len(safe), 100)]
+}

@@ -1,0 +1,208 @@
+package workspace
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/undo"
+)
+
+// historyDepth is how many commits of history an agent gets unless asked
+// otherwise: enough for log and blame, and a bound on the time to copy them.
+const historyDepth = 1000
+
+// store is the bare repository that aibox owns for one repository of the user.
+type store struct {
+	git  *git.Repo
+	dir  string
+	lock *os.File // shared by every run of Prepare, exclusive while a store is taken away
+}
+
+// openStore makes the bare repository for src, or opens that of an earlier run,
+// and registers how to take a new one back. Call unlock when done.
+func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack) (*store, error) {
+	if err := paths.MakePrivate(repos); err != nil {
+		return nil, fmt.Errorf("making the folder for repositories: %w", err)
+	}
+	sum := sha256.Sum256([]byte(src.common))
+	dir := filepath.Join(repos, src.name+"-"+hex.EncodeToString(sum[:6])+".git")
+	lock, err := os.OpenFile(filepath.Join(repos, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{git: git.Owned(dir), dir: dir, lock: lock}
+	steps.Add(func(context.Context) error { s.unlock(); return nil })
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "aibox", "repository")); err == nil {
+		return s, nil
+	}
+	if err := paths.MakePrivate(dir); err != nil {
+		return nil, err
+	}
+	steps.Add(s.takeBack)
+	if err := s.git.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(src.format), dir); err != nil {
+		return nil, fmt.Errorf("making the repository %s: %s", dir, git.Message(err))
+	}
+	if err := paths.MakePrivate(filepath.Join(dir, "aibox")); err != nil {
+		return nil, err
+	}
+	return s, paths.WriteFile(filepath.Join(dir, "aibox", "repository"), []byte(src.top))
+}
+
+// unlock lets another run take the store away.
+func (s *store) unlock() { _ = s.lock.Close() }
+
+// takeBack removes a store that this run made, unless another run uses it.
+func (s *store) takeBack(ctx context.Context) error {
+	if unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil
+	}
+	if refs, err := s.git.Output(ctx, "for-each-ref", "--count=1"); err != nil || len(refs) > 0 {
+		return err
+	}
+	return removeTree(s.dir)
+}
+
+// history is the pack of objects that an agent gets.
+type history struct {
+	pack    string   // path without .pack and .idx
+	shallow []string // commits whose parents are cut off
+	hidden  bool     // a hidden file's name occurs in it
+	cut     bool     // there are more commits
+}
+
+// copyHistory packs the last depth commits up to head, from the user's
+// repository into the store, and tells whether a hidden file occurs there.
+func (s *store) copyHistory(ctx context.Context, src *source, hide Globs, depth int) (*history, error) {
+	h := &history{}
+	limit := []string{}
+	if depth > 0 {
+		limit = []string{fmt.Sprintf("--max-count=%d", depth)}
+	}
+	if err := h.findShallow(ctx, src, limit); err != nil {
+		return nil, err
+	}
+	names := func(path string) { h.hidden = h.hidden || hide.Match(path) }
+	pack, err := packObjects(ctx, src.git, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), names)
+	if err != nil {
+		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
+	}
+	h.pack = pack
+	return h, s.addShallow(h.shallow)
+}
+
+// findShallow lists the commits whose parents will be missing.
+func (h *history) findShallow(ctx context.Context, src *source, limit []string) error {
+	out, err := src.git.Output(ctx, slices.Concat([]string{"rev-list", "--parents"}, limit, []string{src.head})...)
+	if err != nil {
+		return fmt.Errorf("reading the history: %s", git.Message(err))
+	}
+	commits := strings.Split(strings.TrimSpace(string(out)), "\n")
+	present := make(map[string]bool, len(commits))
+	for _, line := range commits {
+		present[line[:min(len(line), 2*src.format.Size())]] = true
+	}
+	already := map[string]bool{}
+	if data, err := os.ReadFile(filepath.Join(src.common, "shallow")); err == nil {
+		for line := range strings.FieldsSeq(string(data)) {
+			already[line] = true
+		}
+	}
+	for _, line := range commits {
+		ids := strings.Fields(line)
+		missing := slices.ContainsFunc(ids[1:], func(id string) bool { return !present[id] })
+		if missing || already[ids[0]] {
+			h.shallow = append(h.shallow, ids[0])
+		}
+		h.cut = h.cut || missing
+	}
+	return nil
+}
+
+// packObjects packs what commit reaches, as far as limit goes, into files that
+// begin with base, and returns their path without the extension. names hears of
+// every path.
+func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, names func(string)) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read, write := io.Pipe()
+	defer read.Close()
+	listed := make(chan error, 1)
+	go func() {
+		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--objects"}, limit, []string{commit})...)
+		write.CloseWithError(err)
+		listed <- err
+	}()
+	input, feed := io.Pipe()
+	go func() { feed.CloseWithError(relay(read, feed, names)) }()
+	var out strings.Builder
+	err := from.Run(ctx, input, &out, "-c", "pack.compression=1", "pack-objects", "-q", "--window=0", base)
+	input.Close()
+	read.Close()
+	if listErr := <-listed; listErr != nil && err == nil {
+		err = listErr
+	}
+	return base + "-" + strings.TrimSpace(out.String()), err
+}
+
+// relay copies the lines of rev-list --objects and calls names with the paths.
+func relay(from io.Reader, to io.Writer, names func(string)) error {
+	lines := bufio.NewReaderSize(from, 256<<10)
+	out := bufio.NewWriterSize(to, 256<<10)
+	for {
+		line, err := lines.ReadString('\n')
+		if err == io.EOF {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		if _, path, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && path != "" {
+			names(path)
+		}
+		if _, err := out.WriteString(line); err != nil {
+			return err
+		}
+	}
+}
+
+// addShallow tells the store which commits have no parents here. Two runs may do
+// this at once, so the file is locked.
+func (s *store) addShallow(commits []string) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	lock, err := os.OpenFile(filepath.Join(s.dir, "aibox", "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir, "shallow")
+	data, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	all := append(strings.Fields(string(data)), commits...)
+	slices.Sort(all)
+	return paths.WriteFile(file, []byte(strings.Join(slices.Compact(all), "\n")+"\n"))
+}
+
+// ref is a ref of one session in the store.
+func ref(session, name string) string { return "refs/aibox/" + session + "/" + name }

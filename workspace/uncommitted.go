@@ -1,0 +1,185 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/internal/git"
+)
+
+// commitUncommitted settles what the user's repository holds, or would hold,
+// for each copied file, and records what is not committed as a commit on top of
+// the starting one, in the store.
+func (p *preparation) commitUncommitted(ctx context.Context) error {
+	if p.src.asIs {
+		if err := p.settleStored(ctx); err != nil {
+			return err
+		}
+	}
+	c := p.difference()
+	refName := ref(p.ws.Session, "base")
+	if len(c.Put) == 0 && len(c.Remove) == 0 {
+		if err := p.store.git.Run(ctx, nil, nil, "update-ref", refName, p.src.head); err != nil {
+			return err
+		}
+	} else {
+		c.Ref, c.Parent, c.Who = refName, p.src.head, p.src.who
+		c.Message = "Uncommitted work before aibox session " + p.ws.Session + "\n"
+		im := p.store.git.Import(ctx)
+		if err := im.End(errors.Join(p.putLinks(im), im.Commit(c))); err != nil {
+			return err
+		}
+		var err error
+		if p.ws.Uncommitted, err = p.store.git.Line(ctx, "rev-parse", "--verify", refName); err != nil {
+			return err
+		}
+	}
+	var err error
+	p.ws.BaseTree, err = p.store.git.Line(ctx, "rev-parse", "--verify", refName+"^{tree}")
+	return err
+}
+
+// difference compares the copied files with the starting commit.
+func (p *preparation) difference() git.Commit {
+	var c git.Commit
+	there := make(map[string]bool, len(p.files))
+	for _, f := range p.files {
+		if f.gone {
+			continue
+		}
+		there[f.Path] = true
+		if was := p.list.head[f.Path]; was.Mode != f.Mode || was.ID != hexID(f.Stored) {
+			c.Put = append(c.Put, git.Entry{Mode: f.Mode, ID: hexID(f.Stored), Path: f.Path})
+		}
+	}
+	for path := range p.list.head {
+		if !there[path] && !p.list.absent[path] {
+			c.Remove = append(c.Remove, path)
+		}
+	}
+	slices.Sort(c.Remove)
+	return c
+}
+
+// putLinks stores the targets of the symlinks.
+func (p *preparation) putLinks(im *git.Import) error {
+	for _, f := range p.files {
+		if f.Mode != git.Symlink || f.gone || p.list.head[f.Path].ID == hexID(f.Stored) {
+			continue
+		}
+		if err := im.Blob(int64(len(f.content)), bytes.NewReader(f.content)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleStored finds, for each file, the blob that the user's own git stands for
+// it: through the user's line-ending rules and filters where they apply.
+func (p *preparation) settleStored(ctx context.Context) error {
+	var odd, toHash []int
+	for i := range p.files {
+		f := &p.files[i]
+		f.Stored = f.Raw
+		if f.gone || f.Mode == git.Symlink {
+			continue
+		}
+		tracked, known := p.list.index[f.Path]
+		switch {
+		case !known || tracked.ID == hexID(f.Raw) && p.list.head[f.Path].ID != tracked.ID:
+			toHash = append(toHash, i)
+		case tracked.ID != hexID(f.Raw):
+			odd = append(odd, i)
+		}
+	}
+	odd, err := p.keepFiltered(ctx, odd)
+	if err != nil {
+		return err
+	}
+	toHash = append(toHash, odd...)
+	return p.hashAsUser(ctx, toHash)
+}
+
+// keepFiltered looks at tracked files whose bytes are not those of the index.
+// Those that the user's git calls unmodified stand behind a filter and keep
+// their blob; the rest is returned.
+func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error) {
+	if len(odd) == 0 {
+		return nil, nil
+	}
+	modified, err := p.src.git.Records(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff")
+	if err != nil {
+		return nil, fmt.Errorf("git: %s", git.Message(err))
+	}
+	isModified := make(map[string]bool, len(modified))
+	for _, path := range modified {
+		isModified[path] = true
+	}
+	var rest []int
+	for _, i := range odd {
+		f := &p.files[i]
+		tracked := p.list.index[f.Path]
+		if isModified[f.Path] || p.list.head[f.Path].ID != tracked.ID {
+			rest = append(rest, i)
+			continue
+		}
+		if err := p.setStored(f, tracked.ID); err != nil {
+			return nil, err
+		}
+	}
+	return rest, nil
+}
+
+// hashAsUser stores the files as the user's own git would and notes their ids.
+// The objects go into the store: the user's repository is not written.
+func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
+	if len(which) == 0 {
+		return nil
+	}
+	var names, out bytes.Buffer
+	for _, i := range which {
+		names.WriteString(git.Quote(p.files[i].Path) + "\n")
+	}
+	repo := p.src.git.With("GIT_OBJECT_DIRECTORY=" + filepath.Join(p.store.dir, "objects"))
+	if err := repo.Run(ctx, &names, &out, "hash-object", "-w", "--stdin-paths"); err != nil {
+		return fmt.Errorf("git: %s", git.Message(err))
+	}
+	ids := strings.Fields(out.String())
+	if len(ids) != len(which) {
+		return fmt.Errorf("git hashed %d files of %d", len(ids), len(which))
+	}
+	for n, i := range which {
+		if err := p.setStored(&p.files[i], ids[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setStored notes the user's blob and whether only line endings set it apart.
+func (p *preparation) setStored(f *copied, id string) error {
+	raw, err := hex.DecodeString(id)
+	if err != nil {
+		return err
+	}
+	f.Stored = string(raw)
+	if f.Stored == f.Raw || f.Stat.Size > 16<<20 {
+		return nil
+	}
+	data, err := os.ReadFile(remaining(p.ws.Path, f.Path)) // our own copy; no agent has been here yet
+	if err != nil {
+		return err
+	}
+	f.EOL = p.src.format.BlobID(UnixLines(data)) == id
+	return nil
+}
+
+// UnixLines is data with CRLF turned into LF, as git stores text.
+func UnixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }
