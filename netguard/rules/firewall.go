@@ -68,7 +68,7 @@ func (f *firewall) find(ctx context.Context) error {
 	var first *firewall
 	for _, suffix := range []string{"", "-legacy", "-nft"} {
 		candidate := &firewall{v6: f.v6, tool: program(f.name() + suffix)}
-		if candidate.tool == "" {
+		if candidate.tool == "" || suffix == "-legacy" && !legacyTables() {
 			continue
 		}
 		if err := candidate.read(ctx); err != nil {
@@ -94,6 +94,13 @@ func (f *firewall) find(ctx context.Context) error {
 	}
 	*f = *first
 	return nil
+}
+
+// legacyTables reports whether the legacy backend is in use. Asking that backend
+// itself would bring its tables into being.
+func legacyTables() bool {
+	names, err := os.ReadFile("/proc/net/ip_tables_names")
+	return err == nil && strings.Contains(string(names), "filter")
 }
 
 func (f *firewall) docker() bool {
@@ -193,13 +200,13 @@ func (f *firewall) drift() []string {
 // load puts the whole lock in place in one transaction: there is no moment with
 // half of it.
 func (f *firewall) load(ctx context.Context) error {
-	return f.restore(ctx, f.loading())
+	return f.restore(ctx, f.loading(ctx))
 }
 
-func (f *firewall) loading() string {
+func (f *firewall) loading(ctx context.Context) string {
 	var b strings.Builder
 	b.WriteString("*filter\n:" + chainInput + " - [0:0]\n:" + chainForward + " - [0:0]\n") // made, or emptied
-	if f.pristine() || f.marked() {
+	if f.pristine(ctx) || f.marked() {
 		fmt.Fprintf(&b, "-A %s -m comment --comment %s\n", chainInput, markComment)
 	}
 	for _, chain := range []string{chainInput, chainForward} {
@@ -275,12 +282,13 @@ func (f *firewall) removeTable(ctx context.Context) error {
 }
 
 // pristine reports whether the family has no filter table at all (nf_tables only).
-func (f *firewall) pristine() bool {
+func (f *firewall) pristine(ctx context.Context) bool {
 	save := program(filepath.Base(f.tool) + "-save")
 	if save == "" || f.docker() {
 		return false
 	}
-	out, err := command.Cmd{Name: save, Args: []string{"-t", "filter"}}.Output(context.Background())
+	// Without "-t filter", which would print a table that is not there.
+	out, err := command.Cmd{Name: save}.Output(ctx)
 	return err == nil && !strings.Contains(string(out), "*filter")
 }
 

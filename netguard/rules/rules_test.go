@@ -232,4 +232,3 @@ func TestASiteHasToBeNamed(t *testing.T) {
 		}
 	}
 }
-
