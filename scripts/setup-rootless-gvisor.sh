@@ -124,6 +124,8 @@ as_root() {
 	fi
 	command -v sudo >/dev/null ||
 		die "this needs root: $*" "install sudo and allow $(id -un) to use it, or run this script as root with --user $(id -un)"
+	sudo -n true 2>/dev/null || { : </dev/tty; } 2>/dev/null ||
+		die "this needs root, sudo asks for a password, and there is no terminal to type it: $*" "run this in a terminal, or as root with --user $(id -un)"
 	sudo -- "$@"
 }
 

@@ -34,7 +34,8 @@ require_go() {
 	have=$(GOTOOLCHAIN=local GOWORK=off go -C / env GOVERSION 2>/dev/null) || have=
 	have=${have#go}
 	[[ $have && $(printf '%s\n' "$wanted" "$have" | sort -V | head -n 1) == "$wanted" ]] && return
-	echo "aibox needs Go ${wanted%.0} or newer and ${have:+found only Go $have}${have:-found none}: install it from https://go.dev/dl/ to /usr/local/go, then run this again" >&2
+	[[ $have ]] && have="found only Go $have" || have="found none"
+	echo "aibox needs Go ${wanted%.0} or newer and $have: install it from https://go.dev/dl/ to /usr/local/go, then run this again" >&2
 	exit 3
 }
 
