@@ -84,7 +84,12 @@ func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, b
 	}
 }
 
+// refuse answers with an error. A script fails the same way however often it is
+// asked, so agents are told not to wait between their tries: OpenCode makes several
+// and would wait minutes.
 func refuse(w http.ResponseWriter, d dialect, status int, message string) {
+	w.Header().Set("X-Should-Retry", "false")
+	w.Header().Set("Retry-After-Ms", "50")
 	reply(w, status, d.failure(status, message))
 }
 
