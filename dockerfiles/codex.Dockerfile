@@ -17,5 +17,6 @@ RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
 
 FROM ${BASE}
 COPY --from=fetch /out/ /
-RUN codex --version
+# The trial leaves nothing: what it writes to HOME would hinder the next start.
+RUN --mount=type=tmpfs,target=/root/.codex codex --version
 CMD ["codex"]

@@ -1,0 +1,107 @@
+package bakery
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+
+	"aibox/internal/command"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+)
+
+// keyring verifies Debian's archives. It comes with Debian, and on other hosts
+// of the family with the package debian-archive-keyring.
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+// bootstrapArgs are mmdebstrap's arguments: a minimal Debian as a tar stream on
+// stdout, made in a user namespace, so by an ordinary user. A mode other than
+// unshare is for root, who has no subordinate ids.
+func bootstrapArgs(h Host, mode string) []string {
+	if mode == "" {
+		mode = "unshare"
+	}
+	args := []string{
+		"--mode=" + mode, "--variant=minbase", "--format=tar", "--quiet",
+		"--include=ca-certificates", "--keyring=" + keyring,
+		"--aptopt=Acquire::Retries \"3\"", "--", suite, "-",
+	}
+	if h.Mirror.Main != "" {
+		args = append(args, "deb "+h.Mirror.Main+" "+suite+" main", "deb "+h.Mirror.Main+" "+suite+"-updates main")
+		if h.Mirror.Security != "" {
+			args = append(args, "deb "+h.Mirror.Security+" "+suite+"-security main")
+		}
+	}
+	return args
+}
+
+// bootstrap makes the system from Debian's packages and imports it.
+func (r *run) bootstrap(ctx context.Context, origin Origin) error {
+	if err := bootstrapReady(); err != nil {
+		return err
+	}
+	return r.step("bootstrapping Debian 12 from packages", func(log func(string)) error {
+		return importFrom(ctx, r.builder, origin.Ref(), func(w io.Writer) error {
+			return mmdebstrap(ctx, r.options.Host, w)
+		})
+	})
+}
+
+// bootstrapReady says what is missing on the host.
+func bootstrapReady() error {
+	if _, err := exec.LookPath("mmdebstrap"); err != nil {
+		return fault.New(fault.Environment, "mmdebstrap is not installed, which makes the Debian that images stand on").
+			Hint("sudo apt-get install -y mmdebstrap uidmap debian-archive-keyring")
+	}
+	if _, err := os.Stat(keyring); err != nil {
+		return fault.New(fault.Environment, "the keys of Debian's archives are not installed (%s)", keyring).
+			Hint("sudo apt-get install -y debian-archive-keyring")
+	}
+	return nil
+}
+
+func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
+	mode := "unshare"
+	if os.Getuid() == 0 {
+		mode = "root"
+	}
+	env := command.Base()
+	for name, value := range h.Proxies {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	err := command.Cmd{Name: "mmdebstrap", Args: bootstrapArgs(h, mode), Env: env, Stdout: w}.Run(ctx)
+	var failed *command.Error
+	if errors.As(err, &failed) && ctx.Err() == nil {
+		return fault.New(fault.Environment, "mmdebstrap failed with exit code %d: %s", failed.Code, termtext.Escape(lastLine(failed.Stderr))).
+			Hint("mmdebstrap --mode=unshare --variant=minbase %s /tmp/debian.tar shows why", suite)
+	}
+	return err
+}
+
+// importFrom imports what produce writes. When produce fails the stream breaks
+// off, so that the daemon drops what it has and names nothing.
+func importFrom(ctx context.Context, oven Oven, ref string, produce func(io.Writer) error) error {
+	pr, pw := io.Pipe()
+	produced := make(chan error, 1)
+	go func() {
+		err := produce(pw)
+		produced <- err // before the reader can see the end
+		_ = pw.CloseWithError(err)
+	}()
+	err := oven.Import(ctx, ref, pr)
+	var made error
+	select {
+	case made = <-produced: // the stream ended before the import did
+	default:
+		_ = pr.CloseWithError(errors.New("the daemon stopped reading"))
+		<-produced
+	}
+	if made != nil {
+		return made
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package bakery
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Labels on every image that aibox builds.
+const (
+	LabelRecipe  = "aibox.recipe"  // the recipe's whole digest, 64 hex digits
+	LabelAgent   = "aibox.agent"   // the recipe's name
+	LabelVersion = "aibox.version" // the agent's version; absent on the base
+)
+
+// ErrNoImage is what Images.Image answers for a reference nobody has.
+var ErrNoImage = errors.New("no such image")
+
+// Image is what the daemon knows of an image.
+type Image struct {
+	ID      string // "sha256:" and 64 hex digits
+	Refs    []string
+	Labels  map[string]string
+	Size    int64 // bytes, layers shared with other images included
+	Created time.Time
+}
+
+// Images finds images that are there already.
+type Images interface {
+	// Image resolves a reference. errors.Is(err, ErrNoImage) when there is none.
+	Image(ctx context.Context, ref string) (Image, error)
+	// Labeled lists the images that carry a label, whatever its value.
+	Labeled(ctx context.Context, label string) ([]Image, error)
+}
+
+// Oven makes images. Every method names the finished image as its very last
+// act: when it fails or ctx ends, no reference has changed.
+type Oven interface {
+	// Pull fetches ref from its registry and names it as. It gives up when the
+	// registry has not answered within patience. log gets raw lines.
+	Pull(ctx context.Context, ref, as string, patience time.Duration, log func(string)) error
+	// Tag gives the image ref the further name as.
+	Tag(ctx context.Context, ref, as string) error
+	// Import makes an image named as of one layer: the root in the tar stream.
+	Import(ctx context.Context, as string, root io.Reader) error
+	// Build runs a build to its end and reports its progress to report, which
+	// is called from one goroutine. A failing step is reported, too.
+	Build(ctx context.Context, b Build, report func(Update)) error
+}
+
+// Builder is the whole of what bakery needs of a container engine. All methods
+// are safe for concurrent use.
+type Builder interface {
+	Images
+	Oven
+}
+
+// Disk is an optional ability of a Builder: how many bytes are free where it
+// keeps images, and where that is. An error means that it cannot be known.
+type Disk interface {
+	Free(ctx context.Context) (free uint64, dir string, err error)
+}
+
+// Build is one image to be built.
+type Build struct {
+	Ref        string
+	Context    []byte // a tar archive that holds the Dockerfile
+	Dockerfile string // its name in the archive
+	Args       map[string]string
+	Labels     map[string]string
+	NoCache    bool
+}
+
+// Update is news of a running build. Text in it is raw.
+type Update struct {
+	Steps []Step
+	Logs  []Log
+}
+
+// Step is the state of one step. Updates repeat it as it changes; identity is
+// the ID.
+type Step struct {
+	ID      string
+	Name    string
+	Cached  bool
+	Started time.Time // zero: not yet
+	Ended   time.Time // zero: not yet
+	Error   string    // why it failed; empty otherwise
+}
+
+// Log is output of a step: a chunk of bytes, not a line.
+type Log struct {
+	Step string
+	Data []byte
+}

@@ -1,0 +1,95 @@
+package bakery
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+)
+
+// Cert is a certificate of an authority that the host trusts.
+type Cert struct {
+	Fingerprint string // SHA-256 of its DER form, hex
+	PEM         []byte // one CERTIFICATE block and nothing else
+}
+
+// maxCerts bounds what a build gets when the host's bundle is a strange one.
+const maxCerts = 400
+
+// anchors are where administrators put their own authorities, distribution by
+// distribution; stock is where Debian and its kin keep the public ones, which
+// the image has anyway.
+var (
+	anchors = []string{"usr/local/share/ca-certificates", "etc/pki/ca-trust/source/anchors", "etc/ca-certificates/trust-source/anchors"}
+	stock   = "usr/share/ca-certificates"
+)
+
+// readCerts collects the host's own authorities: those of the anchor folders
+// and those in the extra bundles (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS), without
+// the distribution's. Whatever is not a certificate, a private key above all,
+// is left out. root is the host's file system.
+func readCerts(root fs.FS, bundles []string) []Cert {
+	found := map[string]Cert{}
+	for _, dir := range anchors {
+		collectDir(root, dir, found)
+	}
+	public := map[string]Cert{}
+	for _, bundle := range bundles {
+		if !path.IsAbs(bundle) {
+			continue
+		}
+		if len(public) == 0 {
+			collectDir(root, stock, public)
+		}
+		collectFile(root, strings.TrimPrefix(path.Clean(bundle), "/"), found)
+	}
+	certs := make([]Cert, 0, len(found))
+	for print, c := range found {
+		if _, known := public[print]; !known {
+			certs = append(certs, c)
+		}
+	}
+	sort.Slice(certs, func(i, j int) bool { return certs[i].Fingerprint < certs[j].Fingerprint })
+	return certs[:min(len(certs), maxCerts)]
+}
+
+func collectDir(root fs.FS, dir string, found map[string]Cert) {
+	_ = fs.WalkDir(root, dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // an absent or unreadable folder holds no certificate for us
+		}
+		switch path.Ext(name) {
+		case ".crt", ".pem", ".cer":
+			if !entry.IsDir() {
+				collectFile(root, name, found)
+			}
+		}
+		return nil
+	})
+}
+
+func collectFile(root fs.FS, name string, found map[string]Cert) {
+	data, err := fs.ReadFile(root, name)
+	if err != nil {
+		return
+	}
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			continue
+		}
+		sum := sha256.Sum256(block.Bytes)
+		print := hex.EncodeToString(sum[:])
+		found[print] = Cert{Fingerprint: print, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})}
+	}
+}

@@ -1,0 +1,37 @@
+package bakery
+
+import (
+	"archive/tar"
+	"bytes"
+	"time"
+)
+
+// buildContext packs what a build may see: its Dockerfile and, for the base, the
+// certificates as ca/FINGERPRINT.crt. Same recipe, same bytes.
+func buildContext(r Recipe) ([]byte, error) {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	epoch := time.Unix(0, 0)
+	file := func(name string, data []byte) error {
+		h := &tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(data)), ModTime: epoch}
+		if err := w.WriteHeader(h); err != nil {
+			return err
+		}
+		_, err := w.Write(data)
+		return err
+	}
+	if err := file(r.Name+suffix, []byte(r.Dockerfile)); err != nil {
+		return nil, err
+	}
+	// The folder is there even when empty, or COPY ca/ would fail.
+	if err := w.WriteHeader(&tar.Header{Name: "ca/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}); err != nil {
+		return nil, err
+	}
+	for _, c := range r.Certs {
+		if err := file("ca/aibox-"+c.Fingerprint[:16]+".crt", c.PEM); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return buf.Bytes(), err
+}

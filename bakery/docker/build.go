@@ -1,0 +1,95 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/docker/docker/api/types/build"
+
+	"aibox/bakery"
+)
+
+// Build runs b by the daemon's own BuildKit, without a session: the context goes
+// along as a tar archive, so the daemon can ask for nothing else of this
+// machine. RUN steps run under runc whatever the default runtime is.
+func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bakery.Update)) error {
+	id := "aibox-" + rand.Text()
+	args := make(map[string]*string, len(order.Args))
+	for name, value := range order.Args {
+		args[name] = &value
+	}
+	// The request outlives ctx: a cancelled build is waited for, so that nothing
+	// goes on behind the caller's back.
+	request, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	defer b.cancelWith(ctx, id, abandon)()
+	answer, err := b.api.ImageBuild(request, bytes.NewReader(order.Context), build.ImageBuildOptions{
+		Version: build.BuilderBuildKit, BuildID: id, Remove: true,
+		Tags: []string{order.Ref}, Dockerfile: order.Dockerfile,
+		BuildArgs: args, Labels: order.Labels, NoCache: order.NoCache,
+	})
+	if err == nil {
+		defer answer.Body.Close()
+		err = messages(answer.Body, func(m message) {
+			if u, ok := trace(m); ok {
+				report(u)
+			}
+		})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("building %q: %w", order.Ref, err)
+	}
+	return nil
+}
+
+// cancelWith ends build id on the daemon when ctx ends, and calls abandon when
+// the daemon does not obey. The function it returns stops the watch and waits
+// for it.
+func (b *Builder) cancelWith(ctx context.Context, id string, abandon func()) func() {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		}
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		// Again and again: the daemon may not have taken up the build yet.
+		for again := time.NewTicker(200 * time.Millisecond); ; {
+			_ = b.api.BuildCancel(clean, id)
+			select {
+			case <-over:
+				again.Stop()
+				return
+			case <-clean.Done():
+				again.Stop()
+				abandon()
+				return
+			case <-again.C:
+			}
+		}
+	}()
+	return func() { close(over); <-done }
+}
+
+// trace is the progress in m, if there is any.
+func trace(m message) (bakery.Update, bool) {
+	if m.ID != "moby.buildkit.trace" {
+		return bakery.Update{}, false
+	}
+	var raw []byte
+	if json.Unmarshal(m.Aux, &raw) != nil {
+		return bakery.Update{}, false
+	}
+	u, err := decodeStatus(raw)
+	return u, err == nil && len(u.Steps)+len(u.Logs) > 0
+}

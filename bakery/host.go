@@ -1,0 +1,113 @@
+package bakery
+
+import (
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Host is what bakery takes over from the machine: how it reaches the package
+// registries, never what is on it. The zero value is a plain machine.
+type Host struct {
+	Arch     string // GOARCH
+	Certs    []Cert
+	Registry string            // npm's registry where the user set one; empty: npm's own
+	Mirror   Mirror            // Debian's packages
+	Proxies  map[string]string // HTTP_PROXY and its kin, reachable from a container and without a password
+	Notes    []string          // settings that were left out, and why
+}
+
+// ReadHost reads the machine's settings.
+func ReadHost() Host {
+	home, _ := os.UserHomeDir()
+	return readHost(os.DirFS("/"), os.Getenv, home)
+}
+
+func readHost(root fs.FS, env func(string) string, home string) Host {
+	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
+	h.Certs = readCerts(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
+	h.registry(readRegistry(root, env, home))
+	h.proxies(env)
+	return h
+}
+
+// registryForm leaves no character with a meaning to a shell.
+var registryForm = regexp.MustCompile(`^[A-Za-z0-9:/._~%-]+$`)
+
+// registry takes the address over, unless it holds a password or leads to the
+// machine itself, which a build cannot reach.
+func (h *Host) registry(text string) {
+	if text == "" {
+		return
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !registryForm.MatchString(text):
+		h.Notes = append(h.Notes, "npm's registry setting is not a plain http address: images use npm's own")
+	case loopback(u.Hostname()):
+		h.Notes = append(h.Notes, "npm's registry setting leads to this machine, which a build cannot reach: images use npm's own")
+	default:
+		h.Registry = text
+	}
+}
+
+func (h *Host) proxies(env func(string) string) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+		value := env(name)
+		if value == "" {
+			value = env(strings.ToLower(name))
+		}
+		if value == "" {
+			continue
+		}
+		if name != "NO_PROXY" {
+			u, err := url.Parse(value)
+			if err != nil || u.Host == "" || u.User != nil || loopback(u.Hostname()) {
+				h.Notes = append(h.Notes, name+" holds a password or leads to this machine: builds go without it")
+				continue
+			}
+		}
+		if h.Proxies == nil {
+			h.Proxies = map[string]string{}
+		}
+		h.Proxies[name] = value
+	}
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
+
+// readRegistry finds the "registry" key as npm does: environment, then the
+// user's file, then the system's. No other key is looked at, credentials least
+// of all.
+func readRegistry(root fs.FS, env func(string) string, home string) string {
+	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
+		if value := env(name); value != "" {
+			return value
+		}
+	}
+	user := filepath.Join(home, ".npmrc")
+	if set := env("NPM_CONFIG_USERCONFIG"); set != "" {
+		user = set
+	}
+	for _, file := range []string{user, "/usr/local/etc/npmrc", "/etc/npmrc"} {
+		data, err := fs.ReadFile(root, strings.TrimPrefix(filepath.Clean(file), "/"))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			key, value, ok := strings.Cut(line, "=")
+			if ok && strings.TrimSpace(key) == "registry" {
+				return strings.Trim(strings.TrimSpace(value), `"'`)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package bakery
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"aibox/internal/termtext"
+)
+
+const (
+	tailLines = 20      // lines of a failed step that are shown
+	lineLimit = 2 << 10 // bytes of one line that are kept
+)
+
+// tracker turns the updates of one build, which repeat and overlap, into events
+// that each come once and are safe to print.
+type tracker struct {
+	image  string
+	handle func(Event)
+	steps  map[string]*trackedStep
+	failed *StepError
+}
+
+type trackedStep struct {
+	name    string
+	started bool
+	ended   bool
+	partial []byte
+	tail    []string
+}
+
+func newTracker(image string, handle func(Event)) *tracker {
+	return &tracker{image: image, handle: handle, steps: map[string]*trackedStep{}}
+}
+
+// update takes news in: starts first, then output, then ends, so that the lines
+// of a step never follow its end.
+func (t *tracker) update(u Update) {
+	for _, s := range u.Steps {
+		t.start(s)
+	}
+	for _, l := range u.Logs {
+		t.log(l)
+	}
+	for _, s := range u.Steps {
+		t.end(s)
+	}
+}
+
+func (t *tracker) step(id string) *trackedStep {
+	step := t.steps[id]
+	if step == nil {
+		step = &trackedStep{}
+		t.steps[id] = step
+	}
+	return step
+}
+
+func (t *tracker) start(s Step) {
+	step := t.step(s.ID)
+	if s.Name != "" {
+		step.name = termtext.Escape(strings.Join(strings.Fields(s.Name), " "))
+	}
+	if step.started || s.Started.IsZero() || s.Cached || housekeeping(s) {
+		return
+	}
+	step.started = true
+	t.handle(Event{Kind: StepStarted, Image: t.image, Step: s.ID, Text: step.name})
+}
+
+func (t *tracker) end(s Step) {
+	step := t.step(s.ID)
+	if step.ended || s.Ended.IsZero() && s.Error == "" && !s.Cached {
+		return
+	}
+	step.ended = true
+	if len(step.partial) > 0 {
+		t.line(s.ID, step, step.partial)
+		step.partial = nil
+	}
+	event := Event{Image: t.image, Step: s.ID, Text: step.name, Took: took(s)}
+	switch {
+	case canceled(s.Error):
+		return // a step that was ended because another one failed
+	case s.Error != "":
+		event.Kind, event.Err, event.Tail = StepFailed, termtext.Escape(s.Error), step.tail
+		if t.failed == nil {
+			t.failed = &StepError{Image: t.image, Step: step.name, Reason: event.Err, Tail: step.tail}
+		}
+	case housekeeping(s):
+		return
+	case s.Cached:
+		event.Kind, event.Took = StepCached, 0
+	default:
+		event.Kind = StepDone
+	}
+	t.handle(event)
+}
+
+func (t *tracker) log(l Log) {
+	step := t.step(l.Step)
+	data := append(step.partial, l.Data...)
+	for {
+		line, rest, ok := bytes.Cut(data, []byte{'\n'})
+		if !ok {
+			break
+		}
+		t.line(l.Step, step, line)
+		data = rest
+	}
+	if extra := len(data) - lineLimit; extra > 0 {
+		data = data[extra:]
+	}
+	step.partial = bytes.Clone(data)
+}
+
+// line reports one line. Of one that a program drew over with carriage returns
+// only the last state counts.
+func (t *tracker) line(id string, step *trackedStep, raw []byte) {
+	raw = bytes.TrimRight(raw, "\r")
+	if at := bytes.LastIndexByte(raw, '\r'); at >= 0 {
+		raw = raw[at+1:]
+	}
+	if len(raw) > lineLimit {
+		raw = raw[:lineLimit]
+	}
+	text := termtext.Escape(strings.ReplaceAll(string(raw), "\t", "    "))
+	if len(step.tail) == tailLines {
+		step.tail = append(step.tail[:0:0], step.tail[1:]...)
+	}
+	step.tail = append(step.tail, text)
+	t.handle(Event{Kind: StepLine, Image: t.image, Step: id, Text: text})
+}
+
+// housekeeping tells BuildKit's own steps, which mean nothing to a person unless
+// they fail.
+func housekeeping(s Step) bool {
+	return strings.HasPrefix(s.Name, "[internal]") && s.Error == ""
+}
+
+func canceled(reason string) bool {
+	return strings.HasSuffix(reason, "context canceled")
+}
+
+func took(s Step) time.Duration {
+	if s.Started.IsZero() || s.Ended.Before(s.Started) {
+		return 0
+	}
+	return s.Ended.Sub(s.Started)
+}
+
+// StepError says which step of a build failed. All text is safe for a terminal.
+type StepError struct {
+	Image  string
+	Step   string
+	Reason string
+	Tail   []string // its last lines of output, at most 20
+}
+
+func (e *StepError) Error() string {
+	return "step " + e.Step + ": " + e.Reason
+}

@@ -1,0 +1,28 @@
+package bakery
+
+import (
+	"regexp"
+
+	"aibox/internal/fault"
+)
+
+// Version is the version of an agent as its package registry names it. Only
+// ParseVersion makes one, so it is safe inside a shell line of a Dockerfile.
+type Version struct{ text string }
+
+// versionForm demands a digit first: a tag such as "latest" names another
+// program every week, and a recipe must name one.
+var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+
+// ParseVersion checks text, such as "1.18.33" or "0.0.1790142911-g7618fb".
+func ParseVersion(text string) (Version, error) {
+	if !versionForm.MatchString(text) {
+		return Version{}, fault.New(fault.Usage, "%q is not a version", text).
+			Hint("a version starts with a digit and holds letters, digits and . + _ - only, such as --version codex=0.169.0")
+	}
+	return Version{text: text}, nil
+}
+
+// String is the version's text; empty for the zero value, which means the
+// version the Dockerfile pins.
+func (v Version) String() string { return v.text }
