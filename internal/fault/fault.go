@@ -123,3 +123,16 @@ func Hints(err error) []string {
 	}
 	return hints
 }
+
+// kinds are all kinds, for ParseKind.
+var kinds = []Kind{Internal, AgentFailed, Usage, Environment, Refused, Limit, Conflict, Interrupted}
+
+// ParseKind is the kind of that name; an unknown name is Internal.
+func ParseKind(name string) Kind {
+	for _, kind := range kinds {
+		if kind.String() == name {
+			return kind
+		}
+	}
+	return Internal
+}

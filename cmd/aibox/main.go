@@ -1,0 +1,12 @@
+// Command aibox runs coding agents on your repositories without trusting them.
+package main
+
+import (
+	"os"
+
+	"aibox/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

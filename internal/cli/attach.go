@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"aibox/internal/fault"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) attachCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "attach ID",
+		Short: "Follow a session from its beginning until it ends",
+		Long: `Show everything the agent printed so far and what it prints from now on, until
+it ends. The exit code is the session's. Ctrl-c only ends the watching.`,
+		Example:           "  aibox attach 0dq4f",
+		Args:              oneSession,
+		ValidArgsFunction: a.completeSessions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.attach(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) attach(ctx context.Context, text string) error {
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	show, flush := showChunks(a.out, a.err)
+	ended, err := service.Follow(ctx, found.ID, 0, show)
+	if err = errors.Join(err, flush()); err != nil {
+		if ctx.Err() != nil {
+			return fault.New(fault.Interrupted, "detached; %s goes on", found.ID).Hint("`aibox stop %s` ends it", found.ID)
+		}
+		return err
+	}
+	return ended.State.Result.Fault.Err()
+}
+
+// logsOptions are the flags of `aibox logs`.
+type logsOptions struct {
+	follow bool
+	raw    bool
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var o logsOptions
+	cmd := &cobra.Command{
+		Use:               "logs ID",
+		Short:             "Print what a session's agent said",
+		Example:           "  aibox logs 0dq4f\n  aibox logs --raw 0dq4f > output",
+		Args:              oneSession,
+		ValidArgsFunction: a.completeSessions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args[0], o) },
+	}
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the session ends")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "the bytes as the agent wrote them, unfit for a terminal")
+	return cmd
+}
+
+func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
+	if o.raw && a.term.interactive {
+		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
+			Hint("send it to a file or a pipe, or leave --raw out")
+	}
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	show, flush := showChunks(a.out, a.err)
+	if o.raw {
+		show, flush = rawChunks(a.out), func() error { return nil }
+	}
+	if o.follow {
+		_, err = service.Follow(ctx, found.ID, 0, show)
+	} else {
+		_, err = service.Output(found.ID, 0, show)
+	}
+	return errors.Join(err, flush())
+}
+
+func rawChunks(out io.Writer) func(session.Chunk) error {
+	return func(chunk session.Chunk) error {
+		_, err := out.Write(chunk.Data)
+		return err
+	}
+}

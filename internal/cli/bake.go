@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aibox/bakery"
+	"aibox/dockerfiles"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+
+	"github.com/spf13/cobra"
+)
+
+// bakeOptions are the flags of `aibox bake`.
+type bakeOptions struct {
+	all, noCache, check, json bool
+	versions                  []string
+	base                      string
+}
+
+func (a *app) bakeCommand() *cobra.Command {
+	var o bakeOptions
+	cmd := &cobra.Command{
+		Use:   "bake [AGENT…]",
+		Short: "Build the images of agents",
+		Long: `Build the images that agents run in, and the base below them. An image whose recipe
+has not changed is not built again.`,
+		Example: `  aibox bake codex
+  aibox bake --all
+  aibox bake --version codex=0.169.0 codex
+  aibox bake --check`,
+		ValidArgsFunction: completeAgents,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.bake(cmd.Context(), args, o) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "every image")
+	f.BoolVar(&o.noCache, "no-cache", false, "build anew, even what has not changed")
+	f.BoolVar(&o.check, "check", false, "only tell what would be built")
+	f.StringArrayVar(&o.versions, "version", nil, "another version of an agent (`AGENT=VERSION`)")
+	f.StringVar(&o.base, "base", "", "another image (`REF`) to stand on than aibox's Debian")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
+	switch {
+	case o.all && len(names) > 0:
+		return fault.New(fault.Usage, "--all and %q were both given", names[0]).Hint("keep one of them")
+	case len(names) == 0 && !o.all && !o.check:
+		return fault.New(fault.Usage, "no agent was named").Hint("name one, such as `aibox bake codex`, or use --all")
+	}
+	images, err := imagesOf(names)
+	if err != nil {
+		return err
+	}
+	versions, err := parseVersions(o.versions)
+	if err != nil {
+		return err
+	}
+	kitchen, err := a.bakery(ctx, bakery.Options{Host: bakery.ReadHost(), Versions: versions, Base: o.base, NoCache: o.noCache})
+	if err != nil {
+		return err
+	}
+	if o.check {
+		return a.checkImages(ctx, kitchen, images, o.json)
+	}
+	baked, err := a.bakeWith(ctx, kitchen, images)
+	if o.json && err == nil {
+		return printJSON(a.out, baked)
+	}
+	for _, image := range baked {
+		fmt.Fprintln(a.out, image.Ref)
+	}
+	if err != nil && ctx.Err() != nil {
+		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
+	}
+	return err
+}
+
+// bakeWith bakes with progress on the error stream.
+func (a *app) bakeWith(ctx context.Context, kitchen *bakery.Bakery, names []string) ([]bakery.Baked, error) {
+	if !a.errTerm.interactive {
+		return kitchen.Bake(ctx, names, bakery.PlainProgress(a.err))
+	}
+	progress := bakery.TerminalProgress(a.err, func() int { return a.errTerm.width })
+	baked, err := kitchen.Bake(ctx, names, progress)
+	progress.Close()
+	return baked, err
+}
+
+// imagesOf are the images of the named agents, each once. An image's own name is
+// taken too, so that "base" can be baked.
+func imagesOf(names []string) ([]string, error) {
+	var images []string
+	seen := map[string]bool{}
+	for _, name := range names {
+		image := name
+		if name != bakery.Base {
+			agent, err := findAgent(name)
+			if err != nil {
+				return nil, err
+			}
+			image = agent.Info().Image
+		}
+		if !seen[image] {
+			seen[image], images = true, append(images, image)
+		}
+	}
+	return images, nil
+}
+
+func parseVersions(pairs []string) (map[string]bakery.Version, error) {
+	versions := map[string]bakery.Version{}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, fault.New(fault.Usage, "--version %q is not AGENT=VERSION", pair)
+		}
+		version, err := bakery.ParseVersion(text)
+		if err != nil {
+			return nil, err
+		}
+		versions[name] = version
+	}
+	return versions, nil
+}
+
+func (a *app) checkImages(ctx context.Context, kitchen *bakery.Bakery, names []string, asJSON bool) error {
+	states, err := kitchen.Check(ctx, names...)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.out, states)
+	}
+	rows := make([][]string, 0, len(states))
+	for _, s := range states {
+		rows = append(rows, []string{s.Name, s.State.String(), s.Version, megabytes(s.Image.Size), termtext.Escape(s.Ref)})
+	}
+	return table(a.out, "IMAGE\tSTATE\tVERSION\tSIZE\tREFERENCE", rows)
+}
+
+func megabytes(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d MB", bytes/1e6)
+}
+
+// openKitchen makes the bakery of aibox's own Dockerfiles on a builder.
+func openKitchen(builder bakery.Builder, options bakery.Options) (*bakery.Bakery, error) {
+	return bakery.New(builder, dockerfiles.FS, options)
+}
+
+// missingImage reports whether err says that an image has not been baked.
+func missingImage(err error) bool { return errors.Is(err, bakery.ErrNoImage) }

@@ -1,0 +1,130 @@
+// Package cli is aibox's command line: one file per command, each an options
+// struct and a run function, so that parsing and running can be tested apart. It
+// turns errors into sentences, hints and exit codes in one place (report), and
+// wire.go is the only place that knows which daemon, firewall and gateway the
+// use cases are made with. It decides nothing about isolation itself.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	goruntime "runtime"
+	"strings"
+	"syscall"
+
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs aibox with the arguments behind the program's name and returns its
+// exit code (see fault.Kind).
+func Main(args []string, in *os.File, out, errOut *os.File) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
+	err := app.execute(ctx, args)
+	if err == nil {
+		return 0
+	}
+	app.report(err)
+	return fault.KindOf(err).ExitCode()
+}
+
+// app is what every command works with.
+type app struct {
+	in            *os.File
+	out, err      io.Writer // results and progress
+	term, errTerm terminal  // what out and err are
+	rootful       bool      // --rootful: use the system's Docker
+}
+
+func (a *app) execute(ctx context.Context, args []string) error {
+	if goruntime.GOOS != "linux" {
+		return fault.New(fault.Environment, "aibox needs Linux, since gVisor does").
+			Hint("run it in a Linux machine, such as Lima on macOS or WSL 2 on Windows: that works")
+	}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	var known *fault.Fault
+	if err != nil && !errors.As(err, &known) && ctx.Err() == nil && !ran(root) {
+		return usage(err) // cobra's own complaints about the command line
+	}
+	return err
+}
+
+// root is the command tree.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "aibox",
+		Short: "Run coding agents on your repositories without trusting them",
+		Long: `aibox runs any coding agent's command line in a rootless container under gVisor.
+The agent sees a copy of your repository and a model, and nothing else. What it
+changed comes back as a diff that you accept or discard.`,
+		Example: `  aibox run codex --prompt "fix the failing test"
+  aibox diff 0dq4f
+  aibox accept 0dq4f`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return fault.New(fault.Usage, "no command was given").Hint("`aibox run --help` shows how to start an agent")
+		},
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { markRan(cmd.Root()) },
+	}
+	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
+	root.AddGroup(
+		&cobra.Group{ID: "run", Title: "Run:"},
+		&cobra.Group{ID: "review", Title: "Review:"},
+		&cobra.Group{ID: "machine", Title: "Machine:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = group
+			root.AddCommand(command)
+		}
+	}
+	add("run", a.runCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.removeCommand())
+	add("review", a.diffCommand(), a.acceptCommand(), a.discardCommand(), a.recoverCommand())
+	add("machine", a.bakeCommand(), a.agentsCommand(), a.netguardCommand(), a.doctorCommand(), a.versionCommand())
+	root.AddCommand(a.superviseCommand(), a.jobCommand())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err).Hint("`%s --help` lists the flags", cmd.CommandPath())
+	})
+	return root
+}
+
+const ranKey = "aibox.ran"
+
+// markRan notes that parsing is over, so that later errors are not taken for
+// complaints about the command line.
+func markRan(root *cobra.Command) { root.Annotations = map[string]string{ranKey: "yes"} }
+
+func ran(root *cobra.Command) bool { return root.Annotations[ranKey] != "" }
+
+// usage makes a Usage fault of one of cobra's errors.
+func usage(err error) *fault.Fault {
+	message, suggestion, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	f := fault.New(fault.Usage, "%s", message)
+	if names := strings.Fields(strings.TrimPrefix(strings.TrimSpace(suggestion), "Did you mean this?")); len(names) > 0 {
+		f = f.Hint("did you mean %q?", names[0])
+	}
+	return f
+}
+
+// report prints an error for people: the sentence, then the hints.
+func (a *app) report(err error) {
+	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.bad("aibox:"), safe(err.Error()))
+	for _, hint := range fault.Hints(err) {
+		fmt.Fprintf(a.err, "  %s %s\n", a.errTerm.faint("→"), safe(hint))
+	}
+}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/session"
+)
+
+// followRun shows the agent's output until it has ended. The first ctrl-c asks
+// the agent to stop, the second stops the session.
+func (a *app) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(interrupts)
+	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if ctx.Err() != nil {
+		interrupts <- syscall.SIGTERM // it came while nobody listened here
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go a.interrupts(following, service, id, interrupts, done)
+
+	out := a.out
+	if quiet {
+		out = a.err
+	}
+	show, flush := showChunks(out, a.err)
+	ended, err := service.Follow(following, id, 0, show)
+	return ended, errors.Join(flush(), err)
+}
+
+// interrupts turns the user's signals into the session's end: ctrl-c politely,
+// then firmly; a hang-up leaves the session running, since it can be attached.
+func (a *app) interrupts(ctx context.Context, service *session.Sessions, id session.ID, signals <-chan os.Signal, done <-chan struct{}) {
+	asked := false
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			switch {
+			case s == syscall.SIGHUP:
+				os.Exit(fault.Interrupted.ExitCode())
+			case s == os.Interrupt && !asked:
+				asked = true
+				fmt.Fprintf(a.err, "\n%s the agent was asked to stop; ctrl-c again stops the session\n", a.errTerm.warn("!"))
+				_ = service.Signal(ctx, id, int(syscall.SIGINT))
+			default:
+				fmt.Fprintf(a.err, "\n%s stopping %s; what it did so far is kept\n", a.errTerm.warn("!"), id)
+				go func() { _, _ = service.Stop(ctx, id, "interrupted by the user") }()
+			}
+		}
+	}
+}
+
+// runResult is the JSON of `aibox run`.
+type runResult struct {
+	session.Session
+	Files    []review.Change  `json:"files"`
+	Refused  []review.Refusal `json:"refused_files,omitempty"`
+	Accepted *review.Accepted `json:"accepted,omitempty"`
+}
+
+// conclude delivers the changes if asked to, prints what happened and returns the
+// error that makes the exit code.
+func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sessions, ended session.Session) error {
+	result := ended.State.Result
+	out := runResult{Session: ended, Files: []review.Change{}}
+	failure := result.Fault.Err()
+	set, err := service.Changes(ctx, ended.ID)
+	if err == nil {
+		out.Files, out.Refused = set.Changes, set.Refused
+	} else {
+		failure = errors.Join(failure, err)
+	}
+	if o.accept == "branch" && result.Changed && failure == nil {
+		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{Message: o.commitMessage()})
+	}
+	if failure == nil && o.changes && !result.Changed {
+		failure = fault.New(fault.AgentFailed, "%s ended well, but changed nothing", o.agent).
+			Hint("`aibox logs %s` shows what it said", ended.ID)
+	}
+	if o.json {
+		return errors.Join(printJSON(a.out, out), failure)
+	}
+	a.summarize(out, set)
+	return failure
+}
+
+// commitMessage is the message of a commit that --accept makes.
+func (o *runOptions) commitMessage() string { return defaultMessage(o.agent, o.prompt) }
+
+// summarize prints the end of a run for people, on the progress stream.
+func (a *app) summarize(out runResult, set *review.ChangeSet) {
+	result, t := out.State.Result, a.errTerm
+	fmt.Fprintln(a.err)
+	if set != nil && !set.Empty() {
+		_ = set.Stat(a.err, t.width)
+		printNotes(a.err, set)
+	} else {
+		fmt.Fprintln(a.err, "nothing was changed")
+	}
+	for _, refused := range result.Refused {
+		fmt.Fprintf(a.err, "%s refused %d×: %s %s (%s)\n", t.warn("⊘"), refused.Times,
+			termtext.Escape(refused.What), termtext.Escape(refused.Target), termtext.Escape(refused.Reason))
+	}
+	took := short(time.Duration(result.Seconds * float64(time.Second)))
+	fmt.Fprintf(a.err, "%s  %s, %d tokens in, %d out\n", t.bold(string(out.ID)), took, result.Tokens.Input, result.Tokens.Output)
+	switch {
+	case out.Accepted != nil:
+		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
+	case result.Changed:
+		fmt.Fprintf(a.err, "%s aibox diff %s     show the changes\n", t.faint("→"), out.ID)
+		fmt.Fprintf(a.err, "%s aibox accept %s   take them on a branch\n", t.faint("→"), out.ID)
+		fmt.Fprintf(a.err, "%s aibox discard %s  drop them\n", t.faint("→"), out.ID)
+	}
+}

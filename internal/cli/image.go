@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aibox/agents"
+	"aibox/bakery"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// findAgent is agents.Find.
+func findAgent(name string) (agents.Agent, error) { return agents.Find(name) }
+
+// imageOf finds the image for a session: the one the user named, else the
+// agent's own. When that is not baked yet, a person is offered to bake it.
+func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
+	if spec.Image != "" {
+		return a.namedImage(ctx, spec.Image)
+	}
+	agent, err := findAgent(spec.Agent)
+	if err != nil {
+		return "", err
+	}
+	name := agent.Info().Image
+	kitchen, err := a.bakery(ctx, bakery.Options{Host: bakery.ReadHost()})
+	if err != nil {
+		return "", err
+	}
+	image, err := kitchen.Find(ctx, name)
+	if missingImage(err) && a.offer(fmt.Sprintf("The image of %s is not there yet. Bake it now? It takes some minutes.", spec.Agent)) {
+		if _, err := a.bakeWith(ctx, kitchen, []string{name}); err != nil {
+			return "", err
+		}
+		image, err = kitchen.Find(ctx, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(image.Refs) > 0 {
+		spec.Image = image.Refs[0]
+	}
+	return runtime.ImageID(image.ID), nil
+}
+
+// namedImage finds an image by the reference that a user typed.
+func (a *app) namedImage(ctx context.Context, ref string) (runtime.ImageID, error) {
+	daemon, err := a.docker(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, err := daemon.Backend.Image(ctx, ref)
+	if errors.Is(err, runtime.ErrNoImage) {
+		return "", fault.New(fault.Environment, "Docker has no image %q", ref).
+			Hint("pull or build it with the Docker that aibox uses, or leave --image out")
+	}
+	return id, err
+}
+
+// offer asks a person a question with yes as the answer of the return key. Where
+// nobody can answer it is no.
+func (a *app) offer(question string) bool {
+	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+		return false
+	}
+	fmt.Fprintf(a.err, "%s [Y/n] ", question)
+	answer, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(a.err)
+		return false
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "", "y", "yes":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) netguardCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "netguard",
+		Short: "The locks around the boxes' networks",
+		Long: `The alias 10.200.200.1, the firewall chains and the routing rules that keep boxes
+from reaching anything else. Every start of a session puts them in place, so "up"
+is only for looking at them beforehand.`,
+		Example: "  aibox netguard status\n  aibox netguard log",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var asJSON bool
+	up := &cobra.Command{Use: "up", Short: "Put the locks in place", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		client, err := a.rules(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return client.Up(cmd.Context())
+	}}
+	down := &cobra.Command{Use: "down", Short: "Take the locks away; refused while a session runs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return a.netguardDown(cmd)
+	}}
+	status := &cobra.Command{Use: "status", Short: "Show what is in place, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return a.netguardStatus(cmd, asJSON)
+	}}
+	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	log := &cobra.Command{Use: "log [ID]", Short: "Show what boxes were refused", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
+		return a.netguardLog(cmd, args)
+	}}
+	cmd.AddCommand(up, down, status, log)
+	return cmd
+}
+
+func (a *app) netguardDown(cmd *cobra.Command) error {
+	service, err := a.service()
+	if err != nil {
+		return err
+	}
+	a.repair(cmd.Context(), service)
+	sessions, err := service.List()
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		if s.Alive {
+			return fault.New(fault.Refused, "%s is running behind these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
+		}
+	}
+	client, err := a.rules(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return client.Down(cmd.Context())
+}
+
+func (a *app) netguardStatus(cmd *cobra.Command, asJSON bool) error {
+	client, err := a.rules(cmd.Context())
+	if err != nil {
+		return err
+	}
+	status, err := client.Status(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.out, status)
+	}
+	mark := func(on bool) string {
+		if on {
+			return a.term.good("up")
+		}
+		return a.term.warn("not up")
+	}
+	rows := [][]string{
+		{"alias 10.200.200.1", mark(status.Alias)},
+		{"firewall, IPv4", fmt.Sprintf("%s (%s), %d packets refused", status.Firewall.Tool, status.Firewall.Backend, status.Firewall.Refused)},
+		{"firewall, IPv6", fmt.Sprintf("%s (%s), %d packets refused", status.Firewall6.Tool, status.Firewall6.Backend, status.Firewall6.Refused)},
+		{"routing", fmt.Sprintf("%s, %d bridges locked", mark(status.Routing.Ordered), len(status.Routing.Locked))},
+		{"all of it", mark(status.Up)},
+	}
+	for _, drift := range status.Drift {
+		rows = append(rows, []string{"differs", termtext.Escape(drift)})
+	}
+	if err := table(a.out, "", rows); err != nil {
+		return err
+	}
+	for _, rule := range append(append(status.Firewall.Rules, status.Firewall6.Rules...), status.Routing.Rules...) {
+		fmt.Fprintln(a.out, "  "+termtext.Escape(rule))
+	}
+	return nil
+}
+
+func (a *app) netguardLog(cmd *cobra.Command, args []string) error {
+	service, err := a.service()
+	if err != nil {
+		return err
+	}
+	a.repair(cmd.Context(), service)
+	sessions, damaged := service.List()
+	if len(args) > 0 {
+		one, err := service.Find(args[0])
+		if err != nil {
+			return err
+		}
+		sessions = []session.Session{one}
+	}
+	for _, s := range sessions {
+		err := service.Events(s.ID, func(e audit.Event) error {
+			if e.Type != audit.AccessRefused {
+				return nil
+			}
+			var refusal session.Refusal
+			if err := json.Unmarshal(e.Data, &refusal); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(a.out, "%s  %s  %s %s: %s\n", e.Time.Local().Format("2006-01-02 15:04:05"), s.ID,
+				termtext.Escape(refusal.What), termtext.Escape(refusal.Target), termtext.Escape(refusal.Reason))
+			return err
+		})
+		damaged = errors.Join(damaged, err)
+	}
+	return damaged
+}

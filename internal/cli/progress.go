@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"aibox/internal/termtext"
+	"aibox/session"
+)
+
+// steps prints the stages of a start: one line each, with a mark that turns while
+// a stage runs on a terminal, and only finished lines elsewhere.
+type steps struct {
+	out  io.Writer
+	term terminal
+
+	mu      sync.Mutex
+	running []string // names, oldest first
+	begun   map[string]time.Time
+	stop    chan struct{}
+	stopped chan struct{}
+	frame   int
+	drawn   bool
+}
+
+func newSteps(out io.Writer, term terminal) *steps {
+	s := &steps{out: out, term: term, begun: map[string]time.Time{}, stop: make(chan struct{}), stopped: make(chan struct{})}
+	go s.animate()
+	return s
+}
+
+// handle takes one report of the supervisor.
+func (s *steps) handle(step session.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !step.Done {
+		s.running, s.begun[step.Name] = append(s.running, step.Name), time.Now()
+		s.draw()
+		return
+	}
+	for i, name := range s.running {
+		if name == step.Name {
+			s.running = append(s.running[:i], s.running[i+1:]...)
+			break
+		}
+	}
+	s.erase()
+	fmt.Fprintf(s.out, "%s %-10s %s %s\n", s.term.good("✓"), step.Name, termtext.Escape(step.Detail), s.term.faint(short(step.Took)))
+	s.draw()
+}
+
+// close ends the animation and leaves a clean line.
+func (s *steps) close() {
+	close(s.stop)
+	<-s.stopped
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.running = nil
+}
+
+func (s *steps) animate() {
+	defer close(s.stopped)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+			s.mu.Lock()
+			s.frame++
+			s.draw()
+			s.mu.Unlock()
+		}
+	}
+}
+
+// draw shows the oldest running stage on the last line of a terminal.
+func (s *steps) draw() {
+	if !s.term.interactive || len(s.running) == 0 {
+		return
+	}
+	name := s.running[0]
+	mark := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}[s.frame%10]
+	fmt.Fprintf(s.out, "\r\x1b[K%s %-10s %s", mark, name, s.term.faint(short(time.Since(s.begun[name]))))
+	s.drawn = true
+}
+
+func (s *steps) erase() {
+	if s.drawn {
+		fmt.Fprint(s.out, "\r\x1b[K")
+		s.drawn = false
+	}
+}
+
+// short prints a duration as people read it: 0.4s, 12.3s, 4m10s.
+func short(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/command"
+	"aibox/internal/probe"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// proof is what a real box could reach and what it could not.
+type proof struct {
+	Kernel  string         `json:"kernel"`
+	Results []probe.Result `json:"results"`
+	Failed  int            `json:"failed"`
+}
+
+// prove starts a session like any other, with a command that does nothing, and
+// reads from its log what the probes found.
+func (a *app) prove(ctx context.Context) (*proof, error) {
+	service, err := a.service()
+	if err != nil {
+		return nil, err
+	}
+	repo, err := os.MkdirTemp("", "aibox-probe-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(repo)
+	if err := sampleRepository(ctx, repo); err != nil {
+		return nil, err
+	}
+	spec := session.Spec{
+		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
+		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
+	}
+	image, err := a.imageOf(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	progress := newSteps(a.err, a.errTerm)
+	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: image}, progress.handle)
+	progress.close()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := service.Follow(ctx, id, 0, func(session.Chunk) error { return nil }); err != nil {
+		return nil, err
+	}
+	found := new(proof)
+	err = service.Events(id, found.read)
+	if _, stopErr := service.Stop(ctx, id, "the probes are done"); stopErr != nil {
+		return nil, errors.Join(err, stopErr)
+	}
+	return found, errors.Join(err, service.Remove(ctx, id, true))
+}
+
+// read takes what one event of the log tells.
+func (p *proof) read(e audit.Event) error {
+	switch e.Type {
+	case audit.BoxStarted:
+		var box struct{ Kernel string }
+		err := json.Unmarshal(e.Data, &box)
+		p.Kernel = box.Kernel
+		return err
+	case audit.ProbesRan:
+		if err := json.Unmarshal(e.Data, p); err != nil {
+			return err
+		}
+		p.Failed = len(probe.Failed(p.Results))
+	}
+	return nil
+}
+
+// sampleRepository makes a repository with one commit.
+func sampleRepository(ctx context.Context, dir string) error {
+	if err := os.WriteFile(filepath.Join(dir, "README"), []byte("a repository for probes\n"), 0o600); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "README"},
+		{"-c", "user.name=aibox", "-c", "user.email=aibox@localhost", "-c", "commit.gpgSign=false", "commit", "-q", "-m", "Probe"},
+	} {
+		if err := (command.Cmd{Name: "git", Args: append([]string{"-C", dir}, args...)}).Run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) printProof(p *proof) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintf(a.out, "\nIn a box with kernel %s:\n", safe(p.Kernel))
+	var rows [][]string
+	for _, r := range p.Results {
+		mark := a.term.good("✓")
+		if !r.OK {
+			mark = a.term.bad("✗")
+		}
+		took := time.Duration(r.Took) * time.Microsecond
+		rows = append(rows, []string{mark + " " + r.Name, safe(r.Target), "must be " + string(r.Want), safe(r.Detail), took.Round(100 * time.Microsecond).String()})
+	}
+	_ = table(a.out, "", rows)
+}

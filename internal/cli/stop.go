@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"aibox/internal/fault"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) stopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "stop ID…",
+		Short:             "End running sessions; what they did is kept",
+		Example:           "  aibox stop 0dq4f",
+		Args:              someSessions,
+		ValidArgsFunction: a.completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
+				_, err := service.Stop(ctx, found.ID, "stopped by the user")
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) removeCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "rm ID…",
+		Short: "Remove ended sessions with their records and workspaces",
+		Long: `Remove the record and the workspace of sessions that have ended. A session whose
+changes nobody has accepted or discarded is refused, unless --force is given.`,
+		Example:           "  aibox rm 0dq4f\n  aibox rm --force 0dq4f",
+		Args:              someSessions,
+		ValidArgsFunction: a.completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
+				return service.Remove(ctx, found.ID, force)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "also when its changes are unreviewed; they can be recovered")
+	return cmd
+}
+
+// each does one thing to every session named and prints the ids that it was done
+// to.
+func (a *app) each(ctx context.Context, texts []string, do func(context.Context, *session.Sessions, session.Session) error) error {
+	var errs []error
+	for _, text := range texts {
+		service, found, err := a.find(ctx, text)
+		if err == nil {
+			err = do(ctx, service, found)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintln(a.out, found.ID)
+	}
+	return errors.Join(errs...)
+}
+
+// find is the session that text names, after a repair.
+func (a *app) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+	service, err := a.service()
+	if err != nil {
+		return nil, session.Session{}, err
+	}
+	a.repair(ctx, service)
+	found, err := service.Find(text)
+	return service, found, err
+}
+
+// oneSession and someSessions check the number of ids.
+func oneSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes one session id, not %d", cmd.CommandPath(), len(args)).
+		Hint("`aibox ls` lists the sessions")
+}
+
+func someSessions(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s needs a session id", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
+}

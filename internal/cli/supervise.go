@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+
+	"aibox/internal/fault"
+	"aibox/netguard/rules"
+	"aibox/session"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/spf13/cobra"
+)
+
+// superviseCommand is the process that runs one session. `aibox run` starts it;
+// it is not for people.
+func (a *app) superviseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "supervise",
+		Short:  "Run one session (started by aibox run)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// A client that hangs up takes its pipe and its terminal with it.
+			signal.Ignore(unix.SIGPIPE, unix.SIGHUP)
+			// Its memory holds the key of the model server.
+			if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+				return err
+			}
+			deps, err := a.deps()
+			if err != nil {
+				return err
+			}
+			return session.Supervise(cmd.Context(), deps, a.in, os.Stdout)
+		},
+	}
+}
+
+// jobCommand acts on the network namespace it is started in. The guard starts it
+// through nsenter; it is not for people.
+func (a *app) jobCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "netguard-job",
+		Short:  "Change the network of one namespace (started by aibox)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if terminalOf(a.in).interactive {
+				return fault.New(fault.Usage, "netguard-job is started by aibox itself").Hint("see `aibox netguard --help`")
+			}
+			return rules.ServeJob(cmd.Context(), a.in)
+		},
+	}
+}

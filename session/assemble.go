@@ -1,0 +1,224 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/workspace"
+)
+
+// kit is what a session is made of before its box starts.
+type kit struct {
+	agent     agents.Agent
+	docker    Docker
+	guard     Guard
+	network   runtime.Network
+	sockets   Sockets
+	workspace *workspace.Workspace
+	model     model
+	command   agents.Invocation
+}
+
+// model is the model server of a session; its zero value is none.
+type model struct {
+	server      Inference
+	name        string // of the model
+	placeholder secret.Value
+}
+
+// assemble makes workspace, network and inference side by side, because each of
+// them waits for something else: the disk, the kernel, a server.
+func (s *supervisor) assemble(ctx, services context.Context) (*kit, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k := new(kit)
+	var err error
+	if k.agent, err = s.configuredAgent(); err != nil {
+		return nil, err
+	}
+	network := start(func() (*kit, error) { return s.guardedNetwork(ctx) })
+	inference := start(func() (model, error) { return s.inference(ctx, k.agent.Info()) })
+	ws, wsErr := s.prepareWorkspace(ctx)
+	if wsErr != nil {
+		cancel()
+	}
+	n, netErr := network()
+	m, modelErr := inference()
+	if err := firstCause(wsErr, netErr, modelErr); err != nil {
+		return nil, err
+	}
+	k.workspace, k.model = ws, m
+	k.docker, k.guard, k.network, k.sockets = n.docker, n.guard, n.network, n.sockets
+	err = s.save(func(st *State) { st.Workspace, st.Network = ws, &n.network })
+	if err != nil {
+		return nil, err
+	}
+	if k.command, err = s.invocation(k); err != nil {
+		return nil, err
+	}
+	s.serve(services, k)
+	return k, nil
+}
+
+// invocation is the agent's command line. It is made before the box, so that a
+// missing prompt costs nothing.
+func (s *supervisor) invocation(k *kit) (agents.Invocation, error) {
+	task := agents.Task{Prompt: s.launch.Spec.Prompt, Args: s.launch.Spec.Args, Workdir: boxWorkdir}
+	if k.model.server != nil {
+		task.Inference = agents.Inference{BaseURL: gatewayURL(), Key: k.model.placeholder.Reveal(), Model: k.model.name}
+	}
+	return k.agent.Command(task)
+}
+
+// start runs f in a goroutine and returns the function that waits for it.
+func start[T any](f func() (T, error)) (wait func() (T, error)) {
+	var value T
+	var err error
+	done := make(chan struct{})
+	go func() { defer close(done); value, err = f() }()
+	return func() (T, error) { <-done; return value, err }
+}
+
+// firstCause is the first error that is not just the cancellation another one
+// caused.
+func firstCause(errs ...error) error {
+	var cancelled error
+	for _, err := range errs {
+		switch {
+		case errors.Is(err, context.Canceled):
+			cancelled = err
+		case err != nil:
+			return err
+		}
+	}
+	return cancelled
+}
+
+// configuredAgent is the agent with the options the user set.
+func (s *supervisor) configuredAgent() (agents.Agent, error) {
+	agent, err := agents.Find(s.launch.Spec.Agent)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := spec.Of(agent)
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range s.launch.Spec.Options {
+		field, err := spec.Find(fields, key)
+		if err != nil {
+			return nil, err
+		}
+		if err := field.Set(agent, value); err != nil {
+			return nil, err
+		}
+	}
+	return agent, nil
+}
+
+func (s *supervisor) prepareWorkspace(ctx context.Context) (*workspace.Workspace, error) {
+	done := s.report.step("workspace")
+	spec := s.launch.Spec
+	ws, err := workspace.Prepare(ctx, workspace.Request{
+		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
+		Session: string(s.id), Dirs: s.deps.Dirs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.onUndo(func(ctx context.Context) error { return workspace.Undo(ctx, ws) })
+	s.audit(audit.WorkspacePrepared, map[string]any{
+		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": len(ws.Hidden),
+	})
+	detail := fmt.Sprintf("%s, %d files", ws.Path, ws.Files)
+	if len(ws.Hidden) > 0 {
+		detail += fmt.Sprintf(", %d hidden", len(ws.Hidden))
+	}
+	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
+	return ws, nil
+}
+
+// guardedNetwork takes a bridge from the pool and closes it.
+func (s *supervisor) guardedNetwork(ctx context.Context) (*kit, error) {
+	done := s.report.step("network")
+	docker, err := s.deps.Docker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := docker.Guard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	network, err := docker.Networks.Acquire(ctx, string(s.id))
+	if err != nil {
+		return nil, fmt.Errorf("taking a network: %w", err)
+	}
+	s.onUndo(func(ctx context.Context) error { return docker.Networks.Release(ctx, network) })
+	policy := s.launch.Spec.Network
+	sockets, err := guard.Guard(ctx, network.Bridge, policy.TCPPorts(), policy.UDPPorts())
+	if err != nil {
+		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).
+			Hint("`aibox netguard status` shows what is missing")
+	}
+	s.onUndo(func(ctx context.Context) error {
+		return errors.Join(sockets.Close(), guard.Release(ctx, network.Bridge))
+	})
+	s.audit(audit.NetworkGuarded, map[string]any{"bridge": network.Bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
+	done("policy " + policy.String())
+	return &kit{docker: docker, guard: guard, network: network, sockets: sockets}, nil
+}
+
+// inference finds the model server and chooses a model, unless the policy or the
+// agent wants none.
+func (s *supervisor) inference(ctx context.Context, info agents.Info) (model, error) {
+	if s.launch.Spec.Network == netguard.None {
+		return model{}, nil
+	}
+	server, err := s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
+		value, ok := s.launch.Keys[name]
+		return value, ok
+	})
+	if err != nil {
+		if info.Dialect == agents.NoDialect {
+			return model{}, nil // the command may do without
+		}
+		return model{}, err
+	}
+	done := s.report.step("model")
+	name := s.launch.Spec.Model
+	if name == "" && info.Dialect != agents.NoDialect {
+		if name, err = onlyModel(ctx, server); err != nil {
+			return model{}, err
+		}
+	}
+	done(strings.TrimSpace(server.Name() + " " + name))
+	return model{server: server, name: name, placeholder: secret.New("sk-aibox-" + rand.Text())}, nil
+}
+
+// onlyModel is the model to use when the user named none: the only one there is.
+func onlyModel(ctx context.Context, server Inference) (string, error) {
+	names, err := server.Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch len(names) {
+	case 0:
+		return "", fault.New(fault.Environment, "%s has no model", server.Name()).
+			Hint("load one there, or name another server with --inference")
+	case 1:
+		return names[0], nil
+	default:
+		return "", fault.New(fault.Usage, "%s has %d models and none was chosen", server.Name(), len(names)).
+			Hint("name one with --model, such as --model %s", names[0])
+	}
+}

@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/paths"
+	"aibox/internal/probe"
+	"aibox/netguard"
+	"aibox/runtime"
+)
+
+const (
+	boxWorkdir = "/workspace" // where the box has the workspace
+	boxHome    = "/root"      // the images' HOME
+
+	// callTimeout is how long a started box has to call its supervisor.
+	callTimeout = 20 * time.Second
+)
+
+// startBox creates and starts the box and waits until its PID 1 has called. The
+// lifeline's listener is closed then, before any agent exists, so nothing in the
+// box can pose as PID 1.
+func (s *supervisor) startBox(ctx context.Context, k *kit) (runtime.Box, error) {
+	done := s.report.step("box")
+	spec, err := s.boxSpec(k)
+	if err != nil {
+		return nil, err
+	}
+	box, err := k.docker.Backend.Create(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("creating the box: %w", err)
+	}
+	s.onUndo(box.Destroy)
+	line := start(func() (*lifeline.Conn, error) { return s.acceptLine(ctx, k.sockets.Listener(netguard.PortLifeline)) })
+	if err := box.Start(ctx); err != nil {
+		_ = k.sockets.Listener(netguard.PortLifeline).Close()
+		return nil, fmt.Errorf("starting the box: %w", err)
+	}
+	state, err := box.State(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the box's process: %w", err)
+	}
+	err = s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
+	if err != nil {
+		return nil, err
+	}
+	conn, err := line()
+	if err != nil {
+		return nil, errors.Join(err, boxTrouble(ctx, box))
+	}
+	s.onUndo(func(context.Context) error { return conn.Close() })
+	hello, err := conn.Hello(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("waiting for the box's first word: %w", err)
+	}
+	s.mu.Lock()
+	s.line = conn
+	s.mu.Unlock()
+	s.audit(audit.BoxStarted, map[string]any{"id": box.ID(), "image": spec.Image, "sandbox": state.Process, "kernel": hello.Kernel})
+	done("kernel " + hello.Kernel)
+	return box, nil
+}
+
+// boxSpec says what the box is made from.
+func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
+	init, err := s.deps.Init()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	resolv, err := s.resolvConf()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	mounts := []runtime.Mount{{Source: k.workspace.Path, Target: boxWorkdir}}
+	for _, folder := range k.agent.Info().StateDirs {
+		rel := strings.TrimPrefix(folder, "~/")
+		source := filepath.Join(s.dir, "home", rel)
+		if err := os.MkdirAll(source, 0o700); err != nil {
+			return runtime.Spec{}, err
+		}
+		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, rel)})
+	}
+	address := netguard.Address().String()
+	var hosts []string
+	for _, name := range netguard.Names() {
+		hosts = append(hosts, name+":"+address)
+	}
+	return runtime.Spec{
+		Session:    string(s.id),
+		Image:      s.launch.ImageID,
+		Init:       init,
+		InitArgs:   []string{net.JoinHostPort(address, strconv.Itoa(netguard.PortLifeline))},
+		Mounts:     mounts,
+		Network:    k.network,
+		ExtraHosts: hosts,
+		ResolvConf: resolv,
+		Labels:     map[string]string{"aibox.agent": s.launch.Spec.Agent},
+	}, nil
+}
+
+// resolvConf is the file that every box has as /etc/resolv.conf: Docker's own
+// name server cannot be reached from gVisor's network stack.
+func (s *supervisor) resolvConf() (string, error) {
+	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
+		return "", err
+	}
+	content := "nameserver " + netguard.Address().String() + "\noptions timeout:1 attempts:1\n"
+	file := filepath.Join(s.deps.Dirs.Cache, "resolv.conf")
+	if old, err := os.ReadFile(file); err == nil && string(old) == content {
+		return file, nil
+	}
+	return file, paths.WriteFile(file, []byte(content))
+}
+
+// acceptLine waits for the box's one connection and closes the listener.
+func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	conn, err := listener.Accept()
+	_ = listener.Close()
+	if err != nil {
+		return nil, fmt.Errorf("the box did not call within %v: %w", callTimeout, err)
+	}
+	return lifeline.NewConn(conn), nil
+}
+
+// boxTrouble says what the daemon knows about a box that did not call.
+func boxTrouble(ctx context.Context, box runtime.Box) error {
+	state, err := box.State(ctx)
+	if err != nil {
+		return err
+	}
+	return fault.New(fault.Environment, "the box is %s (exit code %d) %s", state.Status, state.ExitCode, state.Message).
+		Hint("`aibox doctor` checks Docker and runsc")
+}
+
+// startAgent proves the network, and only then starts the agent.
+func (s *supervisor) startAgent(ctx context.Context, k *kit) error {
+	if err := s.prove(ctx, k); err != nil {
+		return err
+	}
+	done := s.report.step("agent")
+	files := make([]lifeline.File, 0, len(k.command.Files))
+	for _, file := range k.command.Files {
+		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
+	}
+	err := s.line.Start(lifeline.Start{
+		Argv:  k.command.Argv,
+		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
+		Dir:   boxWorkdir,
+		Files: files,
+		Nproc: s.launch.Spec.Pids,
+	})
+	if err != nil {
+		return fmt.Errorf("starting the agent: %w", err)
+	}
+	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
+	done(string(s.id))
+	return s.save(func(st *State) { st.Phase, st.Started = Running, time.Now().UTC() })
+}
+
+// prove runs the probes in the box. One that does not come out as it must stops
+// the session.
+func (s *supervisor) prove(ctx context.Context, k *kit) error {
+	done := s.report.step("probes")
+	results, err := s.line.Probe(ctx, ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network))
+	if err != nil {
+		return fmt.Errorf("probing the box: %w", err)
+	}
+	failed := probe.Failed(results)
+	s.audit(audit.ProbesRan, map[string]any{"results": results})
+	if len(failed) > 0 {
+		refusal := fault.New(fault.Refused, "%d of %d probes failed, so the agent was not started", len(failed), len(results))
+		for _, f := range failed {
+			refusal = refusal.Hint("%s (%s): %s, must be %s", f.Name, f.Target, f.Detail, f.Want)
+		}
+		return refusal.Hint("`aibox doctor --probe` shows them all")
+	}
+	done(fmt.Sprintf("%d of %d as they must be", len(results), len(results)))
+	return nil
+}

@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.dir(id), auditFile) }
+
+// Changes is the change set of an ended session: computed from the workspace
+// while that is there, else the one computed at the session's end.
+func (s *Sessions) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
+	var set *review.ChangeSet
+	err := s.withEnded(id, func(session *Session) error {
+		var err error
+		set, err = s.changes(ctx, session)
+		return err
+	})
+	return set, err
+}
+
+func (s *Sessions) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
+	ws := session.State.Workspace
+	if _, err := os.Lstat(ws.Path); errors.Is(err, fs.ErrNotExist) {
+		set := new(review.ChangeSet)
+		if err := s.store.read(session.ID, changesFile, set); err != nil {
+			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
+				Hint("`aibox recover %s` lists what can be brought back", session.ID)
+		}
+		return set, nil
+	}
+	set, err := review.Compute(ctx, ws, review.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)
+	}
+	return set, s.store.write(session.ID, changesFile, set)
+}
+
+// Accept delivers the session's changes to a branch of the user's repository.
+// A session without changes is review.ErrNothing.
+func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
+	var accepted *review.Accepted
+	err := s.withEnded(id, func(session *Session) error {
+		set, err := s.changes(ctx, session)
+		if err != nil {
+			return err
+		}
+		if accepted, err = review.Accept(ctx, session.State.Workspace, set, opts); err != nil {
+			return err
+		}
+		return s.reviewed(session, Accepted, audit.ChangesAccepted, accepted, func(st *State) { st.Branch = accepted.Branch })
+	})
+	return accepted, err
+}
+
+// Discard drops the session's changes: the workspace is removed, and what it held
+// can be brought back for a while.
+func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
+	var saved *review.Saved
+	err := s.withEnded(id, func(session *Session) error {
+		var err error
+		if saved, err = review.Discard(ctx, session.State.Workspace, review.Options{}); err != nil {
+			return err
+		}
+		return s.reviewed(session, Discarded, audit.ChangesDiscarded, saved, func(*State) {})
+	})
+	return saved, err
+}
+
+// Remove deletes the session's record and workspace. Work that was neither
+// accepted nor discarded is a Conflict, unless force is set: then it is saved as
+// Discard does.
+func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
+	session, err := s.store.load(id)
+	if err != nil {
+		return err
+	}
+	open := session.State.Result != nil && session.State.Result.Changed && session.State.Review == Unreviewed
+	if open && !force {
+		return fault.New(fault.Conflict, "%s has %d changed files that nobody has reviewed", id, session.State.Result.Changes.Files).
+			Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
+			Hint("`aibox rm --force %s` drops them; `aibox recover` brings them back", id)
+	}
+	return s.withEnded(id, func(session *Session) error {
+		if ws := session.State.Workspace; ws != nil {
+			if open {
+				if _, err := review.Discard(ctx, ws, review.Options{}); err != nil {
+					return err
+				}
+			} else if err := workspace.Remove(ctx, ws); err != nil {
+				return err
+			}
+		}
+		return os.RemoveAll(s.store.dir(id))
+	})
+}
+
+// Recoverable lists what can be brought back; id "" means of every session.
+func (s *Sessions) Recoverable(ctx context.Context, id ID) ([]review.Saved, error) {
+	return review.Recoverable(ctx, s.deps.Dirs.Repos(), string(id))
+}
+
+// Restore brings saved back as a branch of the user's repository.
+func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch string) (*review.Accepted, error) {
+	restored, err := review.Restore(ctx, saved, branch)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.store.dir(ID(saved.Session))
+	if _, err := os.Lstat(dir); err == nil {
+		err = s.append(ID(saved.Session), audit.ChangesRecovered, restored)
+		return restored, err
+	}
+	return restored, nil
+}
+
+// withEnded runs use with the session loaded and locked. A session that is alive
+// is refused.
+func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
+	file, err := lock(s.store.dir(id))
+	if errors.Is(err, errLocked) {
+		return fault.New(fault.Usage, "%s is still running", id).
+			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	session, err := s.store.load(id)
+	if err != nil {
+		return err
+	}
+	if session.State.Workspace == nil {
+		return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
+	}
+	return use(&session)
+}
+
+// reviewed stores what became of a session's changes.
+func (s *Sessions) reviewed(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
+	session.State.Review = to
+	change(&session.State)
+	err := s.append(session.ID, kind, data)
+	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
+}
+
+// append adds an event to the log of an ended session.
+func (s *Sessions) append(id ID, kind audit.Type, data any) error {
+	log, err := audit.Open(s.auditPath(id))
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(kind, data)
+	return errors.Join(err, log.Close())
+}
+
+// now is the time as records have it.
+func now() time.Time { return time.Now().UTC() }

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+)
+
+// errNoSupervisor says that nobody answers at the control socket.
+var errNoSupervisor = errors.New("the session's supervisor does not answer")
+
+// client talks to the supervisor of one session.
+type client struct{ http *http.Client }
+
+// dialControl makes a client for the session folder dir. Nothing is sent yet.
+func dialControl(dir string) client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		fd, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer fd.Close()
+		return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
+	}
+	return client{&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// call sends one request and returns the response of a 2xx answer.
+func (c client) call(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoSupervisor, err)
+	}
+	if response.StatusCode/100 != 2 {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return nil, fmt.Errorf("the session's supervisor refused: %s", text)
+	}
+	return response, nil
+}
+
+func (c client) post(ctx context.Context, path string, query url.Values) error {
+	response, err := c.call(ctx, http.MethodPost, path, query)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// stop asks for the end of the session; reason is for its record.
+func (c client) stop(ctx context.Context, reason string) error {
+	return c.post(ctx, "/v1/stop", url.Values{"reason": {reason}})
+}
+
+// signal sends a signal to the agent.
+func (c client) signal(ctx context.Context, number int) error {
+	return c.post(ctx, "/v1/signal", url.Values{"number": {strconv.Itoa(number)}})
+}
+
+// output visits chunks from offset from on until the agent has ended, and
+// returns the offset behind the last one. A supervisor that dies in between is
+// errNoSupervisor.
+func (c client) output(ctx context.Context, from int64, visit func(Chunk) error) (int64, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})
+	if err != nil {
+		return from, err
+	}
+	defer response.Body.Close()
+	in := bufio.NewReader(response.Body)
+	for {
+		chunk, err := readChunk(in)
+		if errors.Is(err, io.EOF) {
+			return from, nil
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return from, ctx.Err()
+			}
+			return from, fmt.Errorf("%w: %w", errNoSupervisor, err)
+		}
+		chunk.Offset = from
+		if err := visit(chunk); err != nil {
+			return from, err
+		}
+		from += int64(len(chunk.Data))
+	}
+}
+
+// readChunk reads what writeChunk wrote. io.EOF is the end between two chunks.
+func readChunk(in io.Reader) (Chunk, error) {
+	var header [5]byte
+	if _, err := io.ReadFull(in, header[:]); err != nil {
+		return Chunk{}, err
+	}
+	size := binary.BigEndian.Uint32(header[1:])
+	if size > maxRecord {
+		return Chunk{}, errors.New("a chunk of output is longer than a record may be")
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return Chunk{}, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return Chunk{Stream: Stream(header[0]), Data: data}, nil
+}

@@ -1,0 +1,116 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/runtime"
+)
+
+// deathTimeout is how long a sandbox may take to die after its end was asked for.
+const deathTimeout = 5 * time.Second
+
+// finish takes the box away, computes what the agent changed and stores the
+// result. It has no error to return: what goes wrong here is part of the result.
+func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out outcome, cause error) {
+	ended := time.Now().UTC()
+	if cause == nil {
+		cause = s.judge(out)
+	}
+	result := Result{ExitCode: -1, Fault: failureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
+	if out.exit != nil {
+		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
+		result.Left, result.Commits = out.exit.Left, out.exit.Commits
+	}
+	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
+
+	_ = s.line.Close()
+	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
+	if err := s.awaitDeath(); err != nil {
+		result.Fault = failureOf(errors.Join(err, cause))
+		result.Changes.Notes = append(result.Changes.Notes, "not computed, because the box still ran")
+	} else if err := s.computeChanges(ctx, k, &result); err != nil {
+		result.Changes.Notes = append(result.Changes.Notes, "not computed: "+err.Error())
+	}
+	if _, err := removed(); err != nil {
+		fmt.Fprintln(os.Stderr, "releasing:", err)
+	}
+	s.audit(audit.BoxDestroyed, nil)
+	result.Refused, result.Tokens = s.tally.result()
+	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
+	err = errors.Join(err, s.record.finish(), s.log.Close())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "storing the result:", err)
+	}
+}
+
+// judge says why a session that nobody ended counts as failed, or nil.
+func (s *supervisor) judge(out outcome) error {
+	agent := s.launch.Spec.Agent
+	switch {
+	case out.exit == nil:
+		return fault.New(fault.Internal, "the box ended without a word: %w", out.cause).
+			Hint("the host may have run out of memory; the agent's work so far is kept")
+	case len(out.errs) > 0:
+		return fault.New(fault.AgentFailed, "%s could not be run: %q", agent, out.errs[0])
+	case out.exit.Signal != 0:
+		return fault.New(fault.AgentFailed, "%s was ended by signal %d", agent, out.exit.Signal)
+	case out.exit.Code != 0:
+		return fault.New(fault.AgentFailed, "%s ended with exit code %d", agent, out.exit.Code)
+	default:
+		return nil
+	}
+}
+
+// awaitDeath waits until the sandbox's process is gone, and kills it when it
+// takes too long. Only then may the workspace be read.
+func (s *supervisor) awaitDeath() error {
+	sandbox := s.state().Sandbox
+	for _, last := range []bool{false, true} {
+		err := sandbox.AwaitEnd(deathTimeout)
+		if err == nil {
+			return nil
+		}
+		if last {
+			return fault.New(fault.Internal, "the sandbox (process %d) cannot be ended: %w", sandbox.PID, err)
+		}
+		if err := runtime.KillProcess(sandbox); err != nil {
+			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
+		}
+	}
+	return nil
+}
+
+// release gives back everything but the workspace: the box, the sockets, the
+// network.
+func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error {
+	err := box.Destroy(ctx)
+	return errors.Join(err,
+		k.sockets.Close(),
+		k.guard.Release(ctx, k.network.Bridge),
+		k.docker.Networks.Release(ctx, k.network))
+}
+
+// computeChanges finds what the agent changed and keeps it by a ref.
+func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result) error {
+	set, err := review.Compute(ctx, k.workspace, review.Options{})
+	if err != nil {
+		return err
+	}
+	result.Changed, result.Changes = !set.Empty(), summary(set)
+	s.audit(audit.ChangesComputed, result.Changes)
+	return s.store.write(s.id, changesFile, set)
+}
+
+// summary sums up a change set.
+func summary(set *review.ChangeSet) Changes {
+	changes := Changes{Tree: set.Tree, Files: len(set.Changes), Refused: len(set.Refused), Notes: set.Notes}
+	changes.Added, changes.Deleted = set.Totals()
+	return changes
+}

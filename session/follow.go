@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+)
+
+// List is every session, oldest first. Damaged ones are left out and named in
+// the error, which may come beside a list.
+func (s *Sessions) List() ([]Session, error) {
+	ids, err := s.store.ids()
+	if err != nil {
+		return nil, err
+	}
+	var sessions []Session
+	var errs []error
+	for _, id := range ids {
+		session, err := s.store.load(id)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		sessions = append(sessions, session)
+	}
+	return sessions, errors.Join(errs...)
+}
+
+// Find is the session that text names: an id or a unique prefix.
+func (s *Sessions) Find(text string) (Session, error) {
+	id, err := s.store.resolve(text)
+	if err != nil {
+		return Session{}, err
+	}
+	return s.store.load(id)
+}
+
+// Folder is where the session is kept, for people who want to look.
+func (s *Sessions) Folder(id ID) string { return s.store.dir(id) }
+
+// Follow visits the session's output from byte offset from on: what there is
+// and, while the session is alive, what comes, until it has ended. It returns the
+// session as it then stands. A supervisor that died on the way is an error of
+// kind Internal, after everything recorded was visited.
+func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chunk) error) (Session, error) {
+	dir := s.store.dir(id)
+	for held(dir) {
+		next, err := dialControl(dir).output(ctx, from, visit)
+		from = next
+		if err == nil {
+			break // the whole of it: the state on disk is final
+		}
+		if !errors.Is(err, errNoSupervisor) {
+			return Session{}, err
+		}
+		// It is about to open its socket, or about to be seen dead.
+		select {
+		case <-time.After(reconnectPause):
+		case <-ctx.Done():
+			return Session{}, ctx.Err()
+		}
+	}
+	if _, err := readOutput(dir, from, true, visit); err != nil {
+		return Session{}, err
+	}
+	session, err := s.store.load(id)
+	if err != nil {
+		return Session{}, err
+	}
+	if session.State.Phase != Ended {
+		return session, fault.New(fault.Internal, "the session's supervisor died").
+			Hint("the next aibox command repairs the session; its work and its record are kept")
+	}
+	return session, nil
+}
+
+// reconnectPause is how long Follow waits before it asks a supervisor again that
+// did not answer.
+const reconnectPause = 50 * time.Millisecond
+
+// Output visits what is recorded now, from byte offset from on, and returns the
+// offset behind it.
+func (s *Sessions) Output(id ID, from int64, visit func(Chunk) error) (int64, error) {
+	return readOutput(s.store.dir(id), from, true, visit)
+}
+
+// Events visits the session's audit events in order. Damage to the log is
+// audit.ErrBroken.
+func (s *Sessions) Events(id ID, visit func(audit.Event) error) error {
+	return audit.Read(s.auditPath(id), visit)
+}
+
+// Stop ends a running session and waits until it has ended. reason is for the
+// record. A session that has ended is no error.
+func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, error) {
+	dir := s.store.dir(id)
+	if held(dir) {
+		err := dialControl(dir).stop(ctx, reason)
+		if err != nil && held(dir) {
+			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
+		}
+		if err := awaitFree(ctx, dir); err != nil {
+			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
+		}
+	}
+	return s.store.load(id)
+}
+
+// Signal sends a signal to the session's agent.
+func (s *Sessions) Signal(ctx context.Context, id ID, number int) error {
+	return dialControl(s.store.dir(id)).signal(ctx, number)
+}
+
+// awaitFree waits until nobody holds the session. The lock has no way to be told
+// of its release without taking part in it, so it is asked now and then.
+func awaitFree(ctx context.Context, dir string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for held(dir) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// Launch is everything a supervisor needs. It reaches the supervisor through a
+// pipe and is never stored, since Env and Keys may hold secrets.
+type Launch struct {
+	Spec    Spec              `json:"spec"` // ID and Created are set by the supervisor
+	ImageID runtime.ImageID   `json:"image_id"`
+	Env     []string          `json:"env,omitempty"`  // NAME=VALUE for the agent, at the user's wish
+	Keys    map[string]string `json:"keys,omitempty"` // variables with keys of model servers, for the gateway alone
+}
+
+// Step is a stage of the start, for people.
+type Step struct {
+	Name   string        `json:"name"` // "workspace", "network", …
+	Done   bool          `json:"done"`
+	Detail string        `json:"detail,omitempty"`
+	Took   time.Duration `json:"took,omitempty"`
+}
+
+// message is one line of what a starting supervisor reports. Exactly one field
+// is set, and a fault or an id is the last line.
+type message struct {
+	Step    *Step    `json:"step,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	Started ID       `json:"started,omitempty"`
+}
+
+// Launch starts a supervisor of its own process session and waits until the
+// agent runs. It calls step for each stage, from one goroutine. When the start
+// fails nothing of the session is left and the error says why. When ctx ends the
+// start is taken back.
+func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding aibox itself: %w", err)
+	}
+	input, err := json.Marshal(launch)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(exe, "supervise")
+	cmd.Dir = "/"
+	cmd.Env = supervisorEnv()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stderr = os.Stderr // until the supervisor has a log of its own
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	report, out, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer report.Close()
+	cmd.Stdout = out
+	err = cmd.Start()
+	_ = out.Close()
+	if err != nil {
+		return "", fmt.Errorf("starting the supervisor: %w", err)
+	}
+	// The supervisor outlives this process; reaping it matters only while both run.
+	go func() { _ = cmd.Wait() }()
+	go func() { _, _ = stdin.Write(input); _ = stdin.Close() }()
+	cancel := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer cancel()
+	return readReport(report, step)
+}
+
+// readReport reads what the supervisor says until it says how the start went.
+func readReport(in io.Reader, step func(Step)) (ID, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m message
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return "", fmt.Errorf("reading the supervisor's report: %w", err)
+		}
+		switch {
+		case m.Failure != nil:
+			return "", m.Failure.Err()
+		case m.Started != "":
+			return m.Started, nil
+		case m.Step != nil:
+			step(*m.Step)
+		}
+	}
+	return "", errors.Join(lines.Err(), fault.New(fault.Internal, "the supervisor ended before the agent started").
+		Hint("the next command repairs what it left; `aibox doctor` checks the machine"))
+}
+
+// reporter writes messages to the process that launched this supervisor. That
+// process may be gone: then nobody is told, and the session goes on.
+type reporter struct{ out io.WriteCloser }
+
+func (r reporter) send(m message) {
+	line, err := json.Marshal(m)
+	if err == nil {
+		_, _ = r.out.Write(append(line, '\n'))
+	}
+}
+
+// step reports the start of a stage and returns the function that reports its
+// end.
+func (r reporter) step(name string) func(detail string) {
+	begin := time.Now()
+	r.send(message{Step: &Step{Name: name}})
+	return func(detail string) {
+		r.send(message{Step: &Step{Name: name, Done: true, Detail: detail, Took: time.Since(begin)}})
+	}
+}
+
+// supervisorEnv is the environment of a supervisor: what it needs to find the
+// daemon and the user's folders. Keys of model servers are not in it, because any
+// process of the user can read /proc/PID/environ.
+func supervisorEnv() []string {
+	env := []string{"LC_ALL=C.UTF-8"}
+	for _, name := range []string{
+		"PATH", "HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+		"DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR", "DBUS_SESSION_BUS_ADDRESS",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "TMPDIR",
+	} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

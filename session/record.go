@@ -1,0 +1,156 @@
+package session
+
+import (
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/workspace"
+)
+
+// Phase is where a session stands.
+type Phase string
+
+// The phases, in order. A session whose supervisor died is Ended by the repair.
+const (
+	Preparing Phase = "preparing"
+	Running   Phase = "running"
+	Ended     Phase = "ended"
+)
+
+// Review is what became of the agent's changes.
+type Review string
+
+// The states of a review. The zero value is Unreviewed, so that work is never
+// taken for reviewed by mistake.
+const (
+	Unreviewed Review = ""
+	Accepted   Review = "accepted"
+	Discarded  Review = "discarded"
+)
+
+// Spec is what was asked for: written once, before the agent starts. It holds no
+// secrets: of the environment only the names.
+type Spec struct {
+	ID         ID                `json:"id"`
+	Created    time.Time         `json:"created"`
+	Agent      string            `json:"agent"`
+	Options    map[string]string `json:"options,omitempty"` // the agent's own, by field name
+	Prompt     string            `json:"prompt,omitempty"`
+	Args       []string          `json:"args,omitempty"` // what stood behind "--"
+	Repository string            `json:"repository"`     // as the user named it, made absolute
+	Branch     string            `json:"branch,omitempty"`
+	Clean      bool              `json:"clean,omitempty"`
+	Hide       []string          `json:"hide"`
+	Network    netguard.Policy   `json:"network"`
+	Inference  string            `json:"inference"` // a description without credentials
+	Model      string            `json:"model,omitempty"`
+	EnvNames   []string          `json:"env,omitempty"`
+	Image      string            `json:"image"` // the reference; the id is in State
+	Timeout    Duration          `json:"timeout"`
+	Pids       uint64            `json:"pids"`
+}
+
+// State is what has been done so far. It is replaced as a whole at each step.
+type State struct {
+	Phase      Phase                `json:"phase"`
+	Supervisor runtime.Process      `json:"supervisor"`
+	ImageID    runtime.ImageID      `json:"image_id,omitempty"`
+	Network    *runtime.Network     `json:"network,omitempty"`
+	Box        string               `json:"box,omitempty"` // the daemon's id
+	Sandbox    runtime.Process      `json:"sandbox"`       // the sandbox's process on the host
+	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
+	Started    time.Time            `json:"started,omitzero"` // when the agent started
+	Ended      time.Time            `json:"ended,omitzero"`
+	Result     *Result              `json:"result,omitempty"` // present once Ended
+	Review     Review               `json:"review,omitempty"`
+	Branch     string               `json:"branch,omitempty"` // the branch an accept made
+}
+
+// Result is how a session ended.
+type Result struct {
+	ExitCode int       `json:"exit_code"`        // the agent's own; -1 when it never ended by itself
+	Signal   int       `json:"signal,omitempty"` // that ended it, or 0
+	Fault    *Failure  `json:"fault,omitempty"`  // why the session counts as failed
+	Changed  bool      `json:"changed"`
+	Changes  Changes   `json:"changes"`
+	Refused  []Refusal `json:"refused"` // what the network refused, most often first, at most 50
+	Tokens   Tokens    `json:"tokens"`
+	Seconds  float64   `json:"seconds"`           // from the agent's start to its end
+	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw
+	Dropped  int64     `json:"dropped,omitempty"` // bytes of output past the record's limit
+	Left     bool      `json:"left,omitempty"`    // the agent left processes behind, which were ended
+}
+
+// Changes sums up a change set.
+type Changes struct {
+	Tree    string   `json:"tree,omitempty"` // the agent's tree in the host-owned repository
+	Files   int      `json:"files"`
+	Added   int      `json:"added"`             // lines
+	Deleted int      `json:"deleted"`           // lines
+	Refused int      `json:"refused,omitempty"` // files that cannot be accepted
+	Notes   []string `json:"notes,omitempty"`   // raw: escape before printing
+}
+
+// Refusal is something the sandbox was refused, and how often.
+type Refusal struct {
+	What   string `json:"what"` // "name" for a DNS question, "model" for a gateway request
+	Target string `json:"target"`
+	Reason string `json:"reason"`
+	Times  int    `json:"times"`
+}
+
+// Tokens counts what the model read and wrote, as its server reported it.
+type Tokens struct {
+	Requests int `json:"requests"`
+	Input    int `json:"input"`
+	Output   int `json:"output"`
+}
+
+// Failure is a fault as it stands in files and JSON output.
+type Failure struct {
+	Kind    string   `json:"kind"`
+	Message string   `json:"message"`
+	Hints   []string `json:"hints,omitempty"`
+	Code    int      `json:"exit_code"` // what aibox exits with
+}
+
+// failureOf describes err, or returns nil when err is nil.
+func failureOf(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	kind := fault.KindOf(err)
+	return &Failure{Kind: kind.String(), Message: err.Error(), Hints: fault.Hints(err), Code: kind.ExitCode()}
+}
+
+// Err is the failure as an error again, or nil.
+func (f *Failure) Err() error {
+	if f == nil {
+		return nil
+	}
+	kind := fault.ParseKind(f.Kind)
+	return &fault.Fault{Kind: kind, Message: f.Message, Hints: f.Hints}
+}
+
+// Session is one session as it stands on disk.
+type Session struct {
+	Spec
+	State State `json:"state"`
+	// Alive tells whether a supervisor holds the session.
+	Alive bool `json:"alive"`
+}
+
+// Duration is a time.Duration that is written as text, such as "1h0m0s".
+type Duration time.Duration
+
+// MarshalText writes the duration in Go's notation.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads Go's notation.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = Duration(parsed)
+	return err
+}

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/workspace"
+)
+
+// unlaunched is how long a session's folder may be without a spec before it
+// counts as left behind by a crash.
+const unlaunched = 10 * time.Second
+
+// Repair ends what crashed supervisors left: their boxes are gone afterwards,
+// their networks back in the pool, their workspaces and records kept. It returns
+// the sessions it repaired; an error beside them says what could not be mended.
+func (s *Sessions) Repair(ctx context.Context) ([]ID, error) {
+	ids, err := s.store.ids()
+	if err != nil {
+		return nil, err
+	}
+	var repaired []ID
+	var errs []error
+	for _, id := range ids {
+		mended, err := s.repair(ctx, id)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("repairing %s: %w", id, err))
+		}
+		if mended {
+			repaired = append(repaired, id)
+		}
+	}
+	return repaired, errors.Join(errs...)
+}
+
+// repair mends one session, if it needs that, and reports whether it did.
+func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
+	session, err := s.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.repairUnlaunched(id)
+	}
+	if err != nil || session.State.Phase == Ended || session.Alive {
+		return false, err
+	}
+	file, err := lock(s.store.dir(id))
+	if errors.Is(err, errLocked) {
+		return false, nil // another command is at it
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	if session, err = s.store.load(id); err != nil || session.State.Phase == Ended {
+		return false, err
+	}
+	if err := s.endBox(ctx, &session); err != nil {
+		return false, err
+	}
+	if session.State.Started.IsZero() {
+		return true, s.forget(ctx, &session)
+	}
+	return true, s.conclude(ctx, &session)
+}
+
+// repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
+func (s *Sessions) repairUnlaunched(id ID) (bool, error) {
+	dir := s.store.dir(id)
+	info, err := os.Lstat(dir)
+	if err != nil || time.Since(info.ModTime()) < unlaunched || held(dir) {
+		return false, nil //nolint:nilerr // gone in between, or about to be used
+	}
+	return true, os.RemoveAll(dir)
+}
+
+// endBox makes sure that no process of the session's box runs and that the daemon
+// has forgotten it. The kernel is asked first: after a crash of the daemon its
+// word is worth nothing.
+func (s *Sessions) endBox(ctx context.Context, session *Session) error {
+	if sandbox := session.State.Sandbox; sandbox.PID > 0 {
+		if err := runtime.KillProcess(sandbox); err != nil {
+			return err
+		}
+		if err := sandbox.AwaitEnd(deathTimeout); err != nil {
+			return err
+		}
+	}
+	docker, err := s.deps.Docker(ctx)
+	if err != nil {
+		if session.State.Box == "" && session.State.Network == nil {
+			return nil
+		}
+		return fmt.Errorf("the box's remains wait until Docker is back: %w", err)
+	}
+	boxes, err := docker.Backend.Boxes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, box := range boxes {
+		if box.Session() == string(session.ID) {
+			if err := box.Destroy(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if session.State.Network != nil {
+		return docker.Networks.Release(ctx, *session.State.Network)
+	}
+	return nil
+}
+
+// forget removes a session whose agent never started: nothing of it is worth
+// keeping.
+func (s *Sessions) forget(ctx context.Context, session *Session) error {
+	if ws := session.State.Workspace; ws != nil {
+		if err := workspace.Undo(ctx, ws); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(s.store.dir(session.ID))
+}
+
+// conclude writes the result that the dead supervisor could not.
+func (s *Sessions) conclude(ctx context.Context, session *Session) error {
+	result := Result{
+		ExitCode: -1,
+		Seconds:  now().Sub(session.State.Started).Seconds(),
+		Fault: failureOf(fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
+			Hint("`aibox diff %s` shows the agent's work so far", session.ID)),
+	}
+	set, err := s.changes(ctx, session)
+	if err != nil {
+		result.Changes.Notes = []string{"not computed: " + err.Error()}
+	} else {
+		result.Changed, result.Changes = !set.Empty(), summary(set)
+	}
+	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
+	return errors.Join(
+		s.append(session.ID, audit.SessionRepaired, result.Fault),
+		s.store.write(session.ID, stateFile, session.State))
+}

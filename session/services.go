@@ -1,0 +1,61 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/netguard"
+)
+
+// gatewayURL is the root of the inference gateway as the box sees it.
+func gatewayURL() string {
+	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortGateway))
+}
+
+// serve starts what answers the box: names, the model, refusals. They end with
+// ctx; one that fails before that ends the session, because a box must not run
+// on without its guard.
+func (s *supervisor) serve(ctx context.Context, k *kit) {
+	s.service(ctx, "name server", func() error {
+		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
+			func(name, kind string) { s.refused("name", name, "no name is resolved outside ("+kind+")") })
+	})
+	s.service(ctx, "refusals", func() error {
+		return k.sockets.Refuse(ctx, func(protocol, destination string) {
+			s.refused(protocol, destination, "the box has no route out")
+		})
+	})
+	if k.model.server != nil {
+		s.service(ctx, "inference gateway", func() error {
+			return k.model.server.Serve(ctx, k.sockets.Listener(netguard.PortGateway), k.model.placeholder, s.modelCalled)
+		})
+	}
+}
+
+func (s *supervisor) service(ctx context.Context, name string, run func() error) {
+	go func() {
+		if err := run(); ctx.Err() == nil {
+			s.end(fault.New(fault.Internal, "the %s ended: %w", name, err))
+		}
+	}()
+}
+
+// refused records what the network refused, once for each kind.
+func (s *supervisor) refused(what, target, reason string) {
+	if s.tally.refuse(what, target, reason) {
+		s.audit(audit.AccessRefused, Refusal{What: what, Target: target, Reason: reason, Times: 1})
+	}
+}
+
+// modelCalled records one request to the model.
+func (s *supervisor) modelCalled(call ModelCall) {
+	s.tally.call(call)
+	s.audit(audit.ModelAnswered, call)
+	if call.Error != "" {
+		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
+	}
+}

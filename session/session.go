@@ -1,0 +1,92 @@
+// Package session holds aibox's use cases: start an agent in a box, follow it,
+// stop it, look at what it changed, take or drop that, and repair what a crash
+// left. Each running session is supervised by a process of its own (Supervise);
+// everything else works on the sessions' folders and talks to supervisors through
+// their control sockets. The package knows no Docker, no firewall and no HTTP
+// gateway: it asks for them through the small interfaces of Deps.
+package session
+
+import (
+	"context"
+	"net"
+
+	"aibox/internal/paths"
+	"aibox/internal/secret"
+	"aibox/runtime"
+)
+
+// Deps are what sessions are made with.
+type Deps struct {
+	Dirs paths.Dirs
+	// Docker opens the container daemon. It is called when a use case needs it,
+	// so that looking at old sessions works without one.
+	Docker func(ctx context.Context) (Docker, error)
+	// Init installs the static PID 1 and returns its host path.
+	Init func() (string, error)
+	// Inference finds the model server that value (--inference) names. env looks
+	// up the variables that hold keys.
+	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
+	// Names serves the box's name server on the sockets until ctx ends, and
+	// tells refused each name it did not answer.
+	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
+}
+
+// Docker is a container daemon and the guard of its networks.
+type Docker struct {
+	Backend  runtime.Backend
+	Networks runtime.Networks
+	Guard    func(ctx context.Context) (Guard, error) // of the namespace where the daemon's bridges are
+}
+
+// Guard closes a bridge to all but a few sockets.
+type Guard interface {
+	// Guard locks the bridge and returns sockets on the guard's address that only
+	// this bridge reaches. It fails when any lock cannot be put in place.
+	Guard(ctx context.Context, bridge string, tcp, udp []int) (Sockets, error)
+	// Release closes the bridge entirely.
+	Release(ctx context.Context, bridge string) error
+}
+
+// Sockets are one session's sockets on the guard's address.
+type Sockets interface {
+	Listener(port int) net.Listener
+	Packet(port int) net.PacketConn
+	// Refuse turns the box's other packets away at once and tells log their
+	// destinations, until ctx ends.
+	Refuse(ctx context.Context, log func(protocol, destination string)) error
+	Close() error
+}
+
+// Inference is a model server seen through the gateway.
+type Inference interface {
+	// Name is a description without credentials.
+	Name() string
+	// Models asks the server for its models: proof that it is there.
+	Models(ctx context.Context) ([]string, error)
+	// Serve answers the box's requests on listener until ctx ends. Requests must
+	// carry placeholder; log is told each one, from any goroutine.
+	Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, log func(ModelCall)) error
+}
+
+// ModelCall is one request to a model, for the record.
+type ModelCall struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Model  string `json:"model,omitempty"`
+	Status int    `json:"status"`
+	Input  int    `json:"input_tokens"`
+	Output int    `json:"output_tokens"`
+	Millis int64  `json:"millis"`
+	Error  string `json:"error,omitempty"` // why the gateway refused or failed
+}
+
+// Sessions are the sessions of one user. It is safe for concurrent use.
+type Sessions struct {
+	deps  Deps
+	store store
+}
+
+// New makes Sessions. It touches nothing.
+func New(deps Deps) *Sessions {
+	return &Sessions{deps: deps, store: store{root: deps.Dirs.Sessions()}}
+}

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+)
+
+const (
+	specFile    = "spec.json"
+	stateFile   = "state.json"
+	auditFile   = "audit.jsonl"
+	changesFile = "changes.json" // the change set at the end
+	controlSock = "control.sock"
+)
+
+// store keeps the sessions' folders under one private folder.
+type store struct {
+	root string // Dirs.Sessions()
+}
+
+// dir is the folder of a session.
+func (s store) dir(id ID) string { return filepath.Join(s.root, string(id)) }
+
+// create makes the folder of a new session and returns its id.
+func (s store) create(agent string, now time.Time) (ID, error) {
+	if err := paths.MakePrivate(s.root); err != nil {
+		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
+	}
+	for step := range 1000 {
+		id := newID(agent, now, step)
+		if err := os.Mkdir(s.dir(id), 0o700); err == nil {
+			return id, nil
+		} else if !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("making the session's folder: %w", err)
+		}
+	}
+	return "", fault.New(fault.Environment, "a thousand sessions were started within minutes").
+		Hint("wait a minute, or remove old sessions with `aibox rm`")
+}
+
+// write replaces one of the session's JSON files.
+func (s store) write(id ID, file string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return paths.WriteFile(filepath.Join(s.dir(id), file), append(data, '\n'))
+}
+
+// read loads one of the session's JSON files.
+func (s store) read(id ID, file string, value any) error {
+	data, err := os.ReadFile(filepath.Join(s.dir(id), file))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, value); err != nil {
+		return fmt.Errorf("session %s: %s is damaged: %w", id, file, err)
+	}
+	return nil
+}
+
+// load reads a session. One whose spec was never written yields fs.ErrNotExist.
+func (s store) load(id ID) (Session, error) {
+	var session Session
+	if err := s.read(id, specFile, &session.Spec); err != nil {
+		return Session{}, err
+	}
+	err := s.read(id, stateFile, &session.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		session.State.Phase = Preparing
+		err = nil
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	if session.State.Phase != Ended {
+		session.Alive = held(s.dir(id))
+	}
+	return session, nil
+}
+
+// ids lists the sessions' folders, oldest first. No folder at all is no session.
+func (s store) ids() ([]ID, error) {
+	entries, err := os.ReadDir(s.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	ids := make([]ID, 0, len(entries))
+	for _, entry := range entries {
+		if entry.IsDir() && idForm.MatchString(entry.Name()) {
+			ids = append(ids, ID(entry.Name()))
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// resolve finds the one session that text names: an id or a unique prefix.
+func (s store) resolve(text string) (ID, error) {
+	prefix, err := ParseID(text)
+	if err != nil {
+		return "", err
+	}
+	ids, err := s.ids()
+	if err != nil {
+		return "", err
+	}
+	var found []ID
+	for _, id := range ids {
+		if id == prefix {
+			return id, nil
+		}
+		if strings.HasPrefix(string(id), string(prefix)) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fault.New(fault.Usage, "no session %q", text).Hint("`aibox ls` lists the sessions")
+	default:
+		return "", fault.New(fault.Usage, "%q could be %d sessions: %s, %s, …", text, len(found), found[0], found[1]).
+			Hint("type more of the id")
+	}
+}

@@ -1,0 +1,243 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/undo"
+	"aibox/runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopGrace is how long the box has to end by itself after a stop.
+const stopGrace = 3 * time.Second
+
+// supervisor runs one session from its start to its record. It owns the donated
+// sockets, the gateway, the box, the record and the limits.
+type supervisor struct {
+	deps   Deps
+	launch Launch
+	store  store
+	report reporter
+
+	id     ID
+	dir    string
+	held   *os.File // the lock, until the process ends
+	log    *audit.Log
+	record *recorder
+	tally  tally
+
+	mu    sync.Mutex
+	made  undo.Stack // takes back what a failed start has made
+	st    State
+	line  *lifeline.Conn // nil until the box has called
+	cause error          // why the session is being ended, the first reason only
+	ended chan struct{}  // closed with cause
+}
+
+// Supervise runs a session: it reads a Launch from in, reports the start on out
+// (which it closes when the agent runs or the start has failed), supervises the
+// agent, computes the change set and stores the result. It returns when the
+// session has ended and everything it used is released. SIGTERM ends the session
+// as `aibox stop` does.
+func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
+	s := &supervisor{
+		deps:   deps,
+		store:  store{root: deps.Dirs.Sessions()},
+		report: reporter{out},
+		ended:  make(chan struct{}),
+	}
+	defer out.Close()
+	if err := json.NewDecoder(in).Decode(&s.launch); err != nil {
+		return fmt.Errorf("reading what to run: %w", err)
+	}
+	err := s.supervise(ctx)
+	if err != nil {
+		s.report.send(message{Failure: failureOf(err)})
+	}
+	return err
+}
+
+// supervise is Supervise with errors for the launcher: they mean that the agent
+// never started.
+func (s *supervisor) supervise(ctx context.Context) (err error) {
+	defer func() {
+		if undoErr := s.made.Run(ctx, 0); undoErr != nil {
+			err = errors.Join(err, fmt.Errorf("taking back what was made: %w", undoErr))
+		}
+	}()
+	if err := s.open(); err != nil {
+		return err
+	}
+	// The session's services live as long as the supervisor, whatever ctx does:
+	// a signal ends the box first and the services after it.
+	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServices()
+	kit, err := s.assemble(ctx, services)
+	if err != nil {
+		return err
+	}
+	control, err := s.startControl()
+	if err != nil {
+		return err
+	}
+	box, err := s.startBox(ctx, kit)
+	if err != nil {
+		return err
+	}
+	if err := s.startAgent(ctx, kit); err != nil {
+		return err
+	}
+	s.made.Release()
+	s.report.send(message{Started: s.id})
+	_ = s.report.out.Close()
+
+	exit, cause := s.watch(ctx, box)
+	s.finish(services, kit, box, exit, cause)
+	shutdown(control)
+	return nil
+}
+
+// open makes the session's folder with its lock, log and record.
+func (s *supervisor) open() error {
+	var err error
+	if s.id, err = s.store.create(s.launch.Spec.Agent, time.Now()); err != nil {
+		return err
+	}
+	s.dir = s.store.dir(s.id)
+	s.onUndo(func(context.Context) error { return os.RemoveAll(s.dir) })
+	if s.held, err = lock(s.dir); err != nil {
+		return fmt.Errorf("taking the session's lock: %w", err)
+	}
+	if err := divertStderr(filepath.Join(s.dir, "supervisor.log")); err != nil {
+		return err
+	}
+	if s.log, err = audit.Open(filepath.Join(s.dir, auditFile)); err != nil {
+		return err
+	}
+	if s.record, err = newRecorder(s.dir); err != nil {
+		return err
+	}
+	s.launch.Spec.ID, s.launch.Spec.Created = s.id, time.Now().UTC()
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	s.st = State{Phase: Preparing, Supervisor: self, ImageID: s.launch.ImageID}
+	if err := s.store.write(s.id, specFile, s.launch.Spec); err != nil {
+		return err
+	}
+	if err := s.save(func(*State) {}); err != nil {
+		return err
+	}
+	s.audit(audit.SessionStarted, s.launch.Spec)
+	return nil
+}
+
+// divertStderr sends this process's standard error, panics included, to file.
+func divertStderr(file string) error {
+	log, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return unix.Dup3(int(log.Fd()), int(os.Stderr.Fd()), 0)
+}
+
+// save changes the state and stores it.
+func (s *supervisor) save(change func(*State)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.st)
+	return s.store.write(s.id, stateFile, s.st)
+}
+
+// audit logs an event. An event that cannot be written ends the session: what is
+// not on record must not go on.
+func (s *supervisor) audit(kind audit.Type, data any) {
+	if _, err := s.log.Append(kind, data); err != nil {
+		fmt.Fprintln(os.Stderr, "audit:", err)
+		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
+			Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+	}
+}
+
+// end asks for the end of the session; the first cause counts.
+func (s *supervisor) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+		close(s.ended)
+	}
+}
+
+// onUndo registers a step that takes back a failed start, from any goroutine.
+func (s *supervisor) onUndo(step func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made.Add(step)
+}
+
+// startControl opens the control socket.
+func (s *supervisor) startControl() (*http.Server, error) {
+	listener, err := listenControl(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the control socket: %w", err)
+	}
+	server := serveControl(listener, s)
+	s.onUndo(func(context.Context) error { return server.Close() })
+	return server, nil
+}
+
+// shutdown lets clients read what they are reading and closes the server.
+func shutdown(server *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+}
+
+// state, follow, stop and signal are what the control socket offers.
+
+func (s *supervisor) state() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st
+}
+
+func (s *supervisor) follow(ctx context.Context, from int64, visit func(Chunk) error) error {
+	return s.record.follow(ctx, s.dir, from, visit)
+}
+
+func (s *supervisor) stop(reason string) {
+	s.audit(audit.StopRequested, map[string]string{"reason": reason})
+	s.end(fault.New(fault.Interrupted, "stopped: %s", reason))
+}
+
+func (s *supervisor) signal(number int) error {
+	s.mu.Lock()
+	line := s.line
+	s.mu.Unlock()
+	if line == nil {
+		return errors.New("the agent does not run yet")
+	}
+	if number < 1 || number > int(syscall.SIGSYS) {
+		return fmt.Errorf("%d is not a signal", number)
+	}
+	return line.Signal(number)
+}

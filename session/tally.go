@@ -1,0 +1,62 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+const (
+	maxRefusalKinds = 1000 // distinct refusals that are counted
+	maxRefusals     = 50   // of them, how many a result lists
+)
+
+// tally counts what the network refused and what the model was asked, while the
+// session runs. It is safe for concurrent use and bounded, since the box decides
+// what it asks for.
+type tally struct {
+	mu      sync.Mutex
+	refused map[Refusal]int // Times is 0 in the keys
+	tokens  Tokens
+}
+
+// refuse counts one refusal and reports whether it is the first of its kind.
+func (t *tally) refuse(what, target, reason string) (first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := Refusal{What: what, Target: target, Reason: reason}
+	if t.refused == nil {
+		t.refused = map[Refusal]int{}
+	}
+	if t.refused[key] == 0 && len(t.refused) >= maxRefusalKinds {
+		return false
+	}
+	t.refused[key]++
+	return t.refused[key] == 1
+}
+
+// call counts one request to the model.
+func (t *tally) call(c ModelCall) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.Input+c.Output > 0 {
+		t.tokens.Requests++
+	}
+	t.tokens.Input += c.Input
+	t.tokens.Output += c.Output
+}
+
+// result is what was counted, the most frequent refusals first.
+func (t *tally) result() ([]Refusal, Tokens) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	refused := make([]Refusal, 0, len(t.refused))
+	for refusal, times := range t.refused {
+		refusal.Times = times
+		refused = append(refused, refusal)
+	}
+	slices.SortFunc(refused, func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(b.Times, a.Times), cmp.Compare(a.Target, b.Target), cmp.Compare(a.What, b.What))
+	})
+	return refused[:min(len(refused), maxRefusals)], t.tokens
+}

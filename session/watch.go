@@ -1,0 +1,114 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/runtime"
+)
+
+// outcome is what the lifeline brought at its end.
+type outcome struct {
+	exit  *lifeline.Exit // nil when the box ended without a word
+	errs  []string       // what init could not do
+	cause error          // why the line broke, when exit is nil
+}
+
+// watch records the agent's output until it ends, and ends it when a limit is
+// reached, someone asks for it, or the daemon is lost.
+func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error) {
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	line := make(chan outcome, 1)
+	go func() { line <- s.receive() }()
+	gone := make(chan error, 1)
+	go func() { _, err := box.Wait(watching); gone <- err }()
+
+	var deadline, kill <-chan time.Time
+	if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	interrupted, ended := ctx.Done(), s.ended
+	for {
+		select {
+		case out := <-line:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return out, s.cause
+		case <-interrupted:
+			interrupted = nil
+			s.stop("the supervisor was told to end")
+		case <-deadline:
+			limit := time.Duration(s.launch.Spec.Timeout)
+			s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
+			s.end(fault.New(fault.Limit, "the time limit of %v was reached", limit).
+				Hint("--timeout sets another limit; the agent's work so far is kept"))
+		case <-ended:
+			ended = nil
+			if s.line.Stop(stopGrace) != nil {
+				_ = s.line.Close()
+			}
+			kill = time.After(stopGrace + 2*time.Second)
+		case <-kill:
+			s.killSandbox()
+		case err := <-gone:
+			gone = nil
+			if errors.Is(err, runtime.ErrDaemonLost) {
+				s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the box was ended").
+					Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
+				s.killSandbox()
+			}
+		}
+	}
+}
+
+// killSandbox ends the box without anyone's help: its PID 1 ends when the line
+// closes, and its process on the host is killed.
+func (s *supervisor) killSandbox() {
+	_ = s.line.Close()
+	if sandbox := s.state().Sandbox; sandbox.PID > 0 {
+		if err := runtime.KillProcess(sandbox); err != nil {
+			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
+		}
+	}
+}
+
+// receive takes frames from the box until the agent has ended or the line broke.
+func (s *supervisor) receive() outcome {
+	var out outcome
+	for {
+		frame, err := s.line.Receive()
+		if err != nil {
+			out.cause = err
+			return out
+		}
+		switch frame.Type {
+		case lifeline.TypeStdout:
+			err = s.record.record(Stdout, frame.Payload)
+		case lifeline.TypeStderr:
+			err = s.record.record(Stderr, frame.Payload)
+		case lifeline.TypeError:
+			message, decodeErr := lifeline.Decode[lifeline.Error](frame)
+			out.errs, err = append(out.errs, message.Text), decodeErr
+		case lifeline.TypeExit:
+			exit, decodeErr := lifeline.Decode[lifeline.Exit](frame)
+			if decodeErr == nil {
+				out.exit = &exit
+				return out
+			}
+			err = decodeErr
+		}
+		if err != nil {
+			s.end(fault.New(fault.Environment, "the agent's output cannot be recorded: %w", err).
+				Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+		}
+	}
+}
