@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,13 @@ import (
 
 // doorman reads what a box sends to forbidden places and turns it away.
 type doorman struct {
-	file *os.File // AF_PACKET, from the network header on, filtered by refusedFilter
+	file   *os.File // AF_PACKET, from the network header on, filtered by refusedFilter
+	closed atomic.Bool
+}
+
+func (d *doorman) close() error {
+	d.closed.Store(true)
+	return d.file.Close()
 }
 
 const (
@@ -24,7 +31,7 @@ const (
 )
 
 func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
-	stop := context.AfterFunc(ctx, func() { d.file.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = d.close() })
 	defer stop()
 	conn, err := d.file.SyscallConn()
 	if err != nil {
@@ -35,7 +42,7 @@ func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
 	packet := make([]byte, snap)
 	for {
 		n, from, err := read(conn, packet)
-		if errors.Is(err, os.ErrClosed) {
+		if err != nil && d.closed.Load() {
 			return nil
 		}
 		if errors.Is(err, unix.ENETDOWN) || errors.Is(err, unix.ENOBUFS) {

@@ -48,7 +48,9 @@ type reply struct {
 // this process is in. The hidden command netguard-job calls it and nothing else.
 // The error is one of the conversation; what went wrong with the job is in the
 // answer.
-func ServeJob(ctx context.Context, conn *os.File) error {
+func ServeJob(ctx context.Context, conn *os.File) error { return serve(ctx, conn, perform) }
+
+func serve(ctx context.Context, conn *os.File, perform func(context.Context, request) reply) error {
 	text := make([]byte, messageLimit)
 	n, err := unix.Read(int(conn.Fd()), text)
 	if err != nil {

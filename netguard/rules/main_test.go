@@ -2,11 +2,14 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMain lets the test binary play the two programs that the tests need: the
@@ -19,6 +22,15 @@ func TestMain(m *testing.M) {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
+			os.Exit(0)
+		case "test-job":
+			if err := serve(context.Background(), os.Stdin, performUnguarded); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "box-serve":
+			serveMain(os.Args[2])
 			os.Exit(0)
 		case "box-probe":
 			probeMain(os.Args[2:])
@@ -60,4 +72,30 @@ func sh(t *testing.T, script string) string {
 		t.Fatalf("%s\n%v\n%s", script, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// performUnguarded are jobs with a lock missing.
+func performUnguarded(_ context.Context, req request) (answer reply) {
+	var err error
+	switch req.Op {
+	case "lock-and-open":
+		if err = lock(req.Bridge, req.GuardRequest); err == nil {
+			answer.files, err = open(req.Bridge, req.GuardRequest)
+		}
+	case "open":
+		answer.files, err = open(req.Bridge, req.GuardRequest)
+	case "forget":
+		rules, listErr := listRules(unix.AF_INET)
+		rules6, _ := listRules(unix.AF_INET6)
+		err = listErr
+		for _, rule := range append(rules, rules6...) {
+			if rule.IifName == req.Bridge {
+				err = errors.Join(err, deleteRule(rule))
+			}
+		}
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return answer
 }

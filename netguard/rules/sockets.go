@@ -68,7 +68,7 @@ func (s *Sockets) Refuse(ctx context.Context, log func(Refusal)) error {
 
 // Close closes every socket. It is safe to call twice.
 func (s *Sockets) Close() error {
-	errs := []error{s.doorman.file.Close()}
+	errs := []error{s.doorman.close()}
 	for _, listener := range s.TCP {
 		errs = append(errs, listener.Close())
 	}

@@ -1,0 +1,393 @@
+package rules
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"aibox/netguard"
+)
+
+// These tests use the rootless daemon that DOCKER_HOST names and real boxes under
+// runsc. Switching a lock off for the whole namespace would open other sessions, so
+// the tests switch it off for their own bridge: one whose name lock 1 does not
+// match, or one that lock 2 has no rule for.
+
+// lab is one bridge with what stands behind it.
+type lab struct {
+	t       testing.TB
+	network string
+	bridge  string
+	gateway string
+	peer    string // the address the next box gets
+}
+
+func docker(t testing.TB, args ...string) string {
+	t.Helper()
+	var stderr strings.Builder
+	cmd := exec.Command("docker", args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("this test needs rootless Docker with runsc (DOCKER_HOST=%q): docker %s: %v\n%s", os.Getenv("DOCKER_HOST"), strings.Join(args, " "), err, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// site finds the bridges' namespace as runtime/docker does.
+func site(t testing.TB) Site {
+	t.Helper()
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	for _, name := range []string{"dockerd-rootless/child_pid", "docker.pid"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		site := Site{PID: pid}
+		if file := filepath.Join(dir, "dockerd-rootless/netns"); exists(file) {
+			site.NetNS = file
+		}
+		return site
+	}
+	t.Fatalf("this test needs rootless Docker: no pid in %q", dir)
+	return Site{}
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// newLab makes a network as the pool does.
+func newLab(t testing.TB, prefix string) *lab {
+	t.Helper()
+	id := fmt.Sprintf("%05x", rand.IntN(1<<20))
+	base := netipBase()
+	l := &lab{t: t, network: "hd-net-" + id, bridge: prefix + id, gateway: base + "1", peer: base + "2"}
+	subnet := base + "0/29"
+	docker(t, "network", "create", "--driver=bridge", "--subnet="+subnet, "--gateway="+l.gateway,
+		"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
+		"-o", "com.docker.network.bridge.enable_icc=false", l.network)
+	t.Cleanup(func() {
+		if client := (Client{Site: site(t)}); strings.HasPrefix(l.bridge, netguard.BridgePrefix) {
+			_ = client.Release(context.Background(), l.bridge)
+		}
+		unguarded(t, "forget", l.bridge, GuardRequest{})
+		docker(t, "network", "rm", l.network)
+	})
+	return l
+}
+
+func netipBase() string { return fmt.Sprintf("10.213.%d.", rand.IntN(255)) }
+
+// box runs this test binary in a box on the lab's network.
+func (l *lab) box(args ...string) *exec.Cmd {
+	exe, err := os.Executable()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	run := []string{"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL",
+		"-v", exe + ":/prober:ro", "--entrypoint=/prober", testImage(l.t)}
+	return exec.Command("docker", append(run, args...)...)
+}
+
+// testImage is any image that can run a Go program.
+func testImage(t testing.TB) string {
+	t.Helper()
+	if image := os.Getenv("AIBOX_TEST_IMAGE"); image != "" {
+		return image
+	}
+	for line := range strings.Lines(docker(t, "images", "--format={{.Repository}}:{{.Tag}}")) {
+		if image := strings.TrimSpace(line); strings.HasPrefix(image, "aibox/base:") || strings.HasPrefix(image, "devbase:") {
+			return image
+		}
+	}
+	t.Fatal("this test needs an image: make bake, or name one with AIBOX_TEST_IMAGE")
+	return ""
+}
+
+func (l *lab) probe(targets ...string) map[string]probed {
+	l.t.Helper()
+	cmd := l.box(append([]string{"box-probe"}, targets...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		l.t.Fatalf("probing: %v\n%s", err, stderr.String())
+	}
+	var results []probed
+	if err := json.Unmarshal(out, &results); err != nil {
+		l.t.Fatalf("probing: %v\n%s", err, out)
+	}
+	found := map[string]probed{}
+	for _, result := range results {
+		found[result.Target] = result
+	}
+	return found
+}
+
+// unguarded runs a job that production does not have, to open sockets with one
+// lock or both missing.
+func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
+	t.Helper()
+	client := Client{Site: site(t), Args: []string{"test-job"}}
+	reply, err := client.call(context.Background(), request{Op: op, Bridge: bridge, GuardRequest: ports})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if op == "forget" {
+		return nil
+	}
+	sockets, err := newSockets(reply.files, ports)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sockets.Close() })
+	return sockets
+}
+
+// listenInNamespace puts a listener on every address of the bridges' namespace, as
+// a published port is, and returns its port.
+func listenInNamespace(t testing.TB) string {
+	t.Helper()
+	exe, _ := os.Executable()
+	s := site(t)
+	net := "-n"
+	if s.NetNS != "" {
+		net = "--net=" + s.NetNS
+	}
+	cmd := exec.Command("nsenter", "-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", exe, "box-serve", ":0")
+	return startServer(t, cmd)
+}
+
+// startServer starts a box-serve and returns the port it prints.
+func startServer(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	stdin, err := cmd.StdinPipe() // its end ends the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stdin.Close(); _ = cmd.Wait() })
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("server: %v", err)
+	}
+	return strings.TrimSpace(port)
+}
+
+// serveMain answers every connection until its standard input ends.
+func serveMain(address string) {
+	listener, err := net.Listen("tcp4", address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go serveEcho(listener)
+	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func serveEcho(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() { defer conn.Close(); _, _ = io.CopyN(conn, conn, 6) }()
+	}
+}
+
+// answer makes every socket of a session answer until the test ends.
+func answer(t testing.TB, sockets *Sockets, doorman bool) *refusals {
+	var wait sync.WaitGroup
+	for _, listener := range sockets.TCP {
+		wait.Go(func() { serveEcho(listener) })
+	}
+	for _, conn := range sockets.UDP {
+		wait.Go(func() {
+			packet := make([]byte, 64)
+			for {
+				n, from, err := conn.ReadFrom(packet)
+				if err != nil {
+					return
+				}
+				_, _ = conn.WriteTo(packet[:n], from)
+			}
+		})
+	}
+	seen := &refusals{}
+	if doorman {
+		wait.Go(func() {
+			if err := sockets.Refuse(context.Background(), seen.add); err != nil {
+				t.Errorf("doorman: %v", err)
+			}
+		})
+	}
+	t.Cleanup(func() { sockets.Close(); wait.Wait() })
+	return seen
+}
+
+type refusals struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (r *refusals) add(refusal Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, refusal.Protocol.String()+" "+refusal.Dst.String())
+}
+
+func (r *refusals) has(target string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.list, target)
+}
+
+var labPorts = GuardRequest{TCP: netguard.Local.TCPPorts(), UDP: netguard.Local.UDPPorts()}
+
+var allowed = []string{"tcp 10.200.200.1:11434", "tcp 10.200.200.1:53", "udp 10.200.200.1:53"}
+
+// forbidden lists what no box may reach. wild is the port of a listener on every
+// address of the namespace.
+func (l *lab) forbidden(wild, other string) (all, reachable []string) {
+	reachable = []string{ // when nothing guards
+		"tcp 10.200.200.1:" + wild,
+		"tcp " + l.gateway + ":" + wild,
+		"tcp 10.0.2.100:" + wild,
+		"tcp 172.17.0.1:" + wild,
+	}
+	return append([]string{
+		other,
+		"tcp 10.200.200.1:22", "tcp 10.200.200.1:3128", "udp 10.200.200.1:5353",
+		"tcp 1.1.1.1:443", "tcp 192.0.2.1:80", "udp 1.1.1.1:53", "udp 8.8.8.8:443",
+		"tcp 169.254.169.254:80", "tcp [fd00:ec2::254]:80", "tcp [2606:4700:4700::1111]:443", "udp [2606:4700:4700::1111]:53",
+		"tcp 10.0.2.2:22", "tcp 10.0.2.2:" + wild, "tcp 10.0.2.3:53", "udp 10.0.2.3:53",
+		"udp " + l.gateway + ":53", "tcp " + l.gateway + ":11434",
+	}, reachable...), reachable
+}
+
+func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
+	client := Client{Site: site(t)}
+	if err := client.Up(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wild := listenInNamespace(t)
+	for _, test := range []struct {
+		name, prefix, op string
+	}{
+		{"both locks", netguard.BridgePrefix + "hd", ""},
+		{"lock 1 off", "hdoff-", "lock-and-open"},
+		{"lock 2 off", netguard.BridgePrefix + "hd", "open"},
+	} {
+		for _, doorman := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, doorman %v", test.name, doorman), func(t *testing.T) {
+				l, other := newLab(t, test.prefix), newLab(t, test.prefix)
+				serving := startServer(t, other.box("box-serve", ":0"))
+				target := "tcp " + other.peer + ":" + serving
+				letPast(t, l.bridge, other.bridge)
+				var sockets *Sockets
+				if test.op == "" {
+					var err error
+					if sockets, err = client.Guard(context.Background(), l.bridge, labPorts); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					sockets = unguarded(t, test.op, l.bridge, labPorts)
+				}
+				seen := answer(t, sockets, doorman)
+				all, _ := l.forbidden(wild, target)
+				found := l.probe(append(slices.Clone(allowed), all...)...)
+				for _, target := range allowed {
+					if !found[target].Open {
+						t.Errorf("%s should answer: %s", target, found[target].Err)
+					}
+				}
+				for _, target := range all {
+					switch result := found[target]; {
+					case result.Open:
+						t.Errorf("%s answered", target)
+					case doorman && result.Millis > 100:
+						t.Errorf("%s was refused only after %d ms: %s", target, result.Millis, result.Err)
+					}
+				}
+				if doorman && test.op == "" && !seen.has("tcp 1.1.1.1:443") {
+					t.Errorf("the refusal of 1.1.1.1:443 was not told: %v", seen.list)
+				}
+			})
+		}
+	}
+}
+
+// The counterpart of the test above: without the locks there is something to reach.
+func TestWithoutBothLocksABoxWouldReachTheNamespaceAndOtherBoxes(t *testing.T) {
+	if err := (Client{Site: site(t)}).Up(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wild := listenInNamespace(t)
+	l, other := newLab(t, "hdoff-"), newLab(t, "hdoff-")
+	target := "tcp " + other.peer + ":" + startServer(t, other.box("box-serve", ":0"))
+	letPast(t, l.bridge, other.bridge)
+	answer(t, unguarded(t, "open", l.bridge, labPorts), false)
+	_, reachable := l.forbidden(wild, target)
+	reachable = append(reachable, target)
+	found := l.probe(reachable...)
+	for _, target := range reachable {
+		if !found[target].Open {
+			t.Errorf("%s should answer when nothing guards, or the attack test proves nothing: %s", target, found[target].Err)
+		}
+	}
+}
+
+// letPast switches Docker's own isolation off between two bridges, behind the two
+// rules of lock 1.
+func letPast(t testing.TB, from, to string) {
+	t.Helper()
+	edit := func(op string) {
+		s := site(t)
+		net := "-n"
+		if s.NetNS != "" {
+			net = "--net=" + s.NetNS
+		}
+		enter := []string{"-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", "sh", "-ec"}
+		script := fmt.Sprintf("PATH=$PATH:/usr/sbin:/sbin; for pair in '%s %s' '%s %s'; do set -- $pair; iptables -w 5 %s -i $1 -o $2 -j ACCEPT; done", from, to, to, from, op)
+		if out, err := exec.Command("nsenter", append(enter, script)...).CombinedOutput(); err != nil {
+			t.Fatalf("iptables %s: %v\n%s", op, err, out)
+		}
+	}
+	edit("-I DOCKER-USER 3")
+	t.Cleanup(func() { edit("-D DOCKER-USER") })
+}
+
+func BenchmarkGuardOfADockerBridge(b *testing.B) {
+	l := newLab(b, netguard.BridgePrefix+"hd")
+	client := Client{Site: site(b)}
+	for b.Loop() {
+		sockets, err := client.Guard(context.Background(), l.bridge, labPorts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sockets.Close()
+	}
+}
