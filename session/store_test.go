@@ -1,0 +1,95 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+func testStore(t *testing.T) store {
+	t.Helper()
+	return store{root: t.TempDir() + "/sessions"}
+}
+
+func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
+	s := testStore(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	var last ID
+	for range 5 {
+		id, err := s.create("codex", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id <= last {
+			t.Fatalf("%s does not sort behind %s", id, last)
+		}
+		last = id
+	}
+	later, err := s.create("aider", now.Add(time.Hour))
+	if err != nil || later <= last {
+		t.Fatalf("%s does not sort behind %s (%v)", later, last, err)
+	}
+}
+
+func TestAnyUniquePrefixNamesASession(t *testing.T) {
+	s := testStore(t)
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	first, err := s.create("codex", start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.create("codex", start.Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.resolve(string(first[:5])); got != first || err != nil {
+		t.Errorf("the unique prefix gave %q, %v", got, err)
+	}
+	if got, err := s.resolve(string(second)); got != second || err != nil {
+		t.Errorf("the whole id gave %q, %v", got, err)
+	}
+	for _, text := range []string{"0", "zzzz", "", "../etc", "a b", "\x1b[31m", strings.Repeat("a", 100)} {
+		_, err := s.resolve(text)
+		if fault.KindOf(err) != fault.Usage || err == nil {
+			t.Errorf("%q gave %v", text, err)
+		}
+	}
+}
+
+func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
+	s := testStore(t)
+	id, err := s.create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := lock(s.dir(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !held(s.dir(id)) {
+		t.Error("a held lock looks free")
+	}
+	if _, err := lock(s.dir(id)); !errors.Is(err, errLocked) {
+		t.Errorf("a second lock gave %v", err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if held(s.dir(id)) {
+		t.Error("a free lock looks held")
+	}
+}
+
+func TestAFolderOfSessionsThatIsASymlinkIsRefused(t *testing.T) {
+	s := testStore(t)
+	if err := os.Symlink(t.TempDir(), s.root); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.create("codex", time.Now()); fault.KindOf(err) != fault.Environment {
+		t.Fatalf("got %v", err)
+	}
+}
