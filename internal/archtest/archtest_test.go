@@ -1,0 +1,150 @@
+// Package archtest holds the import rules of the house: who may know whom. A new
+// package needs a line in the table, so that nobody adds a room without saying
+// where it belongs.
+package archtest
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer says what one package may import of this module, and which foreign
+// modules are its alone.
+type layer struct {
+	path  string
+	knows []string // packages of this module, without "aibox/"
+}
+
+// leaves are what everybody may know.
+var leaves = []string{
+	"internal/fault", "internal/undo", "internal/secret", "internal/command", "internal/paths", "internal/termtext", "internal/probe",
+}
+
+// layers is the architecture, top to bottom.
+var layers = []layer{
+	{"cmd/aibox", []string{"internal/cli"}},
+	{"cmd/aibox-init", []string{"internal/lifeline"}},
+	{"internal/cli", []string{
+		"agents", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/initbin", "internal/scripted",
+		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "runtime", "runtime/docker", "session", "workspace",
+	}},
+	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "netguard", "review", "runtime", "workspace"}},
+	{"agents", []string{"agents/spec"}},
+	{"agents/spec", nil},
+	{"audit", nil},
+	{"bakery", nil},
+	{"bakery/docker", []string{"bakery"}},
+	{"dockerfiles", nil},
+	{"internal/archtest", nil},
+	{"internal/command", nil},
+	{"internal/fault", nil},
+	{"internal/git", nil},
+	{"internal/initbin", nil},
+	{"internal/lifeline", nil},
+	{"internal/paths", nil},
+	{"internal/probe", nil},
+	{"internal/scripted", nil},
+	{"internal/secret", nil},
+	{"internal/termtext", nil},
+	{"internal/undo", nil},
+	{"netguard", nil},
+	{"netguard/egress", []string{"netguard"}},
+	{"netguard/gateway", []string{"netguard"}},
+	{"netguard/rules", []string{"netguard"}},
+	{"review", []string{"internal/git", "workspace"}},
+	{"runtime", nil},
+	{"runtime/docker", []string{"runtime"}},
+	{"runtime/runtimetest", []string{"runtime"}},
+	{"workspace", []string{"internal/git"}},
+}
+
+// owners says which packages alone may import a foreign module.
+var owners = map[string][]string{
+	"github.com/docker/docker":             {"runtime/docker", "bakery/docker"},
+	"github.com/moby/buildkit":             {"bakery/docker"},
+	"github.com/spf13/cobra":               {"internal/cli"},
+	"github.com/spf13/pflag":               {"internal/cli"},
+	"github.com/vishvananda/netlink":       {"netguard/rules"},
+	"github.com/coreos/go-iptables":        {"netguard/rules"},
+	"github.com/miekg/dns":                 {"netguard/egress"},
+	"github.com/go-git/go-git/v5":          {"internal/git", "workspace", "review"},
+	"github.com/charmbracelet/x/ansi":      {"internal/termtext"},
+	"charm.land/bubbletea/v2":              {"ui"},
+	"charm.land/huh/v2":                    {"ui/form"},
+	"github.com/pelletier/go-toml/v2":      {"internal/scripted"},
+	"github.com/rogpeppe/go-internal":      {},
+	"github.com/creack/pty":                {"cmd/aibox-init"},
+	"aibox/runtime/runtimetest":            {},
+	"github.com/google/go-cmp":             {},
+	"pgregory.net/rapid":                   {},
+	"github.com/opencontainers/image-spec": {"runtime/docker", "bakery/docker"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists the module's packages with what their shipped code imports.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "aibox/...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for in := json.NewDecoder(strings.NewReader(string(out))); in.More(); {
+		var p listed
+		if err := in.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(p.ImportPath, "aibox/test/") {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func TestEveryPackageImportsOnlyWhatItsLayerMayKnow(t *testing.T) {
+	for _, p := range packages(t) {
+		path := strings.TrimPrefix(p.ImportPath, "aibox/")
+		i := slices.IndexFunc(layers, func(l layer) bool { return l.path == path })
+		if i < 0 {
+			t.Errorf("%s has no line in the table of layers", path)
+			continue
+		}
+		for _, imported := range p.Imports {
+			name, ours := strings.CutPrefix(imported, "aibox/")
+			if ours && !slices.Contains(leaves, name) && !slices.Contains(layers[i].knows, name) {
+				t.Errorf("%s must not import %s", path, name)
+			}
+		}
+	}
+}
+
+func TestEveryForeignModuleIsWrappedByItsOwners(t *testing.T) {
+	for _, p := range packages(t) {
+		path := strings.TrimPrefix(p.ImportPath, "aibox/")
+		for _, imported := range p.Imports {
+			for module, allowed := range owners {
+				if (imported == module || strings.HasPrefix(imported, module+"/")) && !slices.Contains(allowed, path) {
+					t.Errorf("%s must not import %s", path, imported)
+				}
+			}
+		}
+	}
+}
+
+func TestTheTableNamesNoPackageThatIsGone(t *testing.T) {
+	all := packages(t)
+	for _, l := range layers {
+		if !slices.ContainsFunc(all, func(p listed) bool { return p.ImportPath == "aibox/"+l.path }) {
+			t.Errorf("%s is in the table, but there is no such package", l.path)
+		}
+	}
+}
