@@ -256,3 +256,10 @@ func (c *Conn) await(ctx context.Context, t Type) (Frame, error) {
 	}
 	return f, nil
 }
+
+// Free is how many bytes Stdin would take now without waiting.
+func (c *Conn) Free() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return window - c.inflight
+}

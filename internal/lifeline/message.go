@@ -71,7 +71,7 @@ type Exit struct {
 	// Code is the agent's exit code, or 128 + Signal.
 	Code    int      `json:"code"`
 	Signal  int      `json:"signal,omitempty"`
-	Left    int      `json:"left,omitempty"`    // processes it left behind, which were ended
+	Left    bool     `json:"left,omitempty"`    // it left processes behind, which were ended
 	Commits []string `json:"commits,omitempty"` // "abbreviated-id subject", newest first, at most 200; the agent's bytes: escape
 }
 

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/lifeline"
+)
+
+// agent is the main process of the box and our ends of its streams.
+type agent struct {
+	pid    int
+	status <-chan unix.WaitStatus
+	input  *os.File // nil: the agent has no input of ours
+	output []stream
+	pty    *os.File // nil without a TTY
+}
+
+// stream is one of the agent's outputs and the frame its bytes go out in.
+type stream struct {
+	file *os.File
+	kind lifeline.Type
+}
+
+// startAgent writes the files, opens the streams and starts the agent in a
+// session of its own. The error says which exit code stands for it.
+func startAgent(r *reaper, s lifeline.Start) (*agent, error) {
+	env := environment(os.Environ(), s.Env)
+	if err := writeFiles(lookup(env, "HOME"), s.Files); err != nil {
+		return nil, startError{125, err}
+	}
+	if len(s.Argv) == 0 {
+		return nil, startError{125, errors.New("no command to run")}
+	}
+	dir := workdir(s.Dir)
+	path, err := findProgram(s.Argv[0], dir, lookup(env, "PATH"))
+	if err != nil {
+		return nil, err
+	}
+	a := &agent{}
+	child, sys, err := a.open(s)
+	if err != nil {
+		return nil, startError{125, err}
+	}
+	defer closeAll(child)
+	a.pid, a.status, err = r.start(self(), launchArgs(s, path), &syscall.ProcAttr{
+		Dir: dir, Env: env, Sys: sys,
+		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},
+	})
+	if err != nil {
+		a.close()
+		return nil, startError{126, fmt.Errorf("starting %q in %q: %w", s.Argv[0], dir, err)}
+	}
+	return a, nil
+}
+
+// launchArgs is init's own command line that becomes the agent.
+func launchArgs(s lifeline.Start, path string) []string {
+	nofile := s.NoFile
+	if nofile == 0 {
+		nofile = defaultNoFile
+	}
+	return append([]string{
+		"aibox-init", launchCommand,
+		strconv.FormatUint(s.Nproc, 10), strconv.FormatUint(nofile, 10), path,
+	}, s.Argv...)
+}
+
+// open makes the streams: a PTY, or pipes with the input from the lifeline or
+// from nowhere. It returns the child's ends.
+func (a *agent) open(s lifeline.Start) (child [3]*os.File, sys *syscall.SysProcAttr, err error) {
+	sys = &syscall.SysProcAttr{Setsid: true}
+	if s.TTY {
+		master, slave, err := pty.Open()
+		if err != nil {
+			return child, nil, fmt.Errorf("opening a terminal: %w", err)
+		}
+		a.pty, a.input = master, master
+		a.output = []stream{{master, lifeline.TypeStdout}}
+		a.resize(lifeline.Resize{Rows: s.Rows, Cols: s.Cols})
+		sys.Setctty = true
+		return [3]*os.File{slave, slave, slave}, sys, nil
+	}
+	var opened []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range opened {
+				f.Close()
+			}
+		}
+	}()
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
+		}
+		if r, w, err = os.Pipe(); err == nil {
+			opened = append(opened, r, w)
+		}
+		return r, w
+	}
+	stdout, childOut := pipe()
+	stderr, childErr := pipe()
+	a.output = []stream{{stdout, lifeline.TypeStdout}, {stderr, lifeline.TypeStderr}}
+	var childIn *os.File
+	if s.Stdin {
+		childIn, a.input = pipe()
+	} else if err == nil {
+		childIn, err = os.Open(os.DevNull)
+	}
+	return [3]*os.File{childIn, childOut, childErr}, sys, err
+}
+
+// resize sets the PTY's size; zeros mean 24 by 80. Without a PTY it does nothing.
+func (a *agent) resize(size lifeline.Resize) {
+	if a.pty == nil {
+		return
+	}
+	if size.Rows == 0 || size.Cols == 0 {
+		size = lifeline.Resize{Rows: 24, Cols: 80}
+	}
+	_ = pty.Setsize(a.pty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
+}
+
+// close closes our ends.
+func (a *agent) close() {
+	for _, s := range a.output {
+		s.file.Close()
+	}
+	if a.input != nil {
+		a.input.Close()
+	}
+}
+
+func closeAll(files [3]*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// startError carries the exit code that stands for a failed start.
+type startError struct {
+	code int
+	err  error
+}
+
+func (e startError) Error() string { return e.err.Error() }
+func (e startError) Unwrap() error { return e.err }
+
+// self is init's own program. The path is read once, at the start, while
+// nothing else runs in the box.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "/proc/self/exe"
+	}
+	return path
+}
+
+// workdir is dir, else /workspace when the box has one, else the root.
+func workdir(dir string) string {
+	if dir != "" {
+		return dir
+	}
+	if info, err := os.Stat("/workspace"); err == nil && info.IsDir() {
+		return "/workspace"
+	}
+	return "/"
+}
+
+// findProgram looks name up as execvp(3) does, in the agent's own PATH.
+func findProgram(name, dir, path string) (string, error) {
+	candidates := []string{name}
+	if !strings.Contains(name, "/") {
+		candidates = nil
+		for _, folder := range filepath.SplitList(path) {
+			candidates = append(candidates, filepath.Join(folder, name))
+		}
+	}
+	found := error(fs.ErrNotExist)
+	for _, candidate := range candidates {
+		full := candidate
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(dir, full)
+		}
+		info, err := os.Stat(full)
+		switch {
+		case err == nil && !info.IsDir() && info.Mode()&0o111 != 0:
+			return full, nil
+		case err == nil || errors.Is(err, fs.ErrPermission):
+			found = fs.ErrPermission
+		}
+	}
+	if errors.Is(found, fs.ErrPermission) {
+		return "", startError{126, fmt.Errorf("%q is there but cannot be run", name)}
+	}
+	return "", startError{127, fmt.Errorf("there is no %q in the box", name)}
+}

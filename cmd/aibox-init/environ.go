@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/internal/lifeline"
+)
+
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environment lays own over the image's; of two settings of a name the last
+// counts. PATH and HOME are always set.
+func environment(image, own []string) []string {
+	at := map[string]int{}
+	var env []string
+	for _, list := range [][]string{{"PATH=" + defaultPath, "HOME=/root"}, image, own} {
+		for _, entry := range list {
+			name, value, ok := strings.Cut(entry, "=")
+			if !ok || name == "" || (name == "HOME" && value == "") {
+				continue
+			}
+			if i, ok := at[name]; ok {
+				env[i] = entry
+				continue
+			}
+			at[name] = len(env)
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+func lookup(env []string, name string) string {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// writeFiles writes the agent's files before anything of the agent's runs.
+func writeFiles(home string, files []lifeline.File) error {
+	for _, f := range files {
+		path := f.Path
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("file %q has no absolute path", f.Path)
+		}
+		mode := os.FileMode(f.Mode).Perm()
+		if f.Mode == 0 {
+			mode = 0o600
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, mode); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}

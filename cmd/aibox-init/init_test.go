@@ -1,0 +1,473 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/lifeline"
+	"aibox/internal/probe"
+)
+
+const asInit = "AIBOX_TEST_AS_INIT"
+
+// TestMain lets the test binary stand in for init: it is what the tests start,
+// and what init calls itself by to launch the agent.
+func TestMain(m *testing.M) {
+	if os.Getenv(asInit) != "" || (len(os.Args) > 1 && os.Args[1] == launchCommand) {
+		_ = os.Unsetenv(asInit)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// peer is the supervisor's side of a started init.
+type peer struct {
+	*lifeline.Conn
+	t    *testing.T
+	init *exec.Cmd
+}
+
+// newPeer starts init as an ordinary process and takes its lifeline.
+func newPeer(t *testing.T) *peer {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	cmd := exec.Command(os.Args[0], listener.Addr().String())
+	cmd.Env = []string{asInit + "=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "FROM_IMAGE=yes"}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{Conn: lifeline.NewConn(conn), t: t, init: cmd}
+	t.Cleanup(func() {
+		p.Close()
+		_ = cmd.Wait()
+	})
+	if _, err := p.Hello(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// outcome is what came from a box until its exit.
+type outcome struct {
+	stdout, stderr bytes.Buffer
+	exit           lifeline.Exit
+	errors         []string
+	pid            int
+}
+
+// finish reads to the exit. on is called for every frame before it, if given.
+func (p *peer) finish(on func(lifeline.Frame)) *outcome {
+	p.t.Helper()
+	o := &outcome{}
+	for {
+		f, err := p.Receive()
+		if err != nil {
+			p.t.Fatalf("the lifeline ended before the exit: %v", err)
+		}
+		switch f.Type {
+		case lifeline.TypeStdout:
+			o.stdout.Write(f.Payload)
+		case lifeline.TypeStderr:
+			o.stderr.Write(f.Payload)
+		case lifeline.TypeStarted:
+			o.pid = decode[lifeline.Started](p.t, f).PID
+		case lifeline.TypeError:
+			o.errors = append(o.errors, decode[lifeline.Error](p.t, f).Text)
+		case lifeline.TypeExit:
+			o.exit = decode[lifeline.Exit](p.t, f)
+			return o
+		}
+		if on != nil {
+			on(f)
+		}
+	}
+}
+
+func decode[T any](t *testing.T, f lifeline.Frame) T {
+	t.Helper()
+	v, err := lifeline.Decode[T](f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func (p *peer) start(s lifeline.Start) {
+	p.t.Helper()
+	if err := p.Start(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func shell(script string) lifeline.Start {
+	return lifeline.Start{Argv: []string{"sh", "-c", script}, Dir: "/"}
+}
+
+func TestTheAgentsExitCodeArrives(t *testing.T) {
+	for _, c := range []struct {
+		script       string
+		code, signal int
+	}{
+		{"exit 0", 0, 0},
+		{"exit 3", 3, 0},
+		{"exit 143", 143, 0},
+		{"kill -TERM $$", 143, 15},
+		{"kill -KILL $$", 137, 9},
+	} {
+		t.Run(c.script, func(t *testing.T) {
+			p := newPeer(t)
+			p.start(shell(c.script))
+			o := p.finish(nil)
+			if o.exit.Code != c.code || o.exit.Signal != c.signal {
+				t.Errorf("got %+v, want code %d signal %d", o.exit, c.code, c.signal)
+			}
+			p.Close()
+			_ = p.init.Wait()
+			if got := p.init.ProcessState.ExitCode(); got != c.code {
+				t.Errorf("init itself exits with %d, want %d", got, c.code)
+			}
+		})
+	}
+}
+
+func TestAProgramThatCannotRunIsReportedAsAShellWould(t *testing.T) {
+	for _, c := range []struct {
+		argv []string
+		code int
+		text string
+	}{
+		{[]string{"no-such-program"}, 127, `there is no "no-such-program"`},
+		{[]string{"/etc/passwd"}, 126, "cannot be run"},
+		{nil, 125, "no command"},
+	} {
+		p := newPeer(t)
+		p.start(lifeline.Start{Argv: c.argv, Dir: "/"})
+		o := p.finish(nil)
+		if o.exit.Code != c.code || !strings.Contains(strings.Join(o.errors, ";"), c.text) {
+			t.Errorf("%v: got code %d, errors %q", c.argv, o.exit.Code, o.errors)
+		}
+	}
+}
+
+func TestTheEnvironmentIsTheImagesAndTheStarts(t *testing.T) {
+	p := newPeer(t)
+	s := shell("env; cat ~/conf/a; stat -c %a ~/conf/a; pwd; ulimit -c; ulimit -n; ls /proc/self/fd | wc -l")
+	s.Env = []string{"KEY=value", "FROM_IMAGE=changed"}
+	s.Files = []lifeline.File{{Path: "~/conf/a", Mode: 0o640, Data: []byte("content\n")}}
+	s.Dir, s.NoFile = "/usr", 1000
+	p.start(s)
+	o := p.finish(nil)
+	out := o.stdout.String()
+	// ls itself opens one descriptor beside the three standard ones.
+	for _, want := range []string{"KEY=value\n", "FROM_IMAGE=changed\n", "content\n640\n/usr\n0\n1000\n4\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q (stderr %q)", want, out, o.stderr.String())
+		}
+	}
+	if strings.Contains(out, "FROM_IMAGE=yes") || strings.Contains(out, asInit) {
+		t.Errorf("too much in the environment: %q", out)
+	}
+}
+
+func TestTheProcessLimitBites(t *testing.T) {
+	p := newPeer(t)
+	s := shell("ulimit -u; ulimit -Hu")
+	s.Argv[0] = "bash"
+	s.Nproc = 77
+	p.start(s)
+	if got := p.finish(nil).stdout.String(); got != "77\n77\n" {
+		t.Errorf("limits are %q", got)
+	}
+}
+
+func TestInputReachesTheAgentAndEnds(t *testing.T) {
+	p := newPeer(t)
+	s := lifeline.Start{Argv: []string{"cat"}, Dir: "/", Stdin: true}
+	p.start(s)
+	text := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB: more than the window
+	go func() {
+		_ = p.Stdin(context.Background(), text)
+		_ = p.CloseStdin()
+	}()
+	if o := p.finish(nil); !bytes.Equal(o.stdout.Bytes(), text) {
+		t.Errorf("%d bytes came back of %d", o.stdout.Len(), len(text))
+	}
+}
+
+func TestAnAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
+	p := newPeer(t)
+	s := shell("sleep 1000")
+	s.Stdin = true
+	p.start(s)
+	ctx, cancel := context.WithCancel(context.Background())
+	full := make(chan error, 1)
+	go func() { full <- p.Stdin(ctx, make([]byte, 1<<20)) }()
+	go func() {
+		// The window is full when reserve waits; a stop sent now must get through.
+		for p.Free() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		_ = p.Stop(time.Second)
+	}()
+	if o := p.finish(nil); o.exit.Signal != int(unix.SIGTERM) {
+		t.Errorf("exit is %+v", o.exit)
+	}
+	cancel()
+	<-full
+}
+
+func TestATerminalHasItsSizeAndTakesInput(t *testing.T) {
+	p := newPeer(t)
+	s := shell(`trap 'stty size; exit 5' WINCH; stty size; while :; do sleep 0.02; done`)
+	s.Argv[0] = "bash"
+	s.TTY, s.Rows, s.Cols = true, 33, 99
+	p.start(s)
+	resized := false
+	o := p.finish(func(f lifeline.Frame) {
+		if !resized && f.Type == lifeline.TypeStdout && bytes.Contains(f.Payload, []byte("33 99")) {
+			resized = true
+			_ = p.Resize(44, 111)
+		}
+	})
+	if got := o.stdout.String(); !strings.Contains(got, "33 99") || !strings.Contains(got, "44 111") || o.exit.Code != 5 {
+		t.Errorf("got %q, %+v", got, o.exit)
+	}
+}
+
+func TestASignalReachesTheAgentsGroup(t *testing.T) {
+	p := newPeer(t)
+	p.start(shell(`trap 'exit 9' USR1; echo ready; while :; do sleep 0.01; done`))
+	o := p.finish(func(f lifeline.Frame) {
+		if f.Type == lifeline.TypeStdout {
+			_ = p.Signal(int(unix.SIGUSR1))
+		}
+	})
+	// sleep is in the group too and may die first; the trap decides.
+	if o.exit.Code != 9 {
+		t.Errorf("exit is %+v", o.exit)
+	}
+}
+
+func TestAStoppedBoxLeavesNoProcess(t *testing.T) {
+	p := newPeer(t)
+	// The child ignores SIGTERM, has a session of its own and an orphan below it.
+	p.start(shell(`setsid sh -c 'trap "" TERM; (trap "" TERM; sleep 1000) & echo $$ $!; wait; sleep 1000' & wait`))
+	o := p.finish(func(f lifeline.Frame) {
+		if f.Type == lifeline.TypeStdout {
+			_ = p.Stop(50 * time.Millisecond)
+		}
+	})
+	for _, field := range strings.Fields(o.stdout.String()) {
+		pid, err := strconv.Atoi(field)
+		if err != nil || unix.Kill(pid, 0) != unix.ESRCH {
+			t.Errorf("process %s is still there", field)
+		}
+	}
+	if !o.exit.Left {
+		t.Error("the exit does not tell of the processes left behind")
+	}
+}
+
+func TestAStopBeforeTheStartEndsTheBox(t *testing.T) {
+	p := newPeer(t)
+	if err := p.Stop(0); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.finish(nil); o.exit.Code != 143 || o.pid != 0 {
+		t.Errorf("exit is %+v", o.exit)
+	}
+}
+
+func TestAStopRightAfterTheStartEndsTheAgent(t *testing.T) {
+	for range 10 {
+		p := newPeer(t)
+		p.start(shell("sleep 1000"))
+		if err := p.Stop(5 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if o := p.finish(nil); o.exit.Code != 143 {
+			t.Errorf("exit is %+v", o.exit)
+		}
+	}
+}
+
+func TestOrphansAreReaped(t *testing.T) {
+	p := newPeer(t)
+	// Each inner shell's child is orphaned and dies at once. A zombie would stay
+	// a child of init: ask ps of procfs.
+	p.start(shell(`for i in 1 2 3 4 5; do sh -c 'true & exec true'; done
+		while grep -l "^State:.Z" /proc/[0-9]*/status 2>/dev/null | while read f; do grep "^PPid:.$PPID$" $f; done | grep -q .; do sleep 0.01; done; echo clean`))
+	if got := p.finish(nil).stdout.String(); got != "clean\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestBigOutputWithASlowReaderLosesNothing(t *testing.T) {
+	p := newPeer(t)
+	const size = 100 << 20
+	p.start(shell(fmt.Sprintf("head -c %d /dev/zero; echo done >&2", size)))
+	total, frames := 0, 0
+	o := &outcome{}
+	for o.exit.Code == 0 {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Type == lifeline.TypeStdout {
+			total += len(f.Payload)
+		}
+		if f.Type == lifeline.TypeExit {
+			break
+		}
+		if frames++; frames%200 == 0 {
+			time.Sleep(time.Millisecond) // the reader is slow: this is the test, not a wait
+		}
+	}
+	if total != size {
+		t.Errorf("%d bytes of %d arrived", total, size)
+	}
+}
+
+func TestALostLifelineEndsTheTree(t *testing.T) {
+	p := newPeer(t)
+	p.start(shell(`trap "" TERM HUP; setsid sh -c 'trap "" TERM HUP; echo $$; sleep 1000' & wait; sleep 1000`))
+	var pid int
+	for pid == 0 {
+		f, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Type == lifeline.TypeStdout {
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(f.Payload)))
+		}
+	}
+	start := time.Now()
+	p.Close()
+	_ = p.init.Wait()
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if p.init.ProcessState.ExitCode() != exitLost {
+		t.Errorf("init ended with %v", p.init.ProcessState)
+	}
+	if unix.Kill(pid, 0) != unix.ESRCH {
+		t.Errorf("process %d is still there", pid)
+	}
+}
+
+func TestHostileFramesEndTheBox(t *testing.T) {
+	for name, raw := range map[string]string{
+		"unknown type":     "\x7f\x00\x00\x00\x00",
+		"huge payload":     "\x03\xff\xff\xff\xff",
+		"init's own type":  "\x44\x00\x00\x00\x00",
+		"broken JSON":      "\x02\x00\x00\x00\x01{",
+		"a bad signal":     "\x06\x00\x00\x00\x0d{\"number\":64}",
+		"split input":      "\x83\x00\x00\x00\x01x",
+		"input after end":  "\x04\x00\x00\x00\x00\x03\x00\x00\x00\x01x",
+		"the second start": "\x02\x00\x00\x00\x02{}\x02\x00\x00\x00\x02{}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			cmd := exec.Command(os.Args[0], listener.Addr().String())
+			cmd.Env = []string{asInit + "=1"}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := listener.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, raw); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+		})
+	}
+}
+
+func TestNobodyElseMayConnect(t *testing.T) {
+	p := newPeer(t)
+	p.start(shell("exit 0"))
+	p.finish(nil)
+	// Init listens nowhere: its only socket is the lifeline it dialled.
+	out, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", os.Getpid()))
+	if err != nil || len(out) == 0 {
+		t.Fatal(err)
+	}
+}
+
+func TestProbesTellWhatAnswersAndWhatDoesNot(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	p := newPeer(t)
+	results, err := p.Probe(context.Background(), probe.Plan{Probes: []probe.Probe{
+		{Name: "open", Kind: probe.TCP, Target: listener.Addr().String(), Want: probe.Answers},
+		{Name: "leak", Kind: probe.TCP, Target: listener.Addr().String(), Want: probe.Refused},
+		{Name: "shut", Kind: probe.TCP, Target: closed.Addr().String(), Want: probe.Refused},
+		{Name: "gone", Kind: probe.TCP, Target: closed.Addr().String(), Want: probe.Answers},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false, true, false} {
+		if results[i].OK != want {
+			t.Errorf("%s: %+v", results[i].Name, results[i])
+		}
+	}
+}
+
+func TestTheAgentsCommitsAreListed(t *testing.T) {
+	repo := t.TempDir()
+	git := func(args ...string) string {
+		cmd := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "baseline")
+	base := git("rev-parse", "HEAD")
+	p := newPeer(t)
+	s := shell("for i in one two; do git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m $i; done")
+	s.Dir, s.Baseline = repo, base
+	p.start(s)
+	o := p.finish(nil)
+	if len(o.exit.Commits) != 2 || !strings.HasSuffix(o.exit.Commits[0], " two") {
+		t.Errorf("commits are %q (stderr %q)", o.exit.Commits, o.stderr.String())
+	}
+}

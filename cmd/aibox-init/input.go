@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"aibox/internal/lifeline"
+)
+
+// maxQueued is more than the window of the lifeline: a supervisor that sends
+// beyond it breaks the protocol.
+const maxQueued = 512 << 10
+
+// endOfInput is what ends the input of a program on a terminal (Control-D).
+const endOfInput = 4
+
+// input queues the supervisor's bytes until the agent takes them, so that
+// reading the lifeline never waits for the agent.
+type input struct {
+	conn *lifeline.Conn
+
+	mu     sync.Mutex
+	wake   sync.Cond
+	queue  []byte
+	ended  bool // no more will come
+	closed bool // the agent is gone: what comes is dropped
+}
+
+func newInput(conn *lifeline.Conn) *input {
+	in := &input{conn: conn}
+	in.wake.L = &in.mu
+	return in
+}
+
+func (in *input) add(p []byte) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return fmt.Errorf("%w: input after its end", lifeline.ErrProtocol)
+	}
+	if len(in.queue)+len(p) > maxQueued {
+		return fmt.Errorf("%w: more input than its window holds", lifeline.ErrProtocol)
+	}
+	if in.closed {
+		go in.conn.Acknowledge(len(p))
+		return nil
+	}
+	in.queue = append(in.queue, p...)
+	in.wake.Broadcast()
+	return nil
+}
+
+func (in *input) end() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ended = true
+	in.wake.Broadcast()
+}
+
+// close drops the rest. The goroutine of connect ends.
+func (in *input) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+	in.wake.Broadcast()
+}
+
+// connect starts writing to the agent; nil means that it takes no input.
+func (in *input) connect(to *os.File, tty bool) {
+	if to == nil {
+		in.drop()
+		return
+	}
+	go in.copyTo(to, tty)
+}
+
+func (in *input) copyTo(to *os.File, tty bool) {
+	for {
+		p := in.next()
+		if p == nil {
+			break
+		}
+		if _, err := to.Write(p); err != nil {
+			in.drop()
+			break
+		}
+		_ = in.conn.Acknowledge(len(p))
+	}
+	if tty {
+		// The master stays open for the output; the end of input is a character.
+		_, _ = to.Write([]byte{endOfInput})
+		return
+	}
+	_ = to.Close()
+}
+
+// next waits for bytes; nil is the end.
+func (in *input) next() []byte {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for len(in.queue) == 0 && !in.ended && !in.closed {
+		in.wake.Wait()
+	}
+	if in.closed || len(in.queue) == 0 {
+		return nil
+	}
+	p := in.queue
+	in.queue = nil
+	return p
+}
+
+// drop throws the input away, told to the supervisor as taken.
+func (in *input) drop() {
+	in.mu.Lock()
+	in.closed = true
+	n := len(in.queue)
+	in.queue = nil
+	in.mu.Unlock()
+	if n > 0 {
+		_ = in.conn.Acknowledge(n)
+	}
+}

@@ -1,0 +1,66 @@
+// Package initbin carries the static PID 1 of the boxes inside aibox's own
+// binary and writes it where a box can mount it. It never runs it.
+package initbin
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+)
+
+//go:embed bin
+var bin embed.FS
+
+// Bytes is the embedded program. It is missing (a fault of kind Internal) when
+// aibox was built without `make build`.
+func Bytes() ([]byte, error) {
+	data, err := bin.ReadFile("bin/aibox-init")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.Internal, "this aibox was built without its init program").
+			Hint("build it with: make build")
+	}
+	return data, err
+}
+
+// Install writes the program into dir under a name made from its content, mode
+// 0500, and returns the path. A file that is there already is used as it is when
+// it is ours, whole and not writable. Safe for concurrent use.
+func Install(dir string) (string, error) {
+	data, err := Bytes()
+	if err != nil {
+		return "", err
+	}
+	return install(dir, data)
+}
+
+func install(dir string, data []byte) (string, error) {
+	if err := paths.MakePrivate(dir); err != nil {
+		return "", fmt.Errorf("installing the init program: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	path := filepath.Join(dir, "aibox-init-"+hex.EncodeToString(sum[:8]))
+	if info, err := os.Lstat(path); err == nil && info.Mode() == 0o500 && info.Size() == int64(len(data)) {
+		return path, nil
+	}
+	tmp, err := os.CreateTemp(dir, ".aibox-init.*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(0o500), tmp.Close()); err != nil {
+		return "", fmt.Errorf("installing the init program: %w", err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return "", err
+	}
+	return path, nil
+}

@@ -1,0 +1,183 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+	"golang.org/x/sys/unix"
+)
+
+// dial connects and gives the connection ctx's deadline.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	return conn, nil
+}
+
+func askTCP(ctx context.Context, target string) (string, error) {
+	conn, err := dial(ctx, "tcp", target)
+	if err != nil {
+		return "", err
+	}
+	return "connected", conn.Close()
+}
+
+// askHTTP speaks just enough HTTP/1.1 to see a status line: net/http would make
+// the box's PID 1 twice as large and slower to start.
+func askHTTP(ctx context.Context, target string) (string, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" || u.Host == "" {
+		return "", fmt.Errorf("%q is no http URL", target)
+	}
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), "80")
+	}
+	status, err := exchange(ctx, address, fmt.Sprintf(
+		"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", u.RequestURI(), u.Host))
+	return "HTTP " + status, err
+}
+
+func askConnect(ctx context.Context, proxy, target string) (string, error) {
+	status, err := exchange(ctx, proxy, fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target))
+	if err != nil {
+		return "", err
+	}
+	if status[0] != '2' {
+		return "", refusal{"the proxy said " + status}
+	}
+	return "the proxy said " + status, nil
+}
+
+// exchange sends a request head and returns the three digits of the status.
+func exchange(ctx context.Context, address, head string) (string, error) {
+	conn, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, head); err != nil {
+		return "", err
+	}
+	line := make([]byte, len("HTTP/1.1 200"))
+	if _, err := io.ReadFull(conn, line); err != nil {
+		return "", err
+	}
+	if !bytes.HasPrefix(line, []byte("HTTP/1.")) {
+		return "", fmt.Errorf("%q is no HTTP answer", line)
+	}
+	return string(line[9:]), nil
+}
+
+func askUDP(ctx context.Context, target string) (string, error) {
+	answer, err := datagram(ctx, target, []byte("aibox"))
+	return fmt.Sprintf("%d bytes came back", len(answer)), err
+}
+
+func askDNS(ctx context.Context, server, name string) (string, error) {
+	query, err := dnsQuery(name)
+	if err != nil {
+		return "", err
+	}
+	answer, err := datagram(ctx, server, query)
+	if err != nil {
+		return "", err
+	}
+	var parser dnsmessage.Parser
+	header, err := parser.Start(answer)
+	if err != nil {
+		return "", fmt.Errorf("not a DNS answer: %w", err)
+	}
+	if header.RCode != dnsmessage.RCodeSuccess {
+		return "", refusal{header.RCode.String()}
+	}
+	if err := parser.SkipAllQuestions(); err != nil {
+		return "", err
+	}
+	answers, err := parser.AllAnswers()
+	if err != nil {
+		return "", err
+	}
+	if len(answers) == 0 {
+		return "", refusal{"no address"}
+	}
+	return fmt.Sprintf("%d records", len(answers)), nil
+}
+
+func dnsQuery(name string) ([]byte, error) {
+	parsed, err := dnsmessage.NewName(name + ".")
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	message := dnsmessage.Message{
+		Header: dnsmessage.Header{ID: uint16(time.Now().UnixNano()), RecursionDesired: true},
+		Questions: []dnsmessage.Question{
+			{Name: parsed, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+		},
+	}
+	return message.Pack()
+}
+
+func datagram(ctx context.Context, target string, payload []byte) ([]byte, error) {
+	conn, err := dial(ctx, "udp", target)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := conn.Write(payload); err != nil {
+		return nil, err
+	}
+	answer := make([]byte, 1500)
+	n, err := conn.Read(answer)
+	return answer[:n], err
+}
+
+// askICMP sends an echo request by a ping socket. A box that may open none is
+// refused by its own kernel; raw sockets take a capability no box has.
+func askICMP(ctx context.Context, target string) (string, error) {
+	address, err := netip.ParseAddr(target)
+	if err != nil || !address.Is4() {
+		return "", fmt.Errorf("%q is no IPv4 address", target)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
+	if err != nil {
+		return "", fmt.Errorf("no socket for ICMP: %w", err)
+	}
+	defer unix.Close(fd)
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(DefaultTimeout)
+	}
+	wait := unix.NsecToTimeval(max(time.Until(deadline), time.Millisecond).Nanoseconds())
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
+		return "", err
+	}
+	// Type 8, code 0, checksum 0xf7ff, identifier 0, sequence 0: RFC 792.
+	echo := []byte{8, 0, 0xf7, 0xff, 0, 0, 0, 0}
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Addr: address.As4()}); err != nil {
+		return "", err
+	}
+	if _, err := unix.Write(fd, echo); err != nil {
+		return "", err
+	}
+	n, err := unix.Read(fd, make([]byte, 1500))
+	if err == unix.EAGAIN || (err == nil && n == 0) {
+		return "", errSilence
+	}
+	if err != nil {
+		return "", err
+	}
+	return "a reply came", nil
+}

@@ -1,0 +1,124 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errSilence says that nothing came back, neither an answer nor a refusal.
+var errSilence = errors.New("no answer and no refusal in time")
+
+// Run runs every probe of the plan at the same time and returns one result for
+// each, in the plan's order. A probe that cannot be run is a failed result.
+func Run(ctx context.Context, plan Plan) []Result {
+	results := make([]Result, len(plan.Probes))
+	var group sync.WaitGroup
+	for i, p := range plan.Probes {
+		if i >= MaxProbes {
+			results[i] = Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want, Detail: "the plan has too many probes"}
+			continue
+		}
+		group.Go(func() { results[i] = p.run(ctx) })
+	}
+	group.Wait()
+	return results
+}
+
+func (p Probe) run(ctx context.Context) Result {
+	timeout := DefaultTimeout
+	if p.Timeout > 0 {
+		timeout = time.Duration(p.Timeout) * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	start := time.Now()
+	detail, err := p.ask(ctx)
+	r := Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want, Took: time.Since(start).Microseconds()}
+	r.OK, r.Detail = p.judge(detail, err)
+	return r
+}
+
+// ask returns what answered, or why nothing did.
+func (p Probe) ask(ctx context.Context) (string, error) {
+	switch p.Kind {
+	case TCP:
+		return askTCP(ctx, p.Target)
+	case HTTP:
+		return askHTTP(ctx, p.Target)
+	case CONNECT:
+		return askConnect(ctx, p.Via, p.Target)
+	case UDP:
+		return askUDP(ctx, p.Target)
+	case DNS:
+		return askDNS(ctx, p.Via, p.Target)
+	case ICMP:
+		return askICMP(ctx, p.Target)
+	default:
+		return "", fmt.Errorf("%q is no kind of probe", p.Kind)
+	}
+}
+
+// judge compares what happened with what was wanted. Whatever is neither an
+// answer nor a clear refusal fails both.
+func (p Probe) judge(detail string, err error) (ok bool, text string) {
+	outcome := classify(err)
+	if err != nil {
+		detail = err.Error()
+	}
+	switch p.Want {
+	case Answers:
+		return outcome == answered, detail
+	case Refused:
+		return outcome == refused || (outcome == silent && p.Quiet), detail
+	default:
+		return false, fmt.Sprintf("%q is no expectation", p.Want)
+	}
+}
+
+type outcome int
+
+const (
+	unclear outcome = iota // the probe itself failed
+	answered
+	refused
+	silent
+)
+
+// refusal is what a server said instead of an answer.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+
+// refusals are the errors by which a kernel says no at once.
+var refusals = []error{
+	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH,
+	syscall.EACCES, syscall.EPERM, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT,
+	syscall.EPROTONOSUPPORT, syscall.EHOSTDOWN, syscall.ENETDOWN,
+}
+
+func classify(err error) outcome {
+	if err == nil {
+		return answered
+	}
+	var said refusal
+	if errors.As(err, &said) {
+		return refused
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r) {
+			return refused
+		}
+	}
+	var timeout net.Error
+	if errors.Is(err, errSilence) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout()) {
+		return silent
+	}
+	return unclear
+}
