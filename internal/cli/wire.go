@@ -62,7 +62,7 @@ func (a *app) docker(ctx context.Context) (session.Docker, error) {
 	if err != nil {
 		return session.Docker{}, err
 	}
-	daemon, err := docker.Open(ctx, docker.Options{Rootful: a.rootful, Leases: filepath.Join(dirs.State, "networks")})
+	daemon, err := docker.Open(ctx, docker.Options{Rootful: a.rootful, Leases: dirs.Leases()})
 	if err != nil {
 		return session.Docker{}, err
 	}

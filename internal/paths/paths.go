@@ -18,6 +18,7 @@ type Dirs struct {
 	State     string // $XDG_STATE_HOME/aibox: sessions/<id>/
 	Data      string // $XDG_DATA_HOME/aibox: repos/
 	Cache     string // $XDG_CACHE_HOME/aibox: what can be made again
+	Runtime   string // $XDG_RUNTIME_DIR/aibox: locks of things that end with the machine; below State without one
 	Workspace string // ~/agent_workspace: one folder a repository
 }
 
@@ -34,18 +35,27 @@ func Default() (Dirs, error) {
 		}
 		return filepath.Join(home, fallback, "aibox")
 	}
-	return Dirs{
+	dirs := Dirs{
 		Home:      home,
 		Config:    xdg("XDG_CONFIG_HOME", ".config"),
 		State:     xdg("XDG_STATE_HOME", ".local/state"),
 		Data:      xdg("XDG_DATA_HOME", ".local/share"),
 		Cache:     xdg("XDG_CACHE_HOME", ".cache"),
 		Workspace: filepath.Join(home, "agent_workspace"),
-	}, nil
+	}
+	dirs.Runtime = filepath.Join(dirs.State, "runtime")
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		dirs.Runtime = filepath.Join(dir, "aibox")
+	}
+	return dirs, nil
 }
 
 // Sessions is the folder that holds one folder per session.
 func (d Dirs) Sessions() string { return filepath.Join(d.State, "sessions") }
+
+// Leases is the folder of the locks on the bridges of the network pool. It does
+// not depend on HOME, since all of a user's sessions share one daemon.
+func (d Dirs) Leases() string { return filepath.Join(d.Runtime, "networks") }
 
 // Repos is the folder of the repositories that aibox owns.
 func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }

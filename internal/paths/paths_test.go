@@ -1,0 +1,65 @@
+package paths
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestOnlyAbsoluteXDGVariablesCount(t *testing.T) {
+	t.Setenv("HOME", "/home/someone")
+	t.Setenv("XDG_STATE_HOME", "relative")
+	t.Setenv("XDG_DATA_HOME", "/data")
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	dirs, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dirs.State != "/home/someone/.local/state/aibox" || dirs.Data != "/data/aibox" || dirs.Runtime != dirs.State+"/runtime" {
+		t.Errorf("got %+v", dirs)
+	}
+}
+
+func TestWithoutAHomeThereAreNoFolders(t *testing.T) {
+	t.Setenv("HOME", "")
+	if _, err := Default(); err == nil {
+		t.Fatal("no error")
+	}
+}
+
+func TestAPrivateFolderIsMadeTightAndNeverASymlink(t *testing.T) {
+	root := t.TempDir()
+	loose := filepath.Join(root, "loose")
+	if err := os.Mkdir(loose, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakePrivate(loose); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(loose); info.Mode().Perm() != 0o700 {
+		t.Errorf("mode is %v", info.Mode())
+	}
+	link := filepath.Join(root, "link")
+	if err := os.Symlink(loose, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakePrivate(link); err == nil {
+		t.Error("a symlink was taken for a folder")
+	}
+}
+
+func TestWritingAFileReplacesItWhole(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state.json")
+	for _, text := range []string{"first and long", "second"} {
+		if err := WriteFile(file, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != text {
+			t.Errorf("got %q", got)
+		}
+	}
+	entries, _ := os.ReadDir(filepath.Dir(file))
+	if info, _ := os.Stat(file); len(entries) != 1 || info.Mode().Perm() != 0o600 {
+		t.Errorf("%d files, mode %v", len(entries), info.Mode())
+	}
+}
