@@ -1,0 +1,52 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+func TestEveryKindHasItsDocumentedExitCode(t *testing.T) {
+	want := map[Kind]int{Internal: 1, AgentFailed: 1, Usage: 2, Environment: 3, Refused: 4, Limit: 5, Conflict: 6, Interrupted: 130}
+	for _, kind := range kinds {
+		if kind.ExitCode() != want[kind] {
+			t.Errorf("%v exits with %d", kind, kind.ExitCode())
+		}
+		if ParseKind(kind.String()) != kind {
+			t.Errorf("%v is read back as %v", kind, ParseKind(kind.String()))
+		}
+	}
+	if len(kinds) != len(want) {
+		t.Errorf("%d kinds, %d codes", len(kinds), len(want))
+	}
+}
+
+func TestTheOutermostFaultGivesTheKindAndEveryFaultItsHints(t *testing.T) {
+	inner := New(Environment, "no runsc").Hint("install it")
+	outer := New(Usage, "bad start: %w", fmt.Errorf("checking: %w", inner)).Hint("see --help")
+	err := fmt.Errorf("running: %w", outer)
+	if KindOf(err) != Usage {
+		t.Errorf("kind is %v", KindOf(err))
+	}
+	if got := Hints(err); !reflect.DeepEqual(got, []string{"see --help", "install it"}) {
+		t.Errorf("hints are %q", got)
+	}
+	if outer.Error() != "bad start: checking: no runsc" {
+		t.Errorf("message is %q", outer.Error())
+	}
+}
+
+func TestErrorsThatNobodyClassifiedAreNeverSuccess(t *testing.T) {
+	for err, want := range map[error]Kind{
+		errors.New("plain"):                           Internal,
+		fmt.Errorf("w: %w", context.Canceled):         Interrupted,
+		context.DeadlineExceeded:                      Limit,
+		errors.Join(errors.New("a"), New(Limit, "b")): Limit,
+	} {
+		if KindOf(err) != want || KindOf(err).ExitCode() == 0 {
+			t.Errorf("%v is %v", err, KindOf(err))
+		}
+	}
+}
