@@ -3,6 +3,9 @@ package agents
 import (
 	"fmt"
 	"strconv"
+	"unicode/utf8"
+
+	"aibox/internal/fault"
 )
 
 // Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
@@ -44,6 +47,10 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
 		return Invocation{}, err
 	}
+	if n := utf8.RuneCountInString(task.Prompt); n > codexPromptLimit {
+		return Invocation{}, fault.New(fault.Usage, "Codex takes a prompt of at most %d characters, and this one has %d", codexPromptLimit, n).
+			Hint("put the text into a file of the repository and name it in the prompt")
+	}
 	extra, env, err := options(c, task.scope())
 	if err != nil {
 		return Invocation{}, err
@@ -62,6 +69,9 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	inv.Argv, inv.Files = withPrompt(append(argv, "-"), task.Prompt)
 	return inv, nil
 }
+
+// codexPromptLimit is the most characters that Codex accepts.
+const codexPromptLimit = 1 << 20
 
 // codexKey is the variable from which Codex takes the placeholder key.
 const codexKey = "AIBOX_API_KEY"
@@ -84,8 +94,8 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	return inv
 }
 
-// codexFlags name the model and turn off what would ask other hosts. The retries
-// are Codex's own five by default and hide a dead model for 25 s.
+// codexFlags name the model and turn off what would ask other hosts. Codex
+// tries a dead model for 25 s by default; with one retry it says so within one.
 func codexFlags(task Task) []string {
 	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=1}`,
 		strconv.Quote(task.Inference.OpenAI()), codexKey)

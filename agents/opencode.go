@@ -3,6 +3,8 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+
+	"aibox/internal/fault"
 )
 
 // OpenCode is the open-source agent of opencode.ai. It speaks OpenAI's chat
@@ -43,6 +45,10 @@ func (*OpenCode) Info() Info {
 func (o *OpenCode) Command(task Task) (Invocation, error) {
 	if err := task.check(o.Info()); err != nil {
 		return Invocation{}, err
+	}
+	if task.Interactive && task.Resume && task.Prompt != "" {
+		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it goes on with a conversation on a terminal").
+			Hint("leave --prompt out and type it, or leave -i out")
 	}
 	extra, env, err := options(o, task.scope())
 	if err != nil {

@@ -130,6 +130,9 @@ var still = regexp.MustCompile(`Process running with session ID (\d+)`)
 // finished counts the results of calls that have ended, and names the session of
 // the one that has not, if any.
 func (c Conversation) finished() (count int, running string) {
+	if _, _, waits := c.find(pollRole); !waits {
+		return len(c.Results), ""
+	}
 	for i, result := range c.Results {
 		found := still.FindStringSubmatch(result)
 		if found == nil {

@@ -29,7 +29,7 @@ import (
 
 // options are the command line.
 type options struct {
-	agent, script, prompt, repo, home, address, dump string
+	agent, script, prompt, promptFile, repo, home, address, dump string
 	interactive, resume, serve                       bool
 	args                                             []string
 }
@@ -41,6 +41,7 @@ func main() {
 	flag.StringVar(&o.agent, "agent", "codex", "agent to run")
 	flag.StringVar(&o.script, "script", "", "script to play")
 	flag.StringVar(&o.prompt, "prompt", "Make the file that the model names.", "what to do")
+	flag.StringVar(&o.promptFile, "prompt-file", "", "file with what to do")
 	flag.StringVar(&o.repo, "repo", ".", "repository to work in")
 	flag.StringVar(&o.home, "home", "", "home directory of the agent")
 	flag.StringVar(&o.address, "address", "10.200.200.1:11434", "where the server listens")
@@ -116,6 +117,13 @@ func (o options) invocation() (agents.Invocation, error) {
 	agent, err := agents.Find(o.agent)
 	if err != nil {
 		return agents.Invocation{}, err
+	}
+	if o.promptFile != "" {
+		text, err := os.ReadFile(o.promptFile)
+		if err != nil {
+			return agents.Invocation{}, err
+		}
+		o.prompt = string(text)
 	}
 	workdir, err := filepath.Abs(o.repo)
 	if err != nil {

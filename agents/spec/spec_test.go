@@ -1,0 +1,304 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// robot has every type of option.
+type robot struct {
+	Name    string       `label:"Name" help:"What it is called" flag:"--name" default:"r2" group:"Who"`
+	Effort  string       `label:"Effort" help:"How hard it tries" flag:"-c effort=" choices:"low high"`
+	Fast    bool         `label:"Fast" help:"Hurry" flag:"--fast" scope:"headless"`
+	MaxHTTP int          `label:"Most" help:"Requests" flag:"--max" min:"1" max:"9" env:"MAX_HTTP"`
+	Tools   []string     `label:"Tools" help:"What it uses" flag:"--tool=" env:"TOOLS"`
+	Key     secret.Value `label:"Key" help:"For its vendor" env:"KEY" secret:"true"`
+	hidden  int
+}
+
+func TestOfReadsEveryFieldOnce(t *testing.T) {
+	got, err := Of(&robot{hidden: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, f := range got {
+		lines = append(lines, strings.Join([]string{
+			f.Name, f.Key, f.Type.String(), strings.Join(f.Flag, " "), f.Env, f.Default, f.Scope.String(), f.Group,
+		}, "|"))
+	}
+	want := []string{
+		"Name|name|string|--name||r2|both|Who",
+		"Effort|effort|choice|-c effort=|||both|",
+		"Fast|fast|bool|--fast|||headless|",
+		"MaxHTTP|max-http|int|--max|MAX_HTTP||both|",
+		"Tools|tools|list|--tool=|TOOLS||both|",
+		"Key|key|secret||KEY||both|",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
+	type unknown struct {
+		X string `label:"X" help:"h" colour:"red"`
+	}
+	type twice struct {
+		X string `label:"X" label:"Y" help:"h"`
+	}
+	type unlabelled struct {
+		X string `help:"h"`
+	}
+	type helpless struct {
+		X string `label:"X"`
+	}
+	type typed struct {
+		X float64 `label:"X" help:"h"`
+	}
+	type leaky struct {
+		X secret.Value `label:"X" help:"h" secret:"true" flag:"--x"`
+	}
+	type open struct {
+		X secret.Value `label:"X" help:"h"`
+	}
+	type closed struct {
+		X string `label:"X" help:"h" secret:"true"`
+	}
+	type chosen struct {
+		X bool `label:"X" help:"h" choices:"a b"`
+	}
+	type empty struct {
+		X string `label:"X" help:"h" choices:" "`
+	}
+	type bounded struct {
+		X string `label:"X" help:"h" min:"1"`
+	}
+	type crossed struct {
+		X int `label:"X" help:"h" min:"5" max:"2"`
+	}
+	type defaulted struct {
+		X int `label:"X" help:"h" default:"12" max:"9"`
+	}
+	type scoped struct {
+		X int `label:"X" help:"h" scope:"sometimes"`
+	}
+	type flagged struct {
+		X int `label:"X" help:"h" flag:"x"`
+	}
+	type variable struct {
+		X int `label:"X" help:"h" env:"A B"`
+	}
+	type shared struct {
+		X int `label:"X" help:"h" env:"A"`
+		Y int `label:"Y" help:"h" env:"A"`
+	}
+	for _, test := range []struct {
+		v    any
+		want string
+	}{
+		{unknown{}, `unknown.X: unknown tag key "colour"`},
+		{twice{}, `twice.X: tag key "label" stands twice`},
+		{unlabelled{}, `unlabelled.X: tag key "label" is missing`},
+		{helpless{}, `helpless.X: tag key "help" is missing`},
+		{typed{}, `typed.X: type float64 is no option`},
+		{leaky{}, `leaky.X: tag key "flag": a secret never`},
+		{open{}, `open.X: tag key "secret"`},
+		{closed{}, `closed.X: tag key "secret"`},
+		{chosen{}, `chosen.X: tag key "choices"`},
+		{empty{}, `empty.X: tag key "choices" is empty`},
+		{bounded{}, `bounded.X: tag key "min"`},
+		{crossed{}, `crossed.X: tag key "min"`},
+		{defaulted{}, `defaulted.X: tag key "default"`},
+		{scoped{}, `scoped.X: tag key "scope"`},
+		{flagged{}, `flagged.X: tag key "flag"`},
+		{variable{}, `variable.X: tag key "env"`},
+		{shared{}, `shared.Y: tag key "env": "A" is taken by X`},
+		{3, "int is not a struct"},
+		{nil, "is not a struct"},
+	} {
+		if _, err := Of(test.v); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Of(%T) = %v, want %q", test.v, err, test.want)
+		}
+	}
+}
+
+func TestWhatIsSetBecomesArgumentsAndEnvironment(t *testing.T) {
+	r := &robot{}
+	if err := Defaults(r); err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range map[string]string{
+		"effort": "high", "fast": "true", "max-http": "9", "tools": "saw, hammer", "key": "canary",
+	} {
+		set(t, r, key, text)
+	}
+	argv, err := Argv(r, Headless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"--name", "r2", "-c", "effort=high", "--fast", "--max", "9", "--tool=saw", "--tool=hammer"}
+	if diff := cmp.Diff(want, argv); diff != "" {
+		t.Error(diff)
+	}
+	env, err := Env(r, Headless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"MAX_HTTP=9", "TOOLS=saw,hammer", "KEY=canary"}, env); diff != "" {
+		t.Error(diff)
+	}
+	if argv, _ = Argv(r, Interactive); slices.Contains(argv, "--fast") {
+		t.Errorf("an interactive run got a headless option: %q", argv)
+	}
+}
+
+func set(t *testing.T, v any, key, text string) {
+	t.Helper()
+	fields, err := Of(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field, err := Find(fields, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := field.Set(v, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWrongValueIsAUsageFaultAndChangesNothing(t *testing.T) {
+	fields, err := Of(robot{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ key, text, want string }{
+		{"effort", "hgh", `cannot be "hgh": choose one of low, high`},
+		{"fast", "perhaps", "takes true or false"},
+		{"max-http", "many", "takes a whole number"},
+		{"max-http", "10", "from 1 to 9"},
+	} {
+		field, err := Find(fields, test.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &robot{}
+		err = field.Set(r, test.text)
+		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s=%s: %v, want a usage fault with %q", test.key, test.text, err, test.want)
+		}
+		if field.Text(r) != "" {
+			t.Errorf("%s=%s: changed to %q", test.key, test.text, field.Text(r))
+		}
+	}
+}
+
+func TestAddAppendsToAListWithoutSplitting(t *testing.T) {
+	fields, err := Of(robot{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &robot{}
+	tools, _ := Find(fields, "tools")
+	for _, tool := range []string{"a,b", "c"} {
+		if err := tools.Add(r, tool); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"a,b", "c"}, r.Tools); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestASecretIsShownAsDots(t *testing.T) {
+	r := &robot{Key: secret.New("canary")}
+	fields, _ := Of(r)
+	key, _ := Find(fields, "key")
+	if text := key.Text(r); text == "" || strings.Contains(text, "canary") {
+		t.Errorf("Text = %q", text)
+	}
+}
+
+func TestSettingTheWrongStructIsAnError(t *testing.T) {
+	fields, _ := Of(robot{})
+	for _, v := range []any{nil, robot{}, (*robot)(nil), &struct{ A int }{}, new(int)} {
+		if err := fields[1].Set(v, "low"); err == nil {
+			t.Errorf("Set on %T was taken", v)
+		}
+	}
+}
+
+func TestFindSuggestsTheOptionThatWasMeant(t *testing.T) {
+	fields, _ := Of(robot{})
+	_, err := Find(fields, "efort")
+	if hints := fault.Hints(err); len(hints) != 1 || hints[0] != `did you mean "effort"?` {
+		t.Errorf("%v, hints %q", err, hints)
+	}
+}
+
+func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
+	known := []string{"opencode", "codex", "shell"}
+	for word, want := range map[string]string{
+		"codx": "codex", "CODEX": "codex", "op": "opencode", "opncode": "opencode", "shel": "shell",
+		"aider": "", "": "", strings.Repeat("x", 1000): "",
+	} {
+		if got := Closest(word, known); got != want {
+			t.Errorf("Closest(%.20q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestWhatTextShowsSetReadsBack(t *testing.T) {
+	fields, err := Of(robot{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[a-z.=]{1,8}`), 0, 5).Draw(t, "tools")
+		first := &robot{
+			Name: rapid.String().Draw(t, "name"), Fast: rapid.Bool().Draw(t, "fast"),
+			MaxHTTP: rapid.IntRange(1, 9).Draw(t, "max"), Tools: words,
+		}
+		second := &robot{}
+		for _, field := range fields {
+			if err := field.Set(second, field.Text(first)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, field := range fields {
+			if field.Text(first) != field.Text(second) {
+				t.Fatalf("%s: %q became %q", field.Key, field.Text(first), field.Text(second))
+			}
+		}
+	})
+}
+
+func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {
+	for _, tag := range []string{`label:"X" help`, `label`, `label:X`, `:"X"`, `label:"X`, `label:"X"; help:"h"`} {
+		if tags, err := parseTag(tag); err == nil {
+			t.Errorf("parseTag(%q) = %v", tag, tags)
+		}
+	}
+}
+
+func FuzzParseTag(f *testing.F) {
+	f.Add(`label:"X" help:"h"`)
+	f.Add(`label:"X`)
+	f.Add(`:`)
+	f.Fuzz(func(t *testing.T, tag string) {
+		tags, err := parseTag(tag)
+		for key := range tags {
+			if err == nil && !slices.Contains(keys, key) {
+				t.Errorf("key %q was taken", key)
+			}
+		}
+	})
+}
