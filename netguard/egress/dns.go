@@ -5,27 +5,205 @@ package egress
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"io"
 	"net"
+	"slices"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/netutil"
+
+	"aibox/netguard"
 )
 
 // Question is one name that a box asked for and did not get.
 type Question struct {
 	Time time.Time
-	Name string // escaped, at most 256 bytes, without the trailing dot
+	Name string // printable ASCII, at most 256 bytes, without the trailing dot
 	Type string // A, AAAA, TXT, … or TYPE123
 }
 
 // DNS answers the guard's names (netguard.Names) with netguard.Address and every
 // other name with NXDOMAIN. The zero value works and logs nothing.
 type DNS struct {
-	// Log is told each refused name, from any goroutine; questions beyond what the
-	// rate bound allows are answered but not told.
+	// Log is told each refused name, one call at a time. Each name is told at most
+	// once in ten seconds and all of them no more than fifty times a second; what is
+	// beyond that is answered but not told.
 	Log func(Question)
 }
 
+const (
+	nameLimit      = 256
+	logsPerSecond  = 50
+	repeatAfter    = 10 * time.Second
+	rememberLimit  = 1024
+	connections    = 16              // TCP, at a time; more wait
+	connectionTime = 5 * time.Second // without a question
+	timeToLive     = 60              // seconds, of the guard's names
+)
+
 // Serve answers on the sockets, either of which may be nil, until ctx ends; it
-// closes both. The error is nil when ctx ended.
+// closes both and waits for its goroutines. The error is nil when ctx ended.
 func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) error {
-	return d.serve(ctx, udp, tcp)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	teller := &teller{log: d.Log, told: map[Question]time.Time{}}
+	errs := make([]error, 2)
+	var wait sync.WaitGroup
+	if udp != nil {
+		defer context.AfterFunc(ctx, func() { _ = udp.Close() })()
+		wait.Go(func() { errs[0] = serveUDP(udp, teller); cancel() })
+	}
+	if tcp != nil {
+		defer context.AfterFunc(ctx, func() { _ = tcp.Close() })()
+		wait.Go(func() { errs[1] = serveTCP(ctx, netutil.LimitListener(tcp, connections), teller); cancel() })
+	}
+	wait.Wait()
+	for i, err := range errs {
+		if errors.Is(err, net.ErrClosed) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func serveUDP(conn net.PacketConn, teller *teller) error {
+	packet := make([]byte, dns.MaxMsgSize)
+	for {
+		n, from, err := conn.ReadFrom(packet)
+		if err != nil {
+			return err
+		}
+		if answer := teller.answer(packet[:n]); answer != nil {
+			_, _ = conn.WriteTo(answer, from) // a lost answer is asked for again
+		}
+	}
+}
+
+func serveTCP(ctx context.Context, listener net.Listener, teller *teller) error {
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		wait.Go(func() {
+			defer conn.Close()
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+			converse(conn, teller)
+		})
+	}
+}
+
+// converse answers the questions of one connection, each with its length before
+// it (RFC 1035, 4.2.2).
+func converse(conn net.Conn, teller *teller) {
+	for {
+		_ = conn.SetDeadline(time.Now().Add(connectionTime))
+		var length uint16
+		if binary.Read(conn, binary.BigEndian, &length) != nil {
+			return
+		}
+		packet := make([]byte, length)
+		if _, err := io.ReadFull(conn, packet); err != nil {
+			return
+		}
+		answer := teller.answer(packet)
+		if answer == nil {
+			return
+		}
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+			return
+		}
+	}
+}
+
+// teller answers packets and tells what was refused.
+type teller struct {
+	log func(Question)
+
+	mu       sync.Mutex
+	told     map[Question]time.Time
+	budget   int
+	refilled time.Time
+}
+
+func (t *teller) answer(packet []byte) []byte {
+	answer, refused := answer(packet)
+	if refused != nil && t.log != nil {
+		t.tell(*refused, time.Now())
+	}
+	return answer
+}
+
+func (t *teller) tell(q Question, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.refilled) >= time.Second {
+		t.budget, t.refilled = logsPerSecond, now
+	}
+	if last, ok := t.told[q]; t.budget == 0 || ok && now.Sub(last) < repeatAfter {
+		return
+	}
+	if len(t.told) >= rememberLimit {
+		clear(t.told)
+	}
+	t.told[q] = now
+	t.budget--
+	q.Time = now
+	t.log(q)
+}
+
+// answer makes the answer to one packet, nil where none may be sent, and says
+// which question was refused.
+func answer(packet []byte) ([]byte, *Question) {
+	var query, reply dns.Msg
+	if len(packet) < 12 {
+		return nil, nil
+	}
+	if err := query.Unpack(packet); err != nil {
+		reply.Id, reply.Response, reply.Rcode = binary.BigEndian.Uint16(packet), true, dns.RcodeFormatError
+		if packet[2]&0x80 != 0 {
+			return nil, nil // an answer; answering those would make two servers talk for ever
+		}
+		return pack(&reply), nil
+	}
+	if query.Response {
+		return nil, nil
+	}
+	if query.Opcode != dns.OpcodeQuery || len(query.Question) != 1 {
+		reply.SetRcode(&query, dns.RcodeNotImplemented)
+		return pack(&reply), nil
+	}
+	reply.SetReply(&query)
+	reply.Authoritative, reply.RecursionAvailable = true, true
+	if opt := query.IsEdns0(); opt != nil {
+		reply.SetEdns0(1232, false)
+	}
+	q := query.Question[0]
+	name := strings.ToLower(strings.TrimSuffix(q.Name, "."))
+	if q.Qclass != dns.ClassINET || !slices.Contains(netguard.Names(), name) {
+		reply.Rcode = dns.RcodeNameError
+		return pack(&reply), &Question{Name: name[:min(len(name), nameLimit)], Type: dns.Type(q.Qtype).String()}
+	}
+	if q.Qtype == dns.TypeA || q.Qtype == dns.TypeANY {
+		reply.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: timeToLive},
+			A:   netguard.Address().AsSlice(),
+		}}
+	}
+	return pack(&reply), nil
+}
+
+func pack(reply *dns.Msg) []byte {
+	packed, err := reply.Pack()
+	if err != nil {
+		return nil
+	}
+	return packed
 }

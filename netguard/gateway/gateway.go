@@ -7,7 +7,15 @@
 package gateway
 
 import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httputil"
+	"strings"
 	"time"
 
 	"aibox/internal/secret"
@@ -23,7 +31,7 @@ type Config struct {
 }
 
 // Event is one finished request, without a header, body or key in it. Model and
-// Path come from the agent: bounded, and escaped before printing.
+// Path come from the agent: bounded, and to be escaped before printing.
 type Event struct {
 	Time         time.Time `json:"time"`
 	Dialect      Dialect   `json:"dialect"`
@@ -37,20 +45,223 @@ type Event struct {
 	Error        string    `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
 }
 
+// Gateway is the handler of one session. It is safe for concurrent use.
+type Gateway struct {
+	upstream    Upstream
+	placeholder [sha256.Size]byte
+	log         func(Event)
+	maxBody     int64
+	slots       chan struct{}
+	endpoints   []endpoint
+	transport   http.RoundTripper
+	proxy       *httputil.ReverseProxy
+}
+
 // New makes the handler that agents reach on netguard.Address:PortGateway:
 //
 //	/openai/v1/…  /anthropic/v1/…  /gemini/v1beta/…  /ollama/api/…
 //	/v1/…  /v1beta/…  /api/…        the same without a prefix, by path
-//	/                              200, as Ollama answers
+//	/                              200 without a key, as Ollama answers
 //
-// GET /aibox/health answers 200 without a key, for the probes. The server that
-// runs it should be made by NewServer.
-func New(c Config) (http.Handler, error) { return newGateway(c) }
-
-// NewServer wraps handler in a server bounded against slow and hostile clients:
-// header size and time, idle connections; no limit on how long an answer streams.
-func NewServer(handler http.Handler) *http.Server { return newServer(handler) }
+// GET /aibox/health answers 200 without a key, for the probes. Ollama's own API
+// takes requests without any key, since its clients have none; a wrong key is
+// refused everywhere. Serve runs it; Close frees its idle connections.
+func New(c Config) (*Gateway, error) {
+	if c.Placeholder.Empty() {
+		return nil, errors.New("gateway: no placeholder key")
+	}
+	if c.Upstream.Kind == 0 || len(c.Upstream.Dialects) == 0 {
+		return nil, errors.New("gateway: no upstream")
+	}
+	transport, err := c.Upstream.transport()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{
+		upstream:    c.Upstream,
+		placeholder: sha256.Sum256([]byte(c.Placeholder.Reveal())),
+		log:         c.Log,
+		maxBody:     cmp.Or(c.MaxBody, 64<<20),
+		slots:       make(chan struct{}, cmp.Or(c.Concurrent, 32)),
+		endpoints:   endpoints(),
+		transport:   transport,
+	}
+	g.proxy = &httputil.ReverseProxy{
+		Rewrite:        g.rewrite,
+		Transport:      transport,
+		FlushInterval:  -1, // each piece of a stream at once
+		ModifyResponse: g.inspect,
+		ErrorHandler:   g.fail,
+		ErrorLog:       silent(),
+		BufferPool:     newBuffers(),
+	}
+	return g, nil
+}
 
 // NewPlaceholder makes a random placeholder key in the shape that agents accept
 // ("sk-aibox-…"), worthless outside its session.
 func NewPlaceholder() secret.Value { return newPlaceholder() }
+
+// Close frees idle connections to the upstream.
+func (g *Gateway) Close() {
+	if transport, ok := g.transport.(*http.Transport); ok {
+		transport.CloseIdleConnections()
+	}
+}
+
+// ServeHTTP answers one request of the agent.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.IsAbs() || r.Method == http.MethodConnect {
+		problem{status: http.StatusBadRequest, message: "this is the inference gateway, not a proxy"}.write(w, OpenAI)
+		return
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		switch r.URL.Path {
+		case "/", "/aibox/health":
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = fmt.Fprintln(w, "aibox inference gateway is running")
+			return
+		}
+	}
+	dialect, path := target(r)
+	call := &call{
+		event:   Event{Time: time.Now(), Dialect: dialect, Method: bound(r.Method, 16), Path: bound(path, 256), Model: modelInPath(dialect, path)},
+		path:    path,
+		usage:   newUsage(dialect),
+		upgrade: &statusWriter{ResponseWriter: w},
+	}
+	defer g.finish(call)
+	if refusal := g.check(r, call); refusal != nil {
+		call.event.Error = refusal.message
+		refusal.write(call.upgrade, dialect)
+		return
+	}
+	select {
+	case g.slots <- struct{}{}:
+		defer func() { <-g.slots }()
+	default:
+		refusal := problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", cap(g.slots))}
+		call.event.Error = refusal.message
+		refusal.write(call.upgrade, dialect)
+		return
+	}
+	call.body = newBody(call.upgrade, r.Body, g.maxBody, r.Header.Get("Content-Encoding") == "")
+	r.Body = call.body
+	g.proxy.ServeHTTP(call.upgrade, r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
+}
+
+// check says why a request may not pass, or nil.
+func (g *Gateway) check(r *http.Request, c *call) *problem {
+	dialect := c.event.Dialect
+	switch {
+	case r.Header.Get("Upgrade") != "":
+		return &problem{status: http.StatusNotFound, message: "the gateway speaks no WebSocket; use HTTP with server-sent events"}
+	case !g.authorized(r, dialect):
+		return &problem{status: http.StatusUnauthorized, message: "this is aibox's inference gateway: it takes only the key that the session was given, which aibox swaps for the real one"}
+	case !g.passes(dialect, r.Method, c.path):
+		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("%s %s is not one of the inference calls that aibox lets through", c.event.Method, printable(c.event.Path))}
+	case !g.upstream.speaks(dialect):
+		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("the model server %s does not speak the %s API; choose another with aibox run --inference, or an agent that speaks %s", g.upstream.Name, dialect, g.upstream.speech())}
+	case r.ContentLength > g.maxBody:
+		return &problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
+	}
+	return nil
+}
+
+// authorized compares every credential that the request carries: all of them have
+// to be the placeholder, so that no other key slips into the sandbox unnoticed.
+func (g *Gateway) authorized(r *http.Request, dialect Dialect) bool {
+	keys := append(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"]...)
+	keys = append(keys, r.URL.Query()["key"]...)
+	for _, value := range r.Header["Authorization"] {
+		scheme, key, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return false
+		}
+		keys = append(keys, strings.TrimSpace(key))
+	}
+	right := 1
+	for _, key := range keys {
+		sum := sha256.Sum256([]byte(key))
+		right &= subtle.ConstantTimeCompare(sum[:], g.placeholder[:])
+	}
+	return right == 1 && (len(keys) > 0 || dialect == Ollama)
+}
+
+// rewrite makes the upstream's request from nothing but what is known to be safe.
+func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
+	c := callOf(r.In.Context())
+	base := g.upstream.base()
+	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = base.Scheme, base.Host, base.Host
+	r.Out.URL.Path, r.Out.URL.RawPath = strings.TrimSuffix(base.Path, "/")+c.path, ""
+	r.Out.URL.RawQuery = cleanQuery(r.In.URL.Query())
+	header := http.Header{}
+	for _, name := range requestHeaders() {
+		if values := r.In.Header[name]; len(values) > 0 {
+			header[name] = values
+		}
+	}
+	header.Set("Accept-Encoding", "identity") // compressed answers could not be read for their usage
+	if _, ok := header["User-Agent"]; !ok {
+		header.Set("User-Agent", "aibox")
+	}
+	g.upstream.authorize(header, c.event.Dialect)
+	r.Out.Header = header
+	r.Out.Trailer = nil
+}
+
+// inspect strips the upstream's answer and follows it for its usage.
+func (g *Gateway) inspect(response *http.Response) error {
+	c := callOf(response.Request.Context())
+	if status := response.StatusCode; status >= 300 && status < 400 && status != http.StatusNotModified || status == http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		return fmt.Errorf("%w (%d)", errRedirect, status)
+	}
+	key := g.upstream.Key.Reveal()
+	for name, values := range response.Header {
+		if !passResponseHeader(name) || key != "" && strings.Contains(strings.Join(values, " "), key) {
+			delete(response.Header, name)
+		}
+	}
+	response.Trailer = nil
+	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), usage: c.usage}
+	return nil
+}
+
+var errRedirect = errors.New("the model server answered with a redirect, which aibox does not follow")
+
+// fail answers when the upstream did not.
+func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	c := callOf(r.Context())
+	answer := problem{status: http.StatusBadGateway}
+	switch {
+	case c.body.tooLarge():
+		answer = problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
+	case r.Context().Err() != nil:
+		c.event.Error = "the agent gave up"
+		c.event.Status = 499
+		return
+	case errors.Is(err, errRedirect):
+		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
+	default:
+		why := g.upstream.explain(err)
+		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
+	}
+	c.event.Error = answer.message
+	answer.write(w, c.event.Dialect)
+}
+
+// finish tells what happened.
+func (g *Gateway) finish(c *call) {
+	if g.log == nil {
+		return
+	}
+	c.event.Millis = time.Since(c.event.Time).Milliseconds()
+	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
+	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
+	if c.body != nil && c.event.Model == "" {
+		c.event.Model = c.body.model()
+	}
+	c.event.Model = bound(c.event.Model, 128)
+	g.log(c.event)
+}

@@ -1,22 +1,18 @@
 package gateway
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 
+	"aibox/internal/fault"
 	"aibox/internal/secret"
-)
-
-// Dialect is an API that agents speak to models. The zero value is none.
-type Dialect uint8
-
-// The dialects.
-const (
-	OpenAI    Dialect = iota + 1 // chat completions, responses: /v1/…
-	Anthropic                    // messages: /v1/messages
-	Gemini                       // generateContent: /v1beta/…
-	Ollama                       // Ollama's own: /api/…
 )
 
 // Kind is what sort of inference server an Upstream is. The zero value is none.
@@ -37,34 +33,252 @@ type Upstream struct {
 	URL      *url.URL     // the server's root without /v1; nil when Scripted
 	Dialects []Dialect    // what it speaks
 	Key      secret.Value // the real credential; empty for none
+	KeyName  string       // the environment variable that the key comes from; empty for none
 	Script   string       // file of scripted:FILE; empty means the built-in script
 	Handler  http.Handler // answers in process when Scripted
+}
+
+// vendor is a server with a name of its own.
+type vendor struct {
+	name     string
+	url      string
+	dialects []Dialect
+	keyNames []string // the first one that is set
+}
+
+func vendors() []vendor {
+	return []vendor{
+		{"anthropic", "https://api.anthropic.com", []Dialect{Anthropic}, []string{"ANTHROPIC_API_KEY"}},
+		{"openai", "https://api.openai.com", []Dialect{OpenAI}, []string{"OPENAI_API_KEY"}},
+		{"gemini", "https://generativelanguage.googleapis.com", []Dialect{Gemini}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+		{"openrouter", "https://openrouter.ai/api", []Dialect{OpenAI, Anthropic}, []string{"OPENROUTER_API_KEY"}},
+	}
+}
+
+// keyOfURL is the environment variable with the key of a server given by URL.
+const keyOfURL = "AIBOX_INFERENCE_KEY"
+
+const ollamaRoot = "http://127.0.0.1:11434"
+
+// UpstreamNames are the values of --inference besides a URL.
+func UpstreamNames() []string {
+	names := []string{"auto", "ollama"}
+	for _, v := range vendors() {
+		names = append(names, v.name)
+	}
+	return append(names, "scripted", "scripted:FILE")
 }
 
 // ParseUpstream reads the value of --inference: ollama, openai, anthropic, gemini,
 // openrouter, scripted, scripted:FILE, or the URL of an OpenAI- or
 // Anthropic-compatible server with or without /v1. env looks up environment
-// variables (os.LookupEnv): OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY,
-// OPENROUTER_API_KEY, and AIBOX_INFERENCE_KEY for a URL. Errors are faults. It
-// does not touch the network and refuses "auto": see Detect.
+// variables (os.LookupEnv): OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY (or
+// GOOGLE_API_KEY), OPENROUTER_API_KEY, OLLAMA_HOST, and AIBOX_INFERENCE_KEY for a
+// URL. Errors are faults. It does not touch the network and refuses "auto": see
+// Detect.
 func ParseUpstream(value string, env func(string) (string, bool)) (Upstream, error) {
-	return parseUpstream(value, env)
+	if file, ok := strings.CutPrefix(value, "scripted:"); ok || value == "scripted" {
+		if ok && file == "" {
+			return Upstream{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
+		}
+		return Upstream{Kind: Scripted, Name: "scripted", Script: file, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}}, nil
+	}
+	if value == "ollama" {
+		return ollama(env)
+	}
+	for _, v := range vendors() {
+		if v.name == value {
+			return v.upstream(env)
+		}
+	}
+	if strings.Contains(value, "://") {
+		return compatible(value, env)
+	}
+	f := fault.New(fault.Usage, "unknown model server %q", printable(value)).
+		Hint("aibox run --inference %s …", strings.Join(UpstreamNames(), "|"))
+	if strings.ContainsAny(value, ":.") {
+		f = f.Hint("aibox run --inference http://%s …", printable(value))
+	}
+	return Upstream{}, f
 }
 
-// Detect is ParseUpstream for "auto" (or ""): the first that answers of Ollama,
-// LM Studio, llama.cpp and vLLM on this machine's loopback, else the first hosted
-// vendor that env has a key for, else a fault that says what to do. Any other
-// value goes to ParseUpstream.
-func Detect(ctx context.Context, value string, env func(string) (string, bool)) (Upstream, error) {
-	return detect(ctx, value, env)
+func (v vendor) upstream(env func(string) (string, bool)) (Upstream, error) {
+	root, err := url.Parse(v.url)
+	if err != nil {
+		return Upstream{}, err
+	}
+	for _, name := range v.keyNames {
+		if key, ok := env(name); ok && strings.TrimSpace(key) != "" {
+			return Upstream{Kind: Hosted, Name: v.name, URL: root, Dialects: v.dialects, Key: secret.New(strings.TrimSpace(key)), KeyName: name}, nil
+		}
+	}
+	return Upstream{}, fault.New(fault.Environment, "%s needs a key, and %s is not set", v.name, v.keyNames[0]).
+		Hint("export %s=…   # the key stays on this side of the sandbox", v.keyNames[0])
 }
 
-// Model is one model that an upstream offers.
-type Model struct {
-	ID string `json:"id"`
+// ollama follows OLLAMA_HOST as Ollama's own client does, without its paths.
+func ollama(env func(string) (string, bool)) (Upstream, error) {
+	address := ollamaRoot
+	if host, ok := env("OLLAMA_HOST"); ok && strings.TrimSpace(host) != "" {
+		address = strings.TrimSpace(host)
+		if !strings.Contains(address, "://") {
+			address = "http://" + address
+		}
+	}
+	root, err := parseRoot(address)
+	if err != nil {
+		return Upstream{}, err
+	}
+	if root.Port() == "" && root.Scheme == "http" {
+		root.Host += ":11434"
+	}
+	if host := root.Hostname(); host == "0.0.0.0" || host == "::" || host == "" {
+		root.Host = net.JoinHostPort("127.0.0.1", root.Port()) // where a server listens, not where one calls
+	}
+	return Upstream{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}, nil
 }
 
-// Preflight asks the upstream for its models (bounded by ctx and 10 s): proof that
-// it is there and takes the key. Errors are faults with a sentence a person can
-// act on. Scripted upstreams are asked through their Handler.
-func Preflight(ctx context.Context, u Upstream) ([]Model, error) { return preflight(ctx, u) }
+func compatible(value string, env func(string) (string, bool)) (Upstream, error) {
+	root, err := parseRoot(value)
+	if err != nil {
+		return Upstream{}, err
+	}
+	u := Upstream{Kind: Compatible, Name: root.String(), URL: root, Dialects: []Dialect{OpenAI, Anthropic}}
+	if root.Port() == "11434" {
+		u.Kind, u.Dialects = OllamaHost, append(u.Dialects, Ollama)
+	}
+	for _, v := range vendors() {
+		if strings.TrimPrefix(v.url, "https://") == root.Host {
+			u.Kind, u.Dialects = Hosted, v.dialects
+		}
+	}
+	if key, ok := env(keyOfURL); ok && strings.TrimSpace(key) != "" {
+		u.Key, u.KeyName = secret.New(strings.TrimSpace(key)), keyOfURL
+	}
+	return u, nil
+}
+
+// parseRoot reads a server's URL and cuts off the version that paths begin with.
+func parseRoot(value string) (*url.URL, error) {
+	root, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return nil, fault.New(fault.Usage, "that is not the URL of a model server").Hint("aibox run --inference http://127.0.0.1:8000/v1 …")
+	case root.User != nil:
+		return nil, fault.New(fault.Usage, "the URL of a model server must not hold a name or key").Hint("export %s=…", keyOfURL)
+	case root.Scheme != "http" && root.Scheme != "https", root.Host == "", root.Hostname() == "" && root.Port() == "", root.RawQuery != "", root.Fragment != "":
+		return nil, fault.New(fault.Usage, "%q is not the URL of a model server: want http:// or https://, a host and perhaps a path", printable(root.Redacted())).
+			Hint("aibox run --inference http://127.0.0.1:8000/v1 …")
+	}
+	path := strings.TrimSuffix(root.Path, "/")
+	for _, version := range []string{"/v1", "/v1beta"} {
+		path = strings.TrimSuffix(path, version)
+	}
+	return &url.URL{Scheme: root.Scheme, Host: root.Host, Path: strings.TrimSuffix(path, "/")}, nil
+}
+
+func (u Upstream) speaks(dialect Dialect) bool { return slices.Contains(u.Dialects, dialect) }
+
+// speech lists the dialects for a sentence.
+func (u Upstream) speech() string {
+	var names []string
+	for _, dialect := range u.Dialects {
+		names = append(names, dialect.String())
+	}
+	return strings.Join(names, " or ")
+}
+
+func (u Upstream) base() *url.URL {
+	if u.URL == nil {
+		return &url.URL{Scheme: "http", Host: "scripted.aibox.internal"}
+	}
+	return u.URL
+}
+
+// transport reaches the upstream. The user's own proxy settings count, since this
+// is the user's side.
+func (u Upstream) transport() (http.RoundTripper, error) {
+	if u.Kind == Scripted {
+		if u.Handler == nil {
+			return nil, errors.New("gateway: the scripted upstream has no handler")
+		}
+		return inProcess{u.Handler}, nil
+	}
+	if u.URL == nil {
+		return nil, errors.New("gateway: the upstream has no URL")
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		ResponseHeaderTimeout:  30 * time.Minute, // a local model may think long before its first byte
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConnsPerHost:    32,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 256 << 10,
+	}, nil
+}
+
+// authorize adds the real key the way the dialect, or the vendor, wants it.
+func (u Upstream) authorize(header http.Header, dialect Dialect) {
+	if dialect == Anthropic && header.Get("Anthropic-Version") == "" {
+		header.Set("Anthropic-Version", "2023-06-01")
+	}
+	if u.Key.Empty() {
+		return
+	}
+	key := u.Key.Reveal()
+	switch {
+	case dialect == Gemini:
+		header.Set("X-Goog-Api-Key", key)
+	case dialect == Anthropic && u.base().Host == "api.anthropic.com":
+		header.Set("X-Api-Key", key)
+	case dialect == Anthropic: // compatible servers differ in which one they look at
+		header.Set("X-Api-Key", key)
+		header.Set("Authorization", "Bearer "+key)
+	default:
+		header.Set("Authorization", "Bearer "+key)
+	}
+}
+
+// explain turns a failed request into a sentence a person can act on. It never
+// quotes err, which could hold a URL that somebody put a key into.
+func (u Upstream) explain(err error) *fault.Fault {
+	where := u.base().Host
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case u.Kind == Scripted:
+		return fault.New(fault.Internal, "the built-in server failed")
+	case errors.Is(err, syscall.ECONNREFUSED) && u.Kind == OllamaHost:
+		return fault.New(fault.Environment, "Ollama is not running on %s", where).Hint("ollama serve")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fault.New(fault.Environment, "nothing answers on %s", where).Hint("start the model server, or choose another with aibox run --inference")
+	case errors.As(err, &dns):
+		return fault.New(fault.Environment, "the host %s is not known", u.base().Hostname()).Hint("aibox run --inference …   # check the name and this machine's network")
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return fault.New(fault.Environment, "%s does not answer in time", where).Hint("check this machine's network, or choose another with aibox run --inference")
+	default:
+		return fault.New(fault.Environment, "%s cannot be reached (%s)", where, reason(err)).Hint("check this machine's network, or choose another with aibox run --inference")
+	}
+}
+
+// reason names the innermost reason of err without any of its values.
+func reason(err error) string {
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno.Error()
+	case strings.Contains(err.Error(), "certificate"):
+		return "its certificate is not trusted"
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return "it speaks http, not https"
+	case strings.Contains(err.Error(), "EOF"):
+		return "it hung up"
+	default:
+		return fmt.Sprintf("%T", errors.Unwrap(err))
+	}
+}

@@ -1,0 +1,166 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// start serves on loopback and returns the address, the same for UDP and TCP by
+// name of the network, and what was told.
+func start(t *testing.T) (udp, tcp string, told func() []Question) {
+	t.Helper()
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var questions []Question
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() {
+		done <- DNS{Log: func(q Question) {
+			mu.Lock()
+			defer mu.Unlock()
+			questions = append(questions, q)
+		}}.Serve(ctx, packets, listener)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return packets.LocalAddr().String(), listener.Addr().String(), func() []Question {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]Question(nil), questions...)
+	}
+}
+
+func ask(t *testing.T, network, address, name string, kind uint16) *dns.Msg {
+	t.Helper()
+	client := dns.Client{Net: network, Timeout: 5 * time.Second}
+	query := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
+	query.SetEdns0(4096, false)
+	reply, _, err := client.Exchange(query, address)
+	if err != nil {
+		t.Fatalf("%s %s: %v", network, name, err)
+	}
+	return reply
+}
+
+func TestOnlyTheGuardsOwnNamesResolve(t *testing.T) {
+	udp, tcp, told := start(t)
+	for network, address := range map[string]string{"udp": udp, "tcp": tcp} {
+		for _, name := range []string{"aibox", "gateway.aibox.internal", "GateWay.AIBOX.internal"} {
+			reply := ask(t, network, address, name, dns.TypeA)
+			if len(reply.Answer) != 1 || reply.Answer[0].(*dns.A).A.String() != "10.200.200.1" {
+				t.Errorf("%s: %s: %v", network, name, reply)
+			}
+		}
+		if reply := ask(t, network, address, "aibox", dns.TypeAAAA); reply.Rcode != dns.RcodeSuccess || len(reply.Answer) != 0 {
+			t.Errorf("the guard has no IPv6 address, but got %v", reply)
+		}
+		for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNULL, dns.TypeANY, dns.TypeSRV, dns.TypeHTTPS, 65280} {
+			if reply := ask(t, network, address, "secret-data.attacker.example", kind); reply.Rcode != dns.RcodeNameError || len(reply.Answer) != 0 {
+				t.Errorf("%s: %s: %v", network, dns.Type(kind), reply)
+			}
+		}
+	}
+	if len(told()) != 9 {
+		t.Errorf("each refused question is told once, got %v", told())
+	}
+}
+
+func TestANameIsToldEscapedAndBounded(t *testing.T) {
+	udp, _, told := start(t)
+	long := strings.Repeat(strings.Repeat("a", 60)+".", 4)
+	ask(t, "udp", udp, `e\027[31m\009\255vil.example`, dns.TypeA)
+	ask(t, "udp", udp, long, dns.TypeA)
+	for _, q := range told() {
+		for _, c := range q.Name {
+			if c < ' ' || c > '~' {
+				t.Errorf("%q holds %q", q.Name, c)
+			}
+		}
+		if len(q.Name) > nameLimit {
+			t.Errorf("%d bytes", len(q.Name))
+		}
+	}
+}
+
+func TestAFloodOfNamesIsAnsweredButNotAllTold(t *testing.T) {
+	udp, _, told := start(t)
+	for i := range 500 {
+		if reply := ask(t, "udp", udp, fmt.Sprintf("x%d.attacker.example", i), dns.TypeA); reply.Rcode != dns.RcodeNameError {
+			t.Fatal(reply)
+		}
+	}
+	if n := len(told()); n == 0 || n >= 500 {
+		t.Errorf("%d of 500 told", n)
+	}
+}
+
+func TestASilentConnectionDoesNotKeepOthersOut(t *testing.T) {
+	_, tcp, _ := start(t)
+	for range connections - 1 {
+		conn, err := net.Dial("tcp", tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	ask(t, "tcp", tcp, "aibox", dns.TypeA)
+}
+
+func FuzzAnswer(f *testing.F) {
+	for _, name := range []string{"aibox.", "a.example.", "."} {
+		packed, err := new(dns.Msg).SetQuestion(name, dns.TypeA).Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(packed)
+		f.Add(packed[:len(packed)-3])
+	}
+	f.Add([]byte{1, 2, 0x80, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 0x0c})
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		reply, refused := answer(packet)
+		if len(packet) >= 12 && packet[2]&0x80 != 0 && reply != nil {
+			t.Error("an answer was answered")
+		}
+		if refused != nil && len(refused.Name) > nameLimit {
+			t.Errorf("a name of %d bytes", len(refused.Name))
+		}
+		if reply == nil {
+			return
+		}
+		var message dns.Msg
+		if err := message.Unpack(reply); err != nil {
+			t.Errorf("the answer cannot be read: %v", err)
+		}
+		if !message.Response || message.Id != uint16(packet[0])<<8|uint16(packet[1]) {
+			t.Errorf("not an answer to this: %v", &message)
+		}
+		if len(reply) > len(packet)+64 {
+			t.Errorf("%d bytes to a packet of %d", len(reply), len(packet))
+		}
+	})
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	packed, _ := new(dns.Msg).SetQuestion("secret.attacker.example.", dns.TypeA).Pack()
+	for b.Loop() {
+		answer(packed)
+	}
+}

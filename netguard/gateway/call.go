@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"aibox/internal/secret"
+)
+
+// call is one request on its way.
+type call struct {
+	event   Event
+	path    string
+	usage   *usage
+	upgrade *statusWriter
+	body    *requestBody
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// statusWriter remembers the status. Unwrap lets flushes and deadlines through.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// bodyPause is how long a client may pause while it sends its body.
+const bodyPause = 60 * time.Second
+
+// requestBody is the agent's body on its way to the upstream: bounded in size and
+// in pauses, and looked through for the model's name. The transport may read it in
+// a goroutine that outlives the answer, hence the lock.
+type requestBody struct {
+	source  io.ReadCloser
+	control *http.ResponseController
+
+	mu     sync.Mutex
+	finder *modelFinder
+	large  bool
+}
+
+func newBody(w http.ResponseWriter, source io.ReadCloser, limit int64, plain bool) *requestBody {
+	b := &requestBody{source: http.MaxBytesReader(w, source, limit), control: http.NewResponseController(w)}
+	if plain {
+		b.finder = newModelFinder()
+	}
+	return b
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(bodyPause)) // a writer without deadlines has no slow clients
+	n, err := b.source.Read(p)
+	if err != nil {
+		_ = b.control.SetReadDeadline(time.Time{}) // else it would end the answer
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.finder != nil && b.finder.model == "" {
+		_, _ = b.finder.scanner.Write(p[:n])
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		b.large = true
+	}
+	return n, err
+}
+
+func (b *requestBody) Close() error { return b.source.Close() }
+
+func (b *requestBody) tooLarge() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.large
+}
+
+func (b *requestBody) model() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.finder == nil {
+		return ""
+	}
+	return b.finder.model
+}
+
+// followed is an answer that is counted while it is read.
+type followed struct {
+	io.ReadCloser
+	usage *usage
+}
+
+func (f *followed) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	_, _ = f.usage.Write(p[:n])
+	return n, err
+}
+
+// buffers are what answers are copied through, used again.
+type buffers struct{ pool sync.Pool }
+
+func newBuffers() *buffers {
+	return &buffers{sync.Pool{New: func() any { buffer := make([]byte, 32<<10); return &buffer }}}
+}
+
+func (b *buffers) Get() []byte       { return *b.pool.Get().(*[]byte) }
+func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
+
+// silent drops what net/http would print on stderr: it could hold bytes of the
+// agent.
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }
+
+func newPlaceholder() secret.Value { return secret.New("sk-aibox-" + rand.Text()) }
+
+// bound cuts text off at limit bytes.
+func bound(text string, limit int) string { return text[:min(len(text), limit)] }
+
+// printable escapes everything that is not plain ASCII.
+func printable(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
+}
