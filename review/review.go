@@ -6,12 +6,9 @@
 package review
 
 import (
-	"context"
 	"errors"
-	"io"
+	"runtime"
 	"time"
-
-	"aibox/workspace"
 )
 
 // ErrNothing is what Accept returns for a change set without changes.
@@ -23,6 +20,23 @@ type Options struct {
 	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
 	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
 	Workers     int   // default: the number of CPUs
+}
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	if o.MaxFileSize <= 0 {
+		o.MaxFileSize = 100 << 20
+	}
+	if o.MaxFiles <= 0 {
+		o.MaxFiles = 200_000
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 2 << 30
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	return o
 }
 
 // Kind is what happened to a file.
@@ -93,79 +107,4 @@ func (cs *ChangeSet) Totals() (added, deleted int) {
 		added, deleted = added+c.Added, deleted+c.Deleted
 	}
 	return added, deleted
-}
-
-// Compute finds the changes in ws and writes their objects into ws.GitDir. The
-// box must be dead.
-func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*ChangeSet, error) {
-	return nil, errors.New("review: not written yet")
-}
-
-// Patch writes the unified diff in git's format, as git apply takes it. The
-// bytes are raw, as the agent wrote them: only for files and pipes. For a
-// terminal use ShowPatch.
-func (cs *ChangeSet) Patch(ctx context.Context, w io.Writer) error { return nil }
-
-// ShowPatch writes the diff for a person's terminal: filtered, with colors when
-// color is set, binary content left out.
-func (cs *ChangeSet) ShowPatch(ctx context.Context, w io.Writer, color bool) error { return nil }
-
-// Stat writes a table of the changed files with + and -, escaped, at most width
-// columns wide (80 when width is 0), and a line with the sum.
-func (cs *ChangeSet) Stat(w io.Writer, width int) error { return nil }
-
-// NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
-// D, R, T), a tab, the name (for a rename: old, tab, new).
-func (cs *ChangeSet) NameStatus(w io.Writer) error { return nil }
-
-// AcceptOptions say how the work is delivered.
-type AcceptOptions struct {
-	Branch  string // without refs/heads/; empty means aibox/<session>, with a suffix when taken. A named branch that exists is a Conflict
-	Message string // the commit message; empty means a plain one
-}
-
-// Accepted tells where the work is.
-type Accepted struct {
-	Branch      string `json:"branch"` // without refs/heads/
-	Commit      string `json:"commit"`
-	Uncommitted string `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
-	Files       int    `json:"files"`
-	Repo        string `json:"repo"`
-}
-
-// Accept makes a commit of the whole change set on a new branch in the user's
-// repository. The working tree, the index and HEAD stay untouched. It returns
-// ErrNothing when there is no change.
-func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*Accepted, error) {
-	return nil, errors.New("review: not written yet")
-}
-
-// Discard saves the workspace as it is under a ref in ws.GitDir and then removes
-// the folder. The returned Saved can be restored for 30 days.
-func Discard(ctx context.Context, ws *workspace.Workspace, opts Options) (*Saved, error) {
-	return nil, errors.New("review: not written yet")
-}
-
-// Saved is a state that can be brought back.
-type Saved struct {
-	Session string    `json:"session"`
-	Ref     string    `json:"ref"` // refs/aibox/<session>/<n> in GitDir
-	GitDir  string    `json:"git_dir"`
-	Commit  string    `json:"commit"`
-	Base    string    `json:"base"` // the commit it stands on
-	What    string    `json:"what"` // "discarded", "accepted", "reviewed"
-	Repo    string    `json:"repo"` // the user's repository
-	When    time.Time `json:"when"`
-}
-
-// Recoverable lists what is saved in the repositories below repos
-// (paths.Dirs.Repos), newest first; session "" means every session.
-func Recoverable(ctx context.Context, repos, session string) ([]Saved, error) {
-	return nil, errors.New("review: not written yet")
-}
-
-// Restore makes a branch of saved in the user's repository, named as in Accept
-// with recovered instead of the session when branch is empty.
-func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error) {
-	return nil, errors.New("review: not written yet")
 }

@@ -1,0 +1,212 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/workspace"
+)
+
+// Compute finds the changes in ws and writes their objects into ws.GitDir. The
+// box must be dead.
+func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*ChangeSet, error) {
+	opts = opts.withDefaults()
+	baseline, err := workspace.LoadBaseline(ws.Baseline)
+	if err != nil {
+		return nil, fmt.Errorf("reading the baseline of session %s: %w", ws.Session, err)
+	}
+	root, device, err := openWorkspace(ws)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
+	w := newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
+	if err := w.run(ctx, opts.Workers); err != nil {
+		return nil, fmt.Errorf("looking at the workspace: %w", err)
+	}
+	repo := git.Owned(ws.GitDir)
+	c := &collector{
+		walk: w, opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"),
+		start: func() *git.Import { return repo.Import(ctx) },
+	}
+	outcomes, err := c.collect(ctx, w.found)
+	if err != nil {
+		if c.im != nil {
+			_ = c.im.End(err)
+		}
+		return nil, fmt.Errorf("reading the changed files: %w", err)
+	}
+	cs := &ChangeSet{
+		Session: ws.Session, GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: ws.BaseTree, Commit: ws.BaseCommit(),
+		Computed: time.Now().UTC(),
+	}
+	notes := cs.takeOutcomes(w, outcomes)
+	if err := c.commit(ctx, repo, ws, cs, outcomes); err != nil {
+		return nil, fmt.Errorf("recording the changes: %w", err)
+	}
+	if err := cs.describe(ctx, repo); err != nil {
+		return nil, fmt.Errorf("comparing with the baseline: %w", err)
+	}
+	cs.annotate(notes, baseline)
+	cs.limits(w)
+	return cs, nil
+}
+
+// openWorkspace opens the workspace's folder, which must not be a symlink.
+func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error) {
+	root, err = unix.Open(ws.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return -1, 0, fault.New(fault.Usage, "the workspace of session %s is gone", ws.Session).
+			Hint("see what is saved of it: aibox recover %s", ws.Session)
+	}
+	if err != nil {
+		return -1, 0, fmt.Errorf("opening the workspace %s: %w", ws.Path, err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(root, &st); err != nil {
+		unix.Close(root)
+		return -1, 0, err
+	}
+	return root, st.Dev, nil
+}
+
+// takeOutcomes moves refused files to the refusals and returns the notes on the
+// others by path.
+func (cs *ChangeSet) takeOutcomes(w *walk, outcomes []outcome) map[string][]string {
+	notes := map[string][]string{}
+	for i, out := range outcomes {
+		if out.refused != "" {
+			w.refuse(w.found[i].path, out.refused)
+		} else if out.changed && len(out.notes) > 0 {
+			notes[out.entry.Path] = out.notes
+		}
+	}
+	slices.SortStableFunc(w.refused, func(a, b Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	cs.Refused, cs.Ignored = w.refused, w.ignored
+	return notes
+}
+
+// commit makes one commit of all changes on top of the base.
+func (c *collector) commit(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, cs *ChangeSet, outcomes []outcome) error {
+	change := git.Commit{
+		Ref:    "refs/aibox/" + ws.Session + "/work",
+		Parent: ws.BaseCommit(), Message: "Changes of session " + ws.Session + "\n",
+		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: ws.Prepared},
+	}
+	for _, out := range outcomes {
+		if out.changed {
+			change.Put = append(change.Put, out.entry)
+		}
+	}
+	for i, there := range c.walk.seen {
+		if !there {
+			change.Remove = append(change.Remove, c.walk.baseline.Files[i].Path)
+		}
+	}
+	if len(change.Put) == 0 && len(change.Remove) == 0 {
+		if c.im != nil {
+			return c.im.End(nil)
+		}
+		return nil
+	}
+	if c.im == nil {
+		c.im = repo.Import(ctx)
+	}
+	if err := c.im.End(c.im.Commit(change)); err != nil {
+		return errors.New(git.Message(err))
+	}
+	ids, err := repo.Line(ctx, "rev-parse", "--verify", change.Ref, change.Ref+"^{tree}")
+	if err != nil {
+		ids, err = repo.Line(ctx, "rev-parse", change.Ref, change.Ref+"^{tree}")
+	}
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if cs.Commit, cs.Tree, ok = strings.Cut(ids, "\n"); !ok {
+		return fmt.Errorf("unexpected answer from git rev-parse: %q", ids)
+	}
+	return nil
+}
+
+// annotate adds notes about names and content to the changes.
+func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline) {
+	clashes := caseClashes(cs.Changes, b)
+	for i := range cs.Changes {
+		c := &cs.Changes[i]
+		c.Notes = append(c.Notes, notes[string(c.Path)]...)
+		if c.Kind == Deleted {
+			continue
+		}
+		if c.Kind == Added || c.Kind == Renamed {
+			c.Notes = append(c.Notes, nameNotes(string(c.Path))...)
+		}
+		if other, ok := clashes[string(c.Path)]; ok {
+			c.Notes = append(c.Notes, "the name differs from "+termtext.Escape(other)+" in case only")
+		}
+	}
+}
+
+// caseClashes finds new names that some file systems take for another one.
+func caseClashes(changes []Change, b *workspace.Baseline) map[string]string {
+	fresh := map[string][]string{}
+	gone := map[string]bool{}
+	for _, c := range changes {
+		switch c.Kind {
+		case Added, Renamed:
+			lower := strings.ToLower(string(c.Path))
+			fresh[lower] = append(fresh[lower], string(c.Path))
+			gone[string(c.OldPath)] = true
+		case Deleted:
+			gone[string(c.Path)] = true
+		}
+	}
+	clashes := map[string]string{}
+	if len(fresh) == 0 {
+		return clashes
+	}
+	for _, paths := range fresh {
+		for i := range paths[1:] {
+			clashes[paths[i]], clashes[paths[i+1]] = paths[i+1], paths[i]
+		}
+	}
+	for _, f := range b.Files {
+		for _, path := range fresh[strings.ToLower(f.Path)] {
+			if path != f.Path && !gone[f.Path] {
+				clashes[path] = f.Path
+			}
+		}
+	}
+	return clashes
+}
+
+// limits notes what the change set does not show one by one.
+func (cs *ChangeSet) limits(w *walk) {
+	note := func(format string, args ...any) { cs.Notes = append(cs.Notes, fmt.Sprintf(format, args...)) }
+	if w.tooMany > 0 {
+		note("%d more new files are not taken: the limit is %d", w.tooMany, w.maxNew)
+	}
+	if w.beyond > 0 {
+		note("%d more files are refused", w.beyond)
+	}
+	if w.hidden > 0 {
+		note("%d more ignored paths", w.hidden)
+	}
+	for i, path := range w.empty {
+		if i == maxEmpty {
+			note("more empty folders, which git does not keep")
+			break
+		}
+		note("%s is an empty folder, which git does not keep", termtext.Escape(path))
+	}
+}

@@ -1,0 +1,314 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/workspace"
+)
+
+const (
+	inMemory  = 1 << 20  // a larger file is snapshotted on disk first
+	maxEOL    = 16 << 20 // a larger file keeps the line endings it has
+	moveTries = 3        // how often a file that changes while being read is read again
+)
+
+// errMoving says that a file changed while it was read.
+var errMoving = errors.New("it keeps changing")
+
+// refusedError is a file that is not taken, with the reason.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
+// content is one file's bytes, held still.
+type content struct {
+	size  int64
+	small []byte
+	large *os.File // an unlinked copy, when small is nil
+}
+
+func (c *content) reader() io.Reader {
+	if c.large != nil {
+		return io.NewSectionReader(c.large, 0, c.size)
+	}
+	return bytes.NewReader(c.small)
+}
+
+func (c *content) close() {
+	if c.large != nil {
+		c.large.Close()
+	}
+}
+
+// outcome is what reading a candidate told.
+type outcome struct {
+	entry   git.Entry
+	changed bool // against the baseline
+	refused string
+	notes   []string
+}
+
+// collector reads candidates and stores their content.
+type collector struct {
+	walk    *walk
+	opts    Options
+	format  git.Format
+	scratch string // folder for snapshots
+	bytes   atomic.Int64
+	start   func() *git.Import
+
+	mu sync.Mutex
+	im *git.Import
+}
+
+// collect reads every candidate and returns their outcomes in order.
+func (c *collector) collect(ctx context.Context, found []candidate) ([]outcome, error) {
+	outcomes := make([]outcome, len(found))
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	for range min(c.opts.Workers, len(found)) {
+		g.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(found) {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				var err error
+				outcomes[i], err = c.one(found[i])
+				if why, ok := errors.AsType[refusedError](err); ok {
+					outcomes[i] = outcome{refused: string(why)}
+				} else if err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return outcomes, g.Wait()
+}
+
+// one reads one candidate.
+func (c *collector) one(cand candidate) (outcome, error) {
+	var was *workspace.File
+	if cand.was >= 0 {
+		was = &c.walk.baseline.Files[cand.was]
+	}
+	for try := 0; ; try++ {
+		out, err := c.read(cand, was)
+		if errors.Is(err, errMoving) && try < moveTries {
+			continue
+		}
+		if errors.Is(err, errMoving) {
+			return out, refusedError("cannot be read: it keeps changing")
+		}
+		return out, err
+	}
+}
+
+func (c *collector) read(cand candidate, was *workspace.File) (outcome, error) {
+	pin, err := openat2(c.walk.root, cand.path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined,
+	})
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	defer unix.Close(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFLNK:
+		return c.readLink(pin, cand, was)
+	case unix.S_IFREG:
+		return c.readFile(pin, &st, cand, was)
+	}
+	return outcome{}, refusedError("is " + special(st.Mode&unix.S_IFMT))
+}
+
+func (c *collector) readLink(pin int, cand candidate, was *workspace.File) (outcome, error) {
+	buf := make([]byte, unix.PathMax+1)
+	n, err := unix.Readlinkat(pin, "", buf)
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	data := &content{size: int64(n), small: buf[:n]}
+	return c.store(cand, was, git.Symlink, data)
+}
+
+// readFile opens the pinned regular file, which can block or trigger nothing
+// now, and takes its content.
+func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *workspace.File) (outcome, error) {
+	if st.Size > c.opts.MaxFileSize {
+		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
+	}
+	if st.Nlink > 1 && !c.walk.allNames(inode{st.Dev, st.Ino}, st.Nlink) {
+		return outcome{}, refusedError("is a hard link to a file outside the workspace")
+	}
+	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
+		return outcome{}, refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+	}
+	file, err := reopen(pin, st)
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	defer file.Close()
+	data, err := c.hold(file, st.Size)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer data.close()
+	var now unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &now); err != nil {
+		return outcome{}, err
+	}
+	if now.Mode&unix.S_IFMT != unix.S_IFREG || now.Size != st.Size || now.Mtim != st.Mtim || now.Ino != st.Ino || data.size != st.Size {
+		return outcome{}, errMoving
+	}
+	mode := gitMode(st)
+	if was != nil && was.Mode != git.Symlink && was.Stat.Perm != 0 && was.Stat.Perm&0o100 == st.Mode&0o100 {
+		mode = was.Mode // where the disk knows no executable bit, the user's mode stays
+	}
+	return c.store(cand, was, mode, data)
+}
+
+// reopen opens the file behind an O_PATH descriptor for reading. Where the agent
+// took the owner's right to read away, the owner takes it back.
+func reopen(pin int, st *unix.Stat_t) (*os.File, error) {
+	proc := "/proc/self/fd/" + strconv.Itoa(pin)
+	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
+	fd, err := unix.Open(proc, flags, 0)
+	if err == unix.EACCES {
+		if err = unix.Chmod(proc, st.Mode&0o777|0o400); err != nil {
+			return nil, unix.EACCES
+		}
+		fd, err = unix.Open(proc, flags, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), ""), nil
+}
+
+// hold takes at most size+1 bytes of file into memory or a snapshot.
+func (c *collector) hold(file *os.File, size int64) (*content, error) {
+	limited := io.LimitReader(file, size+1)
+	if size <= inMemory {
+		buf := make([]byte, 0, size+1)
+		for len(buf) < cap(buf) {
+			n, err := limited.Read(buf[len(buf):cap(buf)])
+			buf = buf[:len(buf)+n]
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return nil, refusedError("cannot be read: " + reason(err))
+			}
+		}
+		return &content{size: int64(len(buf)), small: buf}, nil
+	}
+	snapshot, err := os.CreateTemp(c.scratch, ".snapshot-*")
+	if err != nil {
+		return nil, fmt.Errorf("keeping a large file: %w", err)
+	}
+	if err := os.Remove(snapshot.Name()); err != nil {
+		snapshot.Close()
+		return nil, err
+	}
+	n, err := io.Copy(snapshot, limited)
+	if err != nil {
+		snapshot.Close()
+		return nil, fmt.Errorf("keeping a large file: %w", err)
+	}
+	return &content{size: n, large: snapshot}, nil
+}
+
+// store compares content with the baseline and keeps it when it is new.
+func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, data *content) (outcome, error) {
+	raw, err := c.hash(data)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{entry: git.Entry{Mode: mode, Path: cand.path}}
+	if was != nil && was.Raw == string(raw) && (was.Mode == git.Symlink) == (mode == git.Symlink) {
+		out.entry.ID = hex.EncodeToString([]byte(was.Stored))
+		out.changed = mode != was.Mode
+		return out, nil
+	}
+	out.changed = true
+	if was != nil && was.Stored != was.Raw && mode != git.Symlink {
+		if was.EOL && data.size <= maxEOL {
+			text, err := io.ReadAll(data.reader())
+			if err != nil {
+				return out, err
+			}
+			text = workspace.UnixLines(text)
+			data = &content{size: int64(len(text)), small: text}
+			if raw, err = c.hash(data); err != nil {
+				return out, err
+			}
+		} else {
+			out.notes = append(out.notes, "your repository keeps this file through a filter (such as Git LFS); the change holds the content itself")
+		}
+	}
+	out.entry.ID = hex.EncodeToString(raw)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.im == nil {
+		c.im = c.start()
+	}
+	return out, c.im.Blob(data.size, data.reader())
+}
+
+func (c *collector) hash(data *content) ([]byte, error) {
+	h := c.format.Blob(data.size)
+	_, err := io.Copy(h, data.reader())
+	return h.Sum(nil), err
+}
+
+// allNames reports whether the walk saw every name of a file with several. Names
+// in the agent's .git and in ignored folders count as inside.
+func (w *walk) allNames(file inode, links uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if uint64(w.names[file]) >= links {
+		return true
+	}
+	if !w.counted {
+		count := func(st *unix.Stat_t) {
+			if st.Nlink > 1 {
+				w.names[inode{st.Dev, st.Ino}]++
+			}
+		}
+		for _, dir := range append(w.folded, ".git") {
+			w.count(dir, count)
+		}
+		w.counted = true
+	}
+	return uint64(w.names[file]) >= links
+}
+
+// humanBytes writes a size for people.
+func humanBytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for n >= 1024 && i < len(units)-1 && n%1024 == 0 {
+		n, i = n/1024, i+1
+	}
+	return strconv.FormatInt(n, 10) + " " + units[i]
+}
