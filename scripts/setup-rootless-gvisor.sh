@@ -25,7 +25,7 @@ readonly RUNSC_ARGS='["--ignore-cgroups","--overlay2=root:self,size=10g"]'
 readonly NEEDED=(
 	"dockerd docker.io" "docker docker-cli" "rootlesskit rootlesskit"
 	"newuidmap uidmap" "slirp4netns slirp4netns" "fuse-overlayfs fuse-overlayfs"
-	"iptables iptables" "nsenter util-linux" "git git" "mmdebstrap mmdebstrap"
+	"iptables iptables" "ip iproute2" "nsenter util-linux" "git git" "mmdebstrap mmdebstrap"
 	"jq jq" "curl curl"
 )
 
@@ -372,7 +372,8 @@ install_proof_program() {
 	quietly "Debian's busybox-static could not be fetched" "apt-get update, then run this again" \
 		env -C "$scratch" apt-get download busybox-static
 	dpkg-deb -x "$scratch"/busybox-static_*.deb "$scratch"
-	as_root install -D -m 0755 "$scratch/bin/busybox" "$OUR_DIR/proof/bin/busybox"
+	# /bin until Debian 12, /usr/bin since.
+	as_root install -D -m 0755 "$(find "$scratch" -type f -path '*/bin/busybox')" "$OUR_DIR/proof/bin/busybox"
 }
 
 # --- the daemon --------------------------------------------------------------
@@ -438,13 +439,12 @@ start_daemon() {
 	clear_stale_pids
 	step "starting rootless Docker for $user"
 	if has_systemd; then
-		start_with_systemd
+		start_with_systemd && return
 	else
-		start_detached
+		start_detached && return
 	fi
-	wait_until 90 daemon_answers && return
 	daemon_log | tail -n 15 | sed 's/^/    /' >&2
-	die "rootless Docker did not come up within 90 seconds; its last lines are above" "$(log_hint)" "then run this again"
+	die "rootless Docker did not come up; its last lines are above" "$(log_hint)" "then run this again"
 }
 
 # clear_stale_pids: dockerd will not start while its pid file names a process, and it
@@ -481,10 +481,11 @@ start_detached() {
 		as_user bash -c 'for fd in /proc/self/fd/*; do fd=${fd##*/}; ((fd <= 2)) || eval "exec $fd>&-"; done
 			exec setsid --fork bash -c '\''echo $$ >"$1" && exec "$0"'\'' "$0" "$2" >"$1" 2>&1 </dev/null' \
 			"$rootless_script" "$log" "$pidfile"
-		wait_until 90 daemon_answers_or_ended "$pidfile"
+		wait_until 90 daemon_answers_or_ended "$pidfile" || return 1
 		daemon_answers && return
 		note "attempt $attempt ended early"
 	done
+	return 1
 }
 
 daemon_answers_or_ended() {
@@ -501,7 +502,7 @@ start_with_systemd() {
 		quietly "Docker's own set-up tool refused; it says above what it needs" "do that and run this again" as_user "$tool" install --force
 	fi
 	as_user systemctl --user enable docker.service >/dev/null 2>&1 || true
-	as_user systemctl --user restart docker.service || true
+	as_user systemctl --user restart docker.service && wait_until 90 daemon_answers
 }
 
 daemon_log() {

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The suites that depend on Docker's version, on a machine with another one: Debian 13
+# has Docker 26, where networks and RootlessKit differ from Debian 12's Docker 20.10.
+#
+#   test/matrix/run.sh [GO-TEST-ARGUMENT…]     default: the box and network suites
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+(($# > 0)) || set -- ./runtime/docker ./netguard/rules ./test/...
+# shellcheck disable=SC2016 # $@ is the inner shell's
+exec test/matrix/machine.sh trixie scripts/with-sandbox.sh \
+	bash -euc 'docker version --format "==> Docker {{.Server.Version}}"; make --no-print-directory build; exec go test "$@"' bash "$@"
