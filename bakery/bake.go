@@ -186,8 +186,9 @@ func (r *run) space(ctx context.Context) error {
 		Hint("docker builder prune; docker image prune   make room there")
 }
 
-// step runs work as one step of progress.
-func (r *run) step(name string, work func(log func(string)) error) error {
+// step runs work as one step of progress; failed is the kind of event that tells
+// of its failure.
+func (r *run) step(name string, failed Kind, work func(log func(string)) error) error {
 	r.steps++
 	id := fmt.Sprintf("aibox-%d", r.steps)
 	text := termtext.Escape(name)
@@ -198,7 +199,7 @@ func (r *run) step(name string, work func(log func(string)) error) error {
 	})
 	event := Event{Kind: StepDone, Step: id, Text: text, Took: time.Since(begun)}
 	if err != nil {
-		event.Kind, event.Err = StepFailed, termtext.Escape(err.Error())
+		event.Kind, event.Err = failed, termtext.Escape(err.Error())
 	}
 	r.emit(event)
 	return err

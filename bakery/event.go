@@ -7,16 +7,17 @@ type Kind int
 
 // The kinds of events.
 const (
-	Note          Kind = iota // Text: something worth knowing
-	ImageStarted              // Image, Ref: it is going to be made
-	StepStarted               // Image, Step, Text: what the step does
-	StepLine                  // Image, Step, Text: one line of its output
-	StepCached                // Image, Step, Text: nothing to do, done before
-	StepDone                  // Image, Step, Text, Took
-	StepFailed                // Image, Step, Text, Took, Err, Tail
-	ImageReused               // Image, Ref: its recipe has not changed
-	ImageDone                 // Image, Ref, Took
-	ImageFailed               // Image, Err
+	Note         Kind = iota // Text: something worth knowing
+	ImageStarted             // Image, Ref: it is going to be made
+	StepStarted              // Image, Step, Text: what the step does
+	StepLine                 // Image, Step, Text: one line of its output
+	StepCached               // Image, Step, Text: nothing to do, done before
+	StepDone                 // Image, Step, Text, Took
+	StepFailed               // Image, Step, Text, Took, Err, Tail
+	StepSkipped              // Image, Step, Text, Took, Err: it failed, and there is another way
+	ImageReused              // Image, Ref: its recipe has not changed
+	ImageDone                // Image, Ref, Took
+	ImageFailed              // Image, Err
 )
 
 // Event is one piece of progress. All text is safe for a terminal.

@@ -35,9 +35,9 @@ type OriginKind int
 
 // The kinds of origins.
 const (
-	Registry  OriginKind = iota + 1 // pulled by digest
-	Packages                        // bootstrapped from Debian's packages
-	Given                           // an image the user named with --base
+	Registry OriginKind = iota + 1 // pulled by digest
+	Packages                       // bootstrapped from Debian's packages
+	Given                          // an image the user named with --base
 )
 
 // Ref is the name under which the system stands on the daemon.
@@ -121,7 +121,6 @@ func (r *run) fetch(ctx context.Context) (Origin, error) {
 		return Origin{}, pulled
 	}
 	reason := termtext.Escape(pulled.Error())
-	r.note("the registry's Debian cannot be had (%s): bootstrapping it from packages", reason)
 	if err := r.bootstrap(ctx, origins[1]); err != nil {
 		var f *fault.Fault
 		if errors.As(err, &f) {
@@ -153,7 +152,11 @@ func (r *run) fetchGiven(ctx context.Context, origin Origin, ok bool) (Origin, e
 }
 
 func (r *run) pull(ctx context.Context, origin Origin) error {
-	return r.step("pulling "+origin.Source, func(log func(string)) error {
+	failed := StepSkipped // the packages are the other way
+	if origin.Kind == Given {
+		failed = StepFailed
+	}
+	return r.step("pulling "+origin.Source, failed, func(log func(string)) error {
 		return r.builder.Pull(ctx, origin.Source, origin.Ref(), patience, log)
 	})
 }

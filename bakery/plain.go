@@ -41,6 +41,8 @@ func lines(e Event) []string {
 			out = append(out, at+"  | "+line)
 		}
 		return out
+	case StepSkipped:
+		return []string{at + "skipped " + e.Text + ": " + e.Err}
 	case ImageReused:
 		return []string{at + e.Ref + " is up to date"}
 	case ImageDone:

@@ -81,12 +81,16 @@ func (t *Terminal) Handle(e Event) {
 			}
 		}
 		return // the clock shows it: a chatty build must not redraw at every line
-	case StepDone, StepCached, StepFailed:
+	case StepDone, StepCached, StepFailed, StepSkipped:
 		t.drop(func(s *activeStep) bool { return s.id == e.Step })
 	case ImageDone, ImageFailed:
 		t.drop(func(s *activeStep) bool { return s.image == e.Image })
 	}
-	t.draw(lines(e))
+	stay := lines(e)
+	if e.Kind == StepDone || e.Kind == StepCached {
+		stay[0] = ansi.Truncate(stay[0], max(t.width(), 20), "…") // failures wrap and are told whole
+	}
+	t.draw(stay)
 }
 
 func (t *Terminal) drop(gone func(*activeStep) bool) {
@@ -117,7 +121,7 @@ func (t *Terminal) draw(stay []string) {
 	}
 	width := max(t.width(), 20)
 	for _, line := range stay {
-		out.WriteString(ansi.Truncate(line, width, "…") + "\n")
+		out.WriteString(line + "\n")
 	}
 	shown := t.active[max(0, len(t.active)-running):]
 	for _, s := range shown {

@@ -2,6 +2,7 @@ package bakery
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 const (
 	tailLines = 20      // lines of a failed step that are shown
+	nameLimit = 100     // characters of a step's name
 	lineLimit = 2 << 10 // bytes of one line that are kept
 )
 
@@ -60,7 +62,7 @@ func (t *tracker) step(id string) *trackedStep {
 func (t *tracker) start(s Step) {
 	step := t.step(s.ID)
 	if s.Name != "" {
-		step.name = termtext.Escape(strings.Join(strings.Fields(s.Name), " "))
+		step.name = stepName(s.Name)
 	}
 	if step.started || s.Started.IsZero() || s.Cached || housekeeping(s) {
 		return
@@ -133,10 +135,21 @@ func (t *tracker) line(id string, step *trackedStep, raw []byte) {
 	t.handle(Event{Kind: StepLine, Image: t.image, Step: id, Text: text})
 }
 
+// stepName makes what BuildKit calls a step readable: one line without the
+// mounts, which stand in every RUN, cut to nameLimit characters.
+func stepName(raw string) string {
+	words := slices.DeleteFunc(strings.Fields(raw), func(word string) bool { return strings.HasPrefix(word, "--mount=") })
+	name := []rune(termtext.Escape(strings.ReplaceAll(strings.Join(words, " "), "docker.io/aibox/", "aibox/")))
+	if len(name) > nameLimit {
+		name = append(name[:nameLimit-1], '…')
+	}
+	return string(name)
+}
+
 // housekeeping tells BuildKit's own steps, which mean nothing to a person unless
 // they fail.
 func housekeeping(s Step) bool {
-	return strings.HasPrefix(s.Name, "[internal]") && s.Error == ""
+	return (strings.HasPrefix(s.Name, "[internal]") || s.Name == "copy /context /") && s.Error == ""
 }
 
 func canceled(reason string) bool {

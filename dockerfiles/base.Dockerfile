@@ -4,7 +4,8 @@
 # distribution's own (empty on most machines).
 ARG BASE
 
-# Debian's npm is used once, to fetch Node itself, and stays behind.
+# Debian's npm is used once, to fetch Node itself, and stays behind. Its hundreds
+# of packages are unpacked side by side and not installed: 8 seconds, not 80.
 FROM ${BASE} AS node
 ARG NODE_VERSION=22.23.3
 ARG NPM_VERSION=11.19.1
@@ -16,7 +17,13 @@ RUN --mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
  && if command -v update-ca-certificates >/dev/null; then update-ca-certificates; fi \
  && apt-get update \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates npm
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates \
+ && mkdir -p /debs/partial \
+ && apt-get install -y --no-install-recommends --download-only -o Dir::Cache::archives=/debs npm
+RUN for package in /debs/*.deb; do \
+      dpkg-deb --fsys-tarfile "$package" | tar -x -C / --keep-directory-symlink --exclude=./usr/share/doc || exit 1; \
+    done \
+ && ldconfig && npm --version
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
     export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
  && case "$(dpkg --print-architecture)" in amd64) arch=x64 ;; arm64) arch=arm64 ;; *) exit 64 ;; esac \
@@ -28,6 +35,8 @@ RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
  && mv "/fetch/node_modules/node-linux-${arch}/include" /out/include \
  && mv /fetch/node_modules/npm /out/lib/node_modules/ \
  && find /out/include/node/openssl/archs -mindepth 1 -maxdepth 1 ! -name "linux-x86_64" ! -name "linux-aarch64" -exec rm -r {} + \
+ && mkdir /out/etc \
+ && printf 'cafile=/etc/ssl/certs/ca-certificates.crt\nupdate-notifier=false\nfund=false\n' >/out/etc/npmrc \
  && ln -s ../lib/node_modules/npm/bin/npm-cli.js /out/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /out/bin/npx
 
@@ -42,10 +51,12 @@ RUN --mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked \
       build-essential ca-certificates curl file git iproute2 jq less pkg-config procps \
       python3 python3-pip python3-venv ripgrep unzip xz-utils \
  && update-ca-certificates \
+ && printf '[global]\ncert = /etc/ssl/certs/ca-certificates.crt\n' >/etc/pip.conf \
  && rm -rf /var/log/apt /var/log/dpkg.log /usr/share/doc/* /usr/share/man/*
 COPY --from=node /out/ /usr/local/
-# Programs with their own list of authorities are pointed at the system's.
-# Native modules compile against the headers of this very Node, not a download.
+# Programs with their own list of authorities are pointed at the system's: Node
+# here, npm and pip in their own files. Native modules compile against the headers of
+# this very Node, not a download.
 ENV LANG=C.UTF-8 \
     NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
     npm_package_config_node_gyp_nodedir=/usr/local

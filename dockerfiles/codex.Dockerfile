@@ -17,6 +17,10 @@ RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
 
 FROM ${BASE}
 COPY --from=fetch /out/ /
-# The trial leaves nothing: what it writes to HOME would hinder the next start.
-RUN --mount=type=tmpfs,target=/root/.codex codex --version
+# A first start unpacks skills and makes its databases: done here, once, with no
+# conversation in them. What names an installation or a process must not stay.
+RUN codex --version \
+ && (timeout 30 codex -c analytics.enabled=false app-server </dev/null >/dev/null 2>&1 || true) \
+ && cd /root/.codex && rm -rf tmp sessions installation_id \
+ && python3 -c 'import glob, sqlite3; [sqlite3.connect(f).execute("PRAGMA wal_checkpoint(TRUNCATE)") for f in glob.glob("*.sqlite")]'
 CMD ["codex"]

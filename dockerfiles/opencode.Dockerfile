@@ -14,5 +14,6 @@ RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
 
 FROM ${BASE}
 COPY --from=fetch /out/ /
-RUN opencode --version
+# The trial leaves nothing in HOME.
+RUN HOME=/tmp/try opencode --version && rm -rf /tmp/try /tmp/.[a-z0-9]*
 CMD ["opencode"]

@@ -1,0 +1,326 @@
+package bakery_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"aibox/bakery"
+	"aibox/bakery/bakerytest"
+	"aibox/internal/fault"
+)
+
+const (
+	baseText  = "ARG BASE\nFROM ${BASE}\nRUN true\n"
+	agentText = "ARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nRUN install ${VERSION}\n"
+)
+
+func files() fstest.MapFS {
+	return fstest.MapFS{
+		"base.Dockerfile":  {Data: []byte(baseText)},
+		"agent.Dockerfile": {Data: []byte(agentText)},
+		"embed.go":         {Data: []byte("not a recipe")},
+	}
+}
+
+// reachable is a Fake whose registry has everything.
+func reachable() *bakerytest.Fake {
+	return &bakerytest.Fake{OnPull: func(context.Context, string) error { return nil }}
+}
+
+func kitchen(t *testing.T, b bakery.Builder, from fstest.MapFS, o bakery.Options) *bakery.Bakery {
+	t.Helper()
+	k, err := bakery.New(b, from, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func bake(t *testing.T, k *bakery.Bakery, names ...string) []bakery.Baked {
+	t.Helper()
+	done, err := k.Bake(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+type recorder struct{ events []bakery.Event }
+
+func (r *recorder) Handle(e bakery.Event) { r.events = append(r.events, e) }
+
+func (r *recorder) find(kind bakery.Kind) *bakery.Event {
+	for i := range r.events {
+		if r.events[i].Kind == kind {
+			return &r.events[i]
+		}
+	}
+	return nil
+}
+
+func TestAnAgentIsBakedOnTheBaseAndASecondBakeDoesNothing(t *testing.T) {
+	fake := reachable()
+	k := kitchen(t, fake, files(), bakery.Options{})
+	first := bake(t, k, "agent")
+	builds := fake.Builds()
+	if len(builds) != 2 || builds[1].Args["BASE"] != builds[0].Ref || !strings.HasPrefix(builds[0].Args["BASE"], "aibox/debian:") {
+		t.Fatalf("builds: %+v", builds)
+	}
+	if first[0].Ref != builds[1].Ref || first[0].Reused {
+		t.Errorf("baked: %+v", first[0])
+	}
+	labels := first[0].Image.Labels
+	if labels[bakery.LabelAgent] != "agent" || labels[bakery.LabelVersion] != "1.2.3" ||
+		!strings.HasPrefix(labels[bakery.LabelRecipe], strings.TrimPrefix(first[0].Ref, "aibox/agent:")) {
+		t.Errorf("labels: %v", labels)
+	}
+	again := bake(t, k, "agent")
+	if !again[0].Reused || again[0].Image.ID != first[0].Image.ID || len(fake.Builds()) != 2 {
+		t.Errorf("second bake: %+v after %d builds", again[0], len(fake.Builds()))
+	}
+	if found, err := k.Find(t.Context(), "agent"); err != nil || found.ID != first[0].Image.ID {
+		t.Errorf("find: %v, %v", found, err)
+	}
+}
+
+func TestEveryPartOfARecipeChangesTheReference(t *testing.T) {
+	ref := func(from fstest.MapFS, o bakery.Options) string {
+		return bake(t, kitchen(t, reachable(), from, o), "agent")[0].Ref
+	}
+	version, _ := bakery.ParseVersion("9.9.9")
+	otherAgent, otherBase := files(), files()
+	otherAgent["agent.Dockerfile"].Data = append(otherAgent["agent.Dockerfile"].Data, "RUN more\n"...)
+	otherBase["base.Dockerfile"].Data = append(otherBase["base.Dockerfile"].Data, "RUN more\n"...)
+	seen := map[string]string{}
+	for name, got := range map[string]string{
+		"plain":      ref(files(), bakery.Options{}),
+		"dockerfile": ref(otherAgent, bakery.Options{}),
+		"parent":     ref(otherBase, bakery.Options{}),
+		"version":    ref(files(), bakery.Options{Versions: map[string]bakery.Version{"agent": version}}),
+		"certs":      ref(files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{{Fingerprint: strings.Repeat("a", 64)}}}}),
+		"registry":   ref(files(), bakery.Options{Host: bakery.Host{Registry: "https://packages.example/npm/"}}),
+		"arch":       ref(files(), bakery.Options{Host: bakery.Host{Arch: "riscv64"}}),
+		"base":       ref(files(), bakery.Options{Base: "mine:latest"}),
+	} {
+		if other, twice := seen[got]; twice {
+			t.Errorf("%s and %s are both %s", name, other, got)
+		}
+		seen[got] = name
+	}
+	if a, b := ref(files(), bakery.Options{}), ref(files(), bakery.Options{Host: bakery.Host{Proxies: map[string]string{"HTTP_PROXY": "http://proxy:1"}}}); a != b {
+		t.Errorf("a proxy changes the reference: %s, %s", a, b)
+	}
+}
+
+func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
+	fake := reachable()
+	k := kitchen(t, fake, files(), bakery.Options{})
+	first := bake(t, k, "agent")[0]
+	fake.Add(first.Ref, map[string]string{bakery.LabelAgent: "agent"})
+	if _, err := k.Find(t.Context(), "agent"); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("find: %v", err)
+	}
+	if again := bake(t, k, "agent")[0]; again.Reused {
+		t.Error("the stolen reference counted as fresh")
+	}
+}
+
+func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
+	fake := reachable()
+	old := kitchen(t, fake, files(), bakery.Options{})
+	states := func(k *bakery.Bakery) string {
+		all, err := k.Check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, s := range all {
+			out = append(out, s.Name+"="+s.State.String())
+		}
+		return strings.Join(out, " ")
+	}
+	if got := states(old); got != "base=missing agent=missing" {
+		t.Error(got)
+	}
+	bake(t, old, "agent")
+	if got := states(old); got != "base=fresh agent=fresh" {
+		t.Error(got)
+	}
+	newer := files()
+	newer["agent.Dockerfile"].Data = []byte(strings.Replace(agentText, "1.2.3", "1.2.4", 1))
+	k := kitchen(t, fake, newer, bakery.Options{})
+	if got := states(k); got != "base=fresh agent=outdated" {
+		t.Error(got)
+	}
+	if len(fake.Builds()) != 2 {
+		t.Error("a check built something")
+	}
+}
+
+func TestNoCacheRebuildsWhatIsNamedAndNothingBelow(t *testing.T) {
+	fake := reachable()
+	bake(t, kitchen(t, fake, files(), bakery.Options{}), "agent")
+	bake(t, kitchen(t, fake, files(), bakery.Options{NoCache: true}), "agent")
+	builds := fake.Builds()
+	if len(builds) != 3 || !builds[2].NoCache || !strings.HasPrefix(builds[2].Ref, "aibox/agent:") {
+		t.Errorf("builds: %+v", builds)
+	}
+}
+
+func TestAFailedStepIsReportedWithItsLastLines(t *testing.T) {
+	fake := reachable()
+	start := time.Unix(100, 0)
+	fake.OnBuild = func(_ context.Context, b bakery.Build, report func(bakery.Update)) error {
+		if strings.HasPrefix(b.Ref, "aibox/base:") {
+			return nil
+		}
+		step := bakery.Step{ID: "s", Name: "[2/2] RUN  --mount=type=cache,target=/x \n npm install", Started: start}
+		report(bakery.Update{Steps: []bakery.Step{step}})
+		for range 30 {
+			report(bakery.Update{Logs: []bakery.Log{{Step: "s", Data: []byte("noise\nmore ")}}})
+		}
+		step.Ended, step.Error = start.Add(time.Second), "exit code: 1"
+		report(bakery.Update{
+			Steps: []bakery.Step{step, {ID: "o", Name: "other", Started: start, Ended: start, Error: "context canceled"}},
+			Logs:  []bakery.Log{{Step: "s", Data: []byte("\x1b[31m10%\rno \x1b]0;owned\asuch package")}},
+		})
+		return errors.New("process did not complete")
+	}
+	var got recorder
+	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, &got)
+	var step *bakery.StepError
+	if !errors.As(err, &step) || fault.KindOf(err) != fault.Environment {
+		t.Fatalf("error: %v", err)
+	}
+	if len(step.Tail) != 20 || step.Tail[0] != "more noise" || !strings.Contains(step.Tail[19], "such package") || strings.HasPrefix(step.Tail[19], "10%") {
+		t.Errorf("tail: %q", step.Tail)
+	}
+	if step.Step != "[2/2] RUN npm install" {
+		t.Errorf("step: %q", step.Step)
+	}
+	if e := got.find(bakery.StepFailed); e == nil || e.Took != time.Second || len(e.Tail) != 20 {
+		t.Errorf("event: %+v", e)
+	}
+	if e := got.find(bakery.ImageFailed); e == nil || e.Image != "agent" {
+		t.Errorf("event: %+v", e)
+	}
+}
+
+func TestACanceledBakeLeavesNoReference(t *testing.T) {
+	fake := reachable()
+	ctx, cancel := context.WithCancel(t.Context())
+	fake.OnBuild = func(ctx context.Context, _ bakery.Build, _ func(bakery.Update)) error {
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	k := kitchen(t, fake, files(), bakery.Options{})
+	if _, err := k.Bake(ctx, []string{"agent"}, nil); fault.KindOf(err) != fault.Environment && !errors.Is(err, context.Canceled) {
+		t.Errorf("error: %v", err)
+	} else if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled bake is not told as one: %v", err)
+	}
+	if ours, _ := fake.Labeled(t.Context(), bakery.LabelRecipe); len(ours) != 0 {
+		t.Errorf("left behind: %+v", ours)
+	}
+}
+
+func TestAFullDiskIsRefusedBeforeTheBuild(t *testing.T) {
+	fake := reachable()
+	fake.FreeBytes = 1 << 30
+	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "1.0 GB are free in /var/lib/images") {
+		t.Errorf("error: %v", err)
+	}
+	if len(fake.Builds()) != 0 {
+		t.Error("built all the same")
+	}
+}
+
+func TestBadNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
+	for _, text := range []string{"", "latest", "1; rm -rf /", "1$(id)", "-1", "1.0 ", "1\n2", "1`id`", strings.Repeat("1", 65)} {
+		if _, err := bakery.ParseVersion(text); fault.KindOf(err) != fault.Usage {
+			t.Errorf("version %q: %v", text, err)
+		}
+	}
+	for _, ref := range []string{"-x", "UPPER", "a b", "a;b", "a@sha256:12", "../x", "a\nb"} {
+		if _, err := bakery.New(reachable(), files(), bakery.Options{Base: ref}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("base %q: %v", ref, err)
+		}
+	}
+	version, err := bakery.ParseVersion("0.0.1790142911-g7618fb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"nobody", "base", "../base", "agent.Dockerfile"} {
+		if _, err := bakery.New(reachable(), files(), bakery.Options{Versions: map[string]bakery.Version{name: version}}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("version of %q: %v", name, err)
+		}
+	}
+	if _, err := kitchen(t, reachable(), files(), bakery.Options{}).Bake(t.Context(), []string{"agnet"}, nil); fault.KindOf(err) != fault.Usage {
+		t.Errorf("unknown name: %v", err)
+	}
+}
+
+func TestABuildSeesItsDockerfileAndTheCertificatesOnly(t *testing.T) {
+	fake := reachable()
+	cert := bakery.Cert{Fingerprint: strings.Repeat("ab", 32), PEM: []byte("cert")}
+	bake(t, kitchen(t, fake, files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{cert}}}), "agent")
+	var names []string
+	for _, b := range fake.Builds() {
+		for r := tar.NewReader(bytes.NewReader(b.Context)); ; {
+			h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, h.Name)
+		}
+	}
+	want := "base.Dockerfile ca/ ca/aibox-abababababababab.crt agent.Dockerfile ca/"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("contexts hold %s", got)
+	}
+}
+
+func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
+	fake := &bakerytest.Fake{}
+	fake.Add("mine:latest", nil)
+	k := kitchen(t, fake, files(), bakery.Options{Base: "mine:latest"})
+	first := bake(t, k, "agent")[0]
+	if again := bake(t, k, "agent")[0]; !again.Reused {
+		t.Error("the same base was built on twice")
+	}
+	fake.Add("mine:latest", nil)
+	if moved := bake(t, k, "agent")[0]; moved.Reused || moved.Ref == first.Ref {
+		t.Error("a name that moved to another image was not noticed")
+	}
+	lost := kitchen(t, fake, files(), bakery.Options{Base: "nowhere:1"})
+	if _, err := lost.Bake(t.Context(), nil, nil); fault.KindOf(err) != fault.Environment {
+		t.Errorf("a base that is not there: %v", err)
+	}
+}
+
+func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
+	fake := reachable()
+	k := kitchen(t, fake, files(), bakery.Options{})
+	// The system from packages is there, as after a bootstrap without registry.
+	for _, ref := range bakery.OriginRefs(k) {
+		if ref != bakery.OriginRefs(k)[0] {
+			fake.Add(ref, nil)
+		}
+	}
+	bake(t, k, "agent")
+	if base := fake.Builds()[0].Args["BASE"]; base != bakery.OriginRefs(k)[1] {
+		t.Errorf("built on %s", base)
+	}
+}

@@ -1,0 +1,155 @@
+// Package bakerytest holds a Builder that behaves without a container engine,
+// for tests of bakery and of what stands on it.
+package bakerytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"aibox/bakery"
+)
+
+// Fake is a Builder in memory. Set the functions before use; it is safe for
+// concurrent use then.
+type Fake struct {
+	// OnBuild plays a build; nil means one silent step that succeeds. The image
+	// appears when it returns nil.
+	OnBuild func(ctx context.Context, b bakery.Build, report func(bakery.Update)) error
+	// OnPull answers pulls; nil means that no registry can be reached.
+	OnPull func(ctx context.Context, ref string) error
+	// FreeBytes is the room on the disk; 0 means that it cannot be known.
+	FreeBytes uint64
+
+	mu     sync.Mutex
+	images []*bakery.Image
+	builds []bakery.Build
+}
+
+var (
+	_ bakery.Builder = (*Fake)(nil)
+	_ bakery.Disk    = (*Fake)(nil)
+)
+
+// Add puts an image there, as if it had been made before, and answers its id.
+func (f *Fake) Add(ref string, labels map[string]string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := fmt.Sprintf("sha256:%064x", len(f.images)+1)
+	f.images = append(f.images, &bakery.Image{ID: id, Labels: labels, Size: 1, Created: time.Unix(int64(len(f.images)), 0)})
+	f.name(f.images[len(f.images)-1], ref)
+	return id
+}
+
+// Builds lists the builds that were begun, in order.
+func (f *Fake) Builds() []bakery.Build {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.builds)
+}
+
+// name moves ref to image.
+func (f *Fake) name(image *bakery.Image, ref string) {
+	for _, other := range f.images {
+		other.Refs = slices.DeleteFunc(other.Refs, func(r string) bool { return r == ref })
+	}
+	image.Refs = append(image.Refs, ref)
+}
+
+func (f *Fake) find(ref string) (*bakery.Image, error) {
+	for _, image := range f.images {
+		if image.ID == ref || slices.Contains(image.Refs, ref) {
+			return image, nil
+		}
+	}
+	return nil, fmt.Errorf("image %q: %w", ref, bakery.ErrNoImage)
+}
+
+// Image resolves a reference or an id.
+func (f *Fake) Image(_ context.Context, ref string) (bakery.Image, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	image, err := f.find(ref)
+	if err != nil {
+		return bakery.Image{}, err
+	}
+	return *image, nil
+}
+
+// Labeled lists the images with a label.
+func (f *Fake) Labeled(_ context.Context, label string) ([]bakery.Image, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []bakery.Image
+	for _, image := range f.images {
+		if _, ok := image.Labels[label]; ok {
+			found = append(found, *image)
+		}
+	}
+	return found, nil
+}
+
+// Tag gives an image a further name.
+func (f *Fake) Tag(_ context.Context, ref, as string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	image, err := f.find(ref)
+	if err == nil {
+		f.name(image, as)
+	}
+	return err
+}
+
+// Pull asks OnPull and adds the image under both names.
+func (f *Fake) Pull(ctx context.Context, ref, as string, _ time.Duration, log func(string)) error {
+	if f.OnPull == nil {
+		return errors.New("no such host")
+	}
+	if err := f.OnPull(ctx, ref); err != nil {
+		return err
+	}
+	log("Pulled " + ref)
+	f.Add(ref, nil)
+	return f.Tag(ctx, ref, as)
+}
+
+// Import reads the stream to its end and adds the image unless it broke off.
+func (f *Fake) Import(ctx context.Context, as string, root io.Reader) error {
+	if _, err := io.Copy(io.Discard, root); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.Add(as, nil)
+	return nil
+}
+
+// Build plays OnBuild and adds the image.
+func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Update)) error {
+	f.mu.Lock()
+	f.builds = append(f.builds, b)
+	f.mu.Unlock()
+	if f.OnBuild != nil {
+		if err := f.OnBuild(ctx, b, report); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.Add(b.Ref, b.Labels)
+	return nil
+}
+
+// Free tells FreeBytes.
+func (f *Fake) Free(context.Context) (uint64, string, error) {
+	if f.FreeBytes == 0 {
+		return 0, "", errors.New("cannot be known")
+	}
+	return f.FreeBytes, "/var/lib/images", nil
+}

@@ -1,0 +1,17 @@
+package bakery
+
+import "io/fs"
+
+// OriginRefs lists the names of the systems a base can stand on, best first.
+func OriginRefs(b *Bakery) []string {
+	var refs []string
+	for _, o := range b.origins() {
+		refs = append(refs, o.Ref())
+	}
+	return refs
+}
+
+// ReadHostAt is ReadHost on another root and environment.
+func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
+	return readHost(root, env, home)
+}
