@@ -1,0 +1,153 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// box is a container. Its process is remembered from the last State that saw it
+// running, so that it can be killed when the daemon is gone.
+type box struct {
+	api     *client.Client
+	id      string
+	session string
+	runtime string
+
+	mu      sync.Mutex
+	process runtime.Process
+}
+
+// ID is the container's id.
+func (b *box) ID() string { return b.id }
+
+// Session is the session's id.
+func (b *box) Session() string { return b.session }
+
+// Start starts the container. That the runtime cannot start it is a fault of
+// kind Environment.
+func (b *box) Start(ctx context.Context) error {
+	err := b.api.ContainerStart(ctx, b.id, container.StartOptions{})
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return err
+	case lost(err):
+		return fmt.Errorf("starting the box: %w: %w", runtime.ErrDaemonLost, err)
+	default:
+		return fault.New(fault.Environment, "the runtime %q could not start the box: %s", b.runtime, clean(err)).
+			Hint("see what is wrong: aibox doctor")
+	}
+}
+
+// State asks for the container's state.
+func (b *box) State(ctx context.Context) (runtime.State, error) {
+	found, err := b.api.ContainerInspect(ctx, b.id)
+	switch {
+	case errdefs.IsNotFound(err):
+		return runtime.State{Status: runtime.Gone}, nil
+	case err != nil && lost(err):
+		return runtime.State{}, fmt.Errorf("asking for the box: %w: %w", runtime.ErrDaemonLost, err)
+	case err != nil:
+		return runtime.State{}, fmt.Errorf("asking for the box: %w", err)
+	}
+	state := stateOf(found.State)
+	if state.Status == runtime.Running {
+		// A box that ended in between has no process any more, which is no error.
+		if p, err := runtime.FindProcess(found.State.Pid); err == nil {
+			state.Process = p
+			b.mu.Lock()
+			b.process = p
+			b.mu.Unlock()
+		}
+	}
+	return state, nil
+}
+
+func stateOf(s *container.State) runtime.State {
+	if s == nil {
+		return runtime.State{}
+	}
+	state := runtime.State{ExitCode: s.ExitCode, Message: s.Error}
+	state.Started, _ = time.Parse(time.RFC3339Nano, s.StartedAt)
+	switch s.Status {
+	case container.StateCreated:
+		state.Status = runtime.Created
+	case container.StateRunning, container.StatePaused, container.StateRestarting:
+		state.Status = runtime.Running
+	case container.StateExited, container.StateDead, container.StateRemoving:
+		state.Status = runtime.Exited
+	}
+	return state
+}
+
+// Wait waits for the container's end. The container removes itself then, so that
+// one which ended before the call may be Gone, its exit code unknown.
+func (b *box) Wait(ctx context.Context) (runtime.State, error) {
+	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
+	select {
+	case result := <-results:
+		state := runtime.State{Status: runtime.Exited, ExitCode: int(result.StatusCode)}
+		if result.Error != nil {
+			state.Message = result.Error.Message
+		}
+		return state, nil
+	case err := <-errs:
+		switch {
+		case ctx.Err() != nil:
+			return runtime.State{}, ctx.Err()
+		case errdefs.IsNotFound(err):
+			return runtime.State{Status: runtime.Gone}, nil
+		default:
+			return runtime.State{}, fmt.Errorf("waiting for the box: %w: %w", runtime.ErrDaemonLost, err)
+		}
+	}
+}
+
+// Destroy kills and removes the container. When the daemon does not answer, the
+// sandbox last seen by State is killed, and the error has ErrDaemonLost in its
+// chain, since the container's record is still there.
+func (b *box) Destroy(ctx context.Context) error {
+	err := b.api.ContainerRemove(ctx, b.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	switch {
+	case err == nil, errdefs.IsNotFound(err):
+		return nil
+	case errdefs.IsConflict(err) && strings.Contains(err.Error(), "already in progress"):
+		return b.waitRemoved(ctx)
+	case lost(err):
+		return errors.Join(fmt.Errorf("removing the box: %w: %w", runtime.ErrDaemonLost, err), b.kill())
+	default:
+		return fmt.Errorf("removing the box: %w", err)
+	}
+}
+
+func (b *box) waitRemoved(ctx context.Context) error {
+	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionRemoved)
+	select {
+	case <-results:
+		return nil
+	case err := <-errs:
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("waiting for the box to be removed: %w", err)
+	}
+}
+
+func (b *box) kill() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.process.PID == 0 {
+		return nil
+	}
+	return runtime.KillProcess(b.process)
+}

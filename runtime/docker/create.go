@@ -1,0 +1,162 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// Labels of everything aibox makes. They hold nothing secret.
+const (
+	labelSession = "aibox.session" // the session's id
+	labelUser    = "aibox.user"    // the uid of the user, for a daemon that several share
+	labelPool    = "aibox.pool"    // marks the networks of the pool
+)
+
+const (
+	// initPath is where PID 1 is mounted in a box.
+	initPath       = "/.aibox/init"
+	defaultTmpSize = 1 << 30
+	defaultName    = "aibox"
+)
+
+// capabilities are what root in a box keeps. They act inside gVisor's own
+// kernel; without them tar, apt-get and ordinary builds fail.
+var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID", "KILL"}
+
+// Image resolves a reference to an image's id.
+func (b *Backend) Image(ctx context.Context, ref string) (runtime.ImageID, error) {
+	found, err := b.api.ImageInspect(ctx, ref)
+	switch {
+	case errdefs.IsNotFound(err):
+		return "", fmt.Errorf("%w: %q", runtime.ErrNoImage, ref)
+	case errdefs.IsInvalidArgument(err):
+		return "", fault.New(fault.Usage, "%q is not an image reference", ref)
+	case err != nil:
+		return "", b.unreachable(err)
+	}
+	return runtime.ImageID(found.ID), nil
+}
+
+// Create makes a container: one call to the daemon, after the first Info.
+func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
+	if err := check(spec); err != nil {
+		return nil, err
+	}
+	if _, err := b.Info(ctx); err != nil {
+		return nil, err
+	}
+	if spec.Runtime == "" {
+		spec.Runtime = b.runtime
+	}
+	made, err := b.api.ContainerCreate(ctx, configOf(spec), hostConfigOf(spec), nil, nil, "aibox-"+spec.Session)
+	switch {
+	case err == nil:
+		return &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime}, nil
+	case errdefs.IsNotFound(err):
+		return nil, fmt.Errorf("creating the box: %w: %s", runtime.ErrNoImage, clean(err))
+	case errdefs.IsConflict(err):
+		return nil, fmt.Errorf("creating the box: a container %q is there already", "aibox-"+spec.Session)
+	default:
+		return nil, fmt.Errorf("creating the box: %w", b.unreachable(err))
+	}
+}
+
+// check refuses a spec with a hole that Docker would fill with a default of its
+// own, such as a network with a way out.
+func check(spec runtime.Spec) error {
+	switch {
+	case spec.Session == "":
+		return errors.New("a box needs a session")
+	case spec.Image == "":
+		return errors.New("a box needs an image")
+	case spec.Init == "":
+		return errors.New("a box needs an init program")
+	case spec.Network.ID == "":
+		return errors.New("a box needs a network of the pool")
+	}
+	return nil
+}
+
+func configOf(spec runtime.Spec) *container.Config {
+	labels := maps.Clone(spec.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[labelSession], labels[labelUser] = spec.Session, strconv.Itoa(os.Getuid())
+	hostname := spec.Hostname
+	if hostname == "" {
+		hostname = defaultName
+	}
+	return &container.Config{
+		Image:       string(spec.Image),
+		Hostname:    hostname,
+		User:        "0:0",
+		Entrypoint:  []string{initPath},
+		Cmd:         spec.InitArgs,
+		WorkingDir:  "/",
+		Labels:      labels,
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // an image's own would run beside PID 1
+	}
+}
+
+func hostConfigOf(spec runtime.Spec) *container.HostConfig {
+	size := spec.TmpSize
+	if size == 0 {
+		size = defaultTmpSize
+	}
+	noInit := false
+	return &container.HostConfig{
+		Runtime:       spec.Runtime,
+		NetworkMode:   container.NetworkMode(spec.Network.ID),
+		AutoRemove:    true,
+		LogConfig:     container.LogConfig{Type: "none"},
+		CapDrop:       []string{"ALL"},
+		CapAdd:        capabilities,
+		SecurityOpt:   []string{"no-new-privileges"},
+		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
+		IpcMode:       container.IPCModePrivate,
+		Init:          &noInit,
+		ExtraHosts:    spec.ExtraHosts,
+		Tmpfs:         map[string]string{"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", size)},
+		Mounts:        mountsOf(spec),
+	}
+}
+
+func mountsOf(spec runtime.Spec) []mount.Mount {
+	mounts := []mount.Mount{{Type: mount.TypeBind, Source: spec.Init, Target: initPath, ReadOnly: true}}
+	if spec.ResolvConf != "" {
+		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: spec.ResolvConf, Target: "/etc/resolv.conf", ReadOnly: true})
+	}
+	for _, m := range spec.Mounts {
+		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly})
+	}
+	return mounts
+}
+
+// Boxes lists the containers that carry aibox's labels and this user's id.
+func (b *Backend) Boxes(ctx context.Context) ([]runtime.Box, error) {
+	found, err := b.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
+		filters.Arg("label", labelSession),
+		filters.Arg("label", labelUser+"="+strconv.Itoa(os.Getuid())),
+	)})
+	if err != nil {
+		return nil, b.unreachable(err)
+	}
+	boxes := make([]runtime.Box, 0, len(found))
+	for _, c := range found {
+		boxes = append(boxes, &box{api: b.api, id: c.ID, session: c.Labels[labelSession], runtime: b.runtime})
+	}
+	return boxes, nil
+}

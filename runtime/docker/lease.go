@@ -1,0 +1,87 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var errLeased = errors.New("the network is leased")
+
+// lease is a locked file. The kernel drops the lock when the process that holds
+// it ends, however it ends.
+type lease struct{ file *os.File }
+
+// lease locks the file of a bridge, or fails at once when somebody has it.
+func (n *Networks) lease(bridge string) (*lease, error) {
+	path := filepath.Join(n.dir, bridge+".lease")
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			f.Close()
+			return nil, errors.Join(errLeased, err)
+		}
+		if sameFile(f, path) {
+			return &lease{f}, nil
+		}
+		f.Close() // it was removed between opening and locking: look again
+	}
+}
+
+func sameFile(f *os.File, path string) bool {
+	a, errA := f.Stat()
+	b, errB := os.Lstat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+// write notes the holder for List. It is a note only; the lock is what counts.
+func (l *lease) write(session string) error {
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.file.WriteAt([]byte(session), 0)
+	return err
+}
+
+// release drops the lock.
+func (l *lease) release() { _ = l.file.Close() }
+
+// remove deletes the file while it is locked.
+func (l *lease) remove() { _ = os.Remove(l.file.Name()) }
+
+// holder is the session that leases the bridge, "" when it is free.
+func (n *Networks) holder(bridge string) string {
+	held, err := n.lease(bridge)
+	if err == nil {
+		held.release()
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(n.dir, bridge+".lease"))
+	if err != nil || len(data) == 0 {
+		return "?"
+	}
+	return string(data[:min(len(data), 100)])
+}
+
+// lockPool keeps two processes from choosing the same subnet. It waits, since
+// making a network takes a fifth of a second.
+func (n *Networks) lockPool(ctx context.Context) (*lease, error) {
+	for {
+		held, err := n.lease("pool")
+		if err == nil || !errors.Is(err, errLeased) {
+			return held, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

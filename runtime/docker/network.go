@@ -1,0 +1,284 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/client"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/runtime"
+)
+
+const (
+	bridgePrefix = "aibox-"
+	subnetBits   = 29
+	optionName   = "com.docker.network.bridge.name"
+	optionICC    = "com.docker.network.bridge.enable_icc"
+	optionMasq   = "com.docker.network.bridge.enable_ip_masquerade"
+)
+
+var defaultPool = netip.MustParsePrefix("10.201.0.0/16")
+
+// Networks is runtime.Networks: the bridges of one daemon, each leased by a
+// locked file, so that the lease ends with the process that holds it.
+type Networks struct {
+	backend *Backend
+	api     *client.Client
+	dir     string
+	pool    netip.Prefix
+
+	mu     sync.Mutex
+	leases map[string]*lease // by network id
+}
+
+func newNetworks(b *Backend, o Options) *Networks {
+	pool := o.Pool
+	if !pool.IsValid() {
+		pool = defaultPool
+	}
+	return &Networks{backend: b, api: b.api, dir: o.Leases, pool: pool.Masked(), leases: map[string]*lease{}}
+}
+
+// ready checks the options when the pool is first needed.
+func (n *Networks) ready() error {
+	if !n.pool.Addr().Is4() || n.pool.Bits() > subnetBits {
+		return fault.New(fault.Usage, "the network pool %s is not an IPv4 range of at least a /%d", n.pool, subnetBits)
+	}
+	if n.dir == "" {
+		return errors.New("the network pool has no folder for its leases")
+	}
+	if err := paths.MakePrivate(n.dir); err != nil {
+		return fmt.Errorf("opening the network pool: %w", err)
+	}
+	return nil
+}
+
+// Acquire takes the first bridge that nobody leases and no container uses, or
+// makes one. A container still on a bridge whose holder died keeps it from use.
+func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network, error) {
+	free, err := n.list(ctx)
+	if err != nil {
+		return runtime.Network{}, err
+	}
+	for _, candidate := range free {
+		held, err := n.lease(candidate.Bridge)
+		if err != nil {
+			continue // somebody else's
+		}
+		if !n.unused(ctx, candidate.ID) {
+			held.release()
+			continue
+		}
+		return n.take(candidate, held, session)
+	}
+	made, held, err := n.make(ctx)
+	if err != nil {
+		return runtime.Network{}, fmt.Errorf("making a network: %w", err)
+	}
+	return n.take(made, held, session)
+}
+
+func (n *Networks) take(network runtime.Network, held *lease, session string) (runtime.Network, error) {
+	if err := held.write(session); err != nil {
+		held.release()
+		return runtime.Network{}, err
+	}
+	network.Session = session
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leases[network.ID] = held
+	return network, nil
+}
+
+// Release ends the lease. One that this process does not hold is no error.
+func (n *Networks) Release(_ context.Context, network runtime.Network) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if held, ok := n.leases[network.ID]; ok {
+		delete(n.leases, network.ID)
+		held.release()
+	}
+	return nil
+}
+
+// List is every bridge of the pool with its holder.
+func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
+	all, err := n.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].Session = n.holder(all[i].Bridge)
+	}
+	return all, nil
+}
+
+// Prune removes what nobody holds and no container uses.
+func (n *Networks) Prune(ctx context.Context) error {
+	all, err := n.list(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, network := range all {
+		held, err := n.lease(network.Bridge)
+		if err != nil {
+			continue
+		}
+		if n.unused(ctx, network.ID) {
+			if err := n.api.NetworkRemove(ctx, network.ID); err != nil && !errdefs.IsNotFound(err) {
+				errs = append(errs, fmt.Errorf("removing network %q: %w", network.Bridge, err))
+			} else {
+				held.remove()
+			}
+		}
+		held.release()
+	}
+	return errors.Join(errs...)
+}
+
+// list is the daemon's networks that belong to the pool, by name. One that lacks
+// a property of the pool is left out: a box must not be put on it.
+func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
+	if err := n.ready(); err != nil {
+		return nil, err
+	}
+	found, err := n.api.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelPool))})
+	if err != nil {
+		return nil, n.backend.unreachable(err)
+	}
+	var networks []runtime.Network
+	for _, f := range found {
+		if made, ok := networkOf(f); ok && n.pool.Contains(made.Subnet.Addr()) {
+			networks = append(networks, made)
+		}
+	}
+	slices.SortFunc(networks, func(a, b runtime.Network) int { return strings.Compare(a.Bridge, b.Bridge) })
+	return networks, nil
+}
+
+func networkOf(f network.Summary) (runtime.Network, bool) {
+	if f.Driver != "bridge" || f.Internal || f.EnableIPv6 || !strings.HasPrefix(f.Name, bridgePrefix) || len(f.IPAM.Config) != 1 ||
+		f.Options[optionName] != f.Name || f.Options[optionICC] != "false" || f.Options[optionMasq] != "false" {
+		return runtime.Network{}, false
+	}
+	subnet, err := netip.ParsePrefix(f.IPAM.Config[0].Subnet)
+	if err != nil || subnet.Bits() != subnetBits {
+		return runtime.Network{}, false
+	}
+	gateway, err := netip.ParseAddr(f.IPAM.Config[0].Gateway)
+	if err != nil {
+		return runtime.Network{}, false
+	}
+	return runtime.Network{ID: f.ID, Bridge: f.Name, Gateway: gateway, Subnet: subnet}, true
+}
+
+// unused reports that the network is there and no container is on it.
+func (n *Networks) unused(ctx context.Context, id string) bool {
+	found, err := n.api.NetworkInspect(ctx, id, network.InspectOptions{})
+	return err == nil && len(found.Containers) == 0
+}
+
+// make makes a network on the first free subnet. The lease comes first, so that
+// nobody takes it in between.
+func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
+	lock, err := n.lockPool(ctx)
+	if err != nil {
+		return runtime.Network{}, nil, err
+	}
+	defer lock.release()
+	used, err := n.usedSubnets(ctx)
+	if err != nil {
+		return runtime.Network{}, nil, err
+	}
+	name, err := randomName()
+	if err != nil {
+		return runtime.Network{}, nil, err
+	}
+	held, err := n.lease(name)
+	if err != nil {
+		return runtime.Network{}, nil, err
+	}
+	for subnet := n.pool.Masked().Addr(); n.pool.Contains(subnet); subnet = next(subnet) {
+		prefix := netip.PrefixFrom(subnet, subnetBits)
+		if slices.ContainsFunc(used, prefix.Overlaps) {
+			continue
+		}
+		made, err := n.create(ctx, name, prefix)
+		if err == nil {
+			return made, held, nil
+		}
+		if !strings.Contains(err.Error(), "overlap") {
+			held.remove()
+			held.release()
+			return runtime.Network{}, nil, err
+		}
+		// A route of the machine is in the way, which only the daemon sees.
+	}
+	held.remove()
+	held.release()
+	return runtime.Network{}, nil, fmt.Errorf("%w: %s", runtime.ErrPoolExhausted, n.pool)
+}
+
+func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix) (runtime.Network, error) {
+	gateway := subnet.Addr().Next()
+	noIPv6 := false
+	made, err := n.api.NetworkCreate(ctx, name, network.CreateOptions{
+		Driver:     "bridge",
+		EnableIPv6: &noIPv6,
+		IPAM:       &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: gateway.String()}}},
+		// Not Internal: from Docker 26 on such a network has no default route, and
+		// the gateway's address would be out of reach.
+		Options: map[string]string{optionName: name, optionICC: "false", optionMasq: "false"},
+		Labels:  map[string]string{labelPool: "1"},
+	})
+	if err != nil {
+		return runtime.Network{}, n.backend.unreachable(err)
+	}
+	return runtime.Network{ID: made.ID, Bridge: name, Gateway: gateway, Subnet: subnet}, nil
+}
+
+// usedSubnets is what the daemon's networks, of whatever kind, use.
+func (n *Networks) usedSubnets(ctx context.Context) ([]netip.Prefix, error) {
+	found, err := n.api.NetworkList(ctx, network.ListOptions{})
+	if err != nil {
+		return nil, n.backend.unreachable(err)
+	}
+	var used []netip.Prefix
+	for _, f := range found {
+		for _, config := range f.IPAM.Config {
+			if subnet, err := netip.ParsePrefix(config.Subnet); err == nil {
+				used = append(used, subnet)
+			}
+		}
+	}
+	return used, nil
+}
+
+// next is the address of the /29 after.
+func next(subnet netip.Addr) netip.Addr {
+	for range 1 << (32 - subnetBits) {
+		subnet = subnet.Next()
+	}
+	return subnet
+}
+
+func randomName() (string, error) {
+	var raw [4]byte
+	if _, err := rand.Read(raw[:]); err != nil {
+		return "", err
+	}
+	return bridgePrefix + hex.EncodeToString(raw[:]), nil
+}
