@@ -70,11 +70,12 @@ func (o *output) whole(turn Turn, body any) {
 	reply(o.w, http.StatusOK, body)
 }
 
-// begin sends the head of a stream.
+// begin sends the head of a stream at once, so that a client knows it was heard.
 func (o *output) begin(contentType string) {
 	o.w.Header().Set("Content-Type", contentType)
 	o.w.Header().Set("Cache-Control", "no-cache")
 	o.w.WriteHeader(http.StatusOK)
+	o.flush()
 }
 
 // event sends one server-sent event; an empty name leaves its line out.
@@ -89,5 +90,7 @@ func (o *output) event(name string, data any) {
 // raw sends text at once. A client that is gone shows in the context.
 func (o *output) raw(text string) {
 	_, _ = o.w.Write([]byte(text))
-	_ = http.NewResponseController(o.w).Flush()
+	o.flush()
 }
+
+func (o *output) flush() { _ = http.NewResponseController(o.w).Flush() }
