@@ -1,0 +1,333 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/docker/docker/api/types/image"
+
+	"aibox/bakery"
+)
+
+// daemon is the real one of DOCKER_HOST.
+func daemon(t *testing.T) *Builder {
+	t.Helper()
+	host := os.Getenv("DOCKER_HOST")
+	if host == "" {
+		t.Fatal("DOCKER_HOST is not set: these tests need a running Docker daemon")
+	}
+	b, err := Open(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	if _, err := b.api.Ping(t.Context()); err != nil {
+		t.Fatalf("no Docker daemon answers at %s: %v", host, err)
+	}
+	return b
+}
+
+// probe compiles the program of the test images once.
+var probe = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "aibox-probe")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "probe")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/probe")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, errors.New(string(out))
+	}
+	return os.ReadFile(file)
+})
+
+// system imports an image that holds nothing but /probe, and answers its name.
+func system(t *testing.T, b *Builder) string {
+	t.Helper()
+	program, err := probe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root bytes.Buffer
+	w := tar.NewWriter(&root)
+	if err := w.WriteHeader(&tar.Header{Name: "probe", Mode: 0o755, Size: int64(len(program))}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = w.Write(program)
+	_ = w.Close()
+	ref := name(t, b, "system")
+	if err := b.Import(t.Context(), ref, &root); err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// name makes a reference of this test alone and removes the image at its end.
+func name(t *testing.T, b *Builder, what string) string {
+	ref := "aibox-test/" + what + ":" + strings.ToLower(rand.Text())
+	t.Cleanup(func() { remove(b, ref) })
+	return ref
+}
+
+func remove(b *Builder, ref string) {
+	_, _ = b.api.ImageRemove(context.Background(), ref, image.RemoveOptions{PruneChildren: true})
+}
+
+// order is a build of one Dockerfile on the system base.
+func order(t *testing.T, b *Builder, base, dockerfile string) bakery.Build {
+	t.Helper()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	if err := w.WriteHeader(&tar.Header{Name: "x.Dockerfile", Mode: 0o644, Size: int64(len(dockerfile))}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = w.Write([]byte(dockerfile))
+	_ = w.Close()
+	return bakery.Build{
+		Ref: name(t, b, "built"), Context: archive.Bytes(), Dockerfile: "x.Dockerfile",
+		Args: map[string]string{"BASE": base}, Labels: map[string]string{"aibox.test": "yes"},
+	}
+}
+
+// news collects what a build reports.
+type news struct {
+	steps map[string]bakery.Step
+	log   strings.Builder
+}
+
+func (n *news) take(u bakery.Update) {
+	for _, s := range u.Steps {
+		if n.steps == nil {
+			n.steps = map[string]bakery.Step{}
+		}
+		n.steps[s.ID] = s
+	}
+	for _, l := range u.Logs {
+		n.log.Write(l.Data)
+	}
+}
+
+func (n *news) step(t *testing.T, part string) bakery.Step {
+	t.Helper()
+	for _, s := range n.steps {
+		if strings.Contains(s.Name, part) {
+			return s
+		}
+	}
+	t.Fatalf("no step with %q in %+v", part, n.steps)
+	return bakery.Step{}
+}
+
+func TestABuildReportsItsStepsAndTheNextOneIsCached(t *testing.T) {
+	b := daemon(t)
+	base := system(t, b)
+	text := "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"say\", \"hello " + rand.Text() + "\"]\n"
+	var first, second news
+	build := order(t, b, base, text)
+	if err := b.Build(t.Context(), build, first.take); err != nil {
+		t.Fatal(err)
+	}
+	run := first.step(t, "RUN")
+	if run.Cached || run.Error != "" || run.Started.IsZero() || run.Ended.Before(run.Started) || time.Since(run.Started) > time.Hour {
+		t.Errorf("step: %+v", run)
+	}
+	if !strings.Contains(first.log.String(), "hello") {
+		t.Errorf("log: %q", first.log.String())
+	}
+	image, err := b.Image(t.Context(), build.Ref)
+	if err != nil || image.Labels["aibox.test"] != "yes" || !strings.HasPrefix(image.ID, "sha256:") || image.Size == 0 {
+		t.Errorf("image: %+v, %v", image, err)
+	}
+	if err := b.Build(t.Context(), order(t, b, base, text), second.take); err != nil {
+		t.Fatal(err)
+	}
+	if !second.step(t, "RUN").Cached {
+		t.Errorf("second build: %+v", second.steps)
+	}
+	again := order(t, b, base, text)
+	again.NoCache = true
+	var third news
+	if err := b.Build(t.Context(), again, third.take); err != nil {
+		t.Fatal(err)
+	}
+	if third.step(t, "RUN").Cached {
+		t.Error("NoCache did not build anew")
+	}
+}
+
+func TestACacheMountKeepsItsFilesFromBuildToBuildAndOutOfTheImage(t *testing.T) {
+	b := daemon(t)
+	base := system(t, b)
+	mount := "--mount=type=cache,id=aibox-test-" + rand.Text() + ",target=/cache"
+	var last news
+	for _, word := range []string{"one", "two"} {
+		last = news{}
+		if err := b.Build(t.Context(), order(t, b, base, "ARG BASE\nFROM ${BASE}\nRUN "+mount+" [\"/probe\", \"write\", \"/cache/f\", \""+word+"\"]\n"), last.take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(last.log.String(), "before: one\n") {
+		t.Errorf("log: %q", last.log.String())
+	}
+}
+
+func TestAFailingStepTellsItsOutputAndLeavesNoReference(t *testing.T) {
+	b := daemon(t)
+	var got news
+	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"fail\"]\n")
+	if err := b.Build(t.Context(), build, got.take); err == nil {
+		t.Fatal("the build succeeded")
+	}
+	if step := got.step(t, "RUN"); !strings.Contains(step.Error, "exit code: 7") {
+		t.Errorf("step: %+v", step)
+	}
+	if !strings.Contains(got.log.String(), "last line") {
+		t.Errorf("log: %q", got.log.String())
+	}
+	if _, err := b.Image(t.Context(), build.Ref); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("reference: %v", err)
+	}
+}
+
+func TestACanceledBuildEndsItsProcessAndLeavesNoReference(t *testing.T) {
+	b := daemon(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	token := rand.Text()
+	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"hang\", \""+token+"\"]\n")
+	ran := false
+	err := b.Build(ctx, build, func(u bakery.Update) {
+		for _, l := range u.Logs {
+			if strings.Contains(string(l.Data), "ready") {
+				ran = running(token)
+				cancel()
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) || !ran {
+		t.Errorf("error: %v, seen running: %v", err, ran)
+	}
+	if running(token) {
+		t.Error("the step still runs after Build returned")
+	}
+	if _, err := b.Image(t.Context(), build.Ref); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("reference: %v", err)
+	}
+}
+
+// running looks for a probe with token in its command line. The daemon is the
+// user's, so its processes are in the same /proc.
+func running(token string) bool {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(line), "/probe\x00") && strings.Contains(string(line), token) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAnImportThatBreaksOffLeavesNoReference(t *testing.T) {
+	b := daemon(t)
+	ref := name(t, b, "broken")
+	r, w := io.Pipe()
+	go func() {
+		tw := tar.NewWriter(w)
+		_ = tw.WriteHeader(&tar.Header{Name: "file", Mode: 0o644, Size: 1 << 20})
+		_, _ = tw.Write(make([]byte, 1<<16))
+		_ = w.CloseWithError(errors.New("the maker died"))
+	}()
+	if err := b.Import(t.Context(), ref, r); err == nil {
+		t.Error("a broken import succeeded")
+	}
+	if _, err := b.Image(t.Context(), ref); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("reference: %v", err)
+	}
+}
+
+func TestTheWholeBakeryWorksOnARealDaemon(t *testing.T) {
+	b := daemon(t)
+	base := system(t, b)
+	salt := rand.Text()
+	files := fstest.MapFS{
+		"base.Dockerfile": {Data: []byte("ARG BASE\nFROM ${BASE}\nCOPY ca/ /ca/\nRUN [\"/probe\", \"say\", \"" + salt + "\"]\n")},
+		"tiny.Dockerfile": {Data: []byte("ARG BASE\nFROM ${BASE}\nARG VERSION=1.0\nRUN [\"/probe\", \"say\", \"tiny\"]\n")},
+	}
+	k, err := bakery.New(b, files, bakery.Options{Base: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	done, err := k.Bake(t.Context(), nil, bakery.PlainProgress(&out))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, d := range done {
+		t.Cleanup(func() { remove(b, d.Ref) })
+	}
+	t.Cleanup(func() { removeTagsOf(b, base) })
+	for _, want := range []string{"base: building aibox/base:", "tiny: building aibox/tiny:", `RUN ["/probe", "say", "tiny"]`, "tiny: aibox/tiny:"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	all, err := k.Check(t.Context())
+	if err != nil || len(all) != 2 || all[1].State != bakery.Fresh || all[1].Version != "1.0" {
+		t.Errorf("check: %+v, %v", all, err)
+	}
+	again, err := k.Bake(t.Context(), []string{"tiny"}, nil)
+	if err != nil || !again[0].Reused || again[0].Image.ID != done[1].Image.ID {
+		t.Errorf("second bake: %+v, %v", again, err)
+	}
+	if free, dir, err := b.Free(t.Context()); err != nil || free == 0 || dir == "" {
+		t.Errorf("free: %d in %q, %v", free, dir, err)
+	}
+}
+
+// removeTagsOf removes the names that bakery gave to the image ref.
+func removeTagsOf(b *Builder, ref string) {
+	if found, err := b.Image(context.Background(), ref); err == nil {
+		for _, other := range found.Refs {
+			remove(b, other)
+		}
+	}
+}
+
+func TestARegistryThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done() // a daemon that waits for its registry
+	}))
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Listener = listener
+	server.Start()
+	defer server.Close()
+	b, err := Open("unix://" + socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Pull(t.Context(), "debian:x", "aibox/debian:x", 50*time.Millisecond, func(string) {}); !errors.Is(err, errSilent) {
+		t.Errorf("error: %v", err)
+	}
+}
