@@ -125,10 +125,7 @@ func (c *collector) commit(ctx context.Context, repo *git.Repo, ws *workspace.Wo
 	if err := c.im.End(c.im.Commit(change)); err != nil {
 		return errors.New(git.Message(err))
 	}
-	ids, err := repo.Line(ctx, "rev-parse", "--verify", change.Ref, change.Ref+"^{tree}")
-	if err != nil {
-		ids, err = repo.Line(ctx, "rev-parse", change.Ref, change.Ref+"^{tree}")
-	}
+	ids, err := repo.Line(ctx, "rev-parse", change.Ref, change.Ref+"^{tree}")
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,97 @@
 package termtext
 
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Escape makes s one safe line: control characters, invalid bytes, invisible
 // and direction-changing characters become visible escapes (\n, \x1b, \u202e), a
 // backslash becomes two. Ordinary text in any script stays as it is.
-func Escape(s string) string { return s }
+func Escape(s string) string { return escape(s, false) }
 
-// Text is Escape for text of several lines: newline and tab stay.
-func Text(s string) string { return s }
+// Text is Escape for text of several lines: newline, tab and backslash stay.
+func Text(s string) string { return escape(s, true) }
+
+func escape(s string, text bool) string {
+	if plain(s, text) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case text && (r == '\n' || r == '\t' || r == '\\'):
+			b.WriteRune(r)
+		default:
+			escapeRune(&b, r)
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// plain reports whether s needs no escape at all: the common case.
+func plain(s string, text bool) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c == '\\' && !text || c >= 0x7f || c < 0x20 && (!text || c != '\n' && c != '\t') {
+			return false
+		}
+	}
+	return true
+}
+
+func escapeRune(b *strings.Builder, r rune) {
+	switch {
+	case r == '\\':
+		b.WriteString(`\\`)
+	case r == '\n':
+		b.WriteString(`\n`)
+	case r == '\r':
+		b.WriteString(`\r`)
+	case r == '\t':
+		b.WriteString(`\t`)
+	case visible(r):
+		b.WriteRune(r)
+	case r < 0x80:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r <= 0xffff:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		fmt.Fprintf(b, `\U%08x`, r)
+	}
+}
+
+// blank are letters and marks that show nothing.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x034f, 0x034f, 1}, {0x115f, 0x1160, 1}, {0x17b4, 0x17b5, 1}, {0x180b, 0x180f, 1},
+		{0x2800, 0x2800, 1}, {0x3164, 0x3164, 1}, {0xfe00, 0xfe0f, 1}, {0xffa0, 0xffa0, 1},
+	},
+	R32: []unicode.Range32{{0xe0000, 0xe0fff, 1}},
+}
+
+// visible reports whether r is shown by a terminal and changes nothing else.
+func visible(r rune) bool {
+	return unicode.IsPrint(r) && !unicode.Is(blank, r)
+}
+
+// misleading reports whether r, in running text, changes the order of what
+// stands around it or is a control in disguise.
+func misleading(r rune) bool {
+	switch {
+	case r >= 0x80 && r <= 0x9f, r == 0x2028, r == 0x2029:
+		return true
+	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x206f:
+		return true
+	case r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
