@@ -154,6 +154,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit) error {
 		return err
 	}
 	done := s.report.step("agent")
+	s.tally.begin()
 	files := make([]lifeline.File, 0, len(k.command.Files))
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})

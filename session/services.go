@@ -29,10 +29,14 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 			s.refused(protocol, destination, "the box has no route out")
 		})
 	})
-	if k.model.server != nil {
+	gateway := k.sockets.Listener(netguard.PortGateway)
+	switch {
+	case k.model.server != nil:
 		s.service(ctx, "inference gateway", func() error {
-			return k.model.server.Serve(ctx, k.sockets.Listener(netguard.PortGateway), k.model.placeholder, s.modelCalled)
+			return k.model.server.Serve(ctx, gateway, k.model.placeholder, s.modelCalled)
 		})
+	case gateway != nil:
+		_ = gateway.Close() // nobody would answer there, so the box is refused at once
 	}
 }
 

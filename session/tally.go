@@ -16,14 +16,25 @@ const (
 // what it asks for.
 type tally struct {
 	mu      sync.Mutex
+	open    bool // counts refusals: the probes' own do not count
 	refused map[Refusal]int // Times is 0 in the keys
 	tokens  Tokens
+}
+
+// begin starts the counting of refusals.
+func (t *tally) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open = true
 }
 
 // refuse counts one refusal and reports whether it is the first of its kind.
 func (t *tally) refuse(what, target, reason string) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.open {
+		return false
+	}
 	key := Refusal{What: what, Target: target, Reason: reason}
 	if t.refused == nil {
 		t.refused = map[Refusal]int{}

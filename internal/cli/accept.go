@@ -141,7 +141,7 @@ func (a *app) recover(ctx context.Context, args []string, o recoverOptions) erro
 	}
 	rows := make([][]string, 0, len(saved))
 	for _, s := range saved {
-		rows = append(rows, []string{s.Session, s.What, age(s.When), termtext.Escape(s.Repo), s.Ref})
+		rows = append(rows, []string{s.Session, string(s.What), age(s.When), termtext.Escape(s.Repo), s.Ref})
 	}
 	return table(a.out, "SESSION\tWHAT\tAGE\tREPOSITORY\tREF", rows)
 }

@@ -77,8 +77,8 @@ func UpstreamNames() []string {
 // URL. Errors are faults. It does not touch the network and refuses "auto": see
 // Detect.
 func ParseUpstream(value string, env func(string) (string, bool)) (Upstream, error) {
-	if file, ok := strings.CutPrefix(value, "scripted:"); ok || value == "scripted" {
-		if ok && file == "" {
+	if kind, file, named := strings.Cut(value, ":"); kind == "scripted" {
+		if named && file == "" {
 			return Upstream{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
 		}
 		return Upstream{Kind: Scripted, Name: "scripted", Script: file, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}}, nil
