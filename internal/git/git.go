@@ -102,6 +102,7 @@ func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args 
 	return command.Cmd{
 		Name:   "git",
 		Args:   append(append([]string(nil), r.args...), args...),
+		Dir:    "/", // not aibox's own, which may be gone or a workspace
 		Env:    r.env,
 		Stdin:  stdin,
 		Stdout: stdout,
