@@ -86,7 +86,7 @@ type Invocation struct {
 // File is a small file in the box.
 type File struct {
 	Path string      // absolute, or "~/…" for the home directory
-	Mode fs.FileMode // permission bits; folders on the way get 0700
+	Mode fs.FileMode // permission bits of the file
 	Data []byte
 }
 

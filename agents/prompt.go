@@ -1,7 +1,8 @@
 package agents
 
-// promptPath is where a prompt waits for its agent in the box.
-const promptPath = "~/.aibox/prompt"
+// promptPath is where a prompt waits for its agent in the box. It is absolute, so
+// that programs can open it without knowing what "~" means.
+const promptPath = "/run/aibox/prompt"
 
 // withPrompt makes argv read the prompt from its standard input. So a prompt may
 // be larger than the kernel's limit of 128 KiB for one argument, may begin with a
@@ -11,7 +12,7 @@ func withPrompt(argv []string, prompt string) ([]string, []File) {
 	if prompt == "" {
 		return append([]string{"/bin/sh", "-c", `exec "$@" </dev/null`, "sh"}, argv...), nil
 	}
-	shell := []string{"/bin/sh", "-c", `exec "$@" <"$HOME/.aibox/prompt"`, "sh"}
+	shell := []string{"/bin/sh", "-c", `exec "$@" <` + promptPath, "sh"}
 	return append(shell, argv...), []File{{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}}
 }
 

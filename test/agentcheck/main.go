@@ -1,10 +1,11 @@
 // Command agentcheck runs one real agent on a repository against the scripted
 // inference server, without a box: to see whether a new version of an agent still
 // does what package agents and internal/scripted say of it. It gives the agent no
-// protection at all, so run it in a network namespace of its own and on a scratch
+// protection at all, so run it in namespaces of its own and on a scratch
 // repository:
 //
-//	unshare -n sh -c 'ip link set lo up; ip addr add 10.200.200.1/32 dev lo; agentcheck -agent codex -repo DIR -home DIR'
+//	unshare -n -m sh -c 'mount -t tmpfs none /run; ip link set lo up; ip addr add 10.200.200.1/32 dev lo
+//	exec agentcheck -agent codex -repo DIR -home DIR'
 package main
 
 import (
