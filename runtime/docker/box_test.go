@@ -1,0 +1,341 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/lifeline"
+	"aibox/internal/probe"
+	"aibox/netguard/rules"
+	"aibox/runtime"
+)
+
+const lifelinePort = 11435
+
+// rig is a real box with the real init and its lifeline.
+type rig struct {
+	*lifeline.Conn
+	t       testing.TB
+	box     runtime.Box
+	network runtime.Network
+	state   runtime.State
+	hello   lifeline.Hello
+	created time.Duration
+	up      time.Duration
+}
+
+// programs are built once a test, not once a box.
+type programs struct {
+	backend *Backend
+	pool    *Networks
+	init    string
+	image   runtime.ImageID
+}
+
+func prepare(t testing.TB) programs {
+	t.Helper()
+	b := open(t)
+	id, err := b.Image(context.Background(), importImage(t, b, build(t, "./testdata/box")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return programs{b, pool(t, b), build(t, "aibox/cmd/aibox-init"), id}
+}
+
+// boot makes a network, guards it, starts a box and takes its lifeline, after
+// which the listener is closed, as the supervisor does.
+func (p programs) boot(t testing.TB, change func(*runtime.Spec)) *rig {
+	t.Helper()
+	ctx := context.Background()
+	info, err := p.backend.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := fmt.Sprintf("%s-%d-%d", prefix, os.Getpid(), time.Now().UnixNano()%1e6)
+	network, err := p.pool.Acquire(ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.pool.Release(ctx, network) })
+	guard := rules.Client{Site: rules.Site{PID: info.Site.PID, NetNS: info.Site.NetNS}}
+	sockets, err := guard.Guard(ctx, network.Bridge, rules.GuardRequest{TCP: []int{lifelinePort}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sockets.Close(); _ = guard.Release(ctx, network.Bridge) })
+	refusing, stop := context.WithCancel(ctx)
+	t.Cleanup(stop)
+	go func() { _ = sockets.Refuse(refusing, nil) }()
+
+	spec := runtime.Spec{
+		Session: session, Image: p.image, Network: network, Init: p.init,
+		InitArgs: []string{fmt.Sprintf("10.200.200.1:%d", lifelinePort)},
+	}
+	if change != nil {
+		change(&spec)
+	}
+	r := &rig{t: t, network: network}
+	begin := time.Now()
+	if r.box, err = p.backend.Create(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.box.Destroy(ctx); err != nil && !errors.Is(err, runtime.ErrDaemonLost) {
+			t.Error(err)
+		}
+	})
+	r.created = time.Since(begin)
+	if err := r.box.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	conn := accept(t, sockets.TCP[lifelinePort])
+	r.Conn = lifeline.NewConn(conn)
+	t.Cleanup(func() { _ = r.Close() })
+	if r.hello, err = r.Hello(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.up = time.Since(begin)
+	if r.state, err = r.box.State(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// accept takes one connection within ten seconds.
+func accept(t testing.TB, l net.Listener) net.Conn {
+	t.Helper()
+	timer := time.AfterFunc(10*time.Second, func() { _ = l.Close() })
+	defer timer.Stop()
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatalf("the box did not call: %v", err)
+	}
+	_ = l.Close()
+	return conn
+}
+
+// finish collects output until the exit.
+func (r *rig) finish(on func(lifeline.Frame)) (out string, exit lifeline.Exit) {
+	r.t.Helper()
+	var text bytes.Buffer
+	for {
+		f, err := r.Receive()
+		if err != nil {
+			r.t.Fatalf("the lifeline ended before the exit: %v; so far: %s", err, text.String())
+		}
+		switch f.Type {
+		case lifeline.TypeStdout, lifeline.TypeStderr, lifeline.TypeError:
+			text.Write(f.Payload)
+		case lifeline.TypeExit:
+			if exit, err = lifeline.Decode[lifeline.Exit](f); err != nil {
+				r.t.Fatal(err)
+			}
+			return text.String(), exit
+		}
+		if on != nil {
+			on(f)
+		}
+	}
+}
+
+func (r *rig) run(s lifeline.Start) (string, lifeline.Exit) {
+	r.t.Helper()
+	if err := r.Start(s); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.finish(nil)
+}
+
+func TestABoxIsWhatTheDesignSays(t *testing.T) {
+	p := prepare(t)
+	workspace := t.TempDir()
+	resolv := filepath.Join(t.TempDir(), "resolv.conf")
+	if err := os.WriteFile(resolv, []byte("nameserver 10.200.200.1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := p.boot(t, func(s *runtime.Spec) {
+		s.Mounts = []runtime.Mount{{Source: workspace, Target: "/workspace"}}
+		s.ResolvConf, s.TmpSize = resolv, 64<<20
+		s.ExtraHosts = []string{"gateway.aibox.internal:10.200.200.1"}
+	})
+	if !strings.Contains(r.hello.Kernel, "gVisor") && !strings.HasPrefix(r.hello.Kernel, "Linux 4.") {
+		t.Errorf("the kernel is %q", r.hello.Kernel)
+	}
+	if r.state.Status != runtime.Running || !r.state.Process.Alive() {
+		t.Errorf("the state is %+v", r.state)
+	}
+	out, exit := r.run(lifeline.Start{Argv: []string{"/box", "facts"}, Env: []string{"OWN=value"}})
+	if exit.Code != 0 {
+		t.Errorf("exit is %+v", exit)
+	}
+	for _, want := range []string{
+		"uid 0 pid ", "ppid 1\n", "NoNewPrivs:\t1",
+		"write /probe-root <nil>", "write /tmp/probe <nil>",
+		`/etc/resolv.conf "nameserver 10.200.200.1\n"`, `10.200.200.1\tgateway.aibox.internal`,
+		"tmp <nil> 67108864", "env OWN=value", "env FROM_IMAGE=yes", "env HOME=/root",
+		"CapBnd:\t00000000000000eb",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in the facts", want)
+		}
+	}
+	if strings.Contains(out, "socket:") {
+		t.Error("the agent has inherited a socket")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+func TestRootInABoxCannotTouchPID1(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "attack"}}); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	for {
+		f, err := r.Receive()
+		if err != nil {
+			t.Fatalf("PID 1 ended: %v; so far: %s", err, text.String())
+		}
+		if f.Type == lifeline.TypeStdout {
+			text.Write(f.Payload)
+		}
+		if f.Type == lifeline.TypeExit {
+			break
+		}
+	}
+	if bad := regexp.MustCompile(`(?m)^.*(SUCCEEDED|socket:).*$`).FindAllString(text.String(), -1); len(bad) > 0 {
+		t.Errorf("%q", bad)
+	}
+	t.Log(text.String())
+}
+
+func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, exit := r.finish(func(f lifeline.Frame) {
+		if f.Type == lifeline.TypeStdout {
+			_ = r.Stop(100 * time.Millisecond)
+		}
+	})
+	if exit.Signal != 9 {
+		t.Errorf("exit is %+v", exit)
+	}
+	_ = r.Close()
+	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
+		t.Errorf("the box is %+v, %v", state, err)
+	}
+}
+
+func TestALostLifelineEndsTheBoxWithinASecond(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := r.Receive(); err != nil || f.Type != lifeline.TypeStarted {
+		t.Fatal(f, err)
+	}
+	begin := time.Now()
+	_ = r.Close()
+	for r.state.Process.Alive() {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the sandbox lives on")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	took := time.Since(begin)
+	t.Logf("it took %v", took)
+	if took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestKillingTheSandboxEndsTheBox(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	wrong := r.state.Process
+	wrong.StartTime++
+	if err := runtime.KillProcess(wrong); err != nil || !r.state.Process.Alive() {
+		t.Fatalf("a process of another start time was killed (%v)", err)
+	}
+	if err := runtime.KillProcess(r.state.Process); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.box.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r.state.Process.Alive() {
+		t.Error("it is still alive")
+	}
+}
+
+func TestATerminalWorksUnderGVisor(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	out, exit := r.run(lifeline.Start{Argv: []string{"/box", "facts"}, TTY: true, Rows: 30, Cols: 90})
+	if exit.Code != 0 || !strings.Contains(out, "uid 0 pid") || !strings.Contains(out, "\r\n") {
+		t.Errorf("exit %+v, output %q", exit, out)
+	}
+}
+
+func TestProbesRunInTheSandbox(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	plan := probe.Plan{Probes: []probe.Probe{
+		{Name: "internet by address", Kind: probe.TCP, Target: "192.0.2.1:443", Want: probe.Refused},
+		{Name: "metadata", Kind: probe.HTTP, Target: "http://169.254.169.254/latest/", Want: probe.Refused},
+		{Name: "Docker's gateway", Kind: probe.TCP, Target: net.JoinHostPort(r.network.Gateway.String(), "22"), Want: probe.Refused},
+		{Name: "host loopback", Kind: probe.TCP, Target: "10.0.2.2:22", Want: probe.Refused},
+		{Name: "udp", Kind: probe.UDP, Target: "192.0.2.1:53", Want: probe.Refused},
+		{Name: "dns", Kind: probe.DNS, Via: "10.0.2.3:53", Target: "example.com", Want: probe.Refused},
+		{Name: "icmp", Kind: probe.ICMP, Target: "192.0.2.1", Want: probe.Refused},
+		{Name: "ipv6", Kind: probe.TCP, Target: "[2001:db8::1]:443", Want: probe.Refused},
+		{Name: "the lifeline", Kind: probe.TCP, Target: fmt.Sprintf("10.200.200.1:%d", lifelinePort), Want: probe.Refused},
+	}}
+	begin := time.Now()
+	results, err := r.Probe(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d probes took %v", len(results), time.Since(begin))
+	for _, result := range results {
+		t.Logf("%+v", result)
+		if !result.OK {
+			t.Errorf("%s: %s", result.Name, result.Detail)
+		}
+	}
+}
+
+func TestBigOutputCrossesTheSandboxWhole(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	const size = 100 << 20
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "flood", fmt.Sprint(size)}}); err != nil {
+		t.Fatal(err)
+	}
+	total, begin := 0, time.Now()
+	for {
+		f, err := r.Receive()
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", total, err)
+		}
+		if f.Type == lifeline.TypeStdout {
+			total += len(f.Payload)
+		}
+		if f.Type == lifeline.TypeExit {
+			break
+		}
+	}
+	if total != size {
+		t.Errorf("%d bytes of %d came", total, size)
+	}
+	t.Logf("%.0f MB/s", float64(total)/1e6/time.Since(begin).Seconds())
+}

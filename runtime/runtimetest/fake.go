@@ -1,0 +1,333 @@
+// Package runtimetest holds a backend that behaves without any daemon, and the
+// suite that it and every real backend pass. It is for tests.
+package runtimetest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"aibox/runtime"
+)
+
+// Fake is a Backend in memory. Boxes run a Go function in place of a sandbox. It
+// is safe for concurrent use; set the exported fields before the first call.
+type Fake struct {
+	// Images maps references to ids.
+	Images map[string]runtime.ImageID
+	// Facts is what Info returns.
+	Facts runtime.Info
+	// Run is PID 1: it gets the spec and returns the exit code. It must return
+	// soon after ctx ends, which is the box being killed. Nil means RunArgs.
+	Run func(ctx context.Context, spec runtime.Spec) int
+	// Fail may return an error for a call, named "info", "image", "create",
+	// "start", "state", "wait", "destroy", "boxes", "acquire"; nil lets it pass.
+	Fail func(call string) error
+
+	mu    sync.Mutex
+	boxes map[string]*fakeBox
+	lost  bool
+	gone  chan struct{} // closed by Lose
+}
+
+// NewFake is a fake with one image, "fake:latest", and a rootless daemon with
+// runsc whose root overlay is capped.
+func NewFake() *Fake {
+	return &Fake{
+		Images: map[string]runtime.ImageID{"fake:latest": "sha256:" + runtime.ImageID(strings.Repeat("0", 64))},
+		Facts: runtime.Info{
+			Version: "fake", APIVersion: "1.41", Rootless: true, DataRoot: "/nonexistent",
+			Runtimes: []runtime.Runtime{{Name: "runsc", Path: "/usr/local/bin/runsc", Overlay: true, OverlaySize: 10 << 30}},
+			Site:     runtime.Site{PID: 2, Rootless: true},
+		},
+		boxes: map[string]*fakeBox{},
+		gone:  make(chan struct{}),
+	}
+}
+
+// RunArgs obeys a box's InitArgs: "exit N" ends with N, "wait" stays until killed.
+func RunArgs(ctx context.Context, spec runtime.Spec) int {
+	if len(spec.InitArgs) == 2 && spec.InitArgs[0] == "exit" {
+		code, _ := strconv.Atoi(spec.InitArgs[1])
+		return code
+	}
+	<-ctx.Done()
+	return 137
+}
+
+// Lose is the death of the daemon: waits end with ErrDaemonLost, and so does
+// every later call. Boxes that run go on running, as sandboxes do.
+func (f *Fake) Lose() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.lost {
+		f.lost = true
+		close(f.gone)
+	}
+}
+
+func (f *Fake) fail(call string) error {
+	f.mu.Lock()
+	lost, fail := f.lost, f.Fail
+	f.mu.Unlock()
+	if lost {
+		return runtime.ErrDaemonLost
+	}
+	if fail != nil {
+		return fail(call)
+	}
+	return nil
+}
+
+// Info returns Facts.
+func (f *Fake) Info(context.Context) (runtime.Info, error) {
+	return f.Facts, f.fail("info")
+}
+
+// Image looks in Images.
+func (f *Fake) Image(_ context.Context, ref string) (runtime.ImageID, error) {
+	if err := f.fail("image"); err != nil {
+		return "", err
+	}
+	id, ok := f.Images[ref]
+	if !ok {
+		return "", fmt.Errorf("%w: %q", runtime.ErrNoImage, ref)
+	}
+	return id, nil
+}
+
+// Create makes a box; its session must be new and its image known.
+func (f *Fake) Create(_ context.Context, spec runtime.Spec) (runtime.Box, error) {
+	if err := f.fail("create"); err != nil {
+		return nil, err
+	}
+	if spec.Session == "" || spec.Image == "" || spec.Init == "" || spec.Network.ID == "" {
+		return nil, errors.New("the spec has a hole")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := false
+	for _, id := range f.Images {
+		known = known || id == spec.Image
+	}
+	if !known {
+		return nil, fmt.Errorf("%w: %q", runtime.ErrNoImage, spec.Image)
+	}
+	for _, b := range f.boxes {
+		if b.spec.Session == spec.Session {
+			return nil, fmt.Errorf("a box of session %q is there already", spec.Session)
+		}
+	}
+	b := &fakeBox{fake: f, id: randomID(), spec: spec, status: runtime.Created, ended: make(chan struct{})}
+	f.boxes[b.id] = b
+	return b, nil
+}
+
+// Boxes lists the boxes by session.
+func (f *Fake) Boxes(context.Context) ([]runtime.Box, error) {
+	if err := f.fail("boxes"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []runtime.Box
+	for _, b := range f.boxes {
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(a, b runtime.Box) int { return strings.Compare(a.Session(), b.Session()) })
+	return list, nil
+}
+
+type fakeBox struct {
+	fake *Fake
+	id   string
+	spec runtime.Spec
+
+	mu     sync.Mutex
+	status runtime.Status
+	code   int
+	began  time.Time
+	kill   context.CancelFunc
+	ended  chan struct{}
+}
+
+func (b *fakeBox) ID() string      { return b.id }
+func (b *fakeBox) Session() string { return b.spec.Session }
+
+// Spec is what the box was made from.
+func (b *fakeBox) Spec() runtime.Spec { return b.spec }
+
+func (b *fakeBox) Start(context.Context) error {
+	if err := b.fake.fail("start"); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.status != runtime.Created {
+		return fmt.Errorf("the box is %s", b.status)
+	}
+	run := b.fake.Run
+	if run == nil {
+		run = RunArgs
+	}
+	ctx, kill := context.WithCancel(context.Background())
+	b.status, b.began, b.kill = runtime.Running, time.Now(), kill
+	go func() {
+		code := run(ctx, b.spec)
+		kill()
+		b.mu.Lock()
+		b.status, b.code = runtime.Gone, code // boxes remove themselves
+		b.mu.Unlock()
+		b.fake.mu.Lock()
+		delete(b.fake.boxes, b.id)
+		b.fake.mu.Unlock()
+		close(b.ended)
+	}()
+	return nil
+}
+
+func (b *fakeBox) State(context.Context) (runtime.State, error) {
+	if err := b.fake.fail("state"); err != nil {
+		return runtime.State{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return runtime.State{Status: b.status, ExitCode: b.code, Started: b.began}, nil
+}
+
+func (b *fakeBox) Wait(ctx context.Context) (runtime.State, error) {
+	if err := b.fake.fail("wait"); err != nil {
+		return runtime.State{}, err
+	}
+	b.mu.Lock()
+	if b.status == runtime.Created {
+		b.mu.Unlock()
+		return runtime.State{Status: runtime.Created}, nil
+	}
+	b.mu.Unlock()
+	select {
+	case <-b.ended:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return runtime.State{Status: runtime.Exited, ExitCode: b.code, Started: b.began}, nil
+	case <-b.fake.gone:
+		return runtime.State{}, runtime.ErrDaemonLost
+	case <-ctx.Done():
+		return runtime.State{}, ctx.Err()
+	}
+}
+
+func (b *fakeBox) Destroy(ctx context.Context) error {
+	failure := b.fake.fail("destroy")
+	if failure != nil && !errors.Is(failure, runtime.ErrDaemonLost) {
+		return failure
+	}
+	b.mu.Lock()
+	kill, status := b.kill, b.status
+	if status == runtime.Created {
+		b.status = runtime.Gone
+	}
+	b.mu.Unlock()
+	if status == runtime.Created {
+		b.fake.mu.Lock()
+		delete(b.fake.boxes, b.id)
+		b.fake.mu.Unlock()
+		return failure
+	}
+	if kill != nil {
+		kill()
+		select {
+		case <-b.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return failure
+}
+
+// FakeNetworks is a pool in memory. The pool is shared by all that Other makes,
+// each of which holds its own leases, as processes do.
+type FakeNetworks struct {
+	fake *Fake
+	pool *fakePool
+}
+
+type fakePool struct {
+	mu       sync.Mutex
+	size     int
+	networks []runtime.Network
+}
+
+// Networks is a pool of at most size bridges; 0 means 8.
+func (f *Fake) Networks(size int) *FakeNetworks {
+	if size == 0 {
+		size = 8
+	}
+	return &FakeNetworks{fake: f, pool: &fakePool{size: size}}
+}
+
+// Acquire takes a free bridge or makes one.
+func (n *FakeNetworks) Acquire(_ context.Context, session string) (runtime.Network, error) {
+	if err := n.fake.fail("acquire"); err != nil {
+		return runtime.Network{}, err
+	}
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	for i := range n.pool.networks {
+		if n.pool.networks[i].Session == "" {
+			n.pool.networks[i].Session = session
+			return n.pool.networks[i], nil
+		}
+	}
+	if len(n.pool.networks) == n.pool.size {
+		return runtime.Network{}, runtime.ErrPoolExhausted
+	}
+	subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 201, 0, byte(8 * len(n.pool.networks))}), 29)
+	made := runtime.Network{
+		ID: randomID(), Bridge: fmt.Sprintf("aibox-%08x", len(n.pool.networks)),
+		Gateway: subnet.Addr().Next(), Subnet: subnet, Session: session,
+	}
+	n.pool.networks = append(n.pool.networks, made)
+	return made, nil
+}
+
+// Release frees the bridge.
+func (n *FakeNetworks) Release(_ context.Context, network runtime.Network) error {
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	for i := range n.pool.networks {
+		if n.pool.networks[i].ID == network.ID {
+			n.pool.networks[i].Session = ""
+		}
+	}
+	return nil
+}
+
+// List is every bridge.
+func (n *FakeNetworks) List(context.Context) ([]runtime.Network, error) {
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	return slices.Clone(n.pool.networks), nil
+}
+
+// Prune removes the free bridges.
+func (n *FakeNetworks) Prune(context.Context) error {
+	n.pool.mu.Lock()
+	defer n.pool.mu.Unlock()
+	n.pool.networks = slices.DeleteFunc(n.pool.networks, func(network runtime.Network) bool { return network.Session == "" })
+	return nil
+}
+
+func randomID() string {
+	var raw [32]byte
+	_, _ = rand.Read(raw[:]) // never fails, says its documentation
+	return hex.EncodeToString(raw[:])
+}

@@ -1,0 +1,314 @@
+package runtimetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/runtime"
+)
+
+// Harness is a backend under test. The session names it gives out start with
+// Prefix, so that a shared daemon can be cleaned.
+type Harness struct {
+	Backend  runtime.Backend
+	Networks runtime.Networks
+	// Other is the same pool as another process would open it.
+	Other  runtime.Networks
+	Image  string // a reference the backend has
+	Prefix string
+	// Init is a program that obeys RunArgs' arguments.
+	Init string
+}
+
+// Suite is what every backend has to hold.
+func Suite(t *testing.T, h Harness) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Harness)
+	}{
+		{"InfoNamesTheRuntime", infoNamesTheRuntime},
+		{"AMissingImageIsErrNoImage", missingImage},
+		{"ASpecWithAHoleIsRefused", holes},
+		{"AnExitCodeArrives", exitCodes},
+		{"ABoxThatEndedIsGone", endedIsGone},
+		{"ARunningBoxIsKilledByDestroy", destroyKills},
+		{"ABoxNeverStartedCanBeDestroyed", destroyCreated},
+		{"DestroyTwiceIsNoError", destroyTwice},
+		{"OneSessionHasOneBox", oneBoxPerSession},
+		{"AWaitEndsWithItsContext", waitEndsWithContext},
+		{"TwoSessionsNeverShareABridge", noSharing},
+		{"AReleasedBridgeIsReused", reuse},
+		{"PruneKeepsWhatIsHeld", prune},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, h) })
+	}
+}
+
+// spec takes a network and describes a box of it; both go with the test.
+func (h Harness) spec(t *testing.T, args ...string) runtime.Spec {
+	t.Helper()
+	ctx := t.Context()
+	image, err := h.Backend.Image(ctx, h.Image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := fmt.Sprintf("%s-%d-%s", h.Prefix, os.Getpid(), strings.ToLower(randomID()[:6]))
+	network, err := h.Networks.Acquire(ctx, session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Networks.Release(context.Background(), network); err != nil {
+			t.Error(err)
+		}
+	})
+	return runtime.Spec{Session: session, Image: image, Init: h.Init, InitArgs: args, Network: network}
+}
+
+func (h Harness) create(t *testing.T, spec runtime.Spec) runtime.Box {
+	t.Helper()
+	box, err := h.Backend.Create(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Destroy(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return box
+}
+
+func (h Harness) start(t *testing.T, args ...string) runtime.Box {
+	t.Helper()
+	box := h.create(t, h.spec(t, args...))
+	if err := box.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+func infoNamesTheRuntime(t *testing.T, h Harness) {
+	info, err := h.Backend.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := info.Find("runsc"); !ok {
+		t.Errorf("no runsc in %+v", info)
+	}
+	if _, ok := info.Find("no-such-runtime"); ok {
+		t.Error("found a runtime that is not there")
+	}
+	if info.Site.Rootless != info.Rootless || (info.Rootless && info.Site.PID == 0) {
+		t.Errorf("the site is %+v", info.Site)
+	}
+}
+
+func missingImage(t *testing.T, h Harness) {
+	if _, err := h.Backend.Image(t.Context(), "aibox-no-such-image:none"); !errors.Is(err, runtime.ErrNoImage) {
+		t.Errorf("got %v", err)
+	}
+	spec := h.spec(t, "wait")
+	spec.Image = runtime.ImageID("sha256:" + strings.Repeat("f", 64))
+	if _, err := h.Backend.Create(t.Context(), spec); !errors.Is(err, runtime.ErrNoImage) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func holes(t *testing.T, h Harness) {
+	whole := h.spec(t, "wait")
+	for name, hole := range map[string]func(*runtime.Spec){
+		"session": func(s *runtime.Spec) { s.Session = "" },
+		"image":   func(s *runtime.Spec) { s.Image = "" },
+		"init":    func(s *runtime.Spec) { s.Init = "" },
+		"network": func(s *runtime.Spec) { s.Network = runtime.Network{} },
+	} {
+		spec := whole
+		hole(&spec)
+		if box, err := h.Backend.Create(t.Context(), spec); err == nil {
+			t.Errorf("a box without %s was made", name)
+			_ = box.Destroy(t.Context())
+		}
+	}
+}
+
+func exitCodes(t *testing.T, h Harness) {
+	for _, code := range []int{0, 3, 143} {
+		box := h.create(t, h.spec(t, "exit", fmt.Sprint(code)))
+		if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Created {
+			t.Errorf("before the start: %+v, %v", state, err)
+		}
+		if err := box.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		state, err := box.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A box that was quicker than the wait is gone, its code with it.
+		if state.Status != runtime.Gone && (state.Status != runtime.Exited || state.ExitCode != code) {
+			t.Errorf("got %+v, want exit code %d", state, code)
+		}
+	}
+}
+
+func endedIsGone(t *testing.T, h Harness) {
+	box := h.start(t, "exit", "0")
+	if _, err := box.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("got %+v, %v", state, err)
+	}
+	if listed(t, h, box) {
+		t.Error("it is still listed")
+	}
+}
+
+func destroyKills(t *testing.T, h Harness) {
+	box := h.start(t, "wait")
+	state, err := box.State(t.Context())
+	if err != nil || state.Status != runtime.Running || state.Started.IsZero() {
+		t.Fatalf("got %+v, %v", state, err)
+	}
+	if !listed(t, h, box) {
+		t.Error("a running box is not listed")
+	}
+	if err := box.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if state.Process.Alive() {
+		t.Errorf("process %+v is still there", state.Process)
+	}
+	if state, err := box.State(t.Context()); err != nil || state.Status != runtime.Gone {
+		t.Errorf("got %+v, %v", state, err)
+	}
+}
+
+func destroyCreated(t *testing.T, h Harness) {
+	box := h.create(t, h.spec(t, "wait"))
+	if err := box.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if listed(t, h, box) {
+		t.Error("it is still listed")
+	}
+}
+
+func destroyTwice(t *testing.T, h Harness) {
+	box := h.start(t, "wait")
+	for range 2 {
+		if err := box.Destroy(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func oneBoxPerSession(t *testing.T, h Harness) {
+	spec := h.spec(t, "wait")
+	h.create(t, spec)
+	if box, err := h.Backend.Create(t.Context(), spec); err == nil {
+		t.Error("a second box of the session was made")
+		_ = box.Destroy(t.Context())
+	}
+}
+
+func waitEndsWithContext(t *testing.T, h Harness) {
+	box := h.start(t, "wait")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := box.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func noSharing(t *testing.T, h Harness) {
+	a := acquire(t, h.Networks)
+	b := acquire(t, h.Other)
+	if a.ID == b.ID || a.Bridge == b.Bridge || a.Subnet.Overlaps(b.Subnet) {
+		t.Errorf("%+v and %+v are the same", a, b)
+	}
+	for _, n := range []runtime.Network{a, b} {
+		if !n.Subnet.Contains(n.Gateway) || n.Subnet.Bits() != 29 || !strings.HasPrefix(n.Bridge, "aibox-") || len(n.Bridge) > 15 {
+			t.Errorf("%+v is not a network of the pool", n)
+		}
+	}
+}
+
+func reuse(t *testing.T, h Harness) {
+	first, err := h.Networks.Acquire(t.Context(), h.Prefix+"-first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Networks.Release(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	before, err := h.Networks.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, h.Other)
+	after, err := h.Networks.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d bridges became %d, though one was free", len(before), len(after))
+	}
+}
+
+func prune(t *testing.T, h Harness) {
+	held := acquire(t, h.Networks)
+	if err := h.Other.Prune(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := h.Other.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range left {
+		if n.ID == held.ID {
+			if n.Session == "" {
+				t.Error("the held bridge looks free")
+			}
+			return
+		}
+	}
+	t.Error("the held bridge was removed")
+}
+
+func acquire(t *testing.T, n runtime.Networks) runtime.Network {
+	t.Helper()
+	network, err := n.Acquire(t.Context(), "suite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Release(context.Background(), network); err != nil {
+			t.Error(err)
+		}
+	})
+	return network
+}
+
+func listed(t *testing.T, h Harness, box runtime.Box) bool {
+	t.Helper()
+	boxes, err := h.Backend.Boxes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range boxes {
+		if b.ID() == box.ID() {
+			return b.Session() == box.Session()
+		}
+	}
+	return false
+}
