@@ -18,11 +18,11 @@ const needed = 3 << 30
 
 // Baked is one image after a bake.
 type Baked struct {
-	Name   string
-	Ref    string
-	Image  Image
-	Reused bool // its recipe had not changed
-	Took   time.Duration
+	Name   string        `json:"name"`
+	Ref    string        `json:"ref"`
+	Image  Image         `json:"image"`
+	Reused bool          `json:"reused"` // its recipe had not changed
+	Took   time.Duration `json:"-"`
 }
 
 // run is one call of Bake.

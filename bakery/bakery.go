@@ -73,7 +73,7 @@ func (b *Bakery) fresh(ctx context.Context, r Recipe) (Image, error) {
 }
 
 // Find answers the image of name that an agent would start from now, without
-// building anything: two or three questions to the daemon. When it is not there
+// building anything: one or two questions to the daemon. When it is not there
 // the error is a fault of kind Environment that says how to bake it, and
 // errors.Is(err, ErrNoImage).
 func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
@@ -84,22 +84,28 @@ func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
 		_, err := b.recipe(name, Origin{Digest: digestOf("any")})
 		return Image{}, err
 	}
-	origin, ok, err := b.present(ctx)
-	if err != nil {
-		return Image{}, err
+	origins := b.origins()
+	if b.options.Base != "" {
+		origin, ok, err := b.given(ctx)
+		if err != nil {
+			return Image{}, err
+		}
+		if !ok {
+			return Image{}, missing()
+		}
+		origins = []Origin{origin}
 	}
-	if !ok {
-		return Image{}, missing()
+	for _, origin := range origins {
+		r, err := b.recipe(name, origin)
+		if err != nil {
+			return Image{}, err
+		}
+		image, err := b.fresh(ctx, r)
+		if !errors.Is(err, ErrNoImage) {
+			return image, err
+		}
 	}
-	r, err := b.recipe(name, origin)
-	if err != nil {
-		return Image{}, err
-	}
-	image, err := b.fresh(ctx, r)
-	if errors.Is(err, ErrNoImage) {
-		return Image{}, missing()
-	}
-	return image, err
+	return Image{}, missing()
 }
 
 // State says how an image stands to its recipe.
@@ -124,13 +130,16 @@ func (s State) String() string {
 	}
 }
 
+// MarshalText writes String.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Status is the state of one image.
 type Status struct {
-	Name    string
-	State   State
-	Ref     string // what a bake would make; empty when even the system below is missing
-	Version string // the agent's version in the recipe
-	Image   Image  // the fresh one, or the newest outdated one
+	Name    string `json:"name"`
+	State   State  `json:"state"`
+	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty when even the system below is missing
+	Version string `json:"version,omitempty"` // the agent's version in the recipe
+	Image   Image  `json:"image,omitzero"`    // the fresh one, or the newest outdated one
 }
 
 // Check tells of each name (all when empty) what a bake would do. It builds and

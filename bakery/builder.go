@@ -19,11 +19,11 @@ var ErrNoImage = errors.New("no such image")
 
 // Image is what the daemon knows of an image.
 type Image struct {
-	ID      string // "sha256:" and 64 hex digits
-	Refs    []string
-	Labels  map[string]string
-	Size    int64 // bytes, layers shared with other images included
-	Created time.Time
+	ID      string            `json:"id"` // "sha256:" and 64 hex digits
+	Refs    []string          `json:"refs,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Size    int64             `json:"size"` // bytes, layers shared with other images included
+	Created time.Time         `json:"created,omitzero"`
 }
 
 // Images finds images that are there already.

@@ -33,11 +33,11 @@ var (
 // the distribution's. Whatever is not a certificate, a private key above all,
 // is left out. root is the host's file system.
 func readCerts(root fs.FS, bundles []string) []Cert {
-	found := map[string]Cert{}
+	found := map[string][]byte{}
 	for _, dir := range anchors {
 		collectDir(root, dir, found)
 	}
-	public := map[string]Cert{}
+	public := map[string][]byte{}
 	for _, bundle := range bundles {
 		if !path.IsAbs(bundle) {
 			continue
@@ -47,20 +47,26 @@ func readCerts(root fs.FS, bundles []string) []Cert {
 		}
 		collectFile(root, strings.TrimPrefix(path.Clean(bundle), "/"), found)
 	}
-	certs := make([]Cert, 0, len(found))
-	for print, c := range found {
-		if _, known := public[print]; !known {
-			certs = append(certs, c)
+	var certs []Cert
+	for fingerprint, der := range found {
+		if _, known := public[fingerprint]; known {
+			continue
+		}
+		// Parsing is what takes time here, so it comes last and for few.
+		if _, err := x509.ParseCertificate(der); err == nil {
+			certs = append(certs, Cert{Fingerprint: fingerprint, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})})
 		}
 	}
 	sort.Slice(certs, func(i, j int) bool { return certs[i].Fingerprint < certs[j].Fingerprint })
 	return certs[:min(len(certs), maxCerts)]
 }
 
-func collectDir(root fs.FS, dir string, found map[string]Cert) {
+// collectDir puts the certificates of the files in dir into found, as DER by
+// fingerprint.
+func collectDir(root fs.FS, dir string, found map[string][]byte) {
 	_ = fs.WalkDir(root, dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // an absent or unreadable folder holds no certificate for us
+			return fs.SkipDir // an absent or unreadable folder holds no certificate for us
 		}
 		switch path.Ext(name) {
 		case ".crt", ".pem", ".cer":
@@ -72,7 +78,7 @@ func collectDir(root fs.FS, dir string, found map[string]Cert) {
 	})
 }
 
-func collectFile(root fs.FS, name string, found map[string]Cert) {
+func collectFile(root fs.FS, name string, found map[string][]byte) {
 	data, err := fs.ReadFile(root, name)
 	if err != nil {
 		return
@@ -82,14 +88,9 @@ func collectFile(root fs.FS, name string, found map[string]Cert) {
 		if block, data = pem.Decode(data); block == nil {
 			return
 		}
-		if block.Type != "CERTIFICATE" {
-			continue
+		if block.Type == "CERTIFICATE" {
+			sum := sha256.Sum256(block.Bytes)
+			found[hex.EncodeToString(sum[:])] = block.Bytes
 		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			continue
-		}
-		sum := sha256.Sum256(block.Bytes)
-		print := hex.EncodeToString(sum[:])
-		found[print] = Cert{Fingerprint: print, PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})}
 	}
 }

@@ -60,6 +60,6 @@ COPY --from=node /out/ /usr/local/
 ENV LANG=C.UTF-8 \
     NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
     npm_package_config_node_gyp_nodedir=/usr/local
-RUN node --version && npm --version && python3 --version && git --version && rg --version
+RUN --mount=type=tmpfs,target=/tmp node --version && npm --version && python3 --version && git --version && rg --version
 WORKDIR /workspace
 CMD ["bash"]

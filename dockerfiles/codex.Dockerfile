@@ -20,7 +20,7 @@ COPY --from=fetch /out/ /
 # A first start unpacks skills and makes its databases: done here, once, with no
 # conversation in them. What names an installation or a process must not stay.
 RUN codex --version \
- && (timeout 30 codex -c analytics.enabled=false app-server </dev/null >/dev/null 2>&1 || true) \
- && cd /root/.codex && rm -rf tmp sessions installation_id \
+ && (timeout 30 codex -c analytics.enabled=false --disable plugins app-server </dev/null >/dev/null 2>&1 || true) \
+ && cd /root/.codex && rm -rf tmp .tmp sessions installation_id \
  && python3 -c 'import glob, sqlite3; [sqlite3.connect(f).execute("PRAGMA wal_checkpoint(TRUNCATE)") for f in glob.glob("*.sqlite")]'
 CMD ["codex"]

@@ -15,5 +15,5 @@ RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
 FROM ${BASE}
 COPY --from=fetch /out/ /
 # The trial leaves nothing in HOME.
-RUN HOME=/tmp/try opencode --version && rm -rf /tmp/try /tmp/.[a-z0-9]*
+RUN --mount=type=tmpfs,target=/tmp HOME=/tmp opencode --version
 CMD ["opencode"]

@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"aibox/bakery"
+	"aibox/internal/fault"
 )
 
 // Builder is a bakery.Builder and a bakery.Disk. It is safe for concurrent use.
@@ -47,6 +48,9 @@ func (b *Builder) Image(ctx context.Context, ref string) (bakery.Image, error) {
 	found, err := b.api.ImageInspect(ctx, ref)
 	if errdefs.IsNotFound(err) {
 		return bakery.Image{}, fmt.Errorf("image %q: %w", ref, bakery.ErrNoImage)
+	}
+	if client.IsErrConnectionFailed(err) {
+		return bakery.Image{}, fault.New(fault.Environment, "Docker does not answer: %w", err).Hint("aibox doctor")
 	}
 	if err != nil {
 		return bakery.Image{}, fmt.Errorf("asking for image %q: %w", ref, err)
