@@ -51,6 +51,10 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
 	err := s.withEnded(id, func(session *Session) error {
+		if session.State.Review == Accepted && opts.Branch == "" {
+			return fault.New(fault.Usage, "%s is accepted already, on branch %s", id, session.State.Branch).
+				Hint("`aibox accept %s --branch NAME` puts it on another one", id)
+		}
 		set, err := s.changes(ctx, session)
 		if err != nil {
 			return err
@@ -87,7 +91,7 @@ func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
 	}
 	open := session.State.Result != nil && session.State.Result.Changed && session.State.Review == Unreviewed
 	if open && !force {
-		return fault.New(fault.Conflict, "%s has %d changed files that nobody has reviewed", id, session.State.Result.Changes.Files).
+		return fault.New(fault.Conflict, "nobody has reviewed what %s changed", id).
 			Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
 			Hint("`aibox rm --force %s` drops them; `aibox recover` brings them back", id)
 	}

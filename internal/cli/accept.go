@@ -59,7 +59,7 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		return printJSON(a.out, accepted)
 	}
 	fmt.Fprintln(a.out, termtext.Escape(accepted.Branch))
-	fmt.Fprintf(a.err, "%s %d files on branch %s in %s\n", a.errTerm.good("✓"), accepted.Files,
+	fmt.Fprintf(a.err, "%s %s on branch %s in %s\n", a.errTerm.good("✓"), files(accepted.Files),
 		termtext.Escape(accepted.Branch), termtext.Escape(accepted.Repo))
 	return nil
 }

@@ -56,7 +56,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	err := root.ExecuteContext(ctx)
 	var known *fault.Fault
 	if err != nil && !errors.As(err, &known) && ctx.Err() == nil && !ran(root) {
-		return usage(err) // cobra's own complaints about the command line
+		return usage(err).Hint("`aibox --help` lists the commands") // cobra's own complaints
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func changed(s session.Session) string {
 	case !r.Changed:
 		return "none"
 	default:
-		return fmt.Sprintf("%d files +%d -%d", r.Changes.Files, r.Changes.Added, r.Changes.Deleted)
+		return fmt.Sprintf("%s +%d -%d", files(r.Changes.Files), r.Changes.Added, r.Changes.Deleted)
 	}
 }
 
@@ -91,4 +91,12 @@ func age(t time.Time) string {
 	default:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
+}
+
+// files is a number of files in words.
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }

@@ -213,6 +213,10 @@ func (o *runOptions) launch(in *os.File) (session.Launch, error) {
 	if err != nil {
 		return session.Launch{}, err
 	}
+	if prompt == "" && agent.Info().NeedsPrompt {
+		return session.Launch{}, fault.New(fault.Usage, "%s needs to be told what to do", agent.Info().Title).
+			Hint("say it with --prompt, or give --prompt-file")
+	}
 	env, names, err := agentEnv(o.env)
 	if err != nil {
 		return session.Launch{}, err
