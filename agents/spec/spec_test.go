@@ -51,9 +51,6 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 	type unknown struct {
 		X string `label:"X" help:"h" colour:"red"`
 	}
-	type twice struct {
-		X string `label:"X" label:"Y" help:"h"`
-	}
 	type unlabelled struct {
 		X string `help:"h"`
 	}
@@ -105,7 +102,6 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 		want string
 	}{
 		{unknown{}, `unknown.X: unknown tag key "colour"`},
-		{twice{}, `twice.X: tag key "label" stands twice`},
 		{unlabelled{}, `unlabelled.X: tag key "label" is missing`},
 		{helpless{}, `helpless.X: tag key "help" is missing`},
 		{typed{}, `typed.X: type float64 is no option`},
@@ -282,7 +278,7 @@ func TestWhatTextShowsSetReadsBack(t *testing.T) {
 }
 
 func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {
-	for _, tag := range []string{`label:"X" help`, `label`, `label:X`, `:"X"`, `label:"X`, `label:"X"; help:"h"`} {
+	for _, tag := range []string{`label:"X" label:"Y"`, `label:"X" help`, `label`, `label:X`, `:"X"`, `label:"X`, `label:"X"; help:"h"`} {
 		if tags, err := parseTag(tag); err == nil {
 			t.Errorf("parseTag(%q) = %v", tag, tags)
 		}

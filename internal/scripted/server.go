@@ -102,9 +102,16 @@ func reply(w http.ResponseWriter, status int, body any) {
 
 // agents tells agents by the beginning of their User-Agent, in lower case.
 var agents = []struct{ prefix, name string }{
-	{"codex", "codex"}, {"claude-cli", "claude"}, {"geminicli", "gemini"}, {"qwencode", "qwen"},
-	{"opencode", "opencode"}, {"charm-crush", "crush"}, {"litellm", "aider"}, {"openai/js", "copilot"},
-	{"anthropic/js", "copilot"}, {"curl/", "curl"},
+	{"codex", "codex"},
+	{"claude-cli", "claude"},
+	{"geminicli", "gemini"},
+	{"qwencode", "qwen"},
+	{"opencode", "opencode"},
+	{"charm-crush", "crush"},
+	{"litellm", "aider"},
+	{"openai/js", "copilot"},
+	{"anthropic/js", "copilot"},
+	{"curl/", "curl"},
 }
 
 // agentName is who asks.

@@ -31,8 +31,8 @@ import (
 // options are the command line.
 type options struct {
 	agent, script, prompt, promptFile, repo, home, address, dump string
-	interactive, resume, serve                       bool
-	args                                             []string
+	interactive, resume, serve                                   bool
+	args                                                         []string
 }
 
 func main() {
