@@ -68,7 +68,7 @@ func newBody(w http.ResponseWriter, source io.ReadCloser, limit int64, plain boo
 func (b *requestBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(bodyPause)) // a writer without deadlines has no slow clients
 	n, err := b.source.Read(p)
-	if err != nil {
+	if err == io.EOF {
 		_ = b.control.SetReadDeadline(time.Time{}) // else it would end the answer
 	}
 	b.mu.Lock()
@@ -102,12 +102,16 @@ func (b *requestBody) model() string {
 // followed is an answer that is counted while it is read.
 type followed struct {
 	io.ReadCloser
-	usage *usage
+	response *http.Response
+	usage    *usage
 }
 
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	_, _ = f.usage.Write(p[:n])
+	if err != nil {
+		f.response.Trailer = nil // read by now, and as little to be trusted as headers
+	}
 	return n, err
 }
 

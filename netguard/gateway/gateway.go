@@ -132,22 +132,27 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.finish(call)
 	if refusal := g.check(r, call); refusal != nil {
-		call.event.Error = refusal.message
-		refusal.write(call.upgrade, dialect)
+		g.refuse(call, *refusal)
 		return
 	}
 	select {
 	case g.slots <- struct{}{}:
 		defer func() { <-g.slots }()
 	default:
-		refusal := problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", cap(g.slots))}
-		call.event.Error = refusal.message
-		refusal.write(call.upgrade, dialect)
+		g.refuse(call, problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", cap(g.slots))})
 		return
 	}
 	call.body = newBody(call.upgrade, r.Body, g.maxBody, r.Header.Get("Content-Encoding") == "")
 	r.Body = call.body
 	g.proxy.ServeHTTP(call.upgrade, r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
+}
+
+// refuse answers without asking the upstream, and does not wait long for the rest
+// of the request's body.
+func (g *Gateway) refuse(c *call, refusal problem) {
+	_ = http.NewResponseController(c.upgrade).SetReadDeadline(time.Now().Add(bodyPause))
+	c.event.Error = refusal.message
+	refusal.write(c.upgrade, c.event.Dialect)
 }
 
 // check says why a request may not pass, or nil.
@@ -223,8 +228,8 @@ func (g *Gateway) inspect(response *http.Response) error {
 			delete(response.Header, name)
 		}
 	}
-	response.Trailer = nil
-	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), usage: c.usage}
+	response.Trailer = nil // what is announced
+	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), response: response, usage: c.usage}
 	return nil
 }
 

@@ -13,11 +13,13 @@ type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	reader, writer := io.Pipe()
-	w := &pipeWriter{request: r, body: writer, reader: reader, header: http.Header{}, response: make(chan *http.Response, 1)}
+	w := &pipeWriter{request: r, body: writer, reader: reader, header: http.Header{}, result: make(chan result, 1)}
 	go func() { // ends when the handler does, which sees r's context end and its writes fail
 		defer func() {
 			if p := recover(); p != nil {
-				_ = writer.CloseWithError(fmt.Errorf("the built-in server failed: %v", p))
+				err := fmt.Errorf("the built-in server failed: %v", p)
+				w.once.Do(func() { w.result <- result{err: err} })
+				_ = writer.CloseWithError(err)
 			}
 			w.WriteHeader(http.StatusOK)
 			_ = writer.Close()
@@ -34,8 +36,8 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.handler.ServeHTTP(w, in)
 	}()
 	select {
-	case response := <-w.response:
-		return response, nil
+	case result := <-w.result:
+		return result.response, result.err
 	case <-r.Context().Done():
 		_ = reader.CloseWithError(r.Context().Err())
 		return nil, r.Context().Err()
@@ -43,12 +45,17 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 type pipeWriter struct {
-	request  *http.Request
-	body     *io.PipeWriter
-	reader   *io.PipeReader
-	header   http.Header
-	once     sync.Once
-	response chan *http.Response
+	request *http.Request
+	body    *io.PipeWriter
+	reader  *io.PipeReader
+	header  http.Header
+	once    sync.Once
+	result  chan result
+}
+
+type result struct {
+	response *http.Response
+	err      error
 }
 
 func (w *pipeWriter) Header() http.Header { return w.header }
@@ -58,10 +65,10 @@ func (w *pipeWriter) WriteHeader(status int) {
 		return
 	}
 	w.once.Do(func() {
-		w.response <- &http.Response{
+		w.result <- result{response: &http.Response{
 			Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: w.header.Clone(), Body: w.reader, ContentLength: -1, Request: w.request,
-		}
+		}}
 	})
 }
 

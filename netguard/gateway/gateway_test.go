@@ -1,0 +1,566 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/internal/secret"
+)
+
+const (
+	realKey     = "sk-real-CANARY-0123456789abcdef"
+	placeholder = "sk-aibox-placeholder"
+)
+
+// bench is a gateway before an upstream made of a handler.
+type bench struct {
+	url      string
+	upstream *httptest.Server
+
+	mu     sync.Mutex
+	events []Event
+}
+
+func (b *bench) log(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events = append(b.events, e)
+}
+
+func (b *bench) last(t *testing.T) Event {
+	t.Helper()
+	for range 200 { // the event comes after the answer's last byte
+		b.mu.Lock()
+		n := len(b.events)
+		b.mu.Unlock()
+		if n > 0 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.events) == 0 {
+		t.Fatal("no event")
+	}
+	return b.events[len(b.events)-1]
+}
+
+func newBench(t testing.TB, handler http.HandlerFunc, change func(*Config)) *bench {
+	t.Helper()
+	b := &bench{upstream: httptest.NewServer(handler)}
+	t.Cleanup(b.upstream.Close)
+	root, err := url.Parse(b.upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{
+		Upstream:    Upstream{Kind: Compatible, Name: "test", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}, Key: secret.New(realKey)},
+		Placeholder: secret.New(placeholder),
+		Log:         b.log,
+	}
+	if change != nil {
+		change(&config)
+	}
+	gateway, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- Serve(ctx, listener, gateway) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		gateway.Close()
+	})
+	b.url = "http://" + listener.Addr().String()
+	return b
+}
+
+// send makes a request with the placeholder as bearer unless headers say otherwise.
+func (b *bench) send(t testing.TB, method, path, body string, headers ...string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequest(method, b.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+placeholder)
+	for i := 0; i < len(headers); i += 2 {
+		if r.Header.Del(headers[i]); headers[i+1] != "" {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func text(t testing.TB, response *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"path": r.URL.Path, "query": r.URL.RawQuery, "header": r.Header, "host": r.Host, "body": string(body)})
+}
+
+func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
+	var got *http.Request
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()) }, nil)
+	for _, test := range []struct {
+		method, path, want, header, key string
+	}{
+		{"POST", "/openai/v1/chat/completions", "/v1/chat/completions", "Authorization", "Bearer " + realKey},
+		{"POST", "/openai/chat/completions", "/v1/chat/completions", "Authorization", "Bearer " + realKey},
+		{"POST", "/v1/responses", "/v1/responses", "Authorization", "Bearer " + realKey},
+		{"GET", "/openai/v1/models", "/v1/models", "Authorization", "Bearer " + realKey},
+		{"GET", "/v1/models/org/model-7b:free", "/v1/models/org/model-7b:free", "Authorization", "Bearer " + realKey},
+		{"POST", "/anthropic/v1/messages?beta=true", "/v1/messages", "X-Api-Key", realKey},
+		{"POST", "/v1/messages/count_tokens", "/v1/messages/count_tokens", "X-Api-Key", realKey},
+		{"POST", "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "/v1beta/models/gemini-2.5-flash:streamGenerateContent", "X-Goog-Api-Key", realKey},
+		{"POST", "/v1beta/models/gemini-2.5-flash:generateContent", "/v1beta/models/gemini-2.5-flash:generateContent", "X-Goog-Api-Key", realKey},
+		{"POST", "/ollama/api/chat", "/api/chat", "Authorization", "Bearer " + realKey},
+		{"GET", "/api/tags", "/api/tags", "Authorization", "Bearer " + realKey},
+	} {
+		got = nil
+		response := b.send(t, test.method, test.path, `{}`,
+			"Cookie", "a=b", "X-Forwarded-For", "10.0.0.1", "Forwarded", "for=1", "Proxy-Authorization", "Basic eA==", "X-Real-Ip", "1.2.3.4",
+			"Openai-Organization", "org-x", "X-Evil", "1", "Te", "trailers", "Keep-Alive", "1", "Anthropic-Version", "2023-06-01")
+		if strings.Contains(test.path, "/models") && test.method == "GET" {
+			response = b.send(t, test.method, test.path, "")
+		}
+		if response.StatusCode != 200 || got == nil {
+			t.Errorf("%s %s: %d %s", test.method, test.path, response.StatusCode, text(t, response))
+			continue
+		}
+		if got.URL.Path != test.want || got.Header.Get(test.header) != test.key {
+			t.Errorf("%s: upstream saw %s %v", test.path, got.URL.Path, got.Header)
+		}
+		if strings.Contains(fmt.Sprint(got.Header), placeholder) {
+			t.Errorf("%s: the placeholder went upstream", test.path)
+		}
+		for _, name := range []string{"Cookie", "X-Forwarded-For", "Forwarded", "Proxy-Authorization", "X-Real-Ip", "Openai-Organization", "X-Evil", "Te", "Keep-Alive"} {
+			if got.Header.Get(name) != "" {
+				t.Errorf("%s: header %s went upstream", test.path, name)
+			}
+		}
+	}
+}
+
+func TestThePlaceholderIsTakenWhereverADialectPutsItsKey(t *testing.T) {
+	var query string
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { query = r.URL.RawQuery }, nil)
+	for _, test := range []struct {
+		path   string
+		header []string
+		want   int
+	}{
+		{"/v1/chat/completions", []string{"Authorization", "Bearer " + placeholder}, 200},
+		{"/v1/chat/completions", []string{"Authorization", "bearer " + placeholder}, 200},
+		{"/v1/messages", []string{"Authorization", "", "X-Api-Key", placeholder}, 200},
+		{"/v1beta/models/m:generateContent", []string{"Authorization", "", "X-Goog-Api-Key", placeholder}, 200},
+		{"/v1beta/models/m:generateContent?alt=sse&key=" + placeholder, []string{"Authorization", ""}, 200},
+		{"/api/chat", []string{"Authorization", ""}, 200},
+		{"/api/chat", []string{"Authorization", "Bearer wrong"}, 401},
+		{"/v1/chat/completions", []string{"Authorization", ""}, 401},
+		{"/v1/chat/completions", []string{"Authorization", placeholder}, 401},
+		{"/v1/chat/completions", []string{"Authorization", "Basic " + placeholder}, 401},
+		{"/v1/chat/completions", []string{"Authorization", "Bearer sk-somebodys-own"}, 401},
+		{"/v1/messages", []string{"X-Api-Key", "sk-ant-somebodys-own"}, 401}, // beside the placeholder
+		{"/v1/messages?key=other", nil, 401},
+	} {
+		response := b.send(t, "POST", test.path, `{}`, test.header...)
+		if response.StatusCode != test.want {
+			t.Errorf("%s %v: %d, want %d", test.path, test.header, response.StatusCode, test.want)
+		}
+		if strings.Contains(query, "key=") {
+			t.Errorf("a key went upstream in %q", query)
+		}
+	}
+}
+
+func TestErrorsHaveTheShapeOfTheirDialect(t *testing.T) {
+	b := newBench(t, echo, nil)
+	for path, want := range map[string]string{
+		"/openai/v1/chat/completions":             `{"error":{"code":null,"message":`,
+		"/anthropic/v1/messages":                  `{"error":{"message":`,
+		"/gemini/v1beta/models/m:generateContent": `{"error":{"code":401,"message":`,
+		"/ollama/api/chat":                        `{"error":"this is`,
+	} {
+		response := b.send(t, "POST", path, `{}`, "Authorization", "Bearer wrong")
+		if body := text(t, response); response.StatusCode != 401 || !strings.HasPrefix(body, want) {
+			t.Errorf("%s: %d %s", path, response.StatusCode, body)
+		}
+		if response.Header.Get("X-Should-Retry") != "false" {
+			t.Errorf("%s: clients would retry", path)
+		}
+	}
+}
+
+func TestWhatIsNotInferenceDoesNotPass(t *testing.T) {
+	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
+	for _, call := range []string{
+		"POST /api/pull", "DELETE /api/delete", "POST /api/push", "POST /api/create", "POST /api/copy", "POST /api/blobs/sha256:x", "GET /api/chat",
+		"POST /v1/files", "GET /v1/files", "GET /v1/responses/resp_123", "DELETE /v1/models/x", "GET /v1/organization/api_keys", "POST /v1/fine_tuning/jobs",
+		"POST /v1/messages/batches", "GET /v1/messages/batches/1/results", "POST /v1beta/cachedContents", "POST /v1beta/models/m:predict",
+		"GET /v1/models/../files", "GET /v1/models/%2e%2e/files", "GET /v1/models/..%2ffiles", "GET /v1/models/a%0d%0ab", "POST /v1//chat/completions",
+		"POST /openai/v1/../../admin", "PUT /v1/chat/completions", "OPTIONS /v1/chat/completions", "GET /metrics", "POST /", "GET /aibox/other", "POST /v1/chat/completions/",
+		"POST /v1/chat/completions%00", "POST /anthropic/v1/chat/completions", "POST /gemini/api/chat",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		if response := b.send(t, method, path, ""); response.StatusCode != 404 && response.StatusCode != 400 {
+			t.Errorf("%s: %d", call, response.StatusCode)
+		}
+	}
+	if response := b.send(t, "GET", "/v1/responses", "", "Upgrade", "websocket", "Connection", "Upgrade"); response.StatusCode != 404 {
+		t.Errorf("a WebSocket got %d", response.StatusCode)
+	}
+}
+
+func TestTheProbeAndOllamaClientsFindTheGatewayWithoutAKey(t *testing.T) {
+	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
+	for _, call := range []string{"GET /", "HEAD /", "GET /aibox/health"} {
+		method, path, _ := strings.Cut(call, " ")
+		if response := b.send(t, method, path, "", "Authorization", ""); response.StatusCode != 200 {
+			t.Errorf("%s: %d", call, response.StatusCode)
+		}
+	}
+}
+
+func TestTheRealKeyIsFoundNowhereOnTheAgentsSide(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+realKey {
+			t.Error("the upstream did not get the key")
+		}
+		w.Header().Set("X-Request-Id", "for "+realKey)
+		w.Header().Set("Set-Cookie", "key="+realKey)
+		w.Header().Set("Www-Authenticate", realKey)
+		w.Header().Set("Openai-Organization", "org-of-the-user")
+		w.Header().Set("Trailer", "X-Trail")
+		w.WriteHeader(http.StatusUnauthorized)
+		half := len(realKey) / 2
+		for _, piece := range []string{`{"error":{"message":"Incorrect API key provided: ` + realKey[:half], realKey[half:], `. Also ` + realKey + realKey + " and " + realKey[:5], `"}}`} {
+			_, _ = io.WriteString(w, piece)
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Millisecond) // so that the pieces arrive apart
+		}
+		w.Header().Set("X-Trail", realKey)
+	}, nil)
+	response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`)
+	body := text(t, response)
+	event, _ := json.Marshal(b.last(t))
+	for where, text := range map[string]string{"body": body, "headers": fmt.Sprint(response.Header), "trailers": fmt.Sprint(response.Trailer), "event": string(event)} {
+		if strings.Contains(text, "CANARY") || strings.Contains(text, "org-of-the-user") {
+			t.Errorf("%s: %s", where, text)
+		}
+	}
+	if response.StatusCode != 401 || !strings.Contains(body, "Incorrect API key provided: ****") || !strings.HasSuffix(body, `and sk-re"}}`) {
+		t.Errorf("the rest of the error did not pass: %d %s", response.StatusCode, body)
+	}
+}
+
+func TestAnErrorOfTheUpstreamPassesAsItIs(t *testing.T) {
+	const message = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.Header().Set("Anthropic-Ratelimit-Tokens-Remaining", "5")
+		w.WriteHeader(529)
+		_, _ = io.WriteString(w, message)
+	}, nil)
+	response := b.send(t, "POST", "/v1/messages", `{"model":"m"}`)
+	if body := text(t, response); response.StatusCode != 529 || body != message || response.Header.Get("Retry-After") != "7" || response.Header.Get("Anthropic-Ratelimit-Tokens-Remaining") != "5" {
+		t.Errorf("%d %s %v", response.StatusCode, body, response.Header)
+	}
+}
+
+func TestAPieceOfAStreamArrivesBeforeTheNextIsSent(t *testing.T) {
+	next := make(chan struct{})
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 3 {
+			fmt.Fprintf(w, "data: {\"n\":%d}\n\n", i)
+			w.(http.Flusher).Flush()
+			<-next
+		}
+	}, nil)
+	response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m","stream":true}`)
+	reader := bufio.NewReader(response.Body)
+	for i := range 3 {
+		line, err := reader.ReadString('\n')
+		if want := fmt.Sprintf("data: {\"n\":%d}\n", i); err != nil || line != want {
+			t.Fatalf("%q, %v", line, err)
+		}
+		_, _ = reader.ReadString('\n')
+		next <- struct{}{}
+	}
+}
+
+func TestAnUpstreamThatIsDownIsExplained(t *testing.T) {
+	b := newBench(t, echo, func(c *Config) {
+		c.Upstream.Kind = OllamaHost
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Upstream.URL = &url.URL{Scheme: "http", Host: listener.Addr().String()}
+		listener.Close()
+	})
+	response := b.send(t, "POST", "/anthropic/v1/messages", `{"model":"m"}`)
+	body := text(t, response)
+	if response.StatusCode != 502 || !strings.Contains(body, "Ollama is not running on 127.0.0.1:") || !strings.Contains(body, "ollama serve") || !strings.Contains(body, `"type":"error"`) {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+	if event := b.last(t); event.Status != 502 || !strings.Contains(event.Error, "not running") || event.Model != "" && event.Model != "m" {
+		t.Errorf("%+v", event)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+	}, nil)
+	if response := b.send(t, "POST", "/v1/chat/completions", `{}`); response.StatusCode != 502 || response.Header.Get("Location") != "" {
+		t.Errorf("%d %v", response.StatusCode, response.Header)
+	}
+}
+
+func TestADialectThatTheUpstreamDoesNotSpeakIsExplained(t *testing.T) {
+	b := newBench(t, echo, func(c *Config) { c.Upstream.Name, c.Upstream.Dialects = "openai", []Dialect{OpenAI} })
+	response := b.send(t, "POST", "/anthropic/v1/messages", `{}`)
+	if body := text(t, response); response.StatusCode != 404 || !strings.Contains(body, "openai does not speak the anthropic API") || !strings.Contains(body, "--inference") {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+}
+
+func TestARequestThatIsTooLargeIsRefusedWithOrWithoutALength(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }, func(c *Config) { c.MaxBody = 1 << 20 })
+	for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", 2<<20)), io.MultiReader(strings.NewReader(strings.Repeat("x", 2<<20)))} {
+		r, err := http.NewRequest("POST", b.url+"/v1/chat/completions", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+placeholder)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d %s", response.StatusCode, text(t, response))
+		}
+		response.Body.Close()
+	}
+}
+
+func TestMoreRequestsThanAllowedAreToldToWait(t *testing.T) {
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { arrived <- struct{}{}; <-leave }, func(c *Config) { c.Concurrent = 2 })
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() { b.send(t, "POST", "/v1/chat/completions", `{}`) })
+		<-arrived
+	}
+	response := b.send(t, "POST", "/v1/chat/completions", `{}`)
+	if response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %v", response.StatusCode, response.Header)
+	}
+	close(leave)
+	wait.Wait()
+	go func() { <-arrived }()
+	if response := b.send(t, "POST", "/v1/chat/completions", `{}`); response.StatusCode != 200 {
+		t.Errorf("then %d", response.StatusCode)
+	}
+}
+
+func TestAnAgentThatGivesUpEndsTheUpstreamsRequest(t *testing.T) {
+	gone := make(chan struct{})
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		close(gone)
+	}, nil)
+	response := b.send(t, "POST", "/v1/chat/completions", `{}`)
+	response.Body.Close()
+	<-gone
+}
+
+// raw sends bytes that no client library would.
+func (b *bench) raw(t *testing.T, request string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, request)
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	line, _ := bufio.NewReader(conn).ReadString('\n')
+	return line
+}
+
+func TestSmuggledAndProxyRequestsAreRefused(t *testing.T) {
+	b := newBench(t, func(http.ResponseWriter, *http.Request) { t.Error("it passed") }, nil)
+	auth := "Host: x\r\nAuthorization: Bearer " + placeholder + "\r\n"
+	for _, request := range []string{
+		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Content-Length: 3\r\nContent-Length: 5\r\n\r\nabc",
+		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+		"POST /v1/chat/completions HTTP/1.1\r\n" + auth + "Host: y\r\n\r\n",
+		"POST http://169.254.169.254/v1/chat/completions HTTP/1.1\r\n" + auth + "Content-Length: 0\r\n\r\n",
+		"CONNECT 169.254.169.254:80 HTTP/1.1\r\n" + auth + "\r\n",
+		"GET / HTTP/1.1\r\n" + auth + "X: " + strings.Repeat("x", 128<<10) + "\r\n\r\n",
+	} {
+		if line := b.raw(t, request); !strings.HasPrefix(line, "HTTP/1.1 4") && !strings.HasPrefix(line, "HTTP/1.1 5") {
+			t.Errorf("%.60q: %q", request, line)
+		}
+	}
+}
+
+func TestABothWithChunkedAndALengthReachesTheUpstreamAsOneRequest(t *testing.T) {
+	var bodies []string
+	var mu sync.Mutex
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, r.URL.Path+" "+string(body))
+	}, nil)
+	b.raw(t, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+placeholder+
+		"\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\nPOST /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(bodies) > 1 || len(bodies) == 1 && bodies[0] != "/v1/chat/completions {}" {
+		t.Errorf("upstream saw %q", bodies)
+	}
+}
+
+func TestAScriptedUpstreamStreamsAndMayFail(t *testing.T) {
+	next := make(chan struct{})
+	b := newBench(t, echo, func(c *Config) {
+		c.Upstream = Upstream{Kind: Scripted, Name: "scripted", Dialects: []Dialect{OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if bytes.Contains(body, []byte("panic")) {
+				panic("script")
+			}
+			if r.Header.Get("Authorization") != "" {
+				t.Error("the script saw a key")
+			}
+			fmt.Fprint(w, "data: one\n\n")
+			w.(http.Flusher).Flush()
+			<-next
+			fmt.Fprint(w, "data: two\n\n")
+		})}
+	})
+	response := b.send(t, "POST", "/v1/responses", `{"model":"m"}`)
+	line, _ := bufio.NewReader(response.Body).ReadString('\n')
+	if line != "data: one\n" {
+		t.Errorf("%q", line)
+	}
+	close(next)
+	failed := b.send(t, "POST", "/v1/responses", `{"model":"panic"}`)
+	if body := text(t, failed); failed.StatusCode != 502 || !strings.Contains(body, "the built-in server failed") {
+		t.Errorf("after a panic: %d %q", failed.StatusCode, body)
+	}
+}
+
+func TestEventsTellModelTokensAndStatusOfEachDialect(t *testing.T) {
+	answers := map[string]string{
+		"/v1/chat/completions":                   "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"usage\\\":{\\\"prompt_tokens\\\":999}}\"}}],\"usage\":null}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7,\"total_tokens\":18}}\n\ndata: [DONE]\n\n",
+		"/v1/responses":                          "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"output\":[{\"usage\":{\"input_tokens\":999}}],\"usage\":{\"input_tokens\":11,\"input_tokens_details\":{\"cached_tokens\":3},\"output_tokens\":7}}}\n\n",
+		"/v1/messages":                           "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"cache_creation_input_tokens\":4,\"cache_read_input_tokens\":2,\"output_tokens\":1}}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":7}}\n\n",
+		"/v1beta/models/m:streamGenerateContent": "[{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":{\"usageMetadata\":{\"promptTokenCount\":999}}}}]}}],\"usageMetadata\":{\"promptTokenCount\":11,\"candidatesTokenCount\":2}}\n,\n{\"usageMetadata\":{\"promptTokenCount\":11,\"candidatesTokenCount\":4,\"thoughtsTokenCount\":3}}]",
+		"/api/chat":                              "{\"message\":{\"content\":\"x\"},\"done\":false}\n{\"done\":true,\"prompt_eval_count\":11,\"eval_count\":7}\n",
+	}
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, answers[r.URL.Path])
+	}, nil)
+	for path, want := range answers {
+		b.events = nil
+		response := b.send(t, "POST", path, `{"messages":[{"model":"not this"}], "model" : "m"}`)
+		if body := text(t, response); body != want {
+			t.Errorf("%s: %q", path, body)
+		}
+		if event := b.last(t); event.Model != "m" || event.InputTokens != 11 || event.OutputTokens != 7 || event.Status != 200 || event.Path != path {
+			t.Errorf("%s: %+v", path, event)
+		}
+	}
+}
+
+func TestAClientThatStopsSendingItsBodyIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		gateway, err := New(Config{
+			Upstream:    Upstream{Kind: Scripted, Dialects: []Dialect{OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })},
+			Placeholder: secret.New(placeholder),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener := &oneConn{conn: server, done: make(chan struct{})}
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error)
+		go func() { ended <- Serve(ctx, listener, gateway) }()
+		_, _ = io.WriteString(client, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+placeholder+"\r\nContent-Length: 100\r\n\r\n{")
+		start := time.Now()
+		_, _ = io.Copy(io.Discard, client)
+		if waited := time.Since(start); waited < bodyPause || waited > bodyPause+10*time.Second {
+			t.Errorf("cut off after %v", waited)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	mu   sync.Mutex
+	conn net.Conn
+	done chan struct{}
+	once sync.Once
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	l.mu.Lock()
+	conn := l.conn
+	l.conn = nil
+	l.mu.Unlock()
+	if conn != nil {
+		return conn, nil
+	}
+	<-l.done
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }

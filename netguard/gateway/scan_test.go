@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
+	for _, seed := range []string{
+		`{"usage":{"prompt_tokens":11,"completion_tokens":7}}`,
+		"data: {\"message\":{\"usage\":{\"input_tokens\":5}}}\n\ndata: [DONE]\n\n",
+		`[{"usageMetadata":{"promptTokenCount":1}},{"usageMetadata":{"promptTokenCount":-2e9}}]`,
+		`{"a":"\\\"{","usage":{"input_tokens":18446744073709551616}}}}}]]`,
+		strings.Repeat("[", 100) + strings.Repeat("]", 100) + `{"eval_count":3}`,
+		strings.Repeat(`{"a":`, 20) + `"x"`,
+		"\"unfinished\n{\"eval_count\":3}",
+	} {
+		for dialect := range byte(Ollama) {
+			f.Add([]byte(seed), dialect, uint(3))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, dialect byte, cut uint) {
+		kind := Dialect(dialect%byte(Ollama)) + 1
+		whole, pieces := newUsage(kind), newUsage(kind)
+		_, _ = whole.Write(data)
+		for rest := data; len(rest) > 0; {
+			n := min(int(cut%7)+1, len(rest))
+			_, _ = pieces.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if whole.fields != pieces.fields {
+			t.Errorf("%v whole, %v in pieces", whole.fields, pieces.fields)
+		}
+		for _, n := range whole.fields {
+			if n < 0 || n >= countLimit {
+				t.Errorf("count %d", n)
+			}
+		}
+		if len(whole.scanner.levels) > depthLimit || cap(whole.scanner.token) > 2*tokenLimit {
+			t.Errorf("memory: %d levels, %d bytes", len(whole.scanner.levels), cap(whole.scanner.token))
+		}
+	})
+}
+
+func FuzzRedactorFindsTheKeyHoweverItIsCut(f *testing.F) {
+	f.Add([]byte("a "+realKey+" b"), uint(1))
+	f.Add([]byte(realKey[:9]+realKey+realKey[:9]), uint(4))
+	f.Add([]byte("sk-real-sk-real-CANARY-0123456789abcdef"), uint(5))
+	f.Fuzz(func(t *testing.T, data []byte, cut uint) {
+		r := newRedactor(io.NopCloser(&pieces{data, int(cut%11) + 1}), realKey)
+		got, err := io.ReadAll(r)
+		want := bytes.ReplaceAll(data, []byte(realKey), bytes.Repeat([]byte("*"), len(realKey)))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	})
+}
+
+type pieces struct {
+	data []byte
+	size int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, p.data[:min(p.size, len(p.data))])
+	p.data = p.data[n:]
+	return n, nil
+}
+
+func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
+	u := newUsage(OpenAI)
+	_, _ = u.Write([]byte("data: {\"x\":\"broken\n\ndata: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\n"))
+	if input, output := u.tokens(); input != 4 || output != 2 {
+		t.Errorf("%d, %d", input, output)
+	}
+}
+
+func BenchmarkUsage(b *testing.B) {
+	chunk := []byte("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" hello\"},\"finish_reason\":null}]}\n\n")
+	b.SetBytes(int64(len(chunk)))
+	u := newUsage(OpenAI)
+	for b.Loop() {
+		_, _ = u.Write(chunk)
+	}
+}
