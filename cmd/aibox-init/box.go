@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,8 @@ type box struct {
 	conn   *lifeline.Conn
 	reaper *reaper
 	input  *input
+
+	answering atomic.Bool // a pong is being sent
 
 	mu      sync.Mutex
 	started bool
@@ -94,6 +97,9 @@ func (b *box) obey(f lifeline.Frame) error {
 		return with(f, b.signal)
 	case lifeline.TypeStop:
 		return with(f, b.stop)
+	case lifeline.TypePing:
+		b.pong()
+		return nil
 	default:
 		return fmt.Errorf("%w: frame %#x is init's own", lifeline.ErrProtocol, f.Type)
 	}
@@ -109,6 +115,18 @@ func with[T any](f lifeline.Frame, do func(T) error) error {
 
 func (b *box) probe(plan probe.Plan) {
 	b.send(lifeline.TypeProbeResult, probe.Run(context.Background(), plan))
+}
+
+// pong answers a ping. Sending may wait for a supervisor that is slow to read,
+// for which serve must not; one answer under way is enough.
+func (b *box) pong() {
+	if !b.answering.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer b.answering.Store(false)
+		_ = b.conn.Send(lifeline.Frame{Type: lifeline.TypePong})
+	}()
 }
 
 // send sends a message; a broken lifeline is serve's affair.

@@ -21,7 +21,8 @@ const (
 
 // commits lists what the agent committed on top of baseline. It asks git inside
 // the box, where the agent's repository can do no harm; whatever goes wrong, the
-// list is shorter or empty.
+// list is shorter or empty. The agent has run by now and may have put another
+// program in the place of git or of init: the list is its word and no more.
 func commits(r *reaper, s lifeline.Start) []string {
 	dir := workdir(s.Dir)
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {

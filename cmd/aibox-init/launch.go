@@ -28,6 +28,7 @@ func launch(args []string) {
 		fmt.Fprintln(os.Stderr, "aibox-init: setting the limits:", err)
 		os.Exit(125)
 	}
+	restoreLibcSignals()
 	// Whatever descriptor leaked to here stops here; an old kernel without the
 	// call has nothing leaking either, since init opens all with O_CLOEXEC.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)

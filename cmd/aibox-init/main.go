@@ -40,6 +40,7 @@ func run(address string) int {
 	}
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
+	ignoreLibcSignals()
 	// Outside a box (in tests) orphans are to come to init just the same.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

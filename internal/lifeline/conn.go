@@ -32,6 +32,7 @@ type Conn struct {
 	mu       sync.Mutex
 	inflight int
 	room     chan struct{} // closed and replaced when inflight shrinks
+	silent   time.Time     // since when Receive waits for bytes; zero while it does not
 	closed   chan struct{}
 	once     sync.Once
 }
@@ -98,7 +99,12 @@ func (c *Conn) SendMessage(t Type, v any) error {
 // it broke the rules, after which the connection is closed.
 func (c *Conn) Receive() (Frame, error) {
 	for {
+		c.listen(time.Now())
 		f, err := readFrame(c.in, c.buf)
+		c.listen(time.Time{})
+		if err == nil && f.Type == TypePong {
+			continue
+		}
 		if err == nil && f.Type == TypeStdinAck {
 			if err = c.acknowledge(f.Payload); err == nil {
 				continue
@@ -112,6 +118,52 @@ func (c *Conn) Receive() (Frame, error) {
 			return Frame{}, err
 		}
 		return f, nil
+	}
+}
+
+func (c *Conn) listen(since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = since
+}
+
+// Watch pings init, and returns ErrSilent when nothing at all has come for limit
+// although Receive, in another goroutine, was waiting. An agent is root beside
+// PID 1 and gVisor lets it stop PID 1 (SIGSTOP), which would then not notice the
+// loss of the lifeline: a box that is silent has to be destroyed. Watch returns
+// ctx's error when ctx ends and another error when the connection fails. A limit
+// of 0 means 10 s.
+func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
+	if limit == 0 {
+		limit = 10 * time.Second
+	}
+	tick := time.NewTicker(limit / 4)
+	defer tick.Stop()
+	pinged := make(chan error, 1)
+	idle := true // no ping is being sent
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.closed:
+			return net.ErrClosed
+		case err := <-pinged:
+			if err != nil {
+				return err
+			}
+			idle = true
+		case now := <-tick.C:
+			c.mu.Lock()
+			silent := c.silent
+			c.mu.Unlock()
+			if !silent.IsZero() && now.Sub(silent) > limit {
+				return ErrSilent
+			}
+			if idle {
+				idle = false
+				go func() { pinged <- c.Send(Frame{Type: TypePing}) }()
+			}
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	TypeResize   Type = 0x05 // Resize
 	TypeSignal   Type = 0x06 // Signal
 	TypeStop     Type = 0x07 // Stop
+	TypePing     Type = 0x08 // no payload; init answers with TypePong
 )
 
 // Frames from init to the supervisor.
@@ -35,6 +36,7 @@ const (
 	TypeStdinAck    Type = 0x46 // u32: bytes of input the agent took; Receive keeps it to itself
 	TypeExit        Type = 0x47 // Exit: the last frame
 	TypeError       Type = 0x48 // Error
+	TypePong        Type = 0x49 // no payload; Receive keeps it to itself
 )
 
 const (
@@ -50,6 +52,9 @@ const (
 
 // ErrProtocol is in the chain of every error that the other side's bytes caused.
 var ErrProtocol = errors.New("lifeline protocol violated")
+
+// ErrSilent says that init has stopped answering; see Conn.Watch.
+var ErrSilent = errors.New("the box's init does not answer")
 
 // Frame is a type and its payload.
 type Frame struct {
@@ -69,7 +74,7 @@ func (t Type) carriesJSON() bool {
 
 func (t Type) known() bool {
 	switch t {
-	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck:
+	case TypeStdin, TypeStdinEOF, TypeStdout, TypeStderr, TypeStdinAck, TypePing, TypePong:
 		return true
 	}
 	return t.carriesJSON()

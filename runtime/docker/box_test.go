@@ -178,7 +178,7 @@ func TestABoxIsWhatTheDesignSays(t *testing.T) {
 		t.Errorf("exit is %+v", exit)
 	}
 	for _, want := range []string{
-		"uid 0 pid ", "ppid 1\n", "NoNewPrivs:\t1",
+		"uid 0 pid ", "ppid 1\n",
 		"write /probe-root <nil>", "write /tmp/probe <nil>",
 		`/etc/resolv.conf "nameserver 10.200.200.1\n"`, `10.200.200.1\tgateway.aibox.internal`,
 		"tmp <nil> 67108864", "env OWN=value", "env FROM_IMAGE=yes", "env HOME=/root",
@@ -217,7 +217,62 @@ func TestRootInABoxCannotTouchPID1(t *testing.T) {
 	if bad := regexp.MustCompile(`(?m)^.*(SUCCEEDED|socket:).*$`).FindAllString(text.String(), -1); len(bad) > 0 {
 		t.Errorf("%q", bad)
 	}
-	t.Log(text.String())
+	if !strings.HasSuffix(text.String(), "done\n") {
+		t.Errorf("the attack did not end: %q", text.String())
+	}
+}
+
+// Linux shields the PID 1 of a namespace from SIGKILL and SIGSTOP, gVisor does
+// not. Killed, it takes the box along; stopped, it falls silent, which Watch sees.
+func TestAnAgentThatKillsPID1EndsItsBox(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "9"}}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := r.Receive(); err != nil {
+			break
+		}
+	}
+	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
+		t.Errorf("the box is %+v, %v", state, err)
+	}
+}
+
+func TestAnAgentThatStopsPID1IsNoticed(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "kill", "19"}}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			if _, err := r.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+	if err := r.Watch(t.Context(), time.Second); !errors.Is(err, lifeline.ErrSilent) {
+		t.Errorf("Watch says %v", err)
+	}
+}
+
+func TestABusyBoxIsNotTakenForASilentOne(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "wait"}}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			if _, err := r.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := r.Watch(ctx, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Watch says %v", err)
+	}
 }
 
 func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
@@ -297,7 +352,7 @@ func TestProbesRunInTheSandbox(t *testing.T) {
 		{Name: "host loopback", Kind: probe.TCP, Target: "10.0.2.2:22", Want: probe.Refused},
 		{Name: "udp", Kind: probe.UDP, Target: "192.0.2.1:53", Want: probe.Refused},
 		{Name: "dns", Kind: probe.DNS, Via: "10.0.2.3:53", Target: "example.com", Want: probe.Refused},
-		{Name: "icmp", Kind: probe.ICMP, Target: "192.0.2.1", Want: probe.Refused},
+		{Name: "icmp", Kind: probe.ICMP, Target: "192.0.2.1", Want: probe.Refused, Quiet: true, Timeout: 50},
 		{Name: "ipv6", Kind: probe.TCP, Target: "[2001:db8::1]:443", Want: probe.Refused},
 		{Name: "the lifeline", Kind: probe.TCP, Target: fmt.Sprintf("10.200.200.1:%d", lifelinePort), Want: probe.Refused},
 	}}

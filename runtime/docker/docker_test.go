@@ -133,4 +133,3 @@ func TestDockerHoldsTheSuite(t *testing.T) {
 		Image: importImage(t, b, program), Prefix: prefix, Init: program,
 	})
 }
-
