@@ -1,13 +1,17 @@
 package gateway
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // scanner finds scalar values in JSON that streams by, in pieces of any size: one
 // document, one per line, or one per server-sent event. It keeps no more than one
 // key, one value and the names of depthLimit levels, whatever it is fed, and never
 // fails: what it does not understand it passes over.
 type scanner struct {
-	value func(path []string, text string, isString bool)
+	keys  map[string]string // the keys that are looked for, by themselves; others read as ""
+	value func(path []string, text []byte, isString bool)
 
 	levels  []level
 	excess  int    // levels beyond depthLimit, which are not looked into
@@ -38,47 +42,66 @@ const (
 
 // Write feeds p. It never fails.
 func (s *scanner) Write(p []byte) (int, error) {
-	for i := 0; i < len(p); i++ {
-		c := p[i]
+	for i := 0; i < len(p); {
 		switch s.state {
 		case scanString:
-			i += s.inString(p[i:]) - 1
+			i += s.inString(p[i:])
 		case scanNumber:
-			if c >= '0' && c <= '9' || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E' {
-				s.keep(c)
-				continue
-			}
-			s.state = scanBetween
-			s.emit(false)
-			s.between(c)
+			i += s.inNumber(p[i:])
 		default:
-			s.between(c)
+			s.between(p[i])
+			i++
 		}
 	}
 	return len(p), nil
 }
 
 // inString reads on in a string and returns how many bytes it took, at least one.
+// Most of what models send is in strings, so it looks for their end in strides.
 func (s *scanner) inString(p []byte) int {
+	if s.escape {
+		s.escape = false
+		s.keep(p[:1])
+		return 1
+	}
+	end := bytes.IndexByte(p, '"')
+	text := p
+	if end >= 0 {
+		text = p[:end]
+	}
+	if i := bytes.IndexByte(text, '\\'); i >= 0 {
+		text, end = text[:i], i
+	}
+	if i := bytes.IndexByte(text, '\n'); i >= 0 { // not JSON: start again at the next line
+		s.reset()
+		return i + 1
+	}
+	s.keep(text)
+	switch {
+	case end < 0:
+		return len(p)
+	case p[end] == '\\':
+		s.keep(p[end : end+1])
+		s.escape = true
+	default:
+		s.state = scanBetween
+		s.endString()
+	}
+	return end + 1
+}
+
+// inNumber reads on in a number and returns how many bytes it took; none when it
+// has ended.
+func (s *scanner) inNumber(p []byte) int {
 	for i, c := range p {
-		switch {
-		case c == '\n': // not JSON: start again at the next line
-			s.reset()
-			return i + 1
-		case s.escape:
-			s.escape = false
-			s.keep('\\')
-			s.keep(c)
-		case c == '\\':
-			s.escape = true
-		case c == '"':
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			s.keep(p[:i])
 			s.state = scanBetween
-			s.endString()
-			return i + 1
-		default:
-			s.keep(c)
+			s.emit(false)
+			return i
 		}
 	}
+	s.keep(p)
 	return len(p)
 }
 
@@ -92,8 +115,7 @@ func (s *scanner) between(c byte) {
 	case c == '"':
 		s.state, s.token, s.tooLong, s.escape = scanString, s.token[:0], false, false
 	case c == '-' || c >= '0' && c <= '9':
-		s.state, s.token, s.tooLong = scanNumber, s.token[:0], false
-		s.keep(c)
+		s.state, s.token, s.tooLong = scanNumber, append(s.token[:0], c), false
 	case c == ',':
 		s.top().hasKey = false
 	}
@@ -129,10 +151,7 @@ func (s *scanner) endString() {
 		s.emit(true)
 		return
 	}
-	top.key, top.hasKey = "", true
-	if !s.tooLong && len(s.token) <= 64 {
-		top.key = string(s.token)
-	}
+	top.key, top.hasKey = s.keys[string(s.token)], true
 }
 
 // emit tells a value with the keys that lead to it. An array at the top is one of
@@ -154,15 +173,14 @@ func (s *scanner) emit(isString bool) {
 		path[n] = level.key
 		n++
 	}
-	s.value(path[:n], string(s.token), isString)
+	s.value(path[:n], s.token, isString)
 }
 
-func (s *scanner) keep(c byte) {
-	if len(s.token) >= tokenLimit {
-		s.tooLong = true
-		return
+func (s *scanner) keep(text []byte) {
+	if room := tokenLimit - len(s.token); len(text) > room {
+		s.tooLong, text = true, text[:room]
 	}
-	s.token = append(s.token, c)
+	s.token = append(s.token, text...)
 }
 
 func (s *scanner) top() *level { return &s.levels[len(s.levels)-1] }
@@ -189,12 +207,28 @@ const (
 	fieldCount
 )
 
+// The keys that lead to counts, and to a request's model.
+var (
+	usageKeys = keySet("response", "message", "usage", "usageMetadata",
+		"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+		"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count")
+	modelKeys = keySet("model")
+)
+
+func keySet(keys ...string) map[string]string {
+	set := make(map[string]string, len(keys))
+	for _, key := range keys {
+		set[key] = key
+	}
+	return set
+}
+
 // countLimit is more tokens than any answer can have; larger counts are nonsense.
 const countLimit = 1 << 40
 
 func newUsage(dialect Dialect) *usage {
 	u := &usage{dialect: dialect}
-	u.scanner.value = u.see
+	u.scanner.keys, u.scanner.value = usageKeys, u.see
 	return u
 }
 
@@ -207,7 +241,7 @@ func (u *usage) tokens() (input, output int64) {
 	return u.fields[fieldInput] + u.fields[fieldCacheWrite] + u.fields[fieldCacheRead], u.fields[fieldOutput] + u.fields[fieldThoughts]
 }
 
-func (u *usage) see(path []string, text string, isString bool) {
+func (u *usage) see(path []string, text []byte, isString bool) {
 	if isString {
 		return
 	}
@@ -215,7 +249,7 @@ func (u *usage) see(path []string, text string, isString bool) {
 	if !ok {
 		return
 	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > u.fields[field] && n < countLimit {
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n > u.fields[field] && n < countLimit {
 		u.fields[field] = n
 	}
 }
@@ -279,9 +313,10 @@ type modelFinder struct {
 
 func newModelFinder() *modelFinder {
 	f := &modelFinder{}
-	f.scanner.value = func(path []string, text string, isString bool) {
+	f.scanner.keys = modelKeys
+	f.scanner.value = func(path []string, text []byte, isString bool) {
 		if isString && len(path) == 1 && path[0] == "model" && f.model == "" {
-			f.model = text
+			f.model = string(text)
 		}
 	}
 	return f
