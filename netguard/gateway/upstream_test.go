@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+)
+
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
+	env := environment("OPENAI_API_KEY", "sk-1\n", "ANTHROPIC_API_KEY", "sk-2", "GOOGLE_API_KEY", "g-3", "OPENROUTER_API_KEY", "r-4", "AIBOX_INFERENCE_KEY", "k-5", "OLLAMA_HOST", "0.0.0.0:7000")
+	for value, want := range map[string]struct {
+		kind     Kind
+		url, key string
+		dialects []Dialect
+	}{
+		"scripted":                       {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
+		"scripted:demo.toml":             {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
+		"ollama":                         {OllamaHost, "http://127.0.0.1:7000", "", []Dialect{OpenAI, Anthropic, Ollama}},
+		"openai":                         {Hosted, "https://api.openai.com", "sk-1", []Dialect{OpenAI}},
+		"anthropic":                      {Hosted, "https://api.anthropic.com", "sk-2", []Dialect{Anthropic}},
+		"gemini":                         {Hosted, "https://generativelanguage.googleapis.com", "g-3", []Dialect{Gemini}},
+		"openrouter":                     {Hosted, "https://openrouter.ai/api", "r-4", []Dialect{OpenAI, Anthropic}},
+		"http://127.0.0.1:1234/v1":       {Compatible, "http://127.0.0.1:1234", "k-5", []Dialect{OpenAI, Anthropic}},
+		"http://127.0.0.1:1234/":         {Compatible, "http://127.0.0.1:1234", "k-5", []Dialect{OpenAI, Anthropic}},
+		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-5", []Dialect{OpenAI, Anthropic}},
+		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-5", []Dialect{OpenAI, Anthropic}},
+		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-5", []Dialect{OpenAI, Anthropic, Ollama}},
+		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-5", []Dialect{Anthropic}},
+	} {
+		u, err := ParseUpstream(value, env)
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+			continue
+		}
+		got := ""
+		if u.URL != nil {
+			got = u.URL.String()
+		}
+		if u.Kind != want.kind || got != want.url || u.Key.Reveal() != want.key || !slices.Equal(u.Dialects, want.dialects) {
+			t.Errorf("%s: %v %s %v", value, u.Kind, got, u.Dialects)
+		}
+	}
+}
+
+func TestABadValueOfInferenceIsExplained(t *testing.T) {
+	for value, want := range map[string]struct {
+		kind fault.Kind
+		text string
+	}{
+		"openai":                      {fault.Environment, "OPENAI_API_KEY is not set"},
+		"olama":                       {fault.Usage, "unknown model server"},
+		"localhost:8000":              {fault.Usage, "unknown model server"},
+		"auto":                        {fault.Usage, "unknown model server"},
+		"scripted:":                   {fault.Usage, "names no file"},
+		"ftp://x/":                    {fault.Usage, "not the URL"},
+		"http://":                     {fault.Usage, "not the URL"},
+		"http://x/v1?key=sk-secret":   {fault.Usage, "not the URL"},
+		"https://user:sk-secret@x/v1": {fault.Usage, "must not hold"},
+		"http://x:port/":              {fault.Usage, "not the URL"},
+		"\x1b[31mevil://x":            {fault.Usage, "not the URL"},
+	} {
+		_, err := ParseUpstream(value, environment())
+		if fault.KindOf(err) != want.kind || !strings.Contains(err.Error(), want.text) || len(fault.Hints(err)) == 0 {
+			t.Errorf("%q: %v %q %v", value, fault.KindOf(err), err, fault.Hints(err))
+		}
+		if text := err.Error() + strings.Join(fault.Hints(err), " "); strings.Contains(text, "\x1b") || strings.Contains(value, "user:") && strings.Contains(text, "sk-secret") {
+			t.Errorf("%q: %q", value, text)
+		}
+	}
+}
+
+func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
+	serve := func(path, body string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != path {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	ollama, other, page := serve("/api/version", `{"version":"0.14"}`), serve("/v1/models", `{"data":[]}`), serve("/", "<html>")
+	env := environment("OPENAI_API_KEY", "sk-1")
+	for _, test := range []struct {
+		candidates []local
+		want       string
+	}{
+		{[]local{{"Ollama", ollama, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "ollama"},
+		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "vLLM on " + strings.TrimPrefix(other, "http://")},
+		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"llama.cpp", page, "/v1/models", "data"}}, "openai"},
+	} {
+		u, err := detect(context.Background(), test.candidates, env)
+		if err != nil || u.Name != test.want || u.URL == nil {
+			t.Errorf("%q, %v; want %q", u.Name, err, test.want)
+		}
+	}
+	_, err := detect(context.Background(), nil, environment())
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--inference scripted") {
+		t.Errorf("%v %v", err, fault.Hints(err))
+	}
+}
+
+func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		kind       Kind
+		dialects   []Dialect
+		status     int
+		body, path string
+		want, text string
+	}{
+		{"openai", Compatible, []Dialect{OpenAI}, 200, `{"data":[{"id":"a"},{"id":"b"}]}`, "/v1/models", "a b", ""},
+		{"anthropic", Compatible, []Dialect{Anthropic}, 200, `{"data":[{"id":"a"}]}`, "/v1/models", "a", ""},
+		{"gemini", Hosted, []Dialect{Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
+		{"ollama", OllamaHost, []Dialect{Ollama}, 200, `{"models":[{"name":"q:7b"}]}`, "/api/tags", "q:7b", ""},
+		{"no models", OllamaHost, []Dialect{Ollama}, 200, `{"models":[]}`, "/api/tags", "", "has no model yet"},
+		{"refused", Compatible, []Dialect{OpenAI}, 401, realKey, "/v1/models", "", "refused the key in SOME_KEY"},
+		{"no list", Compatible, []Dialect{OpenAI}, 404, "", "/v1/models", "", ""},
+		{"failing", Compatible, []Dialect{OpenAI}, 500, realKey, "/v1/models", "", "status 500"},
+		{"a page", Compatible, []Dialect{OpenAI}, 200, "<html>", "/v1/models", "", "does not answer as a model server"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != test.path {
+					t.Errorf("asked %s", r.URL.Path)
+				}
+				w.WriteHeader(test.status)
+				_, _ = w.Write([]byte(test.body))
+			})
+			server := httptest.NewServer(handler)
+			defer server.Close()
+			root, _ := url.Parse(server.URL)
+			upstream := Upstream{Kind: test.kind, Name: "x", URL: root, Dialects: test.dialects, Key: secret.New(realKey), KeyName: "SOME_KEY"}
+			models, err := Preflight(context.Background(), upstream)
+			var ids []string
+			for _, model := range models {
+				ids = append(ids, model.ID)
+			}
+			if got := strings.Join(ids, " "); got != test.want {
+				t.Errorf("%q", got)
+			}
+			if (err == nil) != (test.text == "") || err != nil && (!strings.Contains(err.Error(), test.text) || len(fault.Hints(err)) == 0) {
+				t.Errorf("%v", err)
+			}
+			if err != nil && strings.Contains(err.Error()+strings.Join(fault.Hints(err), ""), realKey) {
+				t.Errorf("the key is in %v", err)
+			}
+		})
+	}
+	_, err := Preflight(context.Background(), Upstream{Kind: Compatible, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Dialects: []Dialect{OpenAI}})
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "nothing answers on 127.0.0.1:1") {
+		t.Errorf("%v", err)
+	}
+}
