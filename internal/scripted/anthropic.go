@@ -3,7 +3,6 @@ package scripted
 import (
 	"encoding/json"
 	"net/http"
-	"regexp"
 )
 
 // anthropic is Anthropic's Messages dialect.
@@ -69,9 +68,6 @@ func (anthropic) parse(_ *http.Request, body []byte) (Conversation, error) {
 	return c, nil
 }
 
-// reminder is text that Claude Code puts beside the prompt and the results.
-var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
-
 // readBlocks reads what stands in the user's name: a text, or blocks of text and
 // tool results. Text beside results is the agent's own frame.
 func (c *Conversation) readBlocks(content json.RawMessage) {
@@ -92,7 +88,7 @@ func (c *Conversation) readBlocks(content json.RawMessage) {
 	}
 	for _, block := range blocks {
 		if block.Type == "text" {
-			c.hear(reminder.ReplaceAllString(block.Text, ""))
+			c.hear(block.Text)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func ollamaTags(w http.ResponseWriter, _ *http.Request) {
 }
 
 func ollamaVersion(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, map[string]any{"version": "0.12.0"})
+	reply(w, http.StatusOK, map[string]any{"version": "0.14.0"})
 }
 
 func ollamaShow(w http.ResponseWriter, r *http.Request) {

@@ -104,6 +104,51 @@ func TestWhatRealAgentsSendIsUnderstood(t *testing.T) {
 	}
 }
 
+func TestAWorkingDirectoryInAReminderIsRead(t *testing.T) {
+	// Qwen Code says it so, also when it speaks Anthropic's dialect.
+	body := `{"messages":[{"role":"user","content":[
+		{"type":"text","text":"<system-reminder>\nI'm currently working in the directory: /w\n</system-reminder>"},
+		{"type":"text","text":"Do the task."}]}]}`
+	c, err := anthropic{}.parse(nil, []byte(body))
+	if err != nil || c.Workdir() != "/w" {
+		t.Errorf("works in %q, %v", c.Workdir(), err)
+	}
+}
+
+func TestTheToolsOfEveryAgentAreFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		tools []Tool
+		want  []string
+	}{
+		"crush": {
+			[]Tool{tool("bash", "command", "description"), tool("write", "file_path", "content")},
+			[]string{`bash {"command":"make","description":"as the script says"}`, `write {"content":"c","file_path":"f"}`},
+		},
+		"copilot": {
+			[]Tool{tool("bash", "command", "description"), tool("create", "path", "file_text")},
+			[]string{`bash {"command":"make","description":"as the script says"}`, `create {"file_text":"c","path":"f"}`},
+		},
+		"a namespace": {
+			[]Tool{{Name: "exec_command", Namespace: "box", Schema: tool("", "cmd").Schema}},
+			[]string{`exec_command {"cmd":"make"}`, `exec_command {"cmd":"` + writeCommand("f", "c")},
+		},
+	} {
+		c := Conversation{Tools: test.tools}
+		for i, step := range []Step{{Run: "make"}, {Write: &Write{Path: "f", Content: "c"}}} {
+			calls := step.calls(c)
+			if len(calls) != 1 {
+				t.Errorf("%s: %d calls", name, len(calls))
+				continue
+			}
+			got := strings.ReplaceAll(calls[0].Name+" "+string(calls[0].Args), `\u0026`, "&")
+			got = strings.ReplaceAll(got, `\u003e`, ">")
+			if !strings.HasPrefix(got, test.want[i]) || calls[0].Namespace != test.tools[0].Namespace {
+				t.Errorf("%s: %s, want %s", name, got, test.want[i])
+			}
+		}
+	}
+}
+
 func TestHelperRequestsOfRealAgentsGetNoToolCall(t *testing.T) {
 	script, err := Builtin("default")
 	if err != nil {
