@@ -38,7 +38,8 @@ type Probe struct {
 	// Quiet lets silence count as a refusal. For what can only be dropped: a slow
 	// network would look the same.
 	Quiet bool `json:"quiet,omitempty"`
-	// Timeout is in milliseconds; 0 means DefaultTimeout.
+	// Timeout is in milliseconds; 0 means DefaultTimeout, or QuietTimeout with
+	// Quiet, since every start of a session waits for it.
 	Timeout int `json:"timeout,omitempty"`
 }
 
@@ -62,6 +63,9 @@ type Result struct {
 const (
 	// DefaultTimeout is how long a probe waits.
 	DefaultTimeout = 500 * time.Millisecond
+	// QuietTimeout is how long a probe waits that expects silence. It finds what
+	// answers from nearby; a thorough check sets Timeout.
+	QuietTimeout = 60 * time.Millisecond
 	// MaxProbes bounds a plan.
 	MaxProbes = 256
 )

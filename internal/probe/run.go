@@ -32,8 +32,11 @@ func Run(ctx context.Context, plan Plan) []Result {
 
 func (p Probe) run(ctx context.Context) Result {
 	timeout := DefaultTimeout
-	if p.Timeout > 0 {
+	switch {
+	case p.Timeout > 0:
 		timeout = time.Duration(p.Timeout) * time.Millisecond
+	case p.Quiet:
+		timeout = QuietTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

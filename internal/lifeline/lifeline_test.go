@@ -1,0 +1,239 @@
+package lifeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/probe"
+)
+
+// pair is the two ends of one lifeline.
+func pair(t *testing.T) (supervisor, init *Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	dialled, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	supervisor, init = NewConn(accepted), NewConn(dialled)
+	t.Cleanup(func() { _ = supervisor.Close(); _ = init.Close() })
+	return supervisor, init
+}
+
+func TestAFrameArrivesAsItWasSent(t *testing.T) {
+	a, b := pair(t)
+	for _, size := range []int{0, 1, MaxPayload - 1, MaxPayload} {
+		want := bytes.Repeat([]byte{7}, size)
+		if err := b.Send(Frame{TypeStdout, want}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Receive()
+		if err != nil || got.Type != TypeStdout || !bytes.Equal(got.Payload, want) {
+			t.Errorf("%d bytes: got %#x with %d, %v", size, got.Type, len(got.Payload), err)
+		}
+	}
+}
+
+func TestLongOutputIsSplitIntoFrames(t *testing.T) {
+	a, b := pair(t)
+	go func() { _ = b.Send(Frame{TypeStdout, make([]byte, MaxPayload+1)}) }()
+	for _, want := range []int{MaxPayload, 1} {
+		if got, err := a.Receive(); err != nil || len(got.Payload) != want {
+			t.Errorf("got %d bytes, want %d (%v)", len(got.Payload), want, err)
+		}
+	}
+}
+
+func TestALongMessageArrivesWhole(t *testing.T) {
+	a, b := pair(t)
+	want := Start{Argv: []string{"agent", strings.Repeat("p", 1<<20)}}
+	go func() { _ = a.Start(want) }()
+	f, err := b.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Decode[Start](f)
+	if err != nil || len(got.Argv) != 2 || got.Argv[1] != want.Argv[1] {
+		t.Errorf("got %d arguments, %v", len(got.Argv), err)
+	}
+}
+
+func TestAMessageOverTheLimitIsNotSent(t *testing.T) {
+	a, _ := pair(t)
+	if err := a.Start(Start{Argv: []string{strings.Repeat("p", MaxMessage)}}); err == nil {
+		t.Error("it was sent")
+	}
+}
+
+func TestAnEndInsideAFrameIsNoCleanEnd(t *testing.T) {
+	for raw, want := range map[string]error{
+		"":                       io.EOF,
+		"\x44\x00":               io.ErrUnexpectedEOF,
+		"\x44\x00\x00\x00\x05ab": io.ErrUnexpectedEOF,
+		"\xc8\x00\x00\x00\x01{":  io.ErrUnexpectedEOF, // the rest of a message is missing
+		"\x44\x00\x01\x00\x01":   ErrProtocol,
+		"\x00\x00\x00\x00\x00":   ErrProtocol,
+		"\xc4\x00\x00\x00\x01x":  ErrProtocol, // split output
+		"\xc8\x00\x00\x00\x00":   ErrProtocol, // an empty part
+		"\xc8\x00\x00\x00\x01{\x47\x00\x00\x00\x01}": ErrProtocol, // another frame in between
+	} {
+		if _, err := readFrame(strings.NewReader(raw), nil); !errors.Is(err, want) {
+			t.Errorf("%q: got %v, want %v", raw, err, want)
+		}
+	}
+}
+
+func TestAnEndlessMessageIsCutOff(t *testing.T) {
+	part := append(appendHeader(nil, TypeError|more, MaxPayload), make([]byte, MaxPayload)...)
+	endless := io.MultiReader(bytes.NewReader(bytes.Repeat(part, MaxMessage/MaxPayload)), bytes.NewReader(part))
+	if _, err := readFrame(endless, nil); !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInputWaitsForTheAgent(t *testing.T) {
+	a, b := pair(t)
+	sent := make(chan error, 1)
+	go func() { sent <- a.Stdin(context.Background(), make([]byte, window+1)) }()
+	go func() {
+		for {
+			if _, err := a.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+	for taken := 0; taken < window; {
+		f, err := b.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken += len(f.Payload)
+	}
+	select {
+	case err := <-sent:
+		t.Fatalf("more than the window was sent (%v)", err)
+	default:
+	}
+	if err := b.Acknowledge(1); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClosingEndsAWaitingInput(t *testing.T) {
+	a, b := pair(t)
+	go func() { _, _ = io.Copy(io.Discard, b.conn) }()
+	sent := make(chan error, 1)
+	go func() { sent <- a.Stdin(context.Background(), make([]byte, 2*window)) }()
+	_ = a.Close()
+	if err := <-sent; err == nil {
+		t.Error("the input ended without an error")
+	}
+}
+
+func TestAFalseAcknowledgementEndsTheConnection(t *testing.T) {
+	a, b := pair(t)
+	if err := b.Acknowledge(1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Receive(); !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+	if err := a.CloseStdin(); err == nil {
+		t.Error("the connection is still open")
+	}
+}
+
+func TestAnotherVersionIsRefused(t *testing.T) {
+	a, b := pair(t)
+	if err := b.SendMessage(TypeHello, Hello{Version: Version + 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Hello(t.Context()); !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResultsOfOtherProbesAreRefused(t *testing.T) {
+	a, b := pair(t)
+	go func() {
+		_, _ = b.Receive()
+		_ = b.SendMessage(TypeProbeResult, []probe.Result{{Name: "other", OK: true}})
+	}()
+	plan := probe.Plan{Probes: []probe.Probe{{Name: "one", Kind: probe.TCP, Target: "192.0.2.1:1", Want: probe.Refused}}}
+	if _, err := a.Probe(t.Context(), plan); !errors.Is(err, ErrProtocol) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestASilentInitIsNoticedAndALiveOneIsNot(t *testing.T) {
+	a, b := pair(t)
+	go func() {
+		for {
+			if _, err := a.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+	alive, stop := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer stop()
+	answering := make(chan struct{})
+	go func() {
+		defer close(answering)
+		for alive.Err() == nil {
+			if f, err := b.Receive(); err != nil || f.Type != TypePing {
+				return
+			}
+			_ = b.Send(Frame{Type: TypePong})
+		}
+	}()
+	if err := a.Watch(alive, 100*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a live init: %v", err)
+	}
+	if err := a.Watch(t.Context(), 100*time.Millisecond); !errors.Is(err, ErrSilent) {
+		t.Errorf("a silent init: %v", err)
+	}
+	_ = a.Close()
+	<-answering
+}
+
+// FuzzReadFrame feeds hostile bytes: the parser must neither panic nor return
+// more than the limits allow, and what it accepts must survive a round trip.
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte("\x44\x00\x00\x00\x02ab"))
+	f.Add([]byte("\xc8\x00\x00\x00\x01{\x48\x00\x00\x00\x01}"))
+	f.Add([]byte("\x03\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		frame, err := readFrame(bytes.NewReader(data), make([]byte, 16))
+		if err != nil {
+			return
+		}
+		if !frame.Type.known() || len(frame.Payload) > MaxMessage || len(frame.Payload) > len(data) {
+			t.Fatalf("accepted %#x with %d bytes", frame.Type, len(frame.Payload))
+		}
+		if len(frame.Payload) > MaxPayload {
+			return
+		}
+		wire := append(appendHeader(nil, frame.Type, len(frame.Payload)), frame.Payload...)
+		again, err := readFrame(bytes.NewReader(wire), nil)
+		if err != nil || again.Type != frame.Type || !bytes.Equal(again.Payload, frame.Payload) {
+			t.Fatalf("round trip: %v", err)
+		}
+	})
+}

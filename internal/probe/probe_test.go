@@ -1,0 +1,185 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// serve answers each TCP connection with text after the first bytes came, and
+// returns the address. An empty text says nothing at all.
+func serve(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if text != "" {
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(text))
+				_ = conn.Close()
+				continue
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// closed is an address where nobody listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// datagrams answers each datagram with what reply makes of it; nil is silence.
+func datagrams(t *testing.T, reply func([]byte) []byte) string {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		buf := make([]byte, 1500)
+		for {
+			n, from, err := conn.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if answer := reply(buf[:n]); answer != nil {
+				_, _ = conn.WriteTo(answer, from)
+			}
+		}
+	}()
+	return conn.LocalAddr().String()
+}
+
+// nameServer answers with code, and with an address when code is success.
+func nameServer(t *testing.T, code dnsmessage.RCode) string {
+	return datagrams(t, func(query []byte) []byte {
+		var m dnsmessage.Message
+		if m.Unpack(query) != nil {
+			return nil
+		}
+		m.Response, m.RCode = true, code
+		if code == dnsmessage.RCodeSuccess {
+			m.Answers = []dnsmessage.Resource{{
+				Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+				Body:   &dnsmessage.AResource{A: [4]byte{10, 200, 200, 1}},
+			}}
+		}
+		answer, _ := m.Pack()
+		return answer
+	})
+}
+
+func TestAProbeTellsAnswersFromRefusalsFromSilence(t *testing.T) {
+	shut, mute := closed(t), serve(t, "")
+	for _, c := range []struct {
+		probe Probe
+		want  outcome
+	}{
+		{Probe{Kind: TCP, Target: mute}, answered},
+		{Probe{Kind: TCP, Target: shut}, refused},
+		{Probe{Kind: HTTP, Target: "http://" + serve(t, "HTTP/1.1 404 Not Found\r\n\r\n") + "/x"}, answered},
+		{Probe{Kind: HTTP, Target: "http://" + mute}, silent},
+		{Probe{Kind: HTTP, Target: "http://" + shut}, refused},
+		{Probe{Kind: HTTP, Target: "http://" + serve(t, "SSH-2.0-OpenSSH_9.2")}, unclear},
+		{Probe{Kind: CONNECT, Via: serve(t, "HTTP/1.1 200 OK\r\n\r\n"), Target: "example.com:443"}, answered},
+		{Probe{Kind: CONNECT, Via: serve(t, "HTTP/1.1 403 Forbidden\r\n\r\n"), Target: "example.com:443"}, refused},
+		{Probe{Kind: CONNECT, Via: shut, Target: "example.com:443"}, refused},
+		{Probe{Kind: UDP, Target: datagrams(t, func(p []byte) []byte { return p })}, answered},
+		{Probe{Kind: UDP, Target: datagrams(t, func([]byte) []byte { return nil })}, silent},
+		{Probe{Kind: UDP, Target: shut}, refused},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeSuccess), Target: "gateway"}, answered},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeNameError), Target: "example.com"}, refused},
+		{Probe{Kind: DNS, Via: datagrams(t, func([]byte) []byte { return []byte("junk") }), Target: "example.com"}, unclear},
+		{Probe{Kind: "telepathy", Target: "x"}, unclear},
+		{Probe{Kind: TCP, Target: "no port"}, unclear},
+	} {
+		t.Run(fmt.Sprintf("%s %s %s", c.probe.Kind, c.probe.Via, c.probe.Target), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			detail, err := c.probe.ask(ctx)
+			if got := classify(err); got != c.want {
+				t.Errorf("got %d (%q, %v), want %d", got, detail, err, c.want)
+			}
+		})
+	}
+}
+
+func TestOnlyAClearOutcomePasses(t *testing.T) {
+	for _, c := range []struct {
+		want  Want
+		quiet bool
+		err   error
+		ok    bool
+	}{
+		{Answers, false, nil, true},
+		{Answers, false, syscall.ECONNREFUSED, false},
+		{Answers, true, errSilence, false},
+		{Refused, false, nil, false},
+		{Refused, false, syscall.ECONNREFUSED, true},
+		{Refused, false, errSilence, false},
+		{Refused, true, errSilence, true},
+		{Refused, true, nil, false},
+		{Refused, true, fmt.Errorf("broken probe"), false},
+		{"", false, nil, false},
+		{"", true, syscall.ECONNREFUSED, false},
+	} {
+		if ok, text := (Probe{Want: c.want, Quiet: c.quiet}).judge("", c.err); ok != c.ok {
+			t.Errorf("want %q, quiet %t, error %v: %t (%s)", c.want, c.quiet, c.err, ok, text)
+		}
+	}
+}
+
+func TestProbesRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
+	mute := serve(t, "")
+	var plan Plan
+	for i := range 50 {
+		plan.Probes = append(plan.Probes, Probe{Name: fmt.Sprint(i), Kind: HTTP, Target: "http://" + mute, Want: Refused, Quiet: true, Timeout: 200})
+	}
+	begin := time.Now()
+	results := Run(t.Context(), plan)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	for i, r := range results {
+		if r.Name != fmt.Sprint(i) || !r.OK {
+			t.Errorf("result %d is %+v", i, r)
+		}
+	}
+	if len(Failed(results)) != 0 {
+		t.Error("some failed")
+	}
+}
+
+func TestAPlanThatIsTooLongFails(t *testing.T) {
+	plan := Plan{Probes: make([]Probe, MaxProbes+1)}
+	for i := range plan.Probes {
+		plan.Probes[i] = Probe{Kind: "none", Want: Refused}
+	}
+	results := Run(t.Context(), plan)
+	if last := results[MaxProbes]; last.OK || !strings.Contains(last.Detail, "too many") {
+		t.Errorf("the last result is %+v", last)
+	}
+}
