@@ -179,11 +179,11 @@ func (r *run) space(ctx context.Context) error {
 		return nil
 	}
 	free, dir, err := disk.Free(ctx)
-	if err != nil || free >= needed {
-		return nil // where it cannot be known the build itself will tell
+	if err == nil && free < needed { // where it cannot be known the build itself will tell
+		return fault.New(fault.Environment, "only %.1f GB are free in %s; baking needs 3 GB", float64(free)/(1<<30), dir).
+			Hint("`docker builder prune` and `docker image prune` make room there")
 	}
-	return fault.New(fault.Environment, "only %.1f GB are free in %s; baking needs 3 GB", float64(free)/(1<<30), dir).
-		Hint("docker builder prune; docker image prune   make room there")
+	return nil
 }
 
 // step runs work as one step of progress; failed is the kind of event that tells

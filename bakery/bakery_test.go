@@ -225,7 +225,7 @@ func TestACanceledBakeLeavesNoReference(t *testing.T) {
 	if _, err := k.Bake(ctx, []string{"agent"}, nil); fault.KindOf(err) != fault.Environment && !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	} else if !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled bake is not told as one: %v", err)
+		t.Errorf("a canceled bake is not told as one: %v", err)
 	}
 	if ours, _ := fake.Labeled(t.Context(), bakery.LabelRecipe); len(ours) != 0 {
 		t.Errorf("left behind: %+v", ours)

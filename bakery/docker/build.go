@@ -22,7 +22,7 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	for name, value := range order.Args {
 		args[name] = &value
 	}
-	// The request outlives ctx: a cancelled build is waited for, so that nothing
+	// The request outlives ctx: a canceled build is waited for, so that nothing
 	// goes on behind the caller's back.
 	request, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()

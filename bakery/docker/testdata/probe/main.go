@@ -2,7 +2,9 @@
 package main
 
 import (
+	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -20,10 +22,34 @@ func main() {
 		println("first line")
 		println("\x1b[31mlast line")
 		os.Exit(7)
-	case "hang": // with a timer, or the runtime sees a deadlock
+	case "hang": // with a timer, or the Go runtime sees a deadlock
 		println("ready")
 		for {
 			time.Sleep(time.Hour)
 		}
+	case "registry":
+		registry()
 	}
+}
+
+// registry serves the files of /data as a registry of images: manifests and
+// blobs by digest, under any repository's name.
+func registry() {
+	err := http.ListenAndServe(":5000", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/" {
+			return
+		}
+		parts := strings.Split(r.URL.Path, "/")
+		data, err := os.ReadFile("/data/" + strings.TrimPrefix(parts[len(parts)-1], "sha256:"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		if parts[len(parts)-2] == "manifests" {
+			w.Header().Set("Content-Type", "application/vnd.docker.distribution.manifest.v2+json")
+			w.Header().Set("Docker-Content-Digest", parts[len(parts)-1])
+		}
+		_, _ = w.Write(data)
+	}))
+	panic(err)
 }
