@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,11 +97,12 @@ func (f *firewall) find(ctx context.Context) error {
 	return nil
 }
 
-// legacyTables reports whether the legacy backend is in use. Asking that backend
-// itself would bring its tables into being.
+// legacyTables reports whether the legacy backend may be in use. Asking that
+// backend itself brings an empty table into being, so it is asked only where the
+// list of tables has one or, as in a user namespace, cannot be read.
 func legacyTables() bool {
 	names, err := os.ReadFile("/proc/net/ip_tables_names")
-	return err == nil && strings.Contains(string(names), "filter")
+	return err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(names), "filter")
 }
 
 func (f *firewall) docker() bool {

@@ -52,7 +52,7 @@ func inNamespace(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("unshare", "-rnm", "--", exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
-	cmd.Env = append(os.Environ(), "AIBOX_TEST_NAMESPACE="+t.Name(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	cmd.Env = append(os.Environ(), "AIBOX_TEST_NAMESPACE="+t.Name(), "XTABLES_LOCKFILE="+t.TempDir()+"/lock", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("in a namespace of its own: %v\n%s", err, out)

@@ -77,7 +77,7 @@ func setRules(bridge string, want []*netlink.Rule) error {
 			continue
 		}
 		if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
-			if rule.Family == unix.AF_INET6 && errors.Is(err, unix.EAFNOSUPPORT) {
+			if rule.Family == unix.AF_INET6 && (errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP)) {
 				continue // a kernel without IPv6
 			}
 			return fmt.Errorf("adding routing rule %q: %w", words(*rule), err)

@@ -2,7 +2,10 @@ package rules
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"aibox/netguard"
@@ -23,8 +26,8 @@ ip link add aibox-test1 type bridge
 ip link set aibox-test1 up`
 
 const snapshot = `
-iptables-save | sed '/^#/d'; echo; ip6tables-save | sed '/^#/d'; echo
-iptables-legacy-save 2>/dev/null | sed '/^#/d'
+iptables-save 2>/dev/null | sed '/^#/d'; echo; ip6tables-save | sed '/^#/d'; echo
+iptables-legacy-save -t filter 2>/dev/null | sed '/^#/d; s/ \[[0-9:]*\]$//'
 ip rule; ip -6 rule; ip -br addr show lo; ip -4 -br addr show aibox-test0; cat /proc/sys/net/ipv4/icmp_ratelimit`
 
 var here = Client{Site: Site{InPlace: true}}
@@ -102,7 +105,6 @@ func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
 		"ip6tables -I FORWARD -j ACCEPT",
 		"ip rule add pref 0 lookup local",
 		"ip addr del 10.200.200.1/32 dev lo",
-		"echo 1000 > /proc/sys/net/ipv4/icmp_ratelimit",
 	} {
 		sh(t, damage)
 		status, err := here.Status(ctx)
@@ -121,6 +123,73 @@ func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
 		if status, err = here.Status(ctx); err != nil || !status.Up {
 			t.Errorf("%s: still %v after guard (%v)", damage, status.Drift, err)
 		}
+	}
+}
+
+func TestTheLimitOnICMPIsTakenOffAgain(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	for range 2 {
+		if err := here.Up(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != "0" {
+			t.Errorf("the limit is %s", got)
+		}
+		sh(t, "echo 1000 > /proc/sys/net/ipv4/icmp_ratelimit")
+	}
+}
+
+func TestTwoSessionsThatStartTogetherBothGetTheirGuard(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	errs := make([]error, 8)
+	var wait sync.WaitGroup
+	for i := range errs {
+		sh(t, fmt.Sprintf("ip link add aibox-many%d type bridge", i))
+		wait.Go(func() {
+			sockets, err := here.Guard(context.Background(), fmt.Sprintf("aibox-many%d", i), GuardRequest{TCP: []int{11434}})
+			if errs[i] = err; err == nil {
+				errs[i] = sockets.Close()
+			}
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if got := sh(t, "iptables -S INPUT | grep -c AIBOX; iptables -S AIBOX-INPUT | wc -l; ip rule | grep -c 'lookup local'"); got != "1\n8\n9" {
+		t.Errorf("jumps, rules, lookups: %q", got)
+	}
+}
+
+func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	// A dockerd that writes by the legacy backend, on a machine whose default is
+	// nf_tables.
+	sh(t, strings.ReplaceAll(dockerLike, "iptables", "iptables-legacy"))
+	before := sh(t, snapshot)
+	if err := here.Up(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	status, err := here.Status(context.Background())
+	if err != nil || !status.Up || !strings.Contains(status.Firewall.Backend, "legacy") {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if got := sh(t, "iptables-legacy -S DOCKER-USER 1"); got != "-A DOCKER-USER -i aibox-+ -j AIBOX-FORWARD" {
+		t.Errorf("got %s", got)
+	}
+	if err := here.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if after := sh(t, snapshot); after != before {
+		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
 	}
 }
 

@@ -6,8 +6,8 @@ type Status struct {
 	Firewall  Firewall `json:"firewall"`  // lock 1, IPv4
 	Firewall6 Firewall `json:"firewall6"` // lock 1, IPv6
 	Routing   Routing  `json:"routing"`   // lock 2
-	ICMPRate  bool     `json:"icmp_rate"` // refusals by ICMP are not rate-limited
-	Up        bool     `json:"up"`        // all of the above is as it should be
+	ICMPRate  bool     `json:"icmp_rate"` // the kernel does not hold refusals back; for speed, not for safety
+	Up        bool     `json:"up"`        // alias and locks are as they should be
 	Drift     []string `json:"drift"`     // what differs from that, one sentence each; empty when Up
 }
 
