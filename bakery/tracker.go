@@ -139,7 +139,12 @@ func (t *tracker) line(id string, step *trackedStep, raw []byte) {
 // mounts, which stand in every RUN, cut to nameLimit characters.
 func stepName(raw string) string {
 	words := slices.DeleteFunc(strings.Fields(raw), func(word string) bool { return strings.HasPrefix(word, "--mount=") })
-	name := []rune(termtext.Escape(strings.ReplaceAll(strings.Join(words, " "), "docker.io/aibox/", "aibox/")))
+	for i, word := range words {
+		if at := strings.Index(word, "/aibox/"); at > 0 { // our own images, which BuildKit puts under a registry
+			words[i] = word[at+1:]
+		}
+	}
+	name := []rune(termtext.Escape(strings.Join(words, " ")))
 	if len(name) > nameLimit {
 		name = append(name[:nameLimit-1], '…')
 	}
