@@ -98,7 +98,7 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 		hosts = append(hosts, name+":"+address)
 	}
 	return runtime.Spec{
-		Session:    string(s.id),
+		Session:    s.store.boxName(s.id),
 		Image:      s.launch.ImageID,
 		Init:       init,
 		InitArgs:   []string{net.JoinHostPort(address, strconv.Itoa(netguard.PortLifeline))},

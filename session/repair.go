@@ -103,7 +103,7 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 		return err
 	}
 	for _, box := range boxes {
-		if box.Session() == string(session.ID) {
+		if box.Session() == s.store.boxName(session.ID) {
 			if err := box.Destroy(ctx); err != nil {
 				return err
 			}

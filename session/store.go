@@ -1,6 +1,8 @@
 package session
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +32,13 @@ type store struct {
 
 // dir is the folder of a session.
 func (s store) dir(id ID) string { return filepath.Join(s.root, string(id)) }
+
+// boxName names the session at the daemon, which several state folders (of users
+// of one rootful daemon, or of one user) may share: ids are unique in one only.
+func (s store) boxName(id ID) string {
+	sum := sha256.Sum256([]byte(s.root))
+	return string(id) + "-" + hex.EncodeToString(sum[:3])
+}
 
 // create makes the folder of a new session and returns its id.
 func (s store) create(agent string, now time.Time) (ID, error) {
