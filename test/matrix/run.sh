@@ -7,6 +7,4 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 (($# > 0)) || set -- ./runtime/docker ./netguard/rules ./test/...
-# shellcheck disable=SC2016 # $@ is the inner shell's
-exec test/matrix/machine.sh trixie scripts/with-sandbox.sh \
-	bash -euc 'docker version --format "==> Docker {{.Server.Version}}"; make --no-print-directory build; exec go test "$@"' bash "$@"
+exec test/matrix/machine.sh trixie scripts/with-sandbox.sh scripts/test.sh "$@"
