@@ -21,13 +21,18 @@ import (
 // prefix starts the name of everything the tests make in a shared daemon.
 const prefix = "rt"
 
-// TestMain lets the test binary be the job of the network's guard.
+// TestMain lets the test binary be the job of the network's guard, and another
+// process that holds a lease.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "netguard-job" {
 		if err := rules.ServeJob(context.Background(), os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		os.Exit(0)
+	}
+	if os.Getenv(holdLease) != "" {
+		hold()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -1,0 +1,144 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/api/types/network"
+
+	"aibox/runtime"
+)
+
+const holdLease = "AIBOX_TEST_HOLD_LEASE"
+
+// hold is what the test binary does as another process: it takes a lease and
+// keeps it until it is killed.
+func hold() {
+	n := &Networks{dir: os.Getenv(holdLease)}
+	held, err := n.lease(os.Args[1])
+	if err == nil {
+		err = held.write("other")
+	}
+	fmt.Println(err)
+	_, _ = bufio.NewReader(os.Stdin).ReadByte()
+	held.release()
+}
+
+func TestALeaseEndsWithItsProcess(t *testing.T) {
+	dir := t.TempDir()
+	n := &Networks{dir: dir}
+	cmd := exec.Command(os.Args[0], "aibox-0")
+	cmd.Env = []string{holdLease + "=" + dir}
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "<nil>\n" {
+		t.Fatalf("the other process says %q", line)
+	}
+	if _, err := n.lease("aibox-0"); !errors.Is(err, errLeased) {
+		t.Errorf("a held lease was given: %v", err)
+	}
+	if holder := n.holder("aibox-0"); holder != "other" {
+		t.Errorf("the holder is %q", holder)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	held, err := n.lease("aibox-0")
+	if err != nil {
+		t.Fatalf("the lease outlived its process: %v", err)
+	}
+	held.release()
+}
+
+func TestManySessionsAtOnceGetBridgesOfTheirOwn(t *testing.T) {
+	b := open(t)
+	base := pool(t, b)
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			n := newNetworks(b, Options{Leases: base.dir, Pool: base.pool}) // as another process would
+			got, err := n.Acquire(context.Background(), fmt.Sprint(i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = n.Release(context.Background(), got) })
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[got.Bridge] || seen[got.Subnet.String()] {
+				t.Errorf("%+v was given twice", got)
+			}
+			seen[got.Bridge], seen[got.Subnet.String()] = true, true
+		})
+	}
+	group.Wait()
+}
+
+func TestASubnetInUseIsSkippedAndAnEmptyPoolSaysSo(t *testing.T) {
+	b := open(t)
+	base := pool(t, b)
+	small := newNetworks(b, Options{Leases: base.dir, Pool: netip.PrefixFrom(base.pool.Addr(), 28)})
+	foreign, err := b.api.NetworkCreate(t.Context(), prefix+"-foreign", network.CreateOptions{
+		Driver: "bridge",
+		IPAM:   &network.IPAM{Config: []network.IPAMConfig{{Subnet: netip.PrefixFrom(base.pool.Addr(), 30).String()}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.api.NetworkRemove(context.Background(), foreign.ID) })
+	got, err := small.Acquire(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = small.Release(context.Background(), got) })
+	if got.Subnet.Overlaps(netip.PrefixFrom(base.pool.Addr(), 30)) {
+		t.Errorf("%s is in use", got.Subnet)
+	}
+	if _, err := small.Acquire(t.Context(), "two"); !errors.Is(err, runtime.ErrPoolExhausted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestABridgeWithAWayOutIsNeverGiven(t *testing.T) {
+	b := open(t)
+	base := pool(t, b)
+	name, err := randomName()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has the label and the name, but Docker's own masquerading.
+	open, err := b.api.NetworkCreate(t.Context(), name, network.CreateOptions{
+		Driver: "bridge", Labels: map[string]string{labelPool: "1"}, Options: map[string]string{optionName: name, optionICC: "false"},
+		IPAM: &network.IPAM{Config: []network.IPAMConfig{{
+			Subnet: netip.PrefixFrom(base.pool.Addr(), 29).String(), Gateway: base.pool.Addr().Next().String(),
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.api.NetworkRemove(context.Background(), open.ID) })
+	got, err := base.Acquire(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = base.Release(context.Background(), got) })
+	if got.ID == open.ID {
+		t.Error("it was given")
+	}
+}

@@ -1,0 +1,198 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// fakeDaemon answers on a socket as a daemon of the given facts would.
+func fakeDaemon(t *testing.T, api, info string) Options {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "docker.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", api)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_ping"):
+			_, _ = fmt.Fprint(w, "OK")
+		case strings.HasSuffix(r.URL.Path, "/info"):
+			_, _ = fmt.Fprint(w, info)
+		default:
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = fmt.Fprint(w, `{"message":"OCI runtime create failed: \u001b[31mrunsc: no such file"}`)
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return Options{Host: "unix://" + socket, Leases: t.TempDir()}
+}
+
+const (
+	rootless = `{"ServerVersion":"20.10.24","SecurityOptions":["name=seccomp,profile=default","name=rootless"],"Runtimes":{"runc":{"path":"runc"},"runsc":{"path":"runsc"}}}`
+	rootful  = `{"ServerVersion":"20.10.24","SecurityOptions":["name=seccomp,profile=default"],"Runtimes":{"runsc":{"path":"runsc"}}}`
+	noRunsc  = `{"ServerVersion":"20.10.24","SecurityOptions":["name=rootless"],"Runtimes":{"runc":{"path":"runc"}}}`
+)
+
+// refused checks that err is a fault for the machine's owner with a hint.
+func refused(t *testing.T, err error, text string) {
+	t.Helper()
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), text) || len(fault.Hints(err)) == 0 {
+		t.Errorf("got %v (%v) with hints %q, want %q", err, fault.KindOf(err), fault.Hints(err), text)
+	}
+}
+
+func TestADaemonThatIsNotThereIsRefused(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "docker.sock")
+	_, err := Open(t.Context(), Options{Host: "unix://" + gone})
+	refused(t, err, "no Docker daemon answers")
+
+	listener, err := net.Listen("unix", gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = listener.Close()
+	_, err = Open(t.Context(), Options{Host: "unix://" + gone})
+	refused(t, err, "no Docker daemon answers")
+}
+
+func TestASocketOfAnotherUserIsRefused(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Log("root may use every socket; the rest of this test needs another user")
+		return
+	}
+	options := fakeDaemon(t, "1.41", rootless)
+	if err := os.Chmod(strings.TrimPrefix(options.Host, "unix://"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), options)
+	refused(t, err, "may not use the Docker socket")
+}
+
+func TestADaemonThatIsTooOldIsRefused(t *testing.T) {
+	_, err := Open(t.Context(), fakeDaemon(t, "1.40", rootless))
+	refused(t, err, "too old")
+}
+
+func TestADaemonThatRunsAsRootIsRefusedUnlessAskedFor(t *testing.T) {
+	options := fakeDaemon(t, "1.41", rootful)
+	b, err := Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Info(t.Context())
+	refused(t, err, "runs as root")
+	_, err = b.Create(t.Context(), whole())
+	refused(t, err, "runs as root")
+
+	options.Rootful = true
+	if b, err = Open(t.Context(), options); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := b.Info(t.Context()); err != nil || info.Rootless || info.Site.PID != 0 {
+		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+func TestADaemonWithoutGVisorIsRefused(t *testing.T) {
+	b, err := Open(t.Context(), fakeDaemon(t, "1.41", noRunsc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Info(t.Context())
+	refused(t, err, "no runtime \"runsc\"")
+}
+
+func TestASocketThatIsNotTheUsersDaemonIsRefused(t *testing.T) {
+	// It says it is rootless, but it lives in our own user namespace.
+	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Info(t.Context())
+	refused(t, err, "namespaces of the rootless Docker daemon")
+}
+
+func TestARemoteDaemonIsRefused(t *testing.T) {
+	for _, host := range []string{"tcp://192.0.2.1:2375", "ssh://host", "unix://relative", "junk"} {
+		if _, err := Open(t.Context(), Options{Host: host}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+func TestARuntimeThatCannotStartSaysSoWithoutControlBytes(t *testing.T) {
+	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := &box{api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
+	err = broken.Start(t.Context())
+	refused(t, err, "could not start the box")
+	if strings.ContainsRune(err.Error(), 0x1b) {
+		t.Errorf("an escape sequence got through: %q", err)
+	}
+}
+
+func TestALostDaemonIsToldApartFromAnError(t *testing.T) {
+	options := fakeDaemon(t, "1.41", rootless)
+	b, err := Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lostBox := &box{api: b.api, id: strings.Repeat("0", 64)}
+	if _, err := lostBox.State(t.Context()); err == nil || errors.Is(err, runtime.ErrDaemonLost) {
+		t.Errorf("an answered error became %v", err)
+	}
+	if err := os.Remove(strings.TrimPrefix(options.Host, "unix://")); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.Close() // drop the connection that is kept open
+	if _, err := lostBox.State(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+		t.Errorf("State says %v", err)
+	}
+	if _, err := lostBox.Wait(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+		t.Errorf("Wait says %v", err)
+	}
+	if err := lostBox.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+		t.Errorf("Destroy says %v", err)
+	}
+}
+
+func whole() runtime.Spec {
+	return runtime.Spec{Session: "s", Image: "sha256:0", Init: "/init", Network: runtime.Network{ID: "n"}}
+}
+
+func TestTheOverlaysSizeIsRead(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		on   bool
+		size int64
+	}{
+		{"--ignore-cgroups --overlay2=root:self,size=10g", true, 10 << 30},
+		{"-overlay2 root:self,size=512m", true, 512 << 20},
+		{"--overlay2=all:memory", true, 0},
+		{"--overlay2=none", false, 0},
+		{"--overlay2=root:self,size=1k --overlay2=none", false, 0},
+		{"--overlay2=root:self,size=junk", true, 0},
+		{"--overlay2=root:self,size=99999999999g", true, 0},
+		{"", true, 0},
+	} {
+		if on, size := overlay(strings.Fields(c.args)); on != c.on || size != c.size {
+			t.Errorf("%q: got %t, %d", c.args, on, size)
+		}
+	}
+}
