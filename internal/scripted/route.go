@@ -34,6 +34,7 @@ var endings = []struct {
 	{"/api/tags", route{facts: ollamaTags}},
 	{"/api/ps", route{facts: ollamaTags}},
 	{"/api/show", route{facts: ollamaShow}},
+	{"/api/pull", route{facts: ollamaPull}},
 	{"/api/version", route{facts: ollamaVersion}},
 }
 
@@ -106,7 +107,7 @@ const contextLength = 131_072
 
 func ollamaModel() map[string]any {
 	return map[string]any{
-		"name": Model + ":latest", "model": Model + ":latest", "modified_at": created.Format(wireTime),
+		"name": Model, "model": Model, "modified_at": created.Format(wireTime),
 		"size": 0, "digest": strings.Repeat("0", 64), "details": ollamaDetails(),
 	}
 }
@@ -124,6 +125,11 @@ func ollamaTags(w http.ResponseWriter, _ *http.Request) {
 
 func ollamaVersion(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"version": "0.14.0"})
+}
+
+// ollamaPull pretends to fetch a model: every name is there already.
+func ollamaPull(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, map[string]any{"status": "success"})
 }
 
 func ollamaShow(w http.ResponseWriter, r *http.Request) {

@@ -195,7 +195,10 @@ func (f *Fail) message() string {
 	if f.Message != "" {
 		return f.Message
 	}
-	return http.StatusText(f.Status)
+	if text := http.StatusText(f.Status); text != "" {
+		return text
+	}
+	return fmt.Sprintf("status %d", f.Status)
 }
 
 func (s *Slow) check() error {
