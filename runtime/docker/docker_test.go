@@ -74,9 +74,21 @@ func build(t testing.TB, pkg string) string {
 	return out
 }
 
-// importImage makes an image that holds one program, /box, and nothing else, so
-// that the tests need no registry.
+// importImage imports an image and removes it after the test.
 func importImage(t testing.TB, b *Backend, program string) string {
+	t.Helper()
+	ref := importInto(t, b, program)
+	t.Cleanup(func() {
+		if _, err := b.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true, PruneChildren: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	return ref
+}
+
+// importInto makes an image that holds one program, /box, and nothing else, so
+// that the tests need no registry.
+func importInto(t testing.TB, b *Backend, program string) string {
 	t.Helper()
 	data, err := os.ReadFile(program)
 	if err != nil {
@@ -108,11 +120,6 @@ func importImage(t testing.TB, b *Backend, program string) string {
 	}
 	_, _ = io.Copy(io.Discard, progress)
 	_ = progress.Close()
-	t.Cleanup(func() {
-		if _, err := b.api.ImageRemove(context.Background(), ref, image.RemoveOptions{Force: true, PruneChildren: true}); err != nil {
-			t.Log(err)
-		}
-	})
 	return ref
 }
 

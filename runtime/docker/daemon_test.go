@@ -1,0 +1,175 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aibox/internal/lifeline"
+	"aibox/runtime"
+)
+
+// daemon is a rootless daemon of the test's own, to be killed.
+type daemon struct {
+	t   *testing.T
+	dir string
+	kit *exec.Cmd
+}
+
+// newDaemon starts one with its own runtime folder, data and socket.
+func newDaemon(t *testing.T) *daemon {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "rtd") // a short path: sockets have 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := exec.LookPath("dockerd-rootless.sh")
+	if err != nil {
+		script = "/usr/share/docker.io/contrib/dockerd-rootless.sh"
+	}
+	runsc, err := exec.LookPath("runsc")
+	if err != nil {
+		t.Fatalf("these tests need runsc: %v", err)
+	}
+	config := filepath.Join(dir, "daemon.json")
+	text := `{"runtimes":{"runsc":{"path":"` + runsc + `","runtimeArgs":["--ignore-cgroups","--overlay2=root:self,size=1g"]}}}`
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d := &daemon{t: t, dir: dir, kit: exec.Command(script, "--config-file", config, "--data-root", filepath.Join(dir, "data"))}
+	d.kit.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "DOCKER_HOST=")
+	d.kit.Stdout, d.kit.Stderr = log, log
+	d.kit.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := d.kit.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.end)
+	return d
+}
+
+// open waits for the daemon to answer.
+func (d *daemon) open() *Backend {
+	d.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		o := options(d.t)
+		o.Host = "unix://" + filepath.Join(d.dir, "docker.sock")
+		b, err := Open(context.Background(), o)
+		if err == nil {
+			d.t.Cleanup(func() { _ = b.Close() })
+			return b
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(filepath.Join(d.dir, "log"))
+			d.t.Fatalf("the test's own daemon does not start: %v\n%s", err, log)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// end kills every process that carries the test's folder in its command line or
+// its environment, and removes the folder.
+func (d *daemon) end() {
+	for range 50 {
+		left := false
+		entries, _ := os.ReadDir("/proc")
+		for _, e := range entries {
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil || pid == os.Getpid() || !ownedBy(pid, os.Getuid()) {
+				continue
+			}
+			line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+			env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+			if bytes.Contains(line, []byte(d.dir)) || bytes.Contains(env, []byte(d.dir)) {
+				left = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if !left {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_ = d.kit.Wait()
+	_ = os.RemoveAll(d.dir)
+}
+
+func (d *daemon) prepare() programs {
+	d.t.Helper()
+	b := d.open()
+	box := build(d.t, "./testdata/box")
+	id, err := b.Image(context.Background(), importInto(d.t, b, box))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return programs{b, b.Networks(), build(d.t, "aibox/cmd/aibox-init"), id}
+}
+
+// victims are the processes a machine can lose under a running box.
+func (d *daemon) victims(site runtime.Site) map[string]int {
+	child, err := os.ReadFile(filepath.Join(d.dir, "dockerd-rootless", "child_pid"))
+	kit := d.kit.Process.Pid // RootlessKit 1 takes the place of the script
+	if err == nil {
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(child))); err == nil {
+			kit = pid
+		}
+	}
+	return map[string]int{"dockerd": site.PID, "RootlessKit": kit}
+}
+
+func TestABoxWhoseDaemonDiesCanStillBeEnded(t *testing.T) {
+	for _, victim := range []string{"dockerd", "RootlessKit"} {
+		t.Run(victim, func(t *testing.T) {
+			d := newDaemon(t)
+			p := d.prepare()
+			info, err := p.backend.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, guarded := p.boot(t, nil), p.boot(t, nil)
+			for _, each := range []*rig{r, guarded} {
+				if err := each.Start(lifeline.Start{Argv: []string{"/box", "wait"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			waited := make(chan error, 1)
+			go func() {
+				_, err := r.box.Wait(context.Background())
+				waited <- err
+			}()
+			if err := syscall.Kill(d.victims(info.Site)[victim], syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-waited; !errors.Is(err, runtime.ErrDaemonLost) {
+				t.Errorf("the wait ended with %v", err)
+			}
+			t.Logf("without the daemon the sandbox is alive: %t", r.state.Process.Alive())
+			if err := r.box.Destroy(t.Context()); !errors.Is(err, runtime.ErrDaemonLost) {
+				t.Errorf("Destroy says %v", err)
+			}
+			_ = guarded.Close() // the supervisor of the other one dies
+			for what, each := range map[string]*rig{"Destroy": r, "the lifeline": guarded} {
+				begin := time.Now()
+				for each.state.Process.Alive() {
+					if time.Since(begin) > time.Second {
+						t.Fatalf("%s did not end the sandbox within a second", what)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+}
