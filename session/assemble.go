@@ -20,10 +20,12 @@ import (
 // kit is what a session is made of before its box starts.
 type kit struct {
 	agent     agents.Agent
-	docker    Docker
-	guard     Guard
+	docker    daemon
 	network   runtime.Network
-	sockets   Sockets
+	guarded   func() (Sockets, error)         // waits until the network's bridge is closed
+	sockets   Sockets                         // what guarded returned
+	started   func() (runtime.Process, error) // waits until the daemon says that the box runs
+	kernel    string                          // of the box, as its PID 1 told
 	workspace *workspace.Workspace
 	model     model
 	command   agents.Invocation
@@ -36,17 +38,33 @@ type model struct {
 	placeholder secret.Value
 }
 
+// daemon is a container daemon with the guard of its networks.
+type daemon struct {
+	Docker
+	guard Guard
+}
+
+func openDaemon(ctx context.Context, deps Deps) (daemon, error) {
+	docker, err := deps.Docker(ctx)
+	if err != nil {
+		return daemon{}, err
+	}
+	guard, err := docker.Guard(ctx)
+	return daemon{docker, guard}, err
+}
+
 // assemble makes workspace, network and inference side by side, because each of
-// them waits for something else: the disk, the kernel, a server.
-func (s *supervisor) assemble(ctx, services context.Context) (*kit, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// them waits for something else: the disk, the kernel, a server. The network is
+// still being closed when it returns.
+func (s *supervisor) assemble(guarding context.Context) (*kit, error) {
+	ctx, cancel := context.WithCancel(guarding)
 	defer cancel()
 	k := new(kit)
 	var err error
 	if k.agent, err = s.configuredAgent(); err != nil {
 		return nil, err
 	}
-	network := start(func() (*kit, error) { return s.guardedNetwork(ctx) })
+	network := start(func() (*kit, error) { return s.network(ctx, guarding) })
 	inference := start(func() (model, error) { return s.inference(ctx, k.agent.Info()) })
 	ws, wsErr := s.prepareWorkspace(ctx)
 	if wsErr != nil {
@@ -58,16 +76,13 @@ func (s *supervisor) assemble(ctx, services context.Context) (*kit, error) {
 		return nil, err
 	}
 	k.workspace, k.model = ws, m
-	k.docker, k.guard, k.network, k.sockets = n.docker, n.guard, n.network, n.sockets
+	k.docker, k.network, k.guarded = n.docker, n.network, n.guarded
 	err = s.save(func(st *State) { st.Workspace, st.Network = ws, &n.network })
 	if err != nil {
 		return nil, err
 	}
-	if k.command, err = s.invocation(k); err != nil {
-		return nil, err
-	}
-	s.serve(services, k)
-	return k, nil
+	k.command, err = s.invocation(k)
+	return k, err
 }
 
 // invocation is the agent's command line. It is made before the box, so that a
@@ -148,14 +163,11 @@ func (s *supervisor) prepareWorkspace(ctx context.Context) (*workspace.Workspace
 	return ws, nil
 }
 
-// guardedNetwork takes a bridge from the pool and closes it.
-func (s *supervisor) guardedNetwork(ctx context.Context) (*kit, error) {
+// network takes a bridge from the pool and has it closed, which goes on until
+// guarded returns or guarding ends.
+func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
 	done := s.report.step("network")
-	docker, err := s.deps.Docker(ctx)
-	if err != nil {
-		return nil, err
-	}
-	guard, err := docker.Guard(ctx)
+	docker, err := s.docker()
 	if err != nil {
 		return nil, err
 	}
@@ -164,18 +176,33 @@ func (s *supervisor) guardedNetwork(ctx context.Context) (*kit, error) {
 		return nil, fmt.Errorf("taking a network: %w", err)
 	}
 	s.onUndo(func(ctx context.Context) error { return docker.Networks.Release(ctx, network) })
+	guarded := start(func() (Sockets, error) {
+		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
+		if err == nil {
+			done("policy " + s.launch.Spec.Network.String())
+		}
+		return sockets, err
+	})
+	s.onUndo(func(ctx context.Context) error {
+		sockets, err := guarded()
+		if err != nil {
+			return nil //nolint:nilerr // told to the user already, and nothing was made
+		}
+		return errors.Join(sockets.Close(), docker.guard.Release(ctx, network.Bridge))
+	})
+	return &kit{docker: docker, network: network, guarded: guarded}, nil
+}
+
+// closeNetwork closes a bridge to all but the session's sockets.
+func (s *supervisor) closeNetwork(ctx context.Context, guard Guard, bridge string) (Sockets, error) {
 	policy := s.launch.Spec.Network
-	sockets, err := guard.Guard(ctx, network.Bridge, policy.TCPPorts(), policy.UDPPorts())
+	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
 	if err != nil {
 		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).
 			Hint("`aibox netguard status` shows what is missing")
 	}
-	s.onUndo(func(ctx context.Context) error {
-		return errors.Join(sockets.Close(), guard.Release(ctx, network.Bridge))
-	})
-	s.audit(audit.NetworkGuarded, map[string]any{"bridge": network.Bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
-	done("policy " + policy.String())
-	return &kit{docker: docker, guard: guard, network: network, sockets: sockets}, nil
+	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
+	return sockets, nil
 }
 
 // inference finds the model server and chooses a model, unless the policy or the

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,10 @@ const (
 	callTimeout = 20 * time.Second
 )
 
-// startBox creates and starts the box and waits until its PID 1 has called. The
-// lifeline's listener is closed then, before any agent exists, so nothing in the
-// box can pose as PID 1.
-func (s *supervisor) startBox(ctx context.Context, k *kit) (runtime.Box, error) {
+// startBox creates the box while its network is being closed, starts it when that
+// is done, and waits until its PID 1 has called. The lifeline's listener is closed
+// then, before any agent exists, so nothing in the box can pose as PID 1.
+func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Box, error) {
 	done := s.report.step("box")
 	spec, err := s.boxSpec(k)
 	if err != nil {
@@ -43,21 +44,18 @@ func (s *supervisor) startBox(ctx context.Context, k *kit) (runtime.Box, error) 
 		return nil, fmt.Errorf("creating the box: %w", err)
 	}
 	s.onUndo(box.Destroy)
-	line := start(func() (*lifeline.Conn, error) { return s.acceptLine(ctx, k.sockets.Listener(netguard.PortLifeline)) })
-	if err := box.Start(ctx); err != nil {
-		_ = k.sockets.Listener(netguard.PortLifeline).Close()
-		return nil, fmt.Errorf("starting the box: %w", err)
-	}
-	state, err := box.State(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the box's process: %w", err)
-	}
-	err = s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
-	if err != nil {
+	if k.sockets, err = k.guarded(); err != nil { // no box starts before this
 		return nil, err
 	}
-	conn, err := line()
+	s.serve(services, k)
+	listener := k.sockets.Listener(netguard.PortLifeline)
+	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener) })
+	s.onUndo(func(context.Context) error { _, _ = k.started(); return nil })
+	conn, err := s.acceptLine(ctx, listener)
 	if err != nil {
+		if _, startErr := k.started(); startErr != nil {
+			return nil, startErr
+		}
 		return nil, errors.Join(err, boxTrouble(ctx, box))
 	}
 	s.onUndo(func(context.Context) error { return conn.Close() })
@@ -65,12 +63,26 @@ func (s *supervisor) startBox(ctx context.Context, k *kit) (runtime.Box, error) 
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the box's first word: %w", err)
 	}
+	k.kernel = hello.Kernel
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	s.audit(audit.BoxStarted, map[string]any{"id": box.ID(), "image": spec.Image, "sandbox": state.Process, "kernel": hello.Kernel})
 	done("kernel " + hello.Kernel)
 	return box, nil
+}
+
+// launchBox starts the box and notes which process it is, for those who may have
+// to end it without the daemon. The box may call before this returns.
+func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener) (runtime.Process, error) {
+	if err := box.Start(ctx); err != nil {
+		_ = listener.Close() // nobody will call
+		return runtime.Process{}, fmt.Errorf("starting the box: %w", err)
+	}
+	state, err := box.State(ctx)
+	if err != nil {
+		return runtime.Process{}, fmt.Errorf("asking for the box's process: %w", err)
+	}
+	return state.Process, s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
 }
 
 // boxSpec says what the box is made from.
@@ -149,8 +161,19 @@ func boxTrouble(ctx context.Context, box runtime.Box) error {
 }
 
 // startAgent proves the network, and only then starts the agent.
-func (s *supervisor) startAgent(ctx context.Context, k *kit) error {
-	if err := s.prove(ctx, k); err != nil {
+func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) error {
+	proven := start(func() ([]probe.Result, error) { return s.prove(ctx, k) })
+	process, err := k.started()
+	if err != nil {
+		_ = s.line.Close() // ends the probes
+	} else {
+		s.audit(audit.BoxStarted, map[string]any{"id": box.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel})
+	}
+	results, proofErr := proven()
+	if results != nil {
+		s.audit(audit.ProbesRan, map[string]any{"results": results})
+	}
+	if err := cmp.Or(err, proofErr); err != nil {
 		return err
 	}
 	done := s.report.step("agent")
@@ -159,7 +182,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit) error {
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
-	err := s.line.Start(lifeline.Start{
+	err = s.line.Start(lifeline.Start{
 		Argv:  k.command.Argv,
 		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
 		Dir:   boxWorkdir,
@@ -174,23 +197,22 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit) error {
 	return s.save(func(st *State) { st.Phase, st.Started = Running, time.Now().UTC() })
 }
 
-// prove runs the probes in the box. One that does not come out as it must stops
-// the session.
-func (s *supervisor) prove(ctx context.Context, k *kit) error {
+// prove runs the probes in the box. One that does not come out as it must is an
+// error beside the results.
+func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) {
 	done := s.report.step("probes")
 	results, err := s.line.Probe(ctx, ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network))
 	if err != nil {
-		return fmt.Errorf("probing the box: %w", err)
+		return nil, fmt.Errorf("probing the box: %w", err)
 	}
 	failed := probe.Failed(results)
-	s.audit(audit.ProbesRan, map[string]any{"results": results})
 	if len(failed) > 0 {
 		refusal := fault.New(fault.Refused, "%d of %d probes failed, so the agent was not started", len(failed), len(results))
 		for _, f := range failed {
 			refusal = refusal.Hint("%s (%s): %s, must be %s", f.Name, f.Target, f.Detail, f.Want)
 		}
-		return refusal.Hint("`aibox doctor --probe` shows them all")
+		return results, refusal.Hint("`aibox doctor --probe` shows them all")
 	}
 	done(fmt.Sprintf("%d of %d as they must be", len(results), len(results)))
-	return nil
+	return results, nil
 }

@@ -31,8 +31,11 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
 	_ = s.line.Close()
+	// The box ends by itself. Only then is the daemon asked: telling it to kill a
+	// box that is about to end takes longer.
+	dead := s.awaitDeath()
 	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
-	if err := s.awaitDeath(); err != nil {
+	if err := dead; err != nil {
 		result.Fault = failureOf(errors.Join(err, cause))
 		result.Changes.Notes = append(result.Changes.Notes, "not computed, because the box still ran")
 	} else if err := s.computeChanges(ctx, k, &result); err != nil {
@@ -58,7 +61,7 @@ func (s *supervisor) judge(out outcome) error {
 		return fault.New(fault.Internal, "the box ended without a word: %w", out.cause).
 			Hint("the host may have run out of memory; the agent's work so far is kept")
 	case len(out.errs) > 0:
-		return fault.New(fault.AgentFailed, "%s could not be run: %q", agent, out.errs[0])
+		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", agent, out.errs[0])
 	case out.exit.Signal != 0:
 		return fault.New(fault.AgentFailed, "%s was ended by signal %d", agent, out.exit.Signal)
 	case out.exit.Code != 0:
@@ -90,11 +93,12 @@ func (s *supervisor) awaitDeath() error {
 // release gives back everything but the workspace: the box, the sockets, the
 // network.
 func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error {
+	closed := start(func() (struct{}, error) {
+		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
+	})
 	err := box.Destroy(ctx)
-	return errors.Join(err,
-		k.sockets.Close(),
-		k.guard.Release(ctx, k.network.Bridge),
-		k.docker.Networks.Release(ctx, k.network))
+	_, closeErr := closed()
+	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
 }
 
 // computeChanges finds what the agent changed and keeps it by a ref.
@@ -104,7 +108,8 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 		return err
 	}
 	result.Changed, result.Changes = !set.Empty(), summary(set)
-	s.audit(audit.ChangesComputed, result.Changes)
+	c := result.Changes
+	s.audit(audit.ChangesComputed, map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused})
 	return s.store.write(s.id, changesFile, set)
 }
 

@@ -41,18 +41,20 @@ type message struct {
 	Started ID       `json:"started,omitempty"`
 }
 
-// Launch starts a supervisor of its own process session and waits until the
-// agent runs. It calls step for each stage, from one goroutine. When the start
-// fails nothing of the session is left and the error says why. When ctx ends the
-// start is taken back.
-func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+// Launcher is a supervisor that waits to be told what to run. It makes its way to
+// the daemon in the meantime.
+type Launcher struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	report io.ReadCloser
+}
+
+// Spawn starts a supervisor of its own process session. It does nothing before
+// Launch, and ends when it is closed instead.
+func (s *Sessions) Spawn() (*Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("finding aibox itself: %w", err)
-	}
-	input, err := json.Marshal(launch)
-	if err != nil {
-		return "", err
+		return nil, fmt.Errorf("finding aibox itself: %w", err)
 	}
 	cmd := exec.Command(exe, "supervise")
 	cmd.Dir = "/"
@@ -61,25 +63,50 @@ func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	cmd.Stderr = os.Stderr // until the supervisor has a log of its own
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	report, out, err := os.Pipe()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer report.Close()
 	cmd.Stdout = out
 	err = cmd.Start()
 	_ = out.Close()
 	if err != nil {
-		return "", fmt.Errorf("starting the supervisor: %w", err)
+		return nil, errors.Join(fmt.Errorf("starting the supervisor: %w", err), report.Close())
 	}
 	// The supervisor outlives this process; reaping it matters only while both run.
 	go func() { _ = cmd.Wait() }()
-	go func() { _, _ = stdin.Write(input); _ = stdin.Close() }()
-	cancel := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	return &Launcher{cmd: cmd, stdin: stdin, report: report}, nil
+}
+
+// Launch tells the supervisor what to run and waits until the agent runs. It
+// calls step for each stage, from one goroutine. When the start fails nothing of
+// the session is left and the error says why. When ctx ends the start is taken
+// back. It can be called once.
+func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	input, err := json.Marshal(launch)
+	if err != nil {
+		return "", err
+	}
+	go func() { _, _ = l.stdin.Write(input); _ = l.stdin.Close() }()
+	cancel := context.AfterFunc(ctx, func() { _ = l.cmd.Process.Signal(syscall.SIGTERM) })
 	defer cancel()
-	return readReport(report, step)
+	return readReport(l.report, step)
+}
+
+// Close lets go of the supervisor: one that was told nothing ends, any other goes
+// on.
+func (l *Launcher) Close() error { return errors.Join(l.stdin.Close(), l.report.Close()) }
+
+// Launch is Spawn and Launcher.Launch in one.
+func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+	l, err := s.Spawn()
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Launch(ctx, launch, step)
 }
 
 // readReport reads what the supervisor says until it says how the start went.

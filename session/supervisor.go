@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +34,7 @@ type supervisor struct {
 	launch Launch
 	store  store
 	report reporter
+	docker func() (daemon, error) // waits for it
 
 	id     ID
 	dir    string
@@ -61,7 +64,11 @@ func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser)
 		ended:  make(chan struct{}),
 	}
 	defer out.Close()
-	if err := json.NewDecoder(in).Decode(&s.launch); err != nil {
+	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps) })
+	switch err := json.NewDecoder(in).Decode(&s.launch); {
+	case errors.Is(err, io.EOF):
+		return nil // told nothing: there is nothing to run
+	case err != nil:
 		return fmt.Errorf("reading what to run: %w", err)
 	}
 	err := s.supervise(ctx)
@@ -86,7 +93,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	// a signal ends the box first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
-	kit, err := s.assemble(ctx, services)
+	kit, err := s.assemble(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,11 +101,11 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	box, err := s.startBox(ctx, kit)
+	box, err := s.startBox(ctx, services, kit)
 	if err != nil {
 		return err
 	}
-	if err := s.startAgent(ctx, kit); err != nil {
+	if err := s.startAgent(ctx, kit, box); err != nil {
 		return err
 	}
 	s.made.Release()
@@ -143,8 +150,20 @@ func (s *supervisor) open() error {
 	if err := s.save(func(*State) {}); err != nil {
 		return err
 	}
-	s.audit(audit.SessionStarted, s.launch.Spec)
+	s.audit(audit.SessionStarted, startedEvent(s.launch.Spec))
 	return nil
+}
+
+// startedEvent is what the log says of a session's start. A prompt and arguments
+// may be larger than an event, so they stand for themselves in the spec and here
+// by their hash.
+func startedEvent(spec Spec) map[string]any {
+	task := sha256.New()
+	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)
+	return map[string]any{
+		"agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
+		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
+	}
 }
 
 // divertStderr sends this process's standard error, panics included, to file.

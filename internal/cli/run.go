@@ -175,12 +175,17 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	supervisor, err := service.Spawn() // first, so that it starts while this process looks around
+	if err != nil {
+		return err
+	}
+	defer supervisor.Close()
 	a.repair(ctx, service)
 	if launch.ImageID, err = a.imageOf(ctx, &launch.Spec); err != nil {
 		return err
 	}
 	progress := newSteps(a.err, a.errTerm)
-	id, err := service.Launch(ctx, launch, progress.handle)
+	id, err := supervisor.Launch(ctx, launch, progress.handle)
 	progress.close()
 	if err != nil {
 		if ctx.Err() != nil {
