@@ -25,29 +25,53 @@ func ParseGlobs(globs []string) (Globs, error) {
 
 // Match reports whether file or a folder above it matches.
 func (g Globs) Match(file string) bool {
-	for _, glob := range g {
-		if rooted := strings.Trim(glob, "/"); strings.Contains(glob, "/") {
-			if matchPrefix(rooted, file) {
+	return g.Matcher()(file)
+}
+
+// Matcher is Match for many files of the same folders: it remembers the answer
+// for the folder it was last asked about. It is not safe for concurrent use.
+func (g Globs) Matcher() func(file string) bool {
+	last, hidden := "", false
+	var match func(file string) bool
+	match = func(file string) bool {
+		if i := strings.LastIndexByte(file, '/'); i >= 0 {
+			if dir := file[:i]; dir != last {
+				last, hidden = dir, g.matchAbove(dir)
+			}
+			if hidden {
 				return true
 			}
-			continue
 		}
-		for segment := range strings.SplitSeq(file, "/") {
-			if ok, _ := path.Match(glob, segment); ok {
-				return true
-			}
+		return g.MatchEntry(file)
+	}
+	return match
+}
+
+func (g Globs) matchAbove(dir string) bool {
+	for end := 0; end < len(dir); end++ {
+		if i := strings.IndexByte(dir[end:], '/'); i >= 0 {
+			end += i
+		} else {
+			end = len(dir)
+		}
+		if g.MatchEntry(dir[:end]) {
+			return true
 		}
 	}
 	return false
 }
 
-// matchPrefix matches glob against file or one of the folders above it.
-func matchPrefix(glob, file string) bool {
-	segments := strings.Split(file, "/")
-	depth := strings.Count(glob, "/") + 1
-	if depth > len(segments) {
-		return false
+// MatchEntry is Match for a file whose folders are known not to match.
+func (g Globs) MatchEntry(file string) bool {
+	name := file[strings.LastIndexByte(file, '/')+1:]
+	for _, glob := range g {
+		if strings.Contains(glob, "/") {
+			if ok, _ := path.Match(strings.Trim(glob, "/"), file); ok {
+				return true
+			}
+		} else if ok, _ := path.Match(glob, name); ok {
+			return true
+		}
 	}
-	ok, _ := path.Match(glob, strings.Join(segments[:depth], "/"))
-	return ok
+	return false
 }

@@ -24,13 +24,14 @@ type listing struct {
 	sparse  map[string]bool      // those of absent that a sparse checkout leaves out
 	modules []string             // submodules
 	notes   []string
+	hide    func(path string) bool
 }
 
 // list reads the user's index and untracked files, or the tree of the commit.
 func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listing, error) {
-	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}}
+	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: hide.Matcher()}
 	if !s.asIs {
-		return l, s.listCommit(ctx, l, hide)
+		return l, s.listCommit(ctx, l)
 	}
 	var index, untracked, staged []string
 	g, gctx := errgroup.WithContext(ctx)
@@ -49,10 +50,10 @@ func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listi
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("listing the files of the repository: %s", git.Message(err))
 	}
-	if err := l.addIndex(index, hide); err != nil {
+	if err := l.addIndex(index); err != nil {
 		return nil, err
 	}
-	l.addUntracked(untracked, hide, s.top, outside)
+	l.addUntracked(untracked, s.top, outside)
 	l.head = l.index
 	if len(staged) > 0 {
 		head, err := s.readTree(ctx)
@@ -66,14 +67,14 @@ func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listi
 }
 
 // listCommit lists the files of the starting commit.
-func (s *source) listCommit(ctx context.Context, l *listing, hide Globs) error {
+func (s *source) listCommit(ctx context.Context, l *listing) error {
 	head, err := s.readTree(ctx)
 	if err != nil {
 		return err
 	}
 	l.head, l.index = head, head
 	for path, e := range head {
-		l.place(e, path, hide)
+		l.place(e, path)
 	}
 	l.finish()
 	return nil
@@ -96,7 +97,7 @@ func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
 }
 
 // addIndex takes the records of ls-files -s -t -z: "H 100644 ID STAGE\tPATH".
-func (l *listing) addIndex(records []string, hide Globs) error {
+func (l *listing) addIndex(records []string) error {
 	l.index = make(map[string]git.Entry, len(records))
 	for _, record := range records {
 		meta, path, ok := strings.Cut(record, "\t")
@@ -113,18 +114,18 @@ func (l *listing) addIndex(records []string, hide Globs) error {
 			l.absent[path], l.sparse[path] = true, true
 			continue
 		}
-		l.place(e, path, hide)
+		l.place(e, path)
 	}
 	return nil
 }
 
 // place sorts a tracked path into visible, hidden or submodule.
-func (l *listing) place(e git.Entry, path string, hide Globs) {
+func (l *listing) place(e git.Entry, path string) {
 	switch {
 	case e.Mode == git.Submodule:
 		l.modules = append(l.modules, path)
 		l.absent[path] = true
-	case hide.Match(path):
+	case l.hide(path):
 		l.hidden = append(l.hidden, path)
 		l.absent[path] = true
 	default:
@@ -134,7 +135,7 @@ func (l *listing) place(e git.Entry, path string, hide Globs) {
 
 // addUntracked takes untracked files. outside are aibox's own folders, which are
 // never copied when they happen to lie in the repository.
-func (l *listing) addUntracked(paths []string, hide Globs, top string, outside []string) {
+func (l *listing) addUntracked(paths []string, top string, outside []string) {
 	var own []string
 	for _, dir := range outside {
 		if rel, err := filepath.Rel(top, dir); err == nil && filepath.IsLocal(rel) {
@@ -147,7 +148,7 @@ func (l *listing) addUntracked(paths []string, hide Globs, top string, outside [
 		case l.index[path].Path != "":
 		case strings.HasSuffix(path, "/"):
 			l.notes = append(l.notes, fmt.Sprintf("%s is a repository of its own and is left out", termtext.Escape(path)))
-		case hide.Match(path):
+		case l.hide(path):
 			l.hidden = append(l.hidden, path)
 		default:
 			l.visible = append(l.visible, path)

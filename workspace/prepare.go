@@ -228,8 +228,9 @@ func (p *preparation) indexEntries() []indexEntry {
 		}
 	}
 	entries := make([]indexEntry, 0, len(p.list.head))
+	hidden := p.hide.Matcher()
 	for path, e := range p.list.head {
-		if e.Mode != git.Submodule && p.list.absent[path] && !p.list.sparse[path] || p.hide.Match(path) {
+		if hidden(path) {
 			continue
 		}
 		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: p.list.sparse[path]})

@@ -96,8 +96,15 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide Globs, depth 
 	if err := h.findShallow(ctx, src, limit); err != nil {
 		return nil, err
 	}
-	names := func(path string) { h.hidden = h.hidden || hide.Match(path) }
-	pack, err := packObjects(ctx, src.git, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), names)
+	match := hide.Matcher()
+	names := func(path string) { h.hidden = h.hidden || match(path) }
+	// git writes its temporary files where new objects go: into the store, not
+	// into the user's repository, which may lie on a read-only or another disk.
+	from := src.git.With(
+		"GIT_OBJECT_DIRECTORY="+filepath.Join(s.dir, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+git.Quote(filepath.Join(src.common, "objects")),
+	)
+	pack, err := packObjects(ctx, from, src.head, limit, filepath.Join(s.dir, "objects", "pack", "pack"), names)
 	if err != nil {
 		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
 	}
