@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -52,6 +55,29 @@ func removeAlias() error {
 		return fmt.Errorf("taking %s off lo: %w", netguard.Address(), err)
 	}
 	return nil
+}
+
+// serving reports whether any process holds a socket on the guard's address, as
+// each running session does. Sockets die with their process, so a crash leaves
+// nothing that looks like one.
+func serving() (bool, error) {
+	octets := netguard.Address().As4()
+	// The kernel prints addresses as one number in the machine's order.
+	address := fmt.Sprintf(" %08X:", binary.NativeEndian.Uint32(octets[:]))
+	for _, name := range []string{"/proc/self/net/tcp", "/proc/self/net/udp"} {
+		table, err := os.ReadFile(name)
+		if err != nil {
+			return false, err
+		}
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line)
+			// State 0A listens, 07 is a UDP socket that is not connected.
+			if len(fields) > 3 && (fields[3] == "0A" || fields[3] == "07") && strings.HasPrefix(" "+fields[1], address) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 func linkIndex(name string) (int, error) {

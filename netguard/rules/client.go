@@ -17,16 +17,17 @@ import (
 	"aibox/internal/fault"
 )
 
-// Site says where the bridges are: which namespaces a job has to enter. Exactly
-// one of PID and InPlace must be set; the zero value is refused.
+// Site says where the bridges are: which namespaces a job has to enter. The zero
+// value is refused.
 type Site struct {
 	// PID is a process in the user namespace of the rootless daemon. The job
 	// enters that user namespace, and its network namespace unless NetNS is set.
 	PID int
 	// NetNS is the file of a detached network namespace, entered instead of PID's.
 	NetNS string
-	// InPlace runs the job in the namespaces of aibox itself (rootful Docker, by
-	// explicit choice): directly as root, else through sudo without a password.
+	// InPlace runs the job in the namespaces of aibox itself, whatever PID says
+	// (rootful Docker, by explicit choice): directly as root, else through sudo
+	// without a password.
 	InPlace bool
 }
 
@@ -46,8 +47,9 @@ func (c Client) Up(ctx context.Context) error {
 	return err
 }
 
-// Down takes back everything that Up and Guard put in place, of every session,
-// and leaves tables, routing rules and addresses as they were before.
+// Down takes back everything that Up and Guard put in place, and leaves tables,
+// routing rules and addresses as they were before. While a session holds its
+// sockets that is a fault of kind Refused, because its box would be unguarded.
 func (c Client) Down(ctx context.Context) error {
 	_, err := c.call(ctx, request{Op: opDown})
 	return err
@@ -143,8 +145,6 @@ func (c Client) command() (command.Cmd, error) {
 		args = []string{"netguard-job"}
 	}
 	switch site := c.Site; {
-	case site.InPlace && site.PID != 0:
-		return command.Cmd{}, errors.New("netguard: a site is either a process or in place")
 	case site.InPlace && os.Geteuid() == 0:
 		return command.Cmd{Name: exe, Args: args}, nil
 	case site.InPlace:

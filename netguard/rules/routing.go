@@ -60,7 +60,8 @@ func release(bridge string) error {
 	return setRules(bridge, denials(bridge))
 }
 
-// setRules makes want the rules of bridge, adding before it deletes.
+// setRules makes want the rules of bridge, adding before it deletes. It also
+// deletes the rules of bridges that are no more.
 func setRules(bridge string, want []*netlink.Rule) error {
 	have, err := ours()
 	if err != nil {
@@ -84,13 +85,20 @@ func setRules(bridge string, want []*netlink.Rule) error {
 		}
 	}
 	for _, rule := range have {
-		if rule.IifName == bridge && !wanted[words(rule)] {
+		if rule.IifName == bridge && !wanted[words(rule)] || rule.IifName != bridge && gone(rule.IifName) {
 			if err := deleteRule(rule); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// gone reports whether there is certainly no such interface.
+func gone(name string) bool {
+	_, err := netlink.LinkByName(name)
+	var missing netlink.LinkNotFoundError
+	return errors.As(err, &missing)
 }
 
 func newRule(family, pref int, bridge string) *netlink.Rule {

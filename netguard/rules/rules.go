@@ -28,10 +28,10 @@ func up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(state.drift()) == 0 && state.icmp {
+	if state.whole() && state.icmp {
 		return nil
 	}
-	unlock, err := alone()
+	unlock, err := hold(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
@@ -52,13 +52,21 @@ func up(ctx context.Context) error {
 	return nil
 }
 
-// down takes back everything, of all sessions.
+// down takes back everything, unless a session is still being served.
 func down(ctx context.Context) error {
-	unlock, err := alone()
+	unlock, err := hold(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	busy, err := serving()
+	if err != nil {
+		return err
+	}
+	if busy {
+		return fault.New(fault.Refused, "a session is running behind the network guard").
+			Hint("aibox ls").Hint("aibox stop ID")
+	}
 	tables, err := lookFirewalls(ctx)
 	if err != nil {
 		return err
@@ -70,18 +78,39 @@ func down(ctx context.Context) error {
 	return errors.Join(append(errs, removeRouting(), removeAlias(), limitICMP(true))...)
 }
 
-// guard makes bridge safe and opens its sockets, which the caller owns.
+// guard makes bridge safe and opens its sockets, which the caller owns. It holds
+// down off from the moment it has seen the guard whole until the sockets exist.
 func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
 	if err := checkBridge(bridge); err != nil {
 		return nil, err
 	}
-	if err := up(ctx); err != nil {
-		return nil, err
+	for range 3 {
+		files, whole, err := tryGuard(ctx, bridge, ports)
+		if whole || err != nil {
+			return files, err
+		}
+		if err := up(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fault.New(fault.Refused, "something takes the network guard away as often as it is put up").Hint("aibox netguard status")
+}
+
+func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, whole bool, err error) {
+	unlock, err := hold(unix.LOCK_SH)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	state, err := look(ctx)
+	if err != nil || !state.whole() {
+		return nil, false, err
 	}
 	if err := lock(bridge, ports); err != nil {
-		return nil, fmt.Errorf("locking bridge %s: %w", bridge, err)
+		return nil, false, fmt.Errorf("locking bridge %s: %w", bridge, err)
 	}
-	return open(bridge, ports)
+	files, err = open(bridge, ports)
+	return files, true, err
 }
 
 // state is what is in place, read once.
@@ -119,6 +148,8 @@ func (s *state) drift() []string {
 	}
 	return append(drift, s.order...)
 }
+
+func (s *state) whole() bool { return len(s.drift()) == 0 }
 
 func (s *state) repair(ctx context.Context) error {
 	for _, table := range s.tables { // locks first, the address that answers last
@@ -158,14 +189,15 @@ func status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// alone keeps other jobs in the same network namespace out until it is undone. The
+// hold keeps other jobs in the same network namespace out (unix.LOCK_EX), or only
+// those that change what is not per session (unix.LOCK_SH), until it is undone. The
 // lock is on the namespace itself, so it needs no path that all jobs can write.
-func alone() (unlock func(), err error) {
+func hold(kind int) (unlock func(), err error) {
 	file, err := os.Open("/proc/self/ns/net")
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+	if err := unix.Flock(int(file.Fd()), kind); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("locking the network namespace: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/netguard"
 )
 
@@ -53,9 +54,15 @@ func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sockets.Close()
-	if during := sh(t, snapshot); during == once {
+	during := sh(t, snapshot)
+	if during == once {
 		t.Error("guard added no routing rules")
+	}
+	if err := here.Down(ctx); fault.KindOf(err) != fault.Refused || sh(t, snapshot) != during {
+		t.Errorf("the guard of a running session was taken down: %v", err)
+	}
+	if err := sockets.Close(); err != nil {
+		t.Fatal(err)
 	}
 	for range 2 {
 		if err := here.Down(ctx); err != nil {
@@ -270,6 +277,26 @@ func TestReleaseLeavesABridgeLockedEntirely(t *testing.T) {
 	}
 }
 
+func TestTheRulesOfABridgeThatIsNoMoreAreSweptOut(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	for _, bridge := range []string{"aibox-test1", "aibox-test0"} {
+		sockets, err := here.Guard(ctx, bridge, GuardRequest{TCP: []int{11434}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sockets.Close()
+		sh(t, "ip link del aibox-test1 2>/dev/null || true")
+	}
+	status, err := here.Status(ctx)
+	if err != nil || len(status.Routing.Locked) != 1 || status.Routing.Locked[0] != "aibox-test0" {
+		t.Errorf("%+v, %v", status.Routing, err)
+	}
+}
+
 func TestABridgeThatLockOneWouldNotMatchIsRefused(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -295,7 +322,7 @@ func TestGuardFailsClosedWithoutAFirewall(t *testing.T) {
 }
 
 func TestASiteHasToBeNamed(t *testing.T) {
-	for _, site := range []Site{{}, {PID: 1, InPlace: true}, {PID: -4}} {
+	for _, site := range []Site{{}, {PID: -4}, {NetNS: "/x"}} {
 		if err := (Client{Site: site}).Up(context.Background()); err == nil {
 			t.Errorf("site %+v was taken", site)
 		}
