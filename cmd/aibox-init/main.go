@@ -55,14 +55,16 @@ func run(address string) int {
 	return b.serve()
 }
 
-// dial connects to the supervisor, which may still be about to listen.
+// dial connects to the supervisor, which may still be about to listen: its side
+// of the network is made while the box starts. The first attempts are short, since
+// a SYN that nobody answered would be sent again only after a second.
 func dial(address string) (net.Conn, error) {
-	deadline := time.Now().Add(5 * time.Second)
-	for {
-		conn, err := net.DialTimeout("tcp", address, time.Second)
+	deadline := time.Now().Add(10 * time.Second)
+	for timeout := 100 * time.Millisecond; ; timeout = min(2*timeout, time.Second) {
+		conn, err := net.DialTimeout("tcp", address, timeout)
 		if err == nil || time.Now().After(deadline) {
 			return conn, err
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
