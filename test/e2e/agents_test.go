@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	greeting = "package main\n\nfunc main() { println(\"hello\") }\n"
+	mended   = "package main\n\nfunc main() { println(\"hello, world\") }\n"
+	mendIt   = `
+[[step]]
+say = "I mend the greeting."
+edit = { path = "main.go", old = "hello", new = "hello, world" }
+[[step]]
+run = "uname -a > kernel.txt; cat /proc/version >> kernel.txt; dmesg | head -n 3 >> kernel.txt"
+`
+)
+
+// The main job: a real agent changes a real repository through the gateway, in
+// gVisor, and the change arrives as a branch.
+func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
+	for _, agent := range []string{"codex", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("greeter", map[string]string{"main.go": greeting})
+			before := m.git(repo, "rev-parse", "HEAD")
+			o := m.aibox(0, "run", agent, "--repo", repo, "--inference", m.script(mendIt), "--prompt", "mend the greeting",
+				"--accept", "branch", "--require-changes", "--json")
+			r := m.ended(o)
+			if r.Agent != agent || !r.result().Changed || r.result().ExitCode != 0 || r.result().Fault != nil || r.Accepted == nil {
+				t.Fatalf("the report is wrong:\n%s", o)
+			}
+			if r.result().Tokens.Requests == 0 || r.result().Tokens.Output == 0 {
+				t.Errorf("no tokens are counted: %+v", r.result().Tokens)
+			}
+			branch := r.Accepted.Branch
+			if got := m.git(repo, "show", branch+":main.go"); got != mended {
+				t.Errorf("main.go on %s is %q", branch, got)
+			}
+			kernel := m.git(repo, "show", branch+":kernel.txt")
+			if !strings.Contains(strings.ToLower(kernel), "gvisor") {
+				t.Errorf("the agent's kernel is not gVisor's:\n%s", kernel)
+			}
+			if got := m.git(repo, "rev-parse", "HEAD", branch+"~1"); got != before+before {
+				t.Errorf("HEAD and the branch's parent are %q, not %q", got, before)
+			}
+			if m.git(repo, "status", "--porcelain") != "" || m.read(repo, "main.go") != greeting {
+				t.Error("the user's own files have changed")
+			}
+			if author := m.git(repo, "log", "-1", "--format=%an <%ae>%n%s", branch); !strings.HasPrefix(author, "A Person <person@example.com>\nmend the greeting") {
+				t.Errorf("the commit is %q", author)
+			}
+		})
+	}
+}
+
+// Each kind of step that the built-in server knows, played by a real agent.
+func TestARealAgentPlaysEveryKindOfStep(t *testing.T) {
+	for _, agent := range []string{"codex", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("steps", map[string]string{"old.txt": "old\n"})
+			o := m.aibox(0, "run", agent, "--repo", repo, "--json", "--prompt", "go", "--inference", m.script(`
+done = "That was all."
+[[step]]
+slow = { chunk = 4, delay = "20ms" }
+say = "I begin slowly, one piece after the other."
+write = { path = "sub/new.txt", content = "from {agent}\n" }
+[[step]]
+edit = { path = "old.txt", old = "old", new = "new" }
+[[step]]
+reach = "https://escape.example/"
+[[step]]
+run = "printf 'ran: %s' '{result}' > ran.txt"
+[[step]]
+loop = 3
+run = "echo again >> loop.txt"
+`))
+			r := m.ended(o)
+			if !r.result().refusedTarget("escape.example") {
+				t.Errorf("the attempt to get out is not in the result: %+v", r.result().Refused)
+			}
+			ws := m.record(r.ID).State.Workspace.Path
+			for file, want := range map[string]string{
+				"sub/new.txt": "from " + agent + "\n", "old.txt": "new\n", "loop.txt": "again\nagain\nagain\n",
+			} {
+				if got := m.read(ws, file); strings.TrimSpace(got) != strings.TrimSpace(want) {
+					t.Errorf("%s is %q, not %q", file, got, want)
+				}
+			}
+			if got := m.read(ws, "ran.txt"); !strings.Contains(got, "refused") {
+				t.Errorf("the agent was told %q", got)
+			}
+			if !strings.Contains(o.stderr, "That was all.") {
+				t.Errorf("the agent's last words are missing:\n%s", o.stderr)
+			}
+			if n := len(r.Files); n != 4 || r.result().Changes.Files != 4 {
+				t.Errorf("%d files are reported: %+v", n, r.Files)
+			}
+		})
+	}
+}
+
+func TestAModelThatFailsEndsTheAgentWithinSeconds(t *testing.T) {
+	for _, agent := range []string{"codex", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			o := m.aibox(1, "run", agent, "--repo", m.repo("p", nil), "--json", "--prompt", "go", "--inference", m.script(`
+[[step]]
+fail = { status = 400, message = "the model is on strike" }
+`))
+			r := m.ended(o)
+			if f := r.result().Fault; f == nil || f.Kind != "agent-failed" || f.ExitCode != 1 || r.result().ExitCode == 0 {
+				t.Errorf("the fault is %+v, the agent's exit code %d", r.result().Fault, r.result().ExitCode)
+			}
+			if r.result().Seconds > 20 {
+				t.Errorf("it took %.1f s", r.result().Seconds)
+			}
+			if !strings.Contains(o.stderr, "the model is on strike") {
+				t.Errorf("the user is not told why:\n%s", o)
+			}
+		})
+	}
+}
+
+func TestAModelThatLoopsIsEndedByTheTimeLimit(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	begin := time.Now()
+	o := m.aibox(5, "run", "codex", "--repo", m.repo("p", nil), "--json", "--prompt", "go", "--timeout", "6s", "--inference", m.script(`
+[[step]]
+loop = -1
+run = "date >> loop.txt"
+`))
+	r := m.ended(o)
+	if f := r.result().Fault; f == nil || f.Kind != "limit" {
+		t.Errorf("the fault is %+v", f)
+	}
+	if !r.result().Changed {
+		t.Error("the work until then is lost")
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("a limit of 6 s took %v", took)
+	}
+}
+
+func TestAnAgentThatChangesNothingIsReportedSo(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	talk := m.script("[[step]]\nsay = \"I would rather not.\"\n")
+	o := m.aibox(0, "run", "codex", "--repo", repo, "--inference", talk, "--prompt", "go", "--json", "--accept", "branch")
+	if r := m.ended(o); r.result().Changed || r.Accepted != nil || len(r.Files) != 0 || !strings.Contains(o.stdout, `"changed": false`) {
+		t.Errorf("the report is wrong:\n%s", o)
+	}
+	o = m.aibox(1, "run", "shell", "--network", "none", "--repo", repo, "--require-changes", "--json", "--", "true")
+	if r := m.ended(o); r.result().Fault != nil || !strings.Contains(o.stderr, "changed nothing") {
+		t.Errorf("the report is wrong:\n%s", o)
+	}
+	if branches := strings.Fields(m.git(repo, "branch", "--format=%(refname:short)")); len(branches) != 1 {
+		t.Errorf("branches: %q", branches)
+	}
+}
+
+func TestExitCodesArriveAsTheyAre(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	for _, test := range []struct {
+		command           string
+		code, agent, sign int
+	}{
+		{"exit 0", 0, 0, 0},
+		{"exit 3", 1, 3, 0},
+		{"exit 143", 1, 143, 0},
+		{"kill -TERM $$", 1, 143, 15},
+		{"kill -KILL $$", 1, 137, 9},
+	} {
+		r := m.ended(m.aibox(test.code, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", test.command))
+		if r.result().ExitCode != test.agent || r.result().Signal != test.sign {
+			t.Errorf("%s: exit code %d and signal %d, not %d and %d", test.command, r.result().ExitCode, r.result().Signal, test.agent, test.sign)
+		}
+	}
+	o := m.aibox(1, "run", "shell", "--network", "none", "--repo", repo, "--", "/no/such/program")
+	if !strings.Contains(o.stderr, "/no/such/program") {
+		t.Errorf("the user is not told what is missing:\n%s", o)
+	}
+}
+
+func TestTheAgentStartsFromUncommittedWorkAndItsCommitHoldsOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", map[string]string{"a.txt": "one\n", "b.txt": "two\n", ".gitignore": "ignored\n"})
+	m.write(filepath.Join(repo, "a.txt"), "one, in progress\n")
+	m.write(filepath.Join(repo, "new.txt"), "untracked\n")
+	m.write(filepath.Join(repo, ".env"), "TOKEN=hidden\n")
+	m.git(repo, "add", "a.txt")
+	index, status := m.read(repo, ".git/index"), m.git(repo, "status", "--porcelain=v2", "--branch")
+
+	r := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--accept", "branch", "--", "sh", "-c",
+		"grep -q progress a.txt && grep -q untracked new.txt && test ! -e .env && echo three > b.txt"))
+	if diff := m.git(repo, "diff", "--name-only", r.Accepted.Branch+"~1", r.Accepted.Branch); diff != "b.txt\n" {
+		t.Errorf("the agent's commit changes %q", diff)
+	}
+	if r.Accepted.Uncommitted == "" || !strings.Contains(m.git(repo, "show", "--stat", r.Accepted.Uncommitted), "new.txt") {
+		t.Errorf("the uncommitted work is not in the commit below: %+v", r.Accepted)
+	}
+	if m.read(repo, ".git/index") != index || m.git(repo, "status", "--porcelain=v2", "--branch") != status {
+		t.Error("the user's index or status has changed")
+	}
+	if m.read(repo, "a.txt") != "one, in progress\n" || m.read(repo, "b.txt") != "two\n" {
+		t.Error("the user's files have changed")
+	}
+}

@@ -1,0 +1,101 @@
+// Package e2e tries aibox as people and scripts use it: the real program, the
+// real rootless Docker with gVisor, the real agents and git, from the command
+// line in to the branch that comes out. It fakes only the model. It needs the
+// daemon that DOCKER_HOST names, and fails where there is none.
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// aibox is the program under test, built by TestMain.
+var aibox string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "aibox-e2e-")
+	if err != nil {
+		return fail("making a folder for the program", err)
+	}
+	defer os.RemoveAll(dir)
+	if aibox, err = build(dir); err != nil {
+		return fail("building aibox", err)
+	}
+	if err := command(os.Stderr, aibox, "bake", "base", "codex", "opencode"); err != nil {
+		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
+	}
+	code := m.Run()
+	if left := processes(aibox); len(left) > 0 {
+		return fail("processes of aibox are left", fmt.Errorf("pids %v", left))
+	}
+	return code
+}
+
+func fail(what string, err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", what, err)
+	return 1
+}
+
+// build builds aibox with its init program inside. The checkout may be read-only,
+// so that the init program reaches the build by an overlay.
+func build(dir string) (string, error) {
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	initProgram, program, overlay := filepath.Join(dir, "aibox-init"), filepath.Join(dir, "aibox"), filepath.Join(dir, "overlay.json")
+	if err := goBuild("-o", initProgram, "../../cmd/aibox-init"); err != nil {
+		return "", err
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {
+		filepath.Join(checkout, "internal/initbin/bin/aibox-init"): initProgram,
+	}})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
+		return "", err
+	}
+	return program, goBuild("-overlay", overlay, "-o", program, "../../cmd/aibox")
+}
+
+// goBuild builds a static program.
+func goBuild(args ...string) error {
+	cmd := exec.CommandContext(context.Background(), "go", append([]string{"build", "-buildvcs=false", "-ldflags=-s -w"}, args...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
+
+// command runs a program with its output on out.
+func command(out *os.File, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd.Run()
+}
+
+// processes are the pids of this machine that run program.
+func processes(program string) []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if name, _, _ := strings.Cut(string(line), "\x00"); err == nil && name == program {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

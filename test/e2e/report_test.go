@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// report is the JSON of `aibox run --json`. Its fields are the contract with
+// scripts: one that is gone, renamed or new has to be changed here, too.
+type report struct {
+	ID         string            `json:"id"`
+	Created    time.Time         `json:"created"`
+	Agent      string            `json:"agent"`
+	Options    map[string]string `json:"options"`
+	Prompt     string            `json:"prompt"`
+	Args       []string          `json:"args"`
+	Repository string            `json:"repository"`
+	Branch     string            `json:"branch"`
+	Clean      bool              `json:"clean"`
+	Hide       []string          `json:"hide"`
+	Network    string            `json:"network"`
+	Inference  string            `json:"inference"`
+	Model      string            `json:"model"`
+	Env        []string          `json:"env"`
+	Image      string            `json:"image"`
+	Timeout    string            `json:"timeout"`
+	Pids       int               `json:"pids"`
+	Alive      bool              `json:"alive"`
+	State      struct {
+		Phase      string          `json:"phase"`
+		Supervisor json.RawMessage `json:"supervisor"`
+		ImageID    string          `json:"image_id"`
+		Network    json.RawMessage `json:"network"`
+		Box        string          `json:"box"`
+		Sandbox    json.RawMessage `json:"sandbox"`
+		Workspace  json.RawMessage `json:"workspace"`
+		Started    time.Time       `json:"started"`
+		Ended      time.Time       `json:"ended"`
+		Result     *result         `json:"result"`
+		Review     string          `json:"review"`
+		Branch     string          `json:"branch"`
+	} `json:"state"`
+	Files []struct {
+		Path    string   `json:"path"`
+		OldPath string   `json:"old_path"`
+		Kind    string   `json:"kind"`
+		OldMode string   `json:"old_mode"`
+		NewMode string   `json:"new_mode"`
+		OldBlob string   `json:"old_blob"`
+		NewBlob string   `json:"new_blob"`
+		Size    int64    `json:"size"`
+		Binary  bool     `json:"binary"`
+		Added   int      `json:"added"`
+		Deleted int      `json:"deleted"`
+		Notes   []string `json:"notes"`
+	} `json:"files"`
+	Refused []struct {
+		Path   string `json:"path"`
+		Reason string `json:"reason"`
+	} `json:"refused_files"`
+	Accepted *struct {
+		Branch      string `json:"branch"`
+		Commit      string `json:"commit"`
+		Uncommitted string `json:"uncommitted"`
+		Files       int    `json:"files"`
+		Repo        string `json:"repo"`
+	} `json:"accepted"`
+}
+
+func (r report) result() *result { return r.State.Result }

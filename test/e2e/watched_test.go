@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// watched is output that a test can wait for. It is safe for concurrent use.
+type watched struct {
+	mu    sync.Mutex
+	data  bytes.Buffer
+	grown chan struct{} // closed and replaced at each write
+}
+
+func newWatched() *watched { return &watched{grown: make(chan struct{})} }
+
+// Write takes what a program prints.
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.grown)
+	w.grown = make(chan struct{})
+	return w.data.Write(p)
+}
+
+// String is what was printed so far.
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.data.String()
+}
+
+// await waits until text was printed.
+func (w *watched) await(t testing.TB, text string) {
+	t.Helper()
+	deadline := time.After(limit)
+	for {
+		w.mu.Lock()
+		now, grown := w.data.String(), w.grown
+		w.mu.Unlock()
+		if strings.Contains(now, text) {
+			return
+		}
+		select {
+		case <-grown:
+		case <-deadline:
+			t.Fatalf("%q is never printed, only\n%s", text, now)
+		}
+	}
+}
+
+// eventually asks until a condition of another process holds; it fails the test
+// after the time given.
+func eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		if time.Since(begin) > within {
+			t.Fatalf("within %v it does not come true that %s", within, what)
+		}
+		<-tick.C
+	}
+	return time.Since(begin)
+}
