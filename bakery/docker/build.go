@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/api/types/image"
 
 	"aibox/bakery"
 )
@@ -27,6 +28,7 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	request, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer b.cancelWith(ctx, id, abandon)()
+	before, _ := b.Image(ctx, order.Ref)
 	answer, err := b.api.ImageBuild(request, bytes.NewReader(order.Context), build.ImageBuildOptions{
 		Version: build.BuilderBuildKit, BuildID: id, Remove: true,
 		Tags: []string{order.Ref}, Dockerfile: order.Dockerfile,
@@ -46,7 +48,21 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	if err != nil {
 		return fmt.Errorf("building %q: %w", order.Ref, err)
 	}
+	b.drop(ctx, before.ID)
 	return nil
+}
+
+// drop removes the image whose only name a build has taken over. One that still
+// has a name (the build made the very same image, or a user tagged it) stays:
+// removing by id takes a last name along. Without force the daemon keeps what a
+// container uses.
+func (b *Builder) drop(ctx context.Context, id string) {
+	if id == "" {
+		return
+	}
+	if old, err := b.Image(ctx, id); err == nil && len(old.Refs) == 0 {
+		_, _ = b.api.ImageRemove(ctx, id, image.RemoveOptions{PruneChildren: true})
+	}
 }
 
 // cancelWith ends build id on the daemon when ctx ends, and calls abandon when

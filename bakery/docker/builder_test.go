@@ -155,20 +155,41 @@ func TestABuildReportsItsStepsAndTheNextOneIsCached(t *testing.T) {
 	if err != nil || image.Labels["aibox.test"] != "yes" || !strings.HasPrefix(image.ID, "sha256:") || image.Size == 0 {
 		t.Errorf("image: %+v, %v", image, err)
 	}
-	if err := b.Build(t.Context(), order(t, b, base, text), second.take); err != nil {
+	if err := b.Build(t.Context(), build, second.take); err != nil {
 		t.Fatal(err)
+	}
+	if same, err := b.Image(t.Context(), build.Ref); err != nil || same.ID != image.ID {
+		t.Errorf("the same image after a second build: %+v, %v", same, err)
 	}
 	if !second.step(t, "RUN").Cached {
 		t.Errorf("second build: %+v", second.steps)
 	}
-	again := order(t, b, base, text)
-	again.NoCache = true
-	var third news
-	if err := b.Build(t.Context(), again, third.take); err != nil {
-		t.Fatal(err)
+}
+
+func TestBuildingAnewReplacesTheImageAndRemovesTheOldOne(t *testing.T) {
+	b := daemon(t)
+	build := order(t, b, system(t, b), "ARG BASE\nFROM ${BASE}\nRUN [\"/probe\", \"say\", \"again "+rand.Text()+"\"]\n")
+	var ids []string
+	for range 2 {
+		var got news
+		build.NoCache = true
+		if err := b.Build(t.Context(), build, got.take); err != nil {
+			t.Fatal(err)
+		}
+		if got.step(t, "RUN").Cached {
+			t.Error("NoCache did not build anew")
+		}
+		found, err := b.Image(t.Context(), build.Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, found.ID)
 	}
-	if third.step(t, "RUN").Cached {
-		t.Error("NoCache did not build anew")
+	if ids[0] == ids[1] {
+		t.Fatal("both builds made the same image")
+	}
+	if _, err := b.Image(t.Context(), ids[0]); !errors.Is(err, bakery.ErrNoImage) {
+		t.Errorf("the old image: %v", err)
 	}
 }
 
