@@ -29,6 +29,13 @@ func (s *Sessions) Changes(ctx context.Context, id ID) (*review.ChangeSet, error
 	return set, err
 }
 
+// FinalChanges is the change set as it was computed at the session's end. Unlike
+// Changes it looks at no workspace and waits for nobody.
+func (s *Sessions) FinalChanges(id ID) (*review.ChangeSet, error) {
+	set := new(review.ChangeSet)
+	return set, s.store.read(id, changesFile, set)
+}
+
 func (s *Sessions) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws := session.State.Workspace
 	if _, err := os.Lstat(ws.Path); errors.Is(err, fs.ErrNotExist) {
@@ -128,10 +135,20 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 	return restored, nil
 }
 
+// tidyLimit is how long a command waits for a supervisor that clears up behind a
+// session that has ended.
+const tidyLimit = 10 * time.Second
+
 // withEnded runs use with the session loaded and locked. A session that is alive
 // is refused.
 func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
 	file, err := lock(s.store.dir(id))
+	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < tidyLimit; {
+		if session, loadErr := s.store.load(id); loadErr != nil || session.State.Phase != Ended {
+			break
+		}
+		file, err = lock(s.store.dir(id))
+	}
 	if errors.Is(err, errLocked) {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)

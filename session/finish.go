@@ -16,8 +16,11 @@ import (
 // deathTimeout is how long a sandbox may take to die after its end was asked for.
 const deathTimeout = 5 * time.Second
 
-// finish takes the box away, computes what the agent changed and stores the
-// result. It has no error to return: what goes wrong here is part of the result.
+// finish ends the box, computes what the agent changed and stores the result;
+// meanwhile the daemon clears the dead box away, and that is waited for last. A
+// crash during that wait leaves nothing: the box removes itself, and the network's
+// lease ends with this process. finish has no error to return: what goes wrong here
+// is part of the result.
 func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out outcome, cause error) {
 	ended := time.Now().UTC()
 	if cause == nil {
@@ -41,15 +44,18 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 	} else if err := s.computeChanges(ctx, k, &result); err != nil {
 		result.Changes.Notes = append(result.Changes.Notes, "not computed: "+err.Error())
 	}
+	result.Refused, result.Tokens = s.tally.result()
+	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
+	err = errors.Join(err, s.record.finish()) // those who follow have it all now
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "storing the result:", err)
+	}
 	if _, err := removed(); err != nil {
 		fmt.Fprintln(os.Stderr, "releasing:", err)
 	}
 	s.audit(audit.BoxDestroyed, nil)
-	result.Refused, result.Tokens = s.tally.result()
-	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
-	err = errors.Join(err, s.record.finish(), s.log.Close())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "storing the result:", err)
+	if err := s.log.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "closing the log:", err)
 	}
 }
 

@@ -77,9 +77,12 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
-	set, err := service.Changes(ctx, ended.ID)
+	set, err := service.FinalChanges(ended.ID)
+	if err != nil {
+		set, err = service.Changes(ctx, ended.ID)
+	}
 	if err == nil {
-		out.Files, out.Refused = set.Changes, set.Refused
+		out.Files, out.Refused = append(out.Files, set.Changes...), set.Refused
 	} else {
 		failure = errors.Join(failure, err)
 	}
