@@ -35,6 +35,7 @@ func (*OpenCode) Info() Info {
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
 		Notes: []string{
 			"Asks its package registry once per run; being refused costs it nothing.",
+			"Keeps no snapshots of its own, so its /undo is off: aibox diff and discard take its place.",
 			"Needs about 600 MB of memory, a terminal session about 1 GB.",
 		},
 	}
@@ -92,12 +93,15 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 const openCodeKey = "AIBOX_API_KEY"
 
 // openCodeConfig is OpenCode's whole configuration: one provider, nothing that
-// asks, shares or updates.
+// asks, shares or updates. Its snapshots, a git repository of its own that takes in
+// every file before each step, double the time of a step under gVisor; aibox has
+// the baseline.
 func openCodeConfig(model Inference) (string, error) {
 	id := "aibox/" + model.Model
 	config := map[string]any{
 		"autoupdate":        false,
 		"share":             "disabled",
+		"snapshot":          false,
 		"model":             id,
 		"small_model":       id,
 		"enabled_providers": []string{"aibox"},
