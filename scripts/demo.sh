@@ -84,10 +84,10 @@ test_branch() {
 	branch=$(git -C "$PROJECT" for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads | grep -vx main | head -n 1)
 	[[ $branch ]] || fail "no branch came out of accept"
 	tree=$(mktemp -d)
-	trap 'rm -rf "$tree"' RETURN
 	git -C "$PROJECT" worktree add -q --detach "$tree/price" "$branch"
 	run_tests "$tree/price" || fail "the test still fails on the branch $branch"
 	git -C "$PROJECT" worktree remove --force "$tree/price"
+	rmdir "$tree"
 	echo "    the branch $branch passes its test"
 }
 
