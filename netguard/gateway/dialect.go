@@ -51,7 +51,6 @@ func (d *Dialect) UnmarshalText(text []byte) error {
 type problem struct {
 	status  int
 	message string // one sentence, with what to do
-	kind    string // OpenAI's and Anthropic's word for the sort of error; empty: by status
 }
 
 // write sends p in the shape that clients of dialect understand. Clients are told

@@ -71,6 +71,14 @@ func site(t testing.TB) Site {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
+// needBoxes skips a test that needs real boxes when only the quick tests are wanted.
+func needBoxes(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs rootless Docker and runsc; go test without -short runs it")
+	}
+}
+
 // newLab makes a network as the pool does.
 func newLab(t testing.TB, prefix string) *lab {
 	t.Helper()
@@ -99,8 +107,10 @@ func (l *lab) box(args ...string) *exec.Cmd {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	run := []string{"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL",
-		"-v", exe + ":/prober:ro", "--entrypoint=/prober", testImage(l.t)}
+	run := []string{
+		"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL",
+		"-v", exe + ":/prober:ro", "--entrypoint=/prober", testImage(l.t),
+	}
 	return exec.Command("docker", append(run, args...)...)
 }
 
@@ -289,6 +299,7 @@ func (l *lab) forbidden(wild, other string) (all, reachable []string) {
 }
 
 func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
+	needBoxes(t)
 	client := Client{Site: site(t)}
 	if err := client.Up(context.Background()); err != nil {
 		t.Fatal(err)
@@ -342,6 +353,7 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 
 // The counterpart of the test above: without the locks there is something to reach.
 func TestWithoutBothLocksABoxWouldReachTheNamespaceAndOtherBoxes(t *testing.T) {
+	needBoxes(t)
 	if err := (Client{Site: site(t)}).Up(context.Background()); err != nil {
 		t.Fatal(err)
 	}
