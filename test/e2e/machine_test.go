@@ -59,6 +59,7 @@ func newMachine(t testing.TB) *machine {
 
 // close ends what a failed test has left running, tells it, and removes the home.
 func (m *machine) close() {
+	m.tidied()
 	for _, s := range m.stored() {
 		if s.State.Supervisor.Alive() {
 			m.t.Errorf("the supervisor of %s still runs", s.ID)
@@ -82,6 +83,16 @@ func (m *machine) close() {
 	})
 	if err := os.RemoveAll(m.home); err != nil {
 		m.t.Error(err)
+	}
+}
+
+// tidied waits for supervisors that clear up behind sessions that have ended: a
+// run comes back before the daemon has removed the dead box.
+func (m *machine) tidied() {
+	for _, s := range m.stored() {
+		if s.State.Phase == "ended" {
+			_ = s.State.Supervisor.AwaitEnd(10 * time.Second)
+		}
 	}
 }
 

@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// worker is an agent that has done something and goes on for ever.
+const worker = "echo work > work.txt; echo ready; while :; do sleep 0.2; done"
+
+func TestKillingTheClientHarmsNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	client := m.start("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c",
+		"echo ready; until test -e go; do sleep 0.05; done; echo done > work.txt; echo finished; exit 3")
+	client.stdout.await(t, "ready")
+	client.kill()
+	r := m.stored()[0]
+	if !r.State.Supervisor.Alive() || !r.State.Sandbox.Alive() {
+		t.Fatal("the session died with its client")
+	}
+	again := m.start("attach", r.ID)
+	again.stdout.await(t, "ready")
+	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
+	if code := again.wait(); code != 1 || again.stdout.String() != "ready\nfinished\n" {
+		t.Errorf("attach ends with %d and %q", code, again.stdout.String())
+	}
+	if end := m.record(r.ID).State.Result; end.ExitCode != 3 || !end.Changed {
+		t.Errorf("the result is %+v", end)
+	}
+}
+
+func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	watcher := m.start("attach", id)
+	watcher.stdout.await(t, "ready")
+	r := m.record(id)
+	kill(t, r.State.Supervisor)
+	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
+	if code := watcher.wait(); code != 1 || !strings.Contains(watcher.stderr.String(), "supervisor died") {
+		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
+	}
+	o := m.aibox(0, "ls")
+	if !strings.Contains(o.stderr, "repaired "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
+		t.Errorf("the repair is not one clear line:\n%s", o)
+	}
+	if o := m.aibox(0, "ls"); o.stderr != "" {
+		t.Errorf("it is repaired a second time:\n%s", o)
+	}
+	if left := m.containers(); len(left) > 0 {
+		t.Errorf("containers are left: %q", left)
+	}
+	if o := m.aibox(0, "logs", id); o.stdout != "ready\n" {
+		t.Errorf("the record is not kept:\n%s", o)
+	}
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+	if lease := m.lease(r.State.Network.Bridge); !lease {
+		t.Errorf("bridge %s is not back in the pool", r.State.Network.Bridge)
+	}
+	m.aibox(0, "accept", id)
+	m.aibox(0, "rm", id)
+}
+
+// lease reports whether nobody of this machine's sessions holds a bridge.
+func (m *machine) lease(bridge string) bool {
+	for _, r := range m.stored() {
+		if r.State.Network.Bridge == bridge && r.State.Supervisor.Alive() {
+			return false
+		}
+	}
+	file, err := os.Open(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "aibox/networks", bridge+".lease"))
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	// Another test's session may have taken it in the meantime: that, too, says
+	// that it came back.
+	holder, _ := os.ReadFile(file.Name())
+	free := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
+	return free || string(holder) != m.stored()[0].ID
+}
+
+func kill(t testing.TB, p runtime.Process) {
+	t.Helper()
+	if err := runtime.KillProcess(p); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Second, "a killed process is gone", func() bool { return !p.Alive() })
+}
+
+// A supervisor reports each stage of the start on its standard output. It is
+// killed the moment it reports one, and the next command has to leave nothing.
+func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
+	for _, stage := range []struct {
+		name string
+		done bool
+	}{
+		{"workspace", false},
+		{"network", true},
+		{"workspace", true},
+		{"box", false},
+		{"box", true},
+		{"probes", true},
+		{"agent", false},
+	} {
+		name := stage.name + " begins"
+		if stage.done {
+			name = stage.name + " is done"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			files := map[string]string{}
+			for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+				files["folder/"+name] = strings.Repeat(name+"\n", 10_000)
+			}
+			m.dieAt(m.repo("p", files), stage.name, stage.done)
+			// The sandbox ends by itself; no command has been given yet.
+			for _, r := range m.stored() {
+				eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+			}
+			o := m.aibox(0, "ls", "--json")
+			if left := glob(t, filepath.Join(m.sessions(), "*")); len(left) > 0 || strings.TrimSpace(o.stdout) != "[]" {
+				t.Errorf("sessions are left: %q\n%s", left, o)
+			}
+			if left := glob(t, filepath.Join(m.home, "agent_workspace/*")); len(left) > 0 {
+				t.Errorf("workspaces are left: %q\n%s", left, o)
+			}
+			if left := m.containers(); len(left) > 0 {
+				t.Errorf("containers are left: %q\n%s", left, o)
+			}
+			if left := glob(t, filepath.Join(m.home, ".local/share/aibox/repos/*/refs/aibox/*")); len(left) > 0 {
+				t.Errorf("refs are left: %q\n%s", left, o)
+			}
+		})
+	}
+}
+
+// dieAt starts a supervisor as `aibox run` does and kills it when it reports that
+// stage.
+func (m *machine) dieAt(repo, stage string, done bool) {
+	m.t.Helper()
+	image := strings.TrimSpace(m.exec("docker", "image", "inspect", "--format", "{{.Id}}", baseImage(m)).stdout)
+	launch, err := json.Marshal(session.Launch{
+		ImageID: runtime.ImageID(image),
+		Spec: session.Spec{
+			Agent: "shell", Args: []string{"sh", "-c", worker}, Repository: repo, Network: netguard.None,
+			Image: image, Timeout: session.Duration(time.Minute),
+		},
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	cmd := m.cmd(aibox, "supervise")
+	cmd.Stdin = strings.NewReader(string(launch))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	var said []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said = append(said, lines.Text())
+		var line struct{ Step *session.Step }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			m.t.Fatal(err)
+		}
+		if line.Step != nil && line.Step.Name == stage && line.Step.Done == done {
+			_ = cmd.Process.Kill()
+			return
+		}
+	}
+	m.t.Fatalf("the stage never came: %q", said)
+}
+
+// baseImage is the image of the shell agent.
+func baseImage(m *machine) string {
+	m.t.Helper()
+	return strings.TrimSpace(m.aibox(0, "bake", "base").stdout)
+}
+
+func TestTheNextRunReusesTheNetworkOfADeadSession(t *testing.T) {
+	// Not parallel: other tests would take the network first.
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	before := m.pool()
+	id := m.detached("shell", "--network", "none", "--repo", repo, "--", "sh", "-c", worker)
+	r := m.record(id)
+	kill(t, r.State.Supervisor)
+	after := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "true"))
+	next := m.record(after.ID).State.Network
+	if got := m.pool(); got > max(before, 1) {
+		t.Errorf("the pool grew from %d networks to %d; the new session is on %s, the dead one was on %s",
+			before, got, next.Bridge, r.State.Network.Bridge)
+	}
+}
+
+// pool is the number of networks that aibox has made.
+func (m *machine) pool() int {
+	return len(strings.Fields(m.exec("docker", "network", "ls", "-q", "--filter", "label=aibox.pool").stdout))
+}
+
+// SIGTERM to a supervisor, as at a machine's shutdown, is a stop: the work is kept.
+func TestASupervisorThatIsToldToEndKeepsTheWork(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	watcher := m.start("attach", id)
+	watcher.stdout.await(t, "ready")
+	if err := syscall.Kill(m.record(id).State.Supervisor.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := watcher.wait(); code != 130 {
+		t.Errorf("who watched ends with %d:\n%s", code, watcher.stderr.String())
+	}
+	if r := m.record(id).State.Result; r == nil || !r.Changed || len(m.containers()) > 0 {
+		t.Errorf("the result is %+v", r)
+	}
+}
+
+// What a crash tore apart does not keep other sessions from being seen.
+func TestADamagedRecordIsToldAndHidesNoOther(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	r := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "true"))
+	torn := filepath.Join(m.sessions(), "00000-torn")
+	m.write(filepath.Join(torn, "spec.json"), `{"id": "00000-to`)
+	cmd := exec.CommandContext(t.Context(), aibox, "ls")
+	cmd.Env = m.env
+	out, _ := cmd.CombinedOutput()
+	if !strings.Contains(string(out), r.ID) || !strings.Contains(string(out), "damaged") {
+		t.Errorf("ls says\n%s", out)
+	}
+	m.aibox(0, "rm", r.ID)
+}
