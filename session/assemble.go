@@ -107,16 +107,16 @@ func start[T any](f func() (T, error)) (wait func() (T, error)) {
 // firstCause is the first error that is not just the cancellation another one
 // caused.
 func firstCause(errs ...error) error {
-	var cancelled error
+	var canceled error
 	for _, err := range errs {
 		switch {
 		case errors.Is(err, context.Canceled):
-			cancelled = err
+			canceled = err
 		case err != nil:
 			return err
 		}
 	}
-	return cancelled
+	return canceled
 }
 
 // configuredAgent is the agent with the options the user set.

@@ -43,7 +43,7 @@ func listenControl(dir string) (net.Listener, error) {
 		return nil, err
 	}
 	defer fd.Close()
-	listener, err := net.Listen("unix", controlPath(fd))
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", controlPath(fd))
 	if err != nil {
 		return nil, err
 	}

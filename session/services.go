@@ -57,8 +57,9 @@ func (s *supervisor) refused(what, target, reason string) {
 
 // modelCalled records one request to the model.
 func (s *supervisor) modelCalled(call ModelCall) {
-	s.tally.call(call)
-	s.audit(audit.ModelAnswered, call)
+	if s.tally.call(call) {
+		s.audit(audit.ModelAnswered, call)
+	}
 	if call.Error != "" {
 		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
 	}

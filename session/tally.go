@@ -9,6 +9,7 @@ import (
 const (
 	maxRefusalKinds = 1000 // distinct refusals that are counted
 	maxRefusals     = 50   // of them, how many a result lists
+	maxCalls        = 5000 // requests to the model that are logged one by one
 )
 
 // tally counts what the network refused and what the model was asked, while the
@@ -16,9 +17,10 @@ const (
 // what it asks for.
 type tally struct {
 	mu      sync.Mutex
-	open    bool // counts refusals: the probes' own do not count
+	open    bool            // counts refusals: the probes' own do not count
 	refused map[Refusal]int // Times is 0 in the keys
 	tokens  Tokens
+	calls   int
 }
 
 // begin starts the counting of refusals.
@@ -46,15 +48,18 @@ func (t *tally) refuse(what, target, reason string) (first bool) {
 	return t.refused[key] == 1
 }
 
-// call counts one request to the model.
-func (t *tally) call(c ModelCall) {
+// call counts one request to the model and reports whether it is to be logged:
+// the box decides how many it sends, so the log takes only so many.
+func (t *tally) call(c ModelCall) (log bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.calls++
 	if c.Input+c.Output > 0 {
 		t.tokens.Requests++
 	}
 	t.tokens.Input += c.Input
 	t.tokens.Output += c.Output
+	return t.calls <= maxCalls
 }
 
 // result is what was counted, the most frequent refusals first.

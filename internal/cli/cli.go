@@ -23,7 +23,7 @@ import (
 
 // Main runs aibox with the arguments behind the program's name and returns its
 // exit code (see fault.Kind).
-func Main(args []string, in *os.File, out, errOut *os.File) int {
+func Main(args []string, in, out, errOut *os.File) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
