@@ -52,7 +52,12 @@ func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chu
 		next, err := dialControl(dir).output(ctx, from, visit)
 		from = next
 		if err == nil {
-			break // the whole of it: the state on disk is final
+			// The whole of it. The state on disk is final when the supervisor has
+			// let go of the session, and only then may others change it.
+			if err := awaitFree(ctx, dir); err != nil {
+				return Session{}, err
+			}
+			break
 		}
 		if !errors.Is(err, errNoSupervisor) {
 			return Session{}, err
