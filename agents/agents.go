@@ -146,7 +146,7 @@ func (t Task) check(info Info) error {
 		return fault.New(fault.Usage, "no model was chosen for %s", info.Title).Hint("name one with --model")
 	case t.Prompt == "" && !t.Interactive:
 		return fault.New(fault.Usage, "%s needs a prompt", info.Title).
-			Hint("give it with --prompt or --prompt-file, or use -i to type it")
+			Hint("give it with --prompt or --prompt-file")
 	case strings.ContainsRune(t.Prompt, 0):
 		return fault.New(fault.Usage, "the prompt holds a NUL byte").Hint("give it as plain text")
 	}
