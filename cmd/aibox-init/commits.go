@@ -44,8 +44,10 @@ func commits(r *reaper, s lifeline.Start) []string {
 		return nil
 	}
 	defer null.Close()
-	s.Argv = []string{"git", "--no-pager", "log", "--no-show-signature", "--format=%h %s",
-		"--max-count=200", s.Baseline + "..HEAD", "--"}
+	s.Argv = []string{
+		"git", "--no-pager", "log", "--no-show-signature", "--format=%h %s",
+		"--max-count=200", s.Baseline + "..HEAD", "--",
+	}
 	pid, status, err := r.start(self(), launchArgs(s, git), &syscall.ProcAttr{
 		Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{null.Fd(), childOut.Fd(), null.Fd()},

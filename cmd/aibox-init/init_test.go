@@ -233,7 +233,9 @@ func TestAnAgentThatNeverReadsItsInputCanBeStopped(t *testing.T) {
 		t.Errorf("exit is %+v", o.exit)
 	}
 	cancel()
-	<-full
+	if err := <-full; err == nil {
+		t.Error("an agent that never reads has taken it all")
+	}
 }
 
 func TestATerminalHasItsSizeAndTakesInput(t *testing.T) {
@@ -407,17 +409,6 @@ func TestHostileFramesEndTheBox(t *testing.T) {
 			}
 			_ = cmd.Wait()
 		})
-	}
-}
-
-func TestNobodyElseMayConnect(t *testing.T) {
-	p := newPeer(t)
-	p.start(shell("exit 0"))
-	p.finish(nil)
-	// Init listens nowhere: its only socket is the lifeline it dialled.
-	out, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", os.Getpid()))
-	if err != nil || len(out) == 0 {
-		t.Fatal(err)
 	}
 }
 

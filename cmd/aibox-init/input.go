@@ -43,7 +43,7 @@ func (in *input) add(p []byte) error {
 		return fmt.Errorf("%w: more input than its window holds", lifeline.ErrProtocol)
 	}
 	if in.closed {
-		go in.conn.Acknowledge(len(p))
+		go in.acknowledge(len(p))
 		return nil
 	}
 	in.queue = append(in.queue, p...)
@@ -66,6 +66,10 @@ func (in *input) close() {
 	in.wake.Broadcast()
 }
 
+// acknowledge tells that n bytes are taken. A broken lifeline is noticed where
+// it is read.
+func (in *input) acknowledge(n int) { _ = in.conn.Acknowledge(n) }
+
 // connect starts writing to the agent; nil means that it takes no input.
 func (in *input) connect(to *os.File, tty bool) {
 	if to == nil {
@@ -85,7 +89,7 @@ func (in *input) copyTo(to *os.File, tty bool) {
 			in.drop()
 			break
 		}
-		_ = in.conn.Acknowledge(len(p))
+		in.acknowledge(len(p))
 	}
 	if tty {
 		// The master stays open for the output; the end of input is a character.
@@ -118,6 +122,6 @@ func (in *input) drop() {
 	in.queue = nil
 	in.mu.Unlock()
 	if n > 0 {
-		_ = in.conn.Acknowledge(n)
+		in.acknowledge(n)
 	}
 }

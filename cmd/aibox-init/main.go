@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -61,7 +62,7 @@ func run(address string) int {
 func dial(address string) (net.Conn, error) {
 	deadline := time.Now().Add(10 * time.Second)
 	for timeout := 100 * time.Millisecond; ; timeout = min(2*timeout, time.Second) {
-		conn, err := net.DialTimeout("tcp", address, timeout)
+		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(context.Background(), "tcp", address)
 		if err == nil || time.Now().After(deadline) {
 			return conn, err
 		}

@@ -21,7 +21,7 @@ func pair(t *testing.T) (supervisor, init *Conn) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	dialled, err := net.Dial("tcp", listener.Addr().String())
+	dialed, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func pair(t *testing.T) (supervisor, init *Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	supervisor, init = NewConn(accepted), NewConn(dialled)
+	supervisor, init = NewConn(accepted), NewConn(dialed)
 	t.Cleanup(func() { _ = supervisor.Close(); _ = init.Close() })
 	return supervisor, init
 }

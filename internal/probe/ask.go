@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -173,7 +174,7 @@ func askICMP(ctx context.Context, target string) (string, error) {
 		return "", err
 	}
 	n, err := unix.Read(fd, make([]byte, 1500))
-	if err == unix.EAGAIN || (err == nil && n == 0) {
+	if errors.Is(err, unix.EAGAIN) || (err == nil && n == 0) {
 		return "", errSilence
 	}
 	if err != nil {

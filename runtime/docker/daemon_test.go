@@ -35,12 +35,13 @@ func newDaemon(t *testing.T) *daemon {
 	if err != nil {
 		script = "/usr/share/docker.io/contrib/dockerd-rootless.sh"
 	}
-	runsc, err := exec.LookPath("runsc")
+	info, err := open(t).Info(t.Context())
 	if err != nil {
-		t.Fatalf("these tests need runsc: %v", err)
+		t.Fatal(err)
 	}
+	runsc, _ := info.Find("runsc")
 	config := filepath.Join(dir, "daemon.json")
-	text := `{"runtimes":{"runsc":{"path":"` + runsc + `","runtimeArgs":["--ignore-cgroups","--overlay2=root:self,size=1g"]}}}`
+	text := `{"runtimes":{"runsc":{"path":"` + runsc.Path + `","runtimeArgs":["--ignore-cgroups","--overlay2=root:self,size=1g"]}}}`
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

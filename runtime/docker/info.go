@@ -30,7 +30,7 @@ func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
 	if err := b.accept(info); err != nil {
 		return runtime.Info{}, err
 	}
-	if info.Site, err = b.site(info.Rootless); err != nil {
+	if info.Site, err = b.site(ctx, info.Rootless); err != nil {
 		return runtime.Info{}, err
 	}
 	b.info = &info

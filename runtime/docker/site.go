@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,14 +23,14 @@ import (
 // socket is the daemon itself, which lives inside RootlessKit's namespaces; the
 // files RootlessKit and dockerd leave beside the socket are asked when that
 // process is another one (a proxy, socket activation).
-func (b *Backend) site(rootless bool) (runtime.Site, error) {
+func (b *Backend) site(ctx context.Context, rootless bool) (runtime.Site, error) {
 	if !rootless {
 		return runtime.Site{}, nil
 	}
 	dir := filepath.Dir(b.socket)
 	kit := filepath.Join(dir, "dockerd-rootless")
 	candidates := []func() (int, error){
-		func() (int, error) { return listenerPID(b.socket) },
+		func() (int, error) { return listenerPID(ctx, b.socket) },
 		func() (int, error) { return pidFile(filepath.Join(kit, "child_pid")) },
 		func() (int, error) { return pidFile(filepath.Join(dir, "docker.pid")) },
 	}
@@ -57,8 +58,8 @@ func (b *Backend) site(rootless bool) (runtime.Site, error) {
 }
 
 // listenerPID is the process that listens on a Unix socket (SO_PEERCRED).
-func listenerPID(socket string) (int, error) {
-	conn, err := net.Dial("unix", socket)
+func listenerPID(ctx context.Context, socket string) (int, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return 0, err
 	}
