@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,13 @@ import (
 // the tests switch it off for their own bridge: one whose name lock 1 does not
 // match, or one that lock 2 has no rule for.
 
+// unmatched begins the names of bridges that lock 1 does not match.
+const unmatched = "aiboxoff"
+
 // lab is one bridge with what stands behind it.
 type lab struct {
 	t       testing.TB
+	image   string
 	network string
 	bridge  string
 	gateway string
@@ -79,59 +84,68 @@ func needBoxes(t testing.TB) {
 	}
 }
 
+// probed is what the prober in a box found out about one target.
+type probed struct {
+	Target string
+	Open   bool // somebody answered
+	Millis int64
+	Err    string
+}
+
+// newProber builds the program that runs in any box, and an image that holds
+// nothing else, so that the tests need no other.
+func newProber(t testing.TB) (program, image string) {
+	t.Helper()
+	dir := t.TempDir()
+	program = filepath.Join(dir, "prober")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./testdata/prober")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the prober: %v\n%s", err, out)
+	}
+	image = fmt.Sprintf("aibox-test-prober:%05x", rand.IntN(1<<20))
+	load := exec.Command("sh", "-c", `tar -c -C "$1" prober | docker import - "$2"`, "sh", dir, image)
+	if out, err := load.CombinedOutput(); err != nil {
+		t.Fatalf("this test needs rootless Docker with runsc (DOCKER_HOST=%q): importing an image: %v\n%s", os.Getenv("DOCKER_HOST"), err, out)
+	}
+	t.Cleanup(func() { docker(t, "image", "rm", image) })
+	return program, image
+}
+
 // newLab makes a network as the pool does.
-func newLab(t testing.TB, prefix string) *lab {
+func newLab(t testing.TB, prefix, image string) *lab {
 	t.Helper()
 	id := fmt.Sprintf("%05x", rand.IntN(1<<20))
-	base := netipBase()
-	l := &lab{t: t, network: "hd-net-" + id, bridge: prefix + id, gateway: base + "1", peer: base + "2"}
-	subnet := base + "0/29"
-	docker(t, "network", "create", "--driver=bridge", "--subnet="+subnet, "--gateway="+l.gateway,
-		"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
-		"-o", "com.docker.network.bridge.enable_icc=false", l.network)
-	t.Cleanup(func() {
-		if client := (Client{Site: site(t)}); strings.HasPrefix(l.bridge, netguard.BridgePrefix) {
-			_ = client.Release(context.Background(), l.bridge)
+	l := &lab{t: t, image: image, network: "aibox-test-" + id, bridge: prefix + id}
+	for try := 0; ; try++ {
+		base := fmt.Sprintf("10.213.%d.", rand.IntN(255))
+		l.gateway, l.peer = base+"1", base+"2"
+		out, err := exec.Command("docker", "network", "create", "--driver=bridge", "--subnet="+base+"0/29", "--gateway="+l.gateway,
+			"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
+			"-o", "com.docker.network.bridge.enable_icc=false", l.network).CombinedOutput()
+		if err == nil {
+			break
 		}
+		if !strings.Contains(string(out), "overlaps") || try == 10 {
+			t.Fatalf("this test needs rootless Docker with runsc (DOCKER_HOST=%q): %v\n%s", os.Getenv("DOCKER_HOST"), err, out)
+		}
+	}
+	t.Cleanup(func() {
 		unguarded(t, "forget", l.bridge, GuardRequest{})
 		docker(t, "network", "rm", l.network)
 	})
 	return l
 }
 
-func netipBase() string { return fmt.Sprintf("10.213.%d.", rand.IntN(255)) }
-
-// box runs this test binary in a box on the lab's network.
+// box runs the prober in a box on the lab's network.
 func (l *lab) box(args ...string) *exec.Cmd {
-	exe, err := os.Executable()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	run := []string{
-		"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL",
-		"-v", exe + ":/prober:ro", "--entrypoint=/prober", testImage(l.t),
-	}
+	run := []string{"run", "--rm", "-i", "--runtime=runsc", "--network=" + l.network, "--log-driver=none", "--cap-drop=ALL", l.image, "/prober"}
 	return exec.Command("docker", append(run, args...)...)
-}
-
-// testImage is any image that can run a Go program.
-func testImage(t testing.TB) string {
-	t.Helper()
-	if image := os.Getenv("AIBOX_TEST_IMAGE"); image != "" {
-		return image
-	}
-	for line := range strings.Lines(docker(t, "images", "--format={{.Repository}}:{{.Tag}}")) {
-		if image := strings.TrimSpace(line); strings.HasPrefix(image, "aibox/base:") || strings.HasPrefix(image, "devbase:") {
-			return image
-		}
-	}
-	t.Fatal("this test needs an image: make bake, or name one with AIBOX_TEST_IMAGE")
-	return ""
 }
 
 func (l *lab) probe(targets ...string) map[string]probed {
 	l.t.Helper()
-	cmd := l.box(append([]string{"box-probe"}, targets...)...)
+	cmd := l.box(append([]string{"probe"}, targets...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -171,19 +185,18 @@ func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
 
 // listenInNamespace puts a listener on every address of the bridges' namespace, as
 // a published port is, and returns its port.
-func listenInNamespace(t testing.TB) string {
+func listenInNamespace(t testing.TB, program string) string {
 	t.Helper()
-	exe, _ := os.Executable()
 	s := site(t)
 	net := "-n"
 	if s.NetNS != "" {
 		net = "--net=" + s.NetNS
 	}
-	cmd := exec.Command("nsenter", "-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", exe, "box-serve", ":0")
+	cmd := exec.Command("nsenter", "-t", strconv.Itoa(s.PID), "-U", "--preserve-credentials", net, "--", program, "serve", ":0")
 	return startServer(t, cmd)
 }
 
-// startServer starts a box-serve and returns the port it prints.
+// startServer starts a prober that serves, and returns the port it prints.
 func startServer(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	stdin, err := cmd.StdinPipe() // its end ends the server
@@ -204,18 +217,6 @@ func startServer(t testing.TB, cmd *exec.Cmd) string {
 		t.Fatalf("server: %v", err)
 	}
 	return strings.TrimSpace(port)
-}
-
-// serveMain answers every connection until its standard input ends.
-func serveMain(address string) {
-	listener, err := net.Listen("tcp4", address)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	go serveEcho(listener)
-	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
-	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
 func serveEcho(listener net.Listener) {
@@ -304,18 +305,19 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 	if err := client.Up(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wild := listenInNamespace(t)
+	program, image := newProber(t)
+	wild := listenInNamespace(t, program)
 	for _, test := range []struct {
 		name, prefix, op string
 	}{
-		{"both locks", netguard.BridgePrefix + "hd", ""},
-		{"lock 1 off", "hdoff-", "lock-and-open"},
-		{"lock 2 off", netguard.BridgePrefix + "hd", "open"},
+		{"both locks", netguard.BridgePrefix + "x", ""},
+		{"lock 1 off", unmatched, "lock-and-open"},
+		{"lock 2 off", netguard.BridgePrefix + "x", "open"},
 	} {
 		for _, doorman := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, doorman %v", test.name, doorman), func(t *testing.T) {
-				l, other := newLab(t, test.prefix), newLab(t, test.prefix)
-				serving := startServer(t, other.box("box-serve", ":0"))
+				l, other := newLab(t, test.prefix, image), newLab(t, test.prefix, image)
+				serving := startServer(t, other.box("serve", ":0"))
 				target := "tcp " + other.peer + ":" + serving
 				letPast(t, l.bridge, other.bridge)
 				var sockets *Sockets
@@ -357,9 +359,10 @@ func TestWithoutBothLocksABoxWouldReachTheNamespaceAndOtherBoxes(t *testing.T) {
 	if err := (Client{Site: site(t)}).Up(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wild := listenInNamespace(t)
-	l, other := newLab(t, "hdoff-"), newLab(t, "hdoff-")
-	target := "tcp " + other.peer + ":" + startServer(t, other.box("box-serve", ":0"))
+	program, image := newProber(t)
+	wild := listenInNamespace(t, program)
+	l, other := newLab(t, unmatched, image), newLab(t, unmatched, image)
+	target := "tcp " + other.peer + ":" + startServer(t, other.box("serve", ":0"))
 	letPast(t, l.bridge, other.bridge)
 	answer(t, unguarded(t, "open", l.bridge, labPorts), false)
 	_, reachable := l.forbidden(wild, target)
@@ -393,7 +396,7 @@ func letPast(t testing.TB, from, to string) {
 }
 
 func BenchmarkGuardOfADockerBridge(b *testing.B) {
-	l := newLab(b, netguard.BridgePrefix+"hd")
+	l := newLab(b, netguard.BridgePrefix+"x", "")
 	client := Client{Site: site(b)}
 	for b.Loop() {
 		sockets, err := client.Guard(context.Background(), l.bridge, labPorts)
@@ -401,5 +404,18 @@ func BenchmarkGuardOfADockerBridge(b *testing.B) {
 			b.Fatal(err)
 		}
 		sockets.Close()
+	}
+}
+
+func TestADetachedNamespaceIsEnteredByItsFile(t *testing.T) {
+	needBoxes(t)
+	s := site(t)
+	s.NetNS = cmp.Or(s.NetNS, fmt.Sprintf("/proc/%d/ns/net", s.PID))
+	client := Client{Site: s}
+	if err := client.Up(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := client.Status(context.Background()); err != nil || !status.Up {
+		t.Errorf("%+v, %v", status, err)
 	}
 }
