@@ -78,17 +78,15 @@ choose_inference() {
 	PROMPT=$TASK
 }
 
-# test_branch: the newest branch but main, checked out beside the project.
-test_branch() {
-	local branch tree
+# test_branch: the newest branch but main, checked out beside the project for a moment.
+test_branch() (
 	branch=$(git -C "$PROJECT" for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads | grep -vx main | head -n 1)
 	[[ $branch ]] || fail "no branch came out of accept"
-	tree=$(mktemp -d)
-	git -C "$PROJECT" worktree add -q --detach "$tree/price" "$branch"
-	run_tests "$tree/price" || fail "the test still fails on the branch $branch"
-	git -C "$PROJECT" worktree remove --force "$tree/price"
-	rmdir "$tree"
+	beside=$(mktemp -d)
+	trap 'git -C "$PROJECT" worktree remove --force "$beside/price"; rm -rf "$beside"' EXIT
+	git -C "$PROJECT" worktree add -q --detach "$beside/price" "$branch"
+	run_tests "$beside/price" || fail "the test still fails on the branch $branch"
 	echo "    the branch $branch passes its test"
-}
+)
 
 main "$@"

@@ -25,7 +25,7 @@ readonly RUNSC_ARGS='["--ignore-cgroups","--overlay2=root:self,size=10g"]'
 readonly NEEDED=(
 	"dockerd docker.io" "docker docker-cli" "rootlesskit rootlesskit"
 	"newuidmap uidmap" "slirp4netns slirp4netns" "fuse-overlayfs fuse-overlayfs"
-	"iptables iptables" "ip iproute2" "nsenter util-linux" "git git" "mmdebstrap mmdebstrap"
+	"iptables iptables" "ip iproute2" "nft nftables" "nsenter util-linux" "git git" "mmdebstrap mmdebstrap"
 	"jq jq" "curl curl"
 )
 
