@@ -147,6 +147,7 @@ func (s *supervisor) prepareWorkspace(ctx context.Context) (*workspace.Workspace
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
 		Session: string(s.id), Dirs: s.deps.Dirs,
+		Made: func(begun workspace.Workspace) error { return s.save(func(st *State) { st.Workspace = &begun }) },
 	})
 	if err != nil {
 		return nil, err

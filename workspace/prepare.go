@@ -68,6 +68,11 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		},
 	}
 	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })
+	if req.Made != nil {
+		if err := req.Made(*p.ws); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.run(ctx); err != nil {
 		return nil, err
 	}

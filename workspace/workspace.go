@@ -21,6 +21,11 @@ type Request struct {
 	Session  string         // the session's id: names refs, folders and files
 	Dirs     paths.Dirs     // where aibox keeps things
 	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
+
+	// Made is called once the folder is there, before anything is in it, with as
+	// much of the workspace as Undo needs: whoever stores that can clean up after
+	// a crash. An error of it ends Prepare. May be nil.
+	Made func(Workspace) error
 }
 
 // Progress is how far Prepare has come.
