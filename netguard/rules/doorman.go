@@ -25,10 +25,8 @@ func (d *doorman) close() error {
 	return d.file.Close()
 }
 
-const (
-	answersPerSecond = 2000 // beyond that the kernel's slower answers have to do
-	destinationLimit = 256  // remembered, so that repeats are not told
-)
+// answersPerSecond bounds the work; beyond it the kernel's slower answers have to do.
+const answersPerSecond = 2000
 
 func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
 	stop := context.AfterFunc(ctx, func() { _ = d.close() })
@@ -37,7 +35,6 @@ func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
 	if err != nil {
 		return err
 	}
-	told := map[Refusal]time.Time{}
 	budget, refilled := answersPerSecond, time.Now()
 	packet := make([]byte, snap)
 	for {
@@ -69,15 +66,10 @@ func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
 				return true
 			})
 		}
-		if log == nil || now.Sub(told[refusal]) < time.Second {
-			continue
+		if log != nil {
+			refusal.Time = now
+			log(refusal)
 		}
-		if len(told) >= destinationLimit {
-			clear(told)
-		}
-		told[refusal] = now
-		refusal.Time = now
-		log(refusal)
 	}
 }
 
