@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"net"
-	"net/http"
 
 	"aibox/internal/scripted"
 	"aibox/internal/secret"
@@ -55,11 +53,6 @@ func (i inference) Serve(ctx context.Context, listener net.Listener, placeholder
 	if err != nil {
 		return err
 	}
-	server := gateway.NewServer(handler)
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	defer handler.Close()
+	return gateway.Serve(ctx, listener, handler)
 }
