@@ -58,8 +58,8 @@ type Refusal struct {
 // Refuse answers whatever the box sends to any other place at once (TCP with a
 // reset, the rest with an ICMP error), so that a tool inside fails in
 // milliseconds instead of at a timeout; the kernel's own answers are limited to
-// about one a second. It does not keep anything out: the two locks do. Each new
-// destination is told to log (may be nil), at most 2000 a second, from
+// about one a second. It does not keep anything out: the two locks do. Each
+// attempt is told to log (may be nil), at most 2000 a second, from
 // the one goroutine that Refuse runs in. It returns when ctx ends or Close is
 // called.
 func (s *Sockets) Refuse(ctx context.Context, log func(Refusal)) error {
