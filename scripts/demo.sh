@@ -7,8 +7,6 @@ cd "$(dirname "$0")/.."
 
 readonly AGENT=codex
 readonly PROJECT=$HOME/aibox-demo/price
-# The first line picks what the built-in inference server plays; a real model is
-# told the same task without it.
 readonly TASK="The tests of this project fail. Find out why and mend the code, not the tests."
 
 main() {
@@ -27,10 +25,13 @@ main() {
 
 	choose_inference
 	say "$AGENT works on it in a sandbox, talking to ${INFERENCE[1]}"
-	aibox run --agent "$AGENT" --repo "$PROJECT" "${INFERENCE[@]}" --prompt "$PROMPT"
+	aibox run --agent "$AGENT" --repo "$PROJECT" "${INFERENCE[@]}" --prompt "$TASK"
 
 	local id
-	id=$(aibox ls --json | jq -r '.[0].id')
+	id=$(aibox ls --json | jq -r 'max_by(.created).id')
+	say "what the network refused"
+	aibox netguard log "$id"
+
 	say "what it changed"
 	aibox diff "$id"
 
@@ -49,7 +50,10 @@ fail() {
 	exit 1
 }
 
+# make_project: afresh; the accepted sessions of an earlier demo go with its project.
 make_project() {
+	aibox ls --json | jq -r --arg project "$PROJECT" '.[] | select(.repository == $project) | .id' |
+		xargs -r aibox rm --force --
 	rm -rf "$PROJECT"
 	mkdir -p "$PROJECT"
 	local file name
@@ -66,8 +70,7 @@ run_tests() { (cd "$1" && GOWORK=off GOFLAGS=-count=1 go test ./...); }
 
 # choose_inference: the built-in server, unless a model is here and a person wants it.
 choose_inference() {
-	INFERENCE=(--inference scripted)
-	PROMPT=$TASK$'\n\n[[script demo]]'
+	INFERENCE=(--inference scripted:demo)
 	local model
 	model=$(curl -fsS --max-time 1 http://127.0.0.1:11434/api/tags 2>/dev/null | jq -r '.models[0].name // empty' 2>/dev/null) || return 0
 	[[ $model && -t 0 && -t 1 ]] || return 0
@@ -75,7 +78,6 @@ choose_inference() {
 	read -r -p "Ollama answers on this machine. Let $AGENT use its model $model instead of the built-in script? [y/N] " answer
 	[[ $answer == [yY]* ]] || return 0
 	INFERENCE=(--inference ollama --model "$model")
-	PROMPT=$TASK
 }
 
 # test_branch: the newest branch but main, checked out beside the project for a moment.
