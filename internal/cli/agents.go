@@ -16,7 +16,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		Use:     "agents",
 		Short:   "List the agents aibox knows",
 		Example: "  aibox agents\n  aibox agents show codex",
-		Args:    cobra.NoArgs,
+		Args:    knownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return printJSON(a.out, described(agents.All()))

@@ -74,7 +74,7 @@ changed comes back as a diff that you accept or discard.`,
   aibox accept 0dq4f`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
 			return fault.New(fault.Usage, "no command was given").Hint("`aibox run --help` shows how to start an agent")
@@ -101,6 +101,19 @@ changed comes back as a diff that you accept or discard.`,
 		return usage(err).Hint("`%s --help` lists the flags", cmd.CommandPath())
 	})
 	return root
+}
+
+// knownCommand refuses a word that is none of cmd's commands, with the nearest.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	unknown := fault.New(fault.Usage, "unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		unknown = unknown.Hint("did you mean %q?", near[0])
+	}
+	return unknown.Hint("`%s --help` lists the commands", cmd.CommandPath())
 }
 
 const ranKey = "aibox.ran"

@@ -21,7 +21,7 @@ func (a *app) netguardCommand() *cobra.Command {
 from reaching anything else. Every start of a session puts them in place, so "up"
 is only for looking at them beforehand.`,
 		Example: "  aibox netguard status\n  aibox netguard log",
-		Args:    cobra.NoArgs,
+		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var asJSON bool
