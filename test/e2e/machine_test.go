@@ -61,6 +61,9 @@ func newMachine(t testing.TB) *machine {
 func (m *machine) close() {
 	m.tidied()
 	for _, s := range m.stored() {
+		if s.State.Phase == "ended" {
+			_ = s.State.Supervisor.AwaitEnd(5 * time.Second) // it says good-bye to its clients
+		}
 		if s.State.Supervisor.Alive() {
 			m.t.Errorf("the supervisor of %s still runs", s.ID)
 			_ = runtime.KillProcess(s.State.Supervisor)

@@ -43,7 +43,8 @@ KEY="canary-$1"
 curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' \
   -d '{"model":"one","messages":[{"role":"user","content":"?"}]}' "$OPENAI_BASE_URL/chat/completions"; echo
 env | grep -c "$KEY"
-cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo 2>/dev/null | tr '\0' '\n' | grep -v "^$1\$" | grep -c "$KEY"
+cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo > /tmp/processes 2>/dev/null
+grep -ac "$KEY" /tmp/processes
 grep -rIlF --exclude-dir=proc --exclude-dir=sys --exclude-dir=dev --exclude-dir=usr "$KEY" / 2>/dev/null
 grep -rlF "$KEY" /usr/local/etc /usr/local/bin /etc 2>/dev/null
 echo "searched, and the agent has $SECRET"
@@ -65,7 +66,7 @@ func TestKeysAreFoundNowhereTheyDoNotBelong(t *testing.T) {
 	if text := client.stderr.String(); !strings.Contains(text, "the answer\"") || !strings.Contains(text, "\n0\n0\nsearched") {
 		t.Errorf("inside the box:\n%s", text)
 	}
-	if asked.Load() < 2 {
+	if asked.Load() < 1 {
 		t.Errorf("the provider was asked %d times", asked.Load())
 	}
 

@@ -1,0 +1,295 @@
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// daemon is a rootless Docker of the test's own, which it may kill.
+type daemon struct {
+	m      *machine
+	dir    string
+	log    *watched
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// newDaemon starts a daemon that has the user's runtimes, and points m at it.
+func newDaemon(m *machine) *daemon {
+	m.t.Helper()
+	dir, err := os.MkdirTemp("", "e2e-")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	d := &daemon{m: m, dir: dir}
+	m.env = append(m.env, "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"), "DOCKER_HOST=unix://"+filepath.Join(dir, "run/docker.sock"))
+	m.write(filepath.Join(dir, "run/.keep"), "")
+	m.t.Cleanup(d.remove)
+	d.start()
+	return d
+}
+
+// start starts the daemon and waits until it answers.
+func (d *daemon) start() {
+	d.m.t.Helper()
+	d.cmd = d.m.cmd(rootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
+	d.log, d.exited = newWatched(), make(chan struct{})
+	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
+	d.cmd.Env = append(d.cmd.Env, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := d.cmd.Start(); err != nil {
+		d.m.t.Fatal(err)
+	}
+	go func() { defer close(d.exited); _ = d.cmd.Wait() }()
+	eventually(d.m.t, time.Minute, "the test's own daemon answers", func() bool {
+		select {
+		case <-d.exited:
+			d.m.t.Fatalf("the test's own daemon does not start:\n%s", d.log.String())
+		default:
+		}
+		return d.m.exec("docker", "version").code == 0
+	})
+}
+
+func rootlessScript(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"dockerd-rootless.sh", "/usr/share/docker.io/contrib/dockerd-rootless.sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("dockerd-rootless.sh is missing: make setup")
+	return ""
+}
+
+// config is the user's own daemon.json without what can be there once only.
+func (d *daemon) config() string {
+	d.m.t.Helper()
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home, _ := os.UserHomeDir()
+		dir = filepath.Join(home, ".config")
+	}
+	var all map[string]json.RawMessage
+	decode(d.m.t, d.m.read(dir, "docker/daemon.json"), &all)
+	only, err := json.Marshal(map[string]json.RawMessage{"runtimes": all["runtimes"]})
+	if err != nil {
+		d.m.t.Fatal(err)
+	}
+	file := filepath.Join(d.dir, "daemon.json")
+	d.m.write(file, string(only))
+	return file
+}
+
+// kill ends dockerd without giving it a say, and waits until RootlessKit, which
+// ends with it, has ended.
+func (d *daemon) kill() {
+	d.m.t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(d.m.read(d.dir, "run/docker.pid")))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err != nil {
+		d.m.t.Fatal(err)
+	}
+}
+
+// remove ends the daemon and deletes its data, which belongs to subordinate ids.
+func (d *daemon) remove() {
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-d.exited:
+	case <-time.After(20 * time.Second):
+		d.m.t.Errorf("the test's own daemon does not end:\n%s", d.log.String())
+		_ = d.cmd.Process.Kill()
+	}
+	for _, pid := range mentioning(d.dir) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // a shim of a killed daemon
+	}
+	kit := "rootlesskit"
+	if _, err := exec.LookPath(kit); err != nil {
+		kit = "docker-rootlesskit"
+	}
+	if o := d.m.exec(kit, "rm", "-rf", d.dir); o.code != 0 {
+		d.m.t.Errorf("removing the daemon's data: %s", o)
+	}
+}
+
+// mentioning are the pids whose command line contains text.
+func mentioning(text string) []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && pid != os.Getpid() && bytes.Contains(line, []byte(text)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// image imports an image that holds the worker alone.
+func (d *daemon) image() string {
+	d.m.t.Helper()
+	program := filepath.Join(d.dir, "worker")
+	if err := goBuild("-o", program, "./testdata/worker"); err != nil {
+		d.m.t.Fatal(err)
+	}
+	content := d.m.read(program)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	err := w.WriteHeader(&tar.Header{Name: "worker", Mode: 0o755, Size: int64(len(content))})
+	if err == nil {
+		_, err = w.Write([]byte(content))
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		d.m.t.Fatal(err)
+	}
+	cmd := d.m.cmd("docker", "import", "-c", "ENV HOME=/root", "-", "worker:1")
+	cmd.Stdin = &archive
+	if o := d.m.finish(cmd); o.code != 0 {
+		d.m.t.Fatal(o)
+	}
+	return "worker:1"
+}
+
+func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := newDaemon(m)
+	image, repo := d.image(), m.repo("p", nil)
+	args := []string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"}
+	client := m.start(append(args, "forever")...)
+	client.stdout.await(t, "ready")
+	r := m.stored()[0]
+
+	d.kill()
+	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
+	if code := client.wait(); code != 3 || !strings.Contains(client.stderr.String(), "Docker went away") || !strings.Contains(client.stderr.String(), "→") {
+		t.Errorf("the client ends with %d and says\n%s", code, client.stderr.String())
+	}
+	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+	if o := m.aibox(3, args...); !strings.Contains(o.stderr, "no Docker daemon answers") {
+		t.Errorf("without a daemon a run says\n%s", o)
+	}
+	select {
+	case <-d.exited:
+	case <-time.After(20 * time.Second):
+		t.Fatal("RootlessKit lives on without its dockerd")
+	}
+
+	d.start()
+	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "16 of 16") {
+		t.Errorf("after the restart a run says\n%s", o)
+	}
+	if left := m.containers(); len(left) > 0 {
+		t.Errorf("containers are left: %q", left)
+	}
+	m.aibox(0, "accept", r.ID)
+}
+
+// Both guards die at once: nobody is there to end the box but its own PID 1.
+func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := newDaemon(m)
+	image, repo := d.image(), m.repo("p", nil)
+	id := m.detached("shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker", "forever")
+	watcher := m.start("attach", id)
+	watcher.stdout.await(t, "ready")
+	r := m.record(id)
+	d.kill()
+	kill(t, r.State.Supervisor)
+	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
+	<-d.exited
+	m.exec(aibox, "ls") // without Docker it may not mend everything, but must not lose anything
+	d.start()
+	m.aibox(0, "ls")
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+	if left := m.containers(); len(left) > 0 {
+		t.Errorf("containers are left: %q", left)
+	}
+	m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker")
+}
+
+// A daemon that boxes cannot use is refused with a reason, before it is asked for
+// anything but what it is.
+func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, api, info, want string
+	}{
+		{"without gVisor", "1.41", `{"ServerVersion":"20.10.24","SecurityOptions":["name=seccomp,profile=default","name=rootless"],"Runtimes":{"runc":{"path":"runc"}}}`, `no runtime "runsc"`},
+		{"as root", "1.43", `{"ServerVersion":"24.0.7","SecurityOptions":["name=seccomp,profile=default"],"Runtimes":{"runsc":{"path":"/usr/bin/runsc"}}}`, "runs as root"},
+		{"too old", "1.40", `{}`, "too old"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.env = append(m.env, "DOCKER_HOST=unix://"+impostor(t, test.api, test.info))
+			o := m.aibox(3, "run", "shell", "--network", "none", "--image", "x", "--repo", m.repo("p", nil), "--", "true")
+			if !strings.Contains(o.stderr, test.want) || !strings.Contains(o.stderr, "→") {
+				t.Errorf("it says\n%s", o)
+			}
+			if left := m.stored(); len(left) > 0 {
+				t.Errorf("sessions are left: %+v", left)
+			}
+		})
+	}
+}
+
+// impostor answers at a socket as a daemon with that API and that information
+// does, and knows one image.
+func impostor(t *testing.T, api, info string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "docker.sock")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", api)
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_ping"):
+			fmt.Fprint(w, "OK")
+		case strings.HasSuffix(r.URL.Path, "/info"):
+			fmt.Fprint(w, info)
+		case strings.Contains(r.URL.Path, "/images/"):
+			fmt.Fprint(w, `{"Id":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}`)
+		case strings.HasSuffix(r.URL.Path, "/networks"):
+			fmt.Fprint(w, `[]`)
+		default:
+			t.Errorf("the impostor was asked for %s %s", r.Method, r.URL.Path)
+			http.Error(w, `{"message":"no"}`, http.StatusInternalServerError)
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return socket
+}
