@@ -289,7 +289,7 @@ func (r *reader) folder() {
 		}
 	case w.folders[path]:
 		r.subs = append(r.subs, folder{path: path, ignored: r.dir.ignored || w.ignore.match(path, true)})
-	case w.hide.Match(path):
+	case w.hide.MatchEntry(path):
 		r.refuse("has the name of files that are hidden from the agent")
 	case r.dir.ignored || w.ignore.match(path, true):
 		files, more := w.count(path, nil)
@@ -322,7 +322,7 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 	if !known {
 		was = -1
 		switch {
-		case w.hide.Match(path):
+		case w.hide.MatchEntry(path):
 			r.refuse("has the name of files that are hidden from the agent")
 			return
 		case r.dir.ignored || w.ignore.match(path, false):
@@ -330,8 +330,8 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 			return
 		}
 	}
-	if link && dotGitmodules(path[r.base:]) {
-		r.refuse("is a symlink that git would take its submodules from")
+	if r.base == 0 && dotGitmodules(path) {
+		r.refuse("says where submodules come from; aibox does not bring changes in it back")
 		return
 	}
 	r.found = append(r.found, candidate{path: path, was: was})

@@ -131,8 +131,8 @@ func (r *Repo) Records(ctx context.Context, args ...string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-// Message is what git said when it failed: the last line of its stderr, safe to
-// print.
+// Message is what git said when it failed, in one line that is safe to print: its
+// first error, else its last words.
 func Message(err error) string {
 	failed, ok := errors.AsType[*command.Error](err)
 	if !ok {
@@ -142,9 +142,11 @@ func Message(err error) string {
 	if text == "" {
 		return failed.Err.Error()
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return termtext.Escape(rest)
+	for _, prefix := range []string{"error: ", "fatal: "} {
+		for line := range strings.SplitSeq(text, "\n") {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				return termtext.Escape(rest)
+			}
 		}
 	}
 	return termtext.Escape(text[strings.LastIndexByte(text, '\n')+1:])

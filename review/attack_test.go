@@ -1,0 +1,102 @@
+package review_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/review"
+	"aibox/test/hostile"
+)
+
+func TestNothingHostileRunsOrLeaksInReview(t *testing.T) {
+	for _, attack := range hostile.Attacks() {
+		t.Run(attack.Name, func(t *testing.T) {
+			// Plain git falls for it, or the attack proves nothing.
+			plain := newRepository(t, map[string]string{"a.txt": "one\n"})
+			canary := filepath.Join(t.TempDir(), "canary")
+			must(t, attack.Plant(plain.repo, canary))
+			if !attack.Falls(plain.repo, canary) {
+				t.Fatal("plain git does not fall for it")
+			}
+
+			b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
+			canary = filepath.Join(t.TempDir(), "canary")
+			must(t, attack.Plant(b.ws.Path, canary))
+			// Planting runs git in the workspace, as the agent would.
+			must(t, os.RemoveAll(canary))
+			b.write("work.txt", "the agent's work\n")
+			cs := b.compute()
+			var out bytes.Buffer
+			must(t, cs.Patch(t.Context(), &out))
+			must(t, cs.ShowPatch(t.Context(), &out, true))
+			must(t, cs.Stat(&out, 0))
+			b.appliesTo(cs)
+			accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})
+			must(t, err)
+			out.WriteString(gitIn(t, b.repo, "log", "-p", accepted.Branch))
+			gitIn(t, b.repo, "status")
+			_, err = review.Discard(t.Context(), b.ws, review.Options{})
+			must(t, err)
+			if _, err := os.Stat(canary); err == nil {
+				t.Error("it ran")
+			}
+			if strings.Contains(out.String(), hostile.Secret) {
+				t.Error("it leaked")
+			}
+		})
+	}
+}
+
+// TestSwappedNamesNeverLeadOutside changes files, folders and symlinks to and
+// fro while the change set is computed.
+func TestSwappedNamesNeverLeadOutside(t *testing.T) {
+	b := newRepository(t, map[string]string{"dir/a.txt": "inside\n", "b.txt": "inside\n"}).prepare()
+	outside := t.TempDir()
+	write(t, outside+"/a.txt", hostile.Secret)
+	b.write("real/a.txt", "inside, too\n")
+	must(t, os.Symlink(outside, b.path("toDir")))
+	must(t, os.Symlink(outside+"/a.txt", b.path("toFile")))
+	must(t, unix.Mkfifo(b.path("pipe"), 0o644))
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		pairs := [][2]string{{"dir", "toDir"}, {"real", "toDir"}, {"b.txt", "toFile"}, {"b.txt", "pipe"}, {"real", "b.txt"}, {"dir", "pipe"}}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			p := pairs[rand.IntN(len(pairs))]
+			_ = unix.Renameat2(unix.AT_FDCWD, b.path(p[0]), unix.AT_FDCWD, b.path(p[1]), unix.RENAME_EXCHANGE)
+		}
+	}()
+	for range 150 {
+		cs, err := review.Compute(t.Context(), b.ws, review.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var patch bytes.Buffer
+		must(t, cs.Patch(t.Context(), &patch))
+		if strings.Contains(patch.String(), hostile.Secret) {
+			t.Fatal("a file from outside is in the patch")
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func TestALinkedWorkspaceIsNotReviewed(t *testing.T) {
+	b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
+	must(t, os.Rename(b.ws.Path, b.ws.Path+".moved"))
+	must(t, os.Symlink(t.TempDir(), b.ws.Path))
+	if cs, err := review.Compute(t.Context(), b.ws, review.Options{}); err == nil {
+		t.Errorf("it gives %+v", cs)
+	}
+}
