@@ -156,7 +156,7 @@ func (s *supervisor) prepareWorkspace(ctx context.Context) (*workspace.Workspace
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": len(ws.Hidden),
 	})
-	detail := fmt.Sprintf("%s, %d files", ws.Path, ws.Files)
+	detail := fmt.Sprintf("%s, %s", ws.Path, plural(ws.Files, "file"))
 	if len(ws.Hidden) > 0 {
 		detail += fmt.Sprintf(", %d hidden", len(ws.Hidden))
 	}
@@ -229,7 +229,11 @@ func (s *supervisor) inference(ctx context.Context, info agents.Info) (model, er
 			return model{}, err
 		}
 	}
-	done(strings.TrimSpace(server.Name() + " " + name))
+	if name == server.Name() {
+		done(name)
+	} else {
+		done(strings.TrimSpace(server.Name() + " " + name))
+	}
 	return model{server: server, name: name, placeholder: secret.New("sk-aibox-" + rand.Text())}, nil
 }
 
@@ -249,4 +253,12 @@ func onlyModel(ctx context.Context, server Inference) (string, error) {
 		return "", fault.New(fault.Usage, "%s has %d models and none was chosen", server.Name(), len(names)).
 			Hint("name one with --model, such as --model %s", names[0])
 	}
+}
+
+// plural is a number of things in words.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
@@ -63,12 +65,30 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the box's first word: %w", err)
 	}
+	if err := foreignKernel(hello.Kernel); err != nil {
+		return nil, err
+	}
 	k.kernel = hello.Kernel
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("kernel " + hello.Kernel)
+	done("gVisor's kernel answers")
 	return box, nil
+}
+
+// foreignKernel refuses a box that runs on the host's own kernel, whatever the
+// daemon's configuration calls its runtime.
+func foreignKernel(inside string) error {
+	var host unix.Utsname
+	if err := unix.Uname(&host); err != nil {
+		return fmt.Errorf("asking for the host's kernel: %w", err)
+	}
+	version := unix.ByteSliceToString(host.Version[:])
+	if inside != "" && !strings.HasSuffix(inside, version) {
+		return nil
+	}
+	return fault.New(fault.Refused, "the box runs on the host's own kernel (%q), so there is no gVisor around it", inside).
+		Hint("Docker's runtime runsc is not gVisor's: scripts/setup-rootless-gvisor.sh registers it")
 }
 
 // launchBox starts the box and notes which process it is, for those who may have
