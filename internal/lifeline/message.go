@@ -30,7 +30,7 @@ type Start struct {
 	// Stdin connects the input frames. Without it (and without TTY) the agent
 	// reads an empty input.
 	Stdin  bool   `json:"stdin,omitempty"`
-	Nproc  uint64 `json:"nproc,omitempty"`  // limit of processes; 0 means no limit
+	Nproc  uint64 `json:"nproc,omitempty"`  // limit of processes, each thread counted; 0 means no limit
 	NoFile uint64 `json:"nofile,omitempty"` // limit of descriptors; 0 means 65536
 	// Baseline is the commit in Dir's repository the agent starts from. The
 	// subjects of what it commits on top are in Exit.Commits. Empty: none are.

@@ -294,6 +294,21 @@ func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
 	}
 }
 
+func TestAForkBombStopsAtItsLimitAndCanBeStopped(t *testing.T) {
+	r := prepare(t).boot(t, nil)
+	if err := r.Start(lifeline.Start{Argv: []string{"/box", "forks"}, Nproc: 100}); err != nil {
+		t.Fatal(err)
+	}
+	out, exit := r.finish(func(f lifeline.Frame) {
+		if f.Type == lifeline.TypeStdout {
+			_ = r.Stop(0)
+		}
+	})
+	if exit.Signal != 9 || !strings.Contains(out, "resource temporarily unavailable") {
+		t.Errorf("exit is %+v, output %q", exit, out)
+	}
+}
+
 func TestALostLifelineEndsTheBoxWithinASecond(t *testing.T) {
 	r := prepare(t).boot(t, nil)
 	if err := r.Start(lifeline.Start{Argv: []string{"/box", "sleepers"}}); err != nil {

@@ -38,6 +38,8 @@ func main() {
 		for block := make([]byte, 1<<20); size > 0; size -= len(block) {
 			_, _ = os.Stdout.Write(block[:min(size, len(block))])
 		}
+	case "forks":
+		forks()
 	case "sleepers":
 		sleepers()
 	}
@@ -142,6 +144,21 @@ func facts() {
 	for _, e := range entries {
 		target, _ := os.Readlink("/proc/self/fd/" + e.Name())
 		fmt.Println("fd", e.Name(), target)
+	}
+}
+
+// forks makes processes until it may not, and stays.
+func forks() {
+	made := 0
+	for ; made < 5000; made++ {
+		_, err := syscall.ForkExec("/proc/self/exe", []string{"box", "wait"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+		if err != nil {
+			fmt.Println("stopped after", made, err)
+			break
+		}
+	}
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 
