@@ -65,7 +65,7 @@ func (s *supervisor) judge(out outcome) error {
 	switch {
 	case out.exit == nil:
 		return fault.New(fault.Internal, "the box ended without a word: %w", out.cause).
-			Hint("the host may have run out of memory; the agent's work so far is kept")
+			Hint("the agent may have killed the first process of its box, or the host may have run out of memory; its work so far is kept")
 	case len(out.errs) > 0:
 		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", agent, out.errs[0])
 	case out.exit.Signal != 0:

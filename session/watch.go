@@ -27,8 +27,9 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 	defer cancel()
 	line := make(chan outcome, 1)
 	go func() { line <- s.receive() }()
-	gone := make(chan error, 1)
-	go func() { _, err := box.Wait(watching); gone <- err }()
+	lost := make(chan error, 2)
+	go func() { _, err := box.Wait(watching); lost <- err }()
+	go func() { lost <- s.line.Watch(watching, 0) }()
 
 	var deadline, kill <-chan time.Time
 	if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 {
@@ -59,15 +60,27 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 			kill = time.After(stopGrace + 2*time.Second)
 		case <-kill:
 			s.killSandbox()
-		case err := <-gone:
-			gone = nil
-			if errors.Is(err, runtime.ErrDaemonLost) {
-				s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the box was ended").
-					Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
-				s.killSandbox()
-			}
+		case err := <-lost:
+			s.endLost(err)
 		}
 	}
+}
+
+// endLost ends a box that nobody holds any more: its daemon went away, or its PID
+// 1 says nothing. Other errors are the ends of boxes and connections, which the
+// line tells better.
+func (s *supervisor) endLost(err error) {
+	switch {
+	case errors.Is(err, runtime.ErrDaemonLost):
+		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the box was ended").
+			Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
+	case errors.Is(err, lifeline.ErrSilent):
+		s.end(fault.New(fault.Refused, "the box's first process said nothing any more, so the box was ended").
+			Hint("an agent that stops it is trying to get rid of its guard; the agent's work so far is kept"))
+	default:
+		return
+	}
+	s.killSandbox()
 }
 
 // killSandbox ends the box without anyone's help: its PID 1 ends when the line
