@@ -69,6 +69,7 @@ func newRepository(t testing.TB, files map[string]string) *bench {
 	b := &bench{t: t, repo: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
 	must(t, os.Mkdir(b.repo, 0o755))
 	gitIn(t, b.repo, "init", "-q", "-b", "main")
+	gitIn(t, b.repo, "config", "gc.auto", "0") // it would go on in the background
 	gitIn(t, b.repo, "config", "user.name", "Ann")
 	gitIn(t, b.repo, "config", "user.email", "ann@example.org")
 	for name, content := range files {

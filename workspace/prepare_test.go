@@ -316,6 +316,27 @@ func TestAnOccupiedWorkspaceIsKept(t *testing.T) {
 	}
 }
 
+func TestAnAgentsWorkspaceIsNoRepositoryToRunOn(t *testing.T) {
+	home := t.TempDir()
+	in := func(r *workspace.Request) { r.Dirs = dirsIn(home) }
+	ws := prepared(t, repository(t), in)
+	canary := filepath.Join(t.TempDir(), "canary")
+	gitIn(t, ws.Path, "config", "filter.evil.clean", "touch "+canary)
+	write(t, ws.Path+"/.gitattributes", "* filter=evil\n")
+	link := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(ws.Path, link))
+	linked := t.TempDir()
+	write(t, linked+"/.git", "gitdir: "+ws.Path+"/.git\n")
+	for _, repo := range []string{ws.Path, ws.Path + "/dir", link, linked} {
+		if _, err := prepare(t, repo, in, func(r *workspace.Request) { r.Session = "other" }); err == nil || !strings.Contains(err.Error(), "agent's workspace") {
+			t.Errorf("%s: %v", repo, err)
+		}
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("the agent's filter ran")
+	}
+}
+
 func TestHistoryIsCutWhereAskedTo(t *testing.T) {
 	repo := repository(t)
 	for _, name := range []string{"1", "2", "3"} {

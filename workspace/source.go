@@ -38,10 +38,13 @@ func openSource(ctx context.Context, req Request) (*source, error) {
 		}
 		src.git, src.top, src.url, src.asIs = git.User(dir), dir, req.Repo, false
 		src.name = folderName(strings.TrimSuffix(filepath.Base(strings.TrimRight(req.Repo, "/")), ".git"))
-	} else if err := src.locate(ctx, req.Repo); err != nil {
+	} else if err := src.locate(ctx, req.Repo, req.Dirs.Workspace); err != nil {
 		return nil, err
 	}
 	if err := src.identify(ctx); err != nil {
+		return nil, err
+	}
+	if err := notBelow(src.common, req.Dirs.Workspace); err != nil {
 		return nil, err
 	}
 	if err := src.choose(ctx, req.Branch); err != nil {
@@ -52,7 +55,7 @@ func openSource(ctx context.Context, req Request) (*source, error) {
 }
 
 // locate finds the top of the working tree around path.
-func (s *source) locate(ctx context.Context, path string) error {
+func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	shown := termtext.Escape(path)
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -66,6 +69,9 @@ func (s *source) locate(ctx context.Context, path string) error {
 		return fault.New(fault.Usage, "%s cannot be read: %w", shown, err)
 	case !info.IsDir():
 		return fault.New(fault.Usage, "%s is a file, not a folder", shown).Hint("name the repository's folder with --repo")
+	}
+	if err := notBelow(abs, workspaces); err != nil {
+		return err
 	}
 	repo := git.User(abs)
 	bare, err := repo.Line(ctx, "rev-parse", "--is-bare-repository")
@@ -85,6 +91,25 @@ func (s *source) locate(ctx context.Context, path string) error {
 		return notARepository(shown, err)
 	}
 	s.git, s.top, s.name = git.User(top), top, folderName(filepath.Base(top))
+	return nil
+}
+
+// notBelow refuses a path in the folder of workspaces, before git looks at it: an
+// agent may have written the configuration there, and git would run it.
+func notBelow(path, workspaces string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fault.New(fault.Usage, "%s cannot be read: %w", termtext.Escape(path), err)
+	}
+	top, err := filepath.EvalSymlinks(workspaces)
+	if err != nil {
+		return nil //nolint:nilerr // there are no workspaces yet
+	}
+	if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) {
+		return fault.New(fault.Usage, "%s is an agent's workspace, where nothing may be trusted", termtext.Escape(path)).
+			Hint("bring the work back first: aibox accept ID").
+			Hint("then run in your own repository, on that branch: aibox run --branch aibox/ID")
+	}
 	return nil
 }
 

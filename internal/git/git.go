@@ -55,6 +55,8 @@ func Owned(dir string) *Repo {
 		"-c", "core.excludesFile=/dev/null",
 		"-c", "core.bigFileThreshold=16m",
 		"-c", "core.quotePath=true",
+		"-c", "core.fsync=all", // a workspace is removed on the strength of a ref
+		"-c", "fastimport.unpackLimit=1",
 	}, quiet...)
 	return &Repo{dir: dir, args: args, env: append(env, common...)}
 }
