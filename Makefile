@@ -31,7 +31,7 @@ test-matrix: ## the box and network suites on Docker 26, in a Debian 13 made for
 bench: ## the ratios of aibox against plain Docker and git, as a table and as JSON
 	@scripts/with-sandbox.sh scripts/bench.sh
 
-lint: ## formatting, go vet, golangci-lint, shellcheck
+lint: ## go vet, golangci-lint with formatting, shellcheck
 	@scripts/lint.sh
 
 fmt: ## format the Go files
