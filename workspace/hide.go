@@ -32,8 +32,7 @@ func (g Globs) Match(file string) bool {
 // for the folder it was last asked about. It is not safe for concurrent use.
 func (g Globs) Matcher() func(file string) bool {
 	last, hidden := "", false
-	var match func(file string) bool
-	match = func(file string) bool {
+	return func(file string) bool {
 		if i := strings.LastIndexByte(file, '/'); i >= 0 {
 			if dir := file[:i]; dir != last {
 				last, hidden = dir, g.matchAbove(dir)
@@ -44,7 +43,6 @@ func (g Globs) Matcher() func(file string) bool {
 		}
 		return g.MatchEntry(file)
 	}
-	return match
 }
 
 func (g Globs) matchAbove(dir string) bool {

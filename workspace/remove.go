@@ -94,7 +94,7 @@ func (r *remover) empty(name string) error {
 		r.left = r.left[:len(r.left)-1]
 		delete(r.known, next)
 		err := error(unix.ENOTEMPTY)
-		for try := 0; err == unix.ENOTEMPTY && try < attempts; try++ {
+		for try := 0; errors.Is(err, unix.ENOTEMPTY) && try < attempts; try++ {
 			if err := r.clear(next); err != nil {
 				return err
 			}

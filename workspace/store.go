@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -68,8 +69,12 @@ func (s *store) unlock() { _ = s.lock.Close() }
 
 // takeBack removes a store that this run made, unless another run uses it.
 func (s *store) takeBack(ctx context.Context) error {
-	if unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	busy := unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(busy, unix.EWOULDBLOCK) {
 		return nil
+	}
+	if busy != nil {
+		return busy
 	}
 	if refs, err := s.git.Output(ctx, "for-each-ref", "--count=1"); err != nil || len(refs) > 0 {
 		return err

@@ -17,6 +17,9 @@ import (
 // Secret is what attacks of the kind Leak try to get into a diff.
 const Secret = "canary-content-from-outside-5d1c"
 
+// patience bounds a git command that an attack leaves hanging.
+const patience = 20 * time.Second
+
 // Attack is one way to abuse a repository.
 type Attack struct {
 	Name string
@@ -65,7 +68,9 @@ func (t *trap) git(args ...string) {
 	if t.err != nil {
 		return
 	}
-	cmd := exec.Command("git", append([]string{"-C", t.dir, "-c", "user.name=E", "-c", "user.email=e@example.org"}, args...)...)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", t.dir, "-c", "user.name=E", "-c", "user.email=e@example.org"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.err = fmt.Errorf("git %v: %w: %s", args, err, out)
 	}
@@ -226,12 +231,12 @@ func redirections(status, diff []string) []Attack {
 		})},
 		{Name: "alternates", Leak: true, Provoke: []string{"grep", "canary", "evil"}, Plant: plant(func(t *trap) {
 			outside := t.outside()
-			for _, args := range [][]string{{"init", "-q", outside}, {"-C", outside, "add", "-A"}, {"-C", outside, "-c", "user.name=E", "-c", "user.email=e@example.org", "commit", "-qm", "x"}} {
-				t.git(args...)
-			}
+			t.git("init", "-q", "-b", "evil", outside)
+			t.git("-C", outside, "add", "-A")
+			t.git("-C", outside, "-c", "user.name=E", "-c", "user.email=e@example.org", "commit", "-qm", "x")
 			t.write(".git/objects/info/alternates", outside+"/.git/objects\n", 0o644)
-			if head, err := exec.Command("git", "-C", outside, "rev-parse", "HEAD").Output(); err == nil {
-				t.write(".git/refs/heads/evil", strings.TrimSpace(string(head))+"\n", 0o644)
+			if head, err := os.ReadFile(filepath.Join(outside, ".git/refs/heads/evil")); err == nil {
+				t.write(".git/refs/heads/evil", string(head), 0o644)
 			}
 		})},
 		{Name: "a symlink to a secret", Leak: true, Provoke: []string{"diff", "--no-index", "--", "/dev/null", "dir/a.txt"}, Plant: plant(func(t *trap) {
@@ -258,7 +263,7 @@ func (t *trap) outside() string {
 // Falls runs the plain git command that the attack waits for, in the planted
 // repository at dir, and reports whether the attack worked.
 func (a Attack) Falls(dir, canary string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", a.Provoke...)
 	cmd.WaitDelay = time.Second
