@@ -10,17 +10,29 @@ import (
 const (
 	greeting = "package main\n\nfunc main() { println(\"hello\") }\n"
 	mended   = "package main\n\nfunc main() { println(\"hello, world\") }\n"
-	mendIt   = `
+
+	// everything is every kind of step that the built-in server plays to an end.
+	everything = `
+done = "That was all."
+[[step]]
+slow = { chunk = 4, delay = "20ms" }
+say = "I begin slowly, one piece after the other."
+write = { path = "sub/new.txt", content = "from {agent}\n" }
 [[step]]
 say = "I mend the greeting."
 edit = { path = "main.go", old = "hello", new = "hello, world" }
 [[step]]
-run = "uname -a > kernel.txt; cat /proc/version >> kernel.txt; dmesg | head -n 3 >> kernel.txt"
+reach = "https://escape.example/"
+[[step]]
+run = "printf 'ran: %s' '{result}' > ran.txt; uname -a > kernel.txt; cat /proc/version >> kernel.txt; dmesg >> kernel.txt"
+[[step]]
+loop = 2
+run = "echo again >> loop.txt"
 `
 )
 
 // The main job: a real agent changes a real repository through the gateway, in
-// gVisor, and the change arrives as a branch.
+// gVisor, is refused the way out, and the change arrives as a branch.
 func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 	for _, agent := range []string{"codex", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
@@ -28,7 +40,7 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 			m := newMachine(t)
 			repo := m.repo("greeter", map[string]string{"main.go": greeting})
 			before := m.git(repo, "rev-parse", "HEAD")
-			o := m.aibox(0, "run", agent, "--repo", repo, "--inference", m.script(mendIt), "--prompt", "mend the greeting",
+			o := m.aibox(0, "run", agent, "--repo", repo, "--inference", m.script(everything), "--prompt", "mend the greeting",
 				"--accept", "branch", "--require-changes", "--json")
 			r := m.ended(o)
 			if r.Agent != agent || !r.result().Changed || r.result().ExitCode != 0 || r.result().Fault != nil || r.Accepted == nil {
@@ -37,12 +49,27 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 			if r.result().Tokens.Requests == 0 || r.result().Tokens.Output == 0 {
 				t.Errorf("no tokens are counted: %+v", r.result().Tokens)
 			}
-			branch := r.Accepted.Branch
-			if got := m.git(repo, "show", branch+":main.go"); got != mended {
-				t.Errorf("main.go on %s is %q", branch, got)
+			if !r.result().refusedTarget("escape.example") {
+				t.Errorf("the attempt to get out is not in the result: %+v", r.result().Refused)
 			}
-			kernel := m.git(repo, "show", branch+":kernel.txt")
-			if !strings.Contains(strings.ToLower(kernel), "gvisor") {
+			if !strings.Contains(o.stderr, "That was all.") {
+				t.Errorf("the agent's last words are missing:\n%s", o.stderr)
+			}
+			if len(r.Files) != 5 || r.result().Changes.Files != 5 || r.Accepted.Files != 5 {
+				t.Errorf("the files are %+v", r.Files)
+			}
+			branch := r.Accepted.Branch
+			for file, want := range map[string]string{
+				"main.go": mended, "sub/new.txt": "from " + agent + "\n", "loop.txt": "again\nagain\n",
+			} {
+				if got := m.git(repo, "show", branch+":"+file); strings.TrimSpace(got) != strings.TrimSpace(want) {
+					t.Errorf("%s on %s is %q", file, branch, got)
+				}
+			}
+			if told := m.git(repo, "show", branch+":ran.txt"); !strings.Contains(told, "refused") {
+				t.Errorf("the agent was told %q", told)
+			}
+			if kernel := m.git(repo, "show", branch+":kernel.txt"); !strings.Contains(strings.ToLower(kernel), "gvisor") {
 				t.Errorf("the agent's kernel is not gVisor's:\n%s", kernel)
 			}
 			if got := m.git(repo, "rev-parse", "HEAD", branch+"~1"); got != before+before {
@@ -51,63 +78,17 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 			if m.git(repo, "status", "--porcelain") != "" || m.read(repo, "main.go") != greeting {
 				t.Error("the user's own files have changed")
 			}
-			if author := m.git(repo, "log", "-1", "--format=%an <%ae>%n%s", branch); !strings.HasPrefix(author, "A Person <person@example.com>\nmend the greeting") {
-				t.Errorf("the commit is %q", author)
-			}
-		})
-	}
-}
-
-// Each kind of step that the built-in server knows, played by a real agent.
-func TestARealAgentPlaysEveryKindOfStep(t *testing.T) {
-	for _, agent := range []string{"codex", "opencode"} {
-		t.Run(agent, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t)
-			repo := m.repo("steps", map[string]string{"old.txt": "old\n"})
-			o := m.aibox(0, "run", agent, "--repo", repo, "--json", "--prompt", "go", "--inference", m.script(`
-done = "That was all."
-[[step]]
-slow = { chunk = 4, delay = "20ms" }
-say = "I begin slowly, one piece after the other."
-write = { path = "sub/new.txt", content = "from {agent}\n" }
-[[step]]
-edit = { path = "old.txt", old = "old", new = "new" }
-[[step]]
-reach = "https://escape.example/"
-[[step]]
-run = "printf 'ran: %s' '{result}' > ran.txt"
-[[step]]
-loop = 3
-run = "echo again >> loop.txt"
-`))
-			r := m.ended(o)
-			if !r.result().refusedTarget("escape.example") {
-				t.Errorf("the attempt to get out is not in the result: %+v", r.result().Refused)
-			}
-			ws := m.record(r.ID).State.Workspace.Path
-			for file, want := range map[string]string{
-				"sub/new.txt": "from " + agent + "\n", "old.txt": "new\n", "loop.txt": "again\nagain\nagain\n",
-			} {
-				if got := m.read(ws, file); strings.TrimSpace(got) != strings.TrimSpace(want) {
-					t.Errorf("%s is %q, not %q", file, got, want)
-				}
-			}
-			if got := m.read(ws, "ran.txt"); !strings.Contains(got, "refused") {
-				t.Errorf("the agent was told %q", got)
-			}
-			if !strings.Contains(o.stderr, "That was all.") {
-				t.Errorf("the agent's last words are missing:\n%s", o.stderr)
-			}
-			if n := len(r.Files); n != 4 || r.result().Changes.Files != 4 {
-				t.Errorf("%d files are reported: %+v", n, r.Files)
+			if commit := m.git(repo, "log", "-1", "--format=%an <%ae>%n%s", branch); !strings.HasPrefix(commit, "A Person <person@example.com>\nmend the greeting") {
+				t.Errorf("the commit is %q", commit)
 			}
 		})
 	}
 }
 
 func TestAModelThatFailsEndsTheAgentWithinSeconds(t *testing.T) {
-	for _, agent := range []string{"codex", "opencode"} {
+	// Nearly all of it is the agent's own start. One that took the failure for a
+	// passing one would try again for many minutes.
+	for agent, limit := range map[string]float64{"codex": 20, "opencode": 90} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
@@ -119,7 +100,7 @@ fail = { status = 400, message = "the model is on strike" }
 			if f := r.result().Fault; f == nil || f.Kind != "agent-failed" || f.ExitCode != 1 || r.result().ExitCode == 0 {
 				t.Errorf("the fault is %+v, the agent's exit code %d", r.result().Fault, r.result().ExitCode)
 			}
-			if r.result().Seconds > 20 {
+			if r.result().Seconds > limit {
 				t.Errorf("it took %.1f s", r.result().Seconds)
 			}
 			if !strings.Contains(o.stderr, "the model is on strike") {

@@ -43,9 +43,11 @@ func newDaemon(m *machine) *daemon {
 	return d
 }
 
-// start starts the daemon and waits until it answers.
+// start starts the daemon and waits until it answers. What a killed one has left
+// is ended first, as systemd does (KillMode).
 func (d *daemon) start() {
 	d.m.t.Helper()
+	d.sweep()
 	d.cmd = d.m.cmd(rootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
 	d.log, d.exited = newWatched(), make(chan struct{})
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
@@ -95,8 +97,17 @@ func (d *daemon) config() string {
 	return file
 }
 
-// kill ends dockerd without giving it a say, and waits until RootlessKit, which
-// ends with it, has ended.
+// sweep ends the daemon's containerd and shims.
+func (d *daemon) sweep() {
+	for _, pid := range mentioning(d.dir) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	eventually(d.m.t, 10*time.Second, "the daemon's remains are gone", func() bool { return len(mentioning(d.dir)) == 0 })
+	// Its pid may belong to somebody else by now, whom dockerd would wait for.
+	_ = os.Remove(filepath.Join(d.dir, "run/docker/containerd/containerd.pid"))
+}
+
+// kill ends dockerd without giving it a say.
 func (d *daemon) kill() {
 	d.m.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(d.m.read(d.dir, "run/docker.pid")))
@@ -117,9 +128,7 @@ func (d *daemon) remove() {
 		d.m.t.Errorf("the test's own daemon does not end:\n%s", d.log.String())
 		_ = d.cmd.Process.Kill()
 	}
-	for _, pid := range mentioning(d.dir) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // a shim of a killed daemon
-	}
+	d.sweep()
 	kit := "rootlesskit"
 	if _, err := exec.LookPath(kit); err != nil {
 		kit = "docker-rootlesskit"

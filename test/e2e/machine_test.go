@@ -207,7 +207,7 @@ func (o outcome) String() string {
 }
 
 // limit is how long any program may take before the test gives it up.
-const limit = 2 * time.Minute
+const limit = 4 * time.Minute
 
 // cmd is a program in this world; its working directory is the home.
 func (m *machine) cmd(name string, args ...string) *exec.Cmd {
