@@ -31,7 +31,12 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 	}
 	defer unix.Close(root)
 	w := newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
-	if err := w.run(ctx, opts.Workers); err != nil {
+	err = w.run(ctx, opts.Workers)
+	if err == nil && w.foreign && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
+		w = newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
+		err = w.run(ctx, opts.Workers)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("looking at the workspace: %w", err)
 	}
 	repo := git.Owned(ws.GitDir)

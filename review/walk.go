@@ -47,6 +47,7 @@ type inode struct{ dev, ino uint64 }
 type walk struct {
 	root     int
 	device   uint64
+	uid      uint32 // the user's
 	baseline *workspace.Baseline
 	hide     workspace.Globs
 	ignore   ignoreRules
@@ -73,6 +74,7 @@ type walk struct {
 	hidden  int      // ignored paths beyond maxIgnored
 	empty   []string
 	counted bool          // names holds those in .git and ignored folders, too
+	foreign bool          // something belongs to another user
 	names   map[inode]int // names seen of files that have several
 }
 
@@ -85,6 +87,7 @@ type folder struct {
 func newWalk(root int, device uint64, b *workspace.Baseline, hide workspace.Globs, maxNew int) *walk {
 	w := &walk{
 		root: root, device: device, baseline: b, hide: hide, maxNew: maxNew,
+		uid:     uint32(os.Getuid()),
 		ignore:  newIgnoreRules(b.Ignore),
 		racy:    b.Taken.Add(-b.Racy).UnixNano(),
 		byPath:  make(map[string]int32, len(b.Files)),
@@ -207,6 +210,8 @@ type reader struct {
 	count int
 	subs  []folder
 	found []candidate
+
+	foreign bool
 }
 
 // entries goes through one buffer of linux_dirent64 records.
@@ -249,6 +254,7 @@ func (r *reader) entry(name []byte) {
 		return
 	}
 	kind := st.Mode & unix.S_IFMT
+	r.foreign = r.foreign || st.Uid != w.uid
 	if known && kind != unix.S_IFDIR {
 		w.seen[was] = true
 	}
@@ -354,6 +360,7 @@ func (r *reader) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = append(w.queue, r.subs...)
+	w.foreign = w.foreign || r.foreign
 	for _, c := range r.found {
 		if c.was < 0 {
 			if w.fresh >= w.maxNew {

@@ -17,8 +17,14 @@ import (
 // Remove deletes the workspace's folder and its baseline, whatever the agent
 // made of it, and never follows a symlink. Call it only when a ref holds the
 // work (review.Discard does). A workspace that is gone already is no error.
-func Remove(_ context.Context, ws *Workspace) error {
-	if err := removeTree(ws.Path); err != nil {
+func Remove(ctx context.Context, ws *Workspace) error {
+	err := removeTree(ws.Path)
+	if errors.Is(err, fs.ErrPermission) {
+		if err = Reclaim(ctx, ws); err == nil {
+			err = removeTree(ws.Path)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("removing the workspace %s: %w", ws.Path, err)
 	}
 	if err := os.Remove(ws.Baseline); err != nil && !errors.Is(err, fs.ErrNotExist) {
