@@ -80,6 +80,27 @@ func serving() (bool, error) {
 	return false, nil
 }
 
+// inhabited names a session's bridge that still has a box on it, or "". A box whose
+// supervisor was killed has no sockets left to be known by.
+func inhabited() (string, error) {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return "", err
+	}
+	bridges := map[int]string{}
+	for _, link := range links {
+		if name := link.Attrs().Name; strings.HasPrefix(name, netguard.BridgePrefix) {
+			bridges[link.Attrs().Index] = name
+		}
+	}
+	for _, link := range links {
+		if name := bridges[link.Attrs().MasterIndex]; name != "" {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
 func linkIndex(name string) (int, error) {
 	link, err := netlink.LinkByName(name)
 	if err != nil {

@@ -146,7 +146,7 @@ func (c Client) command() (command.Cmd, error) {
 	}
 	switch site := c.Site; {
 	case site.InPlace && os.Geteuid() == 0:
-		return command.Cmd{Name: exe, Args: args}, nil
+		return command.Cmd{Name: exe, Args: args, Env: toolEnv()}, nil
 	case site.InPlace:
 		return command.Cmd{Name: "sudo", Args: append([]string{"-n", "--", exe}, args...)}, nil
 	case site.PID <= 0:
@@ -156,8 +156,11 @@ func (c Client) command() (command.Cmd, error) {
 		if site.NetNS != "" {
 			net = "--net=" + site.NetNS
 		}
+		// The legacy tables are changed by reading, editing and writing them whole, so the
+		// lock has to be the one that dockerd takes. It is where dockerd sees /run.
+		env := append(command.Base(), lockFile+"=/proc/"+strconv.Itoa(site.PID)+"/root/run/xtables.lock")
 		enter := []string{"-t", strconv.Itoa(site.PID), "-U", "--preserve-credentials", net, "--", exe}
-		return command.Cmd{Name: "nsenter", Args: append(enter, args...)}, nil
+		return command.Cmd{Name: "nsenter", Args: append(enter, args...), Env: env}, nil
 	}
 }
 

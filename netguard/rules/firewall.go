@@ -8,93 +8,123 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/coreos/go-iptables/iptables"
+
 	"aibox/internal/command"
 	"aibox/internal/fault"
-	"aibox/netguard"
 )
 
-// Our chains, and the chains that jump to them.
 const (
-	chainInput   = "AIBOX-INPUT"
-	chainForward = "AIBOX-FORWARD"
-	chainDocker  = "DOCKER-USER" // Docker's own place for rules that come before its own
+	filter = "filter" // the table that lock 1 is in
 
-	// markComment marks a filter table that was not there before us, so that down
-	// can take it away again.
-	markComment = "aibox-made-this-table"
+	// lockWait is for how many seconds a tool waits for the lock of the legacy tables.
+	lockWait = 5
+
+	// resourceProblem is a tool's exit code when that wait was in vain.
+	resourceProblem = 4
 )
 
 // firewall is lock 1 of one address family: the filter table as it was read.
 type firewall struct {
 	v6     bool
-	tool   string              // path of iptables or ip6tables, of the backend that dockerd uses
-	chains map[string][]string // rules by chain, as -S prints them
+	tool   string // path of iptables or ip6tables, of the backend that dockerd uses
+	table  *iptables.IPTables
+	chains map[string][]listed // rules by chain, in order
+}
+
+// listed is one rule of a chain.
+type listed struct {
+	line    string // as -S -v prints it
+	spec    string // without its chain and counters
+	packets uint64 // that it matched
 }
 
 // lookFirewalls reads the tables of both families at the same time.
-func lookFirewalls(ctx context.Context) ([]*firewall, error) {
-	tables := []*firewall{{}, {v6: true}}
-	if _, err := os.Stat("/proc/net/if_inet6"); err != nil {
-		tables = tables[:1] // a kernel without IPv6
+func lookFirewalls() ([]*firewall, error) {
+	kinds, err := families()
+	if err != nil {
+		return nil, err
 	}
-	errs := make([]error, len(tables))
+	tables := make([]*firewall, len(kinds))
+	errs := make([]error, len(kinds))
 	var wait sync.WaitGroup
-	for i, table := range tables {
-		wait.Go(func() { errs[i] = table.find(ctx) })
+	for i, v6 := range kinds {
+		wait.Go(func() { tables[i], errs[i] = findFirewall(v6) })
 	}
 	wait.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("reading the firewall (%s): %w", tables[i].name(), err)
-		}
-	}
-	return tables, nil
+	return tables, errors.Join(errs...)
 }
 
-func (f *firewall) name() string {
-	if f.v6 {
+// families says for which address families there is a firewall: IPv6 or not.
+func families() ([]bool, error) {
+	_, err := os.Stat("/proc/self/net/if_inet6")
+	if errors.Is(err, os.ErrNotExist) {
+		return []bool{false}, nil // a kernel without IPv6
+	}
+	return []bool{false, true}, err
+}
+
+func toolName(v6 bool) string {
+	if v6 {
 		return "ip6tables"
 	}
 	return "iptables"
 }
 
-// find picks the backend whose table Docker's chains are in, the default when
-// none has them, and reads the table.
-func (f *firewall) find(ctx context.Context) error {
+func (f *firewall) name() string { return toolName(f.v6) }
+
+// backends are the ends of the tools' names, the machine's default first.
+func backends() []string { return []string{"", "-legacy", "-nft"} }
+
+// findFirewall picks the backend whose table Docker's chains are in, the default
+// when none has them.
+func findFirewall(v6 bool) (*firewall, error) {
 	var first *firewall
-	for _, suffix := range []string{"", "-legacy", "-nft"} {
-		candidate := &firewall{v6: f.v6, tool: program(f.name() + suffix)}
-		if candidate.tool == "" || suffix == "-legacy" && !legacyTables() {
+	for _, suffix := range backends() {
+		f, err := readFirewall(v6, suffix)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
 			continue
 		}
-		if err := candidate.read(ctx); err != nil {
-			if first == nil && suffix == "" {
-				return err
-			}
-			continue
+		if f.docker() || f.ours() {
+			return f, nil
 		}
 		if first == nil {
-			first = candidate
+			first = f
 		}
-		if candidate.docker() || candidate.ours() {
-			*f = *candidate
-			return nil
-		}
-		if f.v6 {
+		if v6 {
 			break // Docker 20 writes nothing here, so there is nothing to look for
 		}
 	}
 	if first == nil {
-		return fault.New(fault.Environment, "%s is not installed", f.name()).
+		return nil, fault.New(fault.Environment, "%s is not installed", toolName(v6)).
 			Hint("apt-get install iptables")
 	}
-	*f = *first
-	return nil
+	return first, nil
+}
+
+// readFirewall reads the table of one backend; nil if this machine does not have
+// that backend. The default one has to work, and any has to that is only busy: else
+// a table with Docker's chains, or ours, would be taken for one that is not there.
+func readFirewall(v6 bool, suffix string) (*firewall, error) {
+	f := &firewall{v6: v6, tool: program(toolName(v6) + suffix)}
+	if f.tool == "" || suffix == "-legacy" && !legacyTables() {
+		return nil, nil
+	}
+	err := f.read()
+	if exit, ok := errors.AsType[*iptables.Error](err); err != nil && suffix != "" && (!ok || exit.ExitStatus() != resourceProblem) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the firewall (%s): %w", f.name(), err)
+	}
+	return f, nil
 }
 
 // legacyTables reports whether the legacy backend may be in use. Asking that
@@ -102,7 +132,53 @@ func (f *firewall) find(ctx context.Context) error {
 // list of tables has one or, as in a user namespace, cannot be read.
 func legacyTables() bool {
 	names, err := os.ReadFile("/proc/net/ip_tables_names")
-	return err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(names), "filter")
+	return err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(names), filter)
+}
+
+func (f *firewall) read() error {
+	family := iptables.ProtocolIPv4
+	if f.v6 {
+		family = iptables.ProtocolIPv6
+	}
+	var err error
+	if f.table, err = iptables.New(iptables.Path(f.tool), iptables.IPFamily(family), iptables.Timeout(lockWait)); err != nil {
+		return err
+	}
+	// An option instead of a chain's name lists the whole table: one program and one
+	// moment, where ListChains and a ListWithCounters for each would be many.
+	lines, err := f.table.List(filter, "--verbose")
+	if err != nil {
+		return err
+	}
+	f.chains = parseRules(lines)
+	return nil
+}
+
+// counters finds them in a rule: before its target, or at its end.
+var counters = regexp.MustCompile(` -c (\d+) \d+( |$)`)
+
+// parseRules reads the lines of iptables -S -v: rules by chain, in order.
+func parseRules(lines []string) map[string][]listed {
+	chains := map[string][]listed{}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		switch chain := fields[1]; fields[0] {
+		case "-P", "-N":
+			chains[chain] = []listed{}
+		case "-A":
+			rule := listed{line: line, spec: strings.Join(fields[2:], " ")}
+			if at := counters.FindStringSubmatchIndex(" " + rule.spec); at != nil {
+				text := " " + rule.spec
+				rule.packets, _ = strconv.ParseUint(text[at[2]:at[3]], 10, 64)
+				rule.spec = strings.TrimSpace(text[:at[0]] + " " + text[at[1]:])
+			}
+			chains[chain] = append(chains[chain], rule)
+		}
+	}
+	return chains
 }
 
 func (f *firewall) docker() bool {
@@ -117,241 +193,41 @@ func (f *firewall) ours() bool {
 	return input || forward
 }
 
-func (f *firewall) read(ctx context.Context) error {
-	out, err := f.run(ctx, "-t", "filter", "-S")
-	if err != nil {
-		return err
-	}
-	f.chains = parseRules(out)
-	return nil
-}
-
-// parseRules reads the output of iptables -S: rules by chain, in order.
-func parseRules(out string) map[string][]string {
-	chains := map[string][]string{}
-	for line := range strings.Lines(out) {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		switch chain := fields[1]; fields[0] {
-		case "-P", "-N":
-			chains[chain] = []string{}
-		case "-A":
-			chains[chain] = append(chains[chain], strings.Join(fields[2:], " "))
-		}
-	}
-	return chains
-}
-
-// own is what our chains hold.
-func (f *firewall) own() map[string][]string {
-	if f.v6 {
-		deny := []string{"-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT --reject-with icmp6-port-unreachable"}
-		return map[string][]string{chainInput: deny, chainForward: deny}
-	}
-	// Resets, because the kernel limits how many ICMP errors it sends.
-	deny := []string{"-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT --reject-with icmp-port-unreachable"}
-	to := "-d " + netguard.Address().String() + "/32 "
-	input := []string{}
-	for _, port := range []int{netguard.PortDNS, netguard.PortProxy, netguard.PortGateway, netguard.PortLifeline} {
-		input = append(input, to+"-p tcp -m tcp --dport "+strconv.Itoa(port)+" -j ACCEPT")
-	}
-	input = append(input, to+"-p udp -m udp --dport "+strconv.Itoa(netguard.PortDNS)+" -j ACCEPT")
-	return map[string][]string{chainInput: append(input, deny...), chainForward: deny}
-}
-
-// jumps is what has to stand first in the chains that are not ours. Docker's chain
-// gets ours too, because Docker puts its jump back on top of FORWARD whenever it
-// makes a network.
-func (f *firewall) jumps() map[string][]string {
-	in, out := "-i "+netguard.BridgePrefix+"+ -j ", "-o "+netguard.BridgePrefix+"+ -j "
-	forward := []string{in + chainForward, out + chainForward}
-	jumps := map[string][]string{"INPUT": {in + chainInput}, "FORWARD": forward}
-	if _, ok := f.chains[chainDocker]; ok {
-		jumps[chainDocker] = forward
-	}
-	return jumps
-}
-
-// drift says what differs from own and jumps.
-func (f *firewall) drift() []string {
-	var drift []string
-	for _, chain := range []string{chainInput, chainForward} {
-		have := slices.DeleteFunc(slices.Clone(f.chains[chain]), func(rule string) bool { return strings.Contains(rule, markComment) })
-		if !slices.EqualFunc(have, f.own()[chain], sameRule) {
-			drift = append(drift, fmt.Sprintf("%s: chain %s is not as it should be", f.name(), chain))
-		}
-	}
-	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
-		jumps, ok := f.jumps()[chain]
-		if !ok {
-			continue
-		}
-		have := f.chains[chain]
-		if chain == "FORWARD" && len(have) > 0 && have[0] == "-j "+chainDocker {
-			have = have[1:] // that chain begins with ours
-		}
-		if len(have) < len(jumps) || !slices.EqualFunc(have[:len(jumps)], jumps, sameRule) {
-			drift = append(drift, fmt.Sprintf("%s: chain %s does not begin with aibox's rules", f.name(), chain))
-		}
-	}
-	return drift
-}
-
-// load puts the whole lock in place in one transaction: there is no moment with
-// half of it.
-func (f *firewall) load(ctx context.Context) error {
-	return f.restore(ctx, f.loading(ctx))
-}
-
-func (f *firewall) loading(ctx context.Context) string {
-	var b strings.Builder
-	b.WriteString("*filter\n:" + chainInput + " - [0:0]\n:" + chainForward + " - [0:0]\n") // made, or emptied
-	if f.pristine(ctx) || f.marked() {
-		fmt.Fprintf(&b, "-A %s -m comment --comment %s\n", chainInput, markComment)
-	}
-	for _, chain := range []string{chainInput, chainForward} {
-		for _, rule := range f.own()[chain] {
-			fmt.Fprintf(&b, "-A %s %s\n", chain, rule)
-		}
-	}
-	f.unjump(&b)
-	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
-		for i, rule := range f.jumps()[chain] {
-			fmt.Fprintf(&b, "-I %s %d %s\n", chain, i+1, rule)
-		}
-	}
-	b.WriteString("COMMIT\n")
-	return b.String()
-}
-
-// unjump deletes every rule outside our chains that leads to them.
-func (f *firewall) unjump(b *strings.Builder) {
-	for chain, rules := range f.chains {
-		for _, rule := range rules {
-			if strings.HasSuffix(rule, " -j "+chainInput) || strings.HasSuffix(rule, " -j "+chainForward) {
-				fmt.Fprintf(b, "-D %s %s\n", chain, rule)
-			}
-		}
-	}
-}
-
-// remove takes the lock away, and the table itself if it was not there before.
-func (f *firewall) remove(ctx context.Context) error {
-	if !f.ours() {
-		return nil
-	}
-	marked := f.marked()
-	var b strings.Builder
-	b.WriteString("*filter\n")
-	f.unjump(&b)
-	for _, chain := range []string{chainInput, chainForward} {
-		if _, ok := f.chains[chain]; ok {
-			fmt.Fprintf(&b, "-F %s\n-X %s\n", chain, chain)
-		}
-	}
-	b.WriteString("COMMIT\n")
-	if err := f.restore(ctx, b.String()); err != nil {
-		return err
-	}
-	if marked {
-		return f.removeTable(ctx)
-	}
-	return nil
-}
-
-// removeTable deletes a table that we made, if nothing else is in it by now.
-// Where nft is missing an empty table stays; it does nothing.
-func (f *firewall) removeTable(ctx context.Context) error {
-	out, err := f.run(ctx, "-t", "filter", "-S")
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(out) {
-		if !strings.HasPrefix(line, "-P ") || !strings.HasSuffix(strings.TrimSpace(line), " ACCEPT") {
-			return nil
-		}
-	}
-	family := "ip"
-	if f.v6 {
-		family = "ip6"
-	}
-	if nft := program("nft"); nft != "" {
-		return command.Cmd{Name: nft, Args: []string{"delete", "table", family, "filter"}}.Run(ctx)
-	}
-	return nil
-}
-
-// pristine reports whether the family has no filter table at all (nf_tables only).
-func (f *firewall) pristine(ctx context.Context) bool {
-	save := program(filepath.Base(f.tool) + "-save")
-	if save == "" || f.docker() {
-		return false
-	}
-	// Without "-t filter", which would print a table that is not there.
-	out, err := command.Cmd{Name: save}.Output(ctx)
-	return err == nil && !strings.Contains(string(out), "*filter")
-}
-
-func (f *firewall) marked() bool {
-	return slices.ContainsFunc(f.chains[chainInput], func(rule string) bool { return strings.Contains(rule, markComment) })
-}
-
-func (f *firewall) restore(ctx context.Context, script string) error {
-	tool := program(filepath.Base(f.tool) + "-restore")
-	if tool == "" {
-		return fault.New(fault.Environment, "%s-restore is not installed", filepath.Base(f.tool)).Hint("apt-get install iptables")
-	}
-	err := command.Cmd{Name: tool, Args: []string{"-w", "5", "--noflush"}, Stdin: strings.NewReader(script), Env: toolEnv()}.Run(ctx)
-	if err != nil {
-		return fmt.Errorf("loading the firewall: %w", err)
-	}
-	return nil
-}
-
-func (f *firewall) run(ctx context.Context, args ...string) (string, error) {
-	out, err := command.Cmd{Name: f.tool, Args: append([]string{"-w", "5"}, args...), Env: toolEnv()}.Output(ctx)
-	return string(out), err
-}
-
 // view is what status shows.
 func (f *firewall) view(ctx context.Context) (Firewall, error) {
-	out, err := f.run(ctx, "-t", "filter", "-v", "-S")
-	if err != nil {
-		return Firewall{}, err
-	}
 	view := Firewall{Tool: f.tool, Rules: []string{}}
-	version, err := command.Cmd{Name: f.tool, Args: []string{"--version"}}.Output(ctx)
-	if err != nil {
+	var err error
+	if view.Backend, err = f.backend(ctx); err != nil {
 		return Firewall{}, err
 	}
-	if _, backend, ok := strings.Cut(strings.TrimSpace(string(version)), "("); ok {
-		view.Backend = strings.TrimSuffix(backend, ")")
-	}
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "-A ") || !strings.Contains(line, "AIBOX-") {
-			continue
-		}
-		view.Rules = append(view.Rules, line)
-		if count := counters.FindStringSubmatch(line); count != nil && strings.Contains(line, "-j REJECT") {
-			packets, _ := strconv.ParseUint(count[1], 10, 64)
-			view.Refused += packets
+	for _, chain := range []string{"INPUT", "FORWARD", chainDocker, chainInput, chainForward} {
+		own := chain == chainInput || chain == chainForward
+		for _, rule := range f.chains[chain] {
+			if !own && !leadsToUs(rule.spec) {
+				continue
+			}
+			view.Rules = append(view.Rules, rule.line)
+			switch {
+			case own && strings.Contains(rule.spec, "-j REJECT"):
+				view.Refused += rule.packets
+			case own && strings.HasSuffix(rule.spec, "-j ACCEPT"):
+				view.Accepted += rule.packets
+			}
 		}
 	}
 	return view, nil
 }
 
-var counters = regexp.MustCompile(` -c (\d+) (\d+)`)
-
-// sameRule compares two rules as iptables prints them. Versions differ in whether
-// protocols are names or numbers and in whether the match that a protocol implies
-// is named.
-func sameRule(a, b string) bool { return a == b || plainRule(a) == plainRule(b) }
-
-func plainRule(rule string) string {
-	return strings.NewReplacer("-p 6 ", "-p tcp ", "-p 17 ", "-p udp ", "-m tcp ", "", "-m udp ", "").Replace(rule + " ")
+// backend is nf_tables or legacy; the library knows it but does not tell.
+func (f *firewall) backend(ctx context.Context) (string, error) {
+	version, err := command.Cmd{Name: f.tool, Args: []string{"--version"}, Env: toolEnv()}.Output(ctx)
+	if err != nil {
+		return "", err
+	}
+	if _, backend, ok := strings.Cut(strings.TrimSpace(string(version)), "("); ok {
+		return strings.TrimSuffix(backend, ")"), nil
+	}
+	return "legacy", nil // versions that know no other do not name it
 }
 
 // program finds a system tool, also where a normal user's PATH does not look; ""
@@ -368,12 +244,14 @@ func program(name string) string {
 	return ""
 }
 
-// toolEnv lets the legacy backend, which wants a lock file that only root can
-// write, use one that this user can.
+// lockFile is the tools' own variable: where the lock of the legacy tables is.
+const lockFile = "XTABLES_LOCKFILE"
+
+// toolEnv is the environment of a job in place, and of the tools that a job runs.
 func toolEnv() []string {
 	env := command.Base()
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		env = append(env, "XTABLES_LOCKFILE="+filepath.Join(dir, "aibox-xtables.lock"))
+	if path := os.Getenv(lockFile); path != "" {
+		env = append(env, lockFile+"="+path)
 	}
 	return env
 }

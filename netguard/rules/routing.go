@@ -35,6 +35,10 @@ func lock(bridge string, ports GuardRequest) error {
 	if err != nil {
 		return err
 	}
+	// The kernel finds an interface by its other names too, but lock 1 does not.
+	if link.Attrs().Name != bridge || link.Type() != "bridge" {
+		return fmt.Errorf("it is %s %q", link.Type(), link.Attrs().Name)
+	}
 	addrs, err := netlink.AddrList(link, unix.AF_INET)
 	if err != nil {
 		return err
@@ -52,10 +56,18 @@ func lock(bridge string, ports GuardRequest) error {
 	return setRules(bridge, want)
 }
 
-// release leaves bridge with the denials alone.
+// release leaves bridge with the denials alone, or with nothing if it is no more.
 func release(bridge string) error {
 	if err := checkBridge(bridge); err != nil {
 		return err
+	}
+	unlock, err := hold(unix.LOCK_SH) // not while down looks
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if gone(bridge) {
+		return setRules(bridge, nil)
 	}
 	return setRules(bridge, denials(bridge))
 }
@@ -158,10 +170,11 @@ func listRules(family int) ([]netlink.Rule, error) {
 		if errors.Is(err, netlink.ErrDumpInterrupted) {
 			continue
 		}
-		if err != nil && family == unix.AF_INET6 {
+		if errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP) {
 			return nil, nil // a kernel without IPv6
 		}
-		return rules, err
+		// Or it answers with the rules of all families that it has.
+		return slices.DeleteFunc(rules, func(r netlink.Rule) bool { return r.Family != family }), err
 	}
 	return nil, errors.New("the routing rules change faster than they can be read")
 }
@@ -199,6 +212,9 @@ func words(rule netlink.Rule) string {
 	} else {
 		fmt.Fprintf(&b, " table %d", rule.Table)
 	}
+	if rule.Invert || rule.Src != nil || rule.OifName != "" || rule.Mark != 0 || rule.Sport != nil || rule.Tos != 0 || rule.UIDRange != nil {
+		b.WriteString(" under a condition") // none of ours has one
+	}
 	return b.String()
 }
 
@@ -209,25 +225,32 @@ func localRules(family int) ([]netlink.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []netlink.Rule
-	for _, rule := range rules {
-		if rule.Table == tableLocal && rule.IifName == "" && rule.OifName == "" && rule.Src == nil && rule.Dst == nil && rule.Mark == 0 {
-			found = append(found, rule)
-		}
-	}
-	return found, nil
+	return slices.DeleteFunc(rules, func(rule netlink.Rule) bool { return !looksUpLocal(rule) }), nil
 }
 
-// routingOrder says what lets a packet pass before lock 2 is asked.
+func looksUpLocal(rule netlink.Rule) bool {
+	return rule.Table == tableLocal && rule.IifName == "" && rule.OifName == "" && rule.Src == nil && rule.Dst == nil && rule.Mark == 0
+}
+
+// routingOrder says what lets a packet pass before lock 2 is asked. Only the lookup
+// of local addresses is moved; rules that are somebody else's are for a person.
 func routingOrder() ([]string, error) {
 	drift := []string{}
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
-		rules, err := localRules(family)
+		rules, err := listRules(family)
 		if err != nil {
 			return nil, err
 		}
-		if len(rules) > 0 && rules[0].Priority <= prefRest {
-			drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rules[0].Priority, familyWord(family)))
+		for _, rule := range rules {
+			switch ours := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
+			case rule.Priority > prefRest, ours && rule.Priority >= prefAllow:
+			case rule.OifName != "", rule.IifName != "" && !ours && !rule.Invert:
+				// Not asked for what comes from a bridge.
+			case looksUpLocal(rule):
+				drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rule.Priority, familyWord(family)))
+			default:
+				drift = append(drift, fmt.Sprintf("a routing rule at priority %d stands before the bridges' locks%s", rule.Priority, familyWord(family)))
+			}
 		}
 	}
 	return drift, nil

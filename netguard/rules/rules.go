@@ -24,7 +24,7 @@ import (
 
 // up puts everything in place that is not per session and checks that it holds.
 func up(ctx context.Context) error {
-	state, err := look(ctx)
+	state, err := look()
 	if err != nil {
 		return err
 	}
@@ -36,13 +36,13 @@ func up(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if state, err = look(ctx); err != nil { // another job may have done it
+	if state, err = look(); err != nil { // another job may have done it
 		return err
 	}
 	if err := state.repair(ctx); err != nil {
 		return err
 	}
-	if state, err = look(ctx); err != nil {
+	if state, err = look(); err != nil {
 		return err
 	}
 	if drift := state.drift(); len(drift) > 0 {
@@ -67,15 +67,18 @@ func down(ctx context.Context) error {
 		return fault.New(fault.Refused, "a session is running behind the network guard").
 			Hint("aibox ls").Hint("aibox stop ID")
 	}
-	tables, err := lookFirewalls(ctx)
+	bridge, err := inhabited()
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, table := range tables {
-		errs = append(errs, table.remove(ctx))
+	if bridge != "" {
+		return fault.New(fault.Refused, "a box that outlived its session is still on bridge %s, behind the network guard", bridge).
+			Hint("aibox ls   # ends what a crash left behind")
 	}
-	return errors.Join(append(errs, removeRouting(), removeAlias(), limitICMP(true))...)
+	if err := removeFirewalls(ctx); err != nil {
+		return err // with lock 2 still there
+	}
+	return errors.Join(removeRouting(), removeAlias(), limitICMP(true))
 }
 
 // guard makes bridge safe and opens its sockets, which the caller owns. It holds
@@ -83,6 +86,9 @@ func down(ctx context.Context) error {
 func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, error) {
 	if err := checkBridge(bridge); err != nil {
 		return nil, err
+	}
+	if len(ports.TCP) == 0 { // down knows a session by its listeners
+		return nil, errors.New("a session has at least one TCP port")
 	}
 	for range 3 {
 		files, whole, err := tryGuard(ctx, bridge, ports)
@@ -102,15 +108,19 @@ func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*
 		return nil, false, err
 	}
 	defer unlock()
-	state, err := look(ctx)
+	state, err := look()
 	if err != nil || !state.whole() {
 		return nil, false, err
 	}
+	// The sockets first: if another session holds them, its rules stay as they are.
+	if files, err = open(bridge, ports); err != nil {
+		return nil, false, err
+	}
 	if err := lock(bridge, ports); err != nil {
+		closeAll(files)
 		return nil, false, fmt.Errorf("locking bridge %s: %w", bridge, err)
 	}
-	files, err = open(bridge, ports)
-	return files, true, err
+	return files, true, nil
 }
 
 // state is what is in place, read once.
@@ -121,8 +131,8 @@ type state struct {
 	icmp   bool
 }
 
-func look(ctx context.Context) (*state, error) {
-	tables, err := lookFirewalls(ctx)
+func look() (*state, error) {
+	tables, err := lookFirewalls()
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +177,12 @@ func (s *state) repair(ctx context.Context) error {
 }
 
 func status(ctx context.Context) (Status, error) {
-	state, err := look(ctx)
+	unlock, err := hold(unix.LOCK_SH) // not while another job is half done
+	if err != nil {
+		return Status{}, err
+	}
+	defer unlock()
+	state, err := look()
 	if err != nil {
 		return Status{}, err
 	}
@@ -197,16 +212,24 @@ func hold(kind int) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(file.Fd()), kind); err != nil {
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		err = unix.Flock(int(file.Fd()), kind)
+	}
+	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("locking the network namespace: %w", err)
 	}
 	return func() { file.Close() }, nil
 }
 
-// checkBridge refuses names that the wildcard of lock 1 would not match.
+// checkBridge refuses names that the wildcard of lock 1 would not match, and those
+// with anything in them that Docker's bridges do not have.
 func checkBridge(name string) error {
-	if !strings.HasPrefix(name, netguard.BridgePrefix) || len(name) == len(netguard.BridgePrefix) || len(name) >= unix.IFNAMSIZ {
+	rest, ok := strings.CutPrefix(name, netguard.BridgePrefix)
+	odd := strings.ContainsFunc(rest, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	})
+	if !ok || rest == "" || odd || len(name) >= unix.IFNAMSIZ {
 		return fmt.Errorf("%q is not the name of a session's bridge", name)
 	}
 	return nil

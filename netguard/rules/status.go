@@ -16,7 +16,12 @@ type Firewall struct {
 	Tool    string   `json:"tool"`    // the program, such as /usr/sbin/iptables
 	Backend string   `json:"backend"` // nf_tables or legacy
 	Rules   []string `json:"rules"`   // ours, as iptables -S prints them, with counters
-	Refused uint64   `json:"refused"` // packets that they rejected
+	// Accepted counts the packets that they let through to the guard's ports, Refused
+	// those that they rejected, since the chain was last put in place. What lock 2
+	// turned away before they were asked, which with both in place is nearly all, is
+	// in neither: Sockets.Refuse tells of it.
+	Accepted uint64 `json:"accepted"`
+	Refused  uint64 `json:"refused"`
 }
 
 // Routing is lock 2.

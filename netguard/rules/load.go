@@ -1,0 +1,157 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"aibox/internal/command"
+	"aibox/internal/fault"
+)
+
+// load puts the lock in place, or what differs of it. It is one transaction of
+// iptables-restore, not calls of the library, because sessions may be running
+// behind a lock that is being repaired: between the emptying and the filling of a
+// chain, or the deletion of a jump that slid down and its return on top, the lock
+// would be open.
+func (f *firewall) load(ctx context.Context) error {
+	script := f.loading(f.marked() || f.pristine(ctx))
+	tool := program(filepath.Base(f.tool) + "-restore")
+	if tool == "" {
+		return fault.New(fault.Environment, "%s-restore is not installed", filepath.Base(f.tool)).Hint("apt-get install iptables")
+	}
+	wait := fmt.Sprint(lockWait)
+	err := command.Cmd{Name: tool, Args: []string{"-w", wait, "--noflush"}, Stdin: strings.NewReader(script), Env: toolEnv()}.Run(ctx)
+	if err != nil {
+		return fmt.Errorf("loading the firewall: %w", err)
+	}
+	return nil
+}
+
+// loading is the transaction. Chains that hold what they should keep their counters.
+func (f *firewall) loading(mark bool) string {
+	var b strings.Builder
+	b.WriteString("*" + filter + "\n")
+	for _, chain := range []string{chainInput, chainForward} {
+		if f.holds(chain) {
+			continue
+		}
+		fmt.Fprintf(&b, ":%s - [0:0]\n", chain) // made, or emptied
+		if mark && chain == chainInput {
+			fmt.Fprintf(&b, "-A %s -m comment --comment %s\n", chain, markComment)
+		}
+		for _, rule := range f.own()[chain] {
+			fmt.Fprintf(&b, "-A %s %s\n", chain, rule)
+		}
+	}
+	for chain, rules := range f.chains {
+		for _, rule := range rules {
+			if leadsToUs(rule.spec) {
+				fmt.Fprintf(&b, "-D %s %s\n", chain, rule.spec)
+			}
+		}
+	}
+	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
+		for i, rule := range f.jumps()[chain] {
+			fmt.Fprintf(&b, "-I %s %d %s\n", chain, i+1, rule)
+		}
+	}
+	b.WriteString("COMMIT\n")
+	return b.String()
+}
+
+// removeFirewalls takes the lock away from every backend where it is found: the
+// machine's default, or dockerd's choice, may have changed since it was put there.
+func removeFirewalls(ctx context.Context) error {
+	kinds, err := families()
+	if err != nil {
+		return err
+	}
+	for _, v6 := range kinds {
+		for range backends() {
+			f, err := findFirewall(v6)
+			if err != nil {
+				return err
+			}
+			if !f.ours() {
+				break
+			}
+			if err := f.remove(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remove takes the lock away, and the table itself if it was not there before. No
+// box is behind the lock any more, so it may happen in steps, jumps first; one that
+// was interrupted goes on the next time.
+func (f *firewall) remove(ctx context.Context) error {
+	marked := f.marked()
+	for chain, rules := range f.chains {
+		for _, rule := range rules {
+			if !leadsToUs(rule.spec) || strings.Contains(rule.spec, `"`) {
+				continue // somebody else's, with a comment: deleting our chain will tell
+			}
+			if err := f.table.Delete(filter, chain, strings.Fields(rule.spec)...); err != nil {
+				return fmt.Errorf("deleting a rule of chain %s: %w", chain, err)
+			}
+		}
+	}
+	for _, chain := range []string{chainForward, chainInput} { // the mark goes last
+		if err := f.table.ClearAndDeleteChain(filter, chain); err != nil {
+			return fmt.Errorf("deleting chain %s: %w", chain, err)
+		}
+	}
+	if marked {
+		return f.removeTable(ctx)
+	}
+	return nil
+}
+
+// pristine reports whether the family has no filter table at all, and could be left
+// so. Only nf_tables can tell and delete one.
+func (f *firewall) pristine(ctx context.Context) bool {
+	nft := program("nft")
+	if nft == "" || f.docker() || f.ours() {
+		return false
+	}
+	if backend, err := f.backend(ctx); err != nil || backend != "nf_tables" {
+		return false
+	}
+	tables, err := command.Cmd{Name: nft, Args: []string{"list", "tables"}}.Output(ctx)
+	return err == nil && !strings.Contains("\n"+string(tables), "\ntable "+f.nftFamily()+" "+filter+"\n")
+}
+
+func (f *firewall) nftFamily() string {
+	if f.v6 {
+		return "ip6"
+	}
+	return "ip"
+}
+
+// removeTable deletes a table that we made, if nothing else is in it by now: only
+// the built-in chains, empty, with the policy they begin with. An empty table that
+// stays because of an error does nothing.
+func (f *firewall) removeTable(ctx context.Context) error {
+	nft := program("nft")
+	if nft == "" {
+		return nil
+	}
+	out, err := command.Cmd{Name: nft, Args: []string{"list", "table", f.nftFamily(), filter}}.Output(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the empty table: %w", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0, words[0] == "#", words[0] == "table", words[0] == "chain", words[0] == "}":
+		case words[0] == "type" && strings.HasSuffix(strings.TrimSpace(line), "policy accept;"):
+		default:
+			return nil
+		}
+	}
+	return command.Cmd{Name: nft, Args: []string{"delete", "table", f.nftFamily(), filter}}.Run(ctx)
+}
