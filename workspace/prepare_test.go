@@ -316,6 +316,35 @@ func TestAnOccupiedWorkspaceIsKept(t *testing.T) {
 	}
 }
 
+func TestSessionsOnTheSameRepositoryStartAtOnce(t *testing.T) {
+	repo := repository(t)
+	write(t, repo+"/a.txt", "uncommitted\n")
+	dirs := dirsIn(t.TempDir())
+	made := make(chan *workspace.Workspace)
+	sessions := []string{"one", "two", "three", "four"}
+	for _, session := range sessions {
+		go func() {
+			ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: session, Dirs: dirs})
+			if err != nil {
+				t.Errorf("%s: %v", session, err)
+			}
+			made <- ws
+		}()
+	}
+	folders := map[string]bool{}
+	for range sessions {
+		if ws := <-made; ws != nil {
+			folders[ws.Path] = true
+			if got := status(t, ws.Path); got != " M a.txt" {
+				t.Errorf("%s: %q", ws.Path, got)
+			}
+		}
+	}
+	if len(folders) != len(sessions) {
+		t.Errorf("folders: %v", folders)
+	}
+}
+
 func TestAnAgentsWorkspaceIsNoRepositoryToRunOn(t *testing.T) {
 	home := t.TempDir()
 	in := func(r *workspace.Request) { r.Dirs = dirsIn(home) }
@@ -407,7 +436,7 @@ func TestWhatCannotWorkIsRefusedAndLeavesNothing(t *testing.T) {
 func nothingIn(t *testing.T, home string) {
 	t.Helper()
 	must(t, filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && d.Name() != ".lock" || strings.HasSuffix(path, ".git") {
+		if err == nil && !d.IsDir() && !strings.HasSuffix(d.Name(), ".lock") || strings.HasSuffix(path, ".git") {
 			t.Errorf("%s is left", path)
 		}
 		return err

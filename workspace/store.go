@@ -48,20 +48,34 @@ func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "aibox", "repository")); err == nil {
-		return s, nil
+	return s, s.create(ctx, src, repos, steps)
+}
+
+// create makes the repository unless it is there. Two runs at once take turns.
+func (s *store) create(ctx context.Context, src *source, repos string, steps *undo.Stack) error {
+	turn, err := os.OpenFile(filepath.Join(repos, ".making.lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
 	}
-	if err := paths.MakePrivate(dir); err != nil {
-		return nil, err
+	defer turn.Close()
+	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
+		return err
+	}
+	marker := filepath.Join(s.dir, "aibox", "repository")
+	if _, err := os.Stat(marker); err == nil {
+		return nil
+	}
+	if err := paths.MakePrivate(s.dir); err != nil {
+		return err
 	}
 	steps.Add(s.takeBack)
-	if err := s.git.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(src.format), dir); err != nil {
-		return nil, fmt.Errorf("making the repository %s: %s", dir, git.Message(err))
+	if err := s.git.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(src.format), s.dir); err != nil {
+		return fmt.Errorf("making the repository %s: %s", s.dir, git.Message(err))
 	}
-	if err := paths.MakePrivate(filepath.Join(dir, "aibox")); err != nil {
-		return nil, err
+	if err := paths.MakePrivate(filepath.Dir(marker)); err != nil {
+		return err
 	}
-	return s, paths.WriteFile(filepath.Join(dir, "aibox", "repository"), []byte(src.top))
+	return paths.WriteFile(marker, []byte(src.top))
 }
 
 // unlock lets another run take the store away.
