@@ -52,11 +52,8 @@ func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chu
 		next, err := dialControl(dir).output(ctx, from, visit)
 		from = next
 		if err == nil {
-			// The whole of it. The state on disk is final when the supervisor has
-			// let go of the session, and only then may others change it.
-			if err := awaitFree(ctx, dir); err != nil {
-				return Session{}, err
-			}
+			// The whole of it, and the state on disk is final. The supervisor still
+			// clears up; who wants to change the session waits for that (withEnded).
 			break
 		}
 		if !errors.Is(err, errNoSupervisor) {
