@@ -34,6 +34,7 @@ run = "echo again >> loop.txt"
 // The main job: a real agent changes a real repository through the gateway, in
 // gVisor, is refused the way out, and the change arrives as a branch.
 func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"codex", "opencode"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +87,7 @@ func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 }
 
 func TestAModelThatFailsEndsTheAgentWithinSeconds(t *testing.T) {
+	t.Parallel()
 	// Nearly all of it is the agent's own start. One that took the failure for a
 	// passing one would try again for many minutes.
 	for agent, limit := range map[string]float64{"codex": 20, "opencode": 90} {

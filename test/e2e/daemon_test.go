@@ -245,6 +245,7 @@ func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 // A daemon that boxes cannot use is refused with a reason, before it is asked for
 // anything but what it is.
 func TestADaemonThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, api, info, want string
 	}{

@@ -131,6 +131,28 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 	})
 }
 
+func TestClosingTheTerminalLeavesTheSessionRunning(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c",
+		"echo rea''dy; until test -e go; do sleep 0.05; done; echo finished")
+	s.stdout.await(t, "ready")
+	_ = s.keys.Close()
+	if code := s.wait(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	r := m.stored()[0]
+	if !r.State.Sandbox.Alive() {
+		t.Fatal("the session ended with its terminal")
+	}
+	again := m.start("attach", r.ID)
+	again.stdout.await(t, "ready")
+	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
+	if code := again.wait(); code != 0 || again.stdout.String() != "ready\nfinished\n" {
+		t.Errorf("attach ends with %d and %q", code, again.stdout.String())
+	}
+}
+
 // vandal prints everything that must not reach a person's terminal, and leaves it
 // in names and contents of files.
 const vandal = `
