@@ -1,0 +1,243 @@
+package rules
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"aibox/netguard"
+)
+
+func TestRulesAreReadWithTheirCounters(t *testing.T) {
+	got := parseRules([]string{
+		"-P INPUT ACCEPT -c 3 4",
+		"-N AIBOX-INPUT",
+		"-A INPUT -i aibox-+ -c 12 9351 -j AIBOX-INPUT",
+		"-A INPUT -j DROP -c 7 70", // an older version, after the library's care
+		`-A INPUT -m comment --comment "say -c 1 2 twice" -c 5 6 -j DROP`,
+		"-A INPUT -s 192.0.2.1/32 -j DROP",
+		"", "-A", "# Warning: iptables-legacy tables present",
+	})
+	for chain, rules := range got {
+		for i := range rules {
+			got[chain][i].line = ""
+		}
+	}
+	want := map[string][]listed{"AIBOX-INPUT": {}, "INPUT": {
+		{spec: "-i aibox-+ -j AIBOX-INPUT", packets: 12},
+		{spec: "-j DROP", packets: 7},
+		{spec: `-m comment --comment "say twice" -c 5 6 -j DROP`, packets: 1}, // nobody's business, and never taken for ours
+		{spec: "-s 192.0.2.1/32 -j DROP"},
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// visit runs a script as if in a box on aibox-test0: in a namespace of its own,
+// behind a port of the bridge.
+func visit(t *testing.T, script string) {
+	t.Helper()
+	box := exec.Command("unshare", "-n", "bash", "-c", "echo here; read _; ip addr add 172.31.240.2/29 dev box; ip link set box up; ip route add default via 172.31.240.1\n"+script)
+	in, err := box.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := box.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("here\n"))); err != nil {
+		t.Fatal(err)
+	}
+	sh(t, "ip link add port type veth peer name box; ip link set port master aibox-test0 up; ip link set box netns "+strconv.Itoa(box.Process.Pid))
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(out)
+	if err := box.Wait(); err != nil {
+		t.Fatalf("in the box: %v\n%s", err, text)
+	}
+}
+
+func TestStatusCountsWhatPassesAndRepairsOfJumpsDoNotResetIt(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sockets.Close()
+	visit(t, "exec 3<>/dev/tcp/10.200.200.1/11434")
+	accepted := func() uint64 {
+		t.Helper()
+		status, err := here.Status(ctx)
+		if err != nil || !status.Up {
+			t.Fatalf("%v, %v", status.Drift, err)
+		}
+		return status.Firewall.Accepted
+	}
+	count := accepted()
+	if count < 2 {
+		t.Errorf("counted %d packets of a connection", count)
+	}
+	for _, change := range []string{
+		// What dockerd does when it makes a network.
+		"iptables -N DOCKER-ISOLATION-STAGE-1; iptables -I FORWARD 1 -j DOCKER-ISOLATION-STAGE-1; iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER",
+		"iptables -I INPUT 1 -j ACCEPT",
+		"iptables -F FORWARD",
+	} {
+		sh(t, change)
+		if err := here.Up(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if again := accepted(); again < count {
+			t.Errorf("%s: %d packets became %d", change, count, again)
+		}
+	}
+}
+
+func TestRefusedPacketsAreCountedWhereLockOneTurnsThemAway(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	visit(t, "! exec 3<>/dev/tcp/10.200.200.1/22") // no routing lock on the bridge yet
+	status, err := here.Status(ctx)
+	if err != nil || status.Firewall.Refused == 0 {
+		t.Errorf("counted %d, %v", status.Firewall.Refused, err)
+	}
+}
+
+func TestADockerJumpCoversForwardOnlyWithTheRulesBehindIt(t *testing.T) {
+	jump := func(specs ...string) (rules []listed) {
+		for _, spec := range specs {
+			rules = append(rules, listed{spec: spec})
+		}
+		return rules
+	}
+	const in, out, user = "-i aibox-+ -j AIBOX-FORWARD", "-o aibox-+ -j AIBOX-FORWARD", "-j DOCKER-USER"
+	for _, test := range []struct {
+		name         string
+		forward, own []listed
+		whole        bool
+	}{
+		{"ours first", jump(in, out, user), jump(in, out), true},
+		{"Docker's first", jump(user, "-j DOCKER-ISOLATION-STAGE-1", in, out), jump(in, out), true},
+		{"Docker's first, and empty", jump(user, in, out), nil, false},
+		{"Docker's first, and ours second in it", jump(user, in, out), jump("-j ACCEPT", in, out), false},
+		{"Docker's first, and nothing after", jump(user), jump(in, out), false},
+		{"a conditional jump first", jump("-i eth0 "+user, "-j ACCEPT", in, out), jump(in, out), false},
+		{"somebody else's first", jump("-j ACCEPT", user, in, out), jump(in, out), false},
+	} {
+		f := &firewall{chains: map[string][]listed{"INPUT": jump("-i aibox-+ -j AIBOX-INPUT"), "FORWARD": test.forward, chainDocker: test.own}}
+		for chain, rules := range f.own() {
+			f.chains[chain] = jump(rules...)
+		}
+		if drift := f.drift(); (len(drift) == 0) != test.whole {
+			t.Errorf("%s: %v", test.name, drift)
+		}
+	}
+}
+
+func TestABackendThatIsBusyIsNotTakenForOneThatIsNotThere(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge; iptables-legacy -N DOCKER-USER")
+	sh(t, `mount -t tmpfs none /mnt; printf '#!/bin/sh\ncase $1 in --version) echo "iptables v1.8.9 (legacy)";; *) echo busy >&2; exit 4; esac\n' > /mnt/iptables-legacy; chmod +x /mnt/iptables-legacy`)
+	t.Setenv("PATH", "/mnt:/usr/sbin:/usr/bin:/bin")
+	if _, err := here.Guard(context.Background(), "aibox-test0", GuardRequest{TCP: []int{11434}}); err == nil || !strings.Contains(err.Error(), "busy") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALockLeftInTheBackendThatDockerLeftGoesTooWhenAllGoesDown(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge; iptables-legacy -N DOCKER-USER; iptables -A INPUT -s 192.0.2.7/32 -j DROP")
+	before := sh(t, snapshot)
+	ctx := context.Background()
+	if err := here.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// As it was before dockerd chose the legacy backend: a lock in each.
+	sh(t, "iptables-legacy-save -t filter | grep -v DOCKER | iptables-restore --noflush")
+	if err := here.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if after := sh(t, snapshot); after != before {
+		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
+	}
+}
+
+func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for name, test := range map[string]struct{ before, during string }{
+		"its own from before": {before: "nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'"},
+		"its own since":       {during: "nft 'add set ip6 filter theirs { type ipv6_addr; }'"},
+		"a policy since":      {during: "ip6tables -P FORWARD DROP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sh(t, "ip link set lo up; nft flush ruleset; "+test.before)
+			if err := here.Up(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, test.during)
+			if err := here.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if left := sh(t, "nft list ruleset"); !strings.Contains(left, "theirs") && !strings.Contains(left, "policy drop") || strings.Contains(left, "AIBOX") {
+				t.Errorf("left:\n%s", left)
+			}
+		})
+	}
+}
+
+func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
+	cmd, err := Client{Exe: "/aibox", Site: Site{PID: 42}}.command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env := strings.Join(cmd.Env, "\n"); !strings.Contains(env, "XTABLES_LOCKFILE=/proc/42/root/run/xtables.lock") {
+		t.Errorf("the job's environment:\n%s", env)
+	}
+	if got := strings.Join(cmd.Args, " "); got != "-t 42 -U --preserve-credentials -n -- /aibox netguard-job" {
+		t.Errorf("the job: %s", got)
+	}
+}
+
+func TestTheTransactionLeavesAloneWhatIsAsItShouldBe(t *testing.T) {
+	f := &firewall{v6: true, chains: map[string][]listed{"INPUT": {}, "FORWARD": {}}}
+	all := f.loading(true)
+	for _, line := range []string{":AIBOX-INPUT - [0:0]", ":AIBOX-FORWARD - [0:0]", "-A AIBOX-INPUT -m comment --comment " + markComment, "-I INPUT 1 -i " + netguard.BridgePrefix + "+ -j AIBOX-INPUT", "-I FORWARD 2 -o aibox-+ -j AIBOX-FORWARD"} {
+		if !strings.Contains(all, line+"\n") {
+			t.Errorf("%q is not in\n%s", line, all)
+		}
+	}
+	for chain, rules := range f.own() {
+		for _, rule := range rules {
+			f.chains[chain] = append(f.chains[chain], listed{spec: rule})
+		}
+	}
+	if jumps := f.loading(true); strings.Contains(jumps, "[0:0]") || strings.Contains(jumps, "-A ") || !strings.Contains(jumps, "-I INPUT 1 ") {
+		t.Errorf("chains that hold what they should are made anew:\n%s", jumps)
+	}
+}
