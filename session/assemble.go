@@ -22,11 +22,13 @@ type kit struct {
 	agent     agents.Agent
 	docker    daemon
 	network   runtime.Network
-	guarded   func() (Sockets, error)         // waits until the network's bridge is closed
-	sockets   Sockets                         // what guarded returned
-	started   func() (runtime.Process, error) // waits until the daemon says that the box runs
-	kernel    string                          // of the box, as its PID 1 told
-	workspace *workspace.Workspace
+	guarded   func() (Sockets, error)              // waits until the network's bridge is closed
+	sockets   Sockets                              // what guarded returned
+	started   func() (runtime.Process, error)      // waits until the daemon says that the box runs
+	kernel    string                               // of the box, as its PID 1 told
+	folder    string                               // the workspace's, there but perhaps not filled yet
+	prepared  func() (*workspace.Workspace, error) // waits until it is filled
+	workspace *workspace.Workspace                 // what prepared returned
 	model     model
 	command   agents.Invocation
 }
@@ -55,18 +57,19 @@ func openDaemon(ctx context.Context, deps Deps) (daemon, error) {
 
 // assemble makes workspace, network and inference side by side, because each of
 // them waits for something else: the disk, the kernel, a server. The network is
-// still being closed when it returns.
-func (s *supervisor) assemble(guarding context.Context) (*kit, error) {
-	ctx, cancel := context.WithCancel(guarding)
+// still being closed and the workspace still being filled when it returns: the box
+// needs the one before it starts, the agent the other.
+func (s *supervisor) assemble(working context.Context) (*kit, error) {
+	ctx, cancel := context.WithCancel(working)
 	defer cancel()
 	k := new(kit)
 	var err error
 	if k.agent, err = s.configuredAgent(); err != nil {
 		return nil, err
 	}
-	network := start(func() (*kit, error) { return s.network(ctx, guarding) })
+	network := start(func() (*kit, error) { return s.network(ctx, working) })
 	inference := start(func() (model, error) { return s.inference(ctx, k.agent.Info()) })
-	ws, wsErr := s.prepareWorkspace(ctx)
+	wsErr := s.beginWorkspace(working, k)
 	if wsErr != nil {
 		cancel()
 	}
@@ -75,9 +78,8 @@ func (s *supervisor) assemble(guarding context.Context) (*kit, error) {
 	if err := firstCause(wsErr, netErr, modelErr); err != nil {
 		return nil, err
 	}
-	k.workspace, k.model = ws, m
-	k.docker, k.network, k.guarded = n.docker, n.network, n.guarded
-	err = s.save(func(st *State) { st.Workspace, st.Network = ws, &n.network })
+	k.model, k.docker, k.network, k.guarded = m, n.docker, n.network, n.guarded
+	err = s.save(func(st *State) { st.Network = &n.network })
 	if err != nil {
 		return nil, err
 	}
@@ -141,18 +143,50 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 	return agent, nil
 }
 
-func (s *supervisor) prepareWorkspace(ctx context.Context) (*workspace.Workspace, error) {
+// beginWorkspace returns when the workspace's folder is there, and has it filled
+// meanwhile.
+func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
+	folder := make(chan string, 1)
+	k.prepared = start(func() (*workspace.Workspace, error) {
+		defer close(folder)
+		return s.prepareWorkspace(ctx, func(path string) { folder <- path })
+	})
+	s.onUndo(func(ctx context.Context) error {
+		ws, err := k.prepared()
+		if err != nil {
+			return nil //nolint:nilerr // told already, and Prepare has cleaned up
+		}
+		return workspace.Undo(ctx, ws)
+	})
+	if k.folder = <-folder; k.folder != "" {
+		return nil
+	}
+	_, err := k.prepared()
+	return err
+}
+
+// prepareWorkspace makes the workspace and tells made its folder when that is
+// there.
+func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
 		Session: string(s.id), Dirs: s.deps.Dirs,
-		Made: func(begun workspace.Workspace) error { return s.save(func(st *State) { st.Workspace = &begun }) },
+		Made: func(begun workspace.Workspace) error {
+			err := s.save(func(st *State) { st.Workspace = &begun })
+			if err == nil {
+				made(begun.Path)
+			}
+			return err
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.onUndo(func(ctx context.Context) error { return workspace.Undo(ctx, ws) })
+	if err := s.save(func(st *State) { st.Workspace = ws }); err != nil {
+		return nil, errors.Join(err, workspace.Undo(ctx, ws))
+	}
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": len(ws.Hidden),
 	})

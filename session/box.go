@@ -107,7 +107,7 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 
 // boxSpec says what the box is made from.
 func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
-	init, err := s.deps.Init()
+	init, err := s.init()
 	if err != nil {
 		return runtime.Spec{}, err
 	}
@@ -115,7 +115,7 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	mounts := []runtime.Mount{{Source: k.workspace.Path, Target: boxWorkdir}}
+	mounts := []runtime.Mount{{Source: k.folder, Target: boxWorkdir}}
 	for _, folder := range k.agent.Info().StateDirs {
 		rel := strings.TrimPrefix(folder, "~/")
 		source := filepath.Join(s.dir, "home", rel)
@@ -180,7 +180,8 @@ func boxTrouble(ctx context.Context, box runtime.Box) error {
 		Hint("`aibox doctor` checks Docker and runsc")
 }
 
-// startAgent proves the network, and only then starts the agent.
+// startAgent proves the network and waits for the workspace, and only then starts
+// the agent.
 func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) error {
 	proven := start(func() ([]probe.Result, error) { return s.prove(ctx, k) })
 	process, err := k.started()
@@ -194,6 +195,9 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 		s.audit(audit.ProbesRan, map[string]any{"results": results})
 	}
 	if err := cmp.Or(err, proofErr); err != nil {
+		return err
+	}
+	if k.workspace, err = k.prepared(); err != nil {
 		return err
 	}
 	done := s.report.step("agent")

@@ -35,6 +35,7 @@ type supervisor struct {
 	store  store
 	report reporter
 	docker func() (daemon, error) // waits for it
+	init   func() (string, error) // waits for PID 1's host path
 
 	id     ID
 	dir    string
@@ -65,6 +66,7 @@ func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser)
 	}
 	defer out.Close()
 	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps) })
+	s.init = start(deps.Init)
 	switch err := json.NewDecoder(in).Decode(&s.launch); {
 	case errors.Is(err, io.EOF):
 		return nil // told nothing: there is nothing to run
@@ -93,7 +95,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	// a signal ends the box first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
-	kit, err := s.assemble(ctx)
+	working, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	kit, err := s.assemble(working)
 	if err != nil {
 		return err
 	}
