@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"aibox/audit"
@@ -17,15 +19,23 @@ func (s *Sessions) List() ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sessions []Session
-	var errs []error
-	for _, id := range ids {
-		session, err := s.store.load(id)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+	loaded := make([]Session, len(ids))
+	errs := make([]error, len(ids))
+	workers := runtime.GOMAXPROCS(0)
+	var reading sync.WaitGroup
+	for worker := range workers {
+		reading.Go(func() {
+			for i := worker; i < len(ids); i += workers {
+				loaded[i], errs[i] = s.store.load(ids[i])
+			}
+		})
+	}
+	reading.Wait()
+	sessions := loaded[:0]
+	for i, session := range loaded {
+		if errs[i] == nil {
+			sessions = append(sessions, session)
 		}
-		sessions = append(sessions, session)
 	}
 	return sessions, errors.Join(errs...)
 }

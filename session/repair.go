@@ -42,6 +42,9 @@ func (s *Sessions) Repair(ctx context.Context) ([]ID, error) {
 
 // repair mends one session, if it needs that, and reports whether it did.
 func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
+	if s.store.ended(id) {
+		return false, nil // nearly all are
+	}
 	session, err := s.store.load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)

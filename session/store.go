@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,6 +97,22 @@ func (s store) load(id ID) (Session, error) {
 		session.Alive = held(s.dir(id))
 	}
 	return session, nil
+}
+
+// endedState is how write begins the state of a session that has ended.
+const endedState = "{\n  \"phase\": \"" + string(Ended) + "\","
+
+// ended reports whether the session is known to have ended, from the first bytes of
+// its state alone: commands ask that of every session there is. No is no proof.
+func (s store) ended(id ID) bool {
+	file, err := os.Open(filepath.Join(s.dir(id), stateFile))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var begin [len(endedState)]byte
+	_, err = io.ReadFull(file, begin[:])
+	return err == nil && string(begin[:]) == endedState
 }
 
 // ids lists the sessions' folders, oldest first. No folder at all is no session.

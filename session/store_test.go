@@ -60,6 +60,22 @@ func TestAnyUniquePrefixNamesASession(t *testing.T) {
 	}
 }
 
+func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
+	s := testStore(t)
+	id, err := s.create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, phase := range []Phase{Preparing, Running, Ended} {
+		if err := s.write(id, stateFile, State{Phase: phase}); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.ended(id); got != (phase == Ended) {
+			t.Errorf("ended is %v in phase %q", got, phase)
+		}
+	}
+}
+
 func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 	s := testStore(t)
 	id, err := s.create("codex", time.Now())
