@@ -42,8 +42,10 @@ func newMachine(t testing.TB) *machine {
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + filepath.Join(home, ".gitconfig"),
 	}}
 	// What an image's recipe depends on has to be what TestMain baked with.
-	for _, name := range []string{"DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "npm_config_registry",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
+	for _, name := range []string{
+		"DOCKER_HOST", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "npm_config_registry",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	} {
 		if value, ok := os.LookupEnv(name); ok {
 			m.env = append(m.env, name+"="+value)
 		}

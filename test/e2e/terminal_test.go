@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -37,6 +38,7 @@ func (m *machine) onTerminal(args ...string) *screen {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	master = pollable(m.t, master)
 	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
 	b.Stdin, b.Stdout, b.Stderr = slave, slave, slave
 	b.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -63,6 +65,20 @@ func (m *machine) onTerminal(args ...string) *screen {
 		_ = master.Close()
 	})
 	return s
+}
+
+// pollable is file again, so that closing it ends a read that waits.
+func pollable(t testing.TB, file *os.File) *os.File {
+	t.Helper()
+	defer file.Close()
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), file.Name())
 }
 
 // typed sends keys.
@@ -204,8 +220,15 @@ func TestNothingTheAgentPrintsOrNamesControlsTheTerminal(t *testing.T) {
 	}
 	id := m.stored()[0].ID
 	for _, args := range [][]string{
-		{"logs", id}, {"attach", id}, {"diff", id}, {"diff", "--stat", id}, {"diff", "--name-status", id},
-		{"ls"}, {"netguard", "log", id}, {"discard", id}, {"recover"},
+		{"logs", id},
+		{"attach", id},
+		{"diff", id},
+		{"diff", "--stat", id},
+		{"diff", "--name-status", id},
+		{"ls"},
+		{"netguard", "log", id},
+		{"discard", id},
+		{"recover"},
 	} {
 		shown(0, args...)
 	}
