@@ -74,7 +74,7 @@ func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 func changed(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	git := func(args ...string) string {
-		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).Output() //nolint:noctx // ends at once
+		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).Output()
 		ts.Check(err)
 		return strings.TrimSpace(string(out))
 	}
