@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -18,35 +19,57 @@ func aliasAddr() *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: netguard.Address().AsSlice(), Mask: net.CIDRMask(32, 32)}}
 }
 
-func hasAlias() (bool, error) {
+// findAlias finds the guard's address on lo, nil if it is not there, and whether it
+// answers.
+func findAlias() (alias *netlink.Addr, up bool, err error) {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	addrs, err := netlink.AddrList(lo, unix.AF_INET)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	for _, addr := range addrs {
 		if addr.Equal(*aliasAddr()) {
-			return lo.Attrs().Flags&net.FlagUp != 0, nil
+			return &addr, lo.Attrs().Flags&net.FlagUp != 0, nil
 		}
 	}
-	return false, nil
+	return nil, false, nil
 }
 
-func addAlias() error {
+// rateLabel begins the label of the address, which holds the limit of ICMP that was
+// in force before: it lives as long as what it is needed for, and needs no file.
+const rateLabel = "lo:"
+
+func addAlias(rateBefore int) error {
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return err
 	}
-	if err := netlink.AddrAdd(lo, aliasAddr()); err != nil && !errors.Is(err, unix.EEXIST) {
+	addr := aliasAddr()
+	addr.Label = rateLabel + strconv.Itoa(rateBefore)
+	if err := netlink.AddrAdd(lo, addr); err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("putting %s on lo: %w", netguard.Address(), err)
 	}
 	return nil
 }
 
+// removeAlias takes the address away and puts the limit of ICMP back.
 func removeAlias() error {
+	alias, _, err := findAlias()
+	if err != nil || alias == nil {
+		return err
+	}
+	rate, err := strconv.Atoi(strings.TrimPrefix(alias.Label, rateLabel))
+	if err != nil {
+		rate = icmpRateDefault
+	}
+	if icmpRate() == icmpRateOff { // as we left it
+		if err := setICMPRate(rate); err != nil {
+			return err
+		}
+	}
 	lo, err := netlink.LinkByName("lo")
 	if err != nil {
 		return err

@@ -167,6 +167,33 @@ func TestDownIsRefusedUnderABoxThatOutlivedItsSupervisor(t *testing.T) {
 	}
 }
 
+func TestTheLimitOnICMPThatWasInForceIsPutBack(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, dockerLike)
+	ctx := context.Background()
+	for _, rate := range []string{"1000", "500", "0"} {
+		sh(t, "echo "+rate+" > /proc/sys/net/ipv4/icmp_ratelimit")
+		for range 2 {
+			if err := here.Up(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != "0" {
+			t.Errorf("the limit is %s while up", got)
+		}
+		for range 2 {
+			if err := here.Down(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != rate {
+			t.Errorf("the limit was %s and is %s", rate, got)
+		}
+	}
+}
+
 // Whoever holds sockets stands behind a whole guard, whatever others do meanwhile.
 func TestDownAndStartsThatRaceLeaveNoSessionUnguarded(t *testing.T) {
 	if !inNamespace(t) {

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -10,24 +11,28 @@ import (
 // otherwise: with that limit a refused UDP packet looks like a lost one.
 const (
 	icmpRateFile    = "/proc/sys/net/ipv4/icmp_ratelimit"
-	icmpRateDefault = "1000"
+	icmpRateDefault = 1000
+	icmpRateOff     = 0
 )
 
-func icmpUnlimited() bool {
+// icmpRate is the limit in force; the default where it cannot be read.
+func icmpRate() int {
 	text, err := os.ReadFile(icmpRateFile)
-	return err == nil && strings.TrimSpace(string(text)) == "0"
+	if err != nil {
+		return icmpRateDefault
+	}
+	rate, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return icmpRateDefault
+	}
+	return rate
 }
 
-// limitICMP turns the limit off, or back to the kernel's default if it is off.
-func limitICMP(on bool) error {
-	if on != icmpUnlimited() {
+func setICMPRate(rate int) error {
+	if rate == icmpRate() {
 		return nil
 	}
-	value := "0"
-	if on {
-		value = icmpRateDefault
-	}
-	if err := os.WriteFile(icmpRateFile, []byte(value), 0); err != nil {
+	if err := os.WriteFile(icmpRateFile, []byte(strconv.Itoa(rate)), 0); err != nil {
 		return fmt.Errorf("setting the rate limit of ICMP: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -73,12 +74,12 @@ func down(ctx context.Context) error {
 	}
 	if bridge != "" {
 		return fault.New(fault.Refused, "a box that outlived its session is still on bridge %s, behind the network guard", bridge).
-			Hint("aibox ls   # ends what a crash left behind")
+			Hint("docker ps --filter label=aibox.session   # docker kill ID ends it")
 	}
 	if err := removeFirewalls(ctx); err != nil {
 		return err // with lock 2 still there
 	}
-	return errors.Join(removeRouting(), removeAlias(), limitICMP(true))
+	return errors.Join(removeRouting(), removeAlias())
 }
 
 // guard makes bridge safe and opens its sockets, which the caller owns. It holds
@@ -136,7 +137,7 @@ func look() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	alias, err := hasAlias()
+	_, alias, err := findAlias()
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func look() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &state{alias: alias, tables: tables, order: order, icmp: icmpUnlimited()}, nil
+	return &state{alias: alias, tables: tables, order: order, icmp: icmpRate() == icmpRateOff}, nil
 }
 
 // drift says what is not as it must be for a box to be safe.
@@ -162,6 +163,10 @@ func (s *state) drift() []string {
 func (s *state) whole() bool { return len(s.drift()) == 0 }
 
 func (s *state) repair(ctx context.Context) error {
+	rate := icmpRate()
+	if slices.ContainsFunc(s.tables, (*firewall).ours) {
+		rate = icmpRateDefault // what is in force is our own, or was put back
+	}
 	for _, table := range s.tables { // locks first, the address that answers last
 		if len(table.drift()) > 0 {
 			if err := table.load(ctx); err != nil {
@@ -172,8 +177,8 @@ func (s *state) repair(ctx context.Context) error {
 	if err := orderRouting(); err != nil {
 		return err
 	}
-	_ = limitICMP(false) // for speed only; status shows it
-	return addAlias()
+	_ = setICMPRate(icmpRateOff) // for speed only; status shows it
+	return addAlias(rate)
 }
 
 func status(ctx context.Context) (Status, error) {
