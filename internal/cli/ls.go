@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aibox/internal/termtext"
@@ -32,49 +33,54 @@ func (a *app) list(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	a.repair(ctx, service)
-	sessions, damaged := service.List()
 	if asJSON {
+		a.repair(ctx, service)
+		sessions, damaged := service.List()
 		if sessions == nil {
 			sessions = []session.Session{}
 		}
 		return errors.Join(printJSON(a.out, sessions), damaged)
 	}
-	if len(sessions) == 0 {
+	briefs, damaged := service.Briefs()
+	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Phase != session.Ended }) {
+		a.repair(ctx, service)
+		briefs, damaged = service.Briefs()
+	}
+	if len(briefs) == 0 {
 		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
-	rows := make([][]string, 0, len(sessions))
-	for _, s := range sessions {
+	rows := make([][]string, 0, len(briefs))
+	for _, b := range briefs {
 		rows = append(rows, []string{
-			string(s.ID), status(s), termtext.Escape(filepath.Base(s.Repository)), changed(s), age(s.Created), termtext.Escape(firstLine(s.Prompt, 40)),
+			string(b.ID), status(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
 	return errors.Join(table(a.out, "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows), damaged)
 }
 
 // status is the state of a session in one or two words.
-func status(s session.Session) string {
+func status(b session.Brief) string {
 	switch {
-	case s.State.Phase != session.Ended:
-		return string(s.State.Phase)
-	case s.State.Review != session.Unreviewed:
-		return string(s.State.Review)
-	case s.State.Result.Fault != nil:
+	case b.Phase != session.Ended:
+		return string(b.Phase)
+	case b.Review != session.Unreviewed:
+		return string(b.Review)
+	case b.Failed:
 		return "failed"
 	default:
 		return "done"
 	}
 }
 
-func changed(s session.Session) string {
-	switch r := s.State.Result; {
-	case r == nil:
+func changed(b session.Brief) string {
+	switch {
+	case b.Phase != session.Ended:
 		return ""
-	case !r.Changed:
+	case !b.Changed:
 		return "none"
 	default:
-		return fmt.Sprintf("%s +%d -%d", files(r.Changes.Files), r.Changes.Added, r.Changes.Deleted)
+		return fmt.Sprintf("%s +%d -%d", files(b.Files), b.Added, b.Deleted)
 	}
 }
 

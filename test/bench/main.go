@@ -90,7 +90,8 @@ func run(ctx context.Context, o options) (err error) {
 	var rows []Row
 	for _, p := range suite() {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			err = errors.Join(err, ctx.Err())
+			break // what was measured is shown
 		}
 		if !wanted(p.name, o.only) {
 			continue

@@ -1,0 +1,126 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/internal/paths"
+
+	"golang.org/x/sys/unix"
+)
+
+// Brief is a session in a line: what a list of many shows.
+type Brief struct {
+	ID         ID        `json:"id"`
+	Created    time.Time `json:"created"`
+	Repository string    `json:"repository"`
+	Task       string    `json:"task,omitempty"` // the first line of the prompt, cut
+	Phase      Phase     `json:"phase"`
+	Review     Review    `json:"review,omitempty"`
+	Failed     bool      `json:"failed,omitempty"`
+	Changed    bool      `json:"changed,omitempty"`
+	Files      int       `json:"files,omitempty"`
+	Added      int       `json:"added,omitempty"`
+	Deleted    int       `json:"deleted,omitempty"`
+}
+
+// taskLimit is how many bytes of a prompt a Brief holds.
+const taskLimit = 200
+
+func briefOf(s Session) Brief {
+	b := Brief{ID: s.ID, Created: s.Created, Repository: s.Repository, Phase: s.State.Phase, Review: s.State.Review}
+	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
+	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
+	if r := s.State.Result; r != nil {
+		b.Failed, b.Changed = r.Fault != nil, r.Changed
+		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
+	}
+	return b
+}
+
+// briefsFile remembers the briefs of ended sessions between two lists. It is a
+// cache: it may be deleted, and what does not fit it is read from the sessions.
+const briefsFile = "briefs.json"
+
+// remembered is a brief with the mark of the state file it was made from. A state
+// is replaced as a whole, so another content is another file.
+type remembered struct {
+	Inode uint64 `json:"i"`
+	Time  int64  `json:"t"` // of its last change (ctime), in nanoseconds
+	Brief Brief  `json:"b"`
+}
+
+// Briefs is every session in a line, oldest first. Damaged ones are left out and
+// named in the error, which may come beside a list.
+func (s *Sessions) Briefs() ([]Brief, error) {
+	ids, err := s.store.ids()
+	if err != nil {
+		return nil, err
+	}
+	known := s.store.remembered()
+	next := make([]remembered, 0, len(ids))
+	briefs := make([]Brief, 0, len(ids))
+	var errs []error
+	fresh := false
+	for _, id := range ids {
+		inode, changed := s.store.mark(id)
+		old, ok := known[id]
+		if !ok || old.Inode != inode || old.Time != changed || inode == 0 {
+			session, err := s.store.load(id)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // about to be made, or just removed
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			old = remembered{inode, changed, briefOf(session)}
+			fresh = fresh || old.Brief.Phase == Ended
+		}
+		briefs = append(briefs, old.Brief)
+		if old.Brief.Phase == Ended {
+			next = append(next, old)
+		}
+	}
+	if (fresh || len(known) > len(next)) && len(next) >= worthRemembering {
+		s.store.remember(next)
+	}
+	return briefs, errors.Join(errs...)
+}
+
+// worthRemembering is how many ended sessions make a memory worth its file.
+const worthRemembering = 20
+
+// mark tells one content of a session's state from another; zero is none.
+func (s store) mark(id ID) (inode uint64, changed int64) {
+	var st unix.Stat_t
+	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {
+		return 0, 0
+	}
+	return st.Ino, st.Ctim.Nano()
+}
+
+func (s store) remembered() map[ID]remembered {
+	data, err := os.ReadFile(filepath.Join(s.root, briefsFile))
+	var all []remembered
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return nil // as if it were not there
+	}
+	known := make(map[ID]remembered, len(all))
+	for _, r := range all {
+		known[r.Brief.ID] = r
+	}
+	return known
+}
+
+// remember replaces the memory. That it cannot be saved costs time only.
+func (s store) remember(all []remembered) {
+	if data, err := json.Marshal(all); err == nil {
+		_ = paths.WriteFile(filepath.Join(s.root, briefsFile), data)
+	}
+}

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"aibox/internal/paths"
+	"aibox/netguard"
+)
+
+func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
+	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir()}})
+	ids := make([]ID, worthRemembering+1)
+	for i := range ids {
+		id, err := sessions.store.create("codex", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = id
+		storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{Changed: true}})
+	}
+	for range 2 {
+		briefs, err := sessions.Briefs()
+		if err != nil || len(briefs) != len(ids) || !briefs[0].Changed || briefs[0].Task != "first line" {
+			t.Fatalf("%d briefs, %v", len(briefs), err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(sessions.store.root, briefsFile)); err != nil {
+		t.Fatal(err)
+	}
+
+	storeSession(t, sessions.store, ids[1], State{Phase: Ended, Result: &Result{}, Review: Accepted})
+	if err := os.RemoveAll(sessions.store.dir(ids[2])); err != nil {
+		t.Fatal(err)
+	}
+	briefs, err := sessions.Briefs()
+	if err != nil || len(briefs) != len(ids)-1 || briefs[1].Review != Accepted || briefs[2].ID != ids[3] {
+		t.Fatalf("%d briefs, %v", len(briefs), err)
+	}
+
+	if err := os.WriteFile(filepath.Join(sessions.store.root, briefsFile), []byte("{damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := sessions.Briefs(); err != nil || len(again) != len(briefs) {
+		t.Fatalf("%d briefs after damage, %v", len(again), err)
+	}
+}
+
+func storeSession(t *testing.T, s store, id ID, state State) {
+	t.Helper()
+	if err := s.write(id, specFile, Spec{ID: id, Network: netguard.None, Prompt: "first line\nsecond"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.write(id, stateFile, state); err != nil {
+		t.Fatal(err)
+	}
+}
