@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"aibox/audit"
@@ -101,21 +102,44 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 		}
 		return fmt.Errorf("the box's remains wait until Docker is back: %w", err)
 	}
-	boxes, err := docker.Backend.Boxes(ctx)
+	boxes, err := s.boxesOf(ctx, docker.Backend, session)
 	if err != nil {
 		return err
 	}
 	for _, box := range boxes {
-		if box.Session() == s.store.boxName(session.ID) {
-			if err := box.Destroy(ctx); err != nil {
-				return err
-			}
+		if err := box.Destroy(ctx); err != nil {
+			return err
 		}
 	}
 	if session.State.Network != nil {
 		return docker.Networks.Release(ctx, *session.State.Network)
 	}
 	return nil
+}
+
+// unanswered is how long the daemon may be busy with a box whose supervisor died
+// while it asked for one.
+const unanswered = 3 * time.Second
+
+// boxesOf finds the session's boxes. When the supervisor may have asked for one
+// that is not there yet, it waits for that: nobody would look for it later.
+func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Box, error) {
+	for {
+		boxes, err := backend.Boxes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		boxes = slices.DeleteFunc(boxes, func(box runtime.Box) bool { return box.Session() != s.store.boxName(session.ID) })
+		asked := session.State.Network != nil && session.State.Box == ""
+		if len(boxes) > 0 || !asked || s.store.age(session.ID) > unanswered {
+			return boxes, nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // forget removes a session whose agent never started: nothing of it is worth

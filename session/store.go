@@ -115,6 +115,15 @@ func (s store) ended(id ID) bool {
 	return err == nil && string(begin[:]) == endedState
 }
 
+// age is how long ago the session's state was stored; very long when it never was.
+func (s store) age(id ID) time.Duration {
+	info, err := os.Lstat(filepath.Join(s.dir(id), stateFile))
+	if err != nil {
+		return 1 << 62
+	}
+	return time.Since(info.ModTime())
+}
+
 // ids lists the sessions' folders, oldest first. No folder at all is no session.
 func (s store) ids() ([]ID, error) {
 	entries, err := os.ReadDir(s.root)
