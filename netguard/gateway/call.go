@@ -119,7 +119,7 @@ func (f *followed) Read(p []byte) (int, error) {
 type buffers struct{ pool sync.Pool }
 
 func newBuffers() *buffers {
-	return &buffers{sync.Pool{New: func() any { buffer := make([]byte, 32<<10); return &buffer }}}
+	return &buffers{sync.Pool{New: func() any { buffer := make([]byte, 128<<10); return &buffer }}}
 }
 
 func (b *buffers) Get() []byte       { return *b.pool.Get().(*[]byte) }
