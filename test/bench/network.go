@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,13 +102,14 @@ func hostAddress() (string, error) {
 	return "", errors.New("this machine has no address but loopback")
 }
 
-// serveLong is a model server whose answer has size bytes.
+// serveLong is a model server whose answer has size bytes: one long text.
 func serveLong(host string, size int64) (base string, stop func(), err error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", nil, err
 	}
-	block := make([]byte, 1<<20)
+	begin, end := `{"choices":[{"message":{"role":"assistant","content":"`, `"}}]}`
+	block := bytes.Repeat([]byte("word "), 1<<20/5)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -117,11 +119,13 @@ func serveLong(host string, size int64) (base string, stop func(), err error) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", fmt.Sprint(size))
-		for left := size; left > 0; left -= int64(len(block)) {
+		_, _ = io.WriteString(w, begin)
+		for left := size - int64(len(begin)+len(end)); left > 0; left -= int64(len(block)) {
 			if _, err := w.Write(block[:min(left, int64(len(block)))]); err != nil {
 				return
 			}
 		}
+		_, _ = io.WriteString(w, end)
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
