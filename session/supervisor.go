@@ -107,6 +107,12 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	}
 	box, err := s.startBox(ctx, services, kit)
 	if err != nil {
+		// A workspace that could not be made is gone, and then there is no box, either.
+		stopWork()
+		var cause *fault.Fault
+		if _, wsErr := kit.prepared(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
+			return wsErr
+		}
 		return err
 	}
 	if err := s.startAgent(ctx, kit, box); err != nil {
