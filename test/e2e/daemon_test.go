@@ -209,7 +209,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	if o := m.aibox(0, "run", "shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker"); !strings.Contains(o.stderr, "16 of 16") {
 		t.Errorf("after the restart a run says\n%s", o)
 	}
-	if left := m.containers(); len(left) > 0 {
+	if left := m.leftContainers(); len(left) > 0 {
 		t.Errorf("containers are left: %q", left)
 	}
 	m.aibox(0, "accept", r.ID)

@@ -75,7 +75,7 @@ func (m *machine) close() {
 			_ = runtime.KillProcess(s.State.Sandbox)
 		}
 	}
-	for _, id := range m.containers() {
+	for _, id := range m.leftContainers() {
 		m.t.Errorf("container %s is left", id)
 		m.exec("docker", "rm", "-f", id)
 	}
@@ -107,6 +107,18 @@ func (m *machine) containers() []string {
 	return slices.DeleteFunc(ids, func(id string) bool {
 		return !strings.Contains(m.exec("docker", "inspect", id).stdout, m.home+"/")
 	})
+}
+
+// leftContainers are those that the daemon does not clear away by itself, which
+// it does a moment after a session's end.
+func (m *machine) leftContainers() []string {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		left := m.containers()
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+	}
 }
 
 // record is a session as its files hold it.
