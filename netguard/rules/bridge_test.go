@@ -208,12 +208,12 @@ func TestDownAndStartsThatRaceLeaveNoSessionUnguarded(t *testing.T) {
 		bridge := fmt.Sprintf("aibox-race%d", i)
 		sh(t, "ip link add "+bridge+" type bridge")
 		wait.Go(func() {
-			for range 4 {
+			for try := range 4 {
 				sockets, err := here.Guard(ctx, bridge, onePort)
 				if err != nil {
 					// Down may win each time; it may not win by halves.
 					if fault.KindOf(err) != fault.Refused {
-						errs <- err
+						errs <- fmt.Errorf("%s, try %d: %w", bridge, try, err)
 					}
 					continue
 				}

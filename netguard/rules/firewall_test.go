@@ -211,6 +211,34 @@ func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
 	}
 }
 
+func TestWhereLegacyIsTheDefaultNoTableOfTheOtherBackendIsTouched(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	sh(t, `ip link set lo up; ip link add aibox-test0 type bridge; mount -t tmpfs none /mnt
+for tool in iptables ip6tables; do for end in '' -save -restore; do ln -s "$(command -v $tool-legacy$end)" /mnt/$tool$end; done; done
+nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'`)
+	t.Setenv("PATH", "/mnt:/usr/sbin:/usr/bin:/bin")
+	before := sh(t, "nft list ruleset")
+	sockets, err := here.Guard(context.Background(), "aibox-test0", onePort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sockets.Close()
+	if rules := sh(t, "iptables-legacy -S; ip6tables-legacy -S"); strings.Count(rules, "-N AIBOX-INPUT") != 2 {
+		t.Errorf("the lock is not in the legacy tables:\n%s", rules)
+	}
+	if err := here.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if rules := sh(t, "iptables-legacy -S; ip6tables-legacy -S"); strings.Contains(rules, "AIBOX") {
+		t.Errorf("left:\n%s", rules)
+	}
+	if after := sh(t, "nft list ruleset"); after != before {
+		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
+	}
+}
+
 func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
 	cmd, err := Client{Exe: "/aibox", Site: Site{PID: 42}}.command()
 	if err != nil {

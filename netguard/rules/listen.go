@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -43,7 +44,26 @@ func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 	return append(files, file), nil
 }
 
+// letGo is how long a socket's last holder gets to let go of it: a process that was
+// killed has not died yet, and one that just forked has a copy in its child until
+// that one runs its program.
+const letGo = 250 * time.Millisecond
+
 func bind(bridge string, kind, port int) (*os.File, error) {
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		file, err := tryBind(bridge, kind, port)
+		if err == nil || !errors.Is(err, unix.EADDRINUSE) {
+			return file, err
+		}
+		if time.Since(begin) > letGo {
+			return nil, fault.New(fault.Environment, "port %d is taken where Docker's bridges are", port).
+				Hint("aibox ls   # another session may still hold bridge %s", bridge).
+				Hint("docker ps  # a container that publishes port %d on all addresses takes it: publish on 127.0.0.1", port)
+		}
+	}
+}
+
+func tryBind(bridge string, kind, port int) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -64,11 +84,6 @@ func bind(bridge string, kind, port int) (*os.File, error) {
 		return file, nil
 	}
 	file.Close()
-	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, fault.New(fault.Environment, "port %d is taken where Docker's bridges are", port).
-			Hint("aibox ls   # another session may still hold bridge %s", bridge).
-			Hint("docker ps  # a container that publishes port %d on all addresses takes it: publish on 127.0.0.1", port)
-	}
 	return nil, fmt.Errorf("listening on %s port %d: %w", bridge, port, err)
 }
 
