@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"aibox/internal/fault"
@@ -47,10 +49,13 @@ func openSource(ctx context.Context, req Request) (*source, error) {
 	if err := notBelow(src.common, req.Dirs.Workspace); err != nil {
 		return nil, err
 	}
-	if err := src.choose(ctx, req.Branch); err != nil {
+	var asking sync.WaitGroup
+	asking.Go(func() { src.who = identity(ctx, src.git) })
+	err := src.choose(ctx, req.Branch)
+	asking.Wait()
+	if err != nil {
 		return nil, err
 	}
-	src.who = identity(ctx, src.git)
 	return src, nil
 }
 
@@ -74,11 +79,13 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 		return err
 	}
 	repo := git.User(abs)
-	bare, err := repo.Line(ctx, "rev-parse", "--is-bare-repository")
-	if err != nil {
-		return notARepository(shown, err)
+	// One process for three answers: where there is no top it fails behind the first two.
+	out, err := repo.Line(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
+	bare, rest, ok := strings.Cut(out, "\n")
+	inside, top, _ := strings.Cut(rest, "\n")
+	if !ok {
+		return notARepository(shown, cmp.Or(err, errors.New("it does not say what it is")))
 	}
-	inside, _ := repo.Line(ctx, "rev-parse", "--is-inside-work-tree")
 	if bare == "true" {
 		return fault.New(fault.Usage, "%s is a bare repository: it has no files to work on", shown).
 			Hint("clone it first: git clone %s", shown)
@@ -86,7 +93,6 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	if inside != "true" {
 		return fault.New(fault.Usage, "%s lies inside a .git folder", shown).Hint("name the repository's folder with --repo")
 	}
-	top, err := repo.Line(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return notARepository(shown, err)
 	}
@@ -129,19 +135,19 @@ func notARepository(shown string, err error) error {
 
 // identify reads what tells the repository apart and how it stores objects.
 func (s *source) identify(ctx context.Context) error {
-	common, err := s.git.Line(ctx, "rev-parse", "--git-common-dir")
+	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--git-common-dir")
 	if err != nil {
 		return notARepository(termtext.Escape(s.top), err)
 	}
+	format, common, _ := strings.Cut(out, "\n")
+	s.format = git.Format(format)
 	if !filepath.IsAbs(common) {
 		common = filepath.Join(s.top, common)
 	}
 	if s.common, err = filepath.EvalSymlinks(common); err != nil {
 		return fault.New(fault.Usage, "%s cannot be read: %w", termtext.Escape(common), err)
 	}
-	format, err := s.git.Line(ctx, "rev-parse", "--show-object-format")
-	s.format = git.Format(format)
-	return err
+	return nil
 }
 
 // choose finds the commit to start from.
@@ -178,11 +184,18 @@ func (s *source) choose(ctx context.Context, branch string) error {
 // identity is the user's name and e-mail as git knows them, else aibox's.
 func identity(ctx context.Context, repo *git.Repo) git.Signature {
 	who := git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}
-	if name, err := repo.Line(ctx, "config", "user.name"); err == nil && name != "" {
-		who.Name = name
+	settings, err := repo.Records(ctx, "config", "-z", "--get-regexp", `^user\.(name|email)$`)
+	if err != nil {
+		return who // nothing is set
 	}
-	if email, err := repo.Line(ctx, "config", "user.email"); err == nil && email != "" {
-		who.Email = email
+	for _, setting := range settings { // of several the last counts
+		switch name, value, _ := strings.Cut(setting, "\n"); {
+		case value == "":
+		case name == "user.name":
+			who.Name = value
+		case name == "user.email":
+			who.Email = value
+		}
 	}
 	return who
 }
