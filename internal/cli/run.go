@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,9 +17,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// maxPrompt bounds a prompt in bytes; the start message to the box holds it.
-const maxPrompt = 2 << 20
 
 // defaultTimeout is the time limit of a run that names none. Some agents retry a
 // dead model for hours, so there is always a limit unless the user lifts it.
@@ -201,178 +195,6 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 		return err
 	}
 	return a.conclude(context.WithoutCancel(ctx), o, service, ended)
-}
-
-// launch is what the options ask for, checked as far as it can be without
-// touching anything.
-func (o *runOptions) launch(in *os.File) (session.Launch, error) {
-	agent, err := agents.Find(o.agent)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	options, err := agentOptions(agent, o.set)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	prompt, err := o.readPrompt(in, agent.Info().NeedsPrompt)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	if prompt == "" && agent.Info().NeedsPrompt {
-		return session.Launch{}, fault.New(fault.Usage, "%s needs to be told what to do", agent.Info().Title).
-			Hint("say it with --prompt, or give --prompt-file")
-	}
-	env, names, err := agentEnv(o.env)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	if o.accept != "none" && o.accept != "branch" {
-		return session.Launch{}, fault.New(fault.Usage, "--accept takes none or branch, not %q", o.accept)
-	}
-	if o.timeout < 0 {
-		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
-	}
-	if o.detach && (o.accept != "none" || o.changes) {
-		return session.Launch{}, fault.New(fault.Usage, "--detach comes back before there is a result to act on").
-			Hint("leave --accept and --require-changes out, and use `aibox accept` later")
-	}
-	repo, err := repository(o.repo)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	inference, err := absoluteScript(o.inference)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	return session.Launch{
-		Env:  env,
-		Keys: keys(),
-		Spec: session.Spec{
-			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args,
-			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: slices.Concat(workspace.DefaultHide(), o.hide),
-			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
-			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
-		},
-	}, nil
-}
-
-// agentOptions checks --set and returns the options by key.
-func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
-	fields, err := spec.Of(agent)
-	if err != nil {
-		return nil, err
-	}
-	options := map[string]string{}
-	for _, pair := range set {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, fault.New(fault.Usage, "--set %q has no value", pair).Hint("write --set key=value")
-		}
-		field, err := spec.Find(fields, key)
-		if err != nil {
-			return nil, err
-		}
-		if err := field.Set(agent, value); err != nil {
-			return nil, err
-		}
-		options[key] = value
-	}
-	return options, nil
-}
-
-// readPrompt takes the prompt from the flag, the file or standard input.
-func (o *runOptions) readPrompt(in *os.File, wanted bool) (string, error) {
-	switch {
-	case o.prompt != "" && o.promptFile != "":
-		return "", fault.New(fault.Usage, "--prompt and --prompt-file were both given").Hint("keep one of them")
-	case o.prompt != "":
-		return checkPrompt(o.prompt)
-	case o.promptFile == "-", o.promptFile == "" && wanted && !terminalOf(in).interactive:
-		return readPrompt(in, "standard input")
-	case o.promptFile != "":
-		file, err := os.Open(o.promptFile)
-		if err != nil {
-			return "", fault.New(fault.Usage, "the prompt cannot be read: %w", err)
-		}
-		defer file.Close()
-		return readPrompt(file, o.promptFile)
-	default:
-		return "", nil
-	}
-}
-
-func readPrompt(in io.Reader, name string) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
-	if err != nil {
-		return "", fault.New(fault.Usage, "the prompt cannot be read from %s: %w", name, err)
-	}
-	return checkPrompt(string(data))
-}
-
-func checkPrompt(prompt string) (string, error) {
-	if len(prompt) > maxPrompt {
-		return "", fault.New(fault.Usage, "the prompt is longer than 2 MiB").
-			Hint("put the material into a file of the repository and name it in the prompt")
-	}
-	return prompt, nil
-}
-
-// agentEnv is --env as NAME=VALUE, and the names alone for the record.
-func agentEnv(flags []string) (env, names []string, err error) {
-	for _, flag := range flags {
-		name, _, given := strings.Cut(flag, "=")
-		if name == "" || strings.ContainsAny(name, " \t\n\x00") {
-			return nil, nil, fault.New(fault.Usage, "--env %q is not NAME or NAME=VALUE", flag)
-		}
-		if !given {
-			value, ok := os.LookupEnv(name)
-			if !ok {
-				return nil, nil, fault.New(fault.Usage, "--env %s: you have no such variable", name).
-					Hint("set it, or write --env %s=VALUE", name)
-			}
-			flag = name + "=" + value
-		}
-		env, names = append(env, flag), append(names, name)
-	}
-	return env, names, nil
-}
-
-// repository makes a path absolute and leaves a URL as it is.
-func repository(name string) (string, error) {
-	if workspace.IsURL(name) {
-		return name, nil
-	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return "", fault.New(fault.Usage, "the repository %q cannot be found: %w", name, err)
-	}
-	return path, nil
-}
-
-// absoluteScript makes the path in scripted:PATH absolute, since the supervisor
-// has another working directory. A name without a slash is a built-in script.
-func absoluteScript(inference string) (string, error) {
-	file, ok := strings.CutPrefix(inference, "scripted:")
-	if !ok || !strings.ContainsRune(file, '/') {
-		return inference, nil
-	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return "", fault.New(fault.Usage, "the script %q cannot be found: %w", file, err)
-	}
-	return "scripted:" + path, nil
-}
-
-// keys are the variables with model servers' keys that the user has. They go to
-// the supervisor through a pipe.
-func keys() map[string]string {
-	found := map[string]string{}
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "AIBOX_INFERENCE_KEY", "OLLAMA_HOST"} {
-		if value, ok := os.LookupEnv(name); ok {
-			found[name] = value
-		}
-	}
-	return found
 }
 
 // detached tells where a detached session is.
