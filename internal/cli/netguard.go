@@ -8,6 +8,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/netguard/rules"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -88,8 +89,8 @@ func (a *app) netguardStatus(cmd *cobra.Command, asJSON bool) error {
 	}
 	rows := [][]string{
 		{"alias 10.200.200.1", mark(status.Alias)},
-		{"firewall, IPv4", fmt.Sprintf("%s (%s), %d packets refused", status.Firewall.Tool, status.Firewall.Backend, status.Firewall.Refused)},
-		{"firewall, IPv6", fmt.Sprintf("%s (%s), %d packets refused", status.Firewall6.Tool, status.Firewall6.Backend, status.Firewall6.Refused)},
+		{"firewall, IPv4", firewallLine(status.Firewall)},
+		{"firewall, IPv6", firewallLine(status.Firewall6)},
 		{"routing", fmt.Sprintf("%s, %d bridges locked", mark(status.Routing.Ordered), len(status.Routing.Locked))},
 		{"all of it", mark(status.Up)},
 	}
@@ -103,6 +104,12 @@ func (a *app) netguardStatus(cmd *cobra.Command, asJSON bool) error {
 		fmt.Fprintln(a.out, "  "+termtext.Escape(rule))
 	}
 	return nil
+}
+
+// firewallLine sums up lock 1 of one address family. Its refusals are few where
+// lock 2 holds, since that one acts first.
+func firewallLine(f rules.Firewall) string {
+	return fmt.Sprintf("%s (%s), %d packets let through, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
 }
 
 func (a *app) netguardLog(cmd *cobra.Command, args []string) error {
