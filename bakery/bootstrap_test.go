@@ -37,8 +37,10 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--variant=minbase", "--keyring=/usr/share/keyrings/debian-archive-keyring.gpg", "--\nbookworm\n-\n",
-		"\ndeb http://a.example/debian bookworm main\n", "\ndeb http://s.example/sec bookworm-security main\n"} {
+	for _, want := range []string{
+		"--variant=minbase", "--keyring=/usr/share/keyrings/debian-archive-keyring.gpg", "--\nbookworm\n-\n",
+		"\ndeb http://a.example/debian bookworm main\n", "\ndeb http://s.example/sec bookworm-security main\n",
+	} {
 		if !strings.Contains(string(args), want) {
 			t.Errorf("no %q in %q", want, args)
 		}

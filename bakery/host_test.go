@@ -32,7 +32,7 @@ func certificate(t *testing.T, serial int64) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-func host(files map[string]string, env map[string]string) bakery.Host {
+func host(files, env map[string]string) bakery.Host {
 	root := fstest.MapFS{}
 	for name, text := range files {
 		root[name] = &fstest.MapFile{Data: []byte(text)}

@@ -124,7 +124,7 @@ func (r *run) fetch(ctx context.Context) (Origin, error) {
 	if err := r.bootstrap(ctx, origins[1]); err != nil {
 		var f *fault.Fault
 		if errors.As(err, &f) {
-			f.Hint("or make the registry reachable (pulling failed: %s)", reason).Hint("or name an image of your own: --base IMAGE")
+			_ = f.Hint("or make the registry reachable (pulling failed: %s)", reason).Hint("or name an image of your own: --base IMAGE")
 		}
 		return Origin{}, err
 	}

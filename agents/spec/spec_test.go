@@ -49,7 +49,7 @@ func TestOfReadsEveryFieldOnce(t *testing.T) {
 
 func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 	type unknown struct {
-		X string `label:"X" help:"h" colour:"red"`
+		X string `label:"X" help:"h" shade:"red"`
 	}
 	type unlabelled struct {
 		X string `help:"h"`
@@ -101,7 +101,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 		v    any
 		want string
 	}{
-		{unknown{}, `unknown.X: unknown tag key "colour"`},
+		{unknown{}, `unknown.X: unknown tag key "shade"`},
 		{unlabelled{}, `unlabelled.X: tag key "label" is missing`},
 		{helpless{}, `helpless.X: tag key "help" is missing`},
 		{typed{}, `typed.X: type float64 is no option`},

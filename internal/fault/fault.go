@@ -94,7 +94,7 @@ func (f *Fault) Error() string { return f.Message }
 // Unwrap is the cause, or nil.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// KindOf is the kind of the outermost Fault in err's chain. A cancelled context
+// KindOf is the kind of the outermost Fault in err's chain. A canceled context
 // counts as Interrupted, a deadline as Limit, all else as Internal.
 func KindOf(err error) Kind {
 	var f *Fault

@@ -22,7 +22,7 @@ func (s *Stack) Add(step func(context.Context) error) {
 // Release forgets every step: what was made stays.
 func (s *Stack) Release() { s.steps = nil }
 
-// Run executes the steps, newest first, and joins their errors. A cancelled ctx
+// Run executes the steps, newest first, and joins their errors. A canceled ctx
 // does not stop the clean-up: each step gets ctx's values without its
 // cancellation and at most limit (30 s when limit is 0). After Run the stack is
 // empty, so deferring it beside Release is safe.
