@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,9 +140,14 @@ func diffText(ctx context.Context, b *bench) ([]Row, error) {
 	}
 	ours, theirs, err := duel(ctx, b.pairs,
 		func(ctx context.Context) (time.Duration, error) {
+			var patch lines
 			begin := time.Now()
-			err := set.Patch(ctx, io.Discard)
-			return time.Since(begin), err
+			err := set.Patch(ctx, &patch)
+			took := time.Since(begin)
+			if err == nil && patch.count < 8*changed { // headers, a hunk's, and seven lines of it
+				err = fmt.Errorf("a patch of %d files has %d lines", changed, patch.count)
+			}
+			return took, err
 		},
 		func(ctx context.Context) (time.Duration, error) { return b.timed(ctx, "git", "-C", clone, "diff") })
 	if err = errors.Join(err, remove()); err != nil {
@@ -150,6 +155,14 @@ func diffText(ctx context.Context, b *bench) ([]Row, error) {
 	}
 	what := fmt.Sprintf("diff text, %d of %d files", changed, files)
 	return []Row{versus(what, "git diff", "ms", ours, theirs, target{most: 1.3})}, nil
+}
+
+// lines counts the lines written to it.
+type lines struct{ count int }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.count += bytes.Count(p, []byte("\n"))
+	return len(p), nil
 }
 
 func prepare(ctx context.Context, b *bench) ([]Row, error) {
