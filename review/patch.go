@@ -22,11 +22,33 @@ func (cs *ChangeSet) Patch(ctx context.Context, w io.Writer) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
-	err := git.Owned(cs.GitDir).Run(ctx, nil, w, slices.Concat(differ, []string{"-p", "--binary", cs.BaseTree, cs.Tree})...)
+	args := slices.Concat(differ, []string{"-p", "--binary"})
+	if cs.movesSymlinkForFolder() {
+		args = append(args, "--no-renames")
+	}
+	err := git.Owned(cs.GitDir).Run(ctx, nil, w, append(args, cs.BaseTree, cs.Tree)...)
 	if err != nil {
 		return fmt.Errorf("writing the patch: %w", err)
 	}
 	return nil
+}
+
+// movesSymlinkForFolder reports whether a symlink was renamed and a folder stands
+// in its place. Written as a rename its mode is not in the patch, so that git
+// apply believes the symlink to be there still and refuses the files behind it
+// ("beyond a symbolic link", seen with git 2.39).
+func (cs *ChangeSet) movesSymlinkForFolder() bool {
+	for _, moved := range cs.Changes {
+		if moved.Kind != Renamed || moved.OldMode != "120000" {
+			continue
+		}
+		for _, c := range cs.Changes {
+			if strings.HasPrefix(c.Path.Raw(), moved.OldPath.Raw()+"/") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ShowPatch writes the diff for a person's terminal: filtered, with colors when

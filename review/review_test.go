@@ -341,6 +341,17 @@ func TestSymlinksAreTextAndNeverFollowed(t *testing.T) {
 	b.appliesTo(cs)
 }
 
+func TestAFolderInTheNameOfARenamedSymlinkStillMakesAPatch(t *testing.T) {
+	r := newRepository(t, map[string]string{"a.txt": "one\n"})
+	must(t, os.Symlink("nowhere", r.repo+"/link"))
+	gitIn(t, r.repo, "add", "-A")
+	gitIn(t, r.repo, "commit", "-q", "-m", "a symlink")
+	b := r.prepare()
+	must(t, os.Rename(b.path("link"), b.path("moved")))
+	b.write("link/file", "new\n")
+	b.appliesTo(b.compute())
+}
+
 func TestLookAlikesOfDotGitAreRefused(t *testing.T) {
 	b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
 	names := []string{
