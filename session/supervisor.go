@@ -154,11 +154,10 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.st = State{Phase: Preparing, Supervisor: self, ImageID: s.launch.ImageID}
-	if err := s.store.write(s.id, specFile, s.launch.Spec); err != nil {
-		return err
-	}
-	if err := s.save(func(*State) {}); err != nil {
-		return err
+	spec := start(func() (struct{}, error) { return struct{}{}, s.store.write(s.id, specFile, s.launch.Spec) })
+	err = s.save(func(*State) {})
+	if _, specErr := spec(); err != nil || specErr != nil {
+		return errors.Join(err, specErr)
 	}
 	s.audit(audit.SessionStarted, startedEvent(s.launch.Spec))
 	return nil

@@ -201,7 +201,8 @@ func (b *bench) smallRepository() error {
 // commit makes dir a repository with all its files committed.
 func (b *bench) commit(ctx context.Context, dir string) error {
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "-A"},
+		{"init", "-q"},
+		{"add", "-A"},
 		{"-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0", "commit", "-q", "-m", "Start"},
 	} {
 		if _, err := b.quiet(ctx, "git", append([]string{"-C", dir}, args...)...); err != nil {
