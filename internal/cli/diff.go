@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"aibox/internal/fault"
+
 	"github.com/spf13/cobra"
 )
 
@@ -28,11 +30,13 @@ On a terminal the text is filtered and colored; elsewhere it is a patch that
 	cmd.Flags().BoolVar(&o.stat, "stat", false, "only the table of changed files")
 	cmd.Flags().BoolVar(&o.names, "name-status", false, "only the names, with a letter for what happened")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the change set as JSON")
-	cmd.MarkFlagsMutuallyExclusive("stat", "name-status", "json")
 	return cmd
 }
 
 func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
+	if o.stat && o.names || o.stat && o.json || o.names && o.json {
+		return fault.New(fault.Usage, "--stat, --name-status and --json exclude each other").Hint("keep one of them")
+	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return err

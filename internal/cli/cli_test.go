@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+func testApp(t *testing.T) (a *app, out, errOut *bytes.Buffer) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	out, errOut = new(bytes.Buffer), new(bytes.Buffer)
+	return &app{in: noInput(t), out: out, err: errOut, term: terminal{width: 80}, errTerm: terminal{width: 80}}, out, errOut
+}
+
+func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
+	for _, line := range []string{
+		"", "nonsense", "run --nonsense", "run codex extra words", "ls extra", "diff", "diff a b", "accept", "stop",
+		"run --network everything", "run --timeout soon", "diff --stat --json x", "bake", "bake --all codex", "agents show nobody", "netguard nonsense",
+	} {
+		a, _, _ := testApp(t)
+		err := a.execute(t.Context(), strings.Fields(line))
+		if fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q gave %v (%v)", line, err, fault.KindOf(err))
+		}
+	}
+}
+
+func TestAnErrorIsPrintedWithItsHintsAndWithoutControlSequences(t *testing.T) {
+	a, _, errOut := testApp(t)
+	a.report(fault.New(fault.Refused, "no \x1b]52;c;aGk=\x07 way").Hint("try `x`").Hint("or y"))
+	want := "aibox: no "
+	if text := errOut.String(); !strings.HasPrefix(text, want) || strings.ContainsRune(text, '\x1b') ||
+		!strings.HasSuffix(text, "  → try `x`\n  → or y\n") {
+		t.Errorf("printed %q", text)
+	}
+}
+
+func TestEveryCommandHasHelpWithWhatItDoes(t *testing.T) {
+	a, _, _ := testApp(t)
+	var visit func(*cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+		if c.Short == "" {
+			t.Errorf("%s says nothing of itself", c.CommandPath())
+		}
+		if c.Parent() == c.Root() && !c.Hidden && c.Example == "" && c.Name() != "completion" && c.Name() != "help" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+	}
+	visit(a.root())
+}
+
+func TestNoSessionsIsAnEmptyListAndNotAnError(t *testing.T) {
+	a, out, errOut := testApp(t)
+	if err := a.execute(t.Context(), []string{"ls", "--json"}); err != nil || strings.TrimSpace(out.String()) != "[]" {
+		t.Errorf("printed %q, %v", out.String(), err)
+	}
+	if err := a.execute(t.Context(), []string{"ls"}); err != nil || !strings.Contains(errOut.String(), "no sessions") {
+		t.Errorf("printed %q, %v", errOut.String(), err)
+	}
+}
+
+func TestAnUnknownSessionIsNamedInTheError(t *testing.T) {
+	a, _, _ := testApp(t)
+	err := a.execute(t.Context(), []string{"diff", "zzzzz"})
+	var f *fault.Fault
+	if !errors.As(err, &f) || !strings.Contains(f.Message, `"zzzzz"`) || f.Kind != fault.Usage {
+		t.Errorf("got %v", err)
+	}
+}
