@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	goruntime "runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,8 @@ import (
 func Main(args []string, in, out, errOut *os.File) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// A command ends before collecting its garbage pays; supervise sets it back.
+	debug.SetGCPercent(400)
 	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
 	err := app.execute(ctx, args)
 	if err == nil {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -9,7 +11,8 @@ import (
 
 // table prints rows in columns. Cells must be safe for a terminal already.
 func table(out io.Writer, header string, rows [][]string) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	buffered := bufio.NewWriter(out) // tabwriter writes each cell by itself
+	w := tabwriter.NewWriter(buffered, 0, 4, 2, ' ', 0)
 	if header != "" {
 		fmt.Fprintln(w, header)
 	}
@@ -22,7 +25,7 @@ func table(out io.Writer, header string, rows [][]string) error {
 		}
 		fmt.Fprintln(w)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), buffered.Flush())
 }
 
 // printJSON prints value as indented JSON, the form of every --json.
