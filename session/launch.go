@@ -56,7 +56,7 @@ func (s *Sessions) Spawn() (*Launcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)
 	}
-	cmd := exec.Command(exe, "supervise") //nolint:noctx // it outlives this process, whatever becomes of the caller
+	cmd := exec.Command(exe, s.deps.Supervise...) //nolint:noctx // it outlives this process, whatever becomes of the caller
 	cmd.Dir = "/"
 	cmd.Env = supervisorEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -18,6 +18,9 @@ import (
 // Deps are what sessions are made with.
 type Deps struct {
 	Dirs paths.Dirs
+	// Supervise is the command line, without the program's name, that makes aibox
+	// call Supervise with the same Deps.
+	Supervise []string
 	// Docker opens the container daemon. It is called when a use case needs it,
 	// so that looking at old sessions works without one.
 	Docker func(ctx context.Context) (Docker, error)

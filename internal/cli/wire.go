@@ -25,8 +25,13 @@ func (a *app) deps() (session.Deps, error) {
 	if err != nil {
 		return session.Deps{}, err
 	}
+	supervise := []string{"supervise"}
+	if a.rootful {
+		supervise = append(supervise, "--rootful")
+	}
 	return session.Deps{
 		Dirs:      dirs,
+		Supervise: supervise,
 		Docker:    a.docker,
 		Init:      func() (string, error) { return initbin.Install(filepath.Join(dirs.Cache, "init")) },
 		Inference: openInference,
