@@ -22,7 +22,7 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 		{Name: "public name server", Kind: probe.DNS, Target: "example.com", Via: "9.9.9.9:53", Want: probe.Refused},
 		{Name: "public address", Kind: probe.TCP, Target: "1.1.1.1:443", Want: probe.Refused},
 		{Name: "public address by UDP", Kind: probe.UDP, Target: "1.1.1.1:443", Want: probe.Refused},
-		{Name: "public address by ICMP", Kind: probe.ICMP, Target: "1.1.1.1", Want: probe.Refused, Quiet: true},
+		{Name: "bridge address by ICMP", Kind: probe.ICMP, Target: network.Gateway.String(), Want: probe.Refused, Quiet: true, Timeout: pingTimeout},
 		{Name: "public address by IPv6", Kind: probe.TCP, Target: "[2606:4700:4700::1111]:443", Want: probe.Refused},
 		{Name: "cloud metadata", Kind: probe.HTTP, Target: "http://169.254.169.254/", Want: probe.Refused},
 		{Name: "cloud metadata by IPv6", Kind: probe.TCP, Target: "[fd00:ec2::254]:80", Want: probe.Refused},
@@ -40,6 +40,11 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 	plan.Probes = append(plan.Probes, gateway)
 	return plan
 }
+
+// pingTimeout is how long the ICMP probe waits, in milliseconds. gVisor hands no
+// ICMP errors to a ping socket, so a refusal looks like silence; hence the probe
+// asks the bridge itself, which would answer within one millisecond.
+const pingTimeout = 25
 
 // neighbor is the first host of the /29 behind the network's own: where another
 // session's box would be.
