@@ -43,7 +43,7 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	}
 	box, err := k.docker.Backend.Create(ctx, spec)
 	if err != nil {
-		return nil, fmt.Errorf("creating the box: %w", err)
+		return nil, err
 	}
 	s.onUndo(box.Destroy)
 	if k.sockets, err = k.guarded(); err != nil { // no box starts before this
@@ -96,7 +96,7 @@ func foreignKernel(inside string) error {
 func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener) (runtime.Process, error) {
 	if err := box.Start(ctx); err != nil {
 		_ = listener.Close() // nobody will call
-		return runtime.Process{}, fmt.Errorf("starting the box: %w", err)
+		return runtime.Process{}, err
 	}
 	state, err := box.State(ctx)
 	if err != nil {

@@ -74,10 +74,14 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	for _, image := range baked {
 		fmt.Fprintln(a.out, image.Ref)
 	}
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
+	default:
+		return a.whyDocker(ctx, err)
 	}
-	return err
 }
 
 // bakeWith bakes with progress on the error stream.
@@ -131,7 +135,7 @@ func parseVersions(pairs []string) (map[string]bakery.Version, error) {
 func (a *app) checkImages(ctx context.Context, kitchen *bakery.Bakery, names []string, asJSON bool) error {
 	states, err := kitchen.Check(ctx, names...)
 	if err != nil {
-		return err
+		return a.whyDocker(ctx, err)
 	}
 	if asJSON {
 		return printJSON(a.out, states)

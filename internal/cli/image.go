@@ -40,12 +40,24 @@ func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID,
 		image, err = kitchen.Find(ctx, name)
 	}
 	if err != nil {
-		return "", err
+		return "", a.whyDocker(ctx, err)
 	}
 	if len(image.Refs) > 0 {
 		spec.Image = image.Refs[0]
 	}
 	return runtime.ImageID(image.ID), nil
+}
+
+// whyDocker is the better error of two where the bakery failed because the daemon
+// cannot be used: the one that says how to get a daemon.
+func (a *app) whyDocker(ctx context.Context, err error) error {
+	if missingImage(err) || ctx.Err() != nil {
+		return err
+	}
+	if _, unusable := a.docker(ctx); unusable != nil {
+		return unusable
+	}
+	return err
 }
 
 // namedImage finds an image by the reference that a user typed.

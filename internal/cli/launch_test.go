@@ -36,7 +36,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 		"two prompts":            func(o *runOptions) { o.promptFile = "x" },
 		"missing prompt file":    func(o *runOptions) { o.prompt, o.promptFile = "", "no/such/file" },
 		"huge prompt":            func(o *runOptions) { o.prompt = strings.Repeat("x", maxPrompt+1) },
-		"unknown option":         func(o *runOptions) { o.set = []string{"colour=red"} },
+		"unknown option":         func(o *runOptions) { o.set = []string{"shade=red"} },
 		"option without a value": func(o *runOptions) { o.set = []string{"events"} },
 		"impossible choice":      func(o *runOptions) { o.set = []string{"reasoning-effort=some"} },
 		"unset variable":         func(o *runOptions) { o.env = []string{"AIBOX_NO_SUCH_VARIABLE"} },
