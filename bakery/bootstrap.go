@@ -103,7 +103,7 @@ func importFrom(ctx context.Context, oven Oven, ref string, produce func(io.Writ
 	case made = <-produced: // the stream ended before the import did
 	default:
 		_ = pr.CloseWithError(errors.New("the daemon stopped reading"))
-		_ = <-produced // why it ended is told by the import
+		<-produced //nolint:errcheck // it ended because the import did, which tells why
 	}
 	if made != nil {
 		return made

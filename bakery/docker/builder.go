@@ -35,7 +35,7 @@ var (
 func Open(host string) (*Builder, error) {
 	api, err := client.NewClientWithOpts(client.WithHost(host), client.WithAPIVersionNegotiation())
 	if err != nil {
-		return nil, fmt.Errorf("Docker at %q: %w", host, err)
+		return nil, fmt.Errorf("opening Docker at %q: %w", host, err)
 	}
 	return &Builder{api: api}, nil
 }
