@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strconv"
+	"strings"
 
 	"aibox/agents"
 	"aibox/agents/spec"
@@ -13,8 +14,11 @@ import (
 // declare makes a flag of an agent's option.
 func declare(flags *pflag.FlagSet, field spec.Field, agent agents.Agent) {
 	help := field.Help
-	if field.Type == spec.List {
+	switch {
+	case field.Type == spec.List:
 		help += " (comma-separated)"
+	case len(field.Choices) > 0:
+		help += " (" + strings.Join(field.Choices, ", ") + ")"
 	}
 	value := field.Text(agent)
 	if field.Type == spec.Bool {

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func testApp(t *testing.T) (a *app, out, errOut *bytes.Buffer) {
@@ -56,6 +57,21 @@ func TestEveryCommandHasHelpWithWhatItDoes(t *testing.T) {
 		}
 	}
 	visit(a.root())
+}
+
+func TestAnAgentsOptionNeverHidesACommonFlag(t *testing.T) {
+	a, _, _ := testApp(t)
+	run, _, err := a.root().Find([]string{"run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, agent := range run.Commands() {
+		agent.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if run.PersistentFlags().Lookup(f.Name) != nil {
+				t.Errorf("%s takes --%s for itself", agent.CommandPath(), f.Name)
+			}
+		})
+	}
 }
 
 func TestNoSessionsIsAnEmptyListAndNotAnError(t *testing.T) {

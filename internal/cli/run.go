@@ -16,6 +16,7 @@ import (
 	"aibox/workspace"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // defaultTimeout is the time limit of a run that names none. Some agents retry a
@@ -71,7 +72,7 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 	}
 	o.bind(cmd)
 	for _, agent := range agents.All() {
-		cmd.AddCommand(a.runAgentCommand(o, agent))
+		cmd.AddCommand(a.runAgentCommand(o, cmd.PersistentFlags(), agent))
 	}
 	return cmd
 }
@@ -119,12 +120,14 @@ func (o *runOptions) positional(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// runAgentCommand is `aibox run AGENT`, with the agent's own options as flags.
-func (a *app) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command {
+// runAgentCommand is `aibox run AGENT`, with the agent's own options as flags. An
+// option that has the name of one of the common flags, or is secret, goes by --set.
+func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents.Agent) *cobra.Command {
 	info := agent.Info()
 	cmd := &cobra.Command{
 		Use:   info.Name + " [flags] [-- ARGUMENT…]",
 		Short: info.Summary,
+		Long:  info.Summary + ".\nIts own options are flags here; those of every agent stand below them.",
 		Args:  cobra.ArbitraryArgs,
 	}
 	fields, err := spec.Of(agent)
@@ -134,8 +137,8 @@ func (a *app) runAgentCommand(o *runOptions, agent agents.Agent) *cobra.Command 
 	}
 	taken := map[string]bool{}
 	for _, field := range fields {
-		if field.Type == spec.Secret || cmd.InheritedFlags().Lookup(field.Key) != nil {
-			continue // only by --set, which says so
+		if field.Type == spec.Secret || common.Lookup(field.Key) != nil {
+			continue
 		}
 		taken[field.Key] = true
 		declare(cmd.Flags(), field, agent)
