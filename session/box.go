@@ -102,6 +102,11 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 	if err != nil {
 		return runtime.Process{}, fmt.Errorf("asking for the box's process: %w", err)
 	}
+	if state.Process.PID == 0 {
+		// Without it nobody could tell when the box is dead, and its work be read.
+		_ = listener.Close()
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the box is"), boxTrouble(ctx, box))
+	}
 	return state.Process, s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
 }
 

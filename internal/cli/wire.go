@@ -54,7 +54,7 @@ func (a *app) service() (*session.Sessions, error) {
 func (a *app) repair(ctx context.Context, service *session.Sessions) {
 	repaired, err := service.Repair(ctx)
 	for _, id := range repaired {
-		fmt.Fprintf(a.err, "%s repaired %s, whose supervisor had died; its work and its record are kept\n", a.errTerm.warn("!"), id)
+		fmt.Fprintf(a.err, "%s cleared up after %s, whose supervisor had died; what its agent did is kept\n", a.errTerm.warn("!"), id)
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
