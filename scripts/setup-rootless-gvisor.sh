@@ -498,11 +498,22 @@ start_with_systemd() {
 		die "the systemd manager of $user does not answer" "systemctl status user@$uid.service" "apt-get install dbus-user-session libpam-systemd"
 	as_user systemctl --user start dbus.socket 2>/dev/null || true
 	as_root modprobe -a ip_tables nf_tables 2>/dev/null || true
-	if ! as_user systemctl --user cat docker.service >/dev/null 2>&1; then
-		quietly "Docker's own set-up tool refused; it says above what it needs" "do that and run this again" as_user "$tool" install --force
-	fi
+	has_unit || make_unit "$tool"
 	as_user systemctl --user enable docker.service >/dev/null 2>&1 || true
+	daemon_answers && return
 	as_user systemctl --user restart docker.service && wait_until 90 daemon_answers
+}
+
+has_unit() { as_user systemctl --user cat docker.service >/dev/null 2>&1; }
+
+# make_unit TOOL: Docker's tool writes the unit. Debian's ends with an error after
+# that, as it looks for the docker client in its own folder; so the unit is what counts.
+make_unit() {
+	local output
+	output=$(as_user "$1" install --force 2>&1 </dev/null) || has_unit || {
+		tail -n 15 <<<"$output" | sed 's/^/    /' >&2
+		die "Docker's own set-up tool refused; it says above what it needs" "do that and run this again"
+	}
 }
 
 daemon_log() {
