@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/filters"
@@ -27,6 +28,9 @@ const (
 	optionName   = "com.docker.network.bridge.name"
 	optionICC    = "com.docker.network.bridge.enable_icc"
 	optionMasq   = "com.docker.network.bridge.enable_ip_masquerade"
+
+	// clearing is about how long the daemon takes to clear a dead box away.
+	clearing = 150 * time.Millisecond
 )
 
 var defaultPool = netip.MustParsePrefix("10.201.0.0/16")
@@ -68,26 +72,44 @@ func (n *Networks) ready() error {
 // Acquire takes the first bridge that nobody leases and no container uses, or
 // makes one. A container still on a bridge whose holder died keeps it from use.
 func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network, error) {
-	free, err := n.list(ctx)
+	all, err := n.list(ctx)
 	if err != nil {
 		return runtime.Network{}, err
 	}
-	for _, candidate := range free {
-		held, err := n.lease(candidate.Bridge)
-		if err != nil {
-			continue // somebody else's
+	// Twice, because the daemon may still be clearing a dead box away from a network
+	// that nobody holds: waiting for it is cheaper than making another.
+	for _, pause := range []time.Duration{0, clearing} {
+		time.Sleep(pause)
+		candidate, held, busy := n.free(ctx, all)
+		if held != nil {
+			return n.take(candidate, held, session)
 		}
-		if !n.unused(ctx, candidate.ID) {
-			held.release()
-			continue
+		if !busy {
+			break
 		}
-		return n.take(candidate, held, session)
 	}
 	made, held, err := n.make(ctx)
 	if err != nil {
 		return runtime.Network{}, fmt.Errorf("making a network: %w", err)
 	}
 	return n.take(made, held, session)
+}
+
+// free leases the first network that nobody holds and no container uses. The
+// lease is nil when there is none; busy tells that one nobody holds is still used.
+func (n *Networks) free(ctx context.Context, all []runtime.Network) (found runtime.Network, held *lease, busy bool) {
+	for _, candidate := range all {
+		held, err := n.lease(candidate.Bridge)
+		if err != nil {
+			continue // somebody else's
+		}
+		if n.unused(ctx, candidate.ID) {
+			return candidate, held, false
+		}
+		held.release()
+		busy = true
+	}
+	return runtime.Network{}, nil, busy
 }
 
 func (n *Networks) take(network runtime.Network, held *lease, session string) (runtime.Network, error) {
