@@ -63,6 +63,7 @@ main() {
 	choose_user
 	give_subordinate_ids
 	open_devices
+	load_bridge_filter
 	give_runtime_dir
 	fill_user_env
 	check_user_namespaces
@@ -254,6 +255,17 @@ open_device() {
 	fi
 	[[ $(stat -c %a "$device") == 666 ]] || as_root chmod 0666 "$device" ||
 		die "$device is closed to $user" "chmod 666 $device"
+}
+
+# load_bridge_filter: without this module Docker refuses a network whose containers may
+# not talk to each other, as aibox's are; rootless Docker cannot load it by itself.
+load_bridge_filter() {
+	[[ ! -d /proc/sys/net/bridge ]] || return 0
+	step "loading the kernel module br_netfilter, now and at every boot"
+	as_root modprobe br_netfilter 2>/dev/null ||
+		die "the kernel module br_netfilter cannot be loaded" "modprobe br_netfilter (if the kernel was just updated, reboot first; in a container, on its host)"
+	as_root mkdir -p /etc/modules-load.d
+	as_root tee /etc/modules-load.d/aibox.conf <<<br_netfilter >/dev/null
 }
 
 # give_runtime_dir: the folder of the daemon's socket. systemd makes it for a user
