@@ -1,0 +1,129 @@
+package review
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+)
+
+// count counts the regular files below a folder, up to maxCounted names. visit,
+// when not nil, sees each one.
+func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool) {
+	queue := []string{top}
+	for looked := 0; len(queue) > 0; {
+		dir := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		fd, err := openFolder(w.root, dir)
+		if err != nil {
+			more = true
+			continue
+		}
+		f := os.NewFile(uintptr(fd), "")
+		for {
+			names, err := f.Readdirnames(1024)
+			for _, name := range names {
+				var st unix.Stat_t
+				if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+					continue
+				}
+				switch looked++; st.Mode & unix.S_IFMT {
+				case unix.S_IFDIR:
+					if len(dir)+len(name) < maxPath {
+						queue = append(queue, dir+"/"+name)
+					}
+				case unix.S_IFREG:
+					files++
+					if visit != nil {
+						visit(&st)
+					}
+				}
+			}
+			if looked > maxCounted {
+				f.Close()
+				return files, true
+			}
+			if len(names) == 0 || err != nil {
+				break
+			}
+		}
+		f.Close()
+	}
+	return files, more
+}
+
+// openFolder opens a folder of the workspace for reading; path "" is the top.
+func openFolder(root int, path string) (int, error) {
+	if path == "" {
+		path = "."
+	}
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined}
+	fd, err := openat2(root, path, &how)
+	if !errors.Is(err, fs.ErrPermission) {
+		return fd, err
+	}
+	// The agent took its owner's rights away; the owner is us.
+	how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	pin, err := openat2(root, path, &how)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(pin)
+	proc := "/proc/self/fd/" + strconv.Itoa(pin)
+	if err := os.Chmod(proc, 0o700); err != nil {
+		return -1, unix.EACCES
+	}
+	return unix.Open(proc, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// openat2 repeats what the kernel asks to repeat: a rename somewhere else makes
+// RESOLVE_BENEATH give up with EAGAIN.
+func openat2(root int, path string, how *unix.OpenHow) (int, error) {
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(root, path, how)
+		if err == unix.EINTR || err == unix.EAGAIN && try < 100 {
+			continue
+		}
+		return fd, err
+	}
+}
+
+// special names a kind of file that git cannot hold.
+func special(kind uint32) string {
+	switch kind {
+	case unix.S_IFIFO:
+		return "a named pipe"
+	case unix.S_IFSOCK:
+		return "a socket"
+	case unix.S_IFCHR, unix.S_IFBLK:
+		return "a device"
+	}
+	return "no ordinary file"
+}
+
+// reason says an error of the system as a clause.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, unix.EXDEV):
+		return "it leads out of the workspace"
+	case errors.Is(err, unix.ELOOP):
+		return "a symlink is on the way"
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be read"
+	case errors.Is(err, fs.ErrNotExist):
+		return "it is gone"
+	}
+	return err.Error()
+}
+
+// gitMode is the mode git gives a file of this stat.
+func gitMode(st *unix.Stat_t) git.Mode {
+	if st.Mode&0o100 != 0 {
+		return git.Executable
+	}
+	return git.File
+}

@@ -1,0 +1,185 @@
+package review
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/workspace"
+)
+
+// reader is the work on one folder. What it finds is handed over in one go.
+type reader struct {
+	walk  *walk
+	fd    int
+	dir   folder
+	path  []byte // buffer: the folder's path and a slash, then a name
+	base  int    // length of the folder's part
+	count int
+	subs  []folder
+	found []candidate
+
+	foreign bool
+}
+
+// entries goes through one buffer of linux_dirent64 records.
+func (r *reader) entries(buf []byte) {
+	const header = int(unsafe.Offsetof(unix.Dirent{}.Name))
+	for len(buf) > header {
+		size := int(binary.NativeEndian.Uint16(buf[unsafe.Offsetof(unix.Dirent{}.Reclen):]))
+		if size < header || size > len(buf) {
+			return
+		}
+		name := buf[header:size]
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		buf = buf[size:]
+		if string(name) == "." || string(name) == ".." {
+			continue
+		}
+		r.count++
+		r.entry(name)
+	}
+}
+
+// entry sorts out one name.
+func (r *reader) entry(name []byte) {
+	w := r.walk
+	r.path = append(r.path[:r.base], name...)
+	if r.base == 0 && string(name) == ".git" {
+		return // the agent's own; whatever it is by now
+	}
+	was, known := w.byPath[string(r.path)]
+	var st unix.Stat_t
+	if err := unix.Fstatat(r.fd, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err != unix.ENOENT {
+			r.refuse("cannot be looked at: " + reason(err))
+			if known {
+				w.seen[was] = true
+			}
+		}
+		return
+	}
+	kind := st.Mode & unix.S_IFMT
+	r.foreign = r.foreign || st.Uid != w.uid
+	if known && kind != unix.S_IFDIR {
+		w.seen[was] = true
+	}
+	switch {
+	case len(r.path) > maxPath:
+		r.refuseShort("has a path that is too long", kind)
+	case !known && dotGit(string(name)):
+		r.refuse("has a name that git, or some file system, takes for .git")
+	case st.Dev != w.device:
+		r.refuse("lies on another file system")
+		if kind == unix.S_IFDIR {
+			w.keepBelow(string(r.path))
+		}
+	case kind == unix.S_IFDIR:
+		r.folder()
+	case kind == unix.S_IFREG, kind == unix.S_IFLNK:
+		if known && w.unchanged(int(was), &st) {
+			return
+		}
+		r.file(&st, int(was), known)
+	default:
+		r.refuse("is " + special(kind))
+	}
+}
+
+// unchanged compares with the baseline without reading.
+func (w *walk) unchanged(i int, st *unix.Stat_t) bool {
+	return workspace.StatOf(st) == w.baseline.Files[i].Stat && st.Ctim.Nano() < w.racy && !w.baseline.HashAll
+}
+
+// folder decides what becomes of a folder.
+func (r *reader) folder() {
+	w, path := r.walk, string(r.path)
+	switch {
+	case w.modules[path]:
+		if !r.isEmpty(path) {
+			r.refuse("is a submodule; aibox does not bring changes in it back")
+		}
+	case w.folders[path]:
+		r.subs = append(r.subs, folder{path: path, ignored: r.dir.ignored || w.ignore.match(path, true)})
+	case w.hide.MatchEntry(path):
+		r.refuse("has the name of files that are hidden from the agent")
+	case r.dir.ignored || w.ignore.match(path, true):
+		files, more := w.count(path, nil)
+		w.addIgnored(Ignored{Path: Path(path), Files: files, More: more}, true)
+	default:
+		r.subs = append(r.subs, folder{path: path})
+	}
+}
+
+func (r *reader) isEmpty(path string) bool {
+	fd, err := openFolder(r.walk.root, path)
+	if err != nil {
+		return false
+	}
+	dir := os.NewFile(uintptr(fd), "")
+	defer dir.Close()
+	names, _ := dir.Readdirnames(1)
+	return len(names) == 0
+}
+
+// file decides what becomes of a changed or new file or symlink.
+func (r *reader) file(st *unix.Stat_t, was int, known bool) {
+	w, path := r.walk, string(r.path)
+	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
+	if !link && st.Nlink > 1 {
+		w.mu.Lock()
+		w.names[inode{st.Dev, st.Ino}]++
+		w.mu.Unlock()
+	}
+	if !known {
+		was = -1
+		switch {
+		case w.hide.MatchEntry(path):
+			r.refuse("has the name of files that are hidden from the agent")
+			return
+		case r.dir.ignored || w.ignore.match(path, false):
+			w.addIgnored(Ignored{Path: Path(path), Files: 1}, false)
+			return
+		}
+	}
+	if r.base == 0 && dotGitmodules(path) {
+		r.refuse("says where submodules come from; aibox does not bring changes in it back")
+		return
+	}
+	r.found = append(r.found, candidate{path: path, was: was})
+}
+
+func (r *reader) refuse(why string) { r.walk.refuse(string(r.path), why) }
+
+// refuseShort is refuse for paths of any length: it names the folder.
+func (r *reader) refuseShort(why string, kind uint32) {
+	what := "a file"
+	if kind == unix.S_IFDIR {
+		what = "a folder"
+	}
+	r.walk.refuse(r.dir.path[:min(len(r.dir.path), 200)], "contains "+what+" that "+why)
+}
+
+// flush hands what was found to the walk.
+func (r *reader) flush() {
+	w := r.walk
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, r.subs...)
+	w.foreign = w.foreign || r.foreign
+	for _, c := range r.found {
+		if c.was < 0 {
+			if w.fresh >= w.maxNew {
+				w.tooMany++
+				continue
+			}
+			w.fresh++
+		}
+		w.found = append(w.found, c)
+	}
+}
