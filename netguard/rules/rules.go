@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,21 +38,33 @@ func up(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if state, err = look(); err != nil { // another job may have done it
-		return err
+	var drift []string
+	for try := range repairs {
+		time.Sleep(time.Duration(try) * settling)
+		if state, err = look(); err != nil { // another job may have done it
+			return err
+		}
+		if err := state.repair(ctx); err != nil {
+			return err
+		}
+		if state, err = look(); err != nil {
+			return err
+		}
+		if drift = state.drift(); len(drift) == 0 {
+			return nil
+		}
 	}
-	if err := state.repair(ctx); err != nil {
-		return err
-	}
-	if state, err = look(); err != nil {
-		return err
-	}
-	if drift := state.drift(); len(drift) > 0 {
-		return fault.New(fault.Refused, "the network guard does not hold: %s", strings.Join(drift, "; ")).
-			Hint("aibox netguard status")
-	}
-	return nil
+	return fault.New(fault.Refused, "the network guard does not hold: %s", strings.Join(drift, "; ")).
+		Hint("aibox netguard status")
 }
+
+// While Docker makes a network it puts several rules on top of FORWARD, one after
+// the other. A guard that was repaired in between is repaired again, later and
+// later, before it counts as one that does not hold.
+const (
+	repairs  = 6
+	settling = 15 * time.Millisecond
+)
 
 // down takes back everything, unless a session is still being served.
 func down(ctx context.Context) error {
@@ -91,7 +104,7 @@ func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, 
 	if len(ports.TCP) == 0 { // down knows a session by its listeners
 		return nil, errors.New("a session has at least one TCP port")
 	}
-	for range 3 {
+	for range repairs {
 		files, whole, err := tryGuard(ctx, bridge, ports)
 		if whole || err != nil {
 			return files, err
