@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -49,6 +50,9 @@ func (b *Backend) Image(ctx context.Context, ref string) (runtime.ImageID, error
 	return runtime.ImageID(found.ID), nil
 }
 
+// createTimeout is how long the daemon may take to make a container.
+const createTimeout = time.Minute
+
 // Create makes a container: one call to the daemon, after the first Info.
 func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
 	if err := check(spec); err != nil {
@@ -60,10 +64,18 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 	if spec.Runtime == "" {
 		spec.Runtime = b.runtime
 	}
-	made, err := b.api.ContainerCreate(ctx, configOf(spec), hostConfigOf(spec), nil, nil, "aibox-"+spec.Session)
+	// A request that is given up is carried out all the same, and nobody would know
+	// the container's id: so it is waited for and the box destroyed.
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+	defer cancel()
+	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec), nil, nil, "aibox-"+spec.Session)
 	switch {
 	case err == nil:
-		return &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime}, nil
+		made := &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime}
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), made.Destroy(asking))
+		}
+		return made, nil
 	case errdefs.IsNotFound(err):
 		return nil, fmt.Errorf("creating the box: %w: %s", runtime.ErrNoImage, clean(err))
 	case errdefs.IsConflict(err):

@@ -105,7 +105,10 @@ func (f *Fake) Image(_ context.Context, ref string) (runtime.ImageID, error) {
 }
 
 // Create makes a box; its session must be new and its image known.
-func (f *Fake) Create(_ context.Context, spec runtime.Spec) (runtime.Box, error) {
+func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err := f.fail("create"); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ func Suite(t *testing.T, h Harness) {
 		{"ABoxThatEndedIsGone", endedIsGone},
 		{"ARunningBoxIsKilledByDestroy", destroyKills},
 		{"ABoxNeverStartedCanBeDestroyed", destroyCreated},
+		{"ACreateThatIsGivenUpLeavesNoBox", givenUp},
 		{"DestroyTwiceIsNoError", destroyTwice},
 		{"OneSessionHasOneBox", oneBoxPerSession},
 		{"AWaitEndsWithItsContext", waitEndsWithContext},
@@ -200,6 +201,30 @@ func destroyCreated(t *testing.T, h Harness) {
 	}
 	if listed(t, h, box) {
 		t.Error("it is still listed")
+	}
+}
+
+func givenUp(t *testing.T, h Harness) {
+	spec := h.spec(t, "wait")
+	for wait := time.Duration(0); wait < 40*time.Millisecond; wait += 5 * time.Millisecond {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		box, err := h.Backend.Create(ctx, spec)
+		cancel()
+		if err == nil {
+			if err := box.Destroy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		boxes, err := h.Backend.Boxes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, left := range boxes {
+			if left.Session() == spec.Session {
+				t.Errorf("given up after %v, the box is there", wait)
+				_ = left.Destroy(t.Context())
+			}
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
 		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
 	}
 	o := m.aibox(0, "ls")
-	if !strings.Contains(o.stderr, "repaired "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
+	if !strings.Contains(o.stderr, "cleared up after "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
 		t.Errorf("the repair is not one clear line:\n%s", o)
 	}
 	if o := m.aibox(0, "ls"); o.stderr != "" {
