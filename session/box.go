@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -53,7 +55,7 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	listener := k.sockets.Listener(netguard.PortLifeline)
 	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener) })
 	s.onUndo(func(context.Context) error { _, _ = k.started(); return nil })
-	conn, err := s.acceptLine(ctx, listener)
+	conn, hello, err := s.acceptLine(ctx, listener)
 	if err != nil {
 		if _, startErr := k.started(); startErr != nil {
 			return nil, startErr
@@ -61,10 +63,6 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 		return nil, errors.Join(err, boxTrouble(ctx, box))
 	}
 	s.onUndo(func(context.Context) error { return conn.Close() })
-	hello, err := conn.Hello(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("waiting for the box's first word: %w", err)
-	}
 	if err := foreignKernel(hello.Kernel); err != nil {
 		return nil, err
 	}
@@ -161,18 +159,30 @@ func (s *supervisor) resolvConf() (string, error) {
 	return file, paths.WriteFile(file, []byte(content))
 }
 
-// acceptLine waits for the box's one connection and closes the listener.
-func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, error) {
+// acceptLine waits for the box's call and its first word, and closes the listener.
+// On a slow machine PID 1 gives up an attempt that took too long and calls again,
+// so a connection that ends without a word is not the last.
+func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	conn, err := listener.Accept()
-	_ = listener.Close()
-	if err != nil {
-		return nil, fmt.Errorf("the box did not call within %v: %w", callTimeout, err)
+	defer listener.Close()
+	for {
+		raw, err := listener.Accept()
+		if err != nil {
+			return nil, lifeline.Hello{}, fmt.Errorf("the box did not call within %v: %w", callTimeout, err)
+		}
+		conn := lifeline.NewConn(raw)
+		hello, err := conn.Hello(ctx)
+		if err == nil {
+			return conn, hello, nil
+		}
+		_ = conn.Close()
+		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the box's first word: %w", err)
+		}
 	}
-	return lifeline.NewConn(conn), nil
 }
 
 // boxTrouble says what the daemon knows about a box that did not call.

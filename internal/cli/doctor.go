@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 
 	"aibox/bakery"
@@ -92,6 +93,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		program("git", "git", "install git"),
 		program("nsenter", "nsenter", "install util-linux"),
 		program("iptables", "iptables", "install iptables"),
+		bridgeFinding(),
 		a.initFinding(),
 	}
 	findings = append(findings, a.dockerFindings(ctx)...)
@@ -109,6 +111,16 @@ func program(name, file, mend string) finding {
 		return finding{Name: name, State: stateMissing, Detail: "not found in PATH", Mend: mend}
 	}
 	return finding{Name: name, State: stateOK, Detail: path}
+}
+
+// bridgeFinding is about the kernel module without which Docker refuses networks
+// whose containers cannot talk to each other. Rootless Docker cannot load it.
+func bridgeFinding() finding {
+	f := finding{Name: "bridge filter", State: stateOK, Detail: "the kernel has br_netfilter"}
+	if _, err := os.Stat("/proc/sys/net/bridge"); err != nil {
+		f.State, f.Detail, f.Mend = stateMissing, "the kernel module br_netfilter is not loaded", "sudo modprobe br_netfilter, or "+setupCommand
+	}
+	return f
 }
 
 func (a *app) initFinding() finding {

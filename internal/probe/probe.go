@@ -61,8 +61,9 @@ type Result struct {
 }
 
 const (
-	// DefaultTimeout is how long a probe waits.
-	DefaultTimeout = 500 * time.Millisecond
+	// DefaultTimeout is how long a probe waits. It is for slow machines: where the
+	// guard holds, answers and refusals come within milliseconds.
+	DefaultTimeout = 5 * time.Second
 	// QuietTimeout is how long a probe waits that expects silence. It finds what
 	// answers from nearby; a thorough check sets Timeout.
 	QuietTimeout = 60 * time.Millisecond

@@ -245,7 +245,7 @@ func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 		if !strings.Contains(err.Error(), "overlap") {
 			held.remove()
 			held.release()
-			return runtime.Network{}, nil, err
+			return runtime.Network{}, nil, refusedNetwork(err)
 		}
 		// A route of the machine is in the way, which only the daemon sees.
 	}
@@ -303,4 +303,14 @@ func randomName() (string, error) {
 		return "", err
 	}
 	return bridgePrefix + hex.EncodeToString(raw[:]), nil
+}
+
+// refusedNetwork is err, or what to do where the kernel lacks what a network of
+// ours needs (Docker 26: "cannot restrict inter-container communication").
+func refusedNetwork(err error) error {
+	if !strings.Contains(err.Error(), "restrict inter-container communication") {
+		return err
+	}
+	return fault.New(fault.Environment, "Docker cannot keep boxes apart, because the kernel module br_netfilter is not loaded: %w", err).
+		Hint("sudo modprobe br_netfilter").Hint(setupHint)
 }
