@@ -49,9 +49,6 @@ func (s *Sessions) Find(text string) (Session, error) {
 	return s.store.load(id)
 }
 
-// Folder is where the session is kept, for people who want to look.
-func (s *Sessions) Folder(id ID) string { return s.store.dir(id) }
-
 // Follow visits the session's output from byte offset from on: what there is
 // and, while the session is alive, what comes, until it has ended. It returns the
 // session as it then stands. A supervisor that died on the way is an error of

@@ -37,7 +37,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeAgents,
 		RunE: func(_ *cobra.Command, args []string) error {
-			agent, err := findAgent(args[0])
+			agent, err := agents.Find(args[0])
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/agents"
 	"aibox/bakery"
 	"aibox/dockerfiles"
 	"aibox/internal/fault"
@@ -103,7 +104,7 @@ func imagesOf(names []string) ([]string, error) {
 	for _, name := range names {
 		image := name
 		if name != bakery.Base {
-			agent, err := findAgent(name)
+			agent, err := agents.Find(name)
 			if err != nil {
 				return nil, err
 			}

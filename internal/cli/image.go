@@ -14,16 +14,13 @@ import (
 	"aibox/session"
 )
 
-// findAgent is agents.Find.
-func findAgent(name string) (agents.Agent, error) { return agents.Find(name) }
-
 // imageOf finds the image for a session: the one the user named, else the
 // agent's own. When that is not baked yet, a person is offered to bake it.
 func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
 	if spec.Image != "" {
 		return a.namedImage(ctx, spec.Image)
 	}
-	agent, err := findAgent(spec.Agent)
+	agent, err := agents.Find(spec.Agent)
 	if err != nil {
 		return "", err
 	}

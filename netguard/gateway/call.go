@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"log"
@@ -10,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"aibox/internal/secret"
 )
 
 // call is one request on its way.
@@ -128,8 +125,6 @@ func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 // silent drops what net/http would print on stderr: it could hold bytes of the
 // agent.
 func silent() *log.Logger { return log.New(io.Discard, "", 0) }
-
-func newPlaceholder() secret.Value { return secret.New("sk-aibox-" + rand.Text()) }
 
 // bound cuts text off at limit bytes.
 func bound(text string, limit int) string { return text[:min(len(text), limit)] }

@@ -98,10 +98,6 @@ func New(c Config) (*Gateway, error) {
 	return g, nil
 }
 
-// NewPlaceholder makes a random placeholder key in the shape that agents accept
-// ("sk-aibox-…"), worthless outside its session.
-func NewPlaceholder() secret.Value { return newPlaceholder() }
-
 // Close frees idle connections to the upstream.
 func (g *Gateway) Close() {
 	if transport, ok := g.transport.(*http.Transport); ok {
