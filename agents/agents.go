@@ -10,6 +10,7 @@ package agents
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"aibox/agents/spec"
@@ -27,13 +28,18 @@ type Agent interface {
 
 // Info is what is known of an agent.
 type Info struct {
-	Name     string  // what a person types: "codex"
-	Title    string  // its own name: "Codex"
-	Summary  string  // one sentence without a full stop
-	Homepage string  // where to read more; empty when it has none
-	Image    string  // name of its Dockerfile and image, without tag
-	Version  string  // the version its recipe was measured with; empty for shell
-	Dialect  Dialect // how it talks to a model
+	Name     string // what a person types: "codex"
+	Title    string // its own name: "Codex"
+	Summary  string // one sentence without a full stop
+	Homepage string // where to read more; empty when it has none
+	Image    string // name of its Dockerfile and image, without tag
+	Version  string // the version its recipe was measured with; empty for shell
+	// Dialects are how it can talk to a model, the one it does best first. Empty
+	// means that it needs none from aibox.
+	Dialects []Dialect
+	// OwnCloud reports whether it talks to its vendor's servers (Hosts) and to
+	// nothing else, so that no model of the user's can serve it.
+	OwnCloud bool
 	// NeedsPrompt reports whether it can do nothing headless without a prompt.
 	NeedsPrompt bool
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
@@ -54,6 +60,10 @@ type Task struct {
 	Workdir     string    // absolute path of the repository in the box
 	Inference   Inference // the model; BaseURL is empty when there is none
 	Args        []string  // what stood after "--": more arguments, or shell's command
+	// Instructions are what the agent has to know before the task, in Markdown: its
+	// limits, and the system prompts that the user chose. Empty means none. They go
+	// where the agent reads standing instructions, outside the repository.
+	Instructions string
 }
 
 // Inference is where an agent finds a model. It holds nothing secret: the key is
@@ -62,6 +72,10 @@ type Inference struct {
 	BaseURL string // root of the gateway, "http://10.200.200.1:11434", no slash at the end
 	Key     string // placeholder key
 	Model   string // model id, as the upstream knows it
+	// Speaks is what the model server understands. Empty means that nobody knows,
+	// and the agent's first dialect is tried.
+	Speaks  []Dialect
+	Context int // tokens that fit into one request; 0 when the server did not tell
 }
 
 // OpenAI is the base URL for clients of OpenAI's dialects, "/v1" included.
@@ -90,60 +104,62 @@ type File struct {
 	Data []byte
 }
 
-// All makes one of each agent, in the order in which lists show them, with every
-// option at its default.
-func All() []Agent {
-	all := registry()
-	for _, agent := range all {
-		// Tags are checked by a test, so a bad default cannot be met here.
-		_ = spec.Defaults(agent)
-	}
-	return all
-}
-
-// Names are the names of all agents in the order of All.
-func Names() []string {
-	var names []string
-	for _, agent := range registry() {
-		names = append(names, agent.Info().Name)
-	}
-	return names
-}
-
-// Find makes the agent called name, with every option at its default. An unknown
-// name is a Usage fault that suggests the nearest one.
-func Find(name string) (Agent, error) {
-	for _, agent := range All() {
-		if agent.Info().Name == name {
-			return agent, nil
-		}
-	}
-	unknown := fault.New(fault.Usage, "there is no agent %q", name)
-	if name == "" {
-		unknown = fault.New(fault.Usage, "no agent was named")
-	}
-	if near := spec.Closest(name, Names()); near != "" {
-		unknown = unknown.Hint("did you mean %q?", near)
-	}
-	return nil, unknown.Hint("the agents are %s; see `aibox agents`", strings.Join(Names(), ", "))
-}
-
-// scope is the option scope of a task.
-func (t Task) scope() spec.Scope {
+// mode is how a task runs.
+func (t Task) mode() spec.Mode {
 	if t.Interactive {
 		return spec.Interactive
 	}
 	return spec.Headless
 }
 
+// dialect is how the agent talks to this task's model: the first of its own that
+// the model server speaks. The error is Spoken's.
+func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
+
+// Spoken is the first of the agent's dialects that is among speaks, or its very
+// first when speaks is empty. A server that speaks none of them is a Usage fault.
+func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
+	for _, dialect := range i.Dialects {
+		if len(speaks) == 0 || slices.Contains(speaks, dialect) {
+			return dialect, nil
+		}
+	}
+	if len(i.Dialects) == 0 {
+		return NoDialect, nil
+	}
+	return NoDialect, fault.New(fault.Usage, "%s speaks %s, and the model server speaks %s", i.Title, list(i.Dialects), list(speaks)).
+		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+}
+
+// list names dialects for a sentence.
+func list(dialects []Dialect) string {
+	names := make([]string, len(dialects))
+	for i, dialect := range dialects {
+		names[i] = dialect.String()
+	}
+	return strings.Join(names, " or ")
+}
+
+// Options is the pointer to the struct whose fields are the agent's options: the
+// agent itself, unless it keeps them elsewhere.
+func Options(agent Agent) any {
+	if holder, ok := agent.(interface{ Options() any }); ok {
+		return holder.Options()
+	}
+	return agent
+}
+
 // check refuses what no model-driven agent can do.
 func (t Task) check(info Info) error {
+	_, speechErr := t.dialect(info)
 	switch {
 	case t.Inference.BaseURL == "":
 		return fault.New(fault.Usage, "%s needs a model, and this session has none", info.Title).
 			Hint("use --network local, or `aibox run shell -- COMMAND` for a command that needs no model")
 	case t.Inference.Model == "":
 		return fault.New(fault.Usage, "no model was chosen for %s", info.Title).Hint("name one with --model")
+	case speechErr != nil:
+		return speechErr
 	case t.Prompt == "" && !t.Interactive:
 		return fault.New(fault.Usage, "%s needs a prompt", info.Title).
 			Hint("give it with --prompt or --prompt-file")
@@ -159,9 +175,9 @@ func (t Task) check(info Info) error {
 }
 
 // options are the arguments and variables that the fields of agent make.
-func options(agent Agent, scope spec.Scope) (argv, env []string, err error) {
-	if argv, err = spec.Argv(agent, scope); err == nil {
-		env, err = spec.Env(agent, scope)
+func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
+	if argv, err = spec.Argv(Options(agent), scope); err == nil {
+		env, err = spec.Env(Options(agent), scope)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the options of %s: %w", agent.Info().Name, err)

@@ -21,7 +21,7 @@ var model = Inference{BaseURL: "http://10.200.200.1:11434", Key: "placeholder", 
 
 func TestEveryAgentDescribesItselfAndHasValidOptions(t *testing.T) {
 	seen := map[string]bool{}
-	for _, agent := range All() {
+	for _, agent := range Builtin().All() {
 		info := agent.Info()
 		if info.Name == "" || info.Title == "" || info.Summary == "" || info.Image == "" {
 			t.Errorf("%T: a name, title, summary or image is missing: %+v", agent, info)
@@ -49,7 +49,7 @@ func TestFindSuggestsTheAgentThatWasMeant(t *testing.T) {
 		"codx": `did you mean "codex"?`, "Codex": `did you mean "codex"?`, "open": `did you mean "opencode"?`,
 		"bash": "the agents are opencode, codex, shell", "": "the agents are opencode, codex, shell",
 	} {
-		_, err := Find(name)
+		_, err := Builtin().Find(name)
 		if fault.KindOf(err) != fault.Usage {
 			t.Fatalf("Find(%q) = %v, want a usage fault", name, err)
 		}
@@ -57,18 +57,18 @@ func TestFindSuggestsTheAgentThatWasMeant(t *testing.T) {
 			t.Errorf("Find(%q) hints %q, want %q", name, hints, want)
 		}
 	}
-	if agent, err := Find("codex"); err != nil || agent.Info().Name != "codex" {
+	if agent, err := Builtin().Find("codex"); err != nil || agent.Info().Name != "codex" {
 		t.Errorf("Find(codex) = %v, %v", agent, err)
 	}
 }
 
 func TestFindGivesEveryCallerAnAgentOfItsOwn(t *testing.T) {
-	first, err := Find("codex")
+	first, err := Builtin().Find("codex")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.(*Codex).ReasoningEffort = "high"
-	second, err := Find("codex")
+	second, err := Builtin().Find("codex")
 	if err != nil || second.(*Codex).ReasoningEffort != "" {
 		t.Errorf("a second codex has the options of the first: %+v, %v", second, err)
 	}

@@ -13,10 +13,10 @@ type Codex struct {
 	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
 	ReasoningSummary string   `label:"Reasoning summary" help:"How much of its thinking the model tells" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
 	Verbosity        string   `label:"Verbosity" help:"How long answers are, where the model can" flag:"-c model_verbosity=" choices:"low medium high"`
-	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" scope:"headless" group:"Output"`
+	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" mode:"headless" group:"Output"`
 	Image            []string `label:"Images" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
-	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" scope:"headless" group:"Output"`
-	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" scope:"headless" group:"Output"`
+	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
+	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
 	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
 	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
 	Disable          []string `label:"Features off" help:"Features of Codex to turn off" flag:"--disable" group:"Advanced"`
@@ -31,7 +31,7 @@ func (*Codex) Info() Info {
 		Homepage:    "https://github.com/openai/codex",
 		Image:       "codex",
 		Version:     "0.169.0",
-		Dialect:     OpenAIResponses,
+		Dialects:    []Dialect{OpenAIResponses},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.codex/sessions"},
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
@@ -51,7 +51,7 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 		return Invocation{}, fault.New(fault.Usage, "Codex takes a prompt of at most %d characters, and this one has %d", codexPromptLimit, n).
 			Hint("put the text into a file of the repository and name it in the prompt")
 	}
-	extra, env, err := options(c, task.scope())
+	extra, env, err := options(c, task.mode())
 	if err != nil {
 		return Invocation{}, err
 	}

@@ -11,11 +11,11 @@ import (
 // dialect to aibox's gateway.
 type OpenCode struct {
 	Agent    string   `label:"Agent" help:"Which of OpenCode's agents works: build changes files, plan only reads" flag:"--agent"`
-	Variant  string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" scope:"headless"`
-	Thinking bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" scope:"headless" group:"Output"`
-	Format   string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" scope:"headless" group:"Output"`
-	File     []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" scope:"headless" group:"Input"`
-	Title    string   `label:"Title" help:"Name of the conversation" flag:"--title" scope:"headless" group:"Advanced"`
+	Variant  string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless"`
+	Thinking bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
+	Format   string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
+	File     []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
+	Title    string   `label:"Title" help:"Name of the conversation" flag:"--title" mode:"headless" group:"Advanced"`
 	Pure     bool     `label:"No plugins" help:"Run without plugins" flag:"--pure" group:"Advanced"`
 	LogLevel string   `label:"Log level" help:"What OpenCode writes to its own log" flag:"--log-level" choices:"DEBUG INFO WARN ERROR" group:"Advanced"`
 }
@@ -29,7 +29,7 @@ func (*OpenCode) Info() Info {
 		Homepage:    "https://opencode.ai",
 		Image:       "opencode",
 		Version:     "1.18.33",
-		Dialect:     OpenAIChat,
+		Dialects:    []Dialect{OpenAIChat},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.local/share/opencode"},
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
@@ -51,7 +51,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it goes on with a conversation on a terminal").
 			Hint("leave --prompt out and type it, or leave -i out")
 	}
-	extra, env, err := options(o, task.scope())
+	extra, env, err := options(o, task.mode())
 	if err != nil {
 		return Invocation{}, err
 	}

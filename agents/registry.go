@@ -1,10 +1,83 @@
 package agents
 
-// registry is the one list of agents.
-func registry() []Agent {
-	return []Agent{
-		&OpenCode{},
-		&Codex{},
-		&Shell{},
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// Maker makes an agent with its options at their zero values.
+type Maker func() Agent
+
+// Set is a list of agents by name. It is immutable and safe for concurrent use.
+type Set struct{ makers []Maker }
+
+// Builtin are the agents that aibox brings along: the one list of them, in the
+// order in which people see it.
+func Builtin() Set {
+	return Set{[]Maker{
+		func() Agent { return &OpenCode{} },
+		func() Agent { return &Codex{} },
+		func() Agent { return &Shell{} },
+	}}
+}
+
+// With is the set with more agents at its end. An agent with the name of another
+// is a Usage fault, and so is one whose options cannot be read.
+func (s Set) With(more ...Maker) (Set, error) {
+	names := s.Names()
+	for _, make := range more {
+		agent := make()
+		name := agent.Info().Name
+		if slices.Contains(names, name) {
+			return s, fault.New(fault.Usage, "there are two agents called %q", name).Hint("rename one of them")
+		}
+		if err := spec.Defaults(Options(agent)); err != nil {
+			return s, fmt.Errorf("the agent %q: %w", name, err)
+		}
+		names = append(names, name)
 	}
+	return Set{slices.Concat(s.makers, more)}, nil
+}
+
+// All makes one of each agent, in order, with every option at its default.
+func (s Set) All() []Agent {
+	all := make([]Agent, len(s.makers))
+	for i, make := range s.makers {
+		all[i] = make()
+		// Tags are checked by With and by a test, so a bad default cannot be met here.
+		_ = spec.Defaults(Options(all[i]))
+	}
+	return all
+}
+
+// Names are the names of all agents in the order of All.
+func (s Set) Names() []string {
+	names := make([]string, len(s.makers))
+	for i, make := range s.makers {
+		names[i] = make().Info().Name
+	}
+	return names
+}
+
+// Find makes the agent called name, with every option at its default. An unknown
+// name is a Usage fault that suggests the nearest one.
+func (s Set) Find(name string) (Agent, error) {
+	for _, agent := range s.All() {
+		if agent.Info().Name == name {
+			return agent, nil
+		}
+	}
+	unknown := fault.New(fault.Usage, "there is no agent %q", name)
+	if name == "" {
+		unknown = fault.New(fault.Usage, "no agent was named")
+	}
+	names := s.Names()
+	if near := spec.Closest(name, names); near != "" {
+		unknown = unknown.Hint("did you mean %q?", near)
+	}
+	return nil, unknown.Hint("the agents are %s; see `aibox agents`", strings.Join(names, ", "))
 }

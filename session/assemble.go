@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"aibox/agents"
@@ -123,20 +124,26 @@ func firstCause(errs ...error) error {
 
 // configuredAgent is the agent with the options the user set.
 func (s *supervisor) configuredAgent() (agents.Agent, error) {
-	agent, err := agents.Find(s.launch.Spec.Agent)
+	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := spec.Of(agent)
+	options := agents.Options(agent)
+	fields, err := spec.Of(options)
 	if err != nil {
 		return nil, err
 	}
-	for key, value := range s.launch.Spec.Options {
+	values := maps.Clone(s.launch.Spec.Options)
+	if values == nil {
+		values = map[string]string{}
+	}
+	maps.Copy(values, s.launch.Secrets)
+	for key, value := range values {
 		field, err := spec.Find(fields, key)
 		if err != nil {
 			return nil, err
 		}
-		if err := field.Set(agent, value); err != nil {
+		if err := field.Set(options, value); err != nil {
 			return nil, err
 		}
 	}
@@ -251,14 +258,14 @@ func (s *supervisor) inference(ctx context.Context, info agents.Info) (model, er
 		return value, ok
 	})
 	if err != nil {
-		if info.Dialect == agents.NoDialect {
+		if len(info.Dialects) == 0 {
 			return model{}, nil // the command may do without
 		}
 		return model{}, err
 	}
 	done := s.report.step("model")
 	name := s.launch.Spec.Model
-	if name == "" && info.Dialect != agents.NoDialect {
+	if name == "" && len(info.Dialects) > 0 {
 		if name, err = onlyModel(ctx, server); err != nil {
 			return model{}, err
 		}

@@ -21,8 +21,9 @@ import (
 type Launch struct {
 	Spec    Spec              `json:"spec"` // ID and Created are set by the supervisor
 	ImageID runtime.ImageID   `json:"image_id"`
-	Env     []string          `json:"env,omitempty"`  // NAME=VALUE for the agent, at the user's wish
-	Keys    map[string]string `json:"keys,omitempty"` // variables with keys of model servers, for the gateway alone
+	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
+	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
+	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box
 }
 
 // Step is a stage of the start, for people.

@@ -33,23 +33,33 @@ const (
 // Spec is what was asked for: written once, before the agent starts. It holds no
 // secrets: of the environment only the names.
 type Spec struct {
-	ID         ID                `json:"id"`
-	Created    time.Time         `json:"created"`
-	Agent      string            `json:"agent"`
-	Options    map[string]string `json:"options,omitempty"` // the agent's own, by field name
-	Prompt     string            `json:"prompt,omitempty"`
-	Args       []string          `json:"args,omitempty"` // what stood behind "--"
-	Repository string            `json:"repository"`     // as the user named it, made absolute
-	Branch     string            `json:"branch,omitempty"`
-	Clean      bool              `json:"clean,omitempty"`
-	Hide       []string          `json:"hide"`
-	Network    netguard.Policy   `json:"network"`
-	Inference  string            `json:"inference"` // a description without credentials
-	Model      string            `json:"model,omitempty"`
-	EnvNames   []string          `json:"env,omitempty"`
-	Image      string            `json:"image"` // the reference; the id is in State
-	Timeout    Duration          `json:"timeout"`
-	Pids       uint64            `json:"pids"`
+	ID          ID                `json:"id"`
+	Created     time.Time         `json:"created"`
+	Agent       string            `json:"agent"`
+	Options     map[string]string `json:"options,omitempty"` // the agent's own, by field name
+	Prompt      string            `json:"prompt,omitempty"`
+	System      []SystemPrompt    `json:"system,omitempty"`      // what the agent is told before the task, in order
+	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it goes on with
+	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with a person
+	Args        []string          `json:"args,omitempty"`        // what stood behind "--"
+	Repository  string            `json:"repository"`            // as the user named it, made absolute
+	Branch      string            `json:"branch,omitempty"`
+	Clean       bool              `json:"clean,omitempty"`
+	Hide        []string          `json:"hide"`
+	Network     netguard.Policy   `json:"network"`
+	Inference   string            `json:"inference"` // a description without credentials
+	Model       string            `json:"model,omitempty"`
+	EnvNames    []string          `json:"env,omitempty"`
+	Image       string            `json:"image"` // the reference; the id is in State
+	Timeout     Duration          `json:"timeout"`
+	Pids        uint64            `json:"pids"`
+}
+
+// SystemPrompt is a text from the user's library of prompts, as it was when the
+// session began.
+type SystemPrompt struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // State is what has been done so far. It is replaced as a whole at each step.

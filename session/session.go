@@ -10,6 +10,7 @@ import (
 	"context"
 	"net"
 
+	"aibox/agents"
 	"aibox/internal/paths"
 	"aibox/internal/secret"
 	"aibox/runtime"
@@ -17,7 +18,8 @@ import (
 
 // Deps are what sessions are made with.
 type Deps struct {
-	Dirs paths.Dirs
+	Dirs   paths.Dirs
+	Agents agents.Set // those that can be run
 	// Supervise is the command line, without the program's name, that makes aibox
 	// call Supervise with the same Deps.
 	Supervise []string

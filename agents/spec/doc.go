@@ -18,7 +18,7 @@
 //	min, max bounds of a number, both included
 //	group    the heading under which a form shows it
 //	secret   "true" on a secret.Value, and only there
-//	scope    headless or interactive, when only one of the two knows the option
+//	mode     headless or interactive, when only one of the two knows the option
 //
 // Types: string, bool, int, []string and secret.Value; a string with choices is a
 // choice. A secret may have an env and never a flag, because argument lists are

@@ -92,8 +92,8 @@ func read(member reflect.StructField) (Field, error) {
 	if err := field.readBounds(tags); err != nil {
 		return field, err
 	}
-	if err := field.Scope.UnmarshalText([]byte(tags["scope"])); tags["scope"] != "" && err != nil {
-		return field, fmt.Errorf("tag key \"scope\": %w", err)
+	if err := field.Mode.UnmarshalText([]byte(tags["mode"])); tags["mode"] != "" && err != nil {
+		return field, fmt.Errorf("tag key \"mode\": %w", err)
 	}
 	return field, field.check(member.Type)
 }
@@ -187,7 +187,7 @@ func kebab(name string) string {
 
 // keys is the closed set of tag keys.
 var keys = []string{
-	"label", "help", "flag", "env", "default", "choices", "min", "max", "group", "secret", "scope",
+	"label", "help", "flag", "env", "default", "choices", "min", "max", "group", "secret", "mode",
 }
 
 // parseTag reads a whole struct tag by the convention of package reflect, but

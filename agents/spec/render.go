@@ -10,12 +10,12 @@ import (
 )
 
 // Argv is the part of an agent's command line that its options make: for every
-// field of v that is set, has a flag and is known to scope, the flag's words and
+// field of v that is set, has a flag and is known in mode, the flag's words and
 // the value. A bool is its flag alone, a list repeats the flag. v is a pointer to
 // the struct.
-func Argv(v any, scope Scope) ([]string, error) {
+func Argv(v any, mode Mode) ([]string, error) {
 	var argv []string
-	err := each(v, scope, func(field Field, values []string) {
+	err := each(v, mode, func(field Field, values []string) {
 		if len(field.Flag) == 0 {
 			return
 		}
@@ -27,12 +27,12 @@ func Argv(v any, scope Scope) ([]string, error) {
 }
 
 // Env is the part of an agent's environment that its options make, as NAME=VALUE:
-// for every field of v that is set, has a variable and is known to scope. Lists
+// for every field of v that is set, has a variable and is known in mode. Lists
 // are joined with commas. It holds secrets in clear: it is for the agent's start
 // and for nothing else.
-func Env(v any, scope Scope) ([]string, error) {
+func Env(v any, mode Mode) ([]string, error) {
 	var env []string
-	err := each(v, scope, func(field Field, values []string) {
+	err := each(v, mode, func(field Field, values []string) {
 		if field.Env != "" {
 			env = append(env, field.Env+"="+strings.Join(values, ","))
 		}
@@ -73,8 +73,8 @@ func (f Field) with(value string) []string {
 	return words
 }
 
-// each calls use with the clear values of every field that is set and in scope.
-func each(v any, scope Scope, use func(Field, []string)) error {
+// each calls use with the clear values of every field that is set and known in mode.
+func each(v any, mode Mode, use func(Field, []string)) error {
 	fields, err := Of(v)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func each(v any, scope Scope, use func(Field, []string)) error {
 		if err != nil {
 			return err
 		}
-		if target.IsZero() || !field.Scope.Includes(scope) {
+		if target.IsZero() || !field.Mode.Includes(mode) {
 			continue
 		}
 		switch value := target.Interface().(type) {

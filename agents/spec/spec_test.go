@@ -16,7 +16,7 @@ import (
 type robot struct {
 	Name    string       `label:"Name" help:"What it is called" flag:"--name" default:"r2" group:"Who"`
 	Effort  string       `label:"Effort" help:"How hard it tries" flag:"-c effort=" choices:"low high"`
-	Fast    bool         `label:"Fast" help:"Hurry" flag:"--fast" scope:"headless"`
+	Fast    bool         `label:"Fast" help:"Hurry" flag:"--fast" mode:"headless"`
 	MaxHTTP int          `label:"Most" help:"Requests" flag:"--max" min:"1" max:"9" env:"MAX_HTTP"`
 	Tools   []string     `label:"Tools" help:"What it uses" flag:"--tool=" env:"TOOLS"`
 	Key     secret.Value `label:"Key" help:"For its vendor" env:"KEY" secret:"true"`
@@ -31,7 +31,7 @@ func TestOfReadsEveryFieldOnce(t *testing.T) {
 	var lines []string
 	for _, f := range got {
 		lines = append(lines, strings.Join([]string{
-			f.Name, f.Key, f.Type.String(), strings.Join(f.Flag, " "), f.Env, f.Default, f.Scope.String(), f.Group,
+			f.Name, f.Key, f.Type.String(), strings.Join(f.Flag, " "), f.Env, f.Default, f.Mode.String(), f.Group,
 		}, "|"))
 	}
 	want := []string{
@@ -85,7 +85,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 		X int `label:"X" help:"h" default:"12" max:"9"`
 	}
 	type scoped struct {
-		X int `label:"X" help:"h" scope:"sometimes"`
+		X int `label:"X" help:"h" mode:"sometimes"`
 	}
 	type flagged struct {
 		X int `label:"X" help:"h" flag:"x"`
@@ -113,7 +113,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 		{bounded{}, `bounded.X: tag key "min"`},
 		{crossed{}, `crossed.X: tag key "min"`},
 		{defaulted{}, `defaulted.X: tag key "default"`},
-		{scoped{}, `scoped.X: tag key "scope"`},
+		{scoped{}, `scoped.X: tag key "mode"`},
 		{flagged{}, `flagged.X: tag key "flag"`},
 		{variable{}, `variable.X: tag key "env"`},
 		{shared{}, `shared.Y: tag key "env": "A" is taken by X`},

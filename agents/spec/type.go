@@ -30,40 +30,40 @@ func (t Type) String() string {
 // MarshalText writes the name.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Scope says which way of running an agent knows an option. The zero value is
+// Mode says which way of running an agent knows an option. The zero value is
 // both.
-type Scope int
+type Mode int
 
-// The scopes.
+// The modes.
 const (
-	Both Scope = iota
+	Both Mode = iota
 	Headless
 	Interactive
 )
 
-var scopeNames = map[Scope]string{Both: "both", Headless: "headless", Interactive: "interactive"}
+var modeNames = map[Mode]string{Both: "both", Headless: "headless", Interactive: "interactive"}
 
-// String is the scope's name as it stands in tags.
-func (s Scope) String() string {
-	if name, ok := scopeNames[s]; ok {
+// String is the mode's name as it stands in tags.
+func (m Mode) String() string {
+	if name, ok := modeNames[s]; ok {
 		return name
 	}
 	return fmt.Sprintf("Scope(%d)", int(s))
 }
 
 // MarshalText writes the name.
-func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (m Mode) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a name.
-func (s *Scope) UnmarshalText(text []byte) error {
-	for scope, name := range scopeNames {
+func (m *Mode) UnmarshalText(text []byte) error {
+	for scope, name := range modeNames {
 		if name == string(text) {
 			*s = scope
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown scope %q: headless, interactive or both", text)
+	return fmt.Errorf("unknown mode %q: headless, interactive or both", text)
 }
 
-// Includes reports whether an option of scope s is known when running as run.
-func (s Scope) Includes(run Scope) bool { return s == Both || run == Both || s == run }
+// Includes reports whether an option of mode m is known when running as run.
+func (m Mode) Includes(run Mode) bool { return s == Both || run == Both || s == run }

@@ -4,15 +4,14 @@ import (
 	"strconv"
 	"strings"
 
-	"aibox/agents"
 	"aibox/agents/spec"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// declare makes a flag of an agent's option.
-func declare(flags *pflag.FlagSet, field spec.Field, agent agents.Agent) {
+// declare makes a flag of an option in options.
+func declare(flags *pflag.FlagSet, field spec.Field, options any) {
 	help := field.Help
 	switch {
 	case field.Type == spec.List:
@@ -20,7 +19,7 @@ func declare(flags *pflag.FlagSet, field spec.Field, agent agents.Agent) {
 	case len(field.Choices) > 0:
 		help += " (" + strings.Join(field.Choices, ", ") + ")"
 	}
-	value := field.Text(agent)
+	value := field.Text(options)
 	if field.Type == spec.Bool {
 		on, _ := strconv.ParseBool(value)
 		flags.Bool(field.Key, on, help)
@@ -37,12 +36,12 @@ func fixed(words ...string) func(*cobra.Command, []string, string) ([]string, co
 }
 
 // completeAgents completes the name of an agent.
-func completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var words []string
-	for _, agent := range agents.All() {
+	for _, agent := range a.agents().All() {
 		words = append(words, agent.Info().Name+"\t"+agent.Info().Summary)
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// agents are all agents that can be run.
+func (a *app) agents() agents.Set { return agents.Builtin() }
+
 func (a *app) agentsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -19,12 +22,12 @@ func (a *app) agentsCommand() *cobra.Command {
 		Args:    knownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return printJSON(a.out, described(agents.All()))
+				return printJSON(a.out, described(a.agents().All()))
 			}
 			var rows [][]string
-			for _, agent := range agents.All() {
+			for _, agent := range a.agents().All() {
 				info := agent.Info()
-				rows = append(rows, []string{info.Name, info.Version, info.Dialect.String(), info.Summary})
+				rows = append(rows, []string{info.Name, info.Version, speech(info.Dialects), info.Summary})
 			}
 			return table(a.out, "AGENT\tVERSION\tSPEAKS\tWHAT IT IS", rows)
 		},
@@ -35,9 +38,9 @@ func (a *app) agentsCommand() *cobra.Command {
 		Short:             "Show an agent with its options",
 		Example:           "  aibox agents show codex",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeAgents,
+		ValidArgsFunction: a.completeAgents,
 		RunE: func(_ *cobra.Command, args []string) error {
-			agent, err := agents.Find(args[0])
+			agent, err := a.agents().Find(args[0])
 			if err != nil {
 				return err
 			}
@@ -50,6 +53,18 @@ func (a *app) agentsCommand() *cobra.Command {
 	return cmd
 }
 
+// speech names dialects for people.
+func speech(dialects []agents.Dialect) string {
+	if len(dialects) == 0 {
+		return agents.NoDialect.String()
+	}
+	names := make([]string, len(dialects))
+	for i, dialect := range dialects {
+		names[i] = dialect.String()
+	}
+	return strings.Join(names, ", ")
+}
+
 // description is an agent as JSON shows it.
 type description struct {
 	agents.Info
@@ -59,7 +74,7 @@ type description struct {
 func described(all []agents.Agent) []description {
 	var list []description
 	for _, agent := range all {
-		fields, err := spec.Of(agent)
+		fields, err := spec.Of(agents.Options(agent))
 		if err != nil {
 			continue // a test of the registry makes sure that this cannot be
 		}
@@ -74,14 +89,14 @@ func (a *app) showAgent(agent agents.Agent) error {
 	if info.Homepage != "" {
 		fmt.Fprintln(a.out, info.Homepage)
 	}
-	fmt.Fprintf(a.out, "\nSpeaks %s to the model. Image %s.\n", info.Dialect, info.Image)
+	fmt.Fprintf(a.out, "\nSpeaks to the model: %s. Image %s.\n", speech(info.Dialects), info.Image)
 	if len(info.StateDirs) > 0 {
 		fmt.Fprintf(a.out, "Keeps its conversations in %s, which a session keeps for it.\n", strings.Join(info.StateDirs, ", "))
 	}
 	for _, note := range info.Notes {
 		fmt.Fprintln(a.out, note)
 	}
-	fields, err := spec.Of(agent)
+	fields, err := spec.Of(agents.Options(agent))
 	if err != nil || len(fields) == 0 {
 		return err
 	}

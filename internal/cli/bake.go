@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/agents"
 	"aibox/bakery"
 	"aibox/dockerfiles"
 	"aibox/internal/fault"
@@ -33,7 +32,7 @@ has not changed is not built again.`,
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
   aibox bake --check`,
-		ValidArgsFunction: completeAgents,
+		ValidArgsFunction: a.completeAgents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.bake(cmd.Context(), args, o) },
 	}
 	f := cmd.Flags()
@@ -53,7 +52,7 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	case len(names) == 0 && !o.all && !o.check:
 		return fault.New(fault.Usage, "no agent was named").Hint("name one, such as `aibox bake codex`, or use --all")
 	}
-	images, err := imagesOf(names)
+	images, err := a.imagesOf(names)
 	if err != nil {
 		return err
 	}
@@ -98,13 +97,13 @@ func (a *app) bakeWith(ctx context.Context, kitchen *bakery.Bakery, names []stri
 
 // imagesOf are the images of the named agents, each once. An image's own name is
 // taken too, so that "base" can be baked.
-func imagesOf(names []string) ([]string, error) {
+func (a *app) imagesOf(names []string) ([]string, error) {
 	var images []string
 	seen := map[string]bool{}
 	for _, name := range names {
 		image := name
 		if name != bakery.Base {
-			agent, err := agents.Find(name)
+			agent, err := a.agents().Find(name)
 			if err != nil {
 				return nil, err
 			}

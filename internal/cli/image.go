@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/agents"
 	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/runtime"
@@ -20,7 +19,7 @@ func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID,
 	if spec.Image != "" {
 		return a.namedImage(ctx, spec.Image)
 	}
-	agent, err := agents.Find(spec.Agent)
+	agent, err := a.agents().Find(spec.Agent)
 	if err != nil {
 		return "", err
 	}

@@ -19,12 +19,16 @@ const maxPrompt = 2 << 20
 
 // launch is what the options ask for, checked as far as it can be without
 // touching anything.
-func (o *runOptions) launch(in *os.File) (session.Launch, error) {
-	agent, err := agents.Find(o.agent)
+func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error) {
+	agent, err := set.Find(o.agent)
 	if err != nil {
 		return session.Launch{}, err
 	}
 	options, err := agentOptions(agent, o.set)
+	if err != nil {
+		return session.Launch{}, err
+	}
+	secrets, err := agentSecrets(agent)
 	if err != nil {
 		return session.Launch{}, err
 	}
@@ -59,8 +63,9 @@ func (o *runOptions) launch(in *os.File) (session.Launch, error) {
 		return session.Launch{}, err
 	}
 	return session.Launch{
-		Env:  env,
-		Keys: keys(),
+		Env:     env,
+		Keys:    keys(),
+		Secrets: secrets,
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args,
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: slices.Concat(workspace.DefaultHide(), o.hide),
@@ -72,7 +77,8 @@ func (o *runOptions) launch(in *os.File) (session.Launch, error) {
 
 // agentOptions checks --set and returns the options by key.
 func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
-	fields, err := spec.Of(agent)
+	target := agents.Options(agent)
+	fields, err := spec.Of(target)
 	if err != nil {
 		return nil, err
 	}
@@ -86,12 +92,31 @@ func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := field.Set(agent, value); err != nil {
+		if field.Type == spec.Secret {
+			return nil, fault.New(fault.Usage, "%q is a secret, and command lines are public", key).Hint("export %s=… instead", field.Env)
+		}
+		if err := field.Set(target, value); err != nil {
 			return nil, err
 		}
 		options[key] = value
 	}
 	return options, nil
+}
+
+// agentSecrets are the agent's secret options that the user has in the
+// environment, by key. They travel by pipe and are stored nowhere.
+func agentSecrets(agent agents.Agent) (map[string]string, error) {
+	fields, err := spec.Of(agents.Options(agent))
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]string{}
+	for _, field := range fields {
+		if value, ok := os.LookupEnv(field.Env); ok && field.Type == spec.Secret {
+			secrets[field.Key] = value
+		}
+	}
+	return secrets, nil
 }
 
 // readPrompt takes the prompt from the flag, the file or standard input.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/netguard"
 )
@@ -47,7 +48,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 	}
 	for name, change := range bad {
 		t.Run(name, func(t *testing.T) {
-			_, err := options(change).launch(noInput(t))
+			_, err := options(change).launch(agents.Builtin(), noInput(t))
 			if err == nil || fault.KindOf(err) != fault.Usage {
 				t.Fatalf("got %v", err)
 			}
@@ -58,7 +59,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 func TestALaunchKeepsSecretsOutOfTheSpec(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary-key")
 	t.Setenv("TOKEN", "canary-token")
-	launch, err := options(func(o *runOptions) { o.env = []string{"TOKEN", "PLAIN=value"} }).launch(noInput(t))
+	launch, err := options(func(o *runOptions) { o.env = []string{"TOKEN", "PLAIN=value"} }).launch(agents.Builtin(), noInput(t))
 	if err != nil {
 		t.Fatal(err)
 	}

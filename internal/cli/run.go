@@ -62,7 +62,7 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
   aibox run shell -- make test
   aibox run codex --inference scripted --prompt hello   # no model needed`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeAgents,
+		ValidArgsFunction: a.completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.positional(cmd, args); err != nil {
 				return err
@@ -70,15 +70,15 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 			return a.run(cmd.Context(), o)
 		},
 	}
-	o.bind(cmd)
-	for _, agent := range agents.All() {
+	o.bind(a, cmd)
+	for _, agent := range a.agents().All() {
 		cmd.AddCommand(a.runAgentCommand(o, cmd.PersistentFlags(), agent))
 	}
 	return cmd
 }
 
 // bind declares the flags that every agent has.
-func (o *runOptions) bind(cmd *cobra.Command) {
+func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&o.agent, "agent", "", "which agent (`NAME`; see aibox agents)")
 	f.StringVarP(&o.prompt, "prompt", "p", "", "what to do (`TEXT`)")
@@ -99,7 +99,7 @@ func (o *runOptions) bind(cmd *cobra.Command) {
 	f.StringVar(&o.accept, "accept", "none", "what to do with the changes: none, or branch")
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
-	_ = cmd.RegisterFlagCompletionFunc("agent", completeAgents)
+	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
 	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
 	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch"))
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed("auto", "ollama", "openai", "anthropic", "gemini", "openrouter", "scripted"))
@@ -130,7 +130,8 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 		Long:  info.Summary + ".\nIts own options are flags here; those of every agent stand below them.",
 		Args:  cobra.ArbitraryArgs,
 	}
-	fields, err := spec.Of(agent)
+	options := agents.Options(agent)
+	fields, err := spec.Of(options)
 	if err != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
 		return cmd
@@ -141,7 +142,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 			continue
 		}
 		taken[field.Key] = true
-		declare(cmd.Flags(), field, agent)
+		declare(cmd.Flags(), field, options)
 		if len(field.Choices) > 0 {
 			_ = cmd.RegisterFlagCompletionFunc(field.Key, fixed(field.Choices...))
 		}
@@ -164,7 +165,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 
 // run is `aibox run`.
 func (a *app) run(ctx context.Context, o *runOptions) error {
-	launch, err := o.launch(a.in)
+	launch, err := o.launch(a.agents(), a.in)
 	if err != nil {
 		return err
 	}

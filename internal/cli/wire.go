@@ -31,6 +31,7 @@ func (a *app) deps() (session.Deps, error) {
 	}
 	return session.Deps{
 		Dirs:      dirs,
+		Agents:    a.agents(),
 		Supervise: supervise,
 		Docker:    a.docker,
 		Init:      func() (string, error) { return initbin.Install(filepath.Join(dirs.Cache, "init")) },

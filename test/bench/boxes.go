@@ -95,7 +95,7 @@ func agentRun(name string) func(context.Context, *bench) ([]Row, error) {
 // plainCommand is the rest of a `docker run` that does what aibox has the agent
 // do, in a copy of the repository.
 func (b *bench) plainCommand(name, image, url string) ([]string, error) {
-	agent, err := agents.Find(name)
+	agent, err := agents.Builtin().Find(name)
 	if err != nil {
 		return nil, err
 	}
