@@ -176,8 +176,8 @@ func (t Task) check(info Info) error {
 
 // options are the arguments and variables that the fields of agent make.
 func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
-	if argv, err = spec.Argv(Options(agent), scope); err == nil {
-		env, err = spec.Env(Options(agent), scope)
+	if argv, err = spec.Argv(Options(agent), mode); err == nil {
+		env, err = spec.Env(Options(agent), mode)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the options of %s: %w", agent.Info().Name, err)

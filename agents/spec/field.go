@@ -25,7 +25,7 @@ type Field struct {
 	Choices []string // for Choice: every value allowed
 	Min     int      // for Int; both 0 means no bounds
 	Max     int
-	Mode    Mode     // where the agent knows this option
+	Mode    Mode // where the agent knows this option
 
 	index []int
 }

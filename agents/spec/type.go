@@ -45,20 +45,20 @@ var modeNames = map[Mode]string{Both: "both", Headless: "headless", Interactive:
 
 // String is the mode's name as it stands in tags.
 func (m Mode) String() string {
-	if name, ok := modeNames[s]; ok {
+	if name, ok := modeNames[m]; ok {
 		return name
 	}
-	return fmt.Sprintf("Scope(%d)", int(s))
+	return fmt.Sprintf("Mode(%d)", int(m))
 }
 
 // MarshalText writes the name.
-func (m Mode) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
 // UnmarshalText reads a name.
 func (m *Mode) UnmarshalText(text []byte) error {
-	for scope, name := range modeNames {
+	for mode, name := range modeNames {
 		if name == string(text) {
-			*s = scope
+			*m = mode
 			return nil
 		}
 	}
@@ -66,4 +66,4 @@ func (m *Mode) UnmarshalText(text []byte) error {
 }
 
 // Includes reports whether an option of mode m is known when running as run.
-func (m Mode) Includes(run Mode) bool { return s == Both || run == Both || s == run }
+func (m Mode) Includes(run Mode) bool { return m == Both || run == Both || m == run }
