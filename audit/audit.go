@@ -43,6 +43,8 @@ const (
 	ChangesDiscarded  Type = "changes.discarded"
 	ChangesRecovered  Type = "changes.recovered"
 	SessionRepaired   Type = "session.repaired"
+	SessionContinued  Type = "session.continued"
+	SessionReturned   Type = "session.returned"
 )
 
 // Event is one line of the log.

@@ -91,7 +91,12 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 // invocation is the agent's command line. It is made before the box, so that a
 // missing prompt costs nothing.
 func (s *supervisor) invocation(k *kit) (agents.Invocation, error) {
-	task := agents.Task{Prompt: s.launch.Spec.Prompt, Args: s.launch.Spec.Args, Workdir: boxWorkdir}
+	asked := s.launch.Spec
+	task := agents.Task{
+		Prompt: asked.Prompt, Args: asked.Args, Interactive: asked.Interactive, Workdir: boxWorkdir,
+		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
+		Instructions: briefing(asked),
+	}
 	if k.model.server != nil {
 		task.Inference = agents.Inference{BaseURL: gatewayURL(), Key: k.model.placeholder.Reveal(), Model: k.model.name}
 	}
@@ -153,6 +158,15 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 // beginWorkspace returns when the workspace's folder is there, and has it filled
 // meanwhile.
 func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
+	if s.launch.Spec.Resumes != "" {
+		ws, err := s.resume(ctx)
+		if err != nil {
+			k.prepared = func() (*workspace.Workspace, error) { return nil, err }
+			return err
+		}
+		k.folder, k.prepared = ws.Path, func() (*workspace.Workspace, error) { return ws, nil }
+		return nil
+	}
 	folder := make(chan string, 1)
 	k.prepared = start(func() (*workspace.Workspace, error) {
 		defer close(folder)

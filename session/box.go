@@ -121,7 +121,7 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 	mounts := []runtime.Mount{{Source: k.folder, Target: boxWorkdir}}
 	for _, folder := range k.agent.Info().StateDirs {
 		rel := strings.TrimPrefix(folder, "~/")
-		source := filepath.Join(s.dir, "home", rel)
+		source := filepath.Join(s.dir, homeDir, rel)
 		if err := os.MkdirAll(source, 0o700); err != nil {
 			return runtime.Spec{}, err
 		}

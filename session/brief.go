@@ -16,24 +16,25 @@ import (
 
 // Brief is a session in a line: what a list of many shows.
 type Brief struct {
-	ID         ID        `json:"id"`
-	Created    time.Time `json:"created"`
-	Repository string    `json:"repository"`
-	Task       string    `json:"task,omitempty"` // the first line of the prompt, cut
-	Phase      Phase     `json:"phase"`
-	Review     Review    `json:"review,omitempty"`
-	Failed     bool      `json:"failed,omitempty"`
-	Changed    bool      `json:"changed,omitempty"`
-	Files      int       `json:"files,omitempty"`
-	Added      int       `json:"added,omitempty"`
-	Deleted    int       `json:"deleted,omitempty"`
+	ID          ID        `json:"id"`
+	Created     time.Time `json:"created"`
+	Repository  string    `json:"repository"`
+	Task        string    `json:"task,omitempty"` // the first line of the prompt, cut
+	Phase       Phase     `json:"phase"`
+	Review      Review    `json:"review,omitempty"`
+	ContinuedBy ID        `json:"continued_by,omitempty"`
+	Failed      bool      `json:"failed,omitempty"`
+	Changed     bool      `json:"changed,omitempty"`
+	Files       int       `json:"files,omitempty"`
+	Added       int       `json:"added,omitempty"`
+	Deleted     int       `json:"deleted,omitempty"`
 }
 
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200
 
 func briefOf(s Session) Brief {
-	b := Brief{ID: s.ID, Created: s.Created, Repository: s.Repository, Phase: s.State.Phase, Review: s.State.Review}
+	b := Brief{ID: s.ID, Created: s.Created, Repository: s.Repository, Phase: s.State.Phase, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy}
 	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
 	if r := s.State.Result; r != nil {

@@ -38,7 +38,7 @@ func (s *Sessions) FinalChanges(id ID) (*review.ChangeSet, error) {
 
 func (s *Sessions) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws := session.State.Workspace
-	if _, err := os.Lstat(ws.Path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(ws.Path); errors.Is(err, fs.ErrNotExist) || session.State.ContinuedBy != "" {
 		set := new(review.ChangeSet)
 		if err := s.store.read(session.ID, changesFile, set); err != nil {
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
@@ -58,6 +58,9 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
 	err := s.withEnded(id, func(session *Session) error {
+		if err := continued(session); err != nil {
+			return err
+		}
 		if session.State.Review == Accepted && opts.Branch == "" {
 			return fault.New(fault.Usage, "%s is accepted already, on branch %s", id, session.State.Branch).
 				Hint("`aibox accept %s --branch NAME` puts it on another one", id)
@@ -79,7 +82,10 @@ func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions)
 func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
 	var saved *review.Saved
 	err := s.withEnded(id, func(session *Session) error {
-		var err error
+		err := continued(session)
+		if err != nil {
+			return err
+		}
 		if saved, err = review.Discard(ctx, session.State.Workspace, review.Options{}); err != nil {
 			return err
 		}
@@ -96,14 +102,15 @@ func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
 	if err != nil {
 		return err
 	}
-	open := session.State.Result != nil && session.State.Result.Changed && session.State.Review == Unreviewed
+	continued := session.State.ContinuedBy != ""
+	open := !continued && session.State.Result != nil && session.State.Result.Changed && session.State.Review == Unreviewed
 	if open && !force {
 		return fault.New(fault.Conflict, "nobody has reviewed what %s changed", id).
 			Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
 			Hint("`aibox rm --force %s` drops them; `aibox recover` brings them back", id)
 	}
 	return s.withEnded(id, func(session *Session) error {
-		if ws := session.State.Workspace; ws != nil {
+		if ws := session.State.Workspace; ws != nil && !continued {
 			if open {
 				if _, err := review.Discard(ctx, ws, review.Options{}); err != nil {
 					return err

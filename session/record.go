@@ -76,6 +76,8 @@ type State struct {
 	Result     *Result              `json:"result,omitempty"` // present once Ended
 	Review     Review               `json:"review,omitempty"`
 	Branch     string               `json:"branch,omitempty"` // the branch an accept made
+	// ContinuedBy is the session that took over this one's workspace.
+	ContinuedBy ID `json:"continued_by,omitempty"`
 }
 
 // Result is how a session ended.

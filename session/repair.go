@@ -145,7 +145,12 @@ func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session
 // forget removes a session whose agent never started: nothing of it is worth
 // keeping.
 func (s *Sessions) forget(ctx context.Context, session *Session) error {
-	if ws := session.State.Workspace; ws != nil {
+	switch ws := session.State.Workspace; {
+	case session.Resumes != "":
+		if err := s.giveBack(session.Resumes, session.ID); err != nil {
+			return err
+		}
+	case ws != nil:
 		if err := workspace.Undo(ctx, ws); err != nil {
 			return err
 		}

@@ -64,6 +64,8 @@ func status(b session.Brief) string {
 	switch {
 	case b.Phase != session.Ended:
 		return string(b.Phase)
+	case b.ContinuedBy != "":
+		return "continued"
 	case b.Review != session.Unreviewed:
 		return string(b.Review)
 	case b.Failed:

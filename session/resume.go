@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/workspace"
+)
+
+// A session that resumes another takes over its workspace, as it is, with the
+// baseline it was prepared from, so that its change set holds the work of both;
+// and the folders in which the agent keeps its conversations. The other session
+// keeps its record and says who continued it.
+
+// homeDir is the folder in a session's own that holds the agent's state folders.
+const homeDir = "home"
+
+// takeOver hands the workspace and the conversations of the session from to the
+// session to, whose folder is there. save is given the workspace before anything
+// is moved, so that a crash at any point can be mended by giveBack.
+func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
+	var ws *workspace.Workspace
+	err := s.withEnded(from, func(old *Session) error {
+		if err := continued(old); err != nil {
+			return err
+		}
+		ws = old.State.Workspace
+		if _, err := os.Lstat(ws.Path); err != nil {
+			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
+				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
+		}
+		// What a person changed in the workspace meanwhile is kept on record, too.
+		if _, err := s.changes(ctx, old); err != nil {
+			return err
+		}
+		if err := save(ws); err != nil {
+			return err
+		}
+		if err := s.pass(old, to, audit.SessionContinued, to); err != nil {
+			return err
+		}
+		return s.moveHome(from, to)
+	})
+	return ws, err
+}
+
+// giveBack undoes takeOver, or as much of it as was done.
+func (s *Sessions) giveBack(from, to ID) error {
+	old, err := s.store.load(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed meanwhile: there is nobody to give it to
+	}
+	if err != nil || old.State.ContinuedBy != to {
+		return err
+	}
+	if err := s.moveHome(to, from); err != nil {
+		return err
+	}
+	return s.pass(&old, "", audit.SessionReturned, to)
+}
+
+// pass stores who continues a session, and logs it.
+func (s *Sessions) pass(session *Session, by ID, kind audit.Type, other ID) error {
+	session.State.ContinuedBy = by
+	err := s.append(session.ID, kind, map[string]ID{"by": other})
+	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
+}
+
+// moveHome moves the agent's state folders. They are moved as one and never looked
+// into, since an agent wrote what is in them.
+func (s *Sessions) moveHome(from, to ID) error {
+	err := os.Rename(filepath.Join(s.store.dir(from), homeDir), filepath.Join(s.store.dir(to), homeDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// continued refuses to work on what another session has taken over.
+func continued(session *Session) error {
+	by := session.State.ContinuedBy
+	if by == "" {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s was continued by %s, which has its work now", session.ID, by).
+		Hint("name %s instead", by)
+}
+
+// resume takes over the workspace of the session that this one goes on with.
+func (s *supervisor) resume(ctx context.Context) (*workspace.Workspace, error) {
+	done := s.report.step("workspace")
+	from := s.launch.Spec.Resumes
+	sessions := New(s.deps)
+	s.onUndo(func(context.Context) error { return sessions.giveBack(from, s.id) })
+	ws, err := sessions.takeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
+		return s.save(func(st *State) { st.Workspace = ws })
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.audit(audit.WorkspacePrepared, map[string]any{
+		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "resumes": from,
+	})
+	done(fmt.Sprintf("%s, as %s left it", ws.Path, from))
+	return ws, nil
+}
+
+// conversed reports whether the agent has a conversation to go on with: whether
+// there is anything in one of its state folders. A folder's first entry is all
+// that is read.
+func (s *supervisor) conversed(dirs []string) bool {
+	for _, dir := range dirs {
+		folder, err := os.Open(filepath.Join(s.dir, homeDir, strings.TrimPrefix(dir, "~/")))
+		if err != nil {
+			continue
+		}
+		names, _ := folder.Readdirnames(1)
+		_ = folder.Close()
+		if len(names) > 0 {
+			return true
+		}
+	}
+	return false
+}
