@@ -4,6 +4,10 @@ package agents
 // that programs can open it without knowing what "~" means.
 const promptPath = "/run/aibox/prompt"
 
+// instructionsPath is where standing instructions wait for an agent that has no
+// place of its own for them.
+const instructionsPath = "/run/aibox/instructions.md"
+
 // withPrompt makes argv read the prompt from its standard input. So a prompt may
 // be larger than the kernel's limit of 128 KiB for one argument, may begin with a
 // dash, and reaches the agent byte for byte. An empty prompt gives /dev/null,

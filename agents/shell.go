@@ -14,7 +14,7 @@ func (*Shell) Info() Info {
 		Image:   "base",
 		Notes: []string{
 			"Runs exactly what stands after --; with -i and nothing there, an interactive bash.",
-			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE.",
+			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and what holds in the box in $AIBOX_INSTRUCTIONS_FILE.",
 			"The model is in OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, " +
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY and OLLAMA_HOST.",
 		},
@@ -32,8 +32,12 @@ func (*Shell) Command(task Task) (Invocation, error) {
 		}
 		inv.Argv = []string{"/bin/bash"}
 	}
+	if task.Instructions != "" {
+		inv.Files = append(inv.Files, File{Path: instructionsPath, Mode: 0o600, Data: []byte(task.Instructions)})
+		inv.Env = append(inv.Env, "AIBOX_INSTRUCTIONS_FILE="+instructionsPath)
+	}
 	if task.Prompt != "" {
-		inv.Files = []File{{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)}}
+		inv.Files = append(inv.Files, File{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)})
 		inv.Env = append(inv.Env, "AIBOX_PROMPT_FILE="+promptPath)
 	}
 	return inv, nil

@@ -43,8 +43,11 @@ func (r Recipe) Digest() string {
 	return digestOf(digestForm, r.Name, r.Dockerfile, r.Args, r.Parent, certs)
 }
 
+// Namespace begins the references of all images that are baked.
+const Namespace = "aibox/"
+
 // Ref is the image's reference: aibox/NAME:DIGEST12.
-func (r Recipe) Ref() string { return "aibox/" + r.Name + ":" + r.Digest()[:12] }
+func (r Recipe) Ref() string { return Namespace + r.Name + ":" + r.Digest()[:12] }
 
 // Labels are what the image will carry.
 func (r Recipe) Labels() map[string]string {

@@ -28,7 +28,7 @@ var layers = []layer{
 	{"cmd/aibox", []string{"internal/cli"}},
 	{"cmd/aibox-init", []string{"internal/lifeline"}},
 	{"internal/cli", []string{
-		"agents", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/initbin", "internal/scripted",
+		"agents", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/initbin", "internal/prompts", "internal/scripted",
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "runtime", "runtime/docker", "session", "workspace",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "netguard", "review", "runtime", "workspace"}},
@@ -47,6 +47,7 @@ var layers = []layer{
 	{"internal/lifeline", nil},
 	{"internal/paths", nil},
 	{"internal/probe", nil},
+	{"internal/prompts", nil},
 	{"internal/scripted", nil},
 	{"internal/secret", nil},
 	{"internal/termtext", nil},

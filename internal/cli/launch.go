@@ -54,6 +54,10 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		return session.Launch{}, fault.New(fault.Usage, "--detach comes back before there is a result to act on").
 			Hint("leave --accept and --require-changes out, and use `aibox accept` later")
 	}
+	hide := o.hidden
+	if o.resumes == "" {
+		hide = slices.Concat(workspace.DefaultHide(), o.hide)
+	}
 	repo, err := repository(o.repo)
 	if err != nil {
 		return session.Launch{}, err
@@ -68,7 +72,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		Secrets: secrets,
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args,
-			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: slices.Concat(workspace.DefaultHide(), o.hide),
+			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
 		},

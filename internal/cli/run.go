@@ -26,6 +26,8 @@ const defaultTimeout = time.Hour
 // runOptions are the flags of `aibox run`.
 type runOptions struct {
 	agent      string
+	resume     string
+	system     []string
 	prompt     string
 	promptFile string
 	repo       string
@@ -45,6 +47,10 @@ type runOptions struct {
 	changes    bool
 	json       bool
 	args       []string // behind "--"
+
+	given   func(flag string) bool // whether the user gave the flag
+	resumes session.ID             // what resume names
+	hidden  []string               // the globs of the session that is resumed
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -60,6 +66,7 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 		Example: `  aibox run codex --prompt "fix the failing test"
   aibox run --agent opencode --prompt-file task.md --json
   aibox run shell -- make test
+  aibox run --resume 0dq4f --prompt "now add a test for it"
   aibox run codex --inference scripted --prompt hello   # no model needed`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeAgents,
@@ -67,6 +74,7 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 			if err := o.positional(cmd, args); err != nil {
 				return err
 			}
+			o.given = cmd.Flags().Changed
 			return a.run(cmd.Context(), o)
 		},
 	}
@@ -83,6 +91,8 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringVar(&o.agent, "agent", "", "which agent (`NAME`; see aibox agents)")
 	f.StringVarP(&o.prompt, "prompt", "p", "", "what to do (`TEXT`)")
 	f.StringVar(&o.promptFile, "prompt-file", "", "read what to do from `FILE`, or from standard input when it is -")
+	f.StringArrayVar(&o.system, "system", nil, "put this system prompt of yours (`NAME`; see aibox prompts) before the task")
+	f.StringVar(&o.resume, "resume", "", "go on with the work and the conversation of the session `ID`")
 	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or a URL")
 	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of what is checked out")
 	f.BoolVar(&o.clean, "clean", false, "leave uncommitted and untracked work out")
@@ -100,6 +110,8 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
+	_ = cmd.RegisterFlagCompletionFunc("system", a.completePrompts)
+	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
 	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
 	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch"))
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed("auto", "ollama", "openai", "anthropic", "gemini", "openrouter", "scripted"))
@@ -158,6 +170,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 			}
 		}
 		slices.Sort(o.set)
+		o.given = cmd.Flags().Changed
 		return a.run(cmd.Context(), o)
 	}
 	return cmd
@@ -165,12 +178,24 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 
 // run is `aibox run`.
 func (a *app) run(ctx context.Context, o *runOptions) error {
+	service, err := a.service()
+	if err != nil {
+		return err
+	}
+	if o.resume != "" {
+		old, err := service.Find(o.resume)
+		if err == nil {
+			err = o.inherit(old)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	launch, err := o.launch(a.agents(), a.in)
 	if err != nil {
 		return err
 	}
-	service, err := a.service()
-	if err != nil {
+	if launch.Spec.System, err = a.systemPrompts(o.repo, o.system); err != nil {
 		return err
 	}
 	supervisor, err := service.Spawn() // first, so that it starts while this process looks around

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// edit opens a file of the user's in the editor that $VISUAL or $EDITOR names, and
+// waits until it is closed. It needs a terminal.
+func (a *app) edit(ctx context.Context, path string) error {
+	if !a.term.interactive || !terminalOf(a.in).interactive {
+		return fault.New(fault.Usage, "an editor needs a terminal").Hint("the file is %s", path)
+	}
+	var words []string
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words = strings.Fields(os.Getenv(name)); len(words) > 0 {
+			break
+		}
+	}
+	for _, program := range []string{"editor", "nano", "vi"} {
+		if _, err := exec.LookPath(program); err == nil && len(words) == 0 {
+			words = []string{program}
+		}
+	}
+	if len(words) == 0 {
+		return fault.New(fault.Environment, "there is no editor").Hint("export EDITOR=…, or write %s by other means", path)
+	}
+	// The path is absolute, so that no editor takes it for an option.
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the user's own choice
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fault.New(fault.Environment, "the editor %s failed: %w", words[0], err).Hint("export EDITOR=…   # another one")
+	}
+	return nil
+}
