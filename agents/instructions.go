@@ -1,0 +1,19 @@
+package agents
+
+// instructionsFile is the task's standing instructions as a file at path, absolute
+// or "~/…"; nothing when there are none.
+func (t Task) instructionsFile(path string) []File {
+	if t.Instructions == "" {
+		return nil
+	}
+	return []File{{Path: path, Mode: 0o600, Data: []byte(t.Instructions)}}
+}
+
+// instructedPrompt is the prompt for an agent that reads standing instructions
+// nowhere else: they stand before it, under a line that parts them.
+func (t Task) instructedPrompt() string {
+	if t.Instructions == "" || t.Prompt == "" {
+		return t.Prompt
+	}
+	return t.Instructions + "\n\n---\n\n" + t.Prompt
+}
