@@ -3,15 +3,12 @@ package spec
 import (
 	"fmt"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	"aibox/internal/fault"
-	"aibox/internal/secret"
 )
 
-// Field is one option of an agent. It describes; the value stays in the struct.
+// Field is one option. It describes; the value stays in the struct.
 type Field struct {
 	Name    string   // the Go field, for errors to programmers
 	Key     string   // what a person types: the name in kebab-case, "reasoning-effort"
@@ -22,25 +19,26 @@ type Field struct {
 	Flag    []string // words of the agent's own command line; nil when it has none
 	Env     string   // variable of the agent's environment; empty when it has none
 	Default string   // as text, empty when the zero value is the default
-	Choices []string // for Choice: every value allowed
-	Min     int      // for Int; both 0 means no bounds
-	Max     int
-	Mode    Mode // where the agent knows this option
+	Choices []string // for Choice and Choices: every value allowed, from tight to loose
+	Min     *int64   `json:",omitempty"` // for Int and Duration (nanoseconds); nil means no bound
+	Max     *int64   `json:",omitempty"`
+	Mode    Mode     // where the agent knows this option
+	Scope   Scope    // whether a file in a repository may set it
+	When    string   `json:",omitempty"` // the condition as in the tag; empty means always
 
+	when  condition
 	index []int
 }
 
 // Set parses text and stores it in v, a pointer to the struct the field was read
-// from. A list is replaced by the comma-separated words of text; empty text
-// empties any field. What a person got wrong comes back as a Usage fault.
+// from. A list is replaced by the words of text, which commas or ends of lines
+// part; a word that holds one of these is quoted as in CSV, and "[]" is the empty
+// list. Empty text unsets any field. What a person got wrong comes back as a Usage
+// fault, and v is as before.
 func (f Field) Set(v any, text string) error {
 	target, err := f.target(v)
 	if err != nil {
 		return err
-	}
-	if f.Type == List {
-		target.Set(reflect.ValueOf(splitList(text)))
-		return nil
 	}
 	return f.store(target, text)
 }
@@ -48,76 +46,25 @@ func (f Field) Set(v any, text string) error {
 // Add is Set for anything but a list; to a list it appends text as one word, so
 // that a repeated flag may carry commas.
 func (f Field) Add(v any, text string) error {
-	if f.Type != List {
+	if !f.Type.words() {
 		return f.Set(v, text)
 	}
 	target, err := f.target(v)
 	if err != nil {
 		return err
 	}
-	target.Set(reflect.Append(target, reflect.ValueOf(text)))
-	return nil
+	words, _ := target.Interface().([]string)
+	return f.storeWords(target, append(words[:len(words):len(words)], text))
 }
 
 // Text is the field's value in v as Set would take it: "" when it is not set, and
 // dots for a secret.
 func (f Field) Text(v any) string {
 	target, err := f.target(v)
-	if err != nil || target.IsZero() {
+	if err != nil {
 		return ""
 	}
-	if f.Type == List {
-		return strings.Join(f.words(target), ",")
-	}
-	return fmt.Sprint(target.Interface())
-}
-
-// store parses text for every type but List.
-func (f Field) store(target reflect.Value, text string) error {
-	if text == "" {
-		target.SetZero()
-		return nil
-	}
-	switch f.Type {
-	case Bool:
-		on, err := strconv.ParseBool(text)
-		if err != nil {
-			return fault.New(fault.Usage, "option %q takes true or false, not %q", f.Key, text)
-		}
-		target.SetBool(on)
-	case Int:
-		return f.storeInt(target, text)
-	case Secret:
-		target.Set(reflect.ValueOf(secret.New(text)))
-	case Choice:
-		if !slices.Contains(f.Choices, text) {
-			return f.badChoice(text)
-		}
-		target.SetString(text)
-	default:
-		target.SetString(text)
-	}
-	return nil
-}
-
-func (f Field) storeInt(target reflect.Value, text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return fault.New(fault.Usage, "option %q takes a whole number, not %q", f.Key, text)
-	}
-	if (f.Min != 0 || f.Max != 0) && (n < f.Min || n > f.Max) {
-		return fault.New(fault.Usage, "option %q takes a number from %d to %d, not %d", f.Key, f.Min, f.Max, n)
-	}
-	target.SetInt(int64(n))
-	return nil
-}
-
-func (f Field) badChoice(text string) error {
-	bad := fault.New(fault.Usage, "option %q cannot be %q: choose one of %s", f.Key, text, strings.Join(f.Choices, ", "))
-	if near := Closest(text, f.Choices); near != "" {
-		bad = bad.Hint("did you mean --set %s=%s?", f.Key, near)
-	}
-	return bad
+	return f.text(target)
 }
 
 // target is the settable field in v, or an error that says how v is wrong.
@@ -134,17 +81,21 @@ func (f Field) target(v any) (reflect.Value, error) {
 	return structure.FieldByIndex(f.index), nil
 }
 
-func (f Field) words(target reflect.Value) []string {
-	words, _ := target.Interface().([]string)
-	return words
-}
-
-func splitList(text string) []string {
-	var words []string
-	for word := range strings.SplitSeq(text, ",") {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
+// Find is the field with the key, or a Usage fault that suggests the nearest one.
+func Find(fields []Field, key string) (Field, error) {
+	known := make([]string, 0, len(fields))
+	for _, field := range fields {
+		if field.Key == key {
+			return field, nil
 		}
+		known = append(known, field.Key)
 	}
-	return words
+	unknown := fault.New(fault.Usage, "there is no option %q", key)
+	if near := Closest(key, known); near != "" {
+		return Field{}, unknown.Hint("did you mean %q?", near)
+	}
+	if len(known) == 0 {
+		return Field{}, unknown.Hint("this agent has no options of its own")
+	}
+	return Field{}, unknown.Hint("its options are %s", strings.Join(known, ", "))
 }

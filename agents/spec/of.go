@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"aibox/internal/secret"
@@ -37,11 +38,23 @@ func Of(v any) ([]Field, error) {
 			err = claim(taken, field)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("spec: %s.%s: %w", structure.Name(), member.Name, err)
+			return nil, located(structure, field, err)
 		}
 		fields = append(fields, field)
 	}
+	if field, err := link(fields); err != nil {
+		return nil, located(structure, field, err)
+	}
 	return fields, nil
+}
+
+// located says where in the program err is. A struct made by Struct has no name,
+// and its options are known by their keys.
+func located(structure reflect.Type, field Field, err error) error {
+	if structure.Name() == "" {
+		return fmt.Errorf("option %q: %w", field.Key, err)
+	}
+	return fmt.Errorf("spec: %s.%s: %w", structure.Name(), field.Name, err)
 }
 
 // Defaults sets every field of v to its default. v is a pointer to the struct.
@@ -60,7 +73,8 @@ func Defaults(v any) error {
 
 // claim rejects two options with one key, flag or variable.
 func claim(taken map[string]string, field Field) error {
-	for kind, name := range map[string]string{"key": field.Key, "flag": strings.Join(field.Flag, " "), "env": field.Env} {
+	for _, claimed := range [][2]string{{"key", field.Key}, {"flag", strings.Join(field.Flag, " ")}, {"env", field.Env}} {
+		kind, name := claimed[0], claimed[1]
 		if name == "" {
 			continue
 		}
@@ -78,142 +92,175 @@ func read(member reflect.StructField) (Field, error) {
 	if err != nil {
 		return field, err
 	}
-	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
-	field.Env, field.Default = tags["env"], tags["default"]
-	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	for _, key := range []string{"label", "help"} {
 		if tags[key] == "" {
 			return field, fmt.Errorf("tag key %q is missing", key)
 		}
 	}
+	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
+	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
+	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
 	}
-	if err := field.readBounds(tags); err != nil {
-		return field, err
+	for _, step := range []func(map[string]string) error{field.readBounds, field.readWords, field.check} {
+		if err := step(tags); err != nil {
+			return field, err
+		}
 	}
-	if err := field.Mode.UnmarshalText([]byte(tags["mode"])); tags["mode"] != "" && err != nil {
-		return field, fmt.Errorf("tag key \"mode\": %w", err)
+	return field, nil
+}
+
+// readWords reads the keys whose values come from closed lists.
+func (f *Field) readWords(tags map[string]string) (err error) {
+	if text, ok := tags["mode"]; ok {
+		if err := f.Mode.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("tag key \"mode\": %w", err)
+		}
 	}
-	return field, field.check(member.Type)
+	if text, ok := tags["scope"]; ok {
+		if err := f.Scope.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("tag key \"scope\": %w", err)
+		}
+	}
+	if f.When != "" {
+		f.when, err = parseWhen(f.When)
+	}
+	return err
+}
+
+func (f *Field) readBounds(tags map[string]string) error {
+	for _, key := range []string{"min", "max"} {
+		text, ok := tags[key]
+		if !ok {
+			continue
+		}
+		n, err := f.parseBound(text)
+		if err != nil {
+			return fmt.Errorf("tag key %q: %q is no bound of a %s", key, text, f.Type)
+		}
+		if key == "min" {
+			f.Min = &n
+		} else {
+			f.Max = &n
+		}
+	}
+	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
+		return fmt.Errorf("tag key \"min\": %s is above max %s", tags["min"], tags["max"])
+	}
+	return nil
+}
+
+func (f *Field) parseBound(text string) (int64, error) {
+	switch f.Type {
+	case Int:
+		return strconv.ParseInt(text, 10, strconv.IntSize)
+	case Duration:
+		d, err := time.ParseDuration(text)
+		return int64(d), err
+	default:
+		return 0, fmt.Errorf("no number")
+	}
 }
 
 // check holds the rules that tie several keys together.
-func (f Field) check(goType reflect.Type) error {
-	if f.Env != "" && !envName.MatchString(f.Env) {
+func (f *Field) check(tags map[string]string) error {
+	ordered := f.Type == Bool || f.Type == Choice || f.Type.number() || f.Type.words()
+	switch {
+	case strings.HasSuffix(f.Help, "."):
+		return fmt.Errorf("tag key \"help\" ends in a full stop")
+	case f.Env != "" && !envName.MatchString(f.Env):
 		return fmt.Errorf("tag key \"env\": %q is no variable name", f.Env)
-	}
-	if len(f.Flag) > 0 && !strings.HasPrefix(f.Flag[0], "-") {
+	case len(f.Flag) > 0 && !strings.HasPrefix(f.Flag[0], "-"):
 		return fmt.Errorf("tag key \"flag\": %q does not begin with a dash", f.Flag[0])
-	}
-	if f.Type == Secret && len(f.Flag) > 0 {
+	case f.Type == Bool && strings.HasSuffix(tags["flag"], "="):
+		return fmt.Errorf("tag key \"flag\": a switch has no value to follow %q", tags["flag"])
+	case f.Type == Secret && len(f.Flag) > 0:
 		return fmt.Errorf("tag key \"flag\": a secret never goes into an argument list")
-	}
-	if f.Type == Secret && f.Default != "" {
+	case f.Type == Secret && f.Default != "":
 		return fmt.Errorf("tag key \"default\": a secret has none")
+	case f.Type == Secret && f.Scope != User:
+		return fmt.Errorf("tag key \"scope\": only the user sets a secret")
+	case (f.Scope == AtMost || f.Scope == AtLeast) && !ordered:
+		return fmt.Errorf("tag key \"scope\": a %s has no order for %s", f.Type, f.Scope)
+	case len(once(f.Choices)) != len(f.Choices):
+		return fmt.Errorf("tag key \"choices\" names one twice")
 	}
-	if f.Type == List || f.Default == "" {
-		return nil
-	}
-	if err := f.store(reflect.New(goType).Elem(), f.Default); err != nil {
+	if err := f.store(reflect.New(f.goType()).Elem(), f.Default); err != nil {
 		return fmt.Errorf("tag key \"default\": %w", err)
 	}
 	return nil
 }
 
-func (f *Field) readBounds(tags map[string]string) error {
-	for key, bound := range map[string]*int{"min": &f.Min, "max": &f.Max} {
-		text, ok := tags[key]
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || f.Type != Int {
-			return fmt.Errorf("tag key %q: %q is no bound of a %s", key, text, f.Type)
-		}
-		*bound = n
+var goTypes = map[reflect.Type]Type{
+	reflect.TypeFor[string]():        String,
+	reflect.TypeFor[bool]():          Bool,
+	reflect.TypeFor[int]():           Int,
+	reflect.TypeFor[time.Duration](): Duration,
+	reflect.TypeFor[[]string]():      List,
+	reflect.TypeFor[secret.Value]():  Secret,
+}
+
+// goType is the Go type that holds the field's values.
+func (f Field) goType() reflect.Type { return goTypeOf(f.Type) }
+
+func goTypeOf(kind Type) reflect.Type {
+	switch kind {
+	case Text, Path, Model, Choice:
+		kind = String
+	case Choices:
+		kind = List
 	}
-	if f.Min > f.Max {
-		return fmt.Errorf("tag key \"min\": %d is above max %d", f.Min, f.Max)
+	for goType, known := range goTypes {
+		if known == kind {
+			return goType
+		}
 	}
 	return nil
 }
 
 func typeOf(goType reflect.Type, tags map[string]string) (Type, error) {
+	kind, ok := goTypes[goType]
+	if !ok {
+		return 0, fmt.Errorf("type %s is no option: string, bool, int, time.Duration, []string or secret.Value", goType)
+	}
 	_, choices := tags["choices"]
 	_, marked := tags["secret"]
-	var kind Type
+	named, refined := tags["type"]
 	switch {
-	case goType == reflect.TypeFor[secret.Value]():
-		kind = Secret
-	case goType == reflect.TypeFor[[]string]():
-		kind = List
-	case goType == reflect.TypeFor[string]() && choices:
-		kind = Choice
-	case goType == reflect.TypeFor[string]():
-		kind = String
-	case goType == reflect.TypeFor[bool]():
-		kind = Bool
-	case goType == reflect.TypeFor[int]():
-		kind = Int
-	default:
-		return 0, fmt.Errorf("type %s is no option: string, bool, int, []string or secret.Value", goType)
-	}
-	switch {
-	case choices && kind != Choice:
+	case choices && kind != String && kind != List:
 		return 0, fmt.Errorf("tag key \"choices\" belongs to strings, not to %s", goType)
-	case choices && strings.TrimSpace(tags["choices"]) == "":
-		return 0, fmt.Errorf("tag key \"choices\" is empty")
 	case marked != (kind == Secret) || marked && tags["secret"] != "true":
 		return 0, fmt.Errorf("tag key \"secret\" is \"true\" on every secret.Value and on nothing else")
+	case refined && !slices.Contains([]string{"text", "path", "model"}, named):
+		return 0, fmt.Errorf("tag key \"type\": %w", unknownWord("type", named, []string{"text", "path", "model"}))
+	case refined && (kind != String || choices):
+		return 0, fmt.Errorf("tag key \"type\": %s belongs to a string without choices", named)
+	case refined:
+		return kind, kind.UnmarshalText([]byte(named))
+	case choices && kind == List:
+		return Choices, nil
+	case choices:
+		return Choice, nil
 	}
 	return kind, nil
 }
 
-// kebab turns ReasoningEffort into reasoning-effort and OutputJSON into output-json.
+// kebab turns ReasoningEffort into reasoning-effort, OutputJSON into output-json
+// and Max_turns into max-turns.
 func kebab(name string) string {
 	var out strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
 		startsWord := i > 0 && unicode.IsUpper(r) &&
 			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
-		if startsWord {
+		if startsWord && runes[i-1] != '_' {
 			out.WriteByte('-')
+		}
+		if r == '_' {
+			r = '-'
 		}
 		out.WriteRune(unicode.ToLower(r))
 	}
 	return out.String()
-}
-
-// keys is the closed set of tag keys.
-var keys = []string{
-	"label", "help", "flag", "env", "default", "choices", "min", "max", "group", "secret", "mode",
-}
-
-// parseTag reads a whole struct tag by the convention of package reflect, but
-// refuses what reflect would ignore: other keys, a key twice, loose text.
-func parseTag(tag string) (map[string]string, error) {
-	tags := map[string]string{}
-	for tag = strings.TrimLeft(tag, " "); tag != ""; tag = strings.TrimLeft(tag, " ") {
-		key, rest, ok := strings.Cut(tag, ":")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("malformed tag at %q", tag)
-		}
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil {
-			return nil, fmt.Errorf("tag key %q: its value is not quoted", key)
-		}
-		value, err := strconv.Unquote(quoted)
-		if err != nil {
-			return nil, fmt.Errorf("tag key %q: %w", key, err)
-		}
-		if !slices.Contains(keys, key) {
-			return nil, fmt.Errorf("unknown tag key %q: know %s", key, strings.Join(keys, ", "))
-		}
-		if _, twice := tags[key]; twice {
-			return nil, fmt.Errorf("tag key %q stands twice", key)
-		}
-		tags[key], tag = value, rest[len(quoted):]
-	}
-	return tags, nil
 }

@@ -1,18 +1,15 @@
 package spec
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
-	"aibox/internal/fault"
 	"aibox/internal/secret"
 )
 
 // Argv is the part of an agent's command line that its options make: for every
-// field of v that is set, has a flag and is known in mode, the flag's words and
-// the value. A bool is its flag alone, a list repeats the flag. v is a pointer to
-// the struct.
+// field of v that is not zero, is visible, has a flag and is known in mode, the
+// flag's words and the value. A bool is its flag alone, a list repeats the flag, a
+// duration is like 1h30m. v is a pointer to the struct.
 func Argv(v any, mode Mode) ([]string, error) {
 	var argv []string
 	err := each(v, mode, func(field Field, values []string) {
@@ -27,8 +24,8 @@ func Argv(v any, mode Mode) ([]string, error) {
 }
 
 // Env is the part of an agent's environment that its options make, as NAME=VALUE:
-// for every field of v that is set, has a variable and is known in mode. Lists
-// are joined with commas. It holds secrets in clear: it is for the agent's start
+// for every field of v that is not zero, is visible, has a variable and is known in
+// mode. Lists are joined with commas. It holds secrets in clear: it is for the agent's start
 // and for nothing else.
 func Env(v any, mode Mode) ([]string, error) {
 	var env []string
@@ -38,25 +35,6 @@ func Env(v any, mode Mode) ([]string, error) {
 		}
 	})
 	return env, err
-}
-
-// Find is the field with the key, or a Usage fault that suggests the nearest one.
-func Find(fields []Field, key string) (Field, error) {
-	known := make([]string, 0, len(fields))
-	for _, field := range fields {
-		if field.Key == key {
-			return field, nil
-		}
-		known = append(known, field.Key)
-	}
-	unknown := fault.New(fault.Usage, "there is no option %q", key)
-	if near := Closest(key, known); near != "" {
-		return Field{}, unknown.Hint("did you mean %q?", near)
-	}
-	if len(known) == 0 {
-		return Field{}, unknown.Hint("this agent has no options of its own")
-	}
-	return Field{}, unknown.Hint("its options are %s", strings.Join(known, ", "))
 }
 
 // with is the flag with one value.
@@ -73,7 +51,8 @@ func (f Field) with(value string) []string {
 	return words
 }
 
-// each calls use with the clear values of every field that is set and known in mode.
+// each calls use with the clear values of every field that is not zero, is visible
+// and is known in mode.
 func each(v any, mode Mode, use func(Field, []string)) error {
 	fields, err := Of(v)
 	if err != nil {
@@ -84,7 +63,7 @@ func each(v any, mode Mode, use func(Field, []string)) error {
 		if err != nil {
 			return err
 		}
-		if target.IsZero() || !field.Mode.Includes(mode) {
+		if target.IsZero() || !field.Mode.Includes(mode) || !Visible(v, field) {
 			continue
 		}
 		switch value := target.Interface().(type) {
@@ -94,10 +73,8 @@ func each(v any, mode Mode, use func(Field, []string)) error {
 			}
 		case secret.Value:
 			use(field, []string{value.Reveal()})
-		case bool:
-			use(field, []string{strconv.FormatBool(value)})
 		default:
-			use(field, []string{fmt.Sprint(value)})
+			use(field, []string{field.text(target)})
 		}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"aibox/internal/secret"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 // robot has every type of option.
@@ -250,31 +249,6 @@ func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
 			t.Errorf("Closest(%.20q) = %q, want %q", word, got, want)
 		}
 	}
-}
-
-func TestWhatTextShowsSetReadsBack(t *testing.T) {
-	fields, err := Of(robot{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.StringMatching(`[a-z.=]{1,8}`), 0, 5).Draw(t, "tools")
-		first := &robot{
-			Name: rapid.String().Draw(t, "name"), Fast: rapid.Bool().Draw(t, "fast"),
-			MaxHTTP: rapid.IntRange(1, 9).Draw(t, "max"), Tools: words,
-		}
-		second := &robot{}
-		for _, field := range fields {
-			if err := field.Set(second, field.Text(first)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, field := range fields {
-			if field.Text(first) != field.Text(second) {
-				t.Fatalf("%s: %q became %q", field.Key, field.Text(first), field.Text(second))
-			}
-		}
-	})
 }
 
 func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {

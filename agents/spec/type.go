@@ -7,16 +7,22 @@ type Type int
 
 // The types.
 const (
-	String Type = iota + 1
-	Bool
-	Int
-	Choice // one of Field.Choices
-	List   // several words
-	Secret // never printed, never in an argument list
+	String   Type = iota + 1 // one line
+	Text                     // several lines
+	Path                     // a file or folder
+	Model                    // the name of a model
+	Choice                   // one of Field.Choices
+	Bool                     // on or off
+	Int                      // a whole number
+	Duration                 // a length of time, such as 90s or 1h30m
+	List                     // several words
+	Choices                  // several of Field.Choices, each once
+	Secret                   // never printed, never in an argument list
 )
 
 var typeNames = map[Type]string{
-	String: "string", Bool: "bool", Int: "int", Choice: "choice", List: "list", Secret: "secret",
+	String: "string", Text: "text", Path: "path", Model: "model", Choice: "choice", Bool: "bool", Int: "int",
+	Duration: "duration", List: "list", Choices: "choices", Secret: "secret",
 }
 
 // String is the type's name as help and JSON show it.
@@ -30,40 +36,26 @@ func (t Type) String() string {
 // MarshalText writes the name.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// Mode says which way of running an agent knows an option. The zero value is
-// both.
-type Mode int
-
-// The modes.
-const (
-	Both Mode = iota
-	Headless
-	Interactive
-)
-
-var modeNames = map[Mode]string{Both: "both", Headless: "headless", Interactive: "interactive"}
-
-// String is the mode's name as it stands in tags.
-func (m Mode) String() string {
-	if name, ok := modeNames[m]; ok {
-		return name
-	}
-	return fmt.Sprintf("Mode(%d)", int(m))
-}
-
-// MarshalText writes the name.
-func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
-
 // UnmarshalText reads a name.
-func (m *Mode) UnmarshalText(text []byte) error {
-	for mode, name := range modeNames {
-		if name == string(text) {
-			*m = mode
+func (t *Type) UnmarshalText(text []byte) error {
+	known := make([]string, 0, len(typeNames))
+	for kind := String; kind <= Secret; kind++ {
+		if kind.String() == string(text) {
+			*t = kind
 			return nil
 		}
+		known = append(known, kind.String())
 	}
-	return fmt.Errorf("unknown mode %q: headless, interactive or both", text)
+	return unknownWord("type", string(text), known)
 }
 
-// Includes reports whether an option of mode m is known when running as run.
-func (m Mode) Includes(run Mode) bool { return m == Both || run == Both || m == run }
+// line reports whether values of the type are one line of text.
+func (t Type) line() bool {
+	return t == String || t == Path || t == Model || t == Choice || t == Secret
+}
+
+// words reports whether values of the type are several words.
+func (t Type) words() bool { return t == List || t == Choices }
+
+// number reports whether values of the type have bounds and an order.
+func (t Type) number() bool { return t == Int || t == Duration }

@@ -1,0 +1,135 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"aibox/internal/fault"
+)
+
+// Clone is a pointer to a copy of the struct that v points to, which shares no
+// option with it. It is nil when v is no pointer to a struct.
+func Clone(v any) any {
+	value := reflect.ValueOf(v)
+	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	clone := reflect.New(value.Elem().Type())
+	clone.Elem().Set(value.Elem())
+	separate(clone.Elem())
+	return clone.Interface()
+}
+
+// Copy gives the options of the struct that to points to the values that they have
+// in from, a pointer to a struct of the same type.
+func Copy(to, from any) error {
+	fields, err := Of(to)
+	if err != nil {
+		return err
+	}
+	if reflect.TypeOf(to) != reflect.TypeOf(from) {
+		return fmt.Errorf("spec: %T cannot be copied to %T", from, to)
+	}
+	fresh := Clone(from)
+	for _, field := range fields {
+		source, err := field.target(fresh)
+		if err != nil {
+			return err
+		}
+		target, err := field.target(to)
+		if err != nil {
+			return err
+		}
+		target.Set(source)
+	}
+	return nil
+}
+
+// separate gives every exported list of structure an array of its own.
+func separate(structure reflect.Value) {
+	for i := range structure.NumField() {
+		if words, ok := structure.Field(i), structure.Type().Field(i).IsExported(); ok && words.Kind() == reflect.Slice {
+			if list, ok := words.Interface().([]string); ok {
+				words.Set(reflect.ValueOf(slices.Clone(list)))
+			}
+		}
+	}
+}
+
+// Validate checks every option of v, a pointer to the struct, against its field
+// and its choices, and then the struct's own Validate method. An option that is
+// not visible may be anything its field allows. What a person got wrong is a Usage
+// fault.
+func Validate(v any) error {
+	fields, err := Of(v)
+	if err != nil {
+		return err
+	}
+	for _, field := range fields {
+		if err := Check(v, field); err != nil {
+			return err
+		}
+	}
+	judge, ok := v.(interface{ Validate() error })
+	if !ok {
+		return nil
+	}
+	if err = judge.Validate(); err != nil && fault.KindOf(err) != fault.Usage {
+		return fault.New(fault.Usage, "%w", err)
+	}
+	return err
+}
+
+// Check is Validate for one option by itself.
+func Check(v any, field Field) error {
+	target, err := field.target(v)
+	if err != nil {
+		return err
+	}
+	if field.unset(target) {
+		return nil
+	}
+	scratch := reflect.New(target.Type()).Elem()
+	switch {
+	case field.Type == Secret, field.Type == Bool:
+		return nil
+	case field.Type.words():
+		words, _ := target.Interface().([]string)
+		err = field.storeWords(scratch, words)
+	case field.Type.number():
+		err = field.storeNumber(scratch, target.Int())
+	default:
+		err = field.storeText(scratch, target.String())
+	}
+	if err != nil || field.Type != Choice && field.Type != Choices || !Visible(v, field) {
+		return err
+	}
+	// The struct's own choices, which may be fewer than the tag's.
+	field.Choices = ChoicesOf(v, field)
+	for _, word := range chosenWords(target) {
+		if !slices.Contains(field.Choices, word) {
+			return field.badChoice(word)
+		}
+	}
+	return nil
+}
+
+func chosenWords(target reflect.Value) []string {
+	if words, ok := target.Interface().([]string); ok {
+		return words
+	}
+	return []string{target.String()}
+}
+
+// ChoicesOf is what a person may choose from for field, given how v is set now:
+// the answer of the struct's own Choices method, or else the tag's choices. For a
+// field that is no choice these are suggestions; nil when there are none.
+func ChoicesOf(v any, field Field) []string {
+	if chooser, ok := v.(interface{ Choices(key string) []string }); ok {
+		if choices := chooser.Choices(field.Key); choices != nil {
+			return choices
+		}
+	}
+	return field.Choices
+}

@@ -1,0 +1,69 @@
+package spec
+
+import "reflect"
+
+// Schema is a JSON Schema (draft 2020-12) of the options of v, a struct or a
+// pointer to one, as an object whose properties are their keys. It holds only what
+// encoding/json takes, no value of v and nothing secret. It is nil when v has a tag
+// that Of refuses.
+func Schema(v any) map[string]any {
+	fields, err := Of(v)
+	if err != nil {
+		return nil
+	}
+	properties := map[string]any{}
+	for _, field := range fields {
+		properties[field.Key] = field.schema()
+	}
+	return map[string]any{
+		"$schema":              "https://json-schema.org/draft/2020-12/schema",
+		"type":                 "object",
+		"properties":           properties,
+		"additionalProperties": false,
+	}
+}
+
+func (f Field) schema() map[string]any {
+	property := map[string]any{"title": f.Label, "description": f.Help}
+	switch f.Type {
+	case Bool:
+		property["type"] = "boolean"
+	case Int:
+		property["type"] = "integer"
+		if f.Min != nil {
+			property["minimum"] = *f.Min
+		}
+		if f.Max != nil {
+			property["maximum"] = *f.Max
+		}
+	case Duration:
+		property["type"], property["pattern"] = "string", `^[-+]?(0|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
+	case List:
+		property["type"], property["items"] = "array", map[string]any{"type": "string"}
+	case Choices:
+		property["type"], property["uniqueItems"] = "array", true
+		property["items"] = map[string]any{"type": "string", "enum": f.Choices}
+	case Choice:
+		property["type"], property["enum"] = "string", f.Choices
+	case Secret:
+		property["type"], property["writeOnly"] = "string", true
+	default:
+		property["type"] = "string"
+	}
+	if value := f.defaultValue(); value != nil {
+		property["default"] = value
+	}
+	return property
+}
+
+// defaultValue is the default as Value gives it, or nil.
+func (f Field) defaultValue() any {
+	if f.Default == "" || f.Type == Secret {
+		return nil
+	}
+	target := reflect.New(f.goType()).Elem()
+	if err := f.store(target, f.Default); err != nil {
+		return nil
+	}
+	return f.value(target)
+}

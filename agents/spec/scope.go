@@ -1,0 +1,166 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// Scope says whether a file in a repository, which an agent may have written, may
+// set an option. The zero value is no.
+type Scope int
+
+// The scopes.
+const (
+	User       Scope = iota // only the user may set it
+	Repository              // harmless: a repository may set it
+	AtMost                  // a repository may lower it, switch it off, shorten the list
+	AtLeast                 // a repository may raise it, switch it on, lengthen the list
+)
+
+var scopeNames = []string{User: "user", Repository: "repository", AtMost: "at-most", AtLeast: "at-least"}
+
+// String is the scope's name as it stands in tags.
+func (s Scope) String() string {
+	if s >= 0 && int(s) < len(scopeNames) {
+		return scopeNames[s]
+	}
+	return fmt.Sprintf("Scope(%d)", int(s))
+}
+
+// MarshalText writes the name.
+func (s Scope) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a name.
+func (s *Scope) UnmarshalText(text []byte) error {
+	for scope, name := range scopeNames {
+		if name == string(text) {
+			*s = Scope(scope)
+			return nil
+		}
+	}
+	return unknownWord("scope", string(text), scopeNames)
+}
+
+// Tightens is nil when a file in a repository may turn current into proposed, and
+// otherwise a Usage fault that says why not. Values are as Value gives them, and
+// current is the one in force. Under at-most and at-least the same value is always
+// allowed, and a number that is 0 or less counts as no limit: the loosest of all.
+//
+// An unset value (nil) is a decision of the user's too. A list that is unset
+// allows a repository to add nothing, and a set value cannot be unset, because
+// what the default is may be looser.
+func (f Field) Tightens(current, proposed any) error {
+	switch f.Scope {
+	case Repository:
+		return nil
+	case AtMost, AtLeast:
+	default:
+		return fault.New(fault.Usage, "a file in a repository may not set %q", f.Key).
+			Hint("set it in your own settings: `aibox config path` says where they are")
+	}
+	var tight bool
+	switch {
+	case f.Type.words():
+		tight = f.tightWords(current, proposed)
+	case f.Type == Choice:
+		tight = f.tightChoice(current, proposed)
+	case f.Type == Bool:
+		now, _ := current.(bool)
+		next, ok := proposed.(bool)
+		tight = (ok || proposed == nil) && (next == now || next == (f.Scope == AtLeast))
+	case f.Type.number():
+		tight = f.tightNumber(current, proposed)
+	}
+	if tight {
+		return nil
+	}
+	return fault.New(fault.Usage, "a file in a repository may only tighten %q, and %v is looser than %v",
+		f.Key, shown(proposed), shown(current)).
+		Hint("set it in your own settings: `aibox config path` says where they are")
+}
+
+func (f Field) tightNumber(current, proposed any) bool {
+	now, knownNow := f.quantity(current)
+	next, knownNext := f.quantity(proposed)
+	if !knownNow || !knownNext {
+		return false
+	}
+	if f.Scope == AtLeast {
+		return max(next, 0) >= max(now, 0)
+	}
+	return limit(next) <= limit(now)
+}
+
+// limit is n as an upper bound.
+func limit(n int64) int64 {
+	if n <= 0 {
+		return math.MaxInt64
+	}
+	return n
+}
+
+// quantity is a number or duration as Value gives it; nil is 0.
+func (f Field) quantity(value any) (int64, bool) {
+	switch value := value.(type) {
+	case nil:
+		return 0, true
+	case int64:
+		return value, f.Type == Int
+	case string:
+		d, err := time.ParseDuration(value)
+		return int64(d), f.Type == Duration && err == nil
+	default:
+		return 0, false
+	}
+}
+
+// tightChoice goes by the order of the choices. Nothing chosen means the default
+// or, without one, whatever the agent does on its own.
+func (f Field) tightChoice(current, proposed any) bool {
+	now, next := f.chosen(current), f.chosen(proposed)
+	switch {
+	case next == now:
+		return true
+	case next == "" || !slices.Contains(f.Choices, next):
+		return false
+	case now == "":
+		return true
+	}
+	before := slices.Index(f.Choices, next) < slices.Index(f.Choices, now)
+	return before == (f.Scope == AtMost)
+}
+
+func (f Field) chosen(value any) string {
+	text, _ := value.(string)
+	if text == "" {
+		return f.Default
+	}
+	return text
+}
+
+func (f Field) tightWords(current, proposed any) bool {
+	now, _ := current.([]string)
+	next, listed := proposed.([]string)
+	if !listed || next == nil {
+		return proposed == nil && current == nil
+	}
+	inner, outer := next, now
+	if f.Scope == AtLeast {
+		inner, outer = now, next
+	}
+	return !slices.ContainsFunc(inner, func(word string) bool { return !slices.Contains(outer, word) })
+}
+
+func shown(value any) string {
+	if value == nil {
+		return "nothing"
+	}
+	if text, ok := value.(string); ok {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,168 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+)
+
+// store parses text into target.
+func (f Field) store(target reflect.Value, text string) error {
+	switch {
+	case text == "":
+		target.SetZero()
+		return nil
+	case f.Type.words():
+		words, err := f.splitWords(text)
+		if err != nil {
+			return err
+		}
+		return f.storeWords(target, words)
+	case f.Type == Bool:
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return f.wrong("true or false", text)
+		}
+		target.SetBool(on)
+		return nil
+	case f.Type == Int:
+		n, err := strconv.ParseInt(text, 10, strconv.IntSize)
+		if err != nil {
+			return f.wrong("a whole number", text)
+		}
+		return f.storeNumber(target, n)
+	case f.Type == Duration:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return f.wrong("a length of time such as 90s or 1h30m", text)
+		}
+		return f.storeNumber(target, int64(d))
+	default:
+		return f.storeText(target, text)
+	}
+}
+
+// storeText stores what needs no parsing. Nothing of a secret goes into an error.
+func (f Field) storeText(target reflect.Value, text string) error {
+	switch {
+	case strings.ContainsRune(text, 0):
+		return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
+	case f.Type.line() && strings.ContainsAny(text, "\r\n"):
+		return fault.New(fault.Usage, "option %q takes one line, not several", f.Key)
+	case f.Type == Choice && !slices.Contains(f.Choices, text):
+		return f.badChoice(text)
+	case f.Type == Secret:
+		target.Set(reflect.ValueOf(secret.New(text)))
+	default:
+		target.SetString(text)
+	}
+	return nil
+}
+
+func (f Field) storeNumber(target reflect.Value, n int64) error {
+	if !f.within(n) {
+		return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, f.bounds(), f.number(n))
+	}
+	target.SetInt(n)
+	return nil
+}
+
+// storeWords stores words, each choice once, and keeps nil apart from empty.
+func (f Field) storeWords(target reflect.Value, words []string) error {
+	for _, word := range words {
+		if f.Type == Choices && !slices.Contains(f.Choices, word) {
+			return f.badChoice(word)
+		}
+		if strings.ContainsRune(word, 0) {
+			return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
+		}
+	}
+	if f.Type == Choices {
+		words = once(words)
+	}
+	target.Set(reflect.ValueOf(words))
+	return nil
+}
+
+func once(words []string) []string {
+	if words == nil {
+		return nil
+	}
+	kept := make([]string, 0, len(words))
+	for _, word := range words {
+		if !slices.Contains(kept, word) {
+			kept = append(kept, word)
+		}
+	}
+	return kept
+}
+
+// within reports whether n keeps the bounds.
+func (f Field) within(n int64) bool {
+	return (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max)
+}
+
+// bounds says which numbers the option takes, as part of a sentence.
+func (f Field) bounds() string {
+	noun := "a number"
+	if f.Type == Duration {
+		noun = "a length of time"
+	}
+	switch {
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("%s from %s to %s", noun, f.number(*f.Min), f.number(*f.Max))
+	case f.Min != nil:
+		return fmt.Sprintf("%s of at least %s", noun, f.number(*f.Min))
+	case f.Max != nil:
+		return fmt.Sprintf("%s of at most %s", noun, f.number(*f.Max))
+	default:
+		return noun
+	}
+}
+
+// number prints n as the option's type does.
+func (f Field) number(n int64) string {
+	if f.Type == Duration {
+		return shortDuration(time.Duration(n))
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (f Field) wrong(want, text string) error {
+	return fault.New(fault.Usage, "option %q takes %s, not %q", f.Key, want, cut(text))
+}
+
+func (f Field) badChoice(text string) error {
+	bad := fault.New(fault.Usage, "option %q cannot be %q: choose one of %s", f.Key, cut(text), strings.Join(f.Choices, ", "))
+	if near := Closest(text, f.Choices); near != "" {
+		bad = bad.Hint("did you mean --set %s=%s?", f.Key, near)
+	}
+	return bad
+}
+
+// cut keeps a mistake of a megabyte out of an error.
+func cut(text string) string {
+	const most = 60
+	if runes := []rune(text[:min(len(text), 4*most)]); len(runes) > most || len(text) > 4*most {
+		return string(runes[:min(len(runes), most)]) + "…"
+	}
+	return text
+}
+
+// shortDuration is d without the parts that are zero: "1h", not "1h0m0s".
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,188 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+)
+
+// Value is the field's value in v as a decoder of TOML or JSON would give it:
+// string, bool, int64 or []string, a duration as a string; nil when it is not set.
+// A bool is always set. A number of 0 is set when its default is another. A list
+// that is set and holds nothing is []string{}. A secret is dots. The caller owns
+// the slice.
+func (f Field) Value(v any) any {
+	target, err := f.target(v)
+	if err != nil {
+		return nil
+	}
+	return f.value(target)
+}
+
+func (f Field) value(target reflect.Value) any {
+	if f.Type != Bool && f.unset(target) {
+		return nil
+	}
+	switch value := target.Interface().(type) {
+	case bool:
+		return value
+	case []string:
+		return append([]string{}, value...)
+	case secret.Value:
+		return value.String()
+	}
+	switch f.Type {
+	case Int:
+		return target.Int()
+	case Duration:
+		return f.number(target.Int())
+	default:
+		return target.String()
+	}
+}
+
+// Decode stores in v what a decoder of TOML or JSON gave: string, bool, int64 (or
+// int), float64 without a fraction, json.Number, []any or []string of strings. A
+// duration is a string or 0; nil unsets. What does not fit is a Usage fault, and v
+// is as before.
+func (f Field) Decode(v, value any) error {
+	target, err := f.target(v)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		target.SetZero()
+		return nil
+	}
+	switch {
+	case f.Type.words():
+		words, ok := wordsOf(value)
+		if !ok {
+			return f.unfit(`a list of words such as ["one", "two"]`, value)
+		}
+		return f.storeWords(target, words)
+	case f.Type == Bool:
+		on, ok := value.(bool)
+		if !ok {
+			return f.unfit("true or false", value)
+		}
+		target.SetBool(on)
+		return nil
+	case f.Type == Int:
+		n, ok := wholeNumber(value)
+		if !ok {
+			return f.unfit("a whole number", value)
+		}
+		return f.storeNumber(target, n)
+	case f.Type == Duration:
+		if n, ok := wholeNumber(value); ok && n == 0 {
+			return f.storeNumber(target, 0)
+		}
+	}
+	text, ok := value.(string)
+	switch {
+	case ok && text == "":
+		target.SetZero()
+		return nil
+	case ok && f.Type == Duration:
+		return f.store(target, text)
+	case ok:
+		return f.storeText(target, text)
+	case f.Type == Duration:
+		return f.unfit(`a length of time such as "90s" or "1h30m"`, value)
+	default:
+		return f.unfit("text in quotes", value)
+	}
+}
+
+// unset reports whether nobody has set the field. A zero whose default is another
+// value can only have been chosen.
+func (f Field) unset(target reflect.Value) bool {
+	if !target.IsZero() {
+		return false
+	}
+	switch f.Type {
+	case Bool:
+		on, _ := strconv.ParseBool(f.Default)
+		return !on
+	case Int, Duration:
+		return f.Default == "" || !f.within(0)
+	default:
+		return true
+	}
+}
+
+// text is what Text says.
+func (f Field) text(target reflect.Value) string {
+	if f.unset(target) {
+		return ""
+	}
+	switch value := target.Interface().(type) {
+	case []string:
+		return joinWords(value)
+	case bool, string, secret.Value:
+		return fmt.Sprint(value)
+	default:
+		return f.number(target.Int())
+	}
+}
+
+func wordsOf(value any) ([]string, bool) {
+	switch value := value.(type) {
+	case []string:
+		return append([]string{}, value...), true
+	case []any:
+		words := make([]string, 0, len(value))
+		for _, each := range value {
+			word, ok := each.(string)
+			if !ok {
+				return nil, false
+			}
+			words = append(words, word)
+		}
+		return words, true
+	default:
+		return nil, false
+	}
+}
+
+// wholeNumber is value as an int of this machine.
+func wholeNumber(value any) (int64, bool) {
+	switch value := value.(type) {
+	case int:
+		return int64(value), true
+	case int64:
+		return value, value >= math.MinInt && value <= math.MaxInt
+	case float64:
+		// 2^53 is the last number below which every whole number is a float64.
+		return int64(value), value == math.Trunc(value) && math.Abs(value) <= 1<<53
+	case json.Number:
+		n, err := value.Int64()
+		return n, err == nil && n >= math.MinInt && n <= math.MaxInt
+	default:
+		return 0, false
+	}
+}
+
+// unfit never shows the value: it may be a secret in the wrong place.
+func (f Field) unfit(want string, value any) error {
+	kind := "a value of another kind"
+	switch value.(type) {
+	case string:
+		kind = "text"
+	case bool:
+		kind = "true or false"
+	case int, int64, float64, json.Number:
+		kind = "a number"
+	case []any, []string:
+		kind = "a list"
+	case map[string]any:
+		kind = "a table"
+	}
+	return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, want, kind)
+}
