@@ -149,18 +149,19 @@ func Options(agent Agent) any {
 	return agent
 }
 
-// check refuses what no model-driven agent can do.
+// check refuses what an agent with these facts cannot do.
 func (t Task) check(info Info) error {
 	_, speechErr := t.dialect(info)
+	model := len(info.Dialects) > 0 // it needs one through the gateway
 	switch {
-	case t.Inference.BaseURL == "":
+	case model && t.Inference.BaseURL == "":
 		return fault.New(fault.Usage, "%s needs a model, and this session has none", info.Title).
 			Hint("use --network local, or `aibox run shell -- COMMAND` for a command that needs no model")
-	case t.Inference.Model == "":
+	case model && t.Inference.Model == "":
 		return fault.New(fault.Usage, "no model was chosen for %s", info.Title).Hint("name one with --model")
 	case speechErr != nil:
 		return speechErr
-	case t.Prompt == "" && !t.Interactive:
+	case t.Prompt == "" && !t.Interactive && info.NeedsPrompt:
 		return fault.New(fault.Usage, "%s needs a prompt", info.Title).
 			Hint("give it with --prompt or --prompt-file")
 	case strings.ContainsRune(t.Prompt, 0):
