@@ -69,8 +69,11 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 
 // openWorkspace opens the workspace's folder, which must not be a symlink.
 func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error) {
-	root, err = unix.Open(ws.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
+	gone, err := ws.Gone()
+	if err == nil && !gone {
+		root, err = unix.Open(ws.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	if gone || errors.Is(err, unix.ENOENT) {
 		return -1, 0, fault.New(fault.Usage, "the workspace of session %s is gone", ws.Session).
 			Hint("see what is saved of it: aibox recover %s", ws.Session)
 	}

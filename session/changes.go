@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,7 +37,11 @@ func (s *Sessions) FinalChanges(id ID) (*review.ChangeSet, error) {
 
 func (s *Sessions) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws := session.State.Workspace
-	if _, err := os.Lstat(ws.Path); errors.Is(err, fs.ErrNotExist) || session.State.ContinuedBy != "" {
+	gone, err := ws.Gone()
+	if err != nil {
+		return nil, err
+	}
+	if gone || session.State.ContinuedBy != "" {
 		set := new(review.ChangeSet)
 		if err := s.store.read(session.ID, changesFile, set); err != nil {
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).

@@ -32,7 +32,11 @@ func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspa
 			return err
 		}
 		ws = old.State.Workspace
-		if _, err := os.Lstat(ws.Path); err != nil {
+		gone, err := ws.Gone()
+		if err != nil {
+			return err
+		}
+		if gone {
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}

@@ -59,10 +59,14 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		return nil, err
 	}
 	steps.Add(func(context.Context) error { return removeTree(path) })
+	folder, err := identify(path)
+	if err != nil {
+		return nil, fmt.Errorf("looking at the new workspace: %w", err)
+	}
 	p := &preparation{
 		req: req, src: src, store: st, hide: hide,
 		ws: &Workspace{
-			Session: req.Session, Path: path, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
+			Session: req.Session, Path: path, Folder: folder, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
 			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
 			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide,
 		},

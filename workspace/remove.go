@@ -18,7 +18,10 @@ import (
 // made of it, and never follows a symlink. Call it only when a ref holds the
 // work (review.Discard does). A workspace that is gone already is no error.
 func Remove(ctx context.Context, ws *Workspace) error {
-	err := removeTree(ws.Path)
+	gone, err := ws.Gone()
+	if err == nil && !gone {
+		err = removeTree(ws.Path)
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		if err = Reclaim(ctx, ws); err == nil {
 			err = removeTree(ws.Path)

@@ -40,9 +40,10 @@ type Progress struct {
 // record stores it as JSON and gives it back to review.
 type Workspace struct {
 	Session  string    `json:"session"`
-	Path     string    `json:"path"` // the folder the agent sees, absolute
-	Name     string    `json:"name"` // the repository's name, for people and for the box's host name
-	Repo     string    `json:"repo"` // top of the user's working tree, or the bare clone of a URL
+	Path     string    `json:"path"`            // the folder the agent sees, absolute
+	Folder   Folder    `json:"folder,omitzero"` // which folder that is
+	Name     string    `json:"name"`            // the repository's name, for people and for the box's host name
+	Repo     string    `json:"repo"`            // top of the user's working tree, or the bare clone of a URL
 	URL      string    `json:"url,omitempty"`
 	GitDir   string    `json:"git_dir"`  // bare repository that aibox owns
 	Baseline string    `json:"baseline"` // baseline file beside GitDir

@@ -129,7 +129,7 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
 				files["folder/"+name] = strings.Repeat(name+"\n", 10_000)
 			}
-			m.dieAt(m.repo("p", files), stage.name, stage.done)
+			m.dieAt(session.Spec{Repository: m.repo("p", files)}, stage.name, stage.done)
 			// The sandbox ends by itself; no command has been given yet.
 			for _, r := range m.stored() {
 				eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
@@ -156,18 +156,14 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// dieAt starts a supervisor as `aibox run` does and kills it when it reports that
-// stage.
-func (m *machine) dieAt(repo, stage string, done bool) {
+// dieAt starts a supervisor as `aibox run shell` does and kills it when it reports
+// that stage.
+func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
 	m.t.Helper()
 	image := strings.TrimSpace(m.exec("docker", "image", "inspect", "--format", "{{.Id}}", baseImage(m)).stdout)
-	launch, err := json.Marshal(session.Launch{
-		ImageID: runtime.ImageID(image),
-		Spec: session.Spec{
-			Agent: "shell", Args: []string{"sh", "-c", worker}, Repository: repo, Network: netguard.None,
-			Image: image, Timeout: session.Duration(time.Minute),
-		},
-	})
+	spec.Agent, spec.Args, spec.Network = "shell", []string{"sh", "-c", worker}, netguard.None
+	spec.Image, spec.Timeout = image, session.Duration(time.Minute)
+	launch, err := json.Marshal(session.Launch{ImageID: runtime.ImageID(image), Spec: spec})
 	if err != nil {
 		m.t.Fatal(err)
 	}

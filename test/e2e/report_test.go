@@ -8,37 +8,44 @@ import (
 // report is the JSON of `aibox run --json`. Its fields are the contract with
 // scripts: one that is gone, renamed or new has to be changed here, too.
 type report struct {
-	ID         string            `json:"id"`
-	Created    time.Time         `json:"created"`
-	Agent      string            `json:"agent"`
-	Options    map[string]string `json:"options"`
-	Prompt     string            `json:"prompt"`
-	Args       []string          `json:"args"`
-	Repository string            `json:"repository"`
-	Branch     string            `json:"branch"`
-	Clean      bool              `json:"clean"`
-	Hide       []string          `json:"hide"`
-	Network    string            `json:"network"`
-	Inference  string            `json:"inference"`
-	Model      string            `json:"model"`
-	Env        []string          `json:"env"`
-	Image      string            `json:"image"`
-	Timeout    string            `json:"timeout"`
-	Pids       int               `json:"pids"`
-	Alive      bool              `json:"alive"`
-	State      struct {
-		Phase      string          `json:"phase"`
-		Supervisor json.RawMessage `json:"supervisor"`
-		ImageID    string          `json:"image_id"`
-		Network    json.RawMessage `json:"network"`
-		Box        string          `json:"box"`
-		Sandbox    json.RawMessage `json:"sandbox"`
-		Workspace  json.RawMessage `json:"workspace"`
-		Started    time.Time       `json:"started"`
-		Ended      time.Time       `json:"ended"`
-		Result     *result         `json:"result"`
-		Review     string          `json:"review"`
-		Branch     string          `json:"branch"`
+	ID      string            `json:"id"`
+	Created time.Time         `json:"created"`
+	Agent   string            `json:"agent"`
+	Options map[string]string `json:"options"`
+	Prompt  string            `json:"prompt"`
+	System  []struct {
+		Name string `json:"name"`
+		Text string `json:"text"`
+	} `json:"system"`
+	Resumes     string   `json:"resumes"`
+	Interactive bool     `json:"interactive"`
+	Args        []string `json:"args"`
+	Repository  string   `json:"repository"`
+	Branch      string   `json:"branch"`
+	Clean       bool     `json:"clean"`
+	Hide        []string `json:"hide"`
+	Network     string   `json:"network"`
+	Inference   string   `json:"inference"`
+	Model       string   `json:"model"`
+	Env         []string `json:"env"`
+	Image       string   `json:"image"`
+	Timeout     string   `json:"timeout"`
+	Pids        int      `json:"pids"`
+	Alive       bool     `json:"alive"`
+	State       struct {
+		Phase       string          `json:"phase"`
+		Supervisor  json.RawMessage `json:"supervisor"`
+		ImageID     string          `json:"image_id"`
+		Network     json.RawMessage `json:"network"`
+		Box         string          `json:"box"`
+		Sandbox     json.RawMessage `json:"sandbox"`
+		Workspace   json.RawMessage `json:"workspace"`
+		Started     time.Time       `json:"started"`
+		Ended       time.Time       `json:"ended"`
+		Result      *result         `json:"result"`
+		Review      string          `json:"review"`
+		Branch      string          `json:"branch"`
+		ContinuedBy string          `json:"continued_by"`
 	} `json:"state"`
 	Files []struct {
 		Path    string   `json:"path"`
