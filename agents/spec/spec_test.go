@@ -46,85 +46,6 @@ func TestOfReadsEveryFieldOnce(t *testing.T) {
 	}
 }
 
-func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
-	type unknown struct {
-		X string `label:"X" help:"h" shade:"red"`
-	}
-	type unlabelled struct {
-		X string `help:"h"`
-	}
-	type helpless struct {
-		X string `label:"X"`
-	}
-	type typed struct {
-		X float64 `label:"X" help:"h"`
-	}
-	type leaky struct {
-		X secret.Value `label:"X" help:"h" secret:"true" flag:"--x"`
-	}
-	type open struct {
-		X secret.Value `label:"X" help:"h"`
-	}
-	type closed struct {
-		X string `label:"X" help:"h" secret:"true"`
-	}
-	type chosen struct {
-		X bool `label:"X" help:"h" choices:"a b"`
-	}
-	type empty struct {
-		X string `label:"X" help:"h" choices:" "`
-	}
-	type bounded struct {
-		X string `label:"X" help:"h" min:"1"`
-	}
-	type crossed struct {
-		X int `label:"X" help:"h" min:"5" max:"2"`
-	}
-	type defaulted struct {
-		X int `label:"X" help:"h" default:"12" max:"9"`
-	}
-	type scoped struct {
-		X int `label:"X" help:"h" mode:"sometimes"`
-	}
-	type flagged struct {
-		X int `label:"X" help:"h" flag:"x"`
-	}
-	type variable struct {
-		X int `label:"X" help:"h" env:"A B"`
-	}
-	type shared struct {
-		X int `label:"X" help:"h" env:"A"`
-		Y int `label:"Y" help:"h" env:"A"`
-	}
-	for _, test := range []struct {
-		v    any
-		want string
-	}{
-		{unknown{}, `unknown.X: unknown tag key "shade"`},
-		{unlabelled{}, `unlabelled.X: tag key "label" is missing`},
-		{helpless{}, `helpless.X: tag key "help" is missing`},
-		{typed{}, `typed.X: type float64 is no option`},
-		{leaky{}, `leaky.X: tag key "flag": a secret never`},
-		{open{}, `open.X: tag key "secret"`},
-		{closed{}, `closed.X: tag key "secret"`},
-		{chosen{}, `chosen.X: tag key "choices"`},
-		{empty{}, `empty.X: tag key "choices" is empty`},
-		{bounded{}, `bounded.X: tag key "min"`},
-		{crossed{}, `crossed.X: tag key "min"`},
-		{defaulted{}, `defaulted.X: tag key "default"`},
-		{scoped{}, `scoped.X: tag key "mode"`},
-		{flagged{}, `flagged.X: tag key "flag"`},
-		{variable{}, `variable.X: tag key "env"`},
-		{shared{}, `shared.Y: tag key "env": "A" is taken by X`},
-		{3, "int is not a struct"},
-		{nil, "is not a struct"},
-	} {
-		if _, err := Of(test.v); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("Of(%T) = %v, want %q", test.v, err, test.want)
-		}
-	}
-}
-
 func TestWhatIsSetBecomesArgumentsAndEnvironment(t *testing.T) {
 	r := &robot{}
 	if err := Defaults(r); err != nil {
@@ -249,26 +170,4 @@ func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
 			t.Errorf("Closest(%.20q) = %q, want %q", word, got, want)
 		}
 	}
-}
-
-func TestATagThatReflectWouldIgnoreIsAnError(t *testing.T) {
-	for _, tag := range []string{`label:"X" label:"Y"`, `label:"X" help`, `label`, `label:X`, `:"X"`, `label:"X`, `label:"X"; help:"h"`} {
-		if tags, err := parseTag(tag); err == nil {
-			t.Errorf("parseTag(%q) = %v", tag, tags)
-		}
-	}
-}
-
-func FuzzParseTag(f *testing.F) {
-	f.Add(`label:"X" help:"h"`)
-	f.Add(`label:"X`)
-	f.Add(`:`)
-	f.Fuzz(func(t *testing.T, tag string) {
-		tags, err := parseTag(tag)
-		for key := range tags {
-			if err == nil && !slices.Contains(keys, key) {
-				t.Errorf("key %q was taken", key)
-			}
-		}
-	})
 }
