@@ -17,7 +17,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 		X string `label:"X" help:"h" chioces:"a b"`
 	}
 	type twice struct {
-		X string `label:"X" help:"h" label:"Y"` //nolint:govet,staticcheck // the mistake is what is tested
+		X string `label:"X" help:"h" label:"Y"` //nolint:staticcheck // the mistake is what is tested
 	}
 	type blank struct {
 		X string `label:"X" help:"h" group:" "`
