@@ -221,16 +221,18 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
 	}
-	err = s.line.Start(lifeline.Start{
+	begin := lifeline.Start{
 		Argv:  k.command.Argv,
 		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
 		Dir:   boxWorkdir,
 		Files: files,
 		Nproc: s.launch.Spec.Pids,
-	})
-	if err != nil {
+	}
+	s.term.prepare(&begin)
+	if err := s.line.Start(begin); err != nil {
 		return fmt.Errorf("starting the agent: %w", err)
 	}
+	s.term.connect(s.line)
 	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
 	done(string(s.id))
 	return s.save(func(st *State) { st.Phase, st.Started = Running, time.Now().UTC() })

@@ -25,6 +25,9 @@ import (
 //	                          stream (1 byte), length (4 bytes, big-endian), bytes
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
+//	POST /v1/attach?rows=R&cols=C&colors=N
+//	                          upgrade to frames with an interactive agent's terminal
+//	GET  /v1/screen           what that terminal shows, as text
 
 // controls is what the control socket lets a client do.
 type controls interface {
@@ -32,6 +35,7 @@ type controls interface {
 	follow(ctx context.Context, from int64, visit func(Chunk) error) error
 	stop(reason string)
 	signal(number int) error
+	attachable() *terminal // nil: the session is not interactive
 }
 
 // listenControl opens the control socket of the session folder dir. The path is
@@ -102,6 +106,8 @@ func serveControl(listener net.Listener, c controls) *http.Server {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
+	mux.HandleFunc("POST /v1/attach", serveAttach(c))
+	mux.HandleFunc("GET /v1/screen", serveScreen(c))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
 	go func() { _ = server.Serve(ownPeers{listener}) }()
 	return server

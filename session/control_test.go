@@ -11,6 +11,7 @@ import (
 
 // fakeControls answers like a supervisor whose record is r.
 type fakeControls struct {
+	term    *terminal
 	r       *recorder
 	dir     string
 	reasons chan string
@@ -21,7 +22,8 @@ func (f fakeControls) state() State { return State{Phase: Running} }
 func (f fakeControls) follow(ctx context.Context, from int64, visit func(Chunk) error) error {
 	return f.r.follow(ctx, f.dir, from, visit)
 }
-func (f fakeControls) stop(reason string) { f.reasons <- reason }
+func (f fakeControls) attachable() *terminal { return f.term }
+func (f fakeControls) stop(reason string)    { f.reasons <- reason }
 func (f fakeControls) signal(number int) error {
 	if number == 99 {
 		return errors.New("no such signal")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/screen"
 	"aibox/runtime"
 )
 
@@ -21,6 +22,7 @@ import (
 type Launch struct {
 	Spec    Spec              `json:"spec"` // ID and Created are set by the supervisor
 	ImageID runtime.ImageID   `json:"image_id"`
+	Size    screen.Size       `json:"size,omitzero"`     // of the terminal at the start, when Spec.Interactive; zero means 24 by 80
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box

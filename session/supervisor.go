@@ -43,6 +43,7 @@ type supervisor struct {
 	log    *audit.Log
 	record *recorder
 	tally  tally
+	term   *terminal // nil unless the session is interactive
 
 	mu    sync.Mutex
 	made  undo.Stack // takes back what a failed start has made
@@ -123,6 +124,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	_ = s.report.out.Close()
 
 	exit, cause := s.watch(ctx, box)
+	s.term.finish()
 	s.finish(services, kit, box, exit, cause)
 	shutdown(control)
 	return nil
@@ -147,6 +149,10 @@ func (s *supervisor) open() error {
 	}
 	if s.record, err = newRecorder(s.dir); err != nil {
 		return err
+	}
+	if s.launch.Spec.Interactive {
+		s.term = newTerminal(s.launch.Size)
+		s.onUndo(func(context.Context) error { s.term.finish(); return nil })
 	}
 	s.launch.Spec.ID, s.launch.Spec.Created = s.id, time.Now().UTC()
 	self, err := runtime.FindProcess(os.Getpid())
@@ -251,6 +257,8 @@ func (s *supervisor) state() State {
 func (s *supervisor) follow(ctx context.Context, from int64, visit func(Chunk) error) error {
 	return s.record.follow(ctx, s.dir, from, visit)
 }
+
+func (s *supervisor) attachable() *terminal { return s.term }
 
 func (s *supervisor) stop(reason string) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})

@@ -106,6 +106,7 @@ func (s *supervisor) receive() outcome {
 		switch frame.Type {
 		case lifeline.TypeStdout:
 			err = s.record.record(Stdout, frame.Payload)
+			s.term.feed(frame.Payload)
 		case lifeline.TypeStderr:
 			err = s.record.record(Stderr, frame.Payload)
 		case lifeline.TypeError:

@@ -29,6 +29,9 @@ func (a *app) attach(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	if found.Interactive && found.State.Phase != session.Ended {
+		return a.attachInteractive(ctx, service, found.ID)
+	}
 	show, flush := showChunks(a.out, a.err)
 	ended, err := service.Follow(ctx, found.ID, 0, show)
 	if err = errors.Join(err, flush()); err != nil {

@@ -32,11 +32,12 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	prompt, err := o.readPrompt(in, agent.Info().NeedsPrompt)
+	needsPrompt := agent.Info().NeedsPrompt && !o.interactive
+	prompt, err := o.readPrompt(in, needsPrompt)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if prompt == "" && agent.Info().NeedsPrompt {
+	if prompt == "" && needsPrompt {
 		return session.Launch{}, fault.New(fault.Usage, "%s needs to be told what to do", agent.Info().Title).
 			Hint("say it with --prompt, or give --prompt-file")
 	}
@@ -71,7 +72,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		Keys:    keys(),
 		Secrets: secrets,
 		Spec: session.Spec{
-			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args,
+			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,

@@ -25,28 +25,29 @@ const defaultTimeout = time.Hour
 
 // runOptions are the flags of `aibox run`.
 type runOptions struct {
-	agent      string
-	resume     string
-	system     []string
-	prompt     string
-	promptFile string
-	repo       string
-	branch     string
-	clean      bool
-	hide       []string
-	detach     bool
-	network    netguard.Policy
-	inference  string
-	model      string
-	set        []string
-	env        []string
-	image      string
-	pids       uint64
-	timeout    time.Duration
-	accept     string
-	changes    bool
-	json       bool
-	args       []string // behind "--"
+	agent       string
+	resume      string
+	system      []string
+	prompt      string
+	promptFile  string
+	repo        string
+	branch      string
+	clean       bool
+	hide        []string
+	detach      bool
+	interactive bool
+	network     netguard.Policy
+	inference   string
+	model       string
+	set         []string
+	env         []string
+	image       string
+	pids        uint64
+	timeout     time.Duration
+	accept      string
+	changes     bool
+	json        bool
+	args        []string // behind "--"
 
 	given   func(flag string) bool // whether the user gave the flag
 	resumes session.ID             // what resume names
@@ -98,6 +99,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.BoolVar(&o.clean, "clean", false, "leave uncommitted and untracked work out")
 	f.StringArrayVar(&o.hide, "hide", nil, "`GLOB` of files the agent must not see, besides "+strings.Join(workspace.DefaultHide(), ", "))
 	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and come back at once")
+	f.BoolVarP(&o.interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
 	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
 	f.StringVar(&o.inference, "inference", "auto", "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
 	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
@@ -191,6 +193,9 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 			return err
 		}
 	}
+	if err := a.checkInteractive(o); err != nil {
+		return err
+	}
 	launch, err := o.launch(a.agents(), a.in)
 	if err != nil {
 		return err
@@ -198,6 +203,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if launch.Spec.System, err = a.systemPrompts(o.repo, o.system); err != nil {
 		return err
 	}
+	launch.Size = a.agentSize()
 	supervisor, err := service.Spawn() // first, so that it starts while this process looks around
 	if err != nil {
 		return err
@@ -218,6 +224,9 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	}
 	if o.detach {
 		return a.detached(o, service, id)
+	}
+	if o.interactive {
+		return a.runInteractive(ctx, o, service, id)
 	}
 	ended, err := a.followRun(ctx, service, id, o.json)
 	if err != nil {

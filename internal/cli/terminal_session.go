@@ -1,0 +1,338 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/session"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// errDetached says that the person left the session, which goes on.
+var errDetached = errors.New("detached")
+
+// converse puts the person's terminal through to the agent of an interactive
+// session, until the agent has ended or the person leaves. The terminal is as it
+// was when it returns, whatever happened. Leaving is errDetached; a signal is the
+// end of ctx.
+func (a *app) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
+	out, ok := a.out.(*os.File)
+	if !ok || !a.conversable() {
+		return needsTerminal()
+	}
+	t := &conversation{in: a.in, out: out, label: string(id)}
+	attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
+	if err != nil {
+		return err
+	}
+	defer attachment.Close()
+	left, err := t.run(ctx, attachment)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(left)
+	return err
+}
+
+// checkInteractive refuses what cannot go together with -i.
+func (a *app) checkInteractive(o *runOptions) error {
+	switch {
+	case !o.interactive || o.detach:
+		return nil
+	case o.json:
+		return fault.New(fault.Usage, "--json prints results for programs, and -i is for people").
+			Hint("leave one of them out")
+	case !a.conversable():
+		return needsTerminal()
+	default:
+		return nil
+	}
+}
+
+// agentSize is the size of an agent's terminal on this one; zero, which means 24 by
+// 80, when this is none.
+func (a *app) agentSize() screen.Size {
+	if out, ok := a.out.(*os.File); ok && a.conversable() {
+		return (&conversation{out: out}).agentSize()
+	}
+	return screen.Size{}
+}
+
+// conversable reports whether a person sits at both ends.
+func (a *app) conversable() bool { return a.term.interactive && terminalOf(a.in).interactive }
+
+func needsTerminal() error {
+	return fault.New(fault.Usage, "an interactive session needs a terminal for input and output").
+		Hint("leave -i out, or add --detach and attach from a terminal later")
+}
+
+// colorDepth is how many colors the person's terminal has, as far as the
+// environment tells.
+func colorDepth(t terminal) screen.Colors {
+	switch depth := os.Getenv("COLORTERM"); {
+	case !t.color:
+		return screen.NoColors
+	case depth == "truecolor" || depth == "24bit":
+		return screen.TrueColors
+	case len(os.Getenv("TERM")) > 8 && os.Getenv("TERM")[len(os.Getenv("TERM"))-8:] == "256color":
+		return screen.Colors256
+	default:
+		return screen.Colors16
+	}
+}
+
+// conversation is a person's terminal while it shows an agent's.
+type conversation struct {
+	in, out *os.File
+	label   string // of the session, for the last row
+
+	writing sync.Mutex
+}
+
+// size is the size of the person's terminal.
+func (c *conversation) size() screen.Size {
+	cols, rows, err := term.GetSize(int(c.out.Fd()))
+	if err != nil {
+		return screen.Size{}.Bound()
+	}
+	return screen.Size{Rows: rows, Cols: cols}
+}
+
+// agentSize is what of it is the agent's: the last row tells how to leave, and no
+// agent can write there.
+func (c *conversation) agentSize() screen.Size {
+	size := c.size()
+	if size.Rows > 3 {
+		size.Rows--
+	}
+	return size
+}
+
+// run shows and types until the end. It returns what the agent left on its main
+// screen.
+func (c *conversation) run(ctx context.Context, attachment *session.Attachment) (left []byte, err error) {
+	before, err := term.MakeRaw(int(c.in.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("preparing the terminal: %w", err)
+	}
+	restore := func() {
+		_, _ = io.WriteString(c.out, screen.Leave)
+		_ = term.Restore(int(c.in.Fd()), before)
+	}
+	defer restore()
+	if _, err := io.WriteString(c.out, screen.Enter); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make(chan ending, 3)
+	do := func(part func() ending) {
+		go func() {
+			defer func() {
+				if r := recover(); r != nil {
+					restore()
+					panic(r)
+				}
+			}()
+			ends <- part()
+		}()
+	}
+	do(func() ending { return c.show(attachment) })
+	do(func() ending { return c.typed(ctx, attachment) })
+	do(func() ending { return c.follow(ctx, attachment) })
+	select {
+	case end := <-ends:
+		return end.left, end.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// ending is how a conversation ended.
+type ending struct {
+	left []byte
+	err  error
+}
+
+// show writes what the agent's screen shows.
+func (c *conversation) show(attachment *session.Attachment) ending {
+	for {
+		view, err := attachment.Next()
+		switch {
+		case err != nil:
+			return ending{err: err}
+		case view.Ended:
+			return ending{left: view.Paint}
+		}
+		c.writing.Lock()
+		_, err = c.out.Write(view.Paint)
+		if err == nil && view.Whole {
+			err = c.status()
+		}
+		c.writing.Unlock()
+		if err != nil {
+			return ending{err: err}
+		}
+	}
+}
+
+// status writes the last row.
+func (c *conversation) status() error {
+	size := c.size()
+	if size.Rows <= 3 {
+		return nil
+	}
+	text := fmt.Sprintf(" %s  ctrl-p ctrl-q leaves it running ", c.label)
+	if len(text) > size.Cols {
+		text = text[:size.Cols]
+	}
+	_, err := fmt.Fprintf(c.out, "\x1b7\x1b[%d;1H\x1b[0;7m%-*s\x1b[m\x1b8", size.Rows, size.Cols, text)
+	return err
+}
+
+// follow tells the agent the size of the person's terminal whenever it changes.
+func (c *conversation) follow(ctx context.Context, attachment *session.Attachment) ending {
+	changes := make(chan os.Signal, 1)
+	signal.Notify(changes, syscall.SIGWINCH)
+	defer signal.Stop(changes)
+	for {
+		select {
+		case <-ctx.Done():
+			return ending{err: ctx.Err()}
+		case <-changes:
+			if err := attachment.Resize(c.agentSize()); err != nil {
+				return ending{err: err}
+			}
+		}
+	}
+}
+
+// typed sends what the person types, until they leave or ctx ends.
+func (c *conversation) typed(ctx context.Context, attachment *session.Attachment) ending {
+	var keys detachKeys
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := readKeys(ctx, c.in, buf)
+		if err != nil {
+			return ending{err: err}
+		}
+		send, leave := keys.take(buf[:n])
+		if err := attachment.Type(send); err != nil {
+			return ending{err: err}
+		}
+		if leave {
+			return ending{err: errDetached}
+		}
+	}
+}
+
+// readKeys reads from a terminal, or until ctx ends: a plain read would stay behind
+// and take the next key from whoever comes after.
+func readKeys(ctx context.Context, in *os.File, buf []byte) (int, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	stop := context.AfterFunc(ctx, func() { _ = w.Close() })
+	defer func() {
+		if stop() {
+			_ = w.Close()
+		}
+	}()
+	fds := []unix.PollFd{{Fd: int32(in.Fd()), Events: unix.POLLIN}, {Fd: int32(r.Fd())}}
+	for {
+		switch _, err := unix.Poll(fds, -1); {
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, err
+		}
+		return in.Read(buf)
+	}
+}
+
+// detachKeys finds ctrl-p ctrl-q in what a person types.
+type detachKeys struct{ half bool }
+
+const (
+	ctrlP = 0x10
+	ctrlQ = 0x11
+)
+
+// take returns what goes to the agent, and whether the person wants to leave. A
+// ctrl-p waits for the next key.
+func (d *detachKeys) take(keys []byte) (send []byte, leave bool) {
+	for _, key := range keys {
+		switch {
+		case d.half && key == ctrlQ:
+			d.half = false
+			return send, true
+		case d.half:
+			send, d.half = append(send, ctrlP), false
+		}
+		if key == ctrlP {
+			d.half = true
+			continue
+		}
+		send = append(send, key)
+	}
+	return send, false
+}
+
+// runInteractive is what `aibox run -i` does when the agent runs: talk, and
+// conclude when it has ended.
+func (a *app) runInteractive(ctx context.Context, o *runOptions, service *session.Sessions, id session.ID) error {
+	err := a.converse(ctx, service, id)
+	if err != nil && !errors.Is(err, session.ErrNotAttached) {
+		return a.left(ctx, service, id, err)
+	}
+	ended, err := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil })
+	if err != nil {
+		return err
+	}
+	return a.conclude(context.WithoutCancel(ctx), o, service, ended)
+}
+
+// attachInteractive is `aibox attach` for an interactive session that runs.
+func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, id session.ID) error {
+	err := a.converse(ctx, service, id)
+	if err != nil && !errors.Is(err, session.ErrNotAttached) {
+		return a.left(ctx, service, id, err)
+	}
+	ended, err := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil })
+	if err != nil {
+		return err
+	}
+	return ended.State.Result.Fault.Err()
+}
+
+// left says how things stand when a conversation did not end with the agent.
+func (a *app) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
+	switch {
+	case errors.Is(err, errDetached):
+		fmt.Fprintf(a.err, "%s %s goes on; `aibox attach %s` comes back to it, `aibox stop %s` ends it\n", a.errTerm.faint("→"), id, id, id)
+		return nil
+	case ctx.Err() != nil:
+		return fault.New(fault.Interrupted, "detached; %s goes on", id).
+			Hint("`aibox attach %s` comes back to it, `aibox stop %s` ends it", id, id)
+	}
+	// The supervisor is gone; what is on disk says how.
+	if _, followErr := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil }); followErr != nil {
+		return followErr
+	}
+	return err
+}

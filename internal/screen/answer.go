@@ -1,0 +1,81 @@
+package screen
+
+import "strings"
+
+// query answers what an agent asks its terminal by a control sequence: as a plain
+// VT220 with colors, from this screen alone.
+func (s *Screen) query(what string, p numbers) {
+	at := s.current().CursorPosition()
+	switch what {
+	case "c": // DA1
+		s.answer("\x1b[?62;22c")
+	case ">c": // DA2
+		s.answer("\x1b[>1;10;0c")
+	case "n":
+		switch p.at(0, 0) {
+		case 5:
+			s.answer("\x1b[0n")
+		case 6:
+			s.answer("\x1b[%d;%dR", at.Y+1, at.X+1)
+		}
+	case "?n":
+		if p.at(0, 0) == 6 {
+			s.answer("\x1b[?%d;%dR", at.Y+1, at.X+1)
+		}
+	case "?$p": // DECRQM
+		s.answer("\x1b[?%d;%d$y", p.at(0, 0), s.modeState(p.at(0, 0)))
+	case "$p":
+		s.answer("\x1b[%d;0$y", p.at(0, 0))
+	case "t":
+		if p.at(0, 0) == 18 {
+			s.answer("\x1b[8;%d;%dt", s.size.Rows, s.size.Cols)
+		}
+	}
+}
+
+// modeState is the state of a DEC mode in an answer to DECRQM: 0 is not known, 1
+// set, 2 reset.
+func (s *Screen) modeState(mode int) int {
+	m := s.modes
+	on, known := map[int]bool{
+		1: m.cursorKeys, 7: m.autowrap, 25: !m.hidden,
+		47: m.alt, 1047: m.alt, 1049: m.alt,
+		1000: m.mouse == 1000, 1002: m.mouse == 1002, 1003: m.mouse == 1003,
+		1004: m.focus, 1006: m.sgrMouse, 2004: m.paste, 2026: m.held,
+	}[mode]
+	switch {
+	case !known:
+		return 0
+	case on:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// osc answers questions about colors: those of a dark terminal. Everything else
+// that OSC can say is for a terminal's window and has none here.
+func (s *Screen) osc(content string) {
+	switch content {
+	case "10;?":
+		s.answer("\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\")
+	case "11;?":
+		s.answer("\x1b]11;rgb:0000/0000/0000\x1b\\")
+	case "12;?":
+		s.answer("\x1b]12;rgb:e5e5/e5e5/e5e5\x1b\\")
+	}
+}
+
+// other refuses the questions that have a refusal: those for settings (DECRQSS)
+// and for terminfo entries. An agent that waits for one would wait in vain.
+func (s *Screen) other(t token) {
+	if t.final != 'P' {
+		return
+	}
+	switch content := string(t.text); {
+	case strings.HasPrefix(content, "$q"):
+		s.answer("\x1bP0$r\x1b\\")
+	case strings.HasPrefix(content, "+q"):
+		s.answer("\x1bP0+r\x1b\\")
+	}
+}

@@ -1,0 +1,150 @@
+// Package screen is the terminal that an agent in a box believes to have: it takes
+// the agent's bytes, keeps what a terminal would show, answers what a terminal
+// would be asked, and paints the result on the terminals of people who look.
+//
+// It is what stands between an agent and a person's terminal. The agent's own
+// bytes never pass: only cells, colors, the cursor and a short list of harmless
+// modes do, written anew from the screen. No title, clipboard, link, notification,
+// image, palette or question reaches the person's terminal, and the person's
+// terminal is never asked anything on an agent's behalf.
+package screen
+
+import (
+	"fmt"
+
+	"github.com/charmbracelet/x/vt"
+)
+
+// Size is the size of a terminal in characters.
+type Size struct{ Rows, Cols int }
+
+// The limits of a screen. A larger one would be memory for an agent to take.
+const (
+	maxRows = 300
+	maxCols = 600
+)
+
+// Bound is the nearest size that a screen can have; zeros mean 24 by 80.
+func (s Size) Bound() Size {
+	if s.Rows <= 0 || s.Cols <= 0 {
+		return Size{24, 80}
+	}
+	return Size{min(s.Rows, maxRows), min(max(s.Cols, 2), maxCols)}
+}
+
+// Screen is one agent's terminal. It is not safe for concurrent use.
+type Screen struct {
+	size  Size
+	in    tokens
+	modes modes
+
+	// Two emulators, one for each screen, and each only ever shows its first: x/vt
+	// keeps ten thousand lines that scrolled off its second screen, and nothing
+	// can be done about that from outside.
+	main, alt *vt.Emulator
+	onAlt     bool
+
+	// wrap says that a wide character stands in the last two columns, so that the
+	// next one belongs on the next line. x/vt knows this of narrow ones only.
+	wrap bool
+
+	answers []byte
+	faults  []string
+}
+
+// New makes an empty screen of this size, within bounds.
+func New(size Size) *Screen {
+	s := &Screen{size: size.Bound()}
+	s.reset()
+	return s
+}
+
+// reset makes everything as at power-on.
+func (s *Screen) reset() {
+	s.main, s.alt = emulator(s.size), emulator(s.size)
+	s.modes, s.onAlt, s.wrap = powerOn(), false, false
+}
+
+func emulator(size Size) *vt.Emulator {
+	e := vt.NewEmulator(size.Cols, size.Rows)
+	e.SetScrollbackSize(1) // none is not to be had
+	return e
+}
+
+// Size is the screen's size.
+func (s *Screen) Size() Size { return s.size }
+
+// Write takes bytes of the agent. It never fails: what cannot be understood
+// changes nothing.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.in.each(p, func(t token) { s.guarded(func() { s.take(t) }) })
+	return len(p), nil
+}
+
+// Resize changes the size, within bounds. As on any terminal, what does not fit is
+// gone, and agents draw anew.
+func (s *Screen) Resize(size Size) {
+	if size = size.Bound(); size == s.size {
+		return
+	}
+	s.size, s.wrap = size, false
+	s.guarded(func() {
+		s.main.Resize(size.Cols, size.Rows)
+		s.alt.Resize(size.Cols, size.Rows)
+	})
+}
+
+// guarded runs a step of the emulator. One that panics costs the screen its
+// content, and nobody their session.
+func (s *Screen) guarded(step func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.reset()
+			if len(s.faults) < maxFaults {
+				s.faults = append(s.faults, fmt.Sprint(r))
+			}
+		}
+	}()
+	step()
+}
+
+// maxFaults is how many failures of the emulator are kept for Faults.
+const maxFaults = 8
+
+// Faults returns what the emulator failed at since the last call: each time the
+// screen was cleared. It is nil when all went well.
+func (s *Screen) Faults() []string {
+	faults := s.faults
+	s.faults = nil
+	return faults
+}
+
+// maxAnswers bounds the answers that wait. An agent that asks without reading
+// gets no more.
+const maxAnswers = 4 << 10
+
+// Held says that the agent is in the middle of a change that it wants shown at
+// once (synchronized output).
+func (s *Screen) Held() bool { return s.modes.held }
+
+// Answers returns what the terminal has answered to the agent since the last
+// call: input for the agent. It is nil when nothing was asked.
+func (s *Screen) Answers() []byte {
+	answers := s.answers
+	s.answers = nil
+	return answers
+}
+
+func (s *Screen) answer(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); len(s.answers)+len(text) <= maxAnswers {
+		s.answers = append(s.answers, text...)
+	}
+}
+
+// current is the emulator that the agent draws on.
+func (s *Screen) current() *vt.Emulator {
+	if s.onAlt {
+		return s.alt
+	}
+	return s.main
+}

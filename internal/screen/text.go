@@ -1,0 +1,61 @@
+package screen
+
+import (
+	"bytes"
+	"strings"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/vt"
+)
+
+// Text is what the screen shows, as lines of text with colors: no other control
+// sequences, no empty lines at the end, nothing when it is empty. With final it is
+// what stays when the agent has ended: the main screen, whatever is shown now.
+func (s *Screen) Text(colors Colors, final bool) []byte {
+	e := s.current()
+	if final {
+		e = s.main
+	}
+	var out bytes.Buffer
+	empty := 0
+	for y := range s.size.Rows {
+		line := lineOf(e, y, s.size.Cols, colors)
+		if line == "" {
+			empty++
+			continue
+		}
+		out.WriteString(strings.Repeat("\n", empty))
+		empty = 0
+		out.WriteString(line + "\n")
+	}
+	return out.Bytes()
+}
+
+// lineOf is one row, without the spaces at its end.
+func lineOf(e *vt.Emulator, y, cols int, colors Colors) string {
+	var out []byte
+	var pen uv.Style
+	end := 0
+	for x := 0; x < cols; x++ {
+		c := e.CellAt(x, y)
+		if c == nil {
+			break
+		}
+		if pen != c.Style {
+			out, pen = appendStyle(out, c.Style, colors), c.Style
+		}
+		out = append(out, safe(c.Content)...)
+		if c.Width == 2 {
+			x++
+		}
+		if c.Content != " " && c.Content != "" || c.Style.Bg != nil || c.Style.Attrs&uv.AttrReverse != 0 {
+			end = len(out)
+		}
+	}
+	// What was cut off at the end may have held the reset.
+	if line := string(out[:end]); strings.Contains(line, "\x1b") {
+		return line + "\x1b[m"
+	} else {
+		return line
+	}
+}
