@@ -18,6 +18,10 @@ type call struct {
 	usage   *usage
 	upgrade *statusWriter
 	body    *requestBody
+	header  http.Header // of the upstream's answer, nil when there was none
+	failed  []byte      // the beginning of a failed answer
+	cut     bool        // the answer broke off
+	left    bool        // the agent hung up while it came
 }
 
 type callKey struct{}
@@ -100,16 +104,41 @@ func (b *requestBody) model() string {
 type followed struct {
 	io.ReadCloser
 	response *http.Response
-	usage    *usage
+	call     *call
 }
 
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
-	_, _ = f.usage.Write(p[:n])
+	_, _ = f.call.usage.Write(p[:n])
+	if room := errorLimit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
+		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
+	}
 	if err != nil {
 		f.response.Trailer = nil // read by now, and as little to be trusted as headers
+		f.call.left = f.response.Request.Context().Err() != nil
+		f.call.cut = !errors.Is(err, io.EOF) && !f.call.left
 	}
 	return n, err
+}
+
+// judge says how the request went, when the upstream was reached.
+func (c *call) judge(key string) {
+	if c.header == nil || c.event.Outcome != Answered {
+		return
+	}
+	trouble := c.usage.trouble
+	if c.event.Status >= http.StatusBadRequest {
+		trouble = readTrouble(c.failed)
+	}
+	c.event.Reason = oneLine(trouble.message, key)
+	switch {
+	case c.event.Status >= http.StatusBadRequest, trouble.message != "":
+		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)
+	case c.cut:
+		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
+	case c.left && c.event.OutputTokens == 0:
+		c.event.Outcome = GivenUp
+	}
 }
 
 // buffers are what answers are copied through, used again.

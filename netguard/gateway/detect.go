@@ -30,22 +30,32 @@ func locals() []local {
 	}
 }
 
-// Detect is ParseUpstream for "auto" (or ""): the first that answers of Ollama,
-// LM Studio, llama.cpp and vLLM on this machine's loopback, else the first hosted
-// vendor that env has a key for, else a fault that says what to do. Any other
-// value goes to ParseUpstream. It takes at most half a second.
+// Detect is ParseUpstream for "auto" (or ""): the first of Local, else the first
+// hosted vendor that env has a key for, else a fault that says what to do. Any
+// other value goes to ParseUpstream. It takes at most half a second.
 func Detect(ctx context.Context, value string, env func(string) (string, bool)) (Upstream, error) {
 	if value != "auto" && value != "" {
 		return ParseUpstream(value, env)
 	}
-	candidates := locals()
-	if u, err := ollama(env); err == nil {
-		candidates[0].root = u.URL.String()
-	}
-	return detect(ctx, candidates, env)
+	return detect(ctx, candidates(env), env)
 }
 
-func detect(ctx context.Context, candidates []local, env func(string) (string, bool)) (Upstream, error) {
+// Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
+// loopback, in this order. It takes at most half a second.
+func Local(ctx context.Context, env func(string) (string, bool)) []Upstream {
+	return present(ctx, candidates(env), env)
+}
+
+// candidates are the servers to look for. OLLAMA_HOST moves Ollama.
+func candidates(env func(string) (string, bool)) []local {
+	all := locals()
+	if u, err := ollama(env); err == nil {
+		all[0].root = u.URL.String()
+	}
+	return all
+}
+
+func present(ctx context.Context, candidates []local, env func(string) (string, bool)) []Upstream {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
 	there := make([]bool, len(candidates))
@@ -54,17 +64,31 @@ func detect(ctx context.Context, candidates []local, env func(string) (string, b
 		wait.Go(func() { there[i] = candidate.answers(ctx) })
 	}
 	wait.Wait()
+	var found []Upstream
 	for i, candidate := range candidates {
 		if !there[i] {
 			continue
 		}
-		if i == 0 && candidate.name == "Ollama" {
-			root, err := url.Parse(candidate.root)
-			return Upstream{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}, err
+		if u, err := candidate.upstream(env); err == nil {
+			found = append(found, u)
 		}
-		u, err := compatible(candidate.root, env)
-		u.Name = candidate.name + " on " + strings.TrimPrefix(candidate.root, "http://")
-		return u, err
+	}
+	return found
+}
+
+func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
+	if l.name == "Ollama" {
+		root, err := url.Parse(l.root)
+		return Upstream{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}, err
+	}
+	u, err := compatible(l.root, env)
+	u.Name = l.name + " on " + strings.TrimPrefix(l.root, "http://")
+	return u, err
+}
+
+func detect(ctx context.Context, candidates []local, env func(string) (string, bool)) (Upstream, error) {
+	if found := present(ctx, candidates, env); len(found) > 0 {
+		return found[0], nil
 	}
 	for _, v := range vendors() {
 		if u, err := v.upstream(env); err == nil {

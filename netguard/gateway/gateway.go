@@ -25,6 +25,7 @@ import (
 type Config struct {
 	Upstream    Upstream
 	Placeholder secret.Value // what the agent must present; required
+	Begin       func()       // called when a request for an answer begins, from any goroutine; may be nil
 	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
 	MaxBody     int64        // bytes of one request's body; 0 means 64 MiB
 	Concurrent  int          // requests at a time; 0 means 32; more get 429
@@ -43,12 +44,20 @@ type Event struct {
 	OutputTokens int64     `json:"output_tokens"`
 	Millis       int64     `json:"millis"`
 	Error        string    `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
+	// Reason is what the model server says of its failure: one escaped line of at most
+	// 300 bytes, in its own words, without the key.
+	Reason  string  `json:"reason,omitempty"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	// Generates tells that the model was asked for an answer, so that Begin was called
+	// before. Other requests ask about models or are none.
+	Generates bool `json:"-"`
 }
 
 // Gateway is the handler of one session. It is safe for concurrent use.
 type Gateway struct {
 	upstream    Upstream
 	placeholder [sha256.Size]byte
+	begin       func()
 	log         func(Event)
 	maxBody     int64
 	slots       chan struct{}
@@ -80,6 +89,7 @@ func New(c Config) (*Gateway, error) {
 	g := &Gateway{
 		upstream:    c.Upstream,
 		placeholder: sha256.Sum256([]byte(c.Placeholder.Reveal())),
+		begin:       c.Begin,
 		log:         c.Log,
 		maxBody:     cmp.Or(c.MaxBody, 64<<20),
 		slots:       make(chan struct{}, cmp.Or(c.Concurrent, 32)),
@@ -126,6 +136,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		usage:   newUsage(dialect),
 		upgrade: &statusWriter{ResponseWriter: w},
 	}
+	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.begin != nil {
+		g.begin()
+	}
 	defer g.finish(call)
 	if refusal := g.check(r, call); refusal != nil {
 		g.refuse(call, *refusal)
@@ -147,7 +160,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // of the request's body.
 func (g *Gateway) refuse(c *call, refusal problem) {
 	_ = http.NewResponseController(c.upgrade).SetReadDeadline(time.Now().Add(bodyPause))
-	c.event.Error = refusal.message
+	c.event.Error, c.event.Outcome = refusal.message, Refused
+	if refusal.status == http.StatusTooManyRequests {
+		c.event.Outcome = Busy
+	}
 	refusal.write(c.upgrade, c.event.Dialect)
 }
 
@@ -225,7 +241,8 @@ func (g *Gateway) inspect(response *http.Response) error {
 		}
 	}
 	response.Trailer = nil // what is announced
-	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), response: response, usage: c.usage}
+	c.header = response.Header
+	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), response: response, call: c}
 	return nil
 }
 
@@ -235,15 +252,18 @@ var errRedirect = errors.New("the model server answered with a redirect, which a
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	answer := problem{status: http.StatusBadGateway}
+	c.event.Outcome = Broken
 	switch {
 	case c.body.tooLarge():
 		answer = problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
+		c.event.Outcome = Refused
 	case r.Context().Err() != nil:
 		c.event.Error = "the agent gave up"
-		c.event.Status = 499
+		c.event.Status, c.event.Outcome = 499, GivenUp
 		return
 	case errors.Is(err, errRedirect):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
+		c.event.Outcome = Refused
 	default:
 		why := g.upstream.explain(err)
 		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
@@ -260,6 +280,7 @@ func (g *Gateway) finish(c *call) {
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
 	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
+	c.judge(g.upstream.Key.Reveal())
 	if c.body != nil && c.event.Model == "" {
 		c.event.Model = c.body.model()
 	}

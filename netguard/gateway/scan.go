@@ -11,6 +11,7 @@ import (
 // fails: what it does not understand it passes over.
 type scanner struct {
 	keys  map[string]string // the keys that are looked for, by themselves; others read as ""
+	long  bool              // values that are too long are told too, cut off
 	value func(path []string, text []byte, isString bool)
 
 	levels  []level
@@ -158,7 +159,7 @@ func (s *scanner) endString() {
 // documents and counts for nothing.
 func (s *scanner) emit(isString bool) {
 	defer func() { s.top().hasKey = false }()
-	if s.tooLong {
+	if s.tooLong && !s.long {
 		return
 	}
 	var path [depthLimit]string
@@ -189,11 +190,14 @@ func (s *scanner) reset() {
 	s.levels, s.excess, s.state, s.escape = s.levels[:0], 0, scanBetween, false
 }
 
-// usage counts the tokens that an answer says were used.
+// usage counts the tokens that an answer says were used, and notes an error that
+// came on the way, when the status had long said that all is well.
 type usage struct {
-	scanner scanner
-	dialect Dialect
-	fields  [fieldCount]int64
+	scanner  scanner
+	dialect  Dialect
+	fields   [fieldCount]int64
+	trouble  trouble
+	lastType string // of the event being read
 }
 
 type field uint8
@@ -211,7 +215,8 @@ const (
 var (
 	usageKeys = keySet("response", "message", "usage", "usageMetadata",
 		"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-		"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count")
+		"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count",
+		"error", "type", "code", "status")
 	modelKeys = keySet("model")
 )
 
@@ -228,7 +233,7 @@ const countLimit = 1 << 40
 
 func newUsage(dialect Dialect) *usage {
 	u := &usage{dialect: dialect}
-	u.scanner.keys, u.scanner.value = usageKeys, u.see
+	u.scanner.keys, u.scanner.value, u.scanner.long = usageKeys, u.see, true
 	return u
 }
 
@@ -242,7 +247,7 @@ func (u *usage) tokens() (input, output int64) {
 }
 
 func (u *usage) see(path []string, text []byte, isString bool) {
-	if isString {
+	if u.fail(path, text, isString); isString {
 		return
 	}
 	field, ok := u.field(path)
@@ -251,6 +256,42 @@ func (u *usage) see(path []string, text []byte, isString bool) {
 	}
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n > u.fields[field] && n < countLimit {
 		u.fields[field] = n
+	}
+}
+
+// fail notes the error of a stream, in the shapes
+//
+//	{"error":{"message":…,"type":…,"code":…}}                 most
+//	{"response":{"error":{"message":…,"code":…}}}             Responses
+//	{"type":"error","message":…,"code":…}                     Responses
+//	{"error":"…"}                                             Ollama
+//
+// Like counts, errors are taken only from where the model's own text cannot lie.
+func (u *usage) fail(path []string, text []byte, isString bool) {
+	if len(path) == 3 && path[0] == "response" {
+		path = path[1:]
+	}
+	field := ""
+	switch {
+	case len(path) == 1 && path[0] == "type":
+		u.lastType = string(text)
+		return
+	case len(path) == 1 && path[0] == "error" && isString:
+		field = "message"
+	case len(path) == 1 && u.lastType == "error":
+		field = path[0]
+	case len(path) == 2 && path[0] == "error":
+		field = path[1]
+	}
+	switch field {
+	case "message":
+		if u.trouble.message == "" && isString {
+			u.trouble.message = unquote(string(text))
+		}
+	case "type", "code", "status":
+		if len(u.trouble.kind) < tokenLimit {
+			u.trouble.kind += " " + string(text)
+		}
 	}
 }
 

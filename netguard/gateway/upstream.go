@@ -60,6 +60,23 @@ const keyOfURL = "AIBOX_INFERENCE_KEY"
 
 const ollamaRoot = "http://127.0.0.1:11434"
 
+// KeyNames are the environment variables that ParseUpstream looks up.
+func KeyNames() []string {
+	names := []string{keyOfURL, "OLLAMA_HOST"}
+	for _, v := range vendors() {
+		names = append(names, v.keyNames...)
+	}
+	return names
+}
+
+// Address is the server's host and port; empty when it runs in process.
+func (u Upstream) Address() string {
+	if u.URL == nil {
+		return ""
+	}
+	return u.URL.Host
+}
+
 // UpstreamNames are the values of --inference besides a URL.
 func UpstreamNames() []string {
 	names := []string{"auto", "ollama"}

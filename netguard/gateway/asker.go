@@ -1,0 +1,219 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"aibox/internal/fault"
+)
+
+// asker asks an upstream about itself. It follows no redirect and asks for nothing
+// that costs money or changes the server.
+type asker struct {
+	u         Upstream
+	transport http.RoundTripper
+}
+
+func (u Upstream) asker() (asker, error) {
+	transport, err := u.transport()
+	return asker{u, transport}, err
+}
+
+func (a asker) close() {
+	if t, ok := a.transport.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+func (a asker) get(ctx context.Context, dialect Dialect, path string, query url.Values) (*http.Response, error) {
+	return a.send(ctx, http.MethodGet, dialect, path, query, nil)
+}
+
+func (a asker) send(ctx context.Context, method string, dialect Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
+	address := *a.u.base()
+	address.Path += path
+	address.RawQuery = query.Encode()
+	r, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "aibox")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	a.u.authorize(r.Header, dialect)
+	return a.transport.RoundTrip(r)
+}
+
+// fetch reads a JSON answer into value and reports whether there was one.
+func (a asker) fetch(ctx context.Context, method, path string, body []byte, value any) bool {
+	response, err := a.send(ctx, method, a.u.Dialects[0], path, nil, body)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	return response.StatusCode == http.StatusOK && decode(response.Body, value)
+}
+
+// provesKey asks whether the key is taken where the list of models is public:
+// OpenRouter's is.
+func (a asker) provesKey(ctx context.Context) error {
+	if a.u.Kind != Hosted || a.u.Name != "openrouter" && a.u.base().Host != "openrouter.ai" {
+		return nil
+	}
+	response, err := a.get(ctx, OpenAI, "/v1/key", nil)
+	if err != nil {
+		return nil // the list tells whether the server is there
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusUnauthorized {
+		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
+		return nil
+	}
+	return fault.New(fault.Environment, "%s refused the key in %s", a.u.Name, a.u.KeyName).Hint("export %s=…   # a key that %s takes", a.u.KeyName, a.u.Name)
+}
+
+// describe adds what the list does not hold.
+func (u Upstream) describe(ctx context.Context, models []Model) []Model {
+	ask, err := u.asker()
+	if err != nil {
+		return models
+	}
+	defer ask.close()
+	switch {
+	case u.Kind == OllamaHost:
+		return ask.ollama(ctx, models)
+	case models[0].server == lmStudio:
+		return ask.lmStudio(ctx, models)
+	case models[0].server == llamaCpp && len(models) == 1:
+		return ask.llamaCpp(ctx, models)
+	default:
+		return models
+	}
+}
+
+// lmStudio asks LM Studio's own API, which tells how large the loaded context is.
+// https://lmstudio.ai/docs/developer/rest/endpoints
+func (a asker) lmStudio(ctx context.Context, models []Model) []Model {
+	var told listing
+	if !a.fetch(ctx, http.MethodGet, "/api/v0/models", nil, &told) {
+		return models
+	}
+	known := map[string]entry{}
+	for _, entry := range told.Data {
+		known[entry.ID] = entry
+	}
+	var better []Model
+	for _, model := range models {
+		entry, ok := known[model.ID]
+		if ok && !entry.talks() {
+			continue
+		}
+		if ok {
+			model.Context, model.Limit = int(entry.LoadedContext), int(entry.MaxContext)
+		}
+		better = append(better, model)
+	}
+	return better
+}
+
+// llamaCpp asks llama.cpp's server how large a slot's context is: the list tells
+// what the model was trained with.
+func (a asker) llamaCpp(ctx context.Context, models []Model) []Model {
+	var props struct {
+		Settings struct {
+			Context count `json:"n_ctx"`
+		} `json:"default_generation_settings"`
+	}
+	if a.fetch(ctx, http.MethodGet, "/props", nil, &props) {
+		models[0].Context = int(props.Settings.Context)
+	}
+	return models
+}
+
+// ollama asks for each model's own settings, and for what is loaded: only that
+// tells the size of a context for certain, which Ollama chooses by the machine's
+// memory unless somebody has set it.
+// https://docs.ollama.com/context-length
+func (a asker) ollama(ctx context.Context, models []Model) []Model {
+	var loaded listing
+	var wait sync.WaitGroup
+	wait.Go(func() { a.fetch(ctx, http.MethodGet, "/api/ps", nil, &loaded) })
+	talks := make([]bool, len(models))
+	next := make(chan int)
+	for range min(asksAtATime, len(models)) {
+		wait.Go(func() {
+			for i := range next {
+				models[i], talks[i] = a.show(ctx, models[i])
+			}
+		})
+	}
+	for i := range models {
+		if talks[i] = true; i < maxDetails {
+			next <- i
+		}
+	}
+	close(next)
+	wait.Wait()
+	var better []Model
+	for i, model := range models {
+		for _, entry := range loaded.Models {
+			if sameOllama(entry.model().ID, model.ID) && entry.ContextLength > 0 {
+				model.Context = int(entry.ContextLength)
+			}
+		}
+		if talks[i] {
+			better = append(better, model)
+		}
+	}
+	return better
+}
+
+// show asks an Ollama about one model, and whether it answers prompts.
+func (a asker) show(ctx context.Context, model Model) (Model, bool) {
+	body, err := json.Marshal(map[string]string{"model": model.ID})
+	if err != nil {
+		return model, true
+	}
+	var told struct {
+		Parameters   string                     `json:"parameters"`
+		Info         map[string]json.RawMessage `json:"model_info"`
+		Capabilities []string                   `json:"capabilities"`
+	}
+	if !a.fetch(ctx, http.MethodPost, "/api/show", body, &told) {
+		return model, true
+	}
+	for key, value := range told.Info {
+		var size count
+		if _ = size.UnmarshalJSON(value); strings.HasSuffix(key, ".context_length") && size > 0 {
+			model.Limit = int(size)
+		}
+	}
+	for line := range strings.Lines(told.Parameters) {
+		words := strings.Fields(line)
+		if len(words) == 2 && words[0] == "num_ctx" {
+			if size, err := strconv.ParseInt(words[1], 10, 32); err == nil && size > 0 {
+				model.Context = int(size)
+			}
+		}
+	}
+	if hostedByOllama(model.ID) {
+		model.Context = model.Limit // always the largest there
+	}
+	if len(told.Capabilities) == 0 {
+		return model, true
+	}
+	for _, capability := range told.Capabilities {
+		if capability == "completion" {
+			return model, true
+		}
+	}
+	return model, false
+}

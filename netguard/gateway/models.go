@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"aibox/internal/fault"
+)
+
+// Model is one model that an upstream offers. What a server says of it is bounded
+// and checked, and still the server's word: its id holds no control characters and
+// does not look like a flag.
+type Model struct {
+	ID string `json:"id"`
+	// Context is how many tokens fit into one request as the server is set up; 0 when
+	// it does not tell.
+	Context int `json:"context,omitempty"`
+	// Limit is how many the model was made for, which may be more; 0 when unknown.
+	Limit int   `json:"limit,omitempty"`
+	Size  int64 `json:"size,omitempty"` // bytes on the server's disk; 0 when unknown
+
+	server server // whose list it is from
+}
+
+// Window is the best that is known of how many tokens fit into one request; 0 for
+// nothing.
+func (m Model) Window() int { return cmp.Or(m.Context, m.Limit) }
+
+const (
+	askTimeout  = 10 * time.Second // for everything one call here asks
+	maxModels   = 5000             // of one server; the rest is left out
+	maxPages    = 10               // of one list
+	maxModelID  = 256              // bytes; a longer one is left out
+	pageSize    = "1000"           // the most that Anthropic and Gemini take
+	maxListing  = 8 << 20          // bytes of one answer
+	maxDetails  = 64               // models of an Ollama that are asked about one by one
+	asksAtATime = 8
+)
+
+// Preflight asks the upstream for its models (bounded by ctx and 10 s): proof that
+// it is there and takes the key. Errors are faults with a sentence a person can
+// act on. A server that lists no models by design, or that does not show its list
+// to this key, gives nil. Scripted upstreams are asked through their Handler. Sizes
+// are there where the list itself holds them: see Models and Describe.
+func Preflight(ctx context.Context, u Upstream) ([]Model, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ask, err := u.asker()
+	if err != nil {
+		return nil, err
+	}
+	defer ask.close()
+	key := make(chan error, 1)
+	go func() { key <- ask.provesKey(ctx) }()
+	models, err := ask.pages(ctx)
+	if keyErr := <-key; err == nil {
+		err = keyErr
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case models != nil && len(models) == 0 && u.Kind == OllamaHost:
+		return nil, fault.New(fault.Environment, "Ollama on %s has no model yet", u.base().Host).Hint("ollama pull qwen3-coder")
+	}
+	return models, nil
+}
+
+// Models is Preflight with the sizes of contexts wherever the server tells them,
+// also where each model has to be asked about by itself.
+func Models(ctx context.Context, u Upstream) ([]Model, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	models, err := Preflight(ctx, u)
+	if err != nil || len(models) == 0 {
+		return models, err
+	}
+	return u.describe(ctx, models), nil
+}
+
+// Describe is model with the size of its context, when the server tells it within
+// ctx. It never fails: what is not told stays as it is.
+func Describe(ctx context.Context, u Upstream, model Model) Model {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if better := u.describe(ctx, []Model{model}); len(better) == 1 {
+		return better[0]
+	}
+	return model
+}
+
+// pages reads a list to its end. Nil means that there is none.
+func (a asker) pages(ctx context.Context) ([]Model, error) {
+	dialect, path := a.u.models()
+	query := url.Values{}
+	switch dialect {
+	case Anthropic:
+		query.Set("limit", pageSize)
+	case Gemini:
+		query.Set("pageSize", pageSize)
+	}
+	var models []Model
+	for range maxPages {
+		page, err := a.page(ctx, dialect, path, query)
+		if page == nil || err != nil {
+			return models, err
+		}
+		models = page.add(models)
+		switch {
+		case len(models) >= maxModels:
+			return models, nil
+		case dialect == Gemini && page.NextPageToken != "":
+			query.Set("pageToken", page.NextPageToken)
+		case dialect == Anthropic && page.HasMore && page.LastID != "":
+			query.Set("after_id", page.LastID)
+		default:
+			return models, nil
+		}
+	}
+	return models, nil
+}
+
+// page reads one page; nil when the server has no list for this key.
+func (a asker) page(ctx context.Context, dialect Dialect, path string, query url.Values) (*listing, error) {
+	response, err := a.get(ctx, dialect, path, query)
+	if err != nil {
+		return nil, a.u.explain(err)
+	}
+	defer response.Body.Close()
+	switch status := response.StatusCode; {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusTooManyRequests:
+		return nil, nil //nolint:nilnil // it is there; not every server lists its models, or lists them always
+	case status != http.StatusOK:
+		return nil, a.refusal(response)
+	}
+	page := new(listing)
+	if !decode(response.Body, page) || page.Data == nil && page.Models == nil {
+		return nil, fault.New(fault.Environment, "%s does not answer as a model server does", a.u.Name).
+			Hint("check the URL: it should be the one that ends before /chat/completions or /messages")
+	}
+	return page, nil
+}
+
+// refusal says why there is no list, or nil when only the list is refused.
+func (a asker) refusal(response *http.Response) error {
+	u, status, why := a.u, response.StatusCode, ""
+	if text := reasonOf(response.Body, u.Key.Reveal()); text != "" {
+		why = ": " + text
+	}
+	switch {
+	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
+		return nil // OpenAI's restricted keys may be good for answers and not for lists
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.speaks(Gemini):
+		if u.Key.Empty() {
+			return fault.New(fault.Environment, "%s wants a key%s", u.Name, why).Hint("export %s=…", keyOfURL)
+		}
+		return fault.New(fault.Environment, "%s refused the key in %s%s", u.Name, u.KeyName, why).Hint("export %s=…   # a key that %s takes", u.KeyName, u.Name)
+	default:
+		return fault.New(fault.Environment, "%s answered with status %d when asked for its models%s", u.Name, status, why).Hint("look at the model server's own log")
+	}
+}
+
+// models is where the upstream lists its models.
+func (u Upstream) models() (Dialect, string) {
+	switch {
+	case u.Kind == OllamaHost:
+		return Ollama, "/api/tags"
+	case u.speaks(OpenAI):
+		return OpenAI, "/v1/models"
+	case u.speaks(Gemini):
+		return Gemini, "/v1beta/models"
+	default:
+		return Anthropic, "/v1/models"
+	}
+}
+
+// add appends what is usable of a page.
+func (l *listing) add(models []Model) []Model {
+	entries := l.Data
+	if len(entries) == 0 {
+		entries = l.Models // llama.cpp sends both, Ollama and Gemini this one
+	}
+	models = slices.Grow(models, len(entries))
+	if models == nil {
+		models = []Model{}
+	}
+	for _, entry := range entries {
+		model := entry.model()
+		if len(models) < maxModels && usableID(model.ID) && entry.talks() {
+			models = append(models, model)
+		}
+	}
+	return models
+}
+
+// usableID refuses ids that could not be typed, printed or passed on.
+func usableID(id string) bool {
+	return id != "" && len(id) <= maxModelID && utf8.ValidString(id) && id[0] != '-' &&
+		strings.IndexFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}

@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"aibox/internal/termtext"
+)
+
+const (
+	reasonLimit = 300     // bytes of a reason
+	errorLimit  = 8 << 10 // bytes of an answer that are looked through for one
+	errorDepth  = 4       // levels of JSON that are looked through
+)
+
+// trouble is what a failed answer says of itself.
+type trouble struct {
+	message string // raw
+	kind    string // the server's own words for what sort of failure it is, raw
+}
+
+// reasonOf is what the body of a failed answer says about it: one line of at most
+// reasonLimit bytes that is fit for a terminal, without the key; "" when it says
+// nothing that could be read.
+func reasonOf(body io.ReadCloser, key string) string {
+	data, _ := io.ReadAll(io.LimitReader(newRedactor(body, key), errorLimit))
+	return oneLine(readTrouble(data).message, key)
+}
+
+// readTrouble finds the message in the body of a failed answer:
+//
+//	{"error":{"message":…}}       OpenAI, Anthropic, Gemini, OpenRouter, vLLM, llama.cpp
+//	[{"error":{"message":…}}]     Gemini, when it was to stream
+//	{"error":"…"}                 Ollama, LM Studio
+//	{"message":…}, {"detail":…}   older vLLM, FastAPI and others
+//	data: {…}                     any of these as a server-sent event
+//
+// and, of what is no JSON, the title of a page or the text itself.
+func readTrouble(data []byte) trouble {
+	text := strings.TrimSpace(string(data))
+	if event, ok := strings.CutPrefix(text, "event:"); ok {
+		_, text, _ = strings.Cut(event, "\n")
+	}
+	text = strings.TrimSpace(strings.TrimPrefix(text, "data:"))
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return trouble{message: plainMessage(text)}
+	}
+	var value any
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&value); err != nil {
+		return trouble{message: cutOffMessage(text)}
+	}
+	return trouble{find(value, errorDepth, "error", "message", "detail", "msg", "errors", "title"), kindIn(value)}
+}
+
+// find is the first text in value under one of keys, at most depth levels down.
+func find(value any, depth int, keys ...string) string {
+	if depth == 0 {
+		return ""
+	}
+	switch value := value.(type) {
+	case string:
+		return value
+	case []any:
+		if len(value) > 0 {
+			return find(value[0], depth-1, keys...)
+		}
+	case map[string]any:
+		for _, key := range keys {
+			if text := find(value[key], depth-1, keys...); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// kindIn collects the words that servers use for the sort of a failure.
+func kindIn(value any) string {
+	if list, ok := value.([]any); ok && len(list) > 0 {
+		value = list[0]
+	}
+	top, _ := value.(map[string]any)
+	inner, _ := top["error"].(map[string]any)
+	var words []string
+	for _, fields := range []map[string]any{inner, top} {
+		for _, key := range []string{"type", "code", "status"} {
+			switch value := fields[key].(type) {
+			case string, float64:
+				words = append(words, fmt.Sprint(value))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var pageTitle = regexp.MustCompile(`(?is)<title[^>]*>([^<]*)`)
+
+func plainMessage(text string) string {
+	if !strings.HasPrefix(text, "<") {
+		return text
+	}
+	if title := pageTitle.FindStringSubmatch(text); title != nil {
+		return title[1]
+	}
+	return ""
+}
+
+var firstMessage = regexp.MustCompile(`"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.)*)`)
+
+// cutOffMessage finds the message in JSON that is broken or longer than was read.
+func cutOffMessage(text string) string {
+	if found := firstMessage.FindStringSubmatch(text); found != nil {
+		return unquote(found[1])
+	}
+	return ""
+}
+
+// unquote is the text of a JSON string without its quotes, of which the end may be
+// missing.
+func unquote(raw string) string {
+	var text string
+	if json.Unmarshal([]byte(`"`+raw+`"`), &text) == nil {
+		return text
+	}
+	if i := strings.LastIndexByte(raw, '\\'); i >= 0 && json.Unmarshal([]byte(`"`+raw[:i]+`"`), &text) == nil {
+		return text
+	}
+	return ""
+}
+
+// oneLine makes text fit to be told: the key goes (servers repeat the one they
+// refuse, and JSON may have written it in other bytes than those that the redactor
+// looks for), white space is single, the rest is escaped and cut off.
+func oneLine(text, key string) string {
+	if len(key) >= redactable {
+		text = strings.ReplaceAll(text, key, strings.Repeat("*", redactable))
+	}
+	text = termtext.Escape(strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " "))
+	if len(text) <= reasonLimit {
+		return text
+	}
+	text = text[:reasonLimit-len("…")]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + "…"
+}

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTheServersOwnMessageIsFoundInEveryShape(t *testing.T) {
+	for name, test := range map[string]struct{ body, want string }{
+		"openai":         {`{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, "Incorrect API key provided"},
+		"anthropic":      {`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}`, "Overloaded"},
+		"gemini":         {`{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[]}}`, "API key not valid."},
+		"gemini, listed": {`[{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}]`, "The model is overloaded."},
+		"ollama":         {`{"error":"model \"x\" not found, try pulling it first"}`, `model "x" not found, try pulling it first`},
+		"vllm":           {`{"object":"error","message":"The model does not exist.","type":"NotFoundError","code":404}`, "The model does not exist."},
+		"fastapi":        {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, "field required"},
+		"an event":       {"event: error\ndata: {\"error\":{\"message\":\"out\"}}\n\n", "out"},
+		"a page":         {"<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>", "502 Bad Gateway"},
+		"a page only":    {"<html><body>no</body></html>", ""},
+		"plain text":     {"upstream connect error\r\n or disconnect", "upstream connect error or disconnect"},
+		"nothing":        {"", ""},
+		"null":           {`{"error":null}`, ""},
+		"cut off":        {`{"error":{"message":"the beginning of \"it\" \`, `the beginning of "it" `},
+		"broken":         {`{"error":{"message":"said",,}}`, "said"},
+		"escapes":        {`{"error":"\u001b]52;c;x\u0007 a\u202eb"}`, `\x1b]52;c;x\x07 a\u202eb`},
+		"the key":        {`{"error":"bad key sk\u002dreal-CANARY-0123456789abcdef"}`, "bad key ********"},
+		"a long one":     {`{"error":"` + strings.Repeat("ä", 400) + `"}`, strings.Repeat("ä", 148) + "…"},
+	} {
+		if got := strings.TrimSpace(reasonOf(io.NopCloser(strings.NewReader(test.body)), realKey)); got != strings.TrimSpace(test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func FuzzReasonsAreOneBoundedPrintableLine(f *testing.F) {
+	f.Add([]byte(`{"error":{"message":"x","code":1}}`))
+	f.Add([]byte("data: [{\"error\":\"\\u001b\"}]"))
+	f.Add([]byte("<title>\xff</title>"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		reason := reasonOf(io.NopCloser(strings.NewReader(string(data))), realKey)
+		if len(reason) > reasonLimit || !utf8.ValidString(reason) || strings.ContainsAny(reason, "\n\r\t\x1b\x00") || strings.Contains(reason, realKey) {
+			t.Errorf("%q", reason)
+		}
+	})
+}
+
+// What a model server says when it fails reaches the log, whether it says so at
+// once or in the middle of an answer.
+func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
+	const chat, responses, messages = "/openai/v1/chat/completions", "/openai/v1/responses", "/anthropic/v1/messages"
+	for name, test := range map[string]struct {
+		path    string
+		status  int
+		header  string
+		body    string
+		outcome Outcome
+		reason  string
+	}{
+		"well":                 {chat, 200, "", `{"choices":[{"message":{"content":"{\"error\":{\"message\":\"no\"}}"}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`, Answered, ""},
+		"a wrong key":          {chat, 401, "", `{"error":{"message":"Incorrect API key provided: ` + realKey + `"}}`, Refused, "Incorrect API key provided: *******************************"},
+		"no money":             {chat, 402, "", `{"error":{"message":"Insufficient credits","code":402}}`, Refused, "Insufficient credits"},
+		"busy":                 {chat, 429, "", `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`, Busy, "Rate limit reached"},
+		"an empty account":     {chat, 429, "", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, Refused, "You exceeded your current quota"},
+		"overloaded":           {messages, 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Busy, "Overloaded"},
+		"later":                {chat, 503, "5", `{"error":"loading"}`, Busy, "loading"},
+		"down":                 {chat, 503, "", `{"error":"down"}`, Broken, "down"},
+		"failing":              {chat, 500, "", ``, Broken, ""},
+		"not there":            {"/ollama/api/chat", 404, "", `{"error":"model 'x' not found"}`, Refused, "model 'x' not found"},
+		"chat, on the way":     {chat, 200, "", "data: {\"choices\":[]}\n\ndata: {\"error\":{\"code\":502,\"message\":\"Provider disconnected\"}}\n\n", Broken, "Provider disconnected"},
+		"messages, on the way": {messages, 200, "", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", Busy, "Overloaded"},
+		"responses, at last":   {responses, 200, "", "data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"The model \\\"x\\\" failed\"}}}\n\n", Broken, `The model "x" failed`},
+		"responses, an event":  {responses, 200, "", "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"gone\"}\n\n", Broken, "gone"},
+		"ollama, on the way":   {"/ollama/api/chat", 200, "", "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"error\":\"llama runner process has terminated\"}\n", Broken, "llama runner process has terminated"},
+		"a long message":       {chat, 200, "", "data: {\"error\":{\"message\":\"" + strings.Repeat("x", 400) + "\"}}\n\n", Broken, strings.Repeat("x", tokenLimit)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var begun atomic.Int64
+			b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
+				if test.header != "" {
+					w.Header().Set("Retry-After", test.header)
+				}
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			}, func(c *Config) { c.Begin = func() { begun.Add(1) } })
+			_ = text(t, b.send(t, "POST", test.path, `{"model":"x"}`))
+			event := b.last(t)
+			if event.Outcome != test.outcome || event.Reason != test.reason || !event.Generates || begun.Load() != 1 {
+				t.Errorf("%v %q, begun %d: %+v", event.Outcome, event.Reason, begun.Load(), event)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", event), realKey) {
+				t.Errorf("the key is in %+v", event)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}, nil)
+	_, _ = io.ReadAll(b.send(t, "POST", "/openai/v1/chat/completions", `{}`).Body)
+	if event := b.last(t); event.Outcome != Broken || !strings.Contains(event.Error, "broke off") {
+		t.Errorf("%+v", event)
+	}
+}
+
+func TestOnlyRequestsForAnAnswerSayHowTheModelFares(t *testing.T) {
+	for request, want := range map[string]bool{
+		"POST /openai/v1/chat/completions": true, "POST /openai/v1/responses": true, "POST /anthropic/v1/messages": true,
+		"POST /gemini/v1beta/models/g:streamGenerateContent": true, "POST /ollama/api/generate": true,
+		"GET /openai/v1/models": false, "GET /openai/v1/responses": false, "POST /anthropic/v1/messages/count_tokens": false,
+		"POST /openai/v1/embeddings": false, "POST /ollama/api/show": false, "POST /anthropic/api/event_logging/batch": false,
+	} {
+		b := newBench(t, echo, nil)
+		method, path, _ := strings.Cut(request, " ")
+		_ = text(t, b.send(t, method, path, `{}`))
+		if event := b.last(t); event.Generates != want {
+			t.Errorf("%s: %+v", request, event)
+		}
+	}
+}

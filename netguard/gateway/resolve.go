@@ -1,0 +1,146 @@
+package gateway
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Resolve finds the model that a person means by asked in the server's list. known
+// is false when the server is sure not to have it. A model that is known and not
+// listed has its id alone.
+//
+// How sure a list makes, by the kind of server:
+//
+//   - scripted: it answers to every name.
+//   - Ollama: strict. A name without a tag means ":latest"; the models of Ollama's
+//     own cloud ("…-cloud") are there without being listed.
+//   - other servers on this machine or its network: strict.
+//   - OpenAI: strict; its list is all that the key may use.
+//   - Anthropic: an alias of a listed model ("claude-sonnet-4-5" for the dated one,
+//     "…-latest") and the short names that Claude Code translates itself ("sonnet").
+//   - Gemini: names with or without "models/"; "…-latest", tuned models and the
+//     short names that Gemini CLI translates itself ("pro", "flash", "auto").
+//   - OpenRouter: a listed model with any variant behind it (":free", ":nitro",
+//     "@preset/…"), and presets.
+//   - any other server far away: whatever is asked, since gateways of companies take
+//     more names than they list.
+//
+// A server without a list has every model.
+func Resolve(u Upstream, models []Model, asked string) (model Model, known bool) {
+	plain := asked
+	if u.speaks(Gemini) {
+		plain = strings.TrimPrefix(asked, "models/")
+	}
+	for _, model := range models {
+		if model.ID == plain || u.Kind == OllamaHost && sameOllama(model.ID, plain) {
+			return model, true
+		}
+	}
+	unlisted := Model{ID: plain}
+	if models == nil {
+		return unlisted, true
+	}
+	switch u.Kind {
+	case Scripted:
+		return unlisted, true
+	case OllamaHost:
+		return unlisted, hostedByOllama(asked)
+	case Compatible:
+		return unlisted, !u.nearby()
+	}
+	switch vendor := u.vendor(); vendor {
+	case "anthropic":
+		return aliasOfAnthropic(models, plain)
+	case "gemini":
+		_, short := slices.BinarySearch([]string{"auto", "auto-gemini-2.5", "auto-gemini-3", "flash", "flash-lite", "pro"}, plain)
+		return unlisted, short || strings.HasSuffix(plain, "-latest") || strings.HasPrefix(plain, "tunedModels/")
+	case "openrouter":
+		return variantOfOpenRouter(models, plain)
+	default:
+		return unlisted, vendor != "openai"
+	}
+}
+
+// vendor is the name of the cloud that u is, or "".
+func (u Upstream) vendor() string {
+	for _, v := range vendors() {
+		if u.Name == v.name || strings.TrimPrefix(v.url, "https://") == u.base().Host || v.name == "openrouter" && u.base().Host == "openrouter.ai" {
+			return v.name
+		}
+	}
+	return ""
+}
+
+// nearby reports whether the server is on this machine or its own network.
+func (u Upstream) nearby() bool {
+	host := u.base().Hostname()
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".localhost")
+}
+
+// sameOllama reports whether two names are one model: the tag "latest" may be left
+// out, and letters' case does not count.
+func sameOllama(a, b string) bool {
+	full := func(name string) string {
+		if _, base, ok := cutLast(name, "/"); !strings.Contains(base, ":") || !ok && !strings.Contains(name, ":") {
+			return name + ":latest"
+		}
+		return name
+	}
+	return strings.EqualFold(full(a), full(b))
+}
+
+// cutLast cuts text at the last separator; without one all of it is behind it.
+func cutLast(text, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[:i], text[i+len(separator):], true
+	}
+	return "", text, false
+}
+
+// hostedByOllama reports whether the model runs in Ollama's own cloud.
+func hostedByOllama(name string) bool {
+	return strings.HasSuffix(name, "-cloud") || strings.HasSuffix(name, ":cloud")
+}
+
+var (
+	dated      = regexp.MustCompile(`^-?\d{8}$`)
+	claudeName = regexp.MustCompile(`^(default|best|opusplan|sonnet|opus|haiku|fable)$`)
+)
+
+// aliasOfAnthropic finds a model by an alias of it. "[1m]", which asks for a longer
+// context, belongs to no name.
+func aliasOfAnthropic(models []Model, asked string) (Model, bool) {
+	name := strings.TrimSuffix(asked, "[1m]")
+	unlisted := Model{ID: asked}
+	if claudeName.MatchString(name) {
+		return unlisted, true
+	}
+	stem := strings.TrimSuffix(name, "-latest")
+	for _, model := range models {
+		rest, ok := strings.CutPrefix(model.ID, stem)
+		if ok && (rest == "" || dated.MatchString(rest) || stem != name && strings.HasPrefix(rest, "-")) {
+			return Model{ID: asked, Context: model.Context, Limit: model.Limit}, true
+		}
+	}
+	return unlisted, false
+}
+
+// variantOfOpenRouter finds a model by its name with a variant or preset behind it.
+func variantOfOpenRouter(models []Model, asked string) (Model, bool) {
+	base := asked
+	for _, mark := range []string{"@preset/", ":"} {
+		base, _, _ = strings.Cut(base, mark)
+	}
+	for _, model := range models {
+		listed, _, _ := strings.Cut(model.ID, ":")
+		if base == listed && base != "" {
+			return Model{ID: asked, Context: model.Context, Limit: model.Limit}, true
+		}
+	}
+	return Model{ID: asked}, base == "" && strings.HasPrefix(asked, "@preset/")
+}
