@@ -1,0 +1,136 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// find is the item that sets e and its value; nil when the file does not.
+func (d *Document) find(e entry) (*item, any) {
+	if d == nil {
+		return nil, nil
+	}
+	path := strings.Split(e.key, ".")
+	for i := range d.items {
+		it := &d.items[i]
+		if it.table != header && it.table != arrayHeader && slices.Equal(it.path, path) {
+			value, ok := d.at(path)
+			if !ok {
+				return nil, nil
+			}
+			return it, value
+		}
+	}
+	return nil, nil
+}
+
+// check refuses what is no setting, at the first place where that is so.
+func (d *Document) check(sections []*section) error {
+	if d == nil {
+		return nil
+	}
+	for _, it := range d.items {
+		if err := d.checkItem(it, sections); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkItem follows the path of an item down the sections: tables all the way, and
+// a setting at the end.
+func (d *Document) checkItem(it item, sections []*section) error {
+	if it.table == arrayHeader {
+		return d.fault(it.value, "settings have no lists of tables").Hint("write [%s]", strings.Join(it.path, "."))
+	}
+	for depth := range it.path {
+		name, key := strings.Join(it.path[:depth], "."), it.path[depth]
+		last := depth == len(it.path)-1
+		offset := d.offsetOf(it, depth)
+		known, field := keysOf(name, key, sections)
+		switch {
+		case field != nil && last && it.table != header && it.table != inlineTable:
+			return d.checkSecret(it, *field)
+		case field != nil:
+			return d.fault(offset, "%q takes a value, and this makes a table of it", joined(name, key))
+		case !slices.Contains(known, key):
+			return d.unknown(it, offset, name, key, known)
+		case last && it.table == noTable:
+			return d.fault(it.value, "%q holds settings and takes no value", joined(name, key)).
+				Hint("write [%s], and its settings below", joined(name, key))
+		}
+	}
+	return nil
+}
+
+func (d *Document) checkSecret(it item, field spec.Field) error {
+	if field.Type != spec.Secret {
+		return nil
+	}
+	// The excerpt would show the secret, so that this error has none.
+	line, column := d.position(it.keys[len(it.keys)-1])
+	f := fault.New(fault.Usage, "%s:%d:%d: %q is a secret, and files of settings hold none", d.name, line, column, field.Key)
+	if field.Env == "" {
+		return f
+	}
+	return f.Hint("take the line out and export %s=… instead", field.Env)
+}
+
+// unknown says that key is no setting of the section, and which one was meant.
+func (d *Document) unknown(it item, offset int, name, key string, known []string) error {
+	end := len(d.data)
+	if it.table == noTable || it.table == inlineTable {
+		end = it.value // it may be a secret
+	}
+	f := d.faultUntil(offset, end, "there is no setting %q", joined(name, key))
+	switch name {
+	case "agents":
+		f = d.faultUntil(offset, end, "there is no agent %q", key)
+	case "images.versions":
+		f = d.faultUntil(offset, end, "there is no image %q with a version to choose", key)
+	}
+	if near := spec.Closest(key, known); near != "" {
+		return f.Hint("did you mean %q?", near)
+	}
+	if len(known) == 0 {
+		return f.Hint("[%s] has no settings", name)
+	}
+	return f.Hint("known here: %s", strings.Join(known, ", "))
+}
+
+// offsetOf is where the part of the path at depth stands, or else the first that
+// stands here.
+func (d *Document) offsetOf(it item, depth int) int {
+	above := len(it.path) - len(it.keys)
+	return it.keys[max(depth-above, 0)]
+}
+
+// keysOf are the keys that the table called name may hold: settings and tables. It
+// gives the field of key when that is a setting.
+func keysOf(name, key string, sections []*section) (known []string, found *spec.Field) {
+	for _, s := range sections {
+		if s.name == name {
+			for i := range s.fields {
+				known = append(known, s.fields[i].Key)
+				if s.fields[i].Key == key {
+					found = &s.fields[i]
+				}
+			}
+		}
+		rest, below := strings.CutPrefix(s.name, name+".")
+		if name == "" {
+			rest, below = s.name, s.name != ""
+		}
+		child, _, _ := strings.Cut(rest, ".")
+		if below && !slices.Contains(known, child) {
+			known = append(known, child)
+		}
+	}
+	return known, found
+}
+
+// joined is the key as a person types it.
+func joined(name, key string) string { return strings.TrimPrefix(name+"."+key, ".") }

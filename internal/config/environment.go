@@ -1,0 +1,70 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// prefix begins the name of every variable that is a setting.
+const prefix = "AIBOX_"
+
+// others are variables of aibox's that are no settings: the key of a model server
+// that is named by a URL, and what an agent in a box has.
+var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE"}
+
+// Variable is the name of the environment variable that sets the setting key.
+func Variable(key string) string {
+	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
+}
+
+// readEnvironment gives the variables by name. One that begins with AIBOX_ and is
+// no setting is refused: a limit that is misspelled would not hold.
+func readEnvironment(environment []string, sections []*section) (map[string]string, error) {
+	variables := map[string]string{}
+	var known []string
+	for _, s := range sections {
+		for _, e := range s.entries() {
+			if e.field.Type != spec.Secret {
+				known = append(known, Variable(e.key))
+			}
+		}
+	}
+	for _, pair := range environment {
+		name, value, _ := strings.Cut(pair, "=")
+		variables[name] = value
+		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, "AIBOX_TEST_") ||
+			slices.Contains(known, name) || slices.Contains(others, name) {
+			continue
+		}
+		unknown := fault.New(fault.Usage, "the environment has %s, which is no setting", name)
+		if near := spec.Closest(name, known); near != "" {
+			unknown = unknown.Hint("did you mean %s?", near)
+		}
+		return nil, unknown.Hint("unset %s", name)
+	}
+	return variables, nil
+}
+
+// inEnvironment is what the variable of the setting says. An empty one says
+// nothing, as if it were not there; but an empty list is a list with nothing in it.
+func (e entry) inEnvironment(variables map[string]string) (*said, error) {
+	name := Variable(e.key)
+	text, ok := variables[name]
+	list := e.field.Type == spec.List || e.field.Type == spec.Choices
+	if !ok || text == "" && !list {
+		return nil, nil //nolint:nilnil // nobody set the variable, and that is no error
+	}
+	value, err := e.read(func(scratch any) error {
+		if strings.TrimSpace(text) == "" {
+			return e.field.Decode(scratch, []any{})
+		}
+		return e.field.Set(scratch, text)
+	})
+	if err != nil {
+		return nil, prefixed(name, e, err)
+	}
+	return &said{value, Source{Kind: Environment, Name: name}}, nil
+}

@@ -1,0 +1,341 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// Input is everything that settings are made of.
+type Input struct {
+	User        *Document // the user's own file; nil when there is none
+	Repository  *Document // the repository's; nil when there is none
+	Environment []string  // NAME=VALUE; only names that begin with AIBOX_ count, and those of secrets
+	Flags       []Override
+}
+
+// Override is a setting on the command line.
+type Override struct {
+	Key   string // the setting's
+	Name  string // the flag, "--timeout", for errors and for provenance
+	Value any    // as spec.Field.Decode takes it
+}
+
+// Setting is one setting with its value.
+type Setting struct {
+	Key   string     `json:"key"`   // "timeout", "agents.codex.verbosity"
+	Value any        `json:"value"` // as spec.Field.Value gives it; nil when it is not set, dots for a secret
+	From  []Source   `json:"from"`  // who said so; several for a list that adds up, the last one last
+	Field spec.Field `json:"-"`
+
+	section *section
+}
+
+// Text is the value as people see it: "" when it is not set.
+func (s Setting) Text() string {
+	scratch := spec.Clone(s.section.defaults)
+	if s.Field.Type == spec.Secret {
+		text, _ := s.Value.(string)
+		return text
+	}
+	if err := s.Field.Decode(scratch, s.Value); err != nil {
+		return fmt.Sprint(s.Value)
+	}
+	return s.Field.Text(scratch)
+}
+
+// Source is who had the last word.
+func (s Setting) Source() Source { return s.From[len(s.From)-1] }
+
+// Resolved is what holds.
+type Resolved struct {
+	Settings Settings
+	Images   Images
+	Versions map[string]string // by image; holds only those that are set
+	all      []Setting
+}
+
+// All are all settings in the order of documentation, set or not.
+func (r *Resolved) All() []Setting { return r.all }
+
+// Find is the setting with the key, or a Usage fault that suggests the nearest one.
+func (r *Resolved) Find(key string) (Setting, error) {
+	known := make([]string, len(r.all))
+	for i, setting := range r.all {
+		if known[i] = setting.Key; setting.Key == key {
+			return setting, nil
+		}
+	}
+	unknown := fault.New(fault.Usage, "there is no setting %q", key)
+	if near := spec.Closest(key, known); near != "" {
+		return Setting{}, unknown.Hint("did you mean %q?", near)
+	}
+	return Setting{}, unknown.Hint("`aibox config show` lists them all")
+}
+
+// Agent are the options of the agent that somebody has set, secrets left out.
+func (r *Resolved) Agent(name string) []Setting {
+	var set []Setting
+	for _, setting := range r.all {
+		if setting.section.name == "agents."+name && setting.Source().Kind != BuiltIn && setting.Field.Type != spec.Secret {
+			set = append(set, setting)
+		}
+	}
+	return set
+}
+
+// OfRepository are the settings that the repository's file has a part in.
+func (r *Resolved) OfRepository() []Setting {
+	var set []Setting
+	for _, setting := range r.all {
+		if slices.ContainsFunc(setting.From, func(s Source) bool { return s.Kind == RepositoryFile }) {
+			set = append(set, setting)
+		}
+	}
+	return set
+}
+
+// Resolve merges the sources. What a person got wrong, and what a repository's
+// file may not do, is a Usage fault that names the place.
+func (c Catalog) Resolve(in Input) (*Resolved, error) {
+	sections, err := c.sections()
+	if err != nil {
+		return nil, err
+	}
+	for _, document := range []*Document{in.User, in.Repository} {
+		if err := document.check(sections); err != nil {
+			return nil, err
+		}
+	}
+	environment, err := readEnvironment(in.Environment, sections)
+	if err != nil {
+		return nil, err
+	}
+	r := &Resolved{Versions: map[string]string{}}
+	for _, s := range sections {
+		values := spec.Clone(s.defaults)
+		for _, e := range s.entries() {
+			setting, err := e.resolve(in, environment)
+			if err != nil {
+				return nil, err
+			}
+			r.all = append(r.all, setting)
+			if e.field.Type == spec.Secret {
+				continue
+			}
+			if err := e.field.Decode(values, setting.Value); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.keep(s, values); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// keep stores the values of a section where they are typed.
+func (r *Resolved) keep(s *section, values any) error {
+	switch s.name {
+	case "":
+		return spec.Copy(&r.Settings, values)
+	case "images":
+		return spec.Copy(&r.Images, values)
+	case "images.versions":
+		for _, field := range s.fields {
+			if version := field.Text(values); version != "" {
+				r.Versions[field.Key] = version
+			}
+		}
+	}
+	return nil
+}
+
+// said is what one source says about a setting.
+type said struct {
+	value  any // as spec.Field.Value gives it
+	source Source
+}
+
+// resolve merges what the sources say about one setting.
+func (e entry) resolve(in Input, environment map[string]string) (Setting, error) {
+	setting := Setting{Key: e.key, Field: e.field, section: e.section}
+	builtIn := said{e.field.Value(e.section.defaults), Source{Kind: BuiltIn}}
+	if e.field.Type == spec.Secret {
+		return e.secret(setting, environment), nil
+	}
+	user, err := e.inFile(in.User)
+	if err != nil {
+		return setting, err
+	}
+	variable, err := e.inEnvironment(environment)
+	if err != nil {
+		return setting, err
+	}
+	allowed := e.merge(builtIn, user, variable)
+	repository, err := e.inRepository(in.Repository, allowed)
+	if err != nil {
+		return setting, err
+	}
+	flag, err := e.inFlags(in.Flags)
+	if err != nil {
+		return setting, err
+	}
+	merged := e.merge(builtIn, user, repository, variable, flag)
+	setting.Value, setting.From = merged.value, merged.from
+	return setting, nil
+}
+
+// secret tells of a secret only whether it is there. It comes from its own variable.
+func (e entry) secret(setting Setting, environment map[string]string) Setting {
+	setting.From = []Source{{Kind: BuiltIn}}
+	if text, ok := environment[e.field.Env]; ok && text != "" {
+		setting.Value, setting.From = dots, []Source{{Kind: Environment, Name: e.field.Env}}
+	}
+	return setting
+}
+
+// dots stand for a secret.
+const dots = "••••••••"
+
+// merged is a value that several sources may have a part in.
+type merged struct {
+	value any
+	from  []Source
+}
+
+// addsUp reports whether every source adds to the setting.
+func (e entry) addsUp() bool {
+	list := e.field.Type == spec.List || e.field.Type == spec.Choices
+	return list && (e.field.Scope == spec.AtLeast || e.field.Scope == spec.Repository)
+}
+
+// merge is what several sources say together, in their order; nil is one that says
+// nothing. The first one is built in and always there.
+func (e entry) merge(builtIn said, others ...*said) merged {
+	m := merged{builtIn.value, []Source{builtIn.source}}
+	for _, other := range others {
+		switch {
+		case other == nil:
+		case !e.addsUp() || m.value == nil:
+			m = merged{other.value, []Source{other.source}}
+		default:
+			m = merged{union(m.value, other.value), append(m.from, other.source)}
+		}
+	}
+	return m
+}
+
+// union is the words of both lists, each once.
+func union(a, b any) []string {
+	first, _ := a.([]string)
+	second, _ := b.([]string)
+	all := slices.Clone(first)
+	for _, word := range second {
+		if !slices.Contains(all, word) {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// inFile is what the user's file says; nil when it says nothing.
+func (e entry) inFile(d *Document) (*said, error) {
+	it, raw := d.find(e)
+	if it == nil {
+		return nil, nil //nolint:nilnil // the file says nothing, and that is no error
+	}
+	if e.field.Type == spec.Secret {
+		return nil, nil //nolint:nilnil // refused by check already
+	}
+	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, raw) })
+	if err != nil {
+		return nil, d.blame(it.value, e, err)
+	}
+	line, _ := d.position(it.keys[len(it.keys)-1])
+	return &said{value, Source{Kind: d.kind, Name: d.name, Line: line}}, nil
+}
+
+// inRepository is inFile for a file in a repository, which may only tighten what
+// the user allows.
+func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
+	found, err := e.inFile(d)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	proposed := e.merge(said{allowed.value, allowed.from[0]}, found)
+	err = e.field.Tightens(allowed.value, proposed.value)
+	if err == nil {
+		return found, nil
+	}
+	it, _ := d.find(e)
+	now := Setting{Value: allowed.value, Field: e.field, section: e.section}
+	text := now.Text()
+	if text == "" {
+		text = "nothing"
+	}
+	return nil, d.blame(it.keys[len(it.keys)-1], e, err).
+		Hint("you allow %s (%s); `aibox config show %s` tells more", text, allowed.from[len(allowed.from)-1], e.key)
+}
+
+// inFlags is what the command line says.
+func (e entry) inFlags(flags []Override) (*said, error) {
+	i := slices.IndexFunc(flags, func(o Override) bool { return o.Key == e.key })
+	if i < 0 {
+		return nil, nil //nolint:nilnil // nobody gave the flag, and that is no error
+	}
+	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, flags[i].Value) })
+	if err != nil {
+		return nil, prefixed(flags[i].Name, e, err)
+	}
+	return &said{value, Source{Kind: Flag, Name: flags[i].Name}}, nil
+}
+
+// read stores a value in a draft, checks it, and gives it as spec.Field.Value does.
+// Empty text stands for the default, where there is one.
+func (e entry) read(store func(scratch any) error) (any, error) {
+	scratch := spec.Clone(e.section.defaults)
+	if err := store(scratch); err != nil {
+		return nil, err
+	}
+	value := e.field.Value(scratch)
+	if value == nil && e.field.Default != "" {
+		value = e.field.Value(e.section.defaults)
+	}
+	if e.section.check != nil {
+		if err := e.section.check(e.field, value); err != nil {
+			return nil, err
+		}
+	}
+	return value, nil
+}
+
+// prefixed says in which variable or flag a value was wrong.
+func prefixed(name string, e entry, err error) *fault.Fault {
+	return e.hinted(fault.New(fault.Usage, "%s: %s", name, err), err)
+}
+
+// blame says where in the file a value was wrong.
+func (d *Document) blame(offset int, e entry, err error) *fault.Fault {
+	return e.hinted(d.fault(offset, "%s", err), err)
+}
+
+// hinted adds the hints that err has, and for a choice the nearest one, since the
+// fields know only the hint for command lines.
+func (e entry) hinted(f *fault.Fault, err error) *fault.Fault {
+	var cause *fault.Fault
+	if !errors.As(err, &cause) {
+		return f
+	}
+	for _, hint := range cause.Hints {
+		if word, ok := strings.CutPrefix(hint, "did you mean --set "+e.field.Key+"="); ok {
+			hint = "did you mean " + word
+		}
+		f = f.Hint("%s", hint)
+	}
+	return f
+}

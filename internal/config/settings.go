@@ -1,0 +1,158 @@
+// Package config is what a person can set once instead of saying it with every
+// command: which settings there are, how they are written in TOML and in the
+// environment, how the sources are merged, and where each value came from. It
+// reads two files (read.go) and is otherwise pure. It never lets a file that lies
+// in a repository loosen what the user allows, because an agent may have written
+// it; it never takes a secret from a file; and it never ignores what it does not
+// understand.
+package config
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+)
+
+// Settings are the settings at the top of a file. Its fields and their tags are
+// the one list of them. Each that is also a flag of `aibox run` has the flag's name.
+// A list that a repository may add to adds up over all sources; every other
+// setting is what the last source says.
+type Settings struct {
+	Agent          string        `label:"Agent" help:"The agent that runs when none is named"`
+	Network        string        `label:"Network" help:"What the agent may reach" choices:"none local" default:"local" scope:"at-most"`
+	Inference      string        `label:"Inference" help:"The model server: auto, a provider's name or a URL" default:"auto"`
+	Model          string        `label:"Model" help:"The model" type:"model"`
+	Image          string        `label:"Image" help:"Another image than the agent's own"`
+	Timeout        time.Duration `label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most"`
+	Pids           int           `label:"Processes" help:"Most processes in the box; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most"`
+	Hide           []string      `label:"Hidden files" help:"Globs of files the agent must not see, besides the built-in ones" scope:"at-least"`
+	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
+	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`
+	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
+	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch" default:"none" scope:"at-most"`
+	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
+	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
+}
+
+// Images are the settings under [images].
+type Images struct {
+	Base string `label:"Base image" help:"Another image to stand on than aibox's Debian"`
+}
+
+// Catalog is what settings can be about, besides aibox itself.
+type Catalog struct {
+	Agents  []Agent
+	Images  []string                   // the images whose version can be chosen, for [images.versions]
+	Version func(version string) error // says whether it can be one; nil means that any can
+}
+
+// Agent is an agent whose options can be set under [agents.NAME].
+type Agent struct {
+	Name    string
+	Options any // a pointer to the struct, with every option at its default; only read
+}
+
+// section is a table of the file: a struct whose fields are its keys.
+type section struct {
+	name     string // "", "images", "images.versions" or "agents.NAME"
+	defaults any    // pointer to the struct
+	fields   []spec.Field
+	check    func(field spec.Field, value any) error // what tags cannot say; may be nil
+}
+
+// entry is one setting.
+type entry struct {
+	key     string // as a person types it: "timeout", "agents.codex.verbosity"
+	section *section
+	field   spec.Field
+}
+
+// sections lists the tables and their settings, in the order of documentation.
+// Errors are a programmer's.
+func (c Catalog) sections() ([]*section, error) {
+	versions, err := versions(c.Images)
+	if err != nil {
+		return nil, err
+	}
+	all := []*section{
+		{name: "", defaults: new(Settings), check: checkSetting},
+		{name: "images", defaults: new(Images)},
+		{name: "images.versions", defaults: versions, check: c.checkVersion},
+	}
+	for _, s := range all {
+		if err := spec.Defaults(s.defaults); err != nil {
+			return nil, err
+		}
+	}
+	for _, agent := range c.Agents {
+		all = append(all, &section{name: "agents." + agent.Name, defaults: agent.Options})
+	}
+	for _, s := range all {
+		if s.fields, err = spec.Of(s.defaults); err != nil {
+			return nil, fmt.Errorf("settings of [%s]: %w", s.name, err)
+		}
+	}
+	return all, nil
+}
+
+// versions makes the struct of [images.versions], one option for each image.
+func versions(images []string) (any, error) {
+	definitions := make([]spec.Definition, 0, len(images))
+	for _, image := range images {
+		definitions = append(definitions, spec.Definition{Key: image, Tags: map[string]string{
+			"label": "Version of " + image, "help": "The version that the image of " + image + " holds",
+		}})
+	}
+	return spec.Struct(definitions)
+}
+
+// entries are the settings of the section.
+func (s *section) entries() []entry {
+	entries := make([]entry, 0, len(s.fields))
+	for _, field := range s.fields {
+		entries = append(entries, entry{key: strings.TrimPrefix(s.name+"."+field.Key, "."), section: s, field: field})
+	}
+	return entries
+}
+
+// Defaults are the settings that hold when nobody sets any.
+func Defaults() Settings {
+	var s Settings
+	// A test makes sure that the tags can be read.
+	_ = spec.Defaults(&s)
+	return s
+}
+
+// checkSetting holds the rules of Settings that its tags cannot say.
+func checkSetting(field spec.Field, value any) error {
+	words, _ := value.([]string)
+	for _, word := range words {
+		switch field.Key {
+		case "hide":
+			if _, err := path.Match(word, ""); err != nil || word == "" {
+				return fault.New(fault.Usage, "%q is not a glob", word).Hint("use * and ? and [a-z]")
+			}
+		case "env":
+			if name, _, given := strings.Cut(word, "="); given {
+				return fault.New(fault.Usage, "option %q holds names of variables, not values", field.Key).
+					Hint("write %q, and give its value in your environment", name)
+			}
+			if word == "" || strings.ContainsAny(word, " \t\r\n") {
+				return fault.New(fault.Usage, "%q is not the name of a variable", word)
+			}
+		}
+	}
+	return nil
+}
+
+func (c Catalog) checkVersion(_ spec.Field, value any) error {
+	text, given := value.(string)
+	if !given || c.Version == nil {
+		return nil
+	}
+	return c.Version(text)
+}
