@@ -131,6 +131,16 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
 }
 
+// Servable refuses an agent that no box can serve: one that talks to its vendor's
+// servers only, which no policy lets a box reach.
+func (i Info) Servable() error {
+	if !i.OwnCloud {
+		return nil
+	}
+	return fault.New(fault.Refused, "%s talks to its vendor's servers only (%s), and no policy lets a box reach them", i.Title, strings.Join(i.Hosts, ", ")).
+		Hint("take an agent that a model server of yours can serve, such as `aibox run opencode`; `aibox agents` shows them")
+}
+
 // list names dialects for a sentence.
 func list(dialects []Dialect) string {
 	names := make([]string, len(dialects))

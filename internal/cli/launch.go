@@ -24,6 +24,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if err != nil {
 		return session.Launch{}, err
 	}
+	if err := agent.Info().Servable(); err != nil {
+		return session.Launch{}, err
+	}
 	options, err := agentOptions(agent, o.set)
 	if err != nil {
 		return session.Launch{}, err

@@ -1,0 +1,190 @@
+package agents
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Aider is the pair programmer of aider.chat. It edits files from the model's text,
+// without tools, and speaks any dialect through its library litellm.
+type Aider struct {
+	Dialect           string   `label:"Dialect" help:"How Aider talks to the model server, when the one it would choose is not the best" choices:"openai anthropic gemini ollama" group:"Model"`
+	WeakModel         string   `label:"Weak model" help:"Model for commit messages and for summing up the conversation; the main one when empty" type:"model" group:"Model"`
+	ReasoningEffort   string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh" group:"Model"`
+	ThinkingTokens    string   `label:"Thinking tokens" help:"Budget for thinking, such as 8k, where the model has one" flag:"--thinking-tokens=" group:"Model"`
+	Architect         bool     `label:"Architect mode" help:"Let the model plan first, and an editor model write the changes" flag:"--architect" group:"Editing"`
+	EditorModel       string   `label:"Editor model" help:"Model that writes what the architect planned; the main one when empty" type:"model" when:"architect" group:"Editing"`
+	EditorEditFormat  string   `label:"Editor's edit format" help:"How the editor model hands its changes over" flag:"--editor-edit-format" choices:"editor-whole editor-diff editor-diff-fenced" when:"architect" group:"Editing"`
+	EditFormat        string   `label:"Edit format" help:"How the model hands its changes over; ask changes nothing" flag:"--edit-format" choices:"whole diff diff-fenced udiff patch ask" when:"architect!=true" group:"Editing"`
+	File              []string `label:"Files" help:"Files of the repository to work on from the start" flag:"--file=" group:"Editing"`
+	Read              []string `label:"Read-only files" help:"Files to know and not to change" flag:"--read=" group:"Editing"`
+	NoMap             bool     `label:"No repository map" help:"Leave the map of the repository's symbols out of the prompt" flag:"--map-tokens=0" group:"Editing"`
+	MapTokens         int      `label:"Map tokens" help:"Size of the repository map, in tokens" flag:"--map-tokens" min:"1" max:"1000000" when:"no-map!=true" group:"Editing"`
+	SubtreeOnly       bool     `label:"This folder only" help:"Leave out the rest of the repository" flag:"--subtree-only" group:"Editing"`
+	LintCmd           []string `label:"Lint commands" help:"Commands that check changed files, such as python: ruff check" flag:"--lint-cmd=" when:"no-lint!=true" group:"Checks"`
+	NoLint            bool     `label:"No linting" help:"Do not check changed files" flag:"--no-auto-lint" group:"Checks"`
+	TestCmd           string   `label:"Test command" help:"Command that runs the tests" flag:"--test-cmd=" group:"Checks"`
+	AutoTest          bool     `label:"Test after changes" help:"Run the tests after each change, and mend what they find" flag:"--auto-test" when:"test-cmd" group:"Checks"`
+	AutoCommits       bool     `label:"Commit" help:"Commit each change in the box; aibox takes it over either way" flag:"--auto-commits" group:"Git"`
+	Yes               bool     `label:"Say yes" help:"Answer every question with yes" flag:"--yes-always" mode:"interactive" group:"Advanced"`
+	NoStream          bool     `label:"No streaming" help:"Wait for whole answers" flag:"--no-stream" group:"Advanced"`
+	CachePrompts      bool     `label:"Cache prompts" help:"Ask the model server to cache what repeats, where it can" flag:"--cache-prompts" group:"Advanced"`
+	MaxHistoryTokens  int      `label:"History tokens" help:"Sum the conversation up when it grows beyond this" flag:"--max-chat-history-tokens" min:"1" max:"10000000" group:"Advanced"`
+	RequestTimeout    int      `label:"Request timeout" help:"Seconds that one request to the model may take" flag:"--timeout" min:"1" max:"86400" group:"Advanced"`
+	ForceModelSetting bool     `label:"Send every setting" help:"Send reasoning effort and thinking tokens even to a model not known to take them" flag:"--no-check-model-accepts-settings" group:"Model"`
+	Verbose           bool     `label:"Verbose" help:"Tell what Aider does" flag:"--verbose" group:"Advanced"`
+}
+
+// Info tells facts about Aider.
+func (*Aider) Info() Info {
+	return Info{
+		Name:        "aider",
+		Title:       "Aider",
+		Summary:     "Pair programmer that edits files from the model's text, so that it needs no tools of the model",
+		Homepage:    "https://aider.chat",
+		Image:       "aider",
+		Version:     "0.86.1",
+		Dialects:    []Dialect{OpenAIChat, Anthropic, Gemini},
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.aider/history"},
+		Hosts:       []string{"raw.githubusercontent.com"},
+		Notes: []string{
+			"Exits 0 even when the model refuses its key: aibox judges by the model's answers and by what changed.",
+			"Runs no commands but those of --lint-cmd and --test-cmd.",
+			"Asks for a list of model prices once per run; being refused costs it nothing.",
+			"Goes on by its history as text, so a resumed conversation is read again, not remembered in full.",
+		},
+	}
+}
+
+// Command is `aider`, with the prompt in a file when it is headless.
+func (a *Aider) Command(task Task) (Invocation, error) {
+	if err := task.check(a.Info()); err != nil {
+		return Invocation{}, err
+	}
+	if err := task.noOpening(a.Info()); err != nil {
+		return Invocation{}, err
+	}
+	dialect, err := task.dialect(a.Info())
+	if err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(a, task.mode())
+	if err != nil {
+		return Invocation{}, err
+	}
+	provider := aiderProviders[dialect]
+	if a.Dialect != "" {
+		provider = litellmCalled(a.Dialect)
+	}
+	argv := append([]string{"aider"}, a.models(provider.prefix, task.Inference.Model)...)
+	argv = append(argv, aiderQuiet...)
+	if !a.AutoCommits {
+		argv = append(argv, "--no-auto-commits", "--no-dirty-commits")
+	}
+	argv = append(argv, aiderHistory(task)...)
+	files := aiderMetadata(provider.prefix, task.Inference)
+	if len(files) > 0 {
+		argv = append(argv, "--model-metadata-file", aiderModels)
+	}
+	if task.Instructions != "" {
+		argv = append(argv, "--read", instructionsPath)
+		files = append(files, task.instructionsFile(instructionsPath)...)
+	}
+	argv = append(append(argv, extra...), task.Args...)
+	inv := Invocation{Env: append(provider.env(task.Inference), env...), Files: files}
+	if task.Interactive {
+		inv.Argv = tidy(argv, "")
+		return inv, nil
+	}
+	inv.Env = append(inv.Env, "NO_COLOR=1")
+	inv.Files = append(inv.Files, File{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)})
+	// A question that nothing answers for it would wait on an open input.
+	inv.Argv = tidy(append(argv, "--yes-always", "--no-pretty", "--no-fancy-input", "--no-suggest-shell-commands", "--message-file", promptPath), " </dev/null")
+	return inv, nil
+}
+
+// tidy runs argv and afterwards removes the cache that Aider's map of the repository
+// leaves in its root, where it would be taken for work.
+func tidy(argv []string, redirect string) []string {
+	script := `"$@"` + redirect + `; code=$?; rm -rf .aider.tags.cache.v*; exit $code`
+	return append([]string{"/bin/sh", "-c", script, "sh"}, argv...)
+}
+
+// aiderQuiet turns off what would ask other hosts or write into the repository.
+var aiderQuiet = []string{
+	"--no-check-update", "--no-show-release-notes", "--analytics-disable",
+	"--no-show-model-warnings", "--no-gitignore", "--no-detect-urls",
+}
+
+// aiderHistory keeps the conversation outside the repository.
+func aiderHistory(task Task) []string {
+	folder := Home + "/.aider/history/"
+	argv := []string{"--chat-history-file", folder + "chat.md", "--input-history-file", folder + "input"}
+	if task.Resume {
+		argv = append(argv, "--restore-chat-history")
+	}
+	return argv
+}
+
+// models names the models as litellm does, the provider before the name. Without a
+// weak model Aider would ask for one of OpenAI's.
+func (a *Aider) models(prefix, main string) []string {
+	argv := []string{"--model", prefix + main, "--weak-model", prefix + cmp.Or(a.WeakModel, main)}
+	if a.Architect && a.EditorModel != "" {
+		argv = append(argv, "--editor-model", prefix+a.EditorModel)
+	}
+	return argv
+}
+
+// litellm is how Aider's library finds a model server.
+type litellm struct {
+	prefix, name string // before a model's name, and in the names of variables
+	base         func(Inference) string
+}
+
+func (p litellm) env(model Inference) []string {
+	return []string{p.name + "_API_KEY=" + model.Key, p.name + "_API_BASE=" + p.base(model)}
+}
+
+var (
+	litellmOpenAI    = litellm{"openai/", "OPENAI", Inference.OpenAI}
+	litellmAnthropic = litellm{"anthropic/", "ANTHROPIC", Inference.Anthropic}
+	litellmOllama    = litellm{"ollama_chat/", "OLLAMA", Inference.Ollama}
+	// To Gemini's base litellm adds nothing but the method.
+	litellmGemini = litellm{"gemini/", "GEMINI", func(i Inference) string { return i.Gemini() + "/v1beta/models/" + i.Model }}
+)
+
+var aiderProviders = map[Dialect]litellm{
+	OpenAIChat: litellmOpenAI, Anthropic: litellmAnthropic, Gemini: litellmGemini,
+}
+
+// litellmCalled is the provider that the option Dialect names.
+func litellmCalled(name string) litellm {
+	for _, provider := range []litellm{litellmAnthropic, litellmGemini, litellmOllama} {
+		if strings.EqualFold(provider.name, name) {
+			return provider
+		}
+	}
+	return litellmOpenAI
+}
+
+// aiderModels is where Aider reads what it does not know of a model.
+const aiderModels = "/run/aibox/aider-models.json"
+
+// aiderMetadata tells how much fits into the model, which sizes the repository map
+// and the summing up; nothing when nobody knows.
+func aiderMetadata(prefix string, model Inference) []File {
+	if model.Context == 0 {
+		return nil
+	}
+	provider := strings.TrimSuffix(prefix, "/")
+	known := map[string]any{"max_input_tokens": model.Context, "litellm_provider": provider, "mode": "chat"}
+	text, err := json.Marshal(map[string]any{prefix + model.Model: known})
+	if err != nil {
+		panic(fmt.Sprintf("strings and numbers always encode: %v", err))
+	}
+	return []File{{Path: aiderModels, Mode: 0o600, Data: text}}
+}
