@@ -28,21 +28,28 @@ func Copy(to, from any) error {
 	if err != nil {
 		return err
 	}
+	for _, field := range fields {
+		if err := field.Copy(to, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Copy is the function Copy for one option. It is the only way to hand a secret on.
+func (f Field) Copy(to, from any) error {
 	if reflect.TypeOf(to) != reflect.TypeOf(from) {
 		return fmt.Errorf("spec: %T cannot be copied to %T", from, to)
 	}
-	fresh := Clone(from)
-	for _, field := range fields {
-		source, err := field.target(fresh)
-		if err != nil {
-			return err
-		}
-		target, err := field.target(to)
-		if err != nil {
-			return err
-		}
-		target.Set(source)
+	target, err := f.target(to)
+	if err != nil {
+		return err
 	}
+	source, err := f.target(Clone(from))
+	if err != nil {
+		return err
+	}
+	target.Set(source)
 	return nil
 }
 

@@ -67,6 +67,18 @@ func (f Field) Text(v any) string {
 	return f.text(target)
 }
 
+// Lines is Text for an editor of several lines: each word of a list has its own.
+func (f Field) Lines(v any) string {
+	target, err := f.target(v)
+	if err != nil {
+		return ""
+	}
+	if words, ok := target.Interface().([]string); ok {
+		return joinWords(words, "\n")
+	}
+	return f.text(target)
+}
+
 // target is the settable field in v, or an error that says how v is wrong.
 func (f Field) target(v any) (reflect.Value, error) {
 	value := reflect.ValueOf(v)

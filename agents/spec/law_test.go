@@ -64,13 +64,16 @@ func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
 	fields := fieldsOf(t, &everything{})
 	rapid.Check(t, func(t *rapid.T) {
 		from := anything(t)
-		written, decoded, viaJSON := &everything{}, &everything{}, &everything{}
+		written, decoded, viaJSON, edited := &everything{}, &everything{}, &everything{}, &everything{}
 		for _, field := range fields {
 			if err := field.Set(written, field.Text(from)); err != nil {
 				t.Fatalf("Set(%q): %v", field.Text(from), err)
 			}
 			if err := field.Decode(decoded, field.Value(from)); err != nil {
 				t.Fatalf("Decode(%v): %v", field.Value(from), err)
+			}
+			if err := field.Set(edited, field.Lines(from)); err != nil {
+				t.Fatalf("Set(%q): %v", field.Lines(from), err)
 			}
 			data, err := json.Marshal(field.Value(from))
 			if err != nil {
@@ -84,7 +87,7 @@ func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
 				t.Fatalf("Decode(%s): %v", data, err)
 			}
 		}
-		for _, got := range []*everything{written, decoded, viaJSON} {
+		for _, got := range []*everything{written, decoded, viaJSON, edited} {
 			if !reflect.DeepEqual(from, got) {
 				t.Fatalf("%+v became %+v", from, got)
 			}

@@ -124,7 +124,7 @@ func (f Field) text(target reflect.Value) string {
 	}
 	switch value := target.Interface().(type) {
 	case []string:
-		return joinWords(value)
+		return joinWords(value, ",")
 	case bool, string, secret.Value:
 		return fmt.Sprint(value)
 	default:

@@ -64,8 +64,9 @@ func unquote(text string) (word, rest string, ok bool) {
 	return "", "", false
 }
 
-// joinWords is the text from which splitWords reads the same words.
-func joinWords(words []string) string {
+// joinWords is the text from which splitWords reads the same words, with a comma or
+// the end of a line between two.
+func joinWords(words []string, separator string) string {
 	switch {
 	case words == nil:
 		return ""
@@ -80,5 +81,5 @@ func joinWords(words []string) string {
 			quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 		}
 	}
-	return strings.Join(quoted, ",")
+	return strings.Join(quoted, separator)
 }
