@@ -42,7 +42,6 @@ var layers = []layer{
 	{"internal/archtest", nil},
 	{"internal/command", nil},
 	{"internal/config", []string{"agents/spec"}},
-	{"internal/config", []string{"agents/spec"}},
 	{"internal/fault", nil},
 	{"internal/git", nil},
 	{"internal/initbin", nil},
