@@ -1,0 +1,181 @@
+package custom
+
+import (
+	"fmt"
+	"slices"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+)
+
+// maxFile bounds an agent file, in bytes.
+const maxFile = 256 << 10
+
+// most bounds how many elements a list, and how many tables or variables an agent
+// file has.
+const most = 500
+
+// Definition is an agent as a file describes it. It is immutable and safe for
+// concurrent use.
+type Definition struct {
+	info    agents.Info
+	recipe  string
+	starts  map[start]argv
+	stdin   bool // the task stands on standard input when headless
+	env     []variable
+	files   []file
+	exits   map[int]string
+	options []spec.Definition
+}
+
+// start is a way of starting an agent.
+type start struct{ interactive, resume bool }
+
+// starts are the keys of [command] that are command lines.
+var starts = map[string]start{
+	"headless": {}, "interactive": {interactive: true},
+	"resume": {resume: true}, "resume_interactive": {true, true},
+}
+
+// Parse reads the agent file of the agent called name. The error is an *Error with
+// all that is wrong, as far as one mistake does not hide another.
+func Parse(name string, data []byte) (*Definition, error) {
+	if p := checkName(name); p != nil {
+		return nil, &Error{[]Problem{*p}}
+	}
+	if len(data) > maxFile {
+		return nil, &Error{[]Problem{{Text: fmt.Sprintf("an agent file has at most %d KiB", maxFile>>10)}}}
+	}
+	doc, malformed := read(data)
+	if malformed != nil {
+		return nil, &Error{[]Problem{*malformed}}
+	}
+	r := &reader{doc: doc}
+	var d *Definition
+	if r.shape(); len(r.problems) == 0 {
+		d = r.definition(name)
+	}
+	if len(r.problems) > 0 {
+		return nil, &Error{sorted(r.problems)}
+	}
+	return d, nil
+}
+
+// definition reads a document whose shape is right.
+func (r *reader) definition(name string) *Definition {
+	d := &Definition{
+		info: r.facts(name), recipe: r.image(name), files: r.files(), exits: r.exits(),
+		starts: map[start]argv{}, options: r.options(),
+	}
+	d.env = r.env(d.options)
+	for key, way := range starts {
+		if command := r.command(key); command != nil {
+			d.starts[way] = command
+		}
+	}
+	d.info.Image = Base
+	if d.recipe != "" {
+		d.info.Image = name
+	}
+	d.stdin = r.stdin(d)
+	d.info.NeedsPrompt = d.stdin || d.mentions(start{}, "prompt", "prompt_file")
+	if len(r.problems) == 0 {
+		r.whole(d)
+	}
+	return d
+}
+
+// stdin reads what stands on standard input.
+func (r *reader) stdin(d *Definition) bool {
+	switch value := text(r.sub("command"), "stdin"); value {
+	case "", "none":
+		return false
+	case "prompt":
+		for _, way := range []string{"headless", "resume"} {
+			if d.starts[starts[way]] != nil && slices.Contains(d.starts[starts[way]].uses(), "prompt") {
+				r.fail("command."+way, "%s would get the task twice, in {prompt} and on standard input", way).Hint = `keep {prompt} or stdin = "prompt"`
+			}
+		}
+		return true
+	default:
+		r.fail("command.stdin", "stdin is \"prompt\" or \"none\", not %q", value)
+		return false
+	}
+}
+
+// whole checks what ties the parts of a file together.
+func (r *reader) whole(d *Definition) {
+	for key, way := range starts {
+		command := d.starts[way]
+		if command == nil {
+			continue
+		}
+		if mode := way.mode(); flagged(d.options, mode) && !slices.Contains(command.uses(), "options") {
+			r.fail("command."+key, "%s has no {options}, so the agent's options never reach it", key).Hint = `put "{options}" among its words`
+		}
+		if way.resume && len(d.info.StateDirs) == 0 {
+			r.fail("command."+key, "%s needs the folder where the agent keeps its conversations", key).Hint = fmt.Sprintf("state = [\"~/.%s\"]   # at the top of the file", d.info.Name)
+		}
+		if len(d.info.Dialects) > 0 && !d.mentions(way, addresses()...) {
+			r.fail("speaks", "the agent speaks %s, and nothing tells it in %s where the model is", d.info.Dialects[0], key).
+				Hint = "put {openai}, {anthropic}, {gemini}, {ollama} or {endpoint} into its command, [env] or [[file]]"
+		}
+	}
+}
+
+// addresses are the placeholders that say where the model is.
+func addresses() []string {
+	var all []string
+	for _, p := range placeholders {
+		if p.address {
+			all = append(all, p.name)
+		}
+	}
+	return all
+}
+
+// mentions reports whether the command of a start, the environment or a file has
+// one of the placeholders.
+func (d *Definition) mentions(way start, wanted ...string) bool {
+	used := d.starts[way].uses()
+	for _, v := range d.env {
+		used = append(used, v.value.uses()...)
+	}
+	for _, f := range d.files {
+		used = append(used, f.text.uses()...)
+	}
+	return slices.ContainsFunc(wanted, func(name string) bool { return slices.Contains(used, name) })
+}
+
+// key is the start's key in [command].
+func (s start) key() string {
+	for key, way := range starts {
+		if way == s {
+			return key
+		}
+	}
+	return ""
+}
+
+func (s start) mode() spec.Mode {
+	if s.interactive {
+		return spec.Interactive
+	}
+	return spec.Headless
+}
+
+// Info tells facts about the agent.
+func (d *Definition) Info() agents.Info { return d.info }
+
+// Recipe is the Dockerfile of the agent's image, on top of aibox's base, or "" when
+// that is its image as it is.
+func (d *Definition) Recipe() string { return d.recipe }
+
+// Make makes the agent, with its options at their defaults.
+func (d *Definition) Make() agents.Agent {
+	options, err := spec.Struct(d.options)
+	if err != nil {
+		options = &struct{}{} // Parse has made one of the same definitions
+	}
+	return &agent{Definition: d, options: options}
+}

@@ -1,0 +1,10 @@
+// Package custom makes agents of TOML files, so that a coding agent which aibox
+// does not know needs no Go: the same facts as a built-in one's, the recipe of its
+// image, templates of its command lines, environment and files, and its options,
+// which go through the very same parse of tags (package spec).
+//
+// It is pure: it opens no file, starts nothing, and knows neither where agent files
+// lie nor how images are built. A file is checked as a whole when it is parsed, so
+// that an agent that parses can be run: placeholders are known, a model is there
+// for those that need it, no template is a shell's code.
+package custom

@@ -1,0 +1,156 @@
+package custom
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// place is where something stands in a file, both counted from 1.
+type place struct{ line, column int }
+
+// document is a TOML file as plain values, with the place of each of them by its
+// path: "command.headless", "option[0].key", "image.run[2]".
+type document struct {
+	root   map[string]any
+	places map[string]place
+}
+
+// read parses TOML. The problem is the first that stands in its way.
+func read(data []byte) (*document, *Problem) {
+	d := &document{places: map[string]place{}}
+	if err := toml.Unmarshal(data, &d.root); err != nil {
+		return nil, malformed(err)
+	}
+	d.index(data)
+	return d, nil
+}
+
+// malformed is an error of the TOML decoder.
+func malformed(err error) *Problem {
+	p := &Problem{Text: "not TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		p.Line, p.Column = syntax.Position()
+	}
+	return p
+}
+
+// at is the place of a path, or of the nearest thing around it.
+func (d *document) at(path string) place {
+	for path != "" {
+		if p, ok := d.places[path]; ok {
+			return p
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return place{}
+}
+
+// index notes where keys and elements stand. The file is valid: it was decoded.
+func (d *document) index(data []byte) {
+	lines := newLines(data)
+	counts := map[string]int{} // elements so far of each array of tables
+	table := ""
+	parser := unstable.Parser{}
+	for parser.Reset(data); parser.NextExpression(); {
+		switch node := parser.Expression(); node.Kind {
+		case unstable.Table:
+			table = d.header(node, lines, counts, false)
+		case unstable.ArrayTable:
+			table = d.header(node, lines, counts, true)
+		case unstable.KeyValue:
+			d.pair(table, node, lines)
+		}
+	}
+}
+
+// header notes a [table] or [[table]] and returns its path.
+func (d *document) header(node *unstable.Node, lines lines, counts map[string]int, array bool) string {
+	path := ""
+	for keys := node.Key(); keys.Next(); {
+		path = join(path, string(keys.Node().Data))
+		if array && keys.IsLast() {
+			counts[path]++
+		}
+		d.note(path, keys.Node(), lines)
+		if n := counts[path]; n > 0 {
+			path = fmt.Sprintf("%s[%d]", path, n-1)
+			d.note(path, keys.Node(), lines)
+		}
+	}
+	return path
+}
+
+// pair notes a key and what is within its value.
+func (d *document) pair(table string, node *unstable.Node, lines lines) {
+	path := table
+	for keys := node.Key(); keys.Next(); {
+		path = join(path, string(keys.Node().Data))
+		d.note(path, keys.Node(), lines)
+	}
+	d.within(path, node.Value(), lines)
+}
+
+// within notes the elements of a list and the pairs of an inline table.
+func (d *document) within(path string, value *unstable.Node, lines lines) {
+	children, i := value.Children(), 0
+	switch value.Kind {
+	case unstable.Array:
+		for children.Next() {
+			element := fmt.Sprintf("%s[%d]", path, i)
+			d.note(element, children.Node(), lines)
+			d.within(element, children.Node(), lines)
+			i++
+		}
+	case unstable.InlineTable:
+		for children.Next() {
+			d.pair(path, children.Node(), lines)
+		}
+	}
+}
+
+// note keeps the first place of a path.
+func (d *document) note(path string, node *unstable.Node, lines lines) {
+	if _, known := d.places[path]; !known && node.Raw.Length > 0 {
+		d.places[path] = lines.place(int(node.Raw.Offset))
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// lines are the offsets at which the lines of a text begin.
+type lines []int
+
+func newLines(data []byte) lines {
+	starts := lines{0}
+	for i := 0; ; {
+		next := bytes.IndexByte(data[i:], '\n')
+		if next < 0 {
+			return starts
+		}
+		i += next + 1
+		starts = append(starts, i)
+	}
+}
+
+func (l lines) place(offset int) place {
+	line, _ := slices.BinarySearch(l, offset+1)
+	return place{line: line, column: offset - l[line-1] + 1}
+}
+
+// compare orders places as they stand in the file.
+func (p place) compare(other place) int {
+	return cmp.Or(cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column))
+}

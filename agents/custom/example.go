@@ -1,0 +1,11 @@
+package custom
+
+import _ "embed"
+
+// Example is an agent file that works as it is: the one in the guide.
+//
+//go:embed example.toml
+var Example []byte
+
+// ExampleName is the agent's name in Example.
+const ExampleName = "mybot"

@@ -1,0 +1,173 @@
+package custom
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+)
+
+// nameForm is that of an agent's name: it is a word on a command line, part of an
+// image's name and of a session's id.
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// maxName bounds a name, in bytes.
+const maxName = 32
+
+// reserved are names of images that are no agent's.
+var reserved = []string{Base, "debian"}
+
+// checkName refuses what cannot be the name of an agent.
+func checkName(name string) *Problem {
+	switch {
+	case !nameForm.MatchString(name) || len(name) > maxName:
+		return &Problem{
+			Text: fmt.Sprintf("%q is no name for an agent", name),
+			Hint: fmt.Sprintf("at most %d lower-case letters and digits, words joined by dashes, a letter first", maxName),
+		}
+	case slices.Contains(reserved, name):
+		return &Problem{Text: fmt.Sprintf("%q is the name of an image of aibox", name), Hint: "choose another name"}
+	}
+	return nil
+}
+
+// facts reads what the agent is.
+func (r *reader) facts(name string) agents.Info {
+	root := r.doc.root
+	info := agents.Info{
+		Name: name, Title: text(root, "title"), Summary: strings.TrimSuffix(text(root, "summary"), "."),
+		Homepage: text(root, "homepage"), Version: text(root, "version"),
+		StateDirs: texts(root, "state"), Hosts: texts(root, "hosts"), Notes: texts(root, "notes"),
+	}
+	if at, err := url.Parse(info.Homepage); info.Homepage != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
+		r.fail("homepage", "%q is no http or https address", info.Homepage)
+	}
+	if info.Version != "" && !versionForm.MatchString(info.Version) {
+		r.fail("version", "%q is not a version", info.Version).Hint = "a version starts with a digit and holds letters, digits and . + _ - only"
+	}
+	for i, dir := range info.StateDirs {
+		r.homePath(fmt.Sprintf("state[%d]", i), dir)
+	}
+	for i, host := range info.Hosts {
+		if !hostForm.MatchString(host) {
+			r.fail(fmt.Sprintf("hosts[%d]", i), "%q is no host name", host).Hint = "a name such as api.example.com or *.example.com, without a scheme or path"
+		}
+	}
+	for i, name := range texts(root, "speaks") {
+		if dialect, ok := r.dialect(fmt.Sprintf("speaks[%d]", i), name, info.Dialects); ok {
+			info.Dialects = append(info.Dialects, dialect)
+		}
+	}
+	return info
+}
+
+// hostForm is a name, perhaps with a wildcard in front or a port behind.
+var hostForm = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+
+// dialects are those that an agent can speak.
+var dialects = []agents.Dialect{agents.OpenAIChat, agents.OpenAIResponses, agents.Anthropic, agents.Gemini}
+
+func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Dialect, bool) {
+	var known []string
+	for _, dialect := range dialects {
+		if dialect.String() == name {
+			if slices.Contains(before, dialect) {
+				r.fail(at, "speaks names %s twice", name)
+			}
+			return dialect, true
+		}
+		known = append(known, dialect.String())
+	}
+	hint := "the dialects are " + strings.Join(known, ", ")
+	if near := spec.Closest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	r.fail(at, "there is no dialect %q", name).Hint = hint
+	return agents.NoDialect, false
+}
+
+// homePath refuses what is not a clean path below the home directory.
+func (r *reader) homePath(at, name string) {
+	below, ok := strings.CutPrefix(name, "~/")
+	if !ok || below == "" || below == "." || path.Clean("/"+below) != "/"+below || strings.ContainsAny(below, ":,\\\n") {
+		r.fail(at, "%q is no path below the home", name).Hint = `write it as "~/.my-bot", without .. and without a slash at its end`
+	}
+}
+
+// variable is one of the agent's environment.
+type variable struct {
+	name  string
+	value template
+}
+
+var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// env reads the variables in the order of the file.
+func (r *reader) env(defs []spec.Definition) []variable {
+	var all []variable
+	table := r.sub("env")
+	for name := range table {
+		at := "env." + name
+		if !envForm.MatchString(name) {
+			r.fail(at, "%q is no name for a variable", name)
+		}
+		if slices.ContainsFunc(defs, func(d spec.Definition) bool { return d.Tags["env"] == name }) {
+			r.fail(at, "%s is the variable of an option, too", name)
+		}
+		value := r.template(at, name, text(table, name), func(p placeholder) bool { return p.inEnv })
+		all = append(all, variable{name, value})
+	}
+	slices.SortFunc(all, func(a, b variable) int {
+		return r.doc.at("env." + a.name).compare(r.doc.at("env." + b.name))
+	})
+	return all
+}
+
+// file is a file that is there before the agent starts.
+type file struct {
+	path string
+	mode uint32
+	text template
+}
+
+func (r *reader) files() []file {
+	var all []file
+	r.each("file", func(at string, table map[string]any) {
+		f := file{path: text(table, "path"), mode: 0o600}
+		r.homePath(join(at, "path"), f.path)
+		if slices.ContainsFunc(all, func(other file) bool { return other.path == f.path }) {
+			r.fail(join(at, "path"), "there are two files %s", f.path)
+		}
+		if octal := text(table, "mode"); octal != "" {
+			mode, err := strconv.ParseUint(octal, 8, 32)
+			if err != nil || mode > 0o777 || mode&0o400 == 0 {
+				r.fail(join(at, "mode"), "%q are no permissions of a file that its owner can read", octal).Hint = `write them as "0600" or "0755"`
+			}
+			f.mode = uint32(mode)
+		}
+		f.text = r.template(join(at, "text"), "text", text(table, "text"), func(p placeholder) bool { return p.inFile })
+		all = append(all, f)
+	})
+	return all
+}
+
+// exits reads what exit codes mean.
+func (r *reader) exits() map[int]string {
+	meanings := map[int]string{}
+	table := r.sub("exit")
+	for name := range table {
+		code, err := strconv.Atoi(name)
+		if err != nil || code < 1 || code > 255 || strconv.Itoa(code) != name {
+			r.fail("exit."+name, "%q is no exit code from 1 to 255", name)
+			continue
+		}
+		meanings[code] = strings.TrimSuffix(text(table, name), ".")
+	}
+	return meanings
+}

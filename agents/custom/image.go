@@ -1,0 +1,118 @@
+package custom
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Base is the image that every agent stands on unless its file says otherwise.
+const Base = "base"
+
+// reference is how registries write an image, a tag or digest included.
+var reference = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// versionForm is that of a version in a recipe: one program, never a tag that
+// moves.
+var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
+
+// pinned is a version in a recipe.
+var pinned = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
+
+// image reads the recipe: a Dockerfile, or "" for the base as it is.
+func (r *reader) image(name string) string {
+	table := r.sub("image")
+	if table == nil {
+		return ""
+	}
+	version := text(r.doc.root, "version")
+	if _, whole := table["dockerfile"]; whole {
+		for _, other := range []string{"from", "run"} {
+			if _, ok := table[other]; ok {
+				r.fail("image."+other, "%s and dockerfile were both given", other).Hint = "a dockerfile is the whole recipe: keep one of them"
+			}
+		}
+		return r.dockerfile(text(table, "dockerfile"), version)
+	}
+	from, runs := text(table, "from"), texts(table, "run")
+	if from == "" {
+		from = Base
+	}
+	if !reference.MatchString(from) {
+		r.fail("image.from", "%q is not the name of an image", from).Hint = `from = "base", or a reference such as "docker.io/library/debian:bookworm-slim"`
+	}
+	for i, run := range runs {
+		if strings.TrimSpace(run) == "" {
+			r.fail(fmt.Sprintf("image.run[%d]", i), "run holds an empty script")
+		}
+		if len(quoted(run)) > maxScript {
+			r.fail(fmt.Sprintf("image.run[%d]", i), "a script of run has at most %d bytes, written as JSON", maxScript).Hint = "part it into several, or write a dockerfile"
+		}
+		if strings.Contains(run, "$VERSION") && version == "" {
+			r.fail(fmt.Sprintf("image.run[%d]", i), "run uses $VERSION, and the file has no version").Hint = `version = "1.2.3"   # at the top of the file`
+		}
+	}
+	if from == Base && len(runs) == 0 {
+		return ""
+	}
+	return recipe(name, from, version, runs)
+}
+
+// maxScript bounds a script, since Docker takes no line of 64 KiB.
+const maxScript = 60_000
+
+// caches keep packages between builds, outside the image.
+const caches = "--mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked " +
+	"--mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked " +
+	"--mount=type=cache,id=aibox-apt-lists,target=/var/lib/apt/lists,sharing=locked "
+
+// recipe writes the Dockerfile of an agent. Scripts stand in it as JSON, so that
+// no line of theirs can become an instruction.
+func recipe(name, from, version string, runs []string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "# Made of %s.toml.\nARG BASE\n", name)
+	mounts := ""
+	if from == Base {
+		from, mounts = "${BASE}", caches
+	}
+	fmt.Fprintf(&out, "FROM %s\n", from)
+	if version != "" {
+		fmt.Fprintf(&out, "ARG VERSION=%s\n", version)
+	}
+	// An npm that is told nothing asks its own registry.
+	out.WriteString("ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\nARG DEBIAN_FRONTEND=noninteractive\n")
+	for _, run := range runs {
+		words, err := json.Marshal([]string{"/bin/sh", "-euc", strings.TrimSpace(run)})
+		if err != nil {
+			continue // strings always encode
+		}
+		fmt.Fprintf(&out, "RUN %s%s\n", mounts, words)
+	}
+	return out.String()
+}
+
+// dockerfile checks a whole recipe: it has to stand on aibox's base, or to say
+// that it does not.
+func (r *reader) dockerfile(recipe, version string) string {
+	const at = "image.dockerfile"
+	first := ""
+	for l := range strings.Lines(recipe) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "#") {
+			first = l
+			break
+		}
+	}
+	if first != "ARG BASE" {
+		r.fail(at, "the dockerfile begins with %q and not with ARG BASE", first).Hint = "ARG BASE, then FROM ${BASE}: the base has what aibox needs, such as certificates and a shell"
+	}
+	found := pinned.FindStringSubmatch(recipe)
+	switch {
+	case found == nil:
+	case version == "":
+		r.fail(at, "the dockerfile pins version %s, and the file has no version", found[1]).Hint = fmt.Sprintf("version = %q   # at the top of the file", found[1])
+	case version != found[1]:
+		r.fail(at, "the dockerfile pins version %s, and version says %s", found[1], version)
+	}
+	return recipe
+}

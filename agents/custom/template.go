@@ -1,0 +1,160 @@
+package custom
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+)
+
+// part of a template: literal text, or the name of a placeholder.
+type part struct {
+	literal string
+	name    string
+	json    bool // as a JSON string, quotes included
+}
+
+// template is a text with placeholders.
+type template []part
+
+// placeholder is a name in braces that a template may hold.
+type placeholder struct {
+	name, help string
+	model      bool // has a value only when there is a model
+	address    bool // says where the model is
+	words      bool // stands for any number of words, as a word of its own
+	inEnv      bool // may stand in [env]
+	inFile     bool // may stand in [[file]]
+}
+
+var placeholders = []placeholder{
+	{name: "prompt", help: "the task; one that is too long for an argument becomes a sentence that names its file", inFile: true},
+	{name: "prompt_file", help: "path of a file that holds the task", inEnv: true, inFile: true},
+	{name: "instructions_file", help: "path of a file with standing instructions in Markdown: the limits of the box and the system prompts the user chose. Where no template has it they stand before the task", inEnv: true, inFile: true},
+	{name: "model", help: "id of the model", model: true, inEnv: true, inFile: true},
+	{name: "context", help: "tokens that fit into a request, when the model server tells", model: true, inEnv: true, inFile: true},
+	{name: "dialect", help: "the first dialect in speaks that the model server speaks", model: true, inEnv: true, inFile: true},
+	{name: "endpoint", help: "base URL for that dialect", model: true, address: true, inEnv: true, inFile: true},
+	{name: "openai", help: "base URL for clients of OpenAI's dialects, with /v1", model: true, address: true, inEnv: true, inFile: true},
+	{name: "anthropic", help: "base URL for clients of Anthropic's dialect, which add /v1", model: true, address: true, inEnv: true, inFile: true},
+	{name: "gemini", help: "base URL for clients of Gemini's dialect, which add /v1beta", model: true, address: true, inEnv: true, inFile: true},
+	{name: "ollama", help: "base URL for clients of Ollama's own dialect, which add /api", model: true, address: true, inEnv: true, inFile: true},
+	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
+	{name: "workdir", help: "where the repository is in the box", inEnv: true, inFile: true},
+	{name: "options", help: "the words of the agent's options; a word of its own", words: true},
+	{name: "args", help: "what the user put behind --; a word of its own", words: true},
+}
+
+func findPlaceholder(name string) (placeholder, bool) {
+	i := slices.IndexFunc(placeholders, func(p placeholder) bool { return p.name == name })
+	if i < 0 {
+		return placeholder{}, false
+	}
+	return placeholders[i], true
+}
+
+// inBraces is a placeholder, or one in double braces that stands for itself.
+var inBraces = regexp.MustCompile(`\{?\{([a-z_]+)(:[a-z_]*)?\}\}?`)
+
+// parseTemplate reads placeholders: {name}, {name:json}, and {{name}} for the text
+// {name} itself. Other braces are text, as in JSON. The error names the placeholder
+// that is wrong; hint may be empty.
+func parseTemplate(text string) (t template, wrong, hint string) {
+	rest := 0
+	for _, at := range inBraces.FindAllStringSubmatchIndex(text, -1) {
+		begin, end, name := at[0], at[1], text[at[2]:at[3]]
+		doubled := text[begin+1] == '{' && strings.HasSuffix(text[begin:end], "}}")
+		if !doubled { // a brace too many on one side is text
+			if text[begin+1] == '{' {
+				begin++
+			}
+			if strings.HasSuffix(text[begin:end], "}}") {
+				end--
+			}
+		}
+		if begin > rest {
+			t = append(t, part{literal: text[rest:begin]})
+		}
+		rest = end
+		if doubled {
+			t = append(t, part{literal: text[begin+1 : end-1]})
+			continue
+		}
+		form := ""
+		if at[4] >= 0 {
+			form = text[at[4]:at[5]]
+		}
+		if _, ok := findPlaceholder(name); !ok || form != "" && form != ":json" {
+			return nil, text[begin:end], suggest(name, text[begin:end])
+		}
+		t = append(t, part{name: name, json: form != ""})
+	}
+	if rest < len(text) {
+		t = append(t, part{literal: text[rest:]})
+	}
+	return t, "", ""
+}
+
+// suggest is what a person may have meant by an unknown placeholder.
+func suggest(name, written string) string {
+	var known []string
+	for _, p := range placeholders {
+		known = append(known, p.name)
+	}
+	if near := spec.Closest(name, known); near != "" {
+		return fmt.Sprintf("did you mean {%s}?", near)
+	}
+	return fmt.Sprintf("the placeholders are %s; for the text itself write {%s}", strings.Join(known, ", "), written)
+}
+
+// uses are the names of a template's placeholders.
+func (t template) uses() []string {
+	var all []string
+	for _, p := range t {
+		if p.name != "" {
+			all = append(all, p.name)
+		}
+	}
+	return all
+}
+
+// whole is the placeholder that is all of the template, or "".
+func (t template) whole() string {
+	if len(t) != 1 {
+		return ""
+	}
+	return t[0].name
+}
+
+// expand puts values in. It is complete when every placeholder has one.
+func (t template) expand(values map[string]string) (text string, complete bool) {
+	var out strings.Builder
+	complete = true
+	for _, p := range t {
+		value := values[p.name]
+		switch {
+		case p.name == "":
+			out.WriteString(p.literal)
+			continue
+		case value == "":
+			complete = false
+		}
+		if p.json {
+			value = quoted(value)
+		}
+		out.WriteString(value)
+	}
+	return out.String(), complete
+}
+
+// quoted is text as a JSON string.
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return `""` // a string always encodes
+	}
+	return string(data)
+}
