@@ -319,7 +319,7 @@ func TestEachMistakeIsToldWithItsPlaceAndAWayOut(t *testing.T) {
 		{small + "[[option]]\nkey = \"x\"\nlabel = \"L\"\nhelp = \"h\"\nflag = \"--x\"\n", "line 4, column 1: headless has no {options}", "{options}"},
 		{small + "[env]\nLOUD = \"1\"\n[[option]]\nkey = \"x\"\nlabel = \"L\"\nhelp = \"h\"\nenv = \"LOUD\"\n", "line 6, column 1: LOUD is the variable of an option, too", ""},
 		{small + "[exit]\n" + counted("%d = \"x\"\n"), "line 5, column 2: [exit] has more than 500 keys", ""},
-		{counted("[[file]]\n#%d\n") + small, "there are more than 500 of [[file]]", ""},
+		{small + counted("[[file]]\n#%d\n"), "line 5, column 3: there are more than 500 of [[file]]", ""},
 		{"notes = [" + counted("\"%d\",") + "]\n" + small, "line 1, column 1: notes has more than 500 elements", ""},
 		{strings.Repeat("#", maxFile+1), "an agent file has at most 256 KiB", ""},
 	} {
