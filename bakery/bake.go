@@ -165,11 +165,23 @@ func (r *run) build(ctx context.Context, recipe Recipe, anew bool) error {
 	if err == nil {
 		return nil
 	}
-	if track.failed != nil {
-		err = track.failed
+	return notBuilt(recipe.Name, track.failed, err)
+}
+
+// notBuilt is the fault of a build that failed: in a step, when failed is there.
+func notBuilt(image string, failed *StepError, err error) error {
+	if failed == nil {
+		return fault.New(fault.Environment, "the image of %s was not built: %w", image, err).
+			Hint("what is built is shown by: aibox bake %s; what was out of reach for a moment is worth a second try", image)
 	}
-	return fault.New(fault.Environment, "the image of %s was not built: %w", recipe.Name, err).
-		Hint("what is built is shown by: aibox bake %s; a registry that was out of reach for a moment is worth a second try", recipe.Name)
+	host := unreached(failed.Tail)
+	if host == "" {
+		return fault.New(fault.Environment, "the image of %s was not built: %w", image, failed).
+			Hint("the last lines above say why; a registry that was out of reach for a moment is worth a second try: aibox bake %s", image)
+	}
+	return fault.New(fault.Environment, "the image of %s was not built, because %s could not be reached: %w", image, host, failed).
+		Hint("builds go by your HTTP_PROXY, HTTPS_PROXY and NO_PROXY, npm's registry and pip's index-url: set what your network needs, then aibox bake %s", image).
+		Hint("or bring an image that was built elsewhere: docker load, then aibox run %s --image REF", image)
 }
 
 // space refuses to begin where the disk would fill up half-way.

@@ -16,6 +16,7 @@ type Options struct {
 	Versions map[string]Version // other versions than the pinned, by agent
 	Base     string             // an image to stand on instead of aibox's Debian
 	NoCache  bool               // build the named images anew, even fresh ones
+	Recipes  map[string]string  // more Dockerfiles than aibox's own, by the image's name
 }
 
 // Bakery bakes images. It is safe for concurrent use; two that bake the same
@@ -37,6 +38,12 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 	if options.Base != "" && !refForm.MatchString(options.Base) {
 		return nil, fault.New(fault.Usage, "%q is not the name of an image", options.Base).
 			Hint("--base takes a reference such as debian:bookworm-slim, or one with a digest")
+	}
+	for name, text := range options.Recipes {
+		if _, ours := b[name]; ours {
+			return nil, fault.New(fault.Usage, "the image %q is one of aibox's own", name).Hint("give the other one another name")
+		}
+		b[name] = text
 	}
 	bakery := &Bakery{builder: builder, book: b, options: options}
 	for name := range options.Versions {

@@ -18,7 +18,7 @@ import (
 
 const (
 	baseText  = "ARG BASE\nFROM ${BASE}\nRUN true\n"
-	agentText = "ARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nRUN install ${VERSION}\n"
+	agentText = "ARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nARG NPM_REGISTRY\nRUN install ${VERSION}\n"
 )
 
 func files() fstest.MapFS {
@@ -113,6 +113,9 @@ func TestEveryPartOfARecipeChangesTheReference(t *testing.T) {
 			t.Errorf("%s and %s are both %s", name, other, got)
 		}
 		seen[got] = name
+	}
+	if a, b := ref(files(), bakery.Options{}), ref(files(), bakery.Options{Host: bakery.Host{Pip: map[string]string{"PIP_INDEX_URL": "https://x.example"}}}); a != b {
+		t.Errorf("a setting that the Dockerfile does not ask for changes the reference: %s, %s", a, b)
 	}
 	if a, b := ref(files(), bakery.Options{}), ref(files(), bakery.Options{Host: bakery.Host{Proxies: map[string]string{"HTTP_PROXY": "http://proxy:1"}}}); a != b {
 		t.Errorf("a proxy changes the reference: %s, %s", a, b)

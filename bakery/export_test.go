@@ -15,3 +15,6 @@ func OriginRefs(b *Bakery) []string {
 func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 	return readHost(root, env, home)
 }
+
+// Unreached is the host that lines of output say could not be reached.
+func Unreached(tail []string) string { return unreached(tail) }

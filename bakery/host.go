@@ -2,6 +2,7 @@ package bakery
 
 import (
 	"io/fs"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -17,6 +18,7 @@ type Host struct {
 	Arch     string // GOARCH
 	Certs    []Cert
 	Registry string            // npm's registry where the user set one; empty: npm's own
+	Pip      map[string]string // PIP_INDEX_URL and its kin, where the user set them
 	Mirror   Mirror            // Debian's packages
 	Proxies  map[string]string // HTTP_PROXY and its kin, reachable from a container and without a password
 	Notes    []string          // settings that were left out, and why
@@ -31,29 +33,44 @@ func ReadHost() Host {
 func readHost(root fs.FS, env func(string) string, home string) Host {
 	h := Host{Arch: runtime.GOARCH, Mirror: readMirror(root)}
 	h.Certs = readCerts(root, []string{env("SSL_CERT_FILE"), env("NODE_EXTRA_CA_CERTS")})
-	h.registry(readRegistry(root, env, home))
+	h.Registry = h.address(readRegistry(root, env, home), "npm's registry setting")
+	h.pip(readPip(root, env, home))
 	h.proxies(env)
 	return h
 }
 
-// registryForm leaves no character with a meaning to a shell.
-var registryForm = regexp.MustCompile(`^[A-Za-z0-9:/._~%-]+$`)
+// addressForm leaves no character with a meaning to a shell.
+var addressForm = regexp.MustCompile(`^[A-Za-z0-9:/._~%-]+$`)
 
-// registry takes the address over, unless it holds a password or leads to the
-// machine itself, which a build cannot reach.
-func (h *Host) registry(text string) {
+// address takes the address of a package registry over, unless it holds a password
+// or leads to the machine itself, which a build cannot reach: then it is empty, and
+// a note says so of the setting.
+func (h *Host) address(text, setting string) string {
 	if text == "" {
-		return
+		return ""
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !registryForm.MatchString(text):
-		h.Notes = append(h.Notes, "npm's registry setting is not a plain http address: images use npm's own")
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !addressForm.MatchString(text):
+		h.Notes = append(h.Notes, setting+" is not a plain http address: images are built without it")
 	case loopback(u.Hostname()):
-		h.Notes = append(h.Notes, "npm's registry setting leads to this machine, which a build cannot reach: images use npm's own")
+		h.Notes = append(h.Notes, setting+" leads to this machine, which a build cannot reach: images are built without it")
 	default:
-		h.Registry = text
+		return text
 	}
+	return ""
+}
+
+// settings are the build arguments that a Dockerfile may ask for.
+func (h *Host) settings() map[string]string {
+	all := maps.Clone(h.Pip)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if h.Registry != "" {
+		all["NPM_REGISTRY"] = h.Registry
+	}
+	return all
 }
 
 func (h *Host) proxies(env func(string) string) {

@@ -102,6 +102,9 @@ func (b book) names() []string {
 	return names
 }
 
+// asks reports whether a Dockerfile declares a build argument.
+func asks(dockerfile, arg string) bool { return strings.Contains(dockerfile, "\nARG "+arg+"\n") }
+
 var versionArg = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
 
 // recipe makes the recipe of name on top of parent: the base's recipe, or the
@@ -113,8 +116,10 @@ func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Rec
 			Hint("the images are: %s", strings.Join(b.names(), ", "))
 	}
 	r := Recipe{Name: name, Dockerfile: text, Args: map[string]string{}}
-	if o.Host.Registry != "" {
-		r.Args["NPM_REGISTRY"] = o.Host.Registry
+	for arg, value := range o.Host.settings() {
+		if asks(text, arg) {
+			r.Args[arg] = value
+		}
 	}
 	pinned := versionArg.FindStringSubmatch(text)
 	wanted := o.Versions[name]

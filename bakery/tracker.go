@@ -2,6 +2,7 @@ package bakery
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func (t *tracker) end(s Step) {
 	case canceled(s.Error):
 		return // a step that was ended because another one failed
 	case s.Error != "":
-		event.Kind, event.Err, event.Tail = StepFailed, termtext.Escape(s.Error), step.tail
+		event.Kind, event.Err, event.Tail = StepFailed, termtext.Escape(reason(s.Error)), step.tail
 		if t.failed == nil {
 			t.failed = &StepError{Image: t.image, Step: step.name, Reason: event.Err, Tail: step.tail}
 		}
@@ -155,6 +156,14 @@ func stepName(raw string) string {
 // they fail.
 func housekeeping(s Step) bool {
 	return (strings.HasPrefix(s.Name, "[internal]") || s.Name == "copy /context /") && s.Error == ""
+}
+
+// commandFailed is how BuildKit tells that a RUN step failed, in two wordings: with
+// the whole command, which the step's name has already.
+var commandFailed = regexp.MustCompile(`(?s)^(?:executor failed running \[.*\]|process ".*" did not complete successfully): exit code: (\d+)$`)
+
+func reason(failure string) string {
+	return commandFailed.ReplaceAllString(failure, "exit code $1")
 }
 
 func canceled(reason string) bool {

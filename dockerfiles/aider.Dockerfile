@@ -8,9 +8,11 @@ ARG VERSION=0.86.1
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ARG PIP_PROXY
+ARG PIP_TRUSTED_HOST
+# Verbose, pip tells which host it could not reach.
 RUN --mount=type=cache,id=aibox-pip,target=/root/.cache/pip,sharing=locked \
     python3 -m venv /opt/aider \
- && /opt/aider/bin/pip install --disable-pip-version-check --no-input --timeout=20 --retries=2 "aider-chat==${VERSION}" \
+ && /opt/aider/bin/pip install --verbose --disable-pip-version-check --no-input --timeout=20 --retries=2 "aider-chat==${VERSION}" \
  && ln -s /opt/aider/bin/aider /usr/local/bin/aider
 # The trial leaves nothing in HOME.
 RUN --mount=type=tmpfs,target=/tmp HOME=/tmp aider --version
