@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,12 +14,15 @@ import (
 type Maker func() Agent
 
 // Set is a list of agents by name. It is immutable and safe for concurrent use.
-type Set struct{ makers []Maker }
+type Set struct {
+	makers []Maker
+	broken map[string]error // why an agent that is there cannot be used
+}
 
 // Builtin are the agents that aibox brings along: the one list of them, in the
 // order in which people see it.
 func Builtin() Set {
-	return Set{[]Maker{
+	return Set{makers: []Maker{
 		func() Agent { return &OpenCode{} },
 		func() Agent { return &Aider{} },
 		func() Agent { return &Codex{} },
@@ -44,7 +48,18 @@ func (s Set) With(more ...Maker) (Set, error) {
 		}
 		names = append(names, name)
 	}
-	return Set{slices.Concat(s.makers, more)}, nil
+	return Set{slices.Concat(s.makers, more), s.broken}, nil
+}
+
+// WithBroken is the set in which Find answers why for an agent that is there and
+// cannot be used. It is in no list. The name of one that can be used stays its own.
+func (s Set) WithBroken(name string, why error) Set {
+	broken := maps.Clone(s.broken)
+	if broken == nil {
+		broken = map[string]error{}
+	}
+	broken[name] = why
+	return Set{s.makers, broken}
 }
 
 // All makes one of each agent, in order, with every option at its default.
@@ -75,12 +90,15 @@ func (s Set) Find(name string) (Agent, error) {
 			return agent, nil
 		}
 	}
+	if why, ok := s.broken[name]; ok {
+		return nil, why
+	}
 	unknown := fault.New(fault.Usage, "there is no agent %q", name)
 	if name == "" {
 		unknown = fault.New(fault.Usage, "no agent was named")
 	}
 	names := s.Names()
-	if near := spec.Closest(name, names); near != "" {
+	if near := spec.Closest(name, slices.AppendSeq(slices.Clone(names), maps.Keys(s.broken))); near != "" {
 		unknown = unknown.Hint("did you mean %q?", near)
 	}
 	return nil, unknown.Hint("the agents are %s; see `aibox agents`", strings.Join(names, ", "))

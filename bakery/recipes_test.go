@@ -1,0 +1,39 @@
+package bakery_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/bakery"
+	"aibox/internal/fault"
+)
+
+func TestARecipeOfTheUsersIsBakedLikeAnyOther(t *testing.T) {
+	recipe := "ARG BASE\nFROM ${BASE}\nARG VERSION=7\nRUN mine\n"
+	fake := reachable()
+	k := kitchen(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe}})
+	if !slices.Equal(k.Names(), []string{"base", "agent", "mine"}) {
+		t.Errorf("names: %q", k.Names())
+	}
+	done := bake(t, k, "mine")
+	if !strings.HasPrefix(done[0].Ref, "aibox/mine:") || done[0].Image.Labels[bakery.LabelVersion] != "7" {
+		t.Errorf("baked: %+v", done[0])
+	}
+	if status, err := k.Check(t.Context(), "mine"); err != nil || status[0].State != bakery.Fresh {
+		t.Errorf("state: %+v, %v", status, err)
+	}
+	changed := kitchen(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe + "RUN more\n"}})
+	if status, err := changed.Check(t.Context(), "mine"); err != nil || status[0].State != bakery.Outdated {
+		t.Errorf("state after a change: %+v, %v", status, err)
+	}
+}
+
+func TestARecipeOfTheUsersTakesNoNameOfOurs(t *testing.T) {
+	for _, name := range []string{"base", "agent"} {
+		_, err := bakery.New(reachable(), files(), bakery.Options{Recipes: map[string]string{name: "ARG BASE\nFROM evil\n"}})
+		if fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s: %v, want a usage fault", name, err)
+		}
+	}
+}
