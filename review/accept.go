@@ -7,12 +7,15 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/workspace"
+
+	"golang.org/x/sys/unix"
 )
 
 // AcceptOptions say how the work is delivered.
@@ -165,10 +168,21 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 		err = packErr
 	}
 	if err != nil {
-		return fault.New(fault.Refused, "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
+		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
 			Hint("the work is kept; look at it with: aibox diff")
 	}
 	return nil
+}
+
+// whoseFault tells a disk that takes nothing from objects that git refuses, by the
+// words of the C library that git repeats.
+func whoseFault(message string) fault.Kind {
+	for _, errno := range []syscall.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EACCES, unix.EIO} {
+		if strings.Contains(strings.ToLower(message), errno.Error()) {
+			return fault.Environment
+		}
+	}
+	return fault.Refused
 }
 
 // suffixes bounds how many names are tried for a branch.

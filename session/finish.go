@@ -22,9 +22,12 @@ const deathTimeout = 5 * time.Second
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result.
 func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out outcome, cause error) {
+	if err := unreserve(s.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
+	}
 	ended := time.Now().UTC()
 	if cause == nil {
-		cause = s.judge(out)
+		cause = s.judge(k.agent, out)
 	}
 	result := Result{ExitCode: -1, Fault: failureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
@@ -43,8 +46,11 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 		result.Changes.Notes = append(result.Changes.Notes, "not computed, because the box still ran")
 	} else if err := s.computeChanges(ctx, k, &result); err != nil {
 		result.Changes.Notes = append(result.Changes.Notes, "not computed: "+err.Error())
+	} else {
+		s.judgeWork(k, &result)
 	}
 	result.Refused, result.Tokens = s.tally.result()
+	result.ModelFailures = s.tally.modelCalls().failures()
 	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
 	err = errors.Join(err, s.record.finish()) // those who follow have it all now
 	if err != nil {
@@ -56,24 +62,6 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 	s.audit(audit.BoxDestroyed, nil)
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)
-	}
-}
-
-// judge says why a session that nobody ended counts as failed, or nil.
-func (s *supervisor) judge(out outcome) error {
-	agent := s.launch.Spec.Agent
-	switch {
-	case out.exit == nil:
-		return fault.New(fault.Internal, "the box ended without a word: %w", out.cause).
-			Hint("the agent may have killed the first process of its box, or the host may have run out of memory; its work so far is kept")
-	case len(out.errs) > 0:
-		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", agent, out.errs[0])
-	case out.exit.Signal != 0:
-		return fault.New(fault.AgentFailed, "%s was ended by signal %d", agent, out.exit.Signal)
-	case out.exit.Code != 0:
-		return fault.New(fault.AgentFailed, "%s ended with exit code %d", agent, out.exit.Code)
-	default:
-		return nil
 	}
 }
 

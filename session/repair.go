@@ -160,6 +160,9 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 
 // conclude writes the result that the dead supervisor could not.
 func (s *Sessions) conclude(ctx context.Context, session *Session) error {
+	if err := unreserve(s.store.dir(session.ID)); err != nil {
+		return err
+	}
 	result := Result{
 		ExitCode: -1,
 		Seconds:  now().Sub(session.State.Started).Seconds(),

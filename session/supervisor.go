@@ -43,6 +43,7 @@ type supervisor struct {
 	log    *audit.Log
 	record *recorder
 	tally  tally
+	vitals vitals    // of the model
 	term   *terminal // nil unless the session is interactive
 
 	mu    sync.Mutex
@@ -123,6 +124,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.report.send(message{Started: s.id})
 	_ = s.report.out.Close()
 
+	s.watchModel(kit.agent.Info())
 	exit, cause := s.watch(ctx, box)
 	s.term.finish()
 	s.finish(services, kit, box, exit, cause)
@@ -153,6 +155,9 @@ func (s *supervisor) open() error {
 	if s.launch.Spec.Interactive {
 		s.term = newTerminal(s.launch.Size)
 		s.onUndo(func(context.Context) error { s.term.finish(); return nil })
+	}
+	if err := reserve(s.dir); err != nil {
+		return err
 	}
 	s.launch.Spec.ID, s.launch.Spec.Created = s.id, time.Now().UTC()
 	self, err := runtime.FindProcess(os.Getpid())

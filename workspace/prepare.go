@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -78,7 +79,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		}
 	}
 	if err := p.run(ctx); err != nil {
-		return nil, err
+		return nil, diskFull(err)
 	}
 	st.unlock()
 	return p.ws, nil
@@ -139,13 +140,13 @@ func (p *preparation) run(ctx context.Context) error {
 		return p.copyFiles(gctx)
 	})
 	if err := g.Wait(); err != nil {
-		return diskFull(err)
+		return err
 	}
 	if err := p.commitUncommitted(ctx); err != nil {
 		return fmt.Errorf("recording your uncommitted work: %w", err)
 	}
 	if err := p.writeAgentGit(ctx); err != nil {
-		return diskFull(fmt.Errorf("making the agent's .git: %w", err))
+		return fmt.Errorf("making the agent's .git: %w", err)
 	}
 	p.describe()
 	return p.saveBaseline(ctx)
@@ -162,9 +163,13 @@ func (p *preparation) depth() int {
 	return p.req.Depth
 }
 
-// diskFull says a full disk in words.
+// diskFull says a full disk in words. Git tells it by the C library's words only.
 func diskFull(err error) error {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	full := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+	for _, errno := range []syscall.Errno{unix.ENOSPC, unix.EDQUOT} {
+		full = full || err != nil && strings.Contains(strings.ToLower(err.Error()), errno.Error())
+	}
+	if full {
 		return fault.New(fault.Environment, "the disk is full: %w", err).
 			Hint("see which workspaces there are: ls ~/agent_workspace").
 			Hint("see how much room there is: df -h ~")

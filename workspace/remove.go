@@ -153,15 +153,22 @@ func (r *remover) drop(dir int, entry string, top bool) error {
 		r.remember(entry)
 		return nil
 	}
-	// Moving a folder needs the right to write in it.
-	if sub, err := openForRemoval(dir, entry); err == nil {
-		sub.Close()
+	// Moving a folder needs the right to write in it, and on a full disk room for its
+	// name, which the files in it give.
+	sub, err := openForRemoval(dir, entry)
+	if err == nil {
+		defer sub.Close()
 	}
 	for {
 		r.moved++
 		name := ".aibox-removed-" + strconv.Itoa(r.moved)
-		err := unix.Renameat2(dir, entry, r.root, name, unix.RENAME_NOREPLACE)
-		if err == unix.EEXIST {
+		// Over something of that name a folder is not moved, but over an empty folder,
+		// which is no loss here. Not every file system knows RENAME_NOREPLACE.
+		err := unix.Renameat(dir, entry, r.root, name)
+		if err == unix.EEXIST || err == unix.ENOTEMPTY || err == unix.ENOTDIR {
+			continue
+		}
+		if err == unix.ENOSPC && sub != nil && unlinkFiles(sub) > 0 {
 			continue
 		}
 		if err == nil {
@@ -169,6 +176,18 @@ func (r *remover) drop(dir int, entry string, top bool) error {
 		}
 		return err
 	}
+}
+
+// unlinkFiles deletes the files directly in dir and returns how many there were.
+func unlinkFiles(dir *os.File) int {
+	deleted := 0
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if unix.Unlinkat(int(dir.Fd()), name, 0) == nil {
+			deleted++
+		}
+	}
+	return deleted
 }
 
 func (r *remover) remember(name string) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -76,6 +77,9 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 			return nil, errors.Join(ctx.Err(), made.Destroy(asking))
 		}
 		return made, nil
+	case strings.Contains(err.Error(), "bind source path does not exist"):
+		return nil, fault.New(fault.Environment, "Docker does not see the workspace: %s", clean(err)).
+			Hint("its disk may have been mounted after Docker was started: restart Docker (systemctl --user restart docker)")
 	case errdefs.IsNotFound(err):
 		return nil, fmt.Errorf("creating the box: %w: %s", runtime.ErrNoImage, clean(err))
 	case errdefs.IsConflict(err):
