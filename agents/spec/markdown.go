@@ -34,7 +34,7 @@ func (f Field) values() string {
 		return strings.Join(words, ", ")
 	}
 	if f.Min != nil || f.Max != nil {
-		return cell(f.bounds())
+		return cell(f.Bounds())
 	}
 	return f.Type.String()
 }

@@ -67,7 +67,7 @@ func (f Field) storeText(target reflect.Value, text string) error {
 
 func (f Field) storeNumber(target reflect.Value, n int64) error {
 	if !f.within(n) {
-		return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, f.bounds(), f.number(n))
+		return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, f.Bounds(), f.number(n))
 	}
 	target.SetInt(n)
 	return nil
@@ -108,8 +108,9 @@ func (f Field) within(n int64) bool {
 	return (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max)
 }
 
-// bounds says which numbers the option takes, as part of a sentence.
-func (f Field) bounds() string {
+// Bounds says which numbers the option takes, as part of a sentence: "a number from 1
+// to 9".
+func (f Field) Bounds() string {
 	noun := "a number"
 	if f.Type == Duration {
 		noun = "a length of time"

@@ -29,7 +29,7 @@ var layers = []layer{
 	{"cmd/aibox-init", []string{"internal/lifeline"}},
 	{"internal/cli", []string{
 		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
-		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "runtime", "runtime/docker", "session", "workspace",
+		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "runtime", "runtime/docker", "session", "ui/form", "workspace",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
 	{"agents", []string{"agents/spec"}},
@@ -63,6 +63,7 @@ var layers = []layer{
 	{"runtime", nil},
 	{"runtime/docker", []string{"runtime"}},
 	{"runtime/runtimetest", []string{"runtime"}},
+	{"ui/form", []string{"agents/spec"}},
 	{"workspace", []string{"internal/git"}},
 }
 
@@ -75,10 +76,13 @@ var owners = map[string][]string{
 	"github.com/coreos/go-iptables":        {"netguard/rules"},
 	"github.com/miekg/dns":                 {"netguard/egress"},
 	"github.com/go-git/go-git/v5":          {"internal/git", "workspace", "review"},
-	"github.com/charmbracelet/x/ansi":      {"internal/termtext", "internal/screen", "bakery", "review"},
+	"github.com/charmbracelet/x/ansi":      {"internal/termtext", "internal/screen", "bakery", "review", "ui/form"},
 	"github.com/charmbracelet/x/vt":        {"internal/screen"},
 	"github.com/charmbracelet/ultraviolet": {"internal/screen"},
-	"charm.land/bubbletea/v2":              {"ui"},
+	"charm.land/bubbletea/v2":              {"ui", "ui/form"},
+	"charm.land/bubbles/v2":                {"ui", "ui/form"},
+	"charm.land/lipgloss/v2":               {"ui", "ui/form"},
+	"github.com/muesli/cancelreader":       {"ui/form"},
 	"charm.land/huh/v2":                    {"ui/form"},
 	"github.com/pelletier/go-toml/v2":      {"agents/custom", "internal/config", "internal/scripted"},
 	"github.com/rogpeppe/go-internal":      {},

@@ -1,0 +1,57 @@
+package form
+
+import (
+	"charm.land/huh/v2"
+	"charm.land/lipgloss/v2"
+)
+
+// styles are the form's semantic styles. The terminal's 16 colors follow the
+// person's own palette; NO_COLOR is obeyed by the renderer, and what matters is
+// told by a mark or a word besides its color.
+type styles struct {
+	Title   lipgloss.Style // what the form is for
+	Section lipgloss.Style // a heading
+	Current lipgloss.Style // what the person is at
+	Value   lipgloss.Style // what is set
+	Faint   lipgloss.Style // help, and what is not set
+	Problem lipgloss.Style // what cannot stand
+	Rule    lipgloss.Style // lines between the parts
+	Button  lipgloss.Style // the side of a switch that is on
+}
+
+func newStyles(dark bool) styles {
+	pick := lipgloss.LightDark(dark)
+	color := func(light, dark string) lipgloss.Style {
+		return lipgloss.NewStyle().Foreground(pick(lipgloss.Color(light), lipgloss.Color(dark)))
+	}
+	return styles{
+		Title:   lipgloss.NewStyle().Bold(true),
+		Section: color("5", "13").Bold(true),
+		Current: color("4", "12").Bold(true),
+		Value:   color("2", "10"),
+		Faint:   color("8", "7").Faint(true),
+		Problem: color("1", "9").Bold(true),
+		Rule:    color("8", "8"),
+		Button:  lipgloss.NewStyle().Reverse(true).Bold(true),
+	}
+}
+
+// theme is the styles for huh.
+func (s styles) theme() huh.Theme {
+	t := huh.ThemeBase(true)
+	f := &t.Focused
+	f.Base = lipgloss.NewStyle()
+	f.Title, f.Description = s.Current, s.Faint
+	f.ErrorIndicator, f.ErrorMessage = s.Problem.SetString(" *"), s.Problem
+	f.SelectSelector, f.MultiSelectSelector = s.Current.SetString("> "), s.Current.SetString("> ")
+	f.SelectedOption, f.UnselectedOption = s.Value, lipgloss.NewStyle()
+	f.SelectedPrefix, f.UnselectedPrefix = s.Value.SetString("[x] "), lipgloss.NewStyle().SetString("[ ] ")
+	f.FocusedButton = s.Button.SetString("●").Padding(0, 1).MarginRight(1)
+	f.BlurredButton = lipgloss.NewStyle().SetString("○").Padding(0, 1).MarginRight(1)
+	f.TextInput.Prompt, f.TextInput.Placeholder, f.TextInput.Cursor = s.Current, s.Faint, s.Current
+	t.Blurred = t.Focused
+	return huh.ThemeFunc(func(bool) *huh.Styles { return t })
+}
+
+// plainStyles color nothing, for lines that are read out.
+func plainStyles() styles { return styles{} }
