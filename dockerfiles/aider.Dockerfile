@@ -9,10 +9,14 @@ ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ARG PIP_PROXY
 ARG PIP_TRUSTED_HOST
-# Verbose, pip tells which host it could not reach.
+# Only a very talkative pip names the host it could not reach, so it is asked again.
 RUN --mount=type=cache,id=aibox-pip,target=/root/.cache/pip,sharing=locked \
     python3 -m venv /opt/aider \
- && /opt/aider/bin/pip install --verbose --disable-pip-version-check --no-input --timeout=20 --retries=2 "aider-chat==${VERSION}" \
+ && export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_DEFAULT_TIMEOUT=20 \
+ && if ! /opt/aider/bin/pip install --retries=2 "aider-chat==${VERSION}"; then \
+      /opt/aider/bin/pip download -vv --retries=0 --no-deps --dest=/tmp "aider-chat==${VERSION}" 2>&1 | grep "Could not fetch URL"; \
+      exit 1; \
+    fi \
  && ln -s /opt/aider/bin/aider /usr/local/bin/aider
 # The trial leaves nothing in HOME.
 RUN --mount=type=tmpfs,target=/tmp HOME=/tmp aider --version
