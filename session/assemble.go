@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +11,6 @@ import (
 	"aibox/agents/spec"
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/internal/secret"
-	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/workspace"
 )
@@ -32,13 +29,6 @@ type kit struct {
 	workspace *workspace.Workspace                 // what prepared returned
 	model     model
 	command   agents.Invocation
-}
-
-// model is the model server of a session; its zero value is none.
-type model struct {
-	server      Inference
-	name        string // of the model
-	placeholder secret.Value
 }
 
 // daemon is a container daemon with the guard of its networks.
@@ -69,7 +59,7 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 		return nil, err
 	}
 	network := start(func() (*kit, error) { return s.network(ctx, working) })
-	inference := start(func() (model, error) { return s.inference(ctx, k.agent.Info()) })
+	inference := start(func() (model, error) { return s.inference(ctx, working, k.agent.Info()) })
 	wsErr := s.beginWorkspace(working, k)
 	if wsErr != nil {
 		cancel()
@@ -84,21 +74,22 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.command, err = s.invocation(k)
+	if err := k.model.ready(); err != nil {
+		return nil, err
+	}
+	// Made to be thrown away, so that a task that cannot be done costs no box.
+	_, err = s.invocation(k, k.model.sketch(s.launch.Spec.Model))
 	return k, err
 }
 
-// invocation is the agent's command line. It is made before the box, so that a
-// missing prompt costs nothing.
-func (s *supervisor) invocation(k *kit) (agents.Invocation, error) {
+// invocation is the agent's command line with a model.
+func (s *supervisor) invocation(k *kit, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
 		Prompt: asked.Prompt, Args: asked.Args, Interactive: asked.Interactive, Workdir: boxWorkdir,
 		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
 		Instructions: briefing(asked),
-	}
-	if k.model.server != nil {
-		task.Inference = agents.Inference{BaseURL: gatewayURL(), Key: k.model.placeholder.Reveal(), Model: k.model.name}
+		Inference:    inference,
 	}
 	return k.agent.Command(task)
 }
@@ -262,55 +253,6 @@ func (s *supervisor) closeNetwork(ctx context.Context, guard Guard, bridge strin
 	}
 	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
 	return sockets, nil
-}
-
-// inference finds the model server and chooses a model, unless the policy or the
-// agent wants none.
-func (s *supervisor) inference(ctx context.Context, info agents.Info) (model, error) {
-	if s.launch.Spec.Network == netguard.None {
-		return model{}, nil
-	}
-	server, err := s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
-		value, ok := s.launch.Keys[name]
-		return value, ok
-	})
-	if err != nil {
-		if len(info.Dialects) == 0 {
-			return model{}, nil // the command may do without
-		}
-		return model{}, err
-	}
-	done := s.report.step("model")
-	name := s.launch.Spec.Model
-	if name == "" && len(info.Dialects) > 0 {
-		if name, err = onlyModel(ctx, server); err != nil {
-			return model{}, err
-		}
-	}
-	if name == server.Name() {
-		done(name)
-	} else {
-		done(strings.TrimSpace(server.Name() + " " + name))
-	}
-	return model{server: server, name: name, placeholder: secret.New("sk-aibox-" + rand.Text())}, nil
-}
-
-// onlyModel is the model to use when the user named none: the only one there is.
-func onlyModel(ctx context.Context, server Inference) (string, error) {
-	names, err := server.Models(ctx)
-	if err != nil {
-		return "", err
-	}
-	switch len(names) {
-	case 0:
-		return "", fault.New(fault.Environment, "%s has no model", server.Name()).
-			Hint("load one there, or name another server with --inference")
-	case 1:
-		return names[0], nil
-	default:
-		return "", fault.New(fault.Usage, "%s has %d models and none was chosen", server.Name(), len(names)).
-			Hint("name one with --model, such as --model %s", names[0])
-	}
 }
 
 // plural is a number of things in words.

@@ -215,6 +215,13 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 	if k.workspace, err = k.prepared(); err != nil {
 		return err
 	}
+	inference, err := k.model.task()
+	if err != nil {
+		return err
+	}
+	if k.command, err = s.invocation(k, inference); err != nil {
+		return err
+	}
 	done := s.report.step("agent")
 	s.tally.begin()
 	files := make([]lifeline.File, 0, len(k.command.Files))

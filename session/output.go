@@ -19,6 +19,11 @@ type Stream uint8
 const (
 	Stdout Stream = 1 // the agent's standard output, or all of a terminal's
 	Stderr Stream = 2
+	// Notice is aibox's own word to those who follow, one escaped line a chunk: that
+	// the model fails, for one. The box has no way to write to it. It is no part of
+	// what the agent printed, so screens that show only that leave it out, or show it
+	// beside them.
+	Notice Stream = 3
 )
 
 // Chunk is a piece of recorded output: raw bytes that must pass the terminal

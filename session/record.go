@@ -93,6 +93,16 @@ type Result struct {
 	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw
 	Dropped  int64     `json:"dropped,omitempty"` // bytes of output past the record's limit
 	Left     bool      `json:"left,omitempty"`    // the agent left processes behind, which were ended
+	// ModelFailures is present when requests to the model failed.
+	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
+	Notes         []string       `json:"notes,omitempty"` // what else there is to know, escaped
+}
+
+// ModelFailures sums up the requests for an answer that the model failed.
+type ModelFailures struct {
+	Count   int    `json:"count"`
+	Status  int    `json:"status"`  // of the last one
+	Message string `json:"message"` // about the last one, a clause, escaped
 }
 
 // Changes sums up a change set.

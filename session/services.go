@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strconv"
 
@@ -33,7 +32,7 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	switch {
 	case k.model.server != nil:
 		s.service(ctx, "inference gateway", func() error {
-			return k.model.server.Serve(ctx, gateway, k.model.placeholder, s.modelCalled)
+			return k.model.server.Serve(ctx, gateway, k.model.placeholder, s.calls())
 		})
 	case gateway != nil:
 		_ = gateway.Close() // nobody would answer there, so the box is refused at once
@@ -52,15 +51,5 @@ func (s *supervisor) service(ctx context.Context, name string, run func() error)
 func (s *supervisor) refused(what, target, reason string) {
 	if s.tally.refuse(what, target, reason) {
 		s.audit(audit.AccessRefused, Refusal{What: what, Target: target, Reason: reason, Times: 1})
-	}
-}
-
-// modelCalled records one request to the model.
-func (s *supervisor) modelCalled(call ModelCall) {
-	if s.tally.call(call) {
-		s.audit(audit.ModelAnswered, call)
-	}
-	if call.Error != "" {
-		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"aibox/agents"
 	"aibox/internal/paths"
-	"aibox/internal/secret"
 	"aibox/runtime"
 )
 
@@ -60,29 +59,6 @@ type Sockets interface {
 	// destinations, until ctx ends.
 	Refuse(ctx context.Context, log func(protocol, destination string)) error
 	Close() error
-}
-
-// Inference is a model server seen through the gateway.
-type Inference interface {
-	// Name is a description without credentials.
-	Name() string
-	// Models asks the server for its models: proof that it is there.
-	Models(ctx context.Context) ([]string, error)
-	// Serve answers the box's requests on listener until ctx ends. Requests must
-	// carry placeholder; log is told each one, from any goroutine.
-	Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, log func(ModelCall)) error
-}
-
-// ModelCall is one request to a model, for the record.
-type ModelCall struct {
-	Method string `json:"method"`
-	Path   string `json:"path"`
-	Model  string `json:"model,omitempty"`
-	Status int    `json:"status"`
-	Input  int    `json:"input_tokens"`
-	Output int    `json:"output_tokens"`
-	Millis int64  `json:"millis"`
-	Error  string `json:"error,omitempty"` // why the gateway refused or failed
 }
 
 // Sessions are the sessions of one user. It is safe for concurrent use.

@@ -10,6 +10,7 @@ const (
 	maxRefusalKinds = 1000 // distinct refusals that are counted
 	maxRefusals     = 50   // of them, how many a result lists
 	maxCalls        = 5000 // requests to the model that are logged one by one
+	maxNotices      = 5    // distinct failures of the model that are told at once
 )
 
 // tally counts what the network refused and what the model was asked, while the
@@ -21,6 +22,16 @@ type tally struct {
 	refused map[Refusal]int // Times is 0 in the keys
 	tokens  Tokens
 	calls   int
+	model   modelTally
+}
+
+// modelTally is how the requests for an answer went.
+type modelTally struct {
+	asked  int // with an outcome that tells something
+	failed int
+	last   ModelCall       // of those that failed
+	ill    bool            // the very last request failed
+	told   map[string]bool // what was told at once
 }
 
 // begin starts the counting of refusals.
@@ -48,18 +59,50 @@ func (t *tally) refuse(what, target, reason string) (first bool) {
 	return t.refused[key] == 1
 }
 
-// call counts one request to the model and reports whether it is to be logged:
-// the box decides how many it sends, so the log takes only so many.
-func (t *tally) call(c ModelCall) (log bool) {
+// call counts one request to the model and reports whether it is to be logged (the
+// box decides how many it sends, so the log takes only so many) and whether its
+// failure is to be told at once: each only once, and not many.
+func (t *tally) call(c ModelCall) (log, tell bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	tell = t.model.count(c)
 	t.calls++
 	if c.Input+c.Output > 0 {
 		t.tokens.Requests++
 	}
 	t.tokens.Input += c.Input
 	t.tokens.Output += c.Output
-	return t.calls <= maxCalls
+	return t.calls <= maxCalls, tell
+}
+
+// count counts a request for an answer and reports whether it is to be told.
+func (m *modelTally) count(c ModelCall) (tell bool) {
+	if !c.Generates || c.Outcome == GivenUp {
+		return false
+	}
+	m.asked++
+	m.ill = c.failed()
+	if !m.ill {
+		return false
+	}
+	m.failed++
+	m.last = c
+	text := c.trouble()
+	if m.told[text] || len(m.told) >= maxNotices {
+		return false
+	}
+	if m.told == nil {
+		m.told = map[string]bool{}
+	}
+	m.told[text] = true
+	return true
+}
+
+// modelCalls is how the requests for an answer went until now.
+func (t *tally) modelCalls() modelTally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.model
 }
 
 // result is what was counted, the most frequent refusals first.

@@ -37,6 +37,7 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 		defer timer.Stop()
 		deadline = timer.C
 	}
+	defer s.vitals.stop()
 	interrupted, ended := ctx.Done(), s.ended
 	for {
 		select {

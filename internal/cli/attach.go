@@ -32,7 +32,7 @@ func (a *app) attach(ctx context.Context, text string) error {
 	if found.Interactive && found.State.Phase != session.Ended {
 		return a.attachInteractive(ctx, service, found.ID)
 	}
-	show, flush := showChunks(a.out, a.err)
+	show, flush := showChunks(a.out, a.err, a.errTerm)
 	ended, err := service.Follow(ctx, found.ID, 0, show)
 	if err = errors.Join(err, flush()); err != nil {
 		if ctx.Err() != nil {
@@ -73,7 +73,7 @@ func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	show, flush := showChunks(a.out, a.err)
+	show, flush := showChunks(a.out, a.err, a.errTerm)
 	if o.raw {
 		show, flush = rawChunks(a.out), func() error { return nil }
 	}
@@ -87,6 +87,9 @@ func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
 
 func rawChunks(out io.Writer) func(session.Chunk) error {
 	return func(chunk session.Chunk) error {
+		if chunk.Stream == session.Notice {
+			return nil // the agent did not write it
+		}
 		_, err := out.Write(chunk.Data)
 		return err
 	}

@@ -34,7 +34,7 @@ func (a *app) followRun(ctx context.Context, service *session.Sessions, id sessi
 	if quiet {
 		out = a.err
 	}
-	show, flush := showChunks(out, a.err)
+	show, flush := showChunks(out, a.err, a.errTerm)
 	ended, err := service.Follow(following, id, 0, show)
 	return ended, errors.Join(flush(), err)
 }
@@ -112,6 +112,12 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 		printNotes(a.err, set)
 	} else {
 		fmt.Fprintln(a.err, "nothing was changed")
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintf(a.err, "note: %s\n", notice(note))
+	}
+	if failed := result.ModelFailures; failed != nil {
+		fmt.Fprintf(a.err, "%s the model failed %d×, the last time: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
 		fmt.Fprintf(a.err, "%s refused %d×: %s %s (%s)\n", t.warn("⊘"), refused.Times,

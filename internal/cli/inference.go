@@ -2,51 +2,160 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"strings"
+	"time"
 
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/internal/fault"
 	"aibox/internal/scripted"
 	"aibox/internal/secret"
 	"aibox/netguard/gateway"
 	"aibox/session"
 )
 
-// openInference finds the model server that --inference names.
-func openInference(ctx context.Context, value string, env func(string) (string, bool)) (session.Inference, error) {
+// openUpstream finds the model server that --inference names.
+func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (gateway.Upstream, error) {
 	upstream, err := gateway.Detect(ctx, value, env)
+	if err != nil || upstream.Kind != gateway.Scripted {
+		return upstream, err
+	}
+	script, err := scripted.Open(upstream.Script)
+	if err != nil {
+		return gateway.Upstream{}, err
+	}
+	upstream.Handler = scripted.New(script)
+	return upstream, nil
+}
+
+// openInference is openUpstream for sessions.
+func openInference(ctx context.Context, value string, env func(string) (string, bool)) (session.Inference, error) {
+	upstream, err := openUpstream(ctx, value, env)
 	if err != nil {
 		return nil, err
 	}
-	if upstream.Kind == gateway.Scripted {
-		script, err := scripted.Open(upstream.Script)
-		if err != nil {
-			return nil, err
-		}
-		upstream.Handler = scripted.New(script)
-	}
-	return inference{upstream}, nil
+	return inference{upstream, value}, nil
 }
 
 // inference adapts the gateway to session.Inference.
-type inference struct{ upstream gateway.Upstream }
+type inference struct {
+	upstream gateway.Upstream
+	value    string // of --inference
+}
 
 func (i inference) Name() string { return i.upstream.Name }
 
-func (i inference) Models(ctx context.Context) ([]string, error) {
-	models, err := gateway.Preflight(ctx, i.upstream)
-	names := make([]string, 0, len(models))
-	for _, model := range models {
-		names = append(names, model.ID)
+// Speaks follows what the gateway lets through. Whether a server of somebody's own
+// has all of OpenAI's and Anthropic's calls is known only when it is asked for an
+// answer, so it counts as having them.
+func (i inference) Speaks() []agents.Dialect {
+	var speaks []agents.Dialect
+	for _, dialect := range i.upstream.Dialects {
+		switch dialect {
+		case gateway.OpenAI:
+			speaks = append(speaks, agents.OpenAIChat, agents.OpenAIResponses)
+		case gateway.Anthropic:
+			speaks = append(speaks, agents.Anthropic)
+		case gateway.Gemini:
+			speaks = append(speaks, agents.Gemini)
+		}
 	}
-	return names, err
+	return speaks
 }
 
-func (i inference) Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, log func(session.ModelCall)) error {
+// describeTimeout is how long the size of a context may keep a start waiting.
+const describeTimeout = 2 * time.Second
+
+func (i inference) Model(ctx context.Context, asked string) (session.Model, error) {
+	models, err := gateway.Preflight(ctx, i.upstream)
+	if err != nil {
+		return session.Model{}, err
+	}
+	model, err := i.choose(models, asked)
+	if err != nil {
+		return session.Model{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	model = gateway.Describe(ctx, i.upstream, model)
+	return session.Model{ID: model.ID, Context: model.Window(), Warning: i.tightness(model)}, nil
+}
+
+// choose finds the model that is asked for, or the only one there is.
+func (i inference) choose(models []gateway.Model, asked string) (gateway.Model, error) {
+	list := fmt.Sprintf("`aibox models --inference %s`", i.value)
+	switch {
+	case asked != "":
+		model, known := gateway.Resolve(i.upstream, models, asked)
+		if known {
+			return model, nil
+		}
+		unknown := fault.New(fault.Usage, "%s has no model %q", i.Name(), asked)
+		var ids []string
+		for _, model := range models {
+			ids = append(ids, model.ID)
+		}
+		if near := spec.Closest(asked, ids); near != "" {
+			unknown = unknown.Hint("did you mean --model %s?", near)
+		}
+		if i.upstream.Kind == gateway.OllamaHost {
+			unknown = unknown.Hint("ollama pull %s", asked)
+		}
+		return gateway.Model{}, unknown.Hint("%s lists what there is: %s", list, head(ids))
+	case models == nil:
+		return gateway.Model{}, fault.New(fault.Usage, "%s does not list its models, and none was chosen", i.Name()).Hint("name one with --model")
+	case len(models) == 0:
+		return gateway.Model{}, fault.New(fault.Environment, "%s has no model", i.Name()).
+			Hint("load one there, or name another server with --inference")
+	case len(models) > 1:
+		return gateway.Model{}, fault.New(fault.Usage, "%s has %d models and none was chosen", i.Name(), len(models)).
+			Hint("name one with --model, such as --model %s", models[0].ID).
+			Hint("%s lists them", list)
+	default:
+		return models[0], nil
+	}
+}
+
+// head is the first few of some names.
+func head(names []string) string {
+	const few = 5
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}
+
+// enough is a context, in tokens, with which an agent can work. Below it the first
+// prompt of most is cut off by the server, without a word.
+const enough = 16 << 10
+
+// tightness warns of a context that is too small, or that may be.
+func (i inference) tightness(model gateway.Model) string {
+	remedy := "set a larger one in the server"
+	if i.upstream.Kind == gateway.OllamaHost {
+		remedy = "start the server with OLLAMA_CONTEXT_LENGTH=65536"
+	}
+	switch {
+	case model.Context > 0 && model.Context < enough:
+		return fmt.Sprintf("%s gives %s %d tokens of context, which is too few for most agents: %s", i.Name(), model.ID, model.Context, remedy)
+	case model.Context == 0 && i.upstream.Kind == gateway.OllamaHost:
+		// It chooses by its memory when it loads the model: 4096 below 24 GB.
+		return fmt.Sprintf("%s may give %s as few as 4096 tokens of context, too few for most agents: %s", i.Name(), model.ID, remedy)
+	default:
+		return ""
+	}
+}
+
+func (i inference) Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, calls session.Calls) error {
 	handler, err := gateway.New(gateway.Config{
-		Upstream: i.upstream, Placeholder: placeholder,
+		Upstream: i.upstream, Placeholder: placeholder, Begin: calls.Began,
 		Log: func(e gateway.Event) {
-			log(session.ModelCall{
+			calls.Ended(session.ModelCall{
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
-				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis, Error: e.Error,
+				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
+				Error: e.Error, Reason: e.Reason, Outcome: session.Outcome(e.Outcome.String()), Generates: e.Generates,
 			})
 		},
 	})

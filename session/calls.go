@@ -1,0 +1,181 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"aibox/agents"
+	"aibox/audit"
+	"aibox/internal/fault"
+)
+
+// Outcome is how a request to the model ended. The zero value is Answered.
+type Outcome string
+
+// The outcomes.
+const (
+	Answered Outcome = ""         // the model answered
+	Busy     Outcome = "busy"     // the server asks to come again later
+	Refused  Outcome = "refused"  // the same request will be refused again
+	Broken   Outcome = "broken"   // the server failed or is not there; it may recover
+	GivenUp  Outcome = "given-up" // the agent hung up before there was an answer
+)
+
+// ModelCall is one request to a model, for the record.
+type ModelCall struct {
+	Method  string  `json:"method"`
+	Path    string  `json:"path"`
+	Model   string  `json:"model,omitempty"`
+	Status  int     `json:"status"`
+	Input   int     `json:"input_tokens"`
+	Output  int     `json:"output_tokens"`
+	Millis  int64   `json:"millis"`
+	Error   string  `json:"error,omitempty"`  // why the gateway refused or failed
+	Reason  string  `json:"reason,omitempty"` // what the server says of its failure: one line, escaped
+	Outcome Outcome `json:"outcome,omitempty"`
+	// Generates tells that an answer was asked for, and not something about models.
+	Generates bool `json:"-"`
+}
+
+// failed reports whether the model did not answer although it was waited for.
+func (c ModelCall) failed() bool {
+	return c.Generates && (c.Outcome == Busy || c.Outcome == Refused || c.Outcome == Broken)
+}
+
+// trouble is a failed call in a clause.
+func (c ModelCall) trouble() string {
+	switch {
+	case c.Error != "" && c.Outcome == Refused:
+		return "the gateway refused a request: " + c.Error
+	case c.Error != "":
+		return "the model server gave no answer: " + c.Error
+	case c.Status < 300:
+		return "the model server broke off its answer: " + c.Reason
+	case c.Reason == "":
+		return fmt.Sprintf("the model server answered %d", c.Status)
+	default:
+		return fmt.Sprintf("the model server answered %d: %s", c.Status, c.Reason)
+	}
+}
+
+// Calls is told what the box asks of the model, from any goroutine.
+type Calls struct {
+	Began func()          // a request for an answer begins
+	Ended func(ModelCall) // a request, for an answer or not, has ended
+}
+
+// vitals connects the health of the model to the clock.
+type vitals struct {
+	mu     sync.Mutex
+	health health
+	dead   func(ModelCall) // called once, with the last failure; nil when nobody minds
+	last   ModelCall
+	timer  *time.Timer
+}
+
+// watch has dead called when the model counts as dead. Stop ends that.
+func (v *vitals) watch(dead func(ModelCall)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.dead = dead
+	v.arm()
+}
+
+func (v *vitals) stop() { v.watch(nil) }
+
+func (v *vitals) began() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.health.began()
+	v.arm()
+}
+
+func (v *vitals) ended(call ModelCall) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.health.ended(time.Now(), call.Outcome)
+	if call.failed() {
+		v.last = call
+	}
+	v.arm()
+}
+
+// arm sets the timer to when the model is due to be dead.
+func (v *vitals) arm() {
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+	if at, ok := v.health.due(); ok && v.dead != nil {
+		v.timer = time.AfterFunc(time.Until(at), v.check)
+	}
+}
+
+// check may come late, when things have changed.
+func (v *vitals) check() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at, ok := v.health.due()
+	if dead := v.dead; ok && dead != nil && !time.Now().Before(at) {
+		v.dead = nil
+		dead(v.last)
+	}
+}
+
+// calls is what the gateway tells of this session's model.
+func (s *supervisor) calls() Calls {
+	return Calls{Began: s.vitals.began, Ended: s.modelCalled}
+}
+
+// modelCalled records one request to the model.
+func (s *supervisor) modelCalled(call ModelCall) {
+	log, tell := s.tally.call(call)
+	if log {
+		s.audit(audit.ModelAnswered, call)
+	}
+	if tell {
+		s.notice(call.trouble())
+	}
+	if call.Generates {
+		s.vitals.ended(call)
+	}
+	if call.Error != "" {
+		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
+	}
+}
+
+// notice tells those who follow the session something that is not from the agent.
+// text is one line that is fit for a terminal.
+func (s *supervisor) notice(text string) {
+	if err := s.record.record(Notice, []byte(text+"\n")); err != nil {
+		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
+	}
+}
+
+// watchModel ends the run when its model is dead. A person at a terminal sees what
+// is the matter, and commands without a model of their own do as they please.
+func (s *supervisor) watchModel(info agents.Info) {
+	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
+		return
+	}
+	s.vitals.watch(func(last ModelCall) {
+		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s, and %s did not get over it", last.trouble(), info.Name)))
+	})
+}
+
+// modelFault adds what to do about a failure of the model.
+func (s *supervisor) modelFault(info agents.Info, call ModelCall, f *fault.Fault) *fault.Fault {
+	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
+	switch {
+	case call.Error != "" && call.Outcome == Refused:
+		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+	case call.Status == 401 || call.Status == 403:
+		f = f.Hint("%s shows whether the server takes the key", list)
+	case call.Status == 404:
+		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
+	case call.Outcome == Broken:
+		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
+	}
+	return f.Hint("`aibox logs %s` shows what %s said", s.id, info.Name)
+}

@@ -1,0 +1,71 @@
+package session
+
+import "time"
+
+// How long an agent is left alone with a model that fails. Agents try again on
+// their own, some of them for many minutes and without a word, so a run whose model
+// is dead would look like one that thinks.
+const (
+	// refusedPatience is for what will be refused again: a wrong key, an unknown
+	// model. The agent needs it to say so and to end by itself.
+	refusedPatience = 5 * time.Second
+	// brokenPatience is for a server that fails or is not there, which may be a
+	// passing thing.
+	brokenPatience = 15 * time.Second
+	// provenPatience and provenFailures are for a model that has answered in this
+	// session: there is work to lose, and the trouble is likelier to pass.
+	provenPatience = time.Minute
+	provenFailures = 3
+)
+
+// health is whether the model of a running agent is dead. It is a state machine
+// without a clock: callers say when things happened. It knows only requests for an
+// answer; those about models say nothing.
+//
+// A request in flight stops everything, since a model may think for minutes and a
+// late answer must win. An answer begins anew. So does a server that asks to come
+// later: it is alive, and the agent does right to wait, however long. What counts is
+// a row of failures without either, from the first of them on.
+type health struct {
+	flying   int  // requests without an outcome yet
+	answered bool // the model has answered in this session
+	failures int  // in a row
+	first    time.Time
+	last     Outcome // of the row
+}
+
+// began notes a request.
+func (h *health) began() { h.flying++ }
+
+// ended notes the outcome of a request at now.
+func (h *health) ended(now time.Time, outcome Outcome) {
+	h.flying--
+	switch outcome {
+	case Answered:
+		h.answered, h.failures = true, 0
+	case Busy:
+		h.failures = 0
+	case Refused, Broken:
+		if h.failures == 0 {
+			h.first = now
+		}
+		h.failures++
+		h.last = outcome
+	case GivenUp: // the agent's own doing, which says nothing of the model
+	}
+}
+
+// due is when the model counts as dead unless something happens before. It may be
+// past. Not ok means never, as things stand.
+func (h *health) due() (at time.Time, ok bool) {
+	switch {
+	case h.flying > 0, h.failures == 0, h.answered && h.failures < provenFailures:
+		return time.Time{}, false
+	case h.answered:
+		return h.first.Add(provenPatience), true
+	case h.last == Refused:
+		return h.first.Add(refusedPatience), true
+	default:
+		return h.first.Add(brokenPatience), true
+	}
+}

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// story plays what happens, one word each: "+" a request begins, a number of
+// seconds passes, "ok", "busy", "refused", "broken" and "gone" end a request. It
+// returns the second in which the model is dead, or -1.
+func story(t *testing.T, text string) int {
+	t.Helper()
+	var h health
+	begin := time.Unix(0, 0)
+	now := begin
+	outcomes := map[string]Outcome{"ok": Answered, "busy": Busy, "refused": Refused, "broken": Broken, "gone": GivenUp}
+	dead := func(until time.Time) (int, bool) {
+		at, ok := h.due()
+		if !ok || at.After(until) {
+			return 0, false
+		}
+		if at.Before(now) {
+			at = now // it was put off by a request in flight
+		}
+		return int(at.Sub(begin) / time.Second), true
+	}
+	for word := range strings.FieldsSeq(text) {
+		if outcome, ok := outcomes[word]; ok {
+			h.ended(now, outcome)
+			continue
+		}
+		if word == "+" {
+			h.began()
+			continue
+		}
+		wait, err := time.ParseDuration(word + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, ok := dead(now.Add(wait)); ok {
+			return at
+		}
+		now = now.Add(wait)
+	}
+	if at, ok := dead(now); ok {
+		return at
+	}
+	return -1
+}
+
+func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                   -1,
+		"600":                                -1,
+		"+ 600":                              -1, // it thinks
+		"+ ok 600":                           -1,
+		"+ refused 4":                        -1, // the agent may still say so and end
+		"+ refused 600":                      5,
+		"2 + 1 refused 600":                  8,
+		"+ broken 14":                        -1,
+		"+ broken 600":                       15,
+		"+ broken 2 + broken 4 + broken 600": 15, // from the first on, not from the last
+		"+ broken 2 + refused 600":           5,
+		"+ refused 2 + 600":                  -1, // the second try may come through
+		"+ refused 2 + 30 refused 1":         32, // and did not
+		"+ refused 2 + 30 ok 600":            -1,
+		"+ + refused 20 ok 600":              -1, // a title was refused, the task was not
+		"+ busy 600":                         -1,
+		"+ refused 3 + busy 600":             -1,
+		"+ broken 3 + busy 60 + broken 14":   -1,
+		"+ broken 3 + gone 600":              15,
+		"+ gone 600":                         -1,
+		"+ ok + refused 600":                 -1, // one failure of a model that has answered
+		"+ ok + broken 5 + broken 600":       -1,
+		"+ ok + broken 5 + broken 5 + broken 600":           60,
+		"+ ok + refused 30 + refused 40 + refused 1":        70,
+		"+ ok + broken + broken + ok + broken + broken 600": -1,
+	} {
+		if got := story(t, text); got != want {
+			t.Errorf("%q: %d, not %d", text, got, want)
+		}
+	}
+}

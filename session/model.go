@@ -1,0 +1,136 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"strings"
+
+	"aibox/agents"
+	"aibox/internal/secret"
+	"aibox/netguard"
+)
+
+// Inference is a model server seen through the gateway.
+type Inference interface {
+	// Name is a description without credentials.
+	Name() string
+	// Speaks is what the server may understand of what the gateway lets through.
+	// Empty means that nobody knows.
+	Speaks() []agents.Dialect
+	// Model asks the server which of its models asked names, which proves that it is
+	// there and takes the key. Empty means the only one it has. Errors are faults.
+	Model(ctx context.Context, asked string) (Model, error)
+	// Serve answers the box's requests on listener until ctx ends. Requests must
+	// carry placeholder; calls is told each one.
+	Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, calls Calls) error
+}
+
+// Model is the model a session uses.
+type Model struct {
+	ID      string
+	Context int    // tokens that fit into one request; 0 when the server does not tell
+	Warning string // what may keep an agent from working with it; empty for nothing
+}
+
+// model is the model server of a session; its zero value is none.
+type model struct {
+	server      Inference
+	placeholder secret.Value
+	known       <-chan struct{}       // closed when chosen does not wait any more
+	chosen      func() (Model, error) // waits for the server's word about the model
+}
+
+// inference finds the model server, unless the policy wants none. The server's word
+// about the model may take longer than everything else here, so it is waited for
+// only before the agent starts: it goes on until chosen returns or working ends.
+func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (model, error) {
+	if s.launch.Spec.Network == netguard.None || info.OwnCloud {
+		return model{}, nil
+	}
+	server, err := s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
+		value, ok := s.launch.Keys[name]
+		return value, ok
+	})
+	if err != nil {
+		if len(info.Dialects) == 0 {
+			return model{}, nil // the command may do without
+		}
+		return model{}, err
+	}
+	if _, err := info.Spoken(server.Speaks()); err != nil {
+		return model{}, err
+	}
+	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
+	known := make(chan struct{})
+	m.known = known
+	m.chosen = start(func() (Model, error) {
+		defer close(known)
+		return s.chooseModel(working, server, info)
+	})
+	s.onUndo(func(context.Context) error { _, _ = m.chosen(); return nil })
+	return m, nil
+}
+
+// chooseModel asks the server for the model. Agents without a dialect are not kept
+// waiting for it: they may not need one.
+func (s *supervisor) chooseModel(ctx context.Context, server Inference, info agents.Info) (Model, error) {
+	done := s.report.step("model")
+	chosen := Model{ID: s.launch.Spec.Model}
+	if len(info.Dialects) > 0 {
+		var err error
+		if chosen, err = server.Model(ctx, s.launch.Spec.Model); err != nil {
+			return Model{}, err
+		}
+	}
+	if chosen.Warning != "" {
+		s.notice(chosen.Warning)
+	}
+	detail := server.Name()
+	if chosen.ID != detail {
+		detail = strings.TrimSpace(detail + " " + chosen.ID)
+	}
+	if chosen.Context > 0 {
+		detail += fmt.Sprintf(", %d tokens of context", chosen.Context)
+	}
+	done(detail)
+	return chosen, nil
+}
+
+// ready is the error of a model that is known to be wrong by now.
+func (m model) ready() error {
+	if m.server == nil {
+		return nil
+	}
+	select {
+	case <-m.known:
+		_, err := m.chosen()
+		return err
+	default:
+		return nil
+	}
+}
+
+// sketch is the model as the agent gets it, as far as that is known before the
+// server has answered: asked stands for its name.
+func (m model) sketch(asked string) agents.Inference {
+	if m.server == nil {
+		return agents.Inference{}
+	}
+	return agents.Inference{
+		BaseURL: gatewayURL(), Key: m.placeholder.Reveal(), Model: cmp.Or(asked, "model"), Speaks: m.server.Speaks(),
+	}
+}
+
+// task is the model as the agent gets it. It waits for the server's word.
+func (m model) task() (agents.Inference, error) {
+	if m.server == nil {
+		return agents.Inference{}, nil
+	}
+	chosen, err := m.chosen()
+	inference := m.sketch(chosen.ID)
+	inference.Model, inference.Context = chosen.ID, chosen.Context
+	return inference, err
+}
