@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"aibox/bakery"
@@ -60,7 +62,13 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	if err != nil {
 		return err
 	}
-	kitchen, err := a.bakery(ctx, bakery.Options{Host: bakery.ReadHost(), Versions: versions, Base: o.base, NoCache: o.noCache})
+	options, err := a.recipes()
+	if err != nil {
+		return err
+	}
+	maps.Copy(options.Versions, versions)
+	options.Base, options.NoCache = cmp.Or(o.base, options.Base), o.noCache
+	kitchen, err := a.bakery(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -76,11 +84,33 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	}
 	switch {
 	case err == nil:
+		a.tellUnsaved(o)
 		return nil
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
 	default:
 		return a.whyDocker(ctx, err)
+	}
+}
+
+// tellUnsaved tells how a run finds images that were baked otherwise than the
+// settings say.
+func (a *app) tellUnsaved(o bakeOptions) {
+	own, err := a.ownSettings()
+	if err != nil {
+		return
+	}
+	var unsaved []string
+	for _, pair := range o.versions {
+		if image, version, _ := strings.Cut(pair, "="); own.Versions[image] != version {
+			unsaved = append(unsaved, fmt.Sprintf("aibox config set images.versions.%s %s", image, version))
+		}
+	}
+	if o.base != "" && o.base != own.Images.Base {
+		unsaved = append(unsaved, "aibox config set images.base "+o.base)
+	}
+	for _, command := range unsaved {
+		fmt.Fprintf(a.err, "%s `%s` lets runs use it\n", a.errTerm.faint("→"), safe(command))
 	}
 }
 

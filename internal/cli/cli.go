@@ -15,8 +15,10 @@ import (
 	goruntime "runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 
+	"aibox/internal/config"
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,11 @@ type app struct {
 	out, err      io.Writer // results and progress
 	term, errTerm terminal  // what out and err are
 	rootful       bool      // --rootful: use the system's Docker
+	rootfulGiven  bool      // whether --rootful was said; see systemDocker
+
+	ownOnce sync.Once // see ownSettings
+	own     *config.Resolved
+	ownErr  error
 }
 
 func (a *app) execute(ctx context.Context, args []string) error {
@@ -82,7 +89,10 @@ changed comes back as a diff that you accept or discard.`,
 			_ = cmd.Help()
 			return fault.New(fault.Usage, "no command was given").Hint("`aibox run --help` shows how to start an agent")
 		},
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { markRan(cmd.Root()) },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			markRan(cmd.Root())
+			a.rootfulGiven = cmd.Flags().Changed("rootful")
+		},
 	}
 	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
 	root.AddGroup(
@@ -98,7 +108,7 @@ changed comes back as a diff that you accept or discard.`,
 	}
 	add("run", a.runCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.removeCommand())
 	add("review", a.diffCommand(), a.acceptCommand(), a.discardCommand(), a.recoverCommand())
-	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.netguardCommand(), a.doctorCommand(), a.versionCommand())
+	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.netguardCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.superviseCommand(), a.jobCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err).Hint("`%s --help` lists the flags", cmd.CommandPath())

@@ -95,8 +95,11 @@ func (a *app) examine(ctx context.Context) []finding {
 		program("iptables", "iptables", "install iptables"),
 		bridgeFinding(),
 		a.initFinding(),
+		a.settingsFinding(),
 	}
-	findings = append(findings, a.dockerFindings(ctx)...)
+	if _, err := a.systemDocker(); err == nil { // else the settings do not say which Docker
+		findings = append(findings, a.dockerFindings(ctx)...)
+	}
 	return append(findings, a.diskFinding())
 }
 
@@ -191,7 +194,11 @@ func (a *app) guardFinding(ctx context.Context) finding {
 }
 
 func (a *app) imageFindings(ctx context.Context) []finding {
-	kitchen, err := a.bakery(ctx, bakery.Options{Host: bakery.ReadHost()})
+	options, err := a.recipes()
+	if err != nil {
+		return nil // settingsFinding tells
+	}
+	kitchen, err := a.bakery(ctx, options)
 	if err != nil {
 		return []finding{{Name: "images", State: stateWarning, Detail: err.Error()}}
 	}

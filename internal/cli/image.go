@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/session"
@@ -24,7 +23,11 @@ func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID,
 		return "", err
 	}
 	name := agent.Info().Image
-	kitchen, err := a.bakery(ctx, bakery.Options{Host: bakery.ReadHost()})
+	options, err := a.recipes()
+	if err != nil {
+		return "", err
+	}
+	kitchen, err := a.bakery(ctx, options)
 	if err != nil {
 		return "", err
 	}

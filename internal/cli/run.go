@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
@@ -18,10 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// defaultTimeout is the time limit of a run that names none. Some agents retry a
-// dead model for hours, so there is always a limit unless the user lifts it.
-const defaultTimeout = time.Hour
 
 // runOptions are the flags of `aibox run`.
 type runOptions struct {
@@ -89,6 +86,9 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 // bind declares the flags that every agent has.
 func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
+	// What holds when neither a flag nor a setting says anything. Some agents retry a
+	// dead model for hours, so there is always a time limit unless the user lifts it.
+	builtIn := config.Defaults()
 	f.StringVar(&o.agent, "agent", "", "which agent (`NAME`; see aibox agents)")
 	f.StringVarP(&o.prompt, "prompt", "p", "", "what to do (`TEXT`)")
 	f.StringVar(&o.promptFile, "prompt-file", "", "read what to do from `FILE`, or from standard input when it is -")
@@ -101,14 +101,14 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and come back at once")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
 	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
-	f.StringVar(&o.inference, "inference", "auto", "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
+	f.StringVar(&o.inference, "inference", builtIn.Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
 	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
-	f.Uint64Var(&o.pids, "pids", 4096, "most processes in the box; 0 for no limit")
-	f.DurationVar(&o.timeout, "timeout", defaultTimeout, "end the session after this time; 0 for no limit")
-	f.StringVar(&o.accept, "accept", "none", "what to do with the changes: none, or branch")
+	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
+	f.DurationVar(&o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
+	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, or branch")
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
@@ -194,6 +194,9 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 		}
 	}
 	if err := a.checkInteractive(o); err != nil {
+		return err
+	}
+	if err := a.settle(o); err != nil {
 		return err
 	}
 	launch, err := o.launch(a.agents(), a.in)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strconv"
 
 	"aibox/bakery"
 	bakerydocker "aibox/bakery/docker"
@@ -25,10 +26,9 @@ func (a *app) deps() (session.Deps, error) {
 	if err != nil {
 		return session.Deps{}, err
 	}
-	supervise := []string{"supervise"}
-	if a.rootful {
-		supervise = append(supervise, "--rootful")
-	}
+	// Whoever needs a daemon gets the error of the settings, so that it can wait here.
+	rootful, _ := a.systemDocker()
+	supervise := []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)}
 	return session.Deps{
 		Dirs:      dirs,
 		Agents:    a.agents(),
@@ -68,7 +68,11 @@ func (a *app) docker(ctx context.Context) (session.Docker, error) {
 	if err != nil {
 		return session.Docker{}, err
 	}
-	daemon, err := docker.Open(ctx, docker.Options{Rootful: a.rootful, Leases: dirs.Leases()})
+	rootful, err := a.systemDocker()
+	if err != nil {
+		return session.Docker{}, err
+	}
+	daemon, err := docker.Open(ctx, docker.Options{Rootful: rootful, Leases: dirs.Leases()})
 	if err != nil {
 		return session.Docker{}, err
 	}
@@ -101,7 +105,11 @@ func rulesOf(ctx context.Context, backend runtime.Backend) (rules.Client, error)
 
 // bakery opens the bakery on the same daemon.
 func (a *app) bakery(ctx context.Context, options bakery.Options) (*bakery.Bakery, error) {
-	host, err := docker.Endpoint(docker.Options{Rootful: a.rootful})
+	rootful, err := a.systemDocker()
+	if err != nil {
+		return nil, err
+	}
+	host, err := docker.Endpoint(docker.Options{Rootful: rootful})
 	if err != nil {
 		return nil, err
 	}

@@ -306,7 +306,7 @@ func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
 		"AIBOX_NETWORK=lcoal": "AIBOX_NETWORK: ",
 		"AIBOX_PIDS=-1":       "AIBOX_PIDS: ",
 		"AIBOX_CLEAN=perhaps": "AIBOX_CLEAN: ",
-		"AIBOX_NETWOK=none":  "the environment has AIBOX_NETWOK, which is no setting",
+		"AIBOX_NETWOK=none":   "the environment has AIBOX_NETWOK, which is no setting",
 		"AIBOX_ENV=A=1":       "AIBOX_ENV: ",
 	} {
 		_, err := resolve("", "", variable)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aibox/agents/spec"
@@ -37,6 +38,9 @@ type Setting struct {
 
 // Text is the value as people see it: "" when it is not set.
 func (s Setting) Text() string {
+	if on, ok := s.Value.(bool); ok {
+		return strconv.FormatBool(on)
+	}
 	scratch := spec.Clone(s.section.defaults)
 	if s.Field.Type == spec.Secret {
 		text, _ := s.Value.(string)
@@ -46,6 +50,22 @@ func (s Setting) Text() string {
 		return fmt.Sprint(s.Value)
 	}
 	return s.Field.Text(scratch)
+}
+
+// Values are the values a person may choose from; nil when there are too many.
+func (s Setting) Values() []string {
+	if s.Field.Type == spec.Bool {
+		return []string{"true", "false"}
+	}
+	return s.Field.Choices
+}
+
+// Variable is the environment variable that sets it, "" when none does.
+func (s Setting) Variable() string {
+	if s.Field.Type == spec.Secret {
+		return s.Field.Env
+	}
+	return Variable(s.Key)
 }
 
 // Source is who had the last word.
@@ -70,11 +90,7 @@ func (r *Resolved) Find(key string) (Setting, error) {
 			return setting, nil
 		}
 	}
-	unknown := fault.New(fault.Usage, "there is no setting %q", key)
-	if near := spec.Closest(key, known); near != "" {
-		return Setting{}, unknown.Hint("did you mean %q?", near)
-	}
-	return Setting{}, unknown.Hint("`aibox config show` lists them all")
+	return Setting{}, unknownKey(key, known)
 }
 
 // Agent are the options of the agent that somebody has set, secrets left out.

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show and change your settings",
+		Long: `Show and change your settings. They come from your own file (aibox config path),
+from ` + config.RepositoryName + ` at the top of a repository, from variables AIBOX_… and from flags; a
+later one wins. A file in a repository may only tighten what you allow, because an
+agent may have written it.`,
+		Example: `  aibox config show
+  aibox config show timeout
+  aibox config set timeout 30m
+  aibox config edit`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return fault.New(fault.Usage, "no command was given").Hint("`aibox config show` shows what holds")
+		},
+	}
+	cmd.AddCommand(a.configPathCommand(), a.configShowCommand(), a.configEditCommand(), a.configSetCommand(), a.configUnsetCommand(), a.configSchemaCommand())
+	return cmd
+}
+
+func (a *app) configPathCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "path",
+		Short:   "Print where your own file of settings is, or would be",
+		Example: "  aibox config path",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			file, err := userFile()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, termtext.Escape(file))
+			return err
+		},
+	}
+}
+
+// configShowOptions are the flags of `aibox config show`.
+type configShowOptions struct {
+	repo    string
+	changed bool
+	json    bool
+	key     string // a setting or a table; "" is all
+}
+
+func (a *app) configShowCommand() *cobra.Command {
+	var o configShowOptions
+	cmd := &cobra.Command{
+		Use:   "show [KEY]",
+		Short: "Show what holds, and where it came from",
+		Long: `Show every setting with its value and where that came from, as a run in the
+repository would have it. KEY is a setting, or a table of them such as agents.codex.`,
+		Example: `  aibox config show
+  aibox config show --changed
+  aibox config show agents.codex
+  aibox config show timeout --json`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.key = args[0]
+			}
+			return a.showSettings(o)
+		},
+	}
+	cmd.Flags().StringVar(&o.repo, "repo", ".", "the repository (`PATH`)")
+	cmd.Flags().BoolVar(&o.changed, "changed", false, "only what somebody has set")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) showSettings(o configShowOptions) error {
+	resolved, err := a.settings(o.repo)
+	if err != nil {
+		return err
+	}
+	shown := resolved.All()
+	if o.key != "" {
+		if one, err := resolved.Find(o.key); err == nil {
+			return a.showSetting(one, o.json)
+		} else if shown = below(o.key, shown); len(shown) == 0 {
+			return err
+		}
+	}
+	kept := []config.Setting{}
+	for _, setting := range shown {
+		if !o.changed || setting.Source().Kind != config.BuiltIn {
+			kept = append(kept, setting)
+		}
+	}
+	if o.json {
+		return printJSON(a.out, kept)
+	}
+	if len(kept) == 0 {
+		fmt.Fprintln(a.err, "nothing is set; `aibox config edit` writes settings")
+		return nil
+	}
+	rows := make([][]string, 0, len(kept))
+	for _, setting := range kept {
+		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), origin(setting)})
+	}
+	return table(a.out, "SETTING\tVALUE\tFROM", rows)
+}
+
+// below are the settings of the table called name.
+func below(name string, all []config.Setting) []config.Setting {
+	var found []config.Setting
+	for _, setting := range all {
+		if strings.HasPrefix(setting.Key, name+".") {
+			found = append(found, setting)
+		}
+	}
+	return found
+}
+
+func (a *app) showSetting(setting config.Setting, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.out, setting)
+	}
+	value := termtext.Escape(setting.Text())
+	if value == "" {
+		value = "not set"
+	}
+	rows := [][]string{
+		{setting.Key, a.term.bold(value)},
+		{"from", origin(setting)},
+		{"what it is", setting.Field.Help},
+	}
+	if len(setting.Field.Choices) > 0 {
+		rows = append(rows, []string{"takes", strings.Join(setting.Field.Choices, ", ")})
+	} else {
+		rows = append(rows, []string{"takes", setting.Field.Type.String()})
+	}
+	if variable := setting.Variable(); variable != "" {
+		rows = append(rows, []string{"variable", variable})
+	}
+	rows = append(rows, []string{"a repository may", setting.May()})
+	return table(a.out, "", rows)
+}
+
+// origin tells people where a value came from, with the home folder as ~.
+func origin(setting config.Setting) string {
+	home, _ := os.UserHomeDir()
+	names := make([]string, len(setting.From))
+	for i, source := range setting.From {
+		names[i] = termtext.Escape(source.String())
+		if rest, ok := strings.CutPrefix(names[i], home+string(filepath.Separator)); ok && home != "" {
+			names[i] = "~/" + rest
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *app) configSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a file of settings, for editors",
+		Example: "  aibox config schema > aibox.schema.json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := a.catalog().Schema()
+			if err != nil {
+				return err
+			}
+			return printJSON(a.out, schema)
+		},
+	}
+}
+
+// completeSettings completes the key of a setting.
+func (a *app) completeSettings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	resolved, err := a.catalog().Resolve(config.Input{})
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	words := make([]string, 0, len(resolved.All()))
+	for _, setting := range resolved.All() {
+		words = append(words, setting.Key+"\t"+setting.Field.Help)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

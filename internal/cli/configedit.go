@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aibox/internal/config"
+	"aibox/internal/paths"
+	"aibox/internal/termtext"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) configEditCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit",
+		Short: "Open your file of settings in your editor",
+		Long: `Open your file of settings in the editor that $VISUAL or $EDITOR names, and check it
+afterwards. Where there is no file yet, you begin with one that names every setting.`,
+		Example: "  aibox config edit",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.editSettings(cmd.Context()) },
+	}
+}
+
+func (a *app) editSettings(ctx context.Context) error {
+	file, err := userFile()
+	if err != nil {
+		return err
+	}
+	template, err := config.Template()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		if err := writeSettings(file, template); err != nil {
+			return err
+		}
+		defer dropTemplate(file, template)
+	}
+	for {
+		if err := a.edit(ctx, file); err != nil {
+			return err
+		}
+		wrong := a.checkSettings(file)
+		if wrong == nil {
+			return nil
+		}
+		a.report(wrong)
+		if !a.offer("Edit it again?") {
+			return wrong
+		}
+	}
+}
+
+// dropTemplate removes the file that a person was given and wrote nothing into.
+func dropTemplate(file string, template []byte) {
+	if data, err := os.ReadFile(file); err == nil && bytes.Equal(data, template) {
+		_ = os.Remove(file)
+	}
+}
+
+// checkSettings says what is wrong with the user's own file.
+func (a *app) checkSettings(file string) error {
+	document, err := config.ReadUser(file)
+	if err == nil {
+		_, err = a.catalog().Resolve(config.Input{User: document})
+	}
+	return err
+}
+
+func (a *app) configSetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Set one of your settings; the rest of the file stays as it is",
+		Example: `  aibox config set timeout 30m
+  aibox config set hide '*.key,vault'
+  aibox config set agents.codex.reasoning-effort high
+  aibox config set images.versions.codex 0.169.0`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: a.completeSet,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.changeSettings(func(document *config.Document) ([]byte, error) {
+				return a.catalog().With(document, args[0], args[1])
+			})
+		},
+	}
+}
+
+func (a *app) configUnsetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "unset KEY",
+		Short:             "Take one of your settings out of the file",
+		Example:           "  aibox config unset timeout",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.changeSettings(func(document *config.Document) ([]byte, error) {
+				return a.catalog().Without(document, args[0])
+			})
+		},
+	}
+}
+
+// changeSettings replaces the user's own file by what change makes of it.
+func (a *app) changeSettings(change func(*config.Document) ([]byte, error)) error {
+	file, err := userFile()
+	if err != nil {
+		return err
+	}
+	document, err := config.ReadUser(file)
+	if err != nil {
+		return brokenSettings(err)
+	}
+	data, err := change(document)
+	if err != nil || document == nil && len(data) == 0 {
+		return err
+	}
+	if err := writeSettings(file, data); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.good("✓"), termtext.Escape(file))
+	return nil
+}
+
+// writeSettings writes the user's own file, and what it links to when it is a link.
+func writeSettings(file string, data []byte) error {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return paths.WriteFile(file, data)
+}
+
+// completeSet completes a key, and then the values that it may have.
+func (a *app) completeSet(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeSettings(cmd, args, prefix)
+	}
+	resolved, err := a.catalog().Resolve(config.Input{})
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	setting, err := resolved.Find(args[0])
+	switch {
+	case err != nil:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case setting.Key == "agent":
+		return a.completeAgents(cmd, nil, prefix)
+	default:
+		return setting.Values(), cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/agents"
+	"aibox/bakery"
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/netguard"
+	"aibox/workspace"
+)
+
+// catalog is what settings can be about.
+func (a *app) catalog() config.Catalog {
+	catalog := config.Catalog{Version: func(text string) error {
+		_, err := bakery.ParseVersion(text)
+		return err
+	}}
+	for _, agent := range a.agents().All() {
+		info := agent.Info()
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent)})
+		if info.Version != "" && !slices.Contains(catalog.Images, info.Image) {
+			catalog.Images = append(catalog.Images, info.Image)
+		}
+	}
+	return catalog
+}
+
+// userFile is the user's own file of settings, which need not be there.
+func userFile() (string, error) {
+	dirs, err := paths.Default()
+	return filepath.Join(dirs.Config, config.UserName), err
+}
+
+// settings are what holds for the repository at repo, a path or a URL; "" is none.
+// A repository has settings where it has a working tree.
+func (a *app) settings(repo string, flags ...config.Override) (*config.Resolved, error) {
+	in := config.Input{Environment: os.Environ(), Flags: flags}
+	file, err := userFile()
+	if err != nil {
+		return nil, err
+	}
+	if in.User, err = config.ReadUser(file); err != nil {
+		return nil, brokenSettings(err)
+	}
+	if repo != "" && !workspace.IsURL(repo) {
+		if top := topOf(repo); top != "" {
+			if in.Repository, err = config.ReadRepository(top); err != nil {
+				return nil, brokenSettings(err)
+			}
+		}
+	}
+	resolved, err := a.catalog().Resolve(in)
+	return resolved, brokenSettings(err)
+}
+
+// brokenSettings adds to an error of the user's own file how to mend it.
+func brokenSettings(err error) error {
+	file, _ := userFile()
+	if err == nil || !strings.HasPrefix(err.Error(), file) {
+		return err
+	}
+	return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
+}
+
+// ownSettings are the settings without any repository's, read once.
+func (a *app) ownSettings() (*config.Resolved, error) {
+	a.ownOnce.Do(func() { a.own, a.ownErr = a.settings("") })
+	return a.own, a.ownErr
+}
+
+// systemDocker reports whether to use the system's Docker: what the flag says, or
+// else the settings. Settings that cannot be read stop whatever needs a daemon, and
+// nothing else.
+func (a *app) systemDocker() (bool, error) {
+	if a.rootfulGiven {
+		return a.rootful, nil
+	}
+	own, err := a.ownSettings()
+	if err != nil {
+		return false, err
+	}
+	return own.Settings.Rootful, nil
+}
+
+// settingsFinding is what doctor says of the settings.
+func (a *app) settingsFinding() finding {
+	f := finding{Name: "settings", State: stateOK, Detail: "built in"}
+	own, err := a.ownSettings()
+	if err != nil {
+		f.State, f.Mend = stateMissing, "aibox config edit"
+		f.Detail, _, _ = strings.Cut(err.Error(), "\n")
+		return f
+	}
+	set := 0
+	for _, setting := range own.All() {
+		if setting.Source().Kind != config.BuiltIn {
+			set++
+		}
+	}
+	if set > 0 {
+		f.Detail = fmt.Sprintf("%d set; `aibox config show --changed` shows them", set)
+	}
+	return f
+}
+
+// recipes says how images are baked.
+func (a *app) recipes() (bakery.Options, error) {
+	own, err := a.ownSettings()
+	if err != nil {
+		return bakery.Options{}, err
+	}
+	options := bakery.Options{Host: bakery.ReadHost(), Base: own.Images.Base, Versions: map[string]bakery.Version{}}
+	for image, text := range own.Versions {
+		if options.Versions[image], err = bakery.ParseVersion(text); err != nil {
+			return bakery.Options{}, err
+		}
+	}
+	return options, nil
+}
+
+// inherited are the flags that a resumed session takes from the one before.
+var inherited = []string{"model", "inference", "network", "pids", "timeout", "system", "clean", "hide", "image"}
+
+// settle fills what the command line left open with the settings, and says what a
+// file in the repository had a part in. It comes before anything is started.
+func (a *app) settle(o *runOptions) error {
+	resolved, err := a.settings(o.repo, o.overrides()...)
+	if err != nil {
+		return err
+	}
+	s := resolved.Settings
+	if o.network, err = netguard.ParsePolicy(s.Network); err != nil {
+		return err
+	}
+	if o.agent == "" {
+		o.agent = s.Agent
+	}
+	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
+	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
+	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
+	if o.detach { // the settings speak of runs that are followed to their end
+		restore(o, "accept", &o.accept, "none")
+		restore(o, "require-changes", &o.changes, false)
+	}
+	var options []string
+	for _, setting := range resolved.Agent(o.agent) {
+		options = append(options, setting.Field.Key+"="+setting.Text())
+	}
+	o.set = append(options, o.set...) // the later one counts
+	a.tellRepository(resolved, o)
+	return nil
+}
+
+// overrides are the flags that are settings too.
+func (o *runOptions) overrides() []config.Override {
+	all := []config.Override{
+		{Key: "network", Value: o.network.String()},
+		{Key: "inference", Value: o.inference},
+		{Key: "model", Value: o.model},
+		{Key: "image", Value: o.image},
+		{Key: "timeout", Value: o.timeout.String()},
+		{Key: "pids", Value: int64(min(o.pids, math.MaxInt64))},
+		{Key: "hide", Value: o.hide},
+		{Key: "system", Value: o.system},
+		{Key: "clean", Value: o.clean},
+		{Key: "accept", Value: o.accept},
+		{Key: "require-changes", Value: o.changes},
+	}
+	var given []config.Override
+	for _, override := range all {
+		if o.given(override.Key) || o.resumes != "" && slices.Contains(inherited, override.Key) {
+			override.Name = "--" + override.Key
+			given = append(given, override)
+		}
+	}
+	return given
+}
+
+// withNames are the variables of the command line, and before them the names of
+// those in the settings that the user has and the command line does not give.
+func withNames(flags, names []string) []string {
+	var all []string
+	for _, name := range names {
+		_, have := os.LookupEnv(name)
+		given := slices.ContainsFunc(flags, func(flag string) bool {
+			own, _, _ := strings.Cut(flag, "=")
+			return own == name
+		})
+		if have && !given {
+			all = append(all, name)
+		}
+	}
+	return append(all, flags...)
+}
+
+// tellRepository says in one line what a file in the repository set. A resumed
+// session is as its first one was.
+func (a *app) tellRepository(resolved *config.Resolved, o *runOptions) {
+	var told []string
+	for _, setting := range resolved.OfRepository() {
+		agent, ofAgent := strings.CutPrefix(setting.Key, "agents.")
+		if o.resumes != "" && slices.Contains(inherited, setting.Key) || ofAgent && !strings.HasPrefix(agent, o.agent+".") {
+			continue
+		}
+		value := setting.Text()
+		if value == "" {
+			value = "nothing"
+		}
+		told = append(told, setting.Key+" "+value)
+	}
+	if len(told) > 0 {
+		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, safe(strings.Join(told, ", ")))
+	}
+}
