@@ -57,20 +57,14 @@ func TestASecondSessionOnABridgeLeavesTheFirstAsItIs(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	ctx := context.Background()
-	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434, 53}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sockets.Close()
+	guarded(t, "aibox-test0", GuardRequest{TCP: []int{11434, 53}})
 	before := sh(t, "ip rule")
 	for _, ports := range []GuardRequest{onePort, {TCP: []int{3128, 53}}} {
 		if _, err := here.Guard(ctx, "aibox-test0", ports); fault.KindOf(err) != fault.Environment {
 			t.Errorf("got %v", err)
 		}
 	}
-	if after := sh(t, "ip rule"); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, "ip rule")
 }
 
 func TestTheReleaseOfABridgeThatIsGoneLeavesNothing(t *testing.T) {
@@ -131,11 +125,7 @@ func TestARoutingRuleOfOursUnderAConditionIsReplaced(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	sh(t, "ip rule add pref 13 iif aibox-test0 fwmark 7 unreachable; ip rule add pref 11 iif aibox-test0 ipproto tcp sport 9 unreachable")
-	sockets, err := here.Guard(context.Background(), "aibox-test0", onePort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sockets.Close()
+	guarded(t, "aibox-test0", onePort)
 	rules := sh(t, "ip rule")
 	if strings.Contains(rules, "fwmark") || strings.Contains(rules, "sport") || !strings.Contains(rules, "13:\tfrom all iif aibox-test0 unreachable") {
 		t.Errorf("got\n%s", rules)
@@ -158,9 +148,7 @@ func TestDownIsRefusedUnderABoxThatOutlivedItsSupervisor(t *testing.T) {
 	if err := here.Down(ctx); fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), "aibox-test0") {
 		t.Errorf("got %v", err)
 	}
-	if after := sh(t, snapshot); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, snapshot)
 	sh(t, "ip link del port")
 	if err := here.Down(ctx); err != nil {
 		t.Error(err)
@@ -245,7 +233,5 @@ func TestDownAndStartsThatRaceLeaveNoSessionUnguarded(t *testing.T) {
 	if err := here.Down(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if after := sh(t, snapshot); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, snapshot)
 }

@@ -73,11 +73,7 @@ func TestStatusCountsWhatPassesAndRepairsOfJumpsDoNotResetIt(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	ctx := context.Background()
-	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sockets.Close()
+	guarded(t, "aibox-test0", GuardRequest{TCP: []int{11434}})
 	visit(t, "exec 3<>/dev/tcp/10.200.200.1/11434")
 	accepted := func() uint64 {
 		t.Helper()
@@ -181,9 +177,7 @@ func TestALockLeftInTheBackendThatDockerLeftGoesTooWhenAllGoesDown(t *testing.T)
 	if err := here.Down(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if after := sh(t, snapshot); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, snapshot)
 }
 
 func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
@@ -234,9 +228,7 @@ nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'`)
 	if rules := sh(t, "iptables-legacy -S; ip6tables-legacy -S"); strings.Contains(rules, "AIBOX") {
 		t.Errorf("left:\n%s", rules)
 	}
-	if after := sh(t, "nft list ruleset"); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, "nft list ruleset")
 }
 
 func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {

@@ -67,6 +67,25 @@ func sh(t *testing.T, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// unchanged compares what script prints with what it printed before.
+func unchanged(t *testing.T, before, script string) {
+	t.Helper()
+	if after := sh(t, script); after != before {
+		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
+	}
+}
+
+// guarded guards a bridge until the test ends.
+func guarded(t *testing.T, bridge string, request GuardRequest) *Sockets {
+	t.Helper()
+	sockets, err := here.Guard(context.Background(), bridge, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sockets.Close() })
+	return sockets
+}
+
 // performUnguarded are jobs with a lock missing.
 func performUnguarded(_ context.Context, req request) (answer reply) {
 	var err error

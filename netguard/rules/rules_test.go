@@ -68,9 +68,7 @@ func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
 		if err := here.Down(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if after := sh(t, snapshot); after != before {
-			t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-		}
+		unchanged(t, before, snapshot)
 	}
 }
 
@@ -87,9 +85,7 @@ func TestAnEmptyNamespaceIsEmptyAgainAfterDown(t *testing.T) {
 	if err := here.Down(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if after := sh(t, snapshot); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, snapshot)
 }
 
 func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
@@ -195,9 +191,7 @@ func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
 	if err := here.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if after := sh(t, snapshot); after != before {
-		t.Errorf("before:\n%s\n--- after:\n%s", before, after)
-	}
+	unchanged(t, before, snapshot)
 }
 
 func TestDockersOwnJumpOnTopOfForwardIsNoDrift(t *testing.T) {
@@ -223,11 +217,7 @@ func TestEachSessionOwnsTheSameAddressOnItsOwnBridge(t *testing.T) {
 	sh(t, dockerLike)
 	ctx := context.Background()
 	ports := GuardRequest{TCP: []int{11434, 11435, 53}, UDP: []int{53}}
-	first, err := here.Guard(ctx, "aibox-test0", ports)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer first.Close()
+	guarded(t, "aibox-test0", ports)
 	second, err := here.Guard(ctx, "aibox-test1", ports)
 	if err != nil {
 		t.Fatal(err)
