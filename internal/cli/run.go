@@ -115,8 +115,9 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("system", a.completePrompts)
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
 	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
+	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
 	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch"))
-	_ = cmd.RegisterFlagCompletionFunc("inference", fixed("auto", "ollama", "openai", "anthropic", "gemini", "openrouter", "scripted"))
+	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
 }
 
 // positional takes the agent's name and what stands behind "--".
@@ -157,8 +158,11 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 		}
 		taken[field.Key] = true
 		declare(cmd.Flags(), field, options)
-		if len(field.Choices) > 0 {
+		switch {
+		case len(field.Choices) > 0:
 			_ = cmd.RegisterFlagCompletionFunc(field.Key, fixed(field.Choices...))
+		case field.Type == spec.Model:
+			_ = cmd.RegisterFlagCompletionFunc(field.Key, a.completeModels)
 		}
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/netguard/gateway"
+
+	"github.com/spf13/cobra"
+)
+
+// modelsOptions are the flags of `aibox models`.
+type modelsOptions struct {
+	inference string
+	json      bool
+	refresh   bool
+}
+
+func (a *app) modelsCommand() *cobra.Command {
+	var o modelsOptions
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List the models of a model server",
+		Long: `List the models that a model server offers, with how many tokens fit into a
+request where the server tells. Without --inference it is the server that a run
+would take. A server on this machine is asked every time, one far away at most
+every five minutes.`,
+		Example: "  aibox models\n  aibox models --inference openrouter\n  aibox models --inference http://127.0.0.1:8000/v1 --json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context(), o) },
+	}
+	cmd.Flags().StringVar(&o.inference, "inference", "auto", "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "ask the server in any case, and fail when it is not there")
+	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
+	return cmd
+}
+
+// inferenceWords are the values of --inference that can be typed without more.
+func inferenceWords() []string {
+	return slices.DeleteFunc(gateway.UpstreamNames(), func(name string) bool { return name == "scripted:FILE" })
+}
+
+// modelsReport is the JSON of `aibox models`.
+type modelsReport struct {
+	modelList
+	Stale  bool     `json:"stale,omitempty"`  // the server did not answer now
+	Others []string `json:"others,omitempty"` // other servers that answer, as --inference takes them
+}
+
+func (a *app) models(ctx context.Context, o modelsOptions) error {
+	u, err := openUpstream(ctx, o.inference, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	cache, err := openModelCache()
+	if err != nil {
+		return err
+	}
+	var report modelsReport
+	if report.modelList, err = cache.ask(ctx, u, o.refresh || u.Kind != gateway.Hosted); err != nil {
+		stale, ok := cache.load(u)
+		if !ok || o.refresh {
+			return err
+		}
+		fmt.Fprintf(a.err, "%s %s; this is its list of %s\n", a.errTerm.warn("!"), safe(err.Error()), stale.Asked.Local().Format(time.DateTime))
+		report = modelsReport{modelList: stale, Stale: true}
+	}
+	report.Others = others(ctx, u)
+	if o.json {
+		return printJSON(a.out, report)
+	}
+	if report.Models == nil {
+		return fault.New(fault.Environment, "%s does not list its models", u.Name).Hint("aibox run --inference %s --model ID …", o.inference)
+	}
+	return a.printModels(report)
+}
+
+// ask is the server's list. A fresh answer of the cache does, unless it is to be
+// asked in any case.
+func (c modelCache) ask(ctx context.Context, u gateway.Upstream, always bool) (modelList, error) {
+	if list, ok := c.load(u); ok && list.fresh() && !always {
+		return list, nil
+	}
+	models, err := gateway.Models(ctx, u)
+	if err != nil {
+		return modelList{}, err
+	}
+	list, _ := c.save(u, models) // a cache that cannot be written only costs time
+	return list, nil
+}
+
+// others are the servers on this machine besides u.
+func others(ctx context.Context, u gateway.Upstream) []string {
+	var found []string
+	for _, other := range gateway.Local(ctx, os.LookupEnv) {
+		if other.Address() != u.Address() {
+			found = append(found, other.URL.String())
+		}
+	}
+	return found
+}
+
+func (a *app) printModels(report modelsReport) error {
+	where := report.Server
+	if report.Address != "" && report.Address != where {
+		where = fmt.Sprintf("%s (%s)", where, report.Address)
+	}
+	fmt.Fprintf(a.err, "%s, asked %s\n", safe(where), report.Asked.Local().Format(time.TimeOnly))
+	for _, other := range report.Others {
+		fmt.Fprintf(a.err, "also there: --inference %s\n", safe(other))
+	}
+	header, sized := "MODEL\tCONTEXT", slices.ContainsFunc(report.Models, func(m gateway.Model) bool { return m.Size > 0 })
+	if sized {
+		header += "\tSIZE"
+	}
+	rows := make([][]string, 0, len(report.Models))
+	for _, model := range report.Models {
+		row := []string{termtext.Escape(model.ID), windowText(model)}
+		if sized {
+			row = append(row, gigabytes(model.Size))
+		}
+		rows = append(rows, row)
+	}
+	return table(a.out, header, rows)
+}
+
+// windowText is how much fits into a request, in tokens; with "up to" when that is
+// what the model was made for and not what the server is set up for.
+func windowText(model gateway.Model) string {
+	switch {
+	case model.Context > 0:
+		return strconv.Itoa(model.Context)
+	case model.Limit > 0:
+		return "up to " + strconv.Itoa(model.Limit)
+	default:
+		return "-"
+	}
+}
+
+// gigabytes is a size in bytes, as model servers show it.
+func gigabytes(size int64) string {
+	if size == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f GB", float64(size)/1e9)
+}
+
+// completionTime is what a person who pressed Tab waits for a model server.
+const completionTime = 300 * time.Millisecond
+
+// modelNames are the models of the server that inference names, for completion and
+// forms: from the cache, or within a moment from the server. Nothing is better than
+// waiting.
+func (a *app) modelNames(ctx context.Context, inference string) []gateway.Model {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	u, err := openUpstream(ctx, inference, os.LookupEnv)
+	if err != nil {
+		return nil
+	}
+	cache, err := openModelCache()
+	if err != nil {
+		return nil
+	}
+	list, err := cache.ask(ctx, u, false)
+	if err != nil {
+		list, _ = cache.load(u)
+	}
+	return slices.DeleteFunc(list.Models, func(m gateway.Model) bool { return termtext.Escape(m.ID) != m.ID })
+}
+
+// completeModels completes the id of a model of the server that the command line
+// names.
+func (a *app) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	inference := "auto"
+	if flag := cmd.Flag("inference"); flag != nil {
+		inference = flag.Value.String()
+	}
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	var words []string
+	for _, model := range a.modelNames(ctx, inference) {
+		word := model.ID
+		if text := windowText(model); text != "-" {
+			word += "\t" + text + " tokens of context"
+		}
+		words = append(words, word)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
