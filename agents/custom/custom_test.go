@@ -321,7 +321,7 @@ func TestEachMistakeIsToldWithItsPlaceAndAWayOut(t *testing.T) {
 		{small + "[exit]\n" + counted("%d = \"x\"\n"), "line 5, column 2: [exit] has more than 500 keys", ""},
 		{small + counted("[[file]]\n#%d\n"), "line 5, column 3: there are more than 500 of [[file]]", ""},
 		{"notes = [" + counted("\"%d\",") + "]\n" + small, "line 1, column 1: notes has more than 500 elements", ""},
-		{strings.Repeat("#", maxFile+1), "an agent file has at most 256 KiB", ""},
+		{strings.Repeat("#", MaxFile+1), "an agent file has at most 256 KiB", ""},
 	} {
 		found := problems(t, "bot", test.text)
 		if !slices.ContainsFunc(found, func(p Problem) bool {

@@ -8,8 +8,8 @@ import (
 	"aibox/agents/spec"
 )
 
-// maxFile bounds an agent file, in bytes.
-const maxFile = 256 << 10
+// MaxFile bounds an agent file, in bytes.
+const MaxFile = 256 << 10
 
 // most bounds how many elements a list, and how many tables or variables an agent
 // file has.
@@ -43,8 +43,8 @@ func Parse(name string, data []byte) (*Definition, error) {
 	if p := checkName(name); p != nil {
 		return nil, &Error{[]Problem{*p}}
 	}
-	if len(data) > maxFile {
-		return nil, &Error{[]Problem{{Text: fmt.Sprintf("an agent file has at most %d KiB", maxFile>>10)}}}
+	if len(data) > MaxFile {
+		return nil, &Error{[]Problem{{Text: fmt.Sprintf("an agent file has at most %d KiB", MaxFile>>10)}}}
 	}
 	doc, malformed := read(data)
 	if malformed != nil {

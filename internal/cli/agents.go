@@ -1,36 +1,32 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/bakery"
 
 	"github.com/spf13/cobra"
 )
 
 // agents are all agents that can be run.
-func (a *app) agents() agents.Set { return agents.Builtin() }
+func (a *app) agents() agents.Set { return a.guests().set }
 
 func (a *app) agentsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "agents",
-		Short:   "List the agents aibox knows",
-		Example: "  aibox agents\n  aibox agents show codex",
+		Use:   "agents",
+		Short: "List the agents aibox knows, and add one of your own",
+		Long: `List the agents aibox knows. One of your own needs no Go: it is a TOML file, which
+"aibox agents new" begins and "aibox agents check" tries.`,
+		Example: "  aibox agents\n  aibox agents show codex\n  aibox agents new mybot",
 		Args:    knownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return printJSON(a.out, described(a.agents().All()))
-			}
-			var rows [][]string
-			for _, agent := range a.agents().All() {
-				info := agent.Info()
-				rows = append(rows, []string{info.Name, info.Version, speech(info.Dialects), info.Summary})
-			}
-			return table(a.out, "AGENT\tVERSION\tSPEAKS\tWHAT IT IS", rows)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.listAgents(cmd.Context(), asJSON) },
 	}
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
@@ -39,27 +35,94 @@ func (a *app) agentsCommand() *cobra.Command {
 		Example:           "  aibox agents show codex",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeAgents,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			agent, err := a.agents().Find(args[0])
 			if err != nil {
 				return err
 			}
+			states := a.imageStates(cmd.Context())
 			if asJSON {
-				return printJSON(a.out, described([]agents.Agent{agent})[0])
+				described, err := a.describe(agent, states)
+				return errors.Join(err, printJSON(a.out, described))
 			}
-			return a.showAgent(agent)
+			return a.showAgent(agent, states)
 		},
-	})
+	}, a.newAgentCommand())
 	return cmd
 }
 
-// speech names dialects for people.
-func speech(dialects []agents.Dialect) string {
-	if len(dialects) == 0 {
+func (a *app) listAgents(ctx context.Context, asJSON bool) error {
+	a.warnGuests()
+	states := a.imageStates(ctx)
+	if asJSON {
+		all := []description{}
+		for _, agent := range a.agents().All() {
+			described, err := a.describe(agent, states)
+			if err != nil {
+				return err
+			}
+			all = append(all, described)
+		}
+		return printJSON(a.out, all)
+	}
+	var rows [][]string
+	for _, agent := range a.agents().All() {
+		info := agent.Info()
+		name := info.Name
+		if a.guests().files[name] != "" {
+			name += " (yours)"
+		}
+		rows = append(rows, []string{name, info.Version, speech(info), stateOf(states, info.Image), info.Summary})
+	}
+	return table(a.out, "AGENT\tVERSION\tSPEAKS\tIMAGE\tWHAT IT IS", rows)
+}
+
+// dockerPatience is how long a list of agents waits for the daemon to tell of
+// their images.
+const dockerPatience = 700 * time.Millisecond
+
+// imageStates are the states of all images, as far as the daemon tells them at
+// once; nil when it does not.
+func (a *app) imageStates(ctx context.Context) map[string]bakery.State {
+	ctx, cancel := context.WithTimeout(ctx, dockerPatience)
+	defer cancel()
+	options, err := a.recipes()
+	if err != nil {
+		return nil
+	}
+	kitchen, err := a.bakery(ctx, options)
+	if err != nil {
+		return nil
+	}
+	all, err := kitchen.Check(ctx)
+	if err != nil {
+		return nil
+	}
+	states := map[string]bakery.State{}
+	for _, status := range all {
+		states[status.Name] = status.State
+	}
+	return states
+}
+
+// stateOf is the state of an image in a table.
+func stateOf(states map[string]bakery.State, image string) string {
+	if state, ok := states[image]; ok {
+		return state.String()
+	}
+	return "?"
+}
+
+// speech says how an agent talks to a model.
+func speech(info agents.Info) string {
+	if info.OwnCloud {
+		return "its own cloud"
+	}
+	if len(info.Dialects) == 0 {
 		return agents.NoDialect.String()
 	}
-	names := make([]string, len(dialects))
-	for i, dialect := range dialects {
+	names := make([]string, len(info.Dialects))
+	for i, dialect := range info.Dialects {
 		names[i] = dialect.String()
 	}
 	return strings.Join(names, ", ")
@@ -67,47 +130,64 @@ func speech(dialects []agents.Dialect) string {
 
 // description is an agent as JSON shows it.
 type description struct {
-	agents.Info
-	Options []spec.Field
+	Name        string              `json:"name"`
+	Title       string              `json:"title"`
+	Summary     string              `json:"summary"`
+	Homepage    string              `json:"homepage,omitempty"`
+	Version     string              `json:"version,omitempty"`
+	Image       string              `json:"image"`
+	State       *bakery.State       `json:"image_state,omitempty"` // absent when the daemon did not tell
+	Dialects    []agents.Dialect    `json:"dialects"`
+	OwnCloud    bool                `json:"own_cloud"`
+	NeedsPrompt bool                `json:"needs_prompt"`
+	StateDirs   []string            `json:"state_dirs"`
+	Hosts       []string            `json:"hosts"`
+	Notes       []string            `json:"notes"`
+	File        string              `json:"file,omitempty"` // where one of the user's own stands
+	Options     []optionDescription `json:"options"`
 }
 
-func described(all []agents.Agent) []description {
-	var list []description
-	for _, agent := range all {
-		fields, err := spec.Of(agents.Options(agent))
-		if err != nil {
-			continue // a test of the registry makes sure that this cannot be
-		}
-		list = append(list, description{agent.Info(), fields})
-	}
-	return list
+// optionDescription is an option as JSON shows it.
+type optionDescription struct {
+	Key     string     `json:"key"`
+	Label   string     `json:"label"`
+	Help    string     `json:"help"`
+	Type    spec.Type  `json:"type"`
+	Group   string     `json:"group,omitempty"`
+	Choices []string   `json:"choices,omitempty"`
+	Default string     `json:"default,omitempty"`
+	Bounds  string     `json:"bounds,omitempty"`
+	Flag    []string   `json:"flag,omitempty"`
+	Env     string     `json:"env,omitempty"`
+	Mode    spec.Mode  `json:"mode"`
+	Scope   spec.Scope `json:"scope"`
+	When    string     `json:"when,omitempty"`
 }
 
-func (a *app) showAgent(agent agents.Agent) error {
+func (a *app) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
 	info := agent.Info()
-	fmt.Fprintf(a.out, "%s %s\n%s.\n", a.term.bold(info.Title), info.Version, info.Summary)
-	if info.Homepage != "" {
-		fmt.Fprintln(a.out, info.Homepage)
-	}
-	fmt.Fprintf(a.out, "\nSpeaks to the model: %s. Image %s.\n", speech(info.Dialects), info.Image)
-	if len(info.StateDirs) > 0 {
-		fmt.Fprintf(a.out, "Keeps its conversations in %s, which a session keeps for it.\n", strings.Join(info.StateDirs, ", "))
-	}
-	for _, note := range info.Notes {
-		fmt.Fprintln(a.out, note)
-	}
 	fields, err := spec.Of(agents.Options(agent))
-	if err != nil || len(fields) == 0 {
-		return err
+	if err != nil {
+		return description{}, fmt.Errorf("reading the options of %s: %w", info.Name, err)
 	}
-	fmt.Fprintf(a.out, "\nOptions, as --set KEY=VALUE or as flags of `aibox run %s`:\n", info.Name)
-	var rows [][]string
-	for _, field := range fields {
-		values := field.Type.String()
-		if len(field.Choices) > 0 {
-			values = strings.Join(field.Choices, " | ")
+	d := description{
+		Name: info.Name, Title: info.Title, Summary: info.Summary, Homepage: info.Homepage, Version: info.Version,
+		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: a.guests().files[info.Name],
+		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...),
+		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionDescription{},
+	}
+	if state, ok := states[info.Image]; ok {
+		d.State = &state
+	}
+	for _, f := range fields {
+		described := optionDescription{
+			Key: f.Key, Label: f.Label, Help: f.Help, Type: f.Type, Group: f.Group, Choices: f.Choices, Default: f.Default,
+			Flag: f.Flag, Env: f.Env, Mode: f.Mode, Scope: f.Scope, When: f.When,
 		}
-		rows = append(rows, []string{"  " + field.Key, values, field.Help})
+		if f.Min != nil || f.Max != nil {
+			described.Bounds = f.Bounds()
+		}
+		d.Options = append(d.Options, described)
 	}
-	return table(a.out, "", rows)
+	return d, nil
 }

@@ -51,6 +51,9 @@ type app struct {
 	ownOnce sync.Once // see ownSettings
 	own     *config.Resolved
 	ownErr  error
+
+	guestsOnce sync.Once // see guests
+	guestsRead *guests
 }
 
 func (a *app) execute(ctx context.Context, args []string) error {

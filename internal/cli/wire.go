@@ -117,6 +117,7 @@ func (a *app) bakery(ctx context.Context, options bakery.Options) (*bakery.Baker
 	if err != nil {
 		return nil, err
 	}
+	options.Recipes = a.guests().recipes
 	return openKitchen(builder, options)
 }
 

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"aibox/agents"
+	"aibox/agents/custom"
+	"aibox/dockerfiles"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+)
+
+// guests are the agents that files of the user's describe, beside the built-in
+// ones. They come from the user's configuration alone, never from a repository:
+// a file says what is built on the host's Docker and which of the user's variables
+// an agent gets.
+type guests struct {
+	dir     string
+	set     agents.Set        // the built-in agents and those of files
+	files   map[string]string // where each agent of a file stands, by name
+	recipes map[string]string // Dockerfiles by the image's name
+	broken  []brokenGuest
+}
+
+// brokenGuest is a file that is no agent, and why.
+type brokenGuest struct {
+	path string
+	err  error
+}
+
+// mostGuests bounds how many agent files are read.
+const mostGuests = 200
+
+// guestDir is the folder of the agent files.
+func guestDir() (string, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dirs.Config, "agents"), nil
+}
+
+// guests reads the agent files once in a process.
+func (a *app) guests() *guests {
+	a.guestsOnce.Do(func() {
+		dir, err := guestDir()
+		if err != nil {
+			a.guestsRead = &guests{set: agents.Builtin()} // who needs a folder says why there is none
+			return
+		}
+		a.guestsRead = readGuests(dir)
+	})
+	return a.guestsRead
+}
+
+// readGuests reads every NAME.toml in dir.
+func readGuests(dir string) *guests {
+	g := &guests{dir: dir, set: agents.Builtin(), files: map[string]string{}, recipes: map[string]string{}}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		g.broken = append(g.broken, brokenGuest{dir, err})
+	}
+	read := 0
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), ".toml")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if read++; read > mostGuests {
+			g.broken = append(g.broken, brokenGuest{dir, fmt.Errorf("it holds more than %d agents, and the others are not read", mostGuests)})
+			break
+		}
+		path := filepath.Join(dir, entry.Name())
+		if err := g.add(name, path); err != nil {
+			g.broken = append(g.broken, brokenGuest{path, err})
+			g.set = g.set.WithBroken(name, brokenFault(name, path, err))
+		}
+	}
+	return g
+}
+
+// add reads one file. The error says why it is no agent.
+func (g *guests) add(name, path string) error {
+	definition, err := readGuest(name, path)
+	if err != nil {
+		return err
+	}
+	if _, err := fs.Stat(dockerfiles.FS, name+".Dockerfile"); err == nil {
+		return errTaken
+	}
+	set, err := g.set.With(definition.Make)
+	if err != nil {
+		return errTaken // its options were read when it was parsed
+	}
+	g.set, g.files[name] = set, path
+	if recipe := definition.Recipe(); recipe != "" {
+		g.recipes[name] = recipe
+	}
+	return nil
+}
+
+var errTaken = errors.New("aibox has an agent of this name itself, which stays; rename the file")
+
+// readGuest opens and parses an agent file. One that others may write is refused,
+// since it decides what is built and run.
+func readGuest(name, path string) (*custom.Definition, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	case !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0:
+		return nil, errors.New("it belongs to another user")
+	case info.Mode().Perm()&0o002 != 0:
+		return nil, errors.New("everybody may write it; chmod o-w mends that")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, custom.MaxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return custom.Parse(name, data)
+}
+
+// brokenFault is the error for who asks for an agent whose file is wrong.
+func brokenFault(name, path string, err error) error {
+	f := fault.New(fault.Usage, "the agent %q cannot be used: %s: %w", name, path, err)
+	var wrong *custom.Error
+	if errors.As(err, &wrong) && wrong.Problems[0].Hint != "" {
+		f = f.Hint("%s", wrong.Problems[0].Hint)
+	}
+	return f.Hint("`aibox agents check %s` tells all that is wrong with it", name)
+}
+
+// warnGuests tells of agent files that cannot be used, a line each. It is for
+// commands that list agents or run one.
+func (a *app) warnGuests() {
+	for _, b := range a.guests().broken {
+		fmt.Fprintf(a.err, "%s %s is left out: %s\n", a.errTerm.warn("!"), safe(b.path), firstLine(safe(b.err.Error()), 300))
+	}
+}

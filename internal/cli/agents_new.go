@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aibox/agents/custom"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) newAgentCommand() *cobra.Command {
+	var edit bool
+	cmd := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Begin an agent of your own: a file with every key explained",
+		Long: `Write a file that describes an agent of your own, with every key explained. It is a
+whole agent already; what remains is to say how yours is installed and called.`,
+		Example: "  aibox agents new mybot\n  aibox agents new mybot --edit",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.newAgent(cmd.Context(), args[0], edit) },
+	}
+	cmd.Flags().BoolVar(&edit, "edit", false, "open it in your editor")
+	return cmd
+}
+
+func (a *app) newAgent(ctx context.Context, name string, edit bool) error {
+	template := custom.Template(name)
+	if _, err := custom.Parse(name, template); err != nil {
+		var wrong *custom.Error
+		f := fault.New(fault.Usage, "%w", err)
+		if errors.As(err, &wrong) {
+			f = f.Hint("%s", wrong.Problems[0].Hint)
+		}
+		return f
+	}
+	dir, err := guestDir()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, name+".toml")
+	if _, err := a.agents().Find(name); err == nil && a.guests().files[name] == "" {
+		return fault.New(fault.Usage, "aibox has an agent %q already", name).Hint("choose another name")
+	}
+	if err := paths.MakePrivate(dir); err != nil {
+		return fault.New(fault.Environment, "the folder of your agents cannot be made: %w", err)
+	}
+	if err := create(path, template); errors.Is(err, fs.ErrExist) {
+		return fault.New(fault.Usage, "%s is there already", path).
+			Hint("edit it, and try it with: aibox agents check %s", name)
+	} else if err != nil {
+		return fault.New(fault.Environment, "the file cannot be written: %w", err)
+	}
+	fmt.Fprintln(a.out, safe(path))
+	if edit {
+		if err := a.edit(ctx, path); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.err, "%s `aibox agents check %s` tries it, step by step\n", a.errTerm.faint("→"), name)
+	return nil
+}
+
+// create writes a new file that only the user may read, and never over another.
+func create(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/bakery"
+)
+
+// showAgent prints an agent for people: what it is, then its options by group.
+func (a *app) showAgent(agent agents.Agent, states map[string]bakery.State) error {
+	info := agent.Info()
+	fmt.Fprintf(a.out, "%s %s\n%s.\n", a.term.bold(info.Title), info.Version, info.Summary)
+	if info.Homepage != "" {
+		fmt.Fprintln(a.out, info.Homepage)
+	}
+	facts := [][]string{{"speaks to the model", speech(info)}, {"image", info.Image + ", " + stateOf(states, info.Image)}}
+	if len(info.StateDirs) > 0 {
+		facts = append(facts, []string{"conversations", strings.Join(info.StateDirs, ", ") + ", kept with the session"})
+	}
+	if len(info.Hosts) > 0 {
+		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
+	}
+	if file := a.guests().files[info.Name]; file != "" {
+		facts = append(facts, []string{"file", safe(file)})
+	}
+	fmt.Fprintln(a.out)
+	if err := table(a.out, "", facts); err != nil {
+		return err
+	}
+	for i, note := range info.Notes {
+		if i == 0 {
+			fmt.Fprintln(a.out)
+		}
+		fmt.Fprintln(a.out, note)
+	}
+	return a.showOptions(info.Name, agents.Options(agent))
+}
+
+// showOptions prints options under their groups' headings, in one set of columns.
+func (a *app) showOptions(name string, options any) error {
+	fields, err := spec.Of(options)
+	if err != nil || len(fields) == 0 {
+		return err
+	}
+	fmt.Fprintf(a.out, "\nOptions, as flags of `aibox run %s`, as --set KEY=VALUE or in [agents.%s] of the settings:\n", name, name)
+	var groups []string
+	members := map[string][]spec.Field{}
+	for _, field := range fields {
+		if members[field.Group] == nil {
+			groups = append(groups, field.Group)
+		}
+		members[field.Group] = append(members[field.Group], field)
+	}
+	var rows [][]string
+	for _, group := range groups {
+		if group != "" {
+			rows = append(rows, []string{a.term.bold(group)})
+		}
+		for _, field := range members[group] {
+			rows = append(rows, []string{"  " + field.Key, optionValues(field), field.Help + optionNotes(field)})
+		}
+	}
+	return table(a.out, "", rows)
+}
+
+// optionValues says what an option takes.
+func optionValues(f spec.Field) string {
+	switch {
+	case f.Type == spec.Secret:
+		return "from $" + f.Env
+	case f.Type == spec.Choices:
+		return "any of " + strings.Join(f.Choices, " ")
+	case len(f.Choices) > 0:
+		return strings.Join(f.Choices, " | ")
+	case f.Min != nil || f.Max != nil:
+		return f.Bounds()
+	default:
+		return f.Type.String()
+	}
+}
+
+// optionNotes are what else there is to know, in brackets.
+func optionNotes(f spec.Field) string {
+	var notes []string
+	if f.Default != "" {
+		notes = append(notes, "default "+f.Default)
+	}
+	if f.Mode != spec.Both {
+		notes = append(notes, f.Mode.String()+" only")
+	}
+	if f.When != "" {
+		notes = append(notes, "with "+f.When)
+	}
+	if f.Env != "" && f.Type != spec.Secret {
+		notes = append(notes, "sets $"+f.Env)
+	}
+	switch f.Scope {
+	case spec.Repository:
+		notes = append(notes, "a repository may set it")
+	case spec.AtMost, spec.AtLeast:
+		notes = append(notes, "a repository may tighten it")
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
