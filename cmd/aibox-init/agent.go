@@ -71,7 +71,7 @@ func launchArgs(s lifeline.Start, path string) []string {
 	}
 	return append([]string{
 		"aibox-init", launchCommand,
-		strconv.FormatUint(s.Nproc, 10), strconv.FormatUint(nofile, 10), path,
+		strconv.FormatUint(s.Nproc, 10), strconv.FormatUint(nofile, 10), strconv.FormatBool(s.TTY), path,
 	}, s.Argv...)
 }
 

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		_ = os.Unsetenv(asInit)
 		main()
 	}
+	if len(os.Args) > 1 && os.Args[1] == asWriter {
+		writeAtPositions()
+	}
 	os.Exit(m.Run())
 }
 

@@ -17,10 +17,10 @@ const launchCommand = "launch"
 
 const defaultNoFile = 65536
 
-// launch sets the limits and becomes the agent: args are NPROC NOFILE PATH
+// launch sets the limits and becomes the agent: args are NPROC NOFILE TTY PATH
 // ARGV…. It does not return.
 func launch(args []string) {
-	if len(args) < 4 {
+	if len(args) < 5 {
 		fmt.Fprintln(os.Stderr, "aibox-init: launch is internal")
 		os.Exit(125)
 	}
@@ -28,12 +28,18 @@ func launch(args []string) {
 		fmt.Fprintln(os.Stderr, "aibox-init: setting the limits:", err)
 		os.Exit(125)
 	}
+	if args[2] == "true" {
+		if err := refusePositionalWrites(); err != nil {
+			fmt.Fprintln(os.Stderr, "aibox-init: preparing the terminal:", err)
+			os.Exit(125)
+		}
+	}
 	restoreLibcSignals()
 	// Whatever descriptor leaked to here stops here; an old kernel without the
 	// call has nothing leaking either, since init opens all with O_CLOEXEC.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	err := syscall.Exec(args[2], args[3:], os.Environ())
-	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[2], err)
+	err := syscall.Exec(args[3], args[4:], os.Environ())
+	fmt.Fprintf(os.Stderr, "aibox-init: running %q: %v\n", args[3], err)
 	if errors.Is(err, os.ErrNotExist) {
 		os.Exit(127) // the interpreter of a script
 	}

@@ -1,6 +1,13 @@
 package screen
 
-import "strings"
+import (
+	"fmt"
+	"image/color"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // query answers what an agent asks its terminal by a control sequence: as a plain
 // VT220 with colors, from this screen alone.
@@ -53,17 +60,29 @@ func (s *Screen) modeState(mode int) int {
 	}
 }
 
-// osc answers questions about colors: those of a dark terminal. Everything else
-// that OSC can say is for a terminal's window and has none here.
+// osc answers questions about colors: those of a dark terminal with xterm's
+// palette. Everything else that OSC can say is for a terminal's window and has
+// none here.
 func (s *Screen) osc(content string) {
-	switch content {
-	case "10;?":
-		s.answer("\x1b]10;rgb:e5e5/e5e5/e5e5\x1b\\")
-	case "11;?":
-		s.answer("\x1b]11;rgb:0000/0000/0000\x1b\\")
-	case "12;?":
-		s.answer("\x1b]12;rgb:e5e5/e5e5/e5e5\x1b\\")
+	parts := strings.Split(content, ";")
+	switch command := parts[0]; command {
+	case "4": // pairs of a color's number and what it is to be
+		for i := 1; i+1 < len(parts); i += 2 {
+			if n, err := strconv.ParseUint(parts[i], 10, 8); err == nil && parts[i+1] == "?" {
+				s.answer("\x1b]4;%d;%s\x1b\\", n, rgb(ansi.IndexedColor(n)))
+			}
+		}
+	case "10", "11", "12": // text, what is behind it, the cursor
+		if len(parts) == 2 && parts[1] == "?" {
+			s.answer("\x1b]%s;%s\x1b\\", command, rgb(map[bool]ansi.IndexedColor{true: ansi.IndexedColor(ansi.Black), false: ansi.IndexedColor(ansi.White)}[command == "11"]))
+		}
 	}
+}
+
+// rgb is a color as X writes it.
+func rgb(c color.Color) string {
+	r, g, b, _ := c.RGBA()
+	return fmt.Sprintf("rgb:%04x/%04x/%04x", r, g, b)
 }
 
 // other refuses the questions that have a refusal: those for settings (DECRQSS)

@@ -121,7 +121,7 @@ func (s *Screen) Faults() []string {
 
 // maxAnswers bounds the answers that wait. An agent that asks without reading
 // gets no more.
-const maxAnswers = 4 << 10
+const maxAnswers = 16 << 10
 
 // Held says that the agent is in the middle of a change that it wants shown at
 // once (synchronized output).

@@ -31,7 +31,7 @@ type token struct {
 
 const (
 	maxSequence = 256     // a longer sequence is dropped
-	maxString   = 64      // no OSC that is understood is longer
+	maxString   = 4 << 10 // an OSC that asks for all colors is not longer
 	maxEndless  = 1 << 20 // after so much, a string without an end is text again
 	maxCluster  = 32      // bytes of one character with its marks
 )

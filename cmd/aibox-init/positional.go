@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// refusePositionalWrites makes pwrite, pwritev and pwritev2 fail with ESPIPE on descriptors 0
+// to 2, for this process and all that come after it, and keeps the calling
+// goroutine on its thread, from which the agent is to be executed.
+//
+// A terminal cannot be written at a position, and Linux says so with ESPIPE.
+// gVisor says EINVAL, on pseudo-terminals only. Programs that try a positional
+// write first and go on with a plain one on ESPIPE, as those of Zig's standard
+// library do, take that for a broken terminal and never draw anything; OpenCode's
+// screen is one. A program that writes at a position of its standard output is told
+// the same when that is a file, and has to write in order then, as into a pipe.
+func refusePositionalWrites() error {
+	runtime.LockOSThread()
+	const (
+		// Offsets in struct seccomp_data (seccomp(2)), of the arguments the lower halves.
+		number, descriptor, position = 0, 16, 40
+		load                         = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal                        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		greater                      = unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K
+		give                         = unix.BPF_RET | unix.BPF_K
+	)
+	filter := []unix.SockFilter{
+		{Code: load, K: number},
+		{Code: equal, K: unix.SYS_PWRITE64, Jt: 4},
+		{Code: equal, K: unix.SYS_PWRITEV, Jt: 3},
+		{Code: equal, K: unix.SYS_PWRITEV2, Jf: 5},
+		{Code: load, K: position}, // -1 is none, and the write a plain one
+		{Code: equal, K: math.MaxUint32, Jt: 3},
+		{Code: load, K: descriptor},
+		{Code: greater, K: 2, Jt: 1},
+		{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(syscall.ESPIPE)},
+		{Code: give, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("giving up new privileges: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0); err != nil {
+		return fmt.Errorf("filtering system calls: %w", err)
+	}
+	return nil
+}

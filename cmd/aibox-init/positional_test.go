@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/lifeline"
+)
+
+// asWriter is how the tests start writeAtPositions in the place of an agent.
+const asWriter = "aibox-test-writer"
+
+// writeAtPositions tells on its standard error how its standard output, which has
+// to be a file, and another descriptor of it take writes at a position.
+func writeAtPositions() {
+	other, err := unix.Dup(1)
+	if err != nil {
+		panic(err)
+	}
+	buf := [][]byte{[]byte("x")}
+	_, at := unix.Pwrite(1, buf[0], 0)
+	_, vector := unix.Pwritev(1, buf, 0)
+	_, second := unix.Pwritev2(1, buf, 0, 0)
+	_, plain := unix.Pwritev2(1, buf, -1, 0)
+	_, elsewhere := unix.Pwrite(other, buf[0], 0)
+	fmt.Fprintln(os.Stderr, at, vector, second, plain, elsewhere)
+	os.Exit(0)
+}
+
+func TestOnATerminalNoStandardOutputTakesWritesAtAPosition(t *testing.T) {
+	told := func(tty bool) string {
+		p := newPeer(t)
+		p.start(lifeline.Start{
+			Argv: []string{"sh", "-c", `exec "$0" ` + asWriter + ` > "$HOME/file"`, os.Args[0]}, TTY: tty,
+		})
+		o := p.finish(nil)
+		return strings.TrimSpace(o.stdout.String() + o.stderr.String())
+	}
+	const refused = "illegal seek illegal seek illegal seek <nil> <nil>"
+	if got := told(true); got != refused {
+		t.Errorf("on a terminal it is told %q, not %q", got, refused)
+	}
+	if got := told(false); got != "<nil> <nil> <nil> <nil> <nil>" {
+		t.Errorf("without a terminal it is told %q", got)
+	}
+}
