@@ -73,7 +73,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	return session.Launch{
 		Env:     env,
 		Keys:    keys(),
-		Secrets: secrets,
+		Secrets: o.withTyped(secrets),
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
@@ -107,6 +107,9 @@ func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
 			return nil, err
 		}
 		options[key] = value
+	}
+	if err := spec.Validate(target); err != nil {
+		return nil, err
 	}
 	return options, nil
 }

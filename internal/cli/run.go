@@ -49,6 +49,7 @@ type runOptions struct {
 	given   func(flag string) bool // whether the user gave the flag
 	resumes session.ID             // what resume names
 	hidden  []string               // the globs of the session that is resumed
+	form    filled
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -151,9 +152,10 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
 		return cmd
 	}
+	o.bindForm(cmd)
 	taken := map[string]bool{}
 	for _, field := range fields {
-		if field.Type == spec.Secret || common.Lookup(field.Key) != nil {
+		if field.Type == spec.Secret || common.Lookup(field.Key) != nil || cmd.Flags().Lookup(field.Key) != nil {
 			continue
 		}
 		taken[field.Key] = true
@@ -176,6 +178,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 			}
 		}
 		slices.Sort(o.set)
+		o.takeFlags(cmd, taken)
 		o.given = cmd.Flags().Changed
 		return a.run(cmd.Context(), o)
 	}
@@ -202,6 +205,11 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	}
 	if err := a.settle(o); err != nil {
 		return err
+	}
+	if o.form.wanted {
+		if err := a.fillIn(ctx, o); err != nil {
+			return err
+		}
 	}
 	launch, err := o.launch(a.agents(), a.in)
 	if err != nil {
