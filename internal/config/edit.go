@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.proved(d.with(e, literal), e, value)
+	return c.proved(d, d.with(e, literal), e, value)
 }
 
 // Without is the file d without the setting key, or d as it is when it does not
@@ -48,7 +49,7 @@ func (c Catalog) Without(d *Document, key string) ([]byte, error) {
 	}
 	start := bytes.LastIndexByte(d.data[:it.keys[0]], '\n') + 1
 	rest := d.data[d.lineEnd(it.end):]
-	return c.proved(slices.Concat(d.data[:start], rest), e, nil)
+	return c.proved(d, slices.Concat(d.data[:start], rest), e, nil)
 }
 
 // entry is the setting with the key.
@@ -167,30 +168,47 @@ func (d *Document) lineEnd(offset int) int {
 	return len(d.data)
 }
 
-// proved is data if it says of the setting what it is meant to say, and nothing
-// else has become wrong by it. A file may be written in ways that lines cannot be
-// put into, such as a table on one line.
-func (c Catalog) proved(data []byte, e entry, value any) ([]byte, error) {
+// proved is data if e now has the value, and every other setting is as it was
+// before. A file may be written in ways that lines cannot be put into or taken out
+// of, such as a table on one line.
+func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]byte, error) {
 	byHand := fault.New(fault.Usage, "%q cannot be changed without rewriting your file", e.key).Hint("change it yourself: aibox config edit")
-	d, err := Parse(UserFile, UserName, data)
+	after, err := Parse(UserFile, UserName, data)
 	if err != nil {
 		return nil, byHand
 	}
-	said, err := e.inFile(d)
-	switch {
-	case err != nil:
-		return nil, byHand
-	case value == nil && said != nil, value != nil && (said == nil || !same(said.value, value)):
-		return nil, byHand
+	sections, err := c.sections()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sections {
+		for _, other := range s.entries() {
+			want := value
+			if other.key != e.key {
+				want = other.valueIn(before)
+			}
+			if !same(other.valueIn(after), want) {
+				return nil, byHand
+			}
+		}
 	}
 	return data, nil
 }
 
-func same(a, b any) bool {
-	first, list := a.([]string)
-	second, both := b.([]string)
-	if list || both {
-		return list == both && slices.Equal(first, second)
+// valueIn is what the file says, as it stands there when it cannot be read; nil
+// when it says nothing.
+func (e entry) valueIn(d *Document) any {
+	it, raw := d.find(e)
+	if it == nil {
+		return nil
 	}
-	return a == b
+	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, raw) })
+	if err != nil {
+		return raw
+	}
+	return value
 }
+
+// same compares values as they would be written in Go, so that an unset list is
+// not an empty one.
+func same(a, b any) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }

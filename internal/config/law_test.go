@@ -55,7 +55,7 @@ func drawnEnvironment(t *rapid.T, entries []entry) []string {
 	return environment
 }
 
-func plainEntries(t *rapid.T) []entry {
+func plainEntries(t interface{ Fatal(...any) }) []entry {
 	sections, err := catalog().sections()
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (c Catalog) sections() ([]*section, error) {
 		return nil, err
 	}
 	all := []*section{
-		{name: "", defaults: new(Settings), check: checkSetting},
+		{name: "", defaults: new(Settings), check: c.checkSetting},
 		{name: "images", defaults: new(Images)},
 		{name: "images.versions", defaults: versions, check: c.checkVersion},
 	}
@@ -128,7 +128,10 @@ func Defaults() Settings {
 }
 
 // checkSetting holds the rules of Settings that its tags cannot say.
-func checkSetting(field spec.Field, value any) error {
+func (c Catalog) checkSetting(field spec.Field, value any) error {
+	if name, ok := value.(string); ok && field.Key == "agent" {
+		return c.checkAgent(name)
+	}
 	words, _ := value.([]string)
 	for _, word := range words {
 		switch field.Key {
@@ -147,6 +150,20 @@ func checkSetting(field spec.Field, value any) error {
 		}
 	}
 	return nil
+}
+
+func (c Catalog) checkAgent(name string) error {
+	known := make([]string, len(c.Agents))
+	for i, agent := range c.Agents {
+		if known[i] = agent.Name; agent.Name == name {
+			return nil
+		}
+	}
+	unknown := fault.New(fault.Usage, "there is no agent %q", name)
+	if near := spec.Closest(name, known); near != "" {
+		return unknown.Hint("did you mean %q?", near)
+	}
+	return unknown.Hint("`aibox agents` lists them")
 }
 
 func (c Catalog) checkVersion(_ spec.Field, value any) error {
