@@ -1,0 +1,162 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/agents"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+)
+
+func refused(reason string) ModelCall {
+	return ModelCall{Method: "POST", Path: "/v1/responses", Status: 401, Reason: reason, Outcome: Refused, Generates: true}
+}
+
+func TestADeadModelIsToldOnceAndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v vitals
+		told := make(chan ModelCall, 2)
+		begin := time.Now()
+		v.watch(func(last ModelCall) { told <- last })
+		v.began()
+		v.ended(refused("no such key"))
+		time.Sleep(3 * time.Second)
+		v.began() // a second try, which takes its time
+		time.Sleep(20 * time.Second)
+		select {
+		case <-told:
+			t.Fatal("dead while a request was in flight")
+		default:
+		}
+		v.ended(refused("still none"))
+		if last := <-told; last.Reason != "still none" || time.Since(begin) != 23*time.Second {
+			t.Errorf("%+v after %v", last, time.Since(begin))
+		}
+		v.began()
+		v.ended(refused("again"))
+		time.Sleep(time.Minute)
+		if len(told) > 0 {
+			t.Error("told twice")
+		}
+	})
+}
+
+func TestNobodyIsToldOfADeadModelBeforeOrAfterTheAgentRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v vitals
+		v.began()
+		v.ended(refused("x"))
+		time.Sleep(time.Minute)
+		v.watch(func(ModelCall) { t.Error("told after its end") })
+		v.stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	})
+}
+
+func TestFailuresOfTheModelAreToldOnceEachAndNotMany(t *testing.T) {
+	var c tally
+	var told []string
+	for i := range 40 {
+		call := refused(fmt.Sprintf("reason %d", i/4))
+		if _, tell := c.call(call); tell {
+			told = append(told, call.trouble())
+		}
+	}
+	want := "the model server answered 401: reason 0"
+	if len(told) != maxNotices || told[0] != want {
+		t.Errorf("%q", told)
+	}
+	if f := c.modelCalls().failures(); f == nil || f.Count != 40 || f.Status != 401 || !strings.HasSuffix(f.Message, "reason 9") {
+		t.Errorf("%+v", f)
+	}
+	for _, quiet := range []ModelCall{
+		{Generates: true, Status: 200}, {Generates: true, Status: 499, Outcome: GivenUp}, {Status: 404, Outcome: Refused},
+	} {
+		if _, tell := c.call(quiet); tell {
+			t.Errorf("told: %+v", quiet)
+		}
+	}
+}
+
+func TestAFailureIsAClause(t *testing.T) {
+	for want, call := range map[string]ModelCall{
+		"the model server answered 500":                                    {Status: 500, Outcome: Broken},
+		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: Busy},
+		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: Busy},
+		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: Broken},
+		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: Refused},
+	} {
+		if got := call.trouble(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// talker is an agent that needs a model and says what its codes mean.
+type talker struct{ agents.Shell }
+
+func (*talker) Info() agents.Info {
+	return agents.Info{Name: "talker", Title: "Talker", Dialects: []agents.Dialect{agents.OpenAIResponses}}
+}
+
+func (*talker) Meaning(code int) string {
+	if code == 55 {
+		return "too many turns"
+	}
+	return ""
+}
+
+func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
+	well := ModelCall{Generates: true, Status: 200}
+	exit := func(code int) outcome { return outcome{exit: &lifeline.Exit{Code: code}} }
+	for _, test := range []struct {
+		name    string
+		agent   agents.Agent
+		calls   []ModelCall
+		out     outcome
+		changed bool
+		fault   string // "" for none
+		note    string
+	}{
+		{"work", &talker{}, []ModelCall{well}, exit(0), true, "", ""},
+		{"talk", &talker{}, []ModelCall{well}, exit(0), false, "", ""},
+		{"silence", &talker{}, nil, exit(0), false, "", "talker asked the model nothing and changed nothing"},
+		{"a command", &agents.Shell{}, nil, exit(0), false, "", ""},
+		{"hidden failure", &talker{}, []ModelCall{well, refused("no such key")}, exit(0), false, "talker ended well, but its last request failed: the model server answered 401: no such key", ""},
+		{"late failure", &talker{}, []ModelCall{well, refused("no such key")}, exit(0), true, "", "may be unfinished"},
+		{"mended", &talker{}, []ModelCall{refused("x"), well}, exit(0), false, "", ""},
+		{"failure", &talker{}, []ModelCall{refused("no such key")}, exit(1), false, "talker ended with exit code 1: the model server answered 401: no such key", ""},
+		{"own failure", &talker{}, []ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
+		{"known code", &talker{}, []ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
+		{"a failed command", &agents.Shell{}, []ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
+		{"a signal", &talker{}, nil, outcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
+		{"no word", &talker{}, nil, outcome{cause: errors.New("gone")}, false, "the box ended without a word: gone", ""},
+	} {
+		s := &supervisor{id: "0abc-talker"}
+		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"
+		for _, call := range test.calls {
+			s.tally.call(call)
+		}
+		result := Result{Changed: test.changed, Fault: failureOf(s.judge(test.agent, test.out))}
+		s.judgeWork(&kit{agent: test.agent, model: model{server: nobody{}}}, &result)
+		message := ""
+		if result.Fault != nil {
+			message = result.Fault.Message
+			if kind := fault.ParseKind(result.Fault.Kind); kind.ExitCode() != 1 {
+				t.Errorf("%s: %v", test.name, kind)
+			}
+		}
+		if message != test.fault || !strings.Contains(strings.Join(result.Notes, "\n"), test.note) || (test.note == "") != (len(result.Notes) == 0) {
+			t.Errorf("%s: %q %q", test.name, message, result.Notes)
+		}
+	}
+}
+
+// nobody is a model server that is never asked.
+type nobody struct{ Inference }
