@@ -16,6 +16,7 @@ func play(script Script, c Conversation) (Turn, error) {
 	} else if ok {
 		script = own
 	}
+	script = script.judge(c)
 	if len(c.Tools) == 0 || aside(c) {
 		return script.withoutTools(c), nil
 	}

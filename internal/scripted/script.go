@@ -24,6 +24,10 @@ type Script struct {
 	Name  string `toml:"name"` // for errors
 	Steps []Step `toml:"step"`
 	Done  string `toml:"done"` // said at the end; empty means "Done."
+	// Expect is a text that has to reach the model byte for byte. In every text of
+	// the script {heard} then stands for "yes", or for what the model was told
+	// instead, in quotes.
+	Expect string `toml:"expect"`
 }
 
 // Step is one answer of the model. It makes at most one of write, edit, run,
