@@ -63,14 +63,22 @@ func (a *app) library(path string) (prompts.Library, error) {
 	return prompts.Open(filepath.Join(dirs.Config, "prompts"), topOf(path)), nil
 }
 
-// topOf is the folder at or above path that holds a .git, or "" where there is
-// none. Nothing of it is read.
+// topOf is the top of the working tree that path, links followed, lies in, or ""
+// where there is none. As for git, a folder .git without a HEAD is not one.
 func topOf(path string) string {
 	if path == "" {
 		return ""
 	}
-	for dir, err := filepath.Abs(path); err == nil; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+	absolute, err := filepath.Abs(path)
+	if err == nil {
+		absolute, err = filepath.EvalSymlinks(absolute)
+	}
+	for dir := absolute; err == nil; dir = filepath.Dir(dir) {
+		info, missing := os.Lstat(filepath.Join(dir, ".git"))
+		if missing == nil && info.IsDir() {
+			_, missing = os.Lstat(filepath.Join(dir, ".git", "HEAD"))
+		}
+		if missing == nil {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
