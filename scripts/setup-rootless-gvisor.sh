@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# From a bare Debian to a rootless Docker that has gVisor's runsc registered.
+# From a bare Debian or Ubuntu to a rootless Docker that has gVisor's runsc registered,
+# and back (--uninstall).
 #
-# Root is used for packages, the user, device nodes and the runsc binary; the
-# daemon itself, its settings and every container belong to an unprivileged user.
-# Running it again changes nothing that is in place and takes seconds.
+# Root is used for packages, the user, device nodes, settings of systemd and AppArmor, and
+# the runsc binary; the daemon itself, its settings and every container belong to an
+# unprivileged user. Running it again changes nothing that is in place and takes seconds.
+#
+# The set-up is a list of items (ITEMS), each with two functions: need_ITEM prints what is
+# to do, a line each and nothing where all is in place; make_ITEM does it. A line that
+# begins with "by hand: " is for a person. What is taken back (TAKEN_BACK) has left_ITEM
+# and undo_ITEM likewise.
 set -Eeuo pipefail
 
 # What is pinned. The release is gVisor's own binary, checked against the SHA-512
@@ -13,20 +19,42 @@ readonly RUNSC_RELEASE=20260323.0
 readonly RUNSC_RELEASES=https://storage.googleapis.com/gvisor/releases/release
 readonly RUNSC_MODULE=gvisor.dev/gvisor/runsc@v0.0.0-20260224225140-573d5e7127a8
 
-# Ours alone, so that nothing that others installed is ever replaced.
+# Ours alone, so that nothing that others installed is ever replaced or taken away.
 readonly OUR_DIR=/usr/local/lib/aibox
+readonly MODULES_FILE=/etc/modules-load.d/aibox.conf
+readonly DELEGATION_FILE=/etc/systemd/system/user@.service.d/aibox.conf
+readonly APPARMOR_FILE=/etc/apparmor.d/aibox-rootlesskit
 readonly PROOF_IMAGE=aibox-setup-proof:1
+
+# What was made here and cannot be told by its name, a line each such as "linger ann".
+readonly STATE_FILE=/var/lib/aibox/setup
 
 # Without --ignore-cgroups runsc does not start where the user has no delegated
 # cgroup; the overlay caps what a sandbox may write outside its mounts.
 readonly RUNSC_ARGS='["--ignore-cgroups","--overlay2=root:self,size=10g"]'
 
-# A command that has to be there, and the Debian package that brings it.
+# What a user's systemd has to be given to hold limits for that user's processes.
+readonly CONTROLLERS="cpu cpuset io memory pids"
+
+# Where this is tried, as ID-VERSION_ID of os-release.
+readonly TRIED="debian-12 debian-13 ubuntu-22.04 ubuntu-24.04 ubuntu-26.04"
+
+# A command that has to be there and the packages that may bring it, of which the first
+# that exists is taken: one package holds daemon and client in Debian 12 and in Ubuntu.
 readonly NEEDED=(
-	"dockerd docker.io" "docker docker-cli" "rootlesskit rootlesskit"
+	"dockerd docker.io" "docker docker-cli docker.io" "rootlesskit rootlesskit"
 	"newuidmap uidmap" "slirp4netns slirp4netns" "fuse-overlayfs fuse-overlayfs"
 	"iptables iptables" "ip iproute2" "nft nftables" "nsenter util-linux" "git git" "mmdebstrap mmdebstrap"
 	"jq jq" "curl curl"
+)
+
+# The order is that in which one needs the other.
+readonly ITEMS=(
+	packages user subordinate_ids devices bridge_filter delegation linger runtime_dir apparmor
+	user_namespaces runsc proof_program registration rootless_script daemon settings
+)
+readonly TAKEN_BACK=(
+	daemon data registration runsc apparmor linger delegation bridge_filter devices subordinate_ids
 )
 
 # Settings of the caller that mean the same to the unprivileged user: certificate
@@ -34,47 +62,114 @@ readonly NEEDED=(
 readonly PASSED_ON='^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|GIT_SSL_CAINFO|NIX_SSL_CERT_FILE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|VERSION|AIBOX_.*)$'
 readonly PASSED_ON_GO=(GOPROXY GOFLAGS GONOSUMDB GOSUMDB GONOPROXY GOPRIVATE GOINSECURE)
 
-user='' uid='' home='' runtime_dir='' socket='' runsc=''
+root='' # what the machine's own paths begin with; only tests put a folder here
+check=no uninstall=no purge=no yes=no
+user='' uid='' home='' runtime_dir='' socket='' others='' scratch=''
 user_env=() packages=() command=()
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 
 usage() {
 	cat <<'USAGE'
-Sets up rootless Docker with gVisor (runsc) on Debian, then proves that it works.
+Sets up rootless Docker with gVisor (runsc) on Debian or Ubuntu, then proves that it works.
 
   scripts/setup-rootless-gvisor.sh                    as a normal user with sudo: for that user
   scripts/setup-rootless-gvisor.sh --user NAME        as root: for NAME, made if missing (default aibox)
   scripts/setup-rootless-gvisor.sh … -- COMMAND…      afterwards run COMMAND as that user, daemon at hand
+  scripts/setup-rootless-gvisor.sh … --check          say what it would do, and change nothing
+  scripts/setup-rootless-gvisor.sh … --uninstall      take back what it made
 
   --user NAME      the unprivileged user who owns the daemon (root only)
-  --package NAME   also install this Debian package (may be repeated)
+  --package NAME   also install this package (may be repeated)
+  --check          a line for each item: ok, todo (and what would be done) or hand (what a
+                   person has to do); with --uninstall: what would be taken back
+  --uninstall      stop the daemon it started and remove that daemon's unit, runsc and its
+                   entry in daemon.json, the AppArmor profile, lingering, delegation, the
+                   kernel module's file and the modes of devices: each only if this script
+                   made it, what the machine shares only when no other user needs it.
+                   Packages, the user, and Docker's images and data stay
+  --purge          with --uninstall: remove Docker's images and data as well, and the
+                   subordinate ids that they belong to
+  --yes            with --uninstall: do not ask
   -h, --help       this text
 
-Exit codes: 0 done (or COMMAND's own), 2 wrong usage, 3 the machine is not ready; the text says what to do.
+Exit codes: 0 done (with --check: nothing is to do; with COMMAND: its own), 2 wrong usage,
+3 the machine is not ready (with --check: something is to do); the text says what to do.
 USAGE
 }
 
 main() {
 	parse "$@"
 	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin
+	scratch=$(mktemp -d)
+	trap 'rm -rf "$scratch"' EXIT
+	trap 'stopped "$LINENO" "$BASH_COMMAND"' ERR
 	check_platform
-	install_packages
 	choose_user
-	give_subordinate_ids
-	open_devices
-	load_bridge_filter
-	give_runtime_dir
-	fill_user_env
-	check_user_namespaces
-	install_runsc
-	install_proof_program
-	register_runsc
-	start_daemon
-	take_over_settings
+	if [[ $uninstall == yes ]]; then
+		uninstall
+	elif [[ $check == yes ]]; then
+		check
+	else
+		set_up
+	fi
+}
+
+set_up() {
+	local item todo
+	for item in "${ITEMS[@]}"; do
+		todo=$(need_"$item")
+		[[ -z $todo ]] || make_"$item"
+	done
 	prove
 	say_how_to_reach_it
-	[[ ${#command[@]} == 0 ]] || run_command
+	((${#command[@]} == 0)) || run_command
+}
+
+# check: what set_up would do. Later items are told as far as they can be known while
+# earlier ones are missing.
+check() {
+	local item todo count=0
+	for item in "${ITEMS[@]}"; do
+		todo=$(need_"$item")
+		case $todo in
+		'') say_item ok "$item" '' ;;
+		"by hand: "*) say_item hand "$item" "${todo#by hand: }" ;;
+		*) say_item todo "$item" "$todo" ;;
+		esac
+		[[ -z $todo ]] || count=$((count + 1))
+	done
+	if ((count == 0)); then
+		echo "nothing is to do for $user"
+	else
+		echo "$count of ${#ITEMS[@]} items are to do for $user"
+		exit 3
+	fi
+}
+
+# say_item STATE ITEM LINES: as one line, however many LINES are.
+say_item() { printf '%-5s %-16s %s\n' "$1" "${2//_/ }" "${3//$'\n'/; }" | sed 's/ *$//'; }
+
+uninstall() {
+	local item todo count=0
+	others=$(other_users)
+	for item in "${TAKEN_BACK[@]}"; do
+		todo=$(left_"$item")
+		[[ -z $todo ]] || say_item undo "$item" "$todo"
+		[[ -z $todo ]] || count=$((count + 1))
+	done
+	[[ -z $others ]] || echo "what the machine shares stays, since it also serves $others"
+	if ((count == 0)); then
+		echo "nothing that the set-up made for $user is here"
+		return
+	fi
+	[[ $check == no ]] || exit 3
+	refuse_while_boxes_run
+	confirm
+	for item in "${TAKEN_BACK[@]}"; do
+		todo=$(left_"$item")
+		[[ -z $todo ]] || undo_"$item"
+	done
+	say_what_stays
+	forget_user
 }
 
 # --- talking -----------------------------------------------------------------
@@ -95,7 +190,20 @@ wrong_usage() {
 	exit 2
 }
 
-trap 'printf "setup: stopped at line %s (%s)\n  try: run it again; if it stops there again, run it with bash -x and read the last lines\n" "$LINENO" "$BASH_COMMAND" >&2; exit 3' ERR
+# stopped LINE COMMAND: an error that nobody foresaw.
+stopped() {
+	printf 'setup: stopped at line %s (%s)\n  try: run it again; if it stops there again, run it with bash -x and read the last lines\n' "$1" "$2" >&2
+	exit 3
+}
+
+# confirm: a person's yes to what was just listed.
+confirm() {
+	local answer=''
+	[[ $yes == no ]] || return 0
+	[[ -t 0 ]] || wrong_usage "nobody can be asked here; --yes takes it back without a question"
+	read -r -p "Take this back? [y/N] " answer || true
+	[[ $answer =~ ^[Yy]([Ee][Ss])?$ ]] || { echo "nothing was changed" && exit 0; }
+}
 
 parse() {
 	while (($# > 0)); do
@@ -103,16 +211,22 @@ parse() {
 		--user | --package) [[ ${2-} && $2 != -* ]] || wrong_usage "$1 needs a name" ;;
 		esac
 		case $1 in
-		--user) user=$2 ;;
-		--package) packages+=("$2") ;;
+		--user) user=$2 && shift ;;
+		--package) packages+=("$2") && shift ;;
+		--check) check=yes ;;
+		--uninstall) uninstall=yes ;;
+		--purge) purge=yes ;;
+		--yes) yes=yes ;;
 		-h | --help) usage && exit 0 ;;
 		--) shift && command=("$@") && break ;;
 		*) wrong_usage "unknown argument '$1'" ;;
 		esac
-		shift 2
+		shift
 	done
 	[[ -z $user || $user =~ ^[a-z_][a-z0-9_-]*$ ]] || wrong_usage "'$user' is not a user name"
 	[[ $user != root ]] || wrong_usage "rootless Docker needs a user other than root"
+	[[ $uninstall == yes || $purge$yes == nono ]] || wrong_usage "--purge and --yes go with --uninstall"
+	[[ $uninstall$check == nono ]] || ((${#command[@]} == 0)) || wrong_usage "a command is run after the set-up only"
 }
 
 # --- who does what -----------------------------------------------------------
@@ -137,60 +251,6 @@ as_user() {
 	"${switch[@]}" env -i -C "$home" "${user_env[@]}" "$@"
 }
 
-# has_systemd: is systemd the init of this machine?
-has_systemd() { [[ -d /run/systemd/system ]]; }
-
-# --- the machine -------------------------------------------------------------
-
-check_platform() {
-	[[ $(uname -s) == Linux ]] ||
-		die "aibox needs Linux; this is $(uname -s)" "run it in a Linux machine such as Lima (macOS) or WSL 2 (Windows)"
-	case $(uname -m) in
-	x86_64 | aarch64) ;;
-	*) die "gVisor runs on x86_64 and aarch64; this is $(uname -m)" ;;
-	esac
-}
-
-# missing_packages: prints the Debian packages whose command is not here.
-missing_packages() {
-	local pair
-	for pair in "${NEEDED[@]}"; do
-		command -v "${pair% *}" >/dev/null || echo "${pair#* }"
-	done
-	[[ -s /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
-	! has_systemd || [[ -e /usr/lib/systemd/user/dbus.socket ]] || echo dbus-user-session
-	for pair in "${packages[@]}"; do
-		dpkg-query -W -f '${db:Status-Abbrev}' "$pair" 2>/dev/null | grep -q ^ii || echo "$pair"
-	done
-}
-
-install_packages() {
-	local missing
-	mapfile -t missing < <(missing_packages | sort -u)
-	if ((${#missing[@]} == 0)); then
-		return
-	fi
-	command -v apt-get >/dev/null ||
-		die "these packages are missing and this is not Debian or Ubuntu: ${missing[*]}" "install them with this system's package manager and run this again"
-	step "installing Debian packages: ${missing[*]}"
-	quietly "Debian's package lists could not be fetched" "check the network and /etc/apt/sources.list*, then: apt-get update" \
-		as_root apt-get -o DPkg::Lock::Timeout=300 update
-	# One package holds daemon and client until Debian 12.
-	if ! apt-cache show docker-cli >/dev/null 2>&1; then
-		mapfile -t missing < <(printf '%s\n' "${missing[@]/#docker-cli/docker.io}" | sort -u)
-	fi
-	local new_docker=yes
-	! command -v dockerd >/dev/null || new_docker=no
-	# RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon where there is no systemd.
-	quietly "apt-get could not install ${missing[*]}" "apt-get install ${missing[*]}" \
-		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
-	if [[ $new_docker == yes ]] && has_systemd; then
-		note "switching off the root daemon that came with the package; rootless Docker does not need it"
-		as_root systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1 || true
-	fi
-}
-
 # quietly SENTENCE HINT COMMAND…: shows the command's output only if it fails.
 quietly() {
 	local sentence=$1 hint=$2 output
@@ -201,92 +261,94 @@ quietly() {
 	fi
 }
 
+# as_told NEED_FUNCTION: runs, as root, the very lines that it prints.
+as_told() {
+	local lines words line
+	mapfile -t lines < <("$1")
+	for line in "${lines[@]}"; do
+		step "$line"
+		read -ra words <<<"$line"
+		quietly "that did not work" "as root: $line" as_root "${words[@]}"
+	done
+}
+
+# wait_until SECONDS COMMAND…
+wait_until() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS < deadline)) || return 1
+		sleep 0.2
+	done
+}
+
+not() { ! "$@"; }
+
+# has_systemd: is systemd the init of this machine?
+has_systemd() { [[ -d $root/run/systemd/system ]]; }
+
+# setting NAME VALUE: is this setting of the kernel there, with this value?
+setting() { [[ -r $root/proc/sys/${1//.//} && $(<"$root/proc/sys/${1//.//}") == "$2" ]]; }
+
+# install_file FILE: makes it of standard input, for everybody to read.
+install_file() {
+	cat >"$scratch/file"
+	as_root install -D -m 0644 "$scratch/file" "$root$1"
+}
+
+# record WORD…: notes for --uninstall that this was made here.
+record() {
+	recorded "$@" || { cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE"
+}
+
+recorded() { grep -qsxF -- "$*" "$root$STATE_FILE"; }
+
+# recorded_of KIND: prints what was recorded of it.
+recorded_of() { sed -n "s/^$1 //p" "$root$STATE_FILE" 2>/dev/null || true; }
+
+# --- the machine -------------------------------------------------------------
+
+check_platform() {
+	[[ $(uname -s) == Linux ]] ||
+		die "aibox needs Linux; this is $(uname -s)" "run it in a Linux machine such as Lima (macOS) or WSL 2 (Windows)"
+	case $(uname -m) in
+	x86_64 | aarch64) ;;
+	*) die "gVisor runs on x86_64 and aarch64; this is $(uname -m)" ;;
+	esac
+	[[ " $TRIED " == *" $(os_release ID)-$(os_release VERSION_ID) "* ]] || ! command -v apt-get >/dev/null ||
+		note "$(os_release PRETTY_NAME) is not among the systems this was tried on ($TRIED); it is treated as they are"
+}
+
+# os_release NAME: prints that line of os-release.
+os_release() {
+	# shellcheck disable=SC1091 # the file is the machine's
+	(set +u && . "$root/etc/os-release" && printf '%s' "${!1}") 2>/dev/null || true
+}
+
 choose_user() {
 	if ((EUID != 0)); then
 		[[ -z $user || $user == "$(id -un)" ]] ||
 			die "setting up the user $user needs root; you are $(id -un)" "sudo $0 --user $user"
 		user=$(id -un)
-	else
-		user=${user:-aibox}
-		if ! id -u "$user" >/dev/null 2>&1; then
-			step "making the unprivileged user $user"
-			quietly "the user $user could not be made" "useradd --create-home $user" \
-				useradd --create-home --shell /bin/bash "$user"
-		fi
 	fi
-	uid=$(id -u "$user")
+	user=${user:-aibox}
+	learn_user
+}
+
+# learn_user: what follows from the user's name, as far as the user and its folders are there.
+learn_user() {
+	uid=$(id -u "$user" 2>/dev/null) || uid=''
+	[[ $uid ]] || return 0
 	((uid != 0)) || die "$user is root under another name" "choose another one with --user"
 	home=$(getent passwd "$user" | cut -d: -f6)
 	[[ -d $home && $(stat -c %u "$home") == "$uid" ]] ||
 		die "the home of $user ($home) is missing or belongs to someone else" "mkhomedir_helper $user, or choose another user with --user"
-}
-
-# give_subordinate_ids: rootless containers need 65,536 ids of their own.
-give_subordinate_ids() {
-	local file flag first
-	for file in /etc/subuid /etc/subgid; do
-		if awk -F: -v n="$user" -v u="$uid" '($1 == n || $1 == u) && $3 >= 65536 {found = 1} END {exit !found}' "$file" 2>/dev/null; then
-			continue
-		fi
-		flag=--add-subuids
-		[[ $file == /etc/subuid ]] || flag=--add-subgids
-		first=$(awk -F: 'BEGIN {end = 100000} $2 + $3 > end {end = $2 + $3} END {print end}' /etc/subuid /etc/subgid 2>/dev/null || echo 100000)
-		step "giving $user subordinate ids in $file"
-		quietly "$user could not be given subordinate ids" "usermod $flag $first-$((first + 65535)) $user" \
-			as_root usermod "$flag" "$first-$((first + 65535))" "$user"
-	done
-}
-
-# open_devices: slirp4netns needs /dev/net/tun; fuse-overlayfs, on old kernels,
-# /dev/fuse. udev makes both 0666, where there is no udev they are root's.
-open_devices() {
-	open_device /dev/net/tun 200 tun
-	open_device /dev/fuse 229 fuse
-}
-
-open_device() {
-	local device=$1 minor=$2 module=$3
-	if [[ ! -c $device ]]; then
-		step "making $device"
-		as_root modprobe "$module" 2>/dev/null || true
-		as_root mkdir -p "${device%/*}"
-		[[ -c $device ]] || as_root mknod -m 0666 "$device" c 10 "$minor" ||
-			die "$device cannot be made here" "load the kernel module $module: modprobe $module"
-	fi
-	[[ $(stat -c %a "$device") == 666 ]] || as_root chmod 0666 "$device" ||
-		die "$device is closed to $user" "chmod 666 $device"
-}
-
-# load_bridge_filter: without this module Docker refuses a network whose containers may
-# not talk to each other, as aibox's are; rootless Docker cannot load it by itself.
-load_bridge_filter() {
-	[[ ! -d /proc/sys/net/bridge ]] || return 0
-	step "loading the kernel module br_netfilter, now and at every boot"
-	as_root modprobe br_netfilter 2>/dev/null ||
-		die "the kernel module br_netfilter cannot be loaded" "modprobe br_netfilter (if the kernel was just updated, reboot first; in a container, on its host)"
-	as_root mkdir -p /etc/modules-load.d
-	as_root tee /etc/modules-load.d/aibox.conf <<<br_netfilter >/dev/null
-}
-
-# give_runtime_dir: the folder of the daemon's socket. systemd makes it for a user
-# who logs in or lingers; elsewhere it has to be made, after every boot.
-give_runtime_dir() {
-	runtime_dir=/run/user/$uid
+	runtime_dir=$root/run/user/$uid
 	if ((EUID == uid)) && [[ -O ${XDG_RUNTIME_DIR:-/nonexistent} ]]; then
 		runtime_dir=$XDG_RUNTIME_DIR
 	fi
-	if has_systemd && [[ ! -e /var/lib/systemd/linger/$user ]]; then
-		step "letting the daemon of $user run without a login (linger)"
-		quietly "lingering could not be switched on" "loginctl enable-linger $user" as_root loginctl enable-linger "$user"
-		wait_until 30 test -d "$runtime_dir" || true
-	fi
-	if [[ ! -d $runtime_dir ]]; then
-		as_root mkdir -p -m 0755 /run/user
-		as_root install -d -m 0700 -o "$user" -g "$(id -g "$user")" "$runtime_dir"
-	fi
-	[[ $(stat -c '%u %a' "$runtime_dir") == "$uid 700" ]] ||
-		die "$runtime_dir has to belong to $user alone" "chown $user $runtime_dir; chmod 700 $runtime_dir"
 	socket=$runtime_dir/docker.sock
+	fill_user_env
 }
 
 # fill_user_env: what programs of the unprivileged user see, and nothing else.
@@ -313,42 +375,323 @@ user_path() {
 	printf '%s' "${go:+$(dirname "$go"):}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/share/docker.io/contrib"
 }
 
-# check_user_namespaces: says in one sentence which setting of the kernel forbids them.
-check_user_namespaces() {
-	as_user unshare --user --map-root-user true 2>/dev/null && return
-	local clone=/proc/sys/kernel/unprivileged_userns_clone max=/proc/sys/user/max_user_namespaces
-	local apparmor=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
-	[[ ! -e $clone || $(<$clone) != 0 ]] ||
-		die "this kernel's settings forbid user namespaces to normal users" "sysctl -w kernel.unprivileged_userns_clone=1 (and put that line into /etc/sysctl.d/60-aibox.conf)"
-	[[ ! -e $max || $(<$max) != 0 ]] ||
-		die "this kernel allows no user namespaces (user.max_user_namespaces is 0)" "sysctl -w user.max_user_namespaces=28633 (and put that line into /etc/sysctl.d/60-aibox.conf)"
-	if [[ -e $apparmor && $(<$apparmor) == 1 ]]; then
-		note "AppArmor restricts user namespaces here; if the daemon does not start: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+# config_dir: where the user's programs look for their settings.
+config_dir() {
+	local dir=$home/.config
+	((EUID != uid)) || dir=${XDG_CONFIG_HOME:-$dir}
+	echo "$dir"
+}
+
+# missing_packages: prints the packages that are not here, by their commands.
+missing_packages() {
+	local words package
+	for package in "${NEEDED[@]}"; do
+		read -ra words <<<"$package"
+		command -v "${words[0]}" >/dev/null || known_package "${words[@]:1}"
+	done
+	[[ -s $root/etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
+	# With this key mmdebstrap makes the Debian that images stand on.
+	[[ -e $root/usr/share/keyrings/debian-archive-keyring.gpg ]] || echo debian-archive-keyring
+	! has_systemd || [[ -e $root/usr/lib/systemd/user/dbus.socket ]] || echo dbus-user-session
+	for package in "${packages[@]}"; do
+		dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q ^ii || echo "$package"
+	done
+}
+
+# known_package NAME…: the first that apt knows, else the first.
+known_package() {
+	local name
+	for name in "$@"; do
+		! apt-cache show "$name" >/dev/null 2>&1 || { echo "$name" && return; }
+	done
+	echo "$1"
+}
+
+need_packages() {
+	local missing
+	missing=$(missing_packages | sort -u | xargs)
+	if [[ -z $missing ]]; then
 		return
+	elif command -v apt-get >/dev/null; then
+		echo "apt-get install --no-install-recommends $missing"
+	else
+		echo "by hand: install what Debian calls $missing"
 	fi
-	[[ -e $max ]] || die "this kernel was built without user namespaces" "use a kernel with CONFIG_USER_NS=y, such as Debian's own"
-	die "$user cannot make a user namespace" "in a container or a chroot this is forbidden from outside: use a real or a virtual machine; otherwise try as $user: unshare -Ur true"
+}
+
+make_packages() {
+	local missing name
+	mapfile -t missing < <(missing_packages | sort -u)
+	command -v apt-get >/dev/null ||
+		die "this script installs packages with apt-get, which $(os_release PRETTY_NAME) does not have; missing are: ${missing[*]}" \
+			"install them with this system's package manager (the names are Debian's), then run this again"
+	quietly "the lists of packages could not be fetched" "check the network and /etc/apt/sources.list*, then: apt-get update" \
+		as_root apt-get -o DPkg::Lock::Timeout=300 update
+	mapfile -t missing < <(missing_packages | sort -u)
+	step "installing packages: ${missing[*]}"
+	for name in "${missing[@]}"; do
+		apt-cache show "$name" >/dev/null 2>&1 ||
+			die "$(os_release PRETTY_NAME) has no package $name" "in Ubuntu: add-apt-repository universe; then run this again"
+	done
+	local new_docker=yes
+	! command -v dockerd >/dev/null || new_docker=no
+	# RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon where there is no systemd.
+	quietly "apt-get could not install ${missing[*]}" "apt-get install ${missing[*]}" \
+		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
+	for name in "${missing[@]}"; do record package "$name"; done
+	if [[ $new_docker == yes ]] && has_systemd; then
+		note "switching off the root daemon that came with the package; rootless Docker does not need it"
+		as_root systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1 || true
+	fi
+}
+
+need_user() { [[ $uid ]] || echo "useradd --create-home --shell /bin/bash $user"; }
+
+make_user() {
+	as_told need_user
+	record user "$user"
+	learn_user
+}
+
+# need_subordinate_ids: rootless containers need 65,536 ids of their own. useradd gives
+# them to a user who is yet to be made.
+need_subordinate_ids() {
+	local file first
+	[[ $uid ]] || return 0
+	first=$(awk -F: 'BEGIN {end = 100000} $2 + $3 > end {end = $2 + $3} END {print end}' "$root/etc/subuid" "$root/etc/subgid" 2>/dev/null) || first=100000
+	for file in subuid subgid; do
+		awk -F: -v n="$user" -v u="$uid" '($1 == n || $1 == u) && $3 >= 65536 {found = 1} END {exit !found}' "$root/etc/$file" 2>/dev/null ||
+			echo "usermod --add-${file}s $first-$((first + 65535)) $user"
+	done
+}
+
+make_subordinate_ids() {
+	local given
+	given=$(need_subordinate_ids)
+	as_told need_subordinate_ids
+	while IFS= read -r given; do record "${given/usermod --add-/}"; done <<<"$given"
+}
+
+left_subordinate_ids() {
+	[[ $purge == yes ]] || return 0
+	local kind range name
+	while read -r kind range name; do
+		[[ $kind != sub[ug]ids || $name != "$user" ]] || ! holds_range "${kind%s}" "$range" ||
+			echo "usermod --del-$kind $range $user"
+	done < <(cat "$root$STATE_FILE" 2>/dev/null)
+}
+
+# holds_range FILE FIRST-LAST: does the user have exactly these ids?
+holds_range() { grep -qsx "$user:${2%-*}:$((${2#*-} - ${2%-*} + 1))" "$root/etc/$1"; }
+
+undo_subordinate_ids() { as_told left_subordinate_ids; }
+
+# need_devices: slirp4netns needs /dev/net/tun; fuse-overlayfs, on old kernels,
+# /dev/fuse. udev makes both 0666; where there is no udev they are root's.
+need_devices() {
+	need_device /dev/net/tun 200
+	need_device /dev/fuse 229
+}
+
+need_device() {
+	if [[ ! -c $root$1 ]]; then
+		echo "mknod -m 0666 $root$1 c 10 $2"
+	elif [[ $(stat -c %a "$root$1") != 666 ]]; then
+		echo "chmod 0666 $root$1"
+	fi
+}
+
+make_devices() {
+	local device
+	as_root modprobe -a tun fuse 2>/dev/null || true
+	as_root mkdir -p "$root/dev/net"
+	for device in /dev/net/tun /dev/fuse; do
+		if [[ -c $root$device ]]; then
+			[[ $(stat -c %a "$root$device") == 666 ]] || record device "$device" "$(stat -c %a "$root$device")"
+		else
+			record device "$device" none
+		fi
+	done
+	as_told need_devices
+}
+
+left_devices() {
+	local device mode
+	[[ -z $others ]] || return 0
+	while read -r device mode; do
+		if [[ -c $root$device && $mode == none ]]; then
+			echo "rm $root$device"
+		elif [[ -c $root$device && $(stat -c %a "$root$device") == 666 ]]; then
+			echo "chmod $mode $root$device"
+		fi
+	done < <(recorded_of device)
+}
+
+undo_devices() { as_told left_devices; }
+
+# need_bridge_filter: without this module Docker refuses a network whose containers may
+# not talk to each other, as aibox's are; rootless Docker cannot load it by itself.
+need_bridge_filter() {
+	[[ -d $root/proc/sys/net/bridge ]] || echo "modprobe br_netfilter, now and at every boot ($MODULES_FILE)"
+}
+
+make_bridge_filter() {
+	step "loading the kernel module br_netfilter, now and at every boot"
+	as_root modprobe br_netfilter 2>/dev/null ||
+		die "the kernel module br_netfilter cannot be loaded" "modprobe br_netfilter (if the kernel was just updated, reboot first; in a container, on its host)"
+	install_file "$MODULES_FILE" <<<br_netfilter
+}
+
+# The module itself stays until the next boot: who uses it by then cannot be known.
+left_bridge_filter() { left_file "$MODULES_FILE"; }
+undo_bridge_filter() { as_told left_bridge_filter; }
+
+# left_file FILE: about a file that the whole machine shares.
+left_file() { [[ $others || ! -e $root$1 ]] || echo "rm $root$1"; }
+
+# need_delegation: a user's systemd holds limits only with controllers it was given;
+# of itself it is given some of them, in Debian and Ubuntu without cpuset and io.
+need_delegation() {
+	local given name
+	has_systemd && [[ -e $root/sys/fs/cgroup/cgroup.controllers ]] || return 0
+	given=" $(systemctl show --property DelegateControllers --value "user@${uid:-1000}.service" 2>/dev/null) "
+	for name in $CONTROLLERS; do
+		[[ $given == *" $name "* ]] || { echo "delegate $CONTROLLERS to the systemd of users ($DELEGATION_FILE)" && return; }
+	done
+}
+
+make_delegation() {
+	step "delegating $CONTROLLERS to the systemd of users"
+	printf '[Service]\nDelegate=%s\n' "$CONTROLLERS" | install_file "$DELEGATION_FILE"
+	as_root systemctl daemon-reload
+}
+
+left_delegation() { left_file "$DELEGATION_FILE"; }
+
+undo_delegation() {
+	as_told left_delegation
+	as_root rmdir "$root${DELEGATION_FILE%/*}" 2>/dev/null || true
+	as_root systemctl daemon-reload
+}
+
+# need_linger: without a login, systemd runs the daemon only of a user who lingers.
+need_linger() {
+	! has_systemd || [[ -e $root/var/lib/systemd/linger/$user ]] || echo "loginctl enable-linger $user"
+}
+
+make_linger() {
+	as_told need_linger
+	record linger "$user"
+	wait_until 30 test -d "$runtime_dir" || true
+	learn_user
+}
+
+left_linger() {
+	! recorded linger "$user" || [[ ! -e $root/var/lib/systemd/linger/$user ]] || echo "loginctl disable-linger $user"
+}
+
+undo_linger() { as_told left_linger; }
+
+# need_runtime_dir: the folder of the daemon's socket. systemd makes it for a user who
+# logs in or lingers; elsewhere it has to be made, after every boot.
+need_runtime_dir() {
+	[[ $runtime_dir && $(stat -c '%u %a' "$runtime_dir" 2>/dev/null) == "$uid 700" ]] ||
+		echo "make ${runtime_dir:-/run/user/UID} for $user alone"
+}
+
+make_runtime_dir() {
+	if [[ ! -d $runtime_dir ]]; then
+		as_root mkdir -p -m 0755 "${runtime_dir%/*}"
+		as_root install -d -m 0700 -o "$user" -g "$(id -g "$user")" "$runtime_dir"
+	fi
+	[[ $(stat -c '%u %a' "$runtime_dir") == "$uid 700" ]] ||
+		die "$runtime_dir has to belong to $user alone" "chown $user $runtime_dir; chmod 700 $runtime_dir"
+	learn_user
+}
+
+# need_apparmor: Ubuntu since 24.04 lets only those programs make user namespaces whose
+# AppArmor profile says so. The restriction stays; rootlesskit gets its profile, in the
+# form Docker's documentation gives, where its package did not bring one.
+need_apparmor() {
+	setting kernel.apparmor_restrict_unprivileged_userns 1 || return 0
+	grep -qsE "^(profile .* )?\"?$(rootlesskit_path)\"? .*\{" "$root"/etc/apparmor.d/* ||
+		echo "allow $(rootlesskit_path) user namespaces ($APPARMOR_FILE)"
+}
+
+rootlesskit_path() { readlink -f "$(command -v rootlesskit || echo /usr/bin/rootlesskit)"; }
+
+make_apparmor() {
+	step "allowing rootlesskit user namespaces with a profile of AppArmor's"
+	install_file "$APPARMOR_FILE" <<PROFILE
+# Made by aibox's set-up; its --uninstall removes it.
+abi <abi/4.0>,
+include <tunables/global>
+
+profile aibox-rootlesskit "$(rootlesskit_path)" flags=(unconfined) {
+  userns,
+
+  include if exists <local/aibox-rootlesskit>
+}
+PROFILE
+	quietly "AppArmor did not take $APPARMOR_FILE" "apparmor_parser -r $APPARMOR_FILE (from the package apparmor)" \
+		as_root apparmor_parser -r "$root$APPARMOR_FILE"
+}
+
+left_apparmor() { left_file "$APPARMOR_FILE"; }
+
+undo_apparmor() {
+	as_root apparmor_parser -R "$root$APPARMOR_FILE" 2>/dev/null || true
+	as_told left_apparmor
+}
+
+# need_user_namespaces: settings of the kernel that a person made are a person's to undo.
+need_user_namespaces() {
+	if setting kernel.unprivileged_userns_clone 0; then
+		echo "by hand: sysctl -w kernel.unprivileged_userns_clone=1 (and put that into /etc/sysctl.d)"
+	elif setting user.max_user_namespaces 0; then
+		echo "by hand: sysctl -w user.max_user_namespaces=28633 (and put that into /etc/sysctl.d)"
+	elif [[ ! -e $root/proc/sys/user/max_user_namespaces ]]; then
+		echo "by hand: use a kernel with CONFIG_USER_NS=y, such as the distribution's own"
+	elif ! setting kernel.apparmor_restrict_unprivileged_userns 1 && [[ $uid ]] && ! as_user unshare --user --map-root-user true 2>/dev/null; then
+		echo "by hand: use a real or a virtual machine; this container or chroot forbids user namespaces (as $user: unshare -Ur true)"
+	fi
+}
+
+make_user_namespaces() {
+	local hint
+	hint=$(need_user_namespaces)
+	die "$user cannot make user namespaces on this kernel, as its settings are" "${hint#by hand: }"
 }
 
 # --- gVisor ------------------------------------------------------------------
 
-# install_runsc: sets $runsc. What was installed before is not fetched again.
-install_runsc() {
-	local release=$OUR_DIR/runsc-release-$RUNSC_RELEASE module=$OUR_DIR/runsc-${RUNSC_MODULE#*@}
+# installed_runsc: prints our runsc, the release or the one built here.
+installed_runsc() {
 	local file
-	for file in "$release" "$module"; do
-		[[ ! -x $file ]] || runsc=$file
-		[[ -z $runsc ]] || return 0
+	for file in "$OUR_DIR/runsc-release-$RUNSC_RELEASE" "$OUR_DIR/runsc-${RUNSC_MODULE#*@}"; do
+		[[ ! -x $root$file ]] || { echo "$root$file" && return; }
 	done
-	local build=$scratch
-	if fetch_runsc "$build"; then
-		runsc=$release
-	else
+}
+
+need_runsc() {
+	[[ $(installed_runsc) ]] || echo "install runsc in $OUR_DIR (gVisor's release $RUNSC_RELEASE, or built from source with Go)"
+}
+
+make_runsc() {
+	local build=$scratch target=$OUR_DIR/runsc-release-$RUNSC_RELEASE
+	fetch_runsc "$build" || {
 		build_runsc "$build"
-		runsc=$module
-	fi
-	"$build/runsc" --version >/dev/null || die "the runsc that was fetched does not run here" "$0 again, or report it with the output of: $build/runsc --version"
-	as_root install -D -m 0755 "$build/runsc" "$runsc"
+		target=$OUR_DIR/runsc-${RUNSC_MODULE#*@}
+	}
+	"$build/runsc" --version >/dev/null || die "the runsc that was fetched does not run here" "run this again, or report it with the output of: $build/runsc --version"
+	as_root install -D -m 0755 "$build/runsc" "$root$target"
+}
+
+left_runsc() { left_file "$OUR_DIR"; }
+undo_runsc() {
+	step "rm -r $root$OUR_DIR"
+	as_root rm -rf -- "$root$OUR_DIR"
 }
 
 # fetch_runsc DIR: gVisor's own release; fails where it cannot be reached.
@@ -376,87 +719,273 @@ build_runsc() {
 		env CGO_ENABLED=0 GOBIN="$1" GOWORK=off GOTOOLCHAIN=local go install -trimpath -ldflags '-s -w' "$RUNSC_MODULE"
 }
 
-# install_proof_program: a static busybox for the image that proves the set-up; no
+# need_proof_program: a static busybox for the image that proves the set-up; no
 # registry is needed for it, and the package is only unpacked, not installed.
-install_proof_program() {
-	[[ ! -x $OUR_DIR/proof/bin/busybox ]] || return 0
+need_proof_program() {
+	[[ -x $root$OUR_DIR/proof/bin/busybox ]] || echo "unpack a static busybox in $OUR_DIR, for the proof"
+}
+
+make_proof_program() {
 	step "fetching a static busybox for the proof"
-	quietly "Debian's busybox-static could not be fetched" "apt-get update, then run this again" \
+	(cd "$scratch" && apt-get download busybox-static >/dev/null 2>&1) || as_root apt-get update >/dev/null 2>&1 || true
+	quietly "the package busybox-static could not be fetched" "apt-get update, then run this again" \
 		env -C "$scratch" apt-get download busybox-static
 	dpkg-deb -x "$scratch"/busybox-static_*.deb "$scratch"
 	# /bin until Debian 12, /usr/bin since.
-	as_root install -D -m 0755 "$(find "$scratch" -type f -path '*/bin/busybox')" "$OUR_DIR/proof/bin/busybox"
+	as_root install -D -m 0755 "$(find "$scratch" -type f -path '*/bin/busybox')" "$root$OUR_DIR/proof/bin/busybox"
 }
 
 # --- the daemon --------------------------------------------------------------
 
-daemon_json() {
-	local config=$home/.config
-	((EUID != uid)) || config=${XDG_CONFIG_HOME:-$config}
-	echo "$config/docker/daemon.json"
+daemon_json() { echo "$(config_dir)/docker/daemon.json"; }
+
+# read_daemon_json: prints the settings there are, an empty object where there are none.
+read_daemon_json() {
+	local text
+	text=$(as_user cat "$(daemon_json)" 2>/dev/null || true)
+	[[ $text =~ [^[:space:]] ]] || text='{}'
+	printf '%s\n' "$text"
 }
 
-# register_runsc: merges the runtime into daemon.json. A runsc that somebody else
-# registered stays as it is; ours gets the pinned path and whatever flag it lacks.
-register_runsc() {
-	local file old new
+# write_daemon_json: makes the settings of standard input.
+write_daemon_json() {
+	local file
 	file=$(daemon_json)
-	old=$(as_user cat "$file" 2>/dev/null || true)
-	[[ $old =~ [^[:space:]] ]] || old='{}'
-	jq -e 'type == "object"' <<<"$old" >/dev/null 2>&1 ||
-		die "$file is not valid JSON, so nothing was changed in it" "jq . $file shows the place; mend it and run this again"
-	new=$(jq --arg path "$runsc" --arg ours "$OUR_DIR/" --argjson args "$RUNSC_ARGS" '
+	as_user mkdir -p "${file%/*}"
+	# shellcheck disable=SC2016 # $1 is the inner shell's
+	as_user sh -c 'cat >"$1.new" && mv -f -- "$1.new" "$1"' sh "$file" ||
+		die "$file cannot be written by $user" "chown -R $user ${file%/*}"
+}
+
+is_object() { jq -e 'type == "object"' >/dev/null 2>&1; }
+
+# with_runsc: standard input with the runtime in it. A runsc that somebody else
+# registered stays as it is; ours gets the pinned path and whatever flag it lacks.
+with_runsc() {
+	jq --arg path "$(installed_runsc)" --arg ours "$root$OUR_DIR/" --argjson args "$RUNSC_ARGS" '
 		def flag: split("=")[0];
 		if .runtimes.runsc and ((.runtimes.runsc.path // "") | startswith($ours) | not) then .
 		else .runtimes.runsc |= ((. // {}) | .path = $path | .runtimeArgs = ((.runtimeArgs // []) as $have
-			| $have + [$args[] | select(flag as $f | all($have[]; flag != $f))])) end' <<<"$old")
-	warn_about_foreign_runsc "$new"
-	if [[ $(jq -S . <<<"$old") != "$(jq -S . <<<"$new")" ]]; then
-		step "registering runsc in $file"
-		as_user mkdir -p "${file%/*}"
-		# shellcheck disable=SC2016 # $1 is the inner shell's
-		as_user sh -c 'cat >"$1.new" && mv -f -- "$1.new" "$1"' sh "$file" <<<"$new" ||
-			die "$file cannot be written by $user" "chown -R $user ${file%/*}"
+			| $have + [$args[] | select(flag as $f | all($have[]; flag != $f))])) end'
+}
+
+# without_runsc: standard input without our runtime, and without what was only there for it.
+without_runsc() {
+	jq --arg ours "$root$OUR_DIR/" 'if (.runtimes.runsc.path // "") | startswith($ours) then del(.runtimes.runsc) else . end
+		| if .runtimes == {} then del(.runtimes) else . end'
+}
+
+# same_json ONE OTHER: whatever the order of keys.
+same_json() { [[ $(jq -S . <<<"$1") == "$(jq -S . <<<"$2")" ]]; }
+
+need_registration() {
+	local old
+	if [[ -z $uid || -z $(installed_runsc) ]] || ! command -v jq >/dev/null; then
+		echo "register runsc in ${home:-the home of $user}${home:+/.config/docker/daemon.json}"
+		return
+	fi
+	old=$(read_daemon_json)
+	if ! is_object <<<"$old"; then
+		echo "by hand: mend $(daemon_json), which is not valid JSON (jq . $(daemon_json) shows the place)"
+	elif ! same_json "$old" "$(with_runsc <<<"$old")"; then
+		echo "register runsc in $(daemon_json)"
 	fi
 }
 
+make_registration() {
+	local old
+	old=$(read_daemon_json)
+	is_object <<<"$old" ||
+		die "$(daemon_json) is not valid JSON, so nothing was changed in it" "jq . $(daemon_json) shows the place; mend it and run this again"
+	step "registering runsc in $(daemon_json)"
+	as_user test -e "$(daemon_json)" || record daemon.json "$user"
+	with_runsc <<<"$old" | write_daemon_json
+}
+
+left_registration() {
+	local old
+	[[ $uid ]] && command -v jq >/dev/null || return 0
+	old=$(read_daemon_json)
+	! is_object <<<"$old" || same_json "$old" "$(without_runsc <<<"$old")" || echo "remove runsc from $(daemon_json)"
+}
+
+undo_registration() {
+	local new
+	new=$(read_daemon_json | without_runsc)
+	[[ $(jq -r '."default-runtime" // ""' <<<"$new") != runsc ]] || jq -e .runtimes.runsc >/dev/null <<<"$new" ||
+		die "$(daemon_json) makes runsc the default runtime, and no Docker starts without its default" "remove default-runtime there, then run this again"
+	step "removing runsc from $(daemon_json)"
+	if [[ $new == '{}' ]] && recorded daemon.json "$user"; then
+		as_user rm -f -- "$(daemon_json)"
+	else
+		write_daemon_json <<<"$new"
+	fi
+	! daemon_answers || as_user kill -HUP "$(<"$runtime_dir/docker.pid")" 2>/dev/null || true
+}
+
+# warn_about_foreign_runsc: one that somebody else registered may lack what aibox needs.
 warn_about_foreign_runsc() {
-	local path
-	path=$(jq -r '.runtimes.runsc.path // ""' <<<"$1")
-	[[ $path == "$runsc" ]] && return
+	local path settings
+	settings=$(read_daemon_json)
+	path=$(jq -r '.runtimes.runsc.path // ""' <<<"$settings")
+	[[ $path != "$(installed_runsc)" ]] || return 0
 	note "a runtime named runsc is registered already ($path); it is kept"
 	as_user test -x "$path" ||
 		die "the registered runsc ($path) cannot be executed by $user" "install it there, or remove runtimes.runsc from $(daemon_json) and run this again"
 	jq -r --argjson args "$RUNSC_ARGS" '(.runtimes.runsc.runtimeArgs // []) as $have | $args[]
-		| select(split("=")[0] as $f | all($have[]; split("=")[0] != $f))' <<<"$1" |
+		| select(split("=")[0] as $f | all($have[]; split("=")[0] != $f))' <<<"$settings" |
 		while IFS= read -r path; do note "it lacks the argument $path, which aibox needs: add it in $(daemon_json)"; done
 }
 
 daemon_answers() { as_user docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
 
-# wait_until SECONDS COMMAND…
-wait_until() {
-	local deadline=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < deadline)) || return 1
-		sleep 0.2
-	done
+# rootless_script: prints the program that starts dockerd without root. Docker's own is
+# part of its packages and of Debian's; Ubuntu leaves it out, so there is one of ours.
+rootless_script() {
+	PATH=$(user_path) command -v dockerd-rootless.sh ||
+		{ [[ ! -x $root$OUR_DIR/dockerd-rootless.sh ]] || echo "$root$OUR_DIR/dockerd-rootless.sh"; }
 }
 
-start_daemon() {
-	daemon_answers && return
-	rootless_script=$(as_user sh -c 'command -v dockerd-rootless.sh') ||
-		die "dockerd-rootless.sh is missing, the part of Docker that runs it without root" "with Docker's own packages: apt-get install docker-ce-rootless-extras"
+# need_rootless_script: whether the package brings it is known when it is there.
+need_rootless_script() {
+	! command -v dockerd >/dev/null || [[ $(rootless_script) ]] || echo "install $OUR_DIR/dockerd-rootless.sh, which this Docker lacks"
+}
+
+make_rootless_script() {
+	step "installing $OUR_DIR/dockerd-rootless.sh, which this Docker lacks"
+	cat >"$scratch/dockerd-rootless.sh" <<'SCRIPT'
+#!/bin/sh
+# Starts dockerd in namespaces of RootlessKit's, in the way of Docker's own script of
+# this name. Made by aibox's set-up; its --uninstall removes it.
+set -eu
+if [ "${1-}" != --inside ]; then
+	# Copies of /etc and /run let the daemon make its own files there.
+	exec rootlesskit --state-dir="$XDG_RUNTIME_DIR/dockerd-rootless" --net=slirp4netns --mtu=65520 \
+		--slirp4netns-sandbox=auto --slirp4netns-seccomp=auto --disable-host-loopback \
+		--port-driver=builtin --copy-up=/etc --copy-up=/run --propagation=rslave "$0" --inside "$@"
+fi
+shift
+rm -f /run/docker /run/containerd /run/xtables.lock
+exec dockerd "$@"
+SCRIPT
+	as_root install -D -m 0755 "$scratch/dockerd-rootless.sh" "$root$OUR_DIR/dockerd-rootless.sh"
+}
+
+need_daemon() { [[ $uid ]] && daemon_answers || echo "start rootless Docker for $user"; }
+
+make_daemon() {
+	local script
+	script=$(rootless_script)
 	clear_stale_pids
 	step "starting rootless Docker for $user"
+	as_user test -e "$(data_dir)" || record data "$user"
 	if has_systemd; then
-		start_with_systemd && return
+		start_with_systemd "$script" && return
 	else
-		start_detached && return
+		start_detached "$script" && return
 	fi
 	daemon_log | tail -n 15 | sed 's/^/    /' >&2
 	die "rootless Docker did not come up; its last lines are above" "$(log_hint)" "then run this again"
+}
+
+# is_ours: was the daemon set going by this script? Its pid file is of start_detached.
+is_ours() { recorded unit "$user" || [[ -e $runtime_dir/dockerd-rootless.pid ]]; }
+
+left_daemon() {
+	[[ $uid ]] && is_ours || return 0
+	echo "stop rootless Docker of $user"
+	! recorded unit "$user" || echo "remove its unit docker.service"
+}
+
+undo_daemon() {
+	step "stopping rootless Docker of $user"
+	if recorded unit "$user"; then
+		as_user systemctl --user disable --now docker.service >/dev/null 2>&1 || true
+		# Docker's tool also removes the client's context, where it made one.
+		as_user sh -c 'dockerd-rootless-setuptool.sh uninstall --force' >/dev/null 2>&1 </dev/null || true
+		as_user rm -f -- "$(unit_file)"
+		as_user systemctl --user daemon-reload
+	else
+		end_daemon
+	fi
+	as_user rm -rf -- "$socket" "$runtime_dir"/docker "$runtime_dir"/docker.pid "$runtime_dir"/dockerd-rootless{,.pid,.log}
+}
+
+# end_daemon: ends the daemon that start_detached started.
+end_daemon() {
+	local pid
+	pid=$(cat "$runtime_dir/docker.pid" 2>/dev/null) || return 0
+	as_user kill "$pid" 2>/dev/null || return 0
+	wait_until 30 daemon_is_gone || die "the daemon (process $pid) does not end" "kill -9 $pid, then run this again"
+}
+
+data_dir() {
+	local dir=$home/.local/share
+	((EUID != uid)) || dir=${XDG_DATA_HOME:-$dir}
+	echo "$dir/docker"
+}
+
+left_data() {
+	[[ $purge == yes && $uid ]] && recorded data "$user" && as_user test -d "$(data_dir)" || return 0
+	echo "delete all images, containers and volumes of $user's Docker: $(data_dir)"
+}
+
+# undo_data: in a user namespace, since the files belong to subordinate ids.
+undo_data() {
+	step "deleting $(data_dir)"
+	quietly "the data of $user's Docker could not be deleted" "as $user: rootlesskit rm -rf $(data_dir)" \
+		as_user rootlesskit rm -rf -- "$(data_dir)"
+}
+
+# refuse_while_boxes_run: nobody's work is ended by taking the set-up back.
+refuse_while_boxes_run() {
+	local running
+	[[ $uid ]] && daemon_answers || return 0
+	running=$(as_user docker ps --format '{{.Names}}' | xargs)
+	[[ -z $running ]] ||
+		die "containers are running on the Docker of $user: $running" "stop the sessions: aibox ls, then aibox stop ID" "stop what else docker ps shows"
+}
+
+# other_users: whose daemons also use what is installed here, as far as one may look
+# without asking for a password when nothing is to be changed.
+other_users() {
+	local name ids dir found=() look=(grep)
+	[[ $check == yes ]] || look=(as_root grep)
+	while IFS=: read -r name _ ids _ _ dir _; do
+		if ((ids >= 1000)) && [[ $name != "$user" && $dir == /?* ]] &&
+			"${look[@]}" -qsF "\"$root$OUR_DIR/" "$dir/.config/docker/daemon.json"; then
+			found+=("$name")
+		fi
+	done < <(getent passwd)
+	echo "${found[*]}"
+}
+
+say_what_stays() {
+	local kept
+	step "taken back for $user"
+	[[ -z $uid ]] || ! as_user test -d "$(data_dir)" || note "Docker's images and data stay in $(data_dir)"
+	! recorded user "$user" || note "the user and its files stay; to remove them: userdel --remove $user"
+	[[ -z $others ]] || return 0
+	kept=$(recorded_of package | xargs)
+	[[ -z $kept ]] || note "packages stay; to remove those that were installed here: apt-get remove $kept"
+}
+
+# forget_user: drops what was recorded, except of what stays: another --uninstall may purge
+# that. Records of the machine go with the last user.
+forget_user() {
+	local line
+	[[ -e $root$STATE_FILE ]] || return 0
+	while IFS= read -r line; do
+		case $line in
+		"data $user") ! as_user test -d "$(data_dir)" || echo "$line" ;;
+		"sub"[ug]"ids "*" $user") [[ $purge == yes ]] || echo "$line" ;;
+		"package "* | "device "*) [[ -z $others ]] || echo "$line" ;;
+		*" $user") ;;
+		*) echo "$line" ;;
+		esac
+	done <"$root$STATE_FILE" >"$scratch/records"
+	install_file "$STATE_FILE" <"$scratch/records"
+	[[ -s $scratch/records ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
 }
 
 # clear_stale_pids: dockerd will not start while its pid file names a process, and it
@@ -481,9 +1010,7 @@ runs() {
 	[[ $pid =~ ^[0-9]+$ && $(as_user readlink "/proc/$pid/exe") == */$2* ]]
 }
 
-not() { ! "$@"; }
-
-# start_detached: a daemon in a session of its own, which keeps none of the caller's
+# start_detached SCRIPT: a daemon in a session of its own, which keeps none of the caller's
 # open files. It may meet the remains of one that was killed a moment ago and end at
 # once, so it gets three tries.
 start_detached() {
@@ -492,7 +1019,7 @@ start_detached() {
 		# shellcheck disable=SC2016 # all variables are the inner shell's
 		as_user bash -c 'for fd in /proc/self/fd/*; do fd=${fd##*/}; ((fd <= 2)) || eval "exec $fd>&-"; done
 			exec setsid --fork bash -c '\''echo $$ >"$1" && exec "$0"'\'' "$0" "$2" >"$1" 2>&1 </dev/null' \
-			"$rootless_script" "$log" "$pidfile"
+			"$1" "$log" "$pidfile"
 		wait_until 90 daemon_answers_or_ended "$pidfile" || return 1
 		daemon_answers && return
 		note "attempt $attempt ended early"
@@ -504,13 +1031,13 @@ daemon_answers_or_ended() {
 	daemon_answers || { [[ -s $1 ]] && ! as_user test -r "/proc/$(<"$1")/exe"; }
 }
 
+# start_with_systemd SCRIPT: the daemon as a unit of the user's.
 start_with_systemd() {
-	local tool=${rootless_script%/*}/dockerd-rootless-setuptool.sh
 	wait_until 60 as_user systemctl --user show-environment >/dev/null 2>&1 ||
 		die "the systemd manager of $user does not answer" "systemctl status user@$uid.service" "apt-get install dbus-user-session libpam-systemd"
 	as_user systemctl --user start dbus.socket 2>/dev/null || true
 	as_root modprobe -a ip_tables nf_tables 2>/dev/null || true
-	has_unit || make_unit "$tool"
+	has_unit || make_unit "$1"
 	as_user systemctl --user enable docker.service >/dev/null 2>&1 || true
 	daemon_answers && return
 	as_user systemctl --user restart docker.service && wait_until 90 daemon_answers
@@ -518,15 +1045,48 @@ start_with_systemd() {
 
 has_unit() { as_user systemctl --user cat docker.service >/dev/null 2>&1; }
 
-# make_unit TOOL: Docker's tool writes the unit. Debian's ends with an error after
-# that, as it looks for the docker client in its own folder; so the unit is what counts.
+# make_unit SCRIPT: Docker's tool beside the script writes it. Debian's ends with an
+# error after that, as it looks for the docker client in its own folder; so the unit is
+# what counts. Where there is no tool, the unit has the settings that count of Docker's.
 make_unit() {
-	local output
-	output=$(as_user "$1" install --force 2>&1 </dev/null) || has_unit || {
-		tail -n 15 <<<"$output" | sed 's/^/    /' >&2
-		die "Docker's own set-up tool refused; it says above what it needs" "do that and run this again"
-	}
+	local tool=${1%/*}/dockerd-rootless-setuptool.sh output
+	if [[ -x $tool ]]; then
+		output=$(as_user "$tool" install --force 2>&1 </dev/null) || has_unit || {
+			tail -n 15 <<<"$output" | sed 's/^/    /' >&2
+			die "Docker's own set-up tool refused; it says above what it needs" "do that and run this again"
+		}
+	else
+		as_user mkdir -p "$(config_dir)/systemd/user"
+		as_user tee "$(unit_file)" >/dev/null <<UNIT
+[Unit]
+Description=Docker without root
+Documentation=https://docs.docker.com/go/rootless/
+StartLimitBurst=3
+StartLimitInterval=60s
+
+[Service]
+Environment=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ExecStart=$1
+ExecReload=/bin/kill -s HUP \$MAINPID
+TimeoutSec=0
+RestartSec=2
+Restart=always
+LimitNOFILE=infinity
+LimitNPROC=infinity
+LimitCORE=infinity
+TasksMax=infinity
+Delegate=yes
+KillMode=mixed
+
+[Install]
+WantedBy=default.target
+UNIT
+		as_user systemctl --user daemon-reload
+	fi
+	record unit "$user"
 }
+
+unit_file() { echo "$(config_dir)/systemd/user/docker.service"; }
 
 daemon_log() {
 	if has_systemd; then
@@ -552,10 +1112,14 @@ knows_runsc() {
 	[[ $wanted == "$known" ]]
 }
 
-# take_over_settings: a running daemon reads its runtimes again on SIGHUP, which
-# harms no container. Only where that is not enough it is restarted, and only if idle.
-take_over_settings() {
-	knows_runsc && return
+need_settings() {
+	[[ $uid ]] && daemon_answers && ! knows_runsc || return 0
+	echo "tell the running daemon about runsc (SIGHUP; a restart where that is not enough and nothing runs)"
+}
+
+# make_settings: a running daemon reads its runtimes again on SIGHUP, which harms no
+# container. Only where that is not enough it is restarted, and only if idle.
+make_settings() {
 	local pid
 	pid=$(cat "$runtime_dir/docker.pid" 2>/dev/null || true)
 	if [[ $pid ]]; then
@@ -569,9 +1133,8 @@ take_over_settings() {
 	if has_systemd && as_user systemctl --user is-active --quiet docker.service; then
 		as_user systemctl --user restart docker.service
 	elif [[ $pid ]]; then
-		as_user kill "$pid"
-		wait_until 30 daemon_is_gone || die "the daemon (process $pid) does not end" "kill -9 $pid, then run this again"
-		start_daemon
+		end_daemon
+		make_daemon
 	fi
 	wait_until 60 daemon_answers || die "the daemon did not come back" "$(log_hint)"
 	knows_runsc || die "the daemon does not take over the runtime from $(daemon_json)" "is it started with --config-file or another DOCKER_CONFIG? $(log_hint)"
@@ -583,10 +1146,11 @@ daemon_is_gone() { [[ ! -e $runtime_dir/docker.pid ]] && ! daemon_answers; }
 
 prove() {
 	local dir answer inside_uid kernel outside_uid
+	warn_about_foreign_runsc
 	as_user docker info --format '{{.SecurityOptions}}' | grep -q name=rootless ||
 		die "the daemon on $socket is not rootless" "stop it and run this again; aibox needs a daemon of its own user"
 	as_user docker image inspect "$PROOF_IMAGE" >/dev/null 2>&1 ||
-		tar -c -C "$OUR_DIR/proof" bin | as_user docker import - "$PROOF_IMAGE" >/dev/null ||
+		tar -c -C "$root$OUR_DIR/proof" bin | as_user docker import - "$PROOF_IMAGE" >/dev/null ||
 		die "the image for the proof could not be imported" "docker system df (is the disk full?)"
 	dir=$(as_user mktemp -d)
 	# The sandbox answers with its user, its kernel, and a file of its making.
@@ -638,4 +1202,5 @@ run_command() {
 	exec runuser -u "$user" -- env -i -C "$home" "${user_env[@]}" "${command[@]}"
 }
 
-main "$@"
+# A test takes the functions one by one.
+[[ ${BASH_SOURCE[0]} != "$0" ]] || main "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command as root on a machine of its own: a Debian of the given suite with
-# nothing but git, make, certificates and this Go, on this kernel and network.
+# Runs a command as root on a machine of its own: a Debian or Ubuntu of the given suite
+# with nothing but git, make, certificates and this Go, on this kernel and network.
 #
 #   test/matrix/machine.sh [--fresh] SUITE COMMAND [ARG…]     e.g. trixie make demo
 #
@@ -43,12 +43,19 @@ mapfile -t passed < <(compgen -e | grep -E '^(SSL_CERT_FILE|SSL_CERT_DIR|NODE_EX
 as_root() { if ((EUID == 0)); then "$@"; else sudo -- "$@"; fi; }
 
 make_root() {
-	local suite=$1 root=$2
+	local suite=$1 root=$2 components=main
 	command -v mmdebstrap >/dev/null || as_root apt-get install -y --no-install-recommends mmdebstrap
-	echo "==> making a bare Debian $suite in $root" >&2
+	case $suite in
+	jammy | noble | resolute)
+		components=main,universe
+		[[ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]] ||
+			{ echo "Ubuntu's keys are missing; the package ubuntu-keyring of Debian 13 has them" >&2 && exit 3; }
+		;;
+	esac
+	echo "==> making a bare $suite in $root" >&2
 	as_root mkdir -p "${root%/*}"
 	as_root rm -rf --one-file-system "$root"
-	as_root mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates,git,make "$suite" "$root"
+	as_root mmdebstrap --quiet --mode=root --variant=minbase --components=$components --include=apt,ca-certificates,git,make "$suite" "$root"
 	as_root touch "$root/.complete"
 }
 
