@@ -128,6 +128,26 @@ func (a *agent) resize(size lifeline.Resize) {
 		size = lifeline.Resize{Rows: 24, Cols: 80}
 	}
 	_ = pty.Setsize(a.pty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
+	a.tellSize()
+}
+
+// tellSize tells the programs on the terminal that its size has changed. Linux
+// tells those in front. gVisor tells nobody, nor can it be asked who is in front;
+// nobody minds being told in vain.
+func (a *agent) tellSize() {
+	if a.pid == 0 {
+		return
+	}
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if session, err := unix.Getsid(pid); err == nil && session == a.pid {
+			_ = unix.Kill(pid, unix.SIGWINCH)
+		}
+	}
 }
 
 // close closes our ends.
