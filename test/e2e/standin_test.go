@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aibox/agents"
+	"aibox/internal/secret"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// standins makes an image that is aibox's base with a stand-in for each agent that
+// cannot be installed everywhere, and returns its reference.
+func (m *machine) standins() string {
+	m.t.Helper()
+	dir, err := os.MkdirTemp(m.home, "standin-")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := goBuild("-o", filepath.Join(dir, "standin"), "../standin"); err != nil {
+		m.t.Fatal(err)
+	}
+	base := strings.TrimSpace(m.aibox(0, "bake", "base").stdout)
+	m.write(filepath.Join(dir, "Dockerfile"), "FROM "+base+"\nCOPY standin /usr/local/bin/\n"+
+		"RUN for name in aider amp crush cursor-agent; do ln -s standin /usr/local/bin/$name; done\n")
+	ref := "aibox-e2e-" + strings.ToLower(path.Base(dir))
+	if o := m.exec("docker", "build", "-q", "-t", ref, dir); o.code != 0 {
+		m.t.Fatalf("the image of the stand-ins: %s", o)
+	}
+	m.t.Cleanup(func() { m.exec("docker", "rmi", "-f", ref) })
+	return ref
+}
+
+// golden compares got with a file of this folder.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
+	}
+}
+
+// Aider and Crush come from places that not every machine reaches. What aibox does
+// for them is real but for the program itself: box, command line, environment,
+// files, standard input, gateway, conversations, and the change that comes back.
+func TestAgentsFromElsewhereGetExactlyWhatTheirDocumentationAsksFor(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	image := m.standins()
+	repo := m.repo("p", map[string]string{"main.go": greeting, "NOTES.md": "notes\n"})
+	talk := m.script("[[step]]\nsay = \"hello\"\n")
+	run := func(agent string, args ...string) report {
+		args = append([]string{"run", agent, "--image", image, "--inference", talk, "--json"}, args...)
+		o := m.aibox(0, args...)
+		r := m.ended(o)
+		if len(r.Files) != 1 || !strings.HasPrefix(r.Files[0].Path, "made-by-") {
+			t.Errorf("%s: the files are %+v", agent, r.Files)
+		}
+		name := agent
+		if r.Resumes != "" {
+			name += "-resumed"
+		} else if len(r.Options) > 0 {
+			name += "-set"
+		}
+		golden(t, "standin-"+name, agentOutput(o.stderr))
+		return r
+	}
+	for agent, options := range map[string][]string{
+		"aider": {
+			"weak-model=small", "reasoning-effort=high", "thinking-tokens=8k", "architect=true", "editor-model=editor", "editor-edit-format=editor-diff",
+			"file=main.go", "read=NOTES.md", "map-tokens=2048", "subtree-only=true", "lint-cmd=go vet", "test-cmd=make test", "auto-test=true",
+			"auto-commits=true", "no-stream=true", "cache-prompts=true", "max-history-tokens=4096", "request-timeout=60",
+			"force-model-setting=true", "verbose=true",
+		},
+		"crush": {
+			"small-model=small", "reasoning-effort=high", "max-tokens=4096", "no-tools=true", "disabled-tools=bash,fetch", "no-summaries=true",
+			"attribution=true", "verbose=true", "debug=true",
+		},
+	} {
+		first := run(agent, "--repo", repo, "--prompt", "- mend the \"test\"\nand more")
+		run(agent, "--resume", first.ID, "--prompt", "go on")
+		set := []string{"--repo", repo, "--prompt", "p"}
+		for _, option := range options {
+			set = append(set, "--set", option)
+		}
+		run(agent, set...)
+		o := m.aibox(1, "run", agent, "--image", image, "--inference", talk, "--repo", repo, "--prompt", "p", "--", "--no-such-option")
+		if !strings.Contains(o.stderr, `unknown option "--no-such-option"`) {
+			t.Errorf("%s takes any option:\n%s", agent, o)
+		}
+	}
+	for _, dialect := range []string{"anthropic", "gemini", "ollama"} {
+		o := m.aibox(0, "run", "aider", "--image", image, "--inference", talk, "--repo", repo, "--prompt", "p", "--set", "dialect="+dialect)
+		if !strings.Contains(o.stderr+o.stdout, "/"+dialect) || !strings.Contains(o.stderr+o.stdout, "200 OK") {
+			t.Errorf("by %s the model is not reached:\n%s", dialect, o)
+		}
+	}
+}
+
+// agentOutput is what the stand-in printed, without aibox's own lines around it.
+func agentOutput(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		for _, kind := range []string{"arg ", "env ", "input ", "file ", "past ", "model "} {
+			if strings.HasPrefix(line, kind) {
+				lines = append(lines, line)
+				break
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// Cursor and Amp live in their vendors' clouds, so `aibox run` refuses them. What it
+// would run is tried all the same, in a box without a network.
+func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	image := m.standins()
+	repo := m.repo("p", nil)
+	for name, agent := range map[string]agents.Agent{
+		"cursor": &agents.Cursor{},
+		"cursor-set": &agents.Cursor{
+			Model: "gpt-5", Mode: "plan", OutputFormat: "stream-json", StreamPartial: true, ApproveMCPs: true,
+			Header: []string{"X-Team: a b"}, CursorAPIKey: secret.New("a key of mine"), ResumeChat: "chat-1",
+		},
+		"amp": &agents.Amp{},
+		"amp-set": &agents.Amp{
+			Mode: "high", Fast: true, Visibility: "private", StreamJSON: true, StreamThinking: true, Title: "a title",
+			Label: []string{"one", "two"}, MCPConfig: "{}", LogLevel: "debug", AmpURL: "https://amp.example/", AmpAPIKey: secret.New("a key of mine"),
+		},
+	} {
+		info := agent.Info()
+		before := len(m.stored())
+		o := m.aibox(4, "run", info.Name, "--image", image, "--repo", repo, "--prompt", "p")
+		if !strings.Contains(o.stderr, info.Hosts[0]) || !strings.Contains(o.stderr, "→") || len(m.stored()) != before {
+			t.Errorf("%s: %d sessions, and the refusal is\n%s", name, len(m.stored()), o)
+		}
+		for _, resume := range []bool{false, true} {
+			inv, err := agent.Command(agents.Task{
+				Prompt: "- mend the \"test\"", Workdir: "/workspace", Instructions: "# The box\n", Resume: resume,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := m.aibox(0, append([]string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--"}, inBox(inv)...)...)
+			if resume {
+				golden(t, "standin-"+name+"-resumed", agentOutput(o.stdout+o.stderr))
+			} else {
+				golden(t, "standin-"+name, agentOutput(o.stdout+o.stderr))
+			}
+		}
+	}
+}
+
+// inBox is an invocation as one command for the agent "shell": it makes the files
+// and runs the program.
+func inBox(inv agents.Invocation) []string {
+	var script strings.Builder
+	script.WriteString("set -e\n")
+	for _, file := range inv.Files {
+		at := strings.Replace(file.Path, "~", agents.Home, 1)
+		fmt.Fprintf(&script, "mkdir -p %s && printf %%s %s >%s\n", path.Dir(at), quoted(string(file.Data)), at)
+	}
+	script.WriteString("exec \"$@\"\n")
+	argv := append([]string{"sh", "-c", script.String(), "sh", "env"}, inv.Env...)
+	return append(argv, inv.Argv...)
+}
+
+// quoted is text as one word for a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
