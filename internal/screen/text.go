@@ -41,21 +41,25 @@ func lineOf(e *vt.Emulator, y, cols int, colors Colors) string {
 		if c == nil {
 			break
 		}
-		if pen != c.Style {
-			out, pen = appendStyle(out, c.Style, colors), c.Style
+		style := c.Style
+		if colors == NoColors {
+			style.Fg, style.Bg = nil, nil
+		}
+		if pen != style {
+			out, pen = appendStyle(out, style, colors), style
 		}
 		out = append(out, safe(c.Content)...)
 		if c.Width == 2 {
 			x++
 		}
-		if c.Content != " " && c.Content != "" || c.Style.Bg != nil || c.Style.Attrs&uv.AttrReverse != 0 {
+		if c.Content != " " && c.Content != "" || style.Bg != nil || style.Attrs&uv.AttrReverse != 0 {
 			end = len(out)
 		}
 	}
 	// What was cut off at the end may have held the reset.
-	if line := string(out[:end]); strings.Contains(line, "\x1b") {
-		return line + "\x1b[m"
-	} else {
-		return line
+	line := string(out[:end])
+	if strings.Contains(line, "\x1b") {
+		line += "\x1b[m"
 	}
+	return line
 }
