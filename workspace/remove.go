@@ -155,8 +155,8 @@ func (r *remover) drop(dir int, entry string, top bool) error {
 	}
 	// Moving a folder needs the right to write in it, and on a full disk room for its
 	// name, which the files in it give.
-	sub, err := openForRemoval(dir, entry)
-	if err == nil {
+	sub, openErr := openForRemoval(dir, entry)
+	if openErr == nil {
 		defer sub.Close()
 	}
 	for {

@@ -141,7 +141,7 @@ func TestTheAgentIsToldItsLimitsAndTheChosenPrompts(t *testing.T) {
 		}
 		last = at
 	}
-	if o := m.aibox(2, "run", "shell", "--repo", repo, "--system", "carefull", "--", "true"); !strings.Contains(o.stderr, "careful") {
+	if o := m.aibox(2, "run", "shell", "--repo", repo, "--system", "carefu", "--", "true"); !strings.Contains(o.stderr, "careful") {
 		t.Errorf("an unknown prompt says\n%s", o)
 	}
 }
