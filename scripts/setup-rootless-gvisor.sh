@@ -402,10 +402,13 @@ missing_packages() {
 known_package() {
 	local name
 	for name in "$@"; do
-		! apt-cache show "$name" >/dev/null 2>&1 || { echo "$name" && return; }
+		! has_candidate "$name" || { echo "$name" && return; }
 	done
 	echo "$1"
 }
+
+# has_candidate PACKAGE: can apt install it by that name?
+has_candidate() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) =~ Candidate:\ [^\(] ]]; }
 
 need_packages() {
 	local missing
@@ -430,7 +433,7 @@ make_packages() {
 	mapfile -t missing < <(missing_packages | sort -u)
 	step "installing packages: ${missing[*]}"
 	for name in "${missing[@]}"; do
-		apt-cache show "$name" >/dev/null 2>&1 ||
+		has_candidate "$name" ||
 			die "$(os_release PRETTY_NAME) has no package $name" "in Ubuntu: add-apt-repository universe; then run this again"
 	done
 	local new_docker=yes
