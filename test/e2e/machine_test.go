@@ -169,6 +169,13 @@ type result struct {
 	Commits []string `json:"commits"`
 	Dropped int64    `json:"dropped"`
 	Left    bool     `json:"left"`
+	Notes   []string `json:"notes"`
+
+	ModelFailures *struct {
+		Count   int    `json:"count"`
+		Status  int    `json:"status"`
+		Message string `json:"message"`
+	} `json:"model_failures"`
 }
 
 type refusal struct {

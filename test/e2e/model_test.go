@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// failing is a model server that lists two models and fails every request for an
+// answer. Unlike the built-in one it tells nobody when to try again, so that agents
+// do as they do with a real one. since is the time since the first of them.
+func failing(t *testing.T, fail http.HandlerFunc) (url string, since func() time.Duration) {
+	t.Helper()
+	var once sync.Once
+	first := time.Now()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"qwen3-coder-30b","object":"model","max_model_len":65536},{"id":"gpt-oss-20b","object":"model"}]}`)
+			return
+		}
+		once.Do(func() { first = time.Now() })
+		fail(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", func() time.Duration { return time.Since(first) }
+}
+
+func answering(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// Some agents try a failing model again for minutes, and say nothing meanwhile.
+func TestADeadModelEndsTheRunAndIsNamed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fail   http.HandlerFunc
+		status int
+		want   string
+		agents string
+	}{
+		"wrong key": {answering(401, `{"error":{"message":"Incorrect API key provided: sk-***","code":"invalid_api_key"}}`), 401, "the model server answered 401: Incorrect API key provided: sk-***", "codex opencode"},
+		"refused":   {answering(400, `{"error":{"message":"tools are\nnot supported \u001b[31m"}}`), 400, `the model server answered 400: tools are not supported \x1b[31m`, "codex"},
+		"failing":   {answering(500, `{"error":"out of memory"}`), 500, "the model server answered 500: out of memory", "codex opencode"},
+		"hung up":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 502, "the model server gave no answer: ", "codex"},
+	} {
+		for agent := range strings.FieldsSeq(test.agents) {
+			t.Run(name+" "+agent, func(t *testing.T) {
+				t.Parallel()
+				m := newMachine(t)
+				url, since := failing(t, test.fail)
+				o := m.aibox(1, "run", agent, "--repo", m.repo("p", nil), "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--json")
+				r := m.ended(o).result()
+				if !strings.Contains(o.stderr, "! "+test.want) {
+					t.Errorf("nobody was told while it ran:\n%s", o)
+				}
+				if f := r.Fault; f == nil || f.Kind != "agent-failed" || !strings.Contains(f.Message, test.want) || len(f.Hints) == 0 {
+					t.Errorf("the fault is %+v", f)
+				}
+				if f := r.ModelFailures; f == nil || f.Count == 0 || f.Status != test.status || !strings.Contains(f.Message, test.want) {
+					t.Errorf("the failures are %+v", f)
+				}
+				// Left to itself OpenCode takes 90 s to give a failing server up.
+				if took := since(); took > time.Minute {
+					t.Errorf("it took %v", took)
+				}
+				logs := m.aibox(0, "logs", m.stored()[0].ID)
+				if raw := m.aibox(0, "logs", "--raw", m.stored()[0].ID); !strings.Contains(logs.stderr, "! "+test.want) || strings.Contains(raw.stdout+raw.stderr, "! "+test.want) {
+					t.Errorf("the record has it wrong:\n%s\n%s", logs, raw)
+				}
+			})
+		}
+	}
+}
+
+func TestAWrongModelIsToldBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	url, _ := failing(t, answering(500, ""))
+	repo := m.repo("p", nil)
+	o := m.aibox(2, "run", "codex", "--repo", repo, "--inference", url, "--model", "qwen3-coder-30B-", "--prompt", "go")
+	if !strings.Contains(o.stderr, `has no model "qwen3-coder-30B-"`) || !strings.Contains(o.stderr, "did you mean --model qwen3-coder-30b?") || !strings.Contains(o.stderr, "gpt-oss-20b") {
+		t.Errorf("the user is told\n%s", o)
+	}
+	o = m.aibox(2, "run", "codex", "--repo", repo, "--inference", url, "--prompt", "go")
+	if !strings.Contains(o.stderr, "has 2 models and none was chosen") {
+		t.Errorf("the user is told\n%s", o)
+	}
+	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
+		t.Errorf("something is left: %+v", left)
+	}
+}
+
+func TestAServerThatTheAgentCannotTalkToIsToldBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.env = append(m.env, "ANTHROPIC_API_KEY=canary-12ab34cd")
+	o := m.aibox(2, "run", "codex", "--repo", m.repo("p", nil), "--inference", "anthropic", "--model", "claude-opus-5-5", "--prompt", "go")
+	if !strings.Contains(o.stderr, "Codex speaks openai-responses, and the model server speaks anthropic") || strings.Contains(o.stderr, "canary") {
+		t.Errorf("the user is told\n%s", o)
+	}
+	if left := m.stored(); len(left) > 0 {
+		t.Errorf("something is left: %+v", left)
+	}
+}
+
+func TestARefusedKeyIsToldBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	key := "canary-5566ff77"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answering(401, fmt.Sprintf(`{"error":{"message":"no such key: %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))(w, r)
+	}))
+	t.Cleanup(server.Close)
+	m.env = append(m.env, "AIBOX_INFERENCE_KEY="+key)
+	begin := time.Now()
+	o := m.aibox(3, "run", "opencode", "--repo", m.repo("p", nil), "--inference", server.URL+"/v1", "--model", "one", "--prompt", "go")
+	if !strings.Contains(o.stderr, "refused the key in AIBOX_INFERENCE_KEY: no such key: ********") || strings.Contains(o.stderr, key) {
+		t.Errorf("the user is told\n%s", o)
+	}
+	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 || len(m.holding(key)) > 0 {
+		t.Errorf("something is left: %+v, and the key in %q, after %v", left, m.holding(key), time.Since(begin))
+	}
+}
+
+// The list is printed, kept without any key, and used while the server is away.
+func TestModelsAreListedAndKept(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	key := "canary-90aa11bb"
+	m.env = append(m.env, "AIBOX_INFERENCE_KEY="+key)
+	server := httptest.NewServer(answering(200, `{"data":[{"id":"big","max_model_len":131072},{"id":"small","max_model_len":4096}]}`))
+	url := server.URL + "/v1"
+	o := m.aibox(0, "models", "--inference", url)
+	if want := "MODEL  CONTEXT\nbig    131072\nsmall  4096\n"; o.stdout != want {
+		t.Errorf("printed\n%s", o)
+	}
+	server.Close()
+	if o = m.aibox(0, "models", "--inference", url, "--json"); !strings.Contains(o.stdout, `"stale": true`) || !strings.Contains(o.stdout, `"context": 131072`) || !strings.Contains(o.stderr, "nothing answers") {
+		t.Errorf("printed\n%s", o)
+	}
+	m.aibox(3, "models", "--inference", url, "--refresh")
+	if o = m.aibox(0, "__complete", "run", "codex", "--inference", url, "--model", ""); !strings.HasPrefix(o.stdout, "big\t131072 tokens of context\nsmall\t") || o.took > 5*time.Second {
+		t.Errorf("completed\n%s", o)
+	}
+	if files := m.holding(key); len(files) > 0 {
+		t.Errorf("the key is in %q", files)
+	}
+	if kept, _ := filepath.Glob(filepath.Join(m.home, ".cache/aibox/models/*")); len(kept) != 1 {
+		t.Errorf("kept: %q", kept)
+	}
+}
