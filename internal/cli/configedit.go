@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"aibox/internal/config"
+	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 
@@ -53,7 +54,8 @@ func (a *app) editSettings(ctx context.Context) error {
 		}
 		a.report(wrong)
 		if !a.offer("Edit it again?") {
-			return wrong
+			return fault.New(fault.Usage, "the settings are wrong, and nothing runs until they are mended").
+				Hint("`aibox config edit` opens them again")
 		}
 	}
 }

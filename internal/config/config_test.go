@@ -122,7 +122,7 @@ func TestAFlagHasTheLastWord(t *testing.T) {
 		t.Error(got)
 	}
 	_, err = catalog().Resolve(Input{Flags: []Override{{"accept", "--accept", "all"}}})
-	if err == nil || !strings.HasPrefix(err.Error(), "--accept: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "--accept cannot be ") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -302,12 +302,12 @@ func second(_ *Resolved, err error) error { return err }
 
 func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
 	for variable, want := range map[string]string{
-		"AIBOX_TIMEOUT=soon":  "AIBOX_TIMEOUT: ",
-		"AIBOX_NETWORK=lcoal": "AIBOX_NETWORK: ",
-		"AIBOX_PIDS=-1":       "AIBOX_PIDS: ",
-		"AIBOX_CLEAN=perhaps": "AIBOX_CLEAN: ",
+		"AIBOX_TIMEOUT=soon":  "AIBOX_TIMEOUT takes ",
+		"AIBOX_NETWORK=lcoal": "AIBOX_NETWORK cannot be ",
+		"AIBOX_PIDS=-1":       "AIBOX_PIDS takes ",
+		"AIBOX_CLEAN=perhaps": "AIBOX_CLEAN takes ",
 		"AIBOX_NETWOK=none":   "the environment has AIBOX_NETWOK, which is no setting",
-		"AIBOX_ENV=A=1":       "AIBOX_ENV: ",
+		"AIBOX_ENV=A=1":       "AIBOX_ENV holds ",
 	} {
 		_, err := resolve("", "", variable)
 		if fault.KindOf(err) != fault.Usage || !strings.HasPrefix(err.Error(), want) {

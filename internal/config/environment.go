@@ -20,8 +20,8 @@ func Variable(key string) string {
 	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// readEnvironment gives the variables by name. One that begins with AIBOX_ and is
-// no setting is refused: a limit that is misspelled would not hold.
+// readEnvironment gives the variables by name. One that begins with AIBOX_, is not
+// empty and is no setting is refused: a limit that is misspelled would not hold.
 func readEnvironment(environment []string, sections []*section) (map[string]string, error) {
 	variables := map[string]string{}
 	var known []string
@@ -35,7 +35,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 	for _, pair := range environment {
 		name, value, _ := strings.Cut(pair, "=")
 		variables[name] = value
-		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, "AIBOX_TEST_") ||
+		if value == "" || !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, "AIBOX_TEST_") ||
 			slices.Contains(known, name) || slices.Contains(others, name) {
 			continue
 		}

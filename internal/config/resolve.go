@@ -332,6 +332,9 @@ func (e entry) read(store func(scratch any) error) (any, error) {
 
 // prefixed says in which variable or flag a value was wrong.
 func prefixed(name string, e entry, err error) *fault.Fault {
+	if rest, ok := strings.CutPrefix(err.Error(), fmt.Sprintf("option %q ", e.field.Key)); ok {
+		return e.hinted(fault.New(fault.Usage, "%s %s", name, rest), err)
+	}
 	return e.hinted(fault.New(fault.Usage, "%s: %s", name, err), err)
 }
 
