@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
@@ -33,9 +34,14 @@ would take. A server on this machine is asked every time, one far away at most
 every five minutes.`,
 		Example: "  aibox models\n  aibox models --inference openrouter\n  aibox models --inference http://127.0.0.1:8000/v1 --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.inference, err = a.inferenceOf(cmd); err != nil {
+				return err
+			}
+			return a.models(cmd.Context(), o)
+		},
 	}
-	cmd.Flags().StringVar(&o.inference, "inference", "auto", "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
+	cmd.Flags().StringVar(&o.inference, "inference", config.Defaults().Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "ask the server in any case, and fail when it is not there")
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
@@ -45,6 +51,23 @@ every five minutes.`,
 // inferenceWords are the values of --inference that can be typed without more.
 func inferenceWords() []string {
 	return slices.DeleteFunc(gateway.UpstreamNames(), func(name string) bool { return name == "scripted:FILE" })
+}
+
+// inferenceOf is the model server that a command line means: what it says, else what
+// the settings say that hold where it is typed.
+func (a *app) inferenceOf(cmd *cobra.Command) (string, error) {
+	if flag := cmd.Flag("inference"); flag != nil && flag.Changed {
+		return flag.Value.String(), nil
+	}
+	repo := "."
+	if flag := cmd.Flag("repo"); flag != nil {
+		repo = flag.Value.String()
+	}
+	resolved, err := a.settings(repo)
+	if err != nil {
+		return "", err
+	}
+	return resolved.Settings.Inference, nil
 }
 
 // modelsReport is the JSON of `aibox models`.
@@ -179,9 +202,9 @@ func (a *app) modelNames(ctx context.Context, inference string) []gateway.Model 
 // completeModels completes the id of a model of the server that the command line
 // names.
 func (a *app) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	inference := "auto"
-	if flag := cmd.Flag("inference"); flag != nil {
-		inference = flag.Value.String()
+	inference, err := a.inferenceOf(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx := cmd.Context()
 	if ctx == nil {
