@@ -10,6 +10,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/netguard/gateway"
 	"aibox/session"
 	"aibox/workspace"
 )
@@ -217,7 +218,7 @@ func absoluteScript(inference string) (string, error) {
 // the supervisor through a pipe.
 func keys() map[string]string {
 	found := map[string]string{}
-	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "AIBOX_INFERENCE_KEY", "OLLAMA_HOST"} {
+	for _, name := range gateway.KeyNames() {
 		if value, ok := os.LookupEnv(name); ok {
 			found[name] = value
 		}

@@ -58,12 +58,13 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 
 func TestALaunchKeepsSecretsOutOfTheSpec(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary-key")
+	t.Setenv("GOOGLE_API_KEY", "canary-second")
 	t.Setenv("TOKEN", "canary-token")
 	launch, err := options(func(o *runOptions) { o.env = []string{"TOKEN", "PLAIN=value"} }).launch(agents.Builtin(), noInput(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(launch.Env, []string{"TOKEN=canary-token", "PLAIN=value"}) || launch.Keys["OPENAI_API_KEY"] != "canary-key" {
+	if !slices.Equal(launch.Env, []string{"TOKEN=canary-token", "PLAIN=value"}) || launch.Keys["OPENAI_API_KEY"] != "canary-key" || launch.Keys["GOOGLE_API_KEY"] != "canary-second" {
 		t.Errorf("env %q, keys %q", launch.Env, launch.Keys)
 	}
 	var spec strings.Builder
