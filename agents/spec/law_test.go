@@ -51,7 +51,7 @@ func anything(t *rapid.T) *everything {
 	return v
 }
 
-func fieldsOf(t *testing.T, v any) []Field {
+func fieldsIn(t *testing.T, v any) []Field {
 	t.Helper()
 	fields, err := Of(v)
 	if err != nil {
@@ -61,7 +61,7 @@ func fieldsOf(t *testing.T, v any) []Field {
 }
 
 func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
-	fields := fieldsOf(t, &everything{})
+	fields := fieldsIn(t, &everything{})
 	rapid.Check(t, func(t *rapid.T) {
 		from := anything(t)
 		written, decoded, viaJSON, edited := &everything{}, &everything{}, &everything{}, &everything{}
@@ -99,7 +99,7 @@ func TestWhatTextShowsAndValueGivesIsReadBack(t *testing.T) {
 }
 
 func TestACloneSharesNothing(t *testing.T) {
-	fields := fieldsOf(t, &everything{})
+	fields := fieldsIn(t, &everything{})
 	rapid.Check(t, func(t *rapid.T) {
 		from := anything(t)
 		before := fmt.Sprintf("%#v", from)
@@ -149,7 +149,7 @@ func scopedFields(t *testing.T) []scopedField {
 		Allow  []string      `label:"L" help:"h" scope:"at-most"`
 		Deny   []string      `label:"L" help:"h" choices:"a b c" scope:"at-least"`
 	}
-	fields := fieldsOf(t, options{})
+	fields := fieldsIn(t, options{})
 	numbers := []any{nil, int64(-3), int64(0), int64(1), int64(2), int64(5)}
 	times := []any{nil, "0s", "1s", "2s", "5s", "-1s"}
 	bools := []any{nil, true, false}
@@ -212,7 +212,7 @@ func TestOnlyHarmlessOptionsAreARepositorysToSet(t *testing.T) {
 		Yours string `label:"L" help:"h" scope:"repository"`
 		Net   bool   `label:"L" help:"h" scope:"at-most"`
 	}
-	fields := fieldsOf(t, options{})
+	fields := fieldsIn(t, options{})
 	if err := fields[0].Tightens("a", "a"); fault.KindOf(err) != fault.Usage || len(fault.Hints(err)) == 0 {
 		t.Errorf("a user's option: %v", err)
 	}

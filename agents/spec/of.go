@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -15,9 +16,15 @@ import (
 
 var envName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
+// fieldsOf remembers the fields of types that were read without an error, which
+// never change: forms and lists ask for them all the time.
+var fieldsOf sync.Map // reflect.Type → []Field
+
 // Of reads the options of v, a struct or a pointer to one, in the order in which
 // they stand. Unexported fields are no options. Errors are a programmer's: they
-// name the struct, the field and the tag key.
+// name the struct, the field and the tag key. The slice is the caller's; the slices
+// in a field are everybody's and must not be changed. It is safe for concurrent
+// use.
 func Of(v any) ([]Field, error) {
 	structure := reflect.TypeOf(v)
 	if structure != nil && structure.Kind() == reflect.Pointer {
@@ -26,6 +33,19 @@ func Of(v any) ([]Field, error) {
 	if structure == nil || structure.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("spec: %T is not a struct", v)
 	}
+	if known, ok := fieldsOf.Load(structure); ok {
+		fields, _ := known.([]Field)
+		return slices.Clone(fields), nil
+	}
+	fields, err := readAll(structure)
+	if err != nil {
+		return nil, err
+	}
+	fieldsOf.Store(structure, fields)
+	return slices.Clone(fields), nil
+}
+
+func readAll(structure reflect.Type) ([]Field, error) {
 	var fields []Field
 	taken := map[string]string{}
 	for i := range structure.NumField() {

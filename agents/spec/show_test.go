@@ -22,7 +22,7 @@ type shownOptions struct {
 
 func TestTheTableOfOptionsIsMarkdown(t *testing.T) {
 	var out strings.Builder
-	if err := Markdown(&out, fieldsOf(t, shownOptions{})); err != nil {
+	if err := Markdown(&out, fieldsIn(t, shownOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{

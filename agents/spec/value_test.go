@@ -54,7 +54,7 @@ func TestDecodeTakesWhatFitsAndNothingElse(t *testing.T) {
 		if err := Defaults(v); err != nil {
 			t.Fatal(err)
 		}
-		field, err := Find(fieldsOf(t, v), test.key)
+		field, err := Find(fieldsIn(t, v), test.key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestDecodeTakesWhatFitsAndNothingElse(t *testing.T) {
 }
 
 func TestAListIsReadAsCSV(t *testing.T) {
-	field, err := Find(fieldsOf(t, &everything{}), "words")
+	field, err := Find(fieldsIn(t, &everything{}), "words")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (j *judged) Validate() error {
 }
 
 func TestAStructJudgesItsOwnOptions(t *testing.T) {
-	fields := fieldsOf(t, &judged{})
+	fields := fieldsIn(t, &judged{})
 	v := &judged{Provider: "near", Size: "small", Model: "any", Hidden: []string{"a"}}
 	if err := Validate(v); err != nil {
 		t.Error(err)
@@ -213,7 +213,7 @@ func TestDefinitionsMakeAStructLikeOneInGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys []string
-	for _, field := range fieldsOf(t, v) {
+	for _, field := range fieldsIn(t, v) {
 		keys = append(keys, field.Key+" "+field.Type.String())
 	}
 	want := []string{"max-turns int", "a-b-2 string", "wait duration", "tools choices", "note text", "key secret"}
@@ -236,14 +236,14 @@ func TestDefinitionsMakeAStructLikeOneInGo(t *testing.T) {
 func TestNothingButTheEnvironmentTellsASecret(t *testing.T) {
 	v := &everything{Key: secret.New("canary"), Patience: time.Minute}
 	var out strings.Builder
-	if err := Markdown(&out, fieldsOf(t, v)); err != nil {
+	if err := Markdown(&out, fieldsIn(t, v)); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := json.Marshal(Schema(v))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range fieldsOf(t, v) {
+	for _, field := range fieldsIn(t, v) {
 		fmt.Fprintln(&out, field.Text(v), field.Value(v), field)
 	}
 	fmt.Fprintln(&out, string(schema), Validate(v), Clone(v))

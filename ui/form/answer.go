@@ -57,13 +57,14 @@ func (a *answer) dress(s styles) {
 	a.suggest(a.offered)
 }
 
-// print is the bound value as one string.
+// print is the bound value as one string. huh puts several choices in the order in
+// which they stand, so their order says nothing.
 func (a *answer) print() string {
 	switch a.field.Type {
 	case spec.Bool:
 		return strconv.FormatBool(a.on)
 	case spec.Choices:
-		return strings.Join(a.words, " ")
+		return strings.Join(slices.Sorted(slices.Values(a.words)), " ")
 	default:
 		return a.text
 	}
