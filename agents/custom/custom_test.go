@@ -348,6 +348,9 @@ func TestAllMistakesAreToldAtOnceInTheOrderOfTheFile(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	found := problems(t, "bot", "title = 3\nfoo = 1\n[command]\nheadles = [\"a\"]\n")
+	if both := problems(t, "bot", "titel = \"B\"\n"+small+"[env]\nA = \"{promt}\"\n"); len(both) != 2 {
+		t.Errorf("an unknown key hides another mistake: %q", both)
+	}
 	for i := range found[1:] {
 		if found[i].Line > found[i+1].Line {
 			t.Errorf("line %d stands before line %d", found[i].Line, found[i+1].Line)

@@ -52,7 +52,7 @@ func Parse(name string, data []byte) (*Definition, error) {
 	}
 	r := &reader{doc: doc}
 	var d *Definition
-	if r.shape(); len(r.problems) == 0 {
+	if r.shape(); len(r.problems) == r.unknowns { // an unknown key hides nothing
 		d = r.definition(name)
 	}
 	if len(r.problems) > 0 {

@@ -14,6 +14,7 @@ import (
 type reader struct {
 	doc      *document
 	problems []Problem
+	unknowns int // how many of the problems are unknown keys
 }
 
 // fail notes a problem at a path and returns it, so that a hint can be added.
@@ -111,6 +112,7 @@ func (r *reader) unknown(table, path, name string) {
 	if table != "" {
 		where = "in [" + table + "]"
 	}
+	r.unknowns++
 	p := r.fail(path, "unknown key %q %s", name, where)
 	if near := spec.Closest(name, names(table)); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q?", near)

@@ -57,7 +57,7 @@ func (a *app) showOptions(name string, options any) error {
 	var rows [][]string
 	for _, group := range groups {
 		if group != "" {
-			rows = append(rows, []string{a.term.bold(group)})
+			rows = append(rows, []string{a.term.bold(group), "", ""}) // one set of columns
 		}
 		for _, field := range members[group] {
 			rows = append(rows, []string{"  " + field.Key, optionValues(field), field.Help + optionNotes(field)})

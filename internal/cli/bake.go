@@ -48,6 +48,7 @@ has not changed is not built again.`,
 }
 
 func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
+	a.warnGuests()
 	switch {
 	case o.all && len(names) > 0:
 		return fault.New(fault.Usage, "--all and %q were both given", names[0]).Hint("keep one of them")

@@ -187,6 +187,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 
 // run is `aibox run`.
 func (a *app) run(ctx context.Context, o *runOptions) error {
+	a.warnGuests()
 	service, err := a.service()
 	if err != nil {
 		return err

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/agents/custom"
+	"aibox/bakery"
+	"aibox/internal/fault"
+)
+
+// withAgents is an app whose user has these agent files, by name.
+func withAgents(t *testing.T, files map[string]string) (a *app, out, errOut *bytes.Buffer) {
+	t.Helper()
+	a, out, errOut = testApp(t)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
+	t.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+	dir, err := guestDir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, out, errOut
+}
+
+const minimal = "title = \"Bot\"\nsummary = \"A bot\"\n[command]\nheadless = [\"bot\", \"{prompt}\"]\n"
+
+func TestAnAgentOfAFileIsListedRunAndBakedLikeOthers(t *testing.T) {
+	a, out, errOut := withAgents(t, map[string]string{"mybot.toml": string(custom.Example), "notes.txt": "no agent", ".swap.toml": "no agent"})
+	if err := a.execute(t.Context(), []string{"agents", "--json"}); err != nil {
+		t.Fatal(err)
+	}
+	var all []description
+	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	last := all[len(all)-1]
+	if last.Name != "mybot" || !strings.HasSuffix(last.File, "/aibox/agents/mybot.toml") || len(last.Options) != 2 || last.State != nil {
+		t.Errorf("listed: %+v", last)
+	}
+	if all[0].File != "" {
+		t.Errorf("a built-in agent has the file %q", all[0].File)
+	}
+	if errOut.Len() > 0 {
+		t.Errorf("warned: %s", errOut)
+	}
+	run, _, err := a.root().Find([]string{"run", "mybot"})
+	if err != nil || run.Flags().Lookup("loud") == nil || run.Flags().Lookup("turns").DefValue != "20" {
+		t.Errorf("run mybot has no flags of its own: %v", err)
+	}
+	kitchen, err := openKitchen(nil, bakery.Options{Recipes: a.guests().recipes})
+	if err != nil || !slices.Contains(kitchen.Names(), "mybot") {
+		t.Errorf("the bakery does not know it: %v", err)
+	}
+}
+
+func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T) {
+	a, out, errOut := withAgents(t, map[string]string{
+		"good.toml": minimal, "bad.toml": "titel = \"B\"\n" + minimal, "codex.toml": minimal, "base.toml": minimal, "Upper.toml": minimal,
+	})
+	if err := a.execute(t.Context(), []string{"agents"}); err != nil || !strings.Contains(out.String(), "good (yours)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		`/bad.toml is left out: line 1, column 1: unknown key "titel" at the top of the file`,
+		"/codex.toml is left out: aibox has an agent of this name itself",
+		`/base.toml is left out: "base" is the name of an image of aibox`,
+		`/Upper.toml is left out: "Upper" is no name for an agent`,
+	} {
+		if !strings.Contains(errOut.String(), want) {
+			t.Errorf("no warning %q in\n%s", want, errOut)
+		}
+	}
+	if lines := strings.Count(errOut.String(), "\n"); lines != 4 {
+		t.Errorf("%d lines of warning:\n%s", lines, errOut)
+	}
+	_, err := a.agents().Find("bad")
+	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {
+		t.Errorf("Find(bad): %v, %q", err, fault.Hints(err))
+	}
+	if codex, err := a.agents().Find("codex"); err != nil || codex.Info().Title != "Codex" {
+		t.Errorf("a file has taken the place of codex: %v", err)
+	}
+}
+
+func TestAnAgentFileThatOthersMayWriteIsNotRead(t *testing.T) {
+	a, _, _ := withAgents(t, map[string]string{"open.toml": minimal, "big.toml": minimal + strings.Repeat("#", custom.MaxFile)})
+	dir, err := guestDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "open.toml"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.toml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"open": "everybody may write it", "big": "at most 256 KiB", "folder": "it is not a file"} {
+		if _, err := a.agents().Find(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
+	a, out, errOut := withAgents(t, nil)
+	if err := a.execute(t.Context(), []string{"agents", "new", "robo"}); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.TrimSpace(out.String())
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(path, "/aibox/agents/robo.toml") {
+		t.Errorf("%s: %v, %v", path, info, err)
+	}
+	if !strings.Contains(errOut.String(), "aibox agents check robo") {
+		t.Errorf("the next command is not named: %s", errOut)
+	}
+	if _, err := (&app{}).agents().Find("robo"); err != nil {
+		t.Errorf("it is no agent: %v", err)
+	}
+	for name, want := range map[string]string{
+		"robo": "is there already", "codex": `aibox has an agent "codex" already`, "Robo": "no name for an agent", "../x": "no name for an agent", "base": "an image of aibox",
+	} {
+		if err := a.execute(t.Context(), []string{"agents", "new", name}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
+			t.Errorf("new %s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestShowTellsAllOfAnOptionByGroup(t *testing.T) {
+	a, out, _ := withAgents(t, map[string]string{"mybot.toml": string(custom.Example) + `
+[[option]]
+key = "token"
+label = "Token"
+help = "Key of its vendor"
+type = "secret"
+env = "MYBOT_TOKEN"
+`})
+	if err := a.execute(t.Context(), []string{"agents", "show", "mybot"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"My Bot 1.0.0", "speaks to the model  openai-chat", "conversations        ~/.mybot", "mybot.toml",
+		"from $MYBOT_TOKEN", "a number from 1 to 1000", "(default 20; a repository may tighten it)", "(a repository may set it)", "\nLimits",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestCheckTellsEveryMistakeOfAFile(t *testing.T) {
+	a, out, _ := withAgents(t, map[string]string{"bad.toml": "titel = \"B\"\n" + minimal + "[env]\nA = \"{promt}\"\n"})
+	err := a.execute(t.Context(), []string{"agents", "check", "bad"})
+	if fault.KindOf(err) != fault.AgentFailed || !strings.Contains(err.Error(), "bad does not pass: file") {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{`unknown key "titel"`, "there is no placeholder {promt}", "did you mean {prompt}?"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if err := a.execute(t.Context(), []string{"agents", "check", "nobody"}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("an agent that is not there: %v", err)
+	}
+}
