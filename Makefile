@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench lint fmt vuln setup clean
+.PHONY: help demo test build install test-unit test-matrix bench docs lint fmt vuln setup clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -30,6 +30,9 @@ test-matrix: ## the box and network suites on Docker 26, in a Debian 13 made for
 
 bench: ## the ratios of aibox against plain Docker and git, as a table and as JSON
 	@scripts/with-sandbox.sh scripts/bench.sh
+
+docs: ## write the generated parts of docs/ anew
+	@go test ./internal/docs -update
 
 lint: ## go vet, golangci-lint with formatting, shellcheck
 	@scripts/lint.sh

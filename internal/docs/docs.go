@@ -1,0 +1,64 @@
+// Package docs writes those parts of the pages under docs/ that the program itself
+// knows: the agents with their options, the keys of an agent file, the settings.
+// They stand between marks in pages that are otherwise written by hand; a test
+// holds them to what the program says. It opens no file.
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/custom"
+	"aibox/internal/config"
+)
+
+// Parts are the generated parts of the pages by name, in Markdown.
+func Parts() (map[string]string, error) {
+	parts := map[string]string{"example": "```toml\n" + string(custom.Example) + "```\n"}
+	for name, write := range map[string]func(*strings.Builder) error{
+		"agents":     func(out *strings.Builder) error { return writeAgents(out, agents.Builtin().All()) },
+		"agent-keys": func(out *strings.Builder) error { return custom.Reference(out) },
+		"settings":   func(out *strings.Builder) error { return config.Reference(out) },
+	} {
+		var out strings.Builder
+		if err := write(&out); err != nil {
+			return nil, fmt.Errorf("writing %s: %w", name, err)
+		}
+		parts[name] = strings.TrimSpace(out.String()) + "\n"
+	}
+	return parts, nil
+}
+
+// mark is the line before or behind a generated part.
+var mark = regexp.MustCompile(`(?m)^<!-- (begin|end) ([a-z-]+)[^\n]*-->\n`)
+
+// Fill puts parts into a page, each between its marks, and returns the names of
+// those it holds. Marks that do not pair, or of an unknown part, are an error.
+func Fill(page string, parts map[string]string) (filled string, names []string, err error) {
+	var out strings.Builder
+	rest, open := 0, ""
+	for _, at := range mark.FindAllStringSubmatchIndex(page, -1) {
+		kind, name := page[at[2]:at[3]], page[at[4]:at[5]]
+		part, known := parts[name]
+		switch {
+		case !known:
+			return "", nil, fmt.Errorf("there is no part %q", name)
+		case kind == "begin" && open == "":
+			open = name
+			names = append(names, name)
+			out.WriteString(page[rest:at[1]] + "\n" + part + "\n")
+		case kind == "end" && open == name:
+			open = ""
+			out.WriteString(page[at[0]:at[1]])
+		default:
+			return "", nil, fmt.Errorf("the mark %q of %s does not pair", kind, name)
+		}
+		rest = at[1]
+	}
+	if open != "" {
+		return "", nil, fmt.Errorf("the part %q has no end", open)
+	}
+	return out.String() + page[rest:], names, nil
+}
