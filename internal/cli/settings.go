@@ -26,9 +26,12 @@ func (a *app) catalog() config.Catalog {
 	for _, agent := range a.agents().All() {
 		info := agent.Info()
 		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent)})
-		if info.Version != "" && !slices.Contains(catalog.Images, info.Image) {
+		if info.Version != "" && info.Image != bakery.Base && !slices.Contains(catalog.Images, info.Image) {
 			catalog.Images = append(catalog.Images, info.Image)
 		}
+	}
+	for _, broken := range a.guests().broken {
+		catalog.Unread = append(catalog.Unread, strings.TrimSuffix(filepath.Base(broken.path), ".toml"))
 	}
 	return catalog
 }

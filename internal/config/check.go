@@ -52,6 +52,8 @@ func (d *Document) checkItem(it item, sections []*section) error {
 		offset := d.offsetOf(it, depth)
 		known, field := keysOf(name, key, sections)
 		switch {
+		case slices.ContainsFunc(sections, func(s *section) bool { return s.unread && s.name == name }):
+			return nil
 		case field != nil && last && it.table != header && it.table != inlineTable:
 			return d.checkSecret(it, *field)
 		case field != nil:

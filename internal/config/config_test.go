@@ -300,6 +300,21 @@ func TestASecretIsTakenFromNoFileAndShownNowhere(t *testing.T) {
 
 func second(_ *Resolved, err error) error { return err }
 
+func TestTheOptionsOfAnAgentThatCannotBeReadAreLeftUnread(t *testing.T) {
+	c := catalog()
+	c.Unread = []string{"sculptor"}
+	d, err := Parse(UserFile, "config.toml", []byte("[agents.sculptor]\nchisel = 3\nstone.kind = \"m\"\n[agents.painter]\ncolor = \"blue\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Resolve(Input{User: d, Environment: []string{"AIBOX_AGENTS_SCULPTOR_CHISEL=4"}}); err != nil {
+		t.Error(err)
+	}
+	if _, err := catalog().Resolve(Input{User: d}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("an agent that nobody knows: %v", err)
+	}
+}
+
 func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
 	for variable, want := range map[string]string{
 		"AIBOX_TIMEOUT=soon":  "AIBOX_TIMEOUT takes ",

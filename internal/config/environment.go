@@ -25,7 +25,11 @@ func Variable(key string) string {
 func readEnvironment(environment []string, sections []*section) (map[string]string, error) {
 	variables := map[string]string{}
 	var known []string
+	var unread []string
 	for _, s := range sections {
+		if s.unread {
+			unread = append(unread, Variable(s.name)+"_")
+		}
 		for _, e := range s.entries() {
 			if e.field.Type != spec.Secret {
 				known = append(known, Variable(e.key))
@@ -36,7 +40,8 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 		name, value, _ := strings.Cut(pair, "=")
 		variables[name] = value
 		if value == "" || !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, "AIBOX_TEST_") ||
-			slices.Contains(known, name) || slices.Contains(others, name) {
+			slices.Contains(known, name) || slices.Contains(others, name) ||
+			slices.ContainsFunc(unread, func(start string) bool { return strings.HasPrefix(name, start) }) {
 			continue
 		}
 		unknown := fault.New(fault.Usage, "the environment has %s, which is no setting", name)

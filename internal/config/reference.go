@@ -72,11 +72,12 @@ func Reference(w io.Writer) error {
 	}
 	var out strings.Builder
 	for _, s := range sections {
-		if len(s.fields) == 0 {
-			continue
-		}
 		if s.name != "" {
 			fmt.Fprintf(&out, "\n`[%s]`\n\n", s.name)
+		}
+		if s.name == "images.versions" {
+			out.WriteString("The name of an agent's image and the version that it holds, `codex = \"0.169.0\"`. A repository's file may not set it.\n")
+			continue
 		}
 		out.WriteString("| setting | takes | default | a repository's file may | what it is |\n| --- | --- | --- | --- | --- |\n")
 		for _, e := range s.entries() {

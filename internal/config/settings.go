@@ -46,6 +46,7 @@ type Images struct {
 // Catalog is what settings can be about, besides aibox itself.
 type Catalog struct {
 	Agents  []Agent
+	Unread  []string                   // agents whose options nobody knows now: what is set for them is left unread
 	Images  []string                   // the images whose version can be chosen, for [images.versions]
 	Version func(version string) error // says whether it can be one; nil means that any can
 }
@@ -59,6 +60,7 @@ type Agent struct {
 // section is a table of the file: a struct whose fields are its keys.
 type section struct {
 	name     string // "", "images", "images.versions" or "agents.NAME"
+	unread   bool   // may hold anything
 	defaults any    // pointer to the struct
 	fields   []spec.Field
 	check    func(field spec.Field, value any) error // what tags cannot say; may be nil
@@ -90,6 +92,9 @@ func (c Catalog) sections() ([]*section, error) {
 	}
 	for _, agent := range c.Agents {
 		all = append(all, &section{name: "agents." + agent.Name, defaults: agent.Options})
+	}
+	for _, name := range c.Unread {
+		all = append(all, &section{name: "agents." + name, unread: true, defaults: new(struct{})})
 	}
 	for _, s := range all {
 		if s.fields, err = spec.Of(s.defaults); err != nil {
