@@ -86,7 +86,7 @@ func foreignKernel(inside string) error {
 		return nil
 	}
 	return fault.New(fault.Refused, "the box runs on the host's own kernel (%q), so there is no gVisor around it", inside).
-		Hint("Docker's runtime runsc is not gVisor's: scripts/setup-rootless-gvisor.sh registers it")
+		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
 // launchBox starts the box and notes which process it is, for those who may have

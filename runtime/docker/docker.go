@@ -114,7 +114,7 @@ func socketPath(o Options) (string, error) {
 }
 
 // setupHint ends every refusal that the setup script mends.
-const setupHint = "set the machine up: scripts/setup-rootless-gvisor.sh"
+const setupHint = "set the machine up: aibox doctor --fix"
 
 // unreachable turns a failed call into a fault when the daemon did not answer,
 // and returns any other error as it is.

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aibox/internal/command"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/scripts"
+)
+
+// fixCommand mends what the set-up script can mend.
+const fixCommand = "aibox doctor --fix"
+
+// setupEnv are the settings of a person that the set-up needs: where things are, how
+// the network is reached, how to print. Keys and tokens are not among them.
+var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
+
+// fix runs the set-up for what it can mend of found, after showing what that is and
+// a question, and examines again. An error beside findings says that the set-up
+// stopped; findings are nil where it could not be asked to start.
+func (a *app) fix(ctx context.Context, found []finding, yes bool) ([]finding, error) {
+	if system, _ := a.systemDocker(); system {
+		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
+			Hint("leave --rootful out, and rootful out of the settings")
+	}
+	if os.Getuid() == 0 {
+		return nil, fault.New(fault.Usage, "rootless Docker needs a user other than root, and you are root").
+			Hint("as that user: %s", fixCommand).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
+	}
+	if !slices.ContainsFunc(found, mendedBySetup) {
+		fmt.Fprintln(a.err, "nothing is missing that the set-up could mend")
+		return found, nil
+	}
+	script, remove, err := a.setupScript()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	if err := a.showPlan(ctx, script); err != nil {
+		return nil, err
+	}
+	if !yes {
+		agreed, err := a.askToFix(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !agreed {
+			return found, nil
+		}
+	}
+	// An interrupt reaches the set-up too, which shares the terminal; killing it here as
+	// well would leave packages half installed.
+	err = setupCommand(a.err, script).Run(context.WithoutCancel(ctx))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", fixCommand)
+	}
+	fmt.Fprintln(a.err)
+	return a.examine(ctx), err
+}
+
+func mendedBySetup(f finding) bool {
+	return f.State != stateOK && strings.HasSuffix(f.Mend, fixCommand)
+}
+
+// mended names what is better after than before.
+func mended(before, after []finding) []string {
+	rank := []string{stateMissing, stateWarning, stateOK}
+	var names []string
+	for _, f := range after {
+		i := slices.IndexFunc(before, func(old finding) bool { return old.Name == f.Name })
+		if i < 0 && f.State == stateOK || i >= 0 && slices.Index(rank, f.State) > slices.Index(rank, before[i].State) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// setupScript writes the script into a folder of its own that nobody else can open,
+// and returns it with the function that removes both.
+func (a *app) setupScript() (string, func(), error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := paths.MakePrivate(dirs.Cache); err != nil {
+		return "", nil, fmt.Errorf("keeping the set-up script: %w", err)
+	}
+	dir, err := os.MkdirTemp(dirs.Cache, "setup-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove := func() { os.RemoveAll(dir) }
+	file := filepath.Join(dir, "setup-rootless-gvisor.sh")
+	err = errors.Join(os.WriteFile(file, scripts.Setup, 0o600), os.Chmod(file, 0o700)) // whatever the umask
+	if err == nil {
+		err = onlyOurs(file, scripts.Setup)
+	}
+	if err != nil {
+		remove()
+		return "", nil, fmt.Errorf("keeping the set-up script: %w", err)
+	}
+	return file, remove, nil
+}
+
+// onlyOurs checks that file holds want and that neither it nor its folder can be
+// opened by anybody else: what stands there is about to be run with sudo in it.
+func onlyOurs(file string, want []byte) error {
+	for _, path := range []string{filepath.Dir(file), file} {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm() != 0o700 || info.Mode()&os.ModeSymlink != 0 {
+			return fmt.Errorf("%q is open to others (%v)", path, info.Mode())
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err == nil && !bytes.Equal(got, want) {
+		err = fmt.Errorf("%q does not hold what was written", file)
+	}
+	return err
+}
+
+// showPlan prints the command that would be run, and what it says it would do.
+func (a *app) showPlan(ctx context.Context, script string) error {
+	var plan bytes.Buffer
+	err := setupCommand(&plan, script, "--check").Run(ctx)
+	var failed *command.Error
+	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
+		return fmt.Errorf("asking the set-up what it would do: %w", err)
+	}
+	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  bash %s\n\nIt would do this, then start a container as a proof:\n\n", safe(script))
+	for line := range strings.Lines(plan.String()) {
+		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "hand" {
+			fmt.Fprintf(a.err, "  %s\n", safe(line))
+		}
+	}
+	fmt.Fprintln(a.err)
+	return nil
+}
+
+// askToFix asks a person, with no as the answer of the return key.
+func (a *app) askToFix(ctx context.Context) (bool, error) {
+	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s --yes` does it without a question", fixCommand)
+	}
+	fmt.Fprint(a.err, "Do that? [y/N] ")
+	line := make(chan string, 1)
+	go func() { // ends with the program where nobody answers
+		text, _ := bufio.NewReader(a.in).ReadString('\n')
+		line <- text
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.err)
+		return false, ctx.Err()
+	case text := <-line:
+		text = strings.ToLower(strings.TrimSpace(text))
+		if text == "y" || text == "yes" {
+			return true, nil
+		}
+		fmt.Fprint(a.err, "nothing was changed\n\n")
+		return false, nil
+	}
+}
+
+// setupCommand is the script with both of its streams going to out.
+func setupCommand(out io.Writer, script string, args ...string) command.Cmd {
+	env := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !setupEnv.MatchString(setting) })
+	run := append([]string{"-c", `exec bash "$0" "$@" 2>&1`, script}, args...)
+	return command.Cmd{Name: "bash", Args: run, Env: env, Stdout: out}
+}

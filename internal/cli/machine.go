@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// machine is what the findings about the kernel, systemd and the user's account are
+// read from. It reads files and runs nothing.
+type machine struct {
+	files  fs.FS // the root of the file system
+	user   string
+	uid    string
+	system bool // the system's Docker is used, which needs nothing of the user's
+}
+
+func thisMachine(system bool) machine {
+	m := machine{files: os.DirFS("/"), uid: strconv.Itoa(os.Getuid()), system: system}
+	if u, err := user.Current(); err == nil {
+		m.user = u.Username
+	}
+	return m
+}
+
+// findings are one for each requirement that this machine can have. Where the daemon
+// answers, what it needs to start is no more than a warning.
+func (m machine) findings(answers bool) []finding {
+	found := []finding{m.bridgeFilter()}
+	if m.system {
+		return found
+	}
+	needed := []finding{m.userNamespaces(), m.appArmor(), m.subordinateIDs()}
+	for _, f := range needed {
+		if f.State == stateMissing && answers {
+			f.State, f.Detail = stateWarning, f.Detail+"; the daemon that runs now could not start again"
+		}
+		found = append(found, f)
+	}
+	found = append(found, m.delegation())
+	if m.exists("run/systemd/system") {
+		found = append(found, m.linger())
+	}
+	return found
+}
+
+// bridgeFilter is about the kernel module without which Docker refuses networks
+// whose containers cannot talk to each other. Rootless Docker cannot load it.
+func (m machine) bridgeFilter() finding {
+	f := finding{Name: "bridge filter", State: stateOK, Detail: "the kernel has br_netfilter"}
+	if !m.exists("proc/sys/net/bridge") {
+		f.State, f.Detail, f.Mend = stateMissing, "the kernel module br_netfilter is not loaded", fixCommand
+	}
+	return f
+}
+
+// userNamespaces looks for the settings that forbid them to everybody. The set-up
+// leaves those to a person, who may have had a reason.
+func (m machine) userNamespaces() finding {
+	f := finding{Name: "user namespaces", State: stateOK, Detail: "allowed to normal users"}
+	switch {
+	case !m.exists("proc/sys/user/max_user_namespaces"):
+		f.State, f.Detail, f.Mend = stateMissing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
+	case m.read("proc/sys/user/max_user_namespaces") == "0":
+		f.State, f.Detail, f.Mend = stateMissing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633"
+	case m.read("proc/sys/kernel/unprivileged_userns_clone") == "0":
+		f.State, f.Detail, f.Mend = stateMissing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+	}
+	return f
+}
+
+// rootlesskitProfile finds a profile of AppArmor's for rootlesskit, wherever that is
+// installed, in either way to write one.
+var rootlesskitProfile = regexp.MustCompile(`(?m)^(profile .* )?"?/[^ "]*/rootlesskit"? .*\{`)
+
+// appArmor is about Ubuntu's restriction since 24.04: only a program whose profile
+// says so may make a user namespace that is of use.
+func (m machine) appArmor() finding {
+	f := finding{Name: "AppArmor", State: stateOK, Detail: "does not restrict user namespaces"}
+	if m.read("proc/sys/kernel/apparmor_restrict_unprivileged_userns") != "1" {
+		return f
+	}
+	profiles, _ := fs.Glob(m.files, "etc/apparmor.d/*")
+	for _, profile := range profiles {
+		if rootlesskitProfile.MatchString(m.read(profile)) {
+			f.Detail = "restricts user namespaces, and rootlesskit has its profile (/" + profile + ")"
+			return f
+		}
+	}
+	f.State, f.Detail, f.Mend = stateMissing, "restricts user namespaces, and rootlesskit has no profile that allows them", fixCommand
+	return f
+}
+
+// subordinateIDs are the ids that a container's users other than root are outside.
+func (m machine) subordinateIDs() finding {
+	f := finding{Name: "subordinate ids", State: stateOK}
+	var lacking []string
+	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
+		if !m.hasIDs(m.read(file[1:])) {
+			lacking = append(lacking, file)
+		}
+	}
+	if len(lacking) > 0 {
+		f.State, f.Mend = stateMissing, fixCommand
+		f.Detail = fmt.Sprintf("%s has no 65536 ids in %s", m.user, strings.Join(lacking, " and "))
+		return f
+	}
+	f.Detail = m.user + " has 65536 or more in /etc/subuid and /etc/subgid"
+	return f
+}
+
+func (m machine) hasIDs(text string) bool {
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) != 3 || (fields[0] != m.user && fields[0] != m.uid) {
+			continue
+		}
+		if count, err := strconv.Atoi(fields[2]); err == nil && count >= 65536 {
+			return true
+		}
+	}
+	return false
+}
+
+// delegation is about who can hold limits of memory and processor: the kernel, where
+// the user's systemd was given the controllers for it.
+func (m machine) delegation() finding {
+	f := finding{Name: "cgroup delegation", State: stateWarning}
+	const watched = "limits of memory and CPU will be watched by aibox itself"
+	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
+	given := strings.Fields(m.read(manager + "/cgroup.controllers"))
+	var lacking []string
+	for _, name := range []string{"cpu", "memory", "pids"} {
+		if !slices.Contains(given, name) {
+			lacking = append(lacking, name)
+		}
+	}
+	switch {
+	case !m.exists("run/systemd/system"):
+		f.Detail = "there is no systemd here; " + watched
+	case !m.exists("sys/fs/cgroup/cgroup.controllers"):
+		f.Detail = "the kernel runs the old cgroups; " + watched
+	case !m.exists(manager):
+		f.Detail, f.Mend = "the systemd of "+m.user+" does not run; "+watched, fixCommand
+	case len(lacking) > 0:
+		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+"; "+watched, fixCommand
+	default:
+		f.State, f.Detail = stateOK, strings.Join(given, " ")
+	}
+	return f
+}
+
+// linger is about a daemon that outlives its user's login.
+func (m machine) linger() finding {
+	f := finding{Name: "lingering", State: stateOK, Detail: "the daemon of " + m.user + " runs without a login"}
+	if !m.exists("var/lib/systemd/linger/" + m.user) {
+		f.State, f.Detail, f.Mend = stateWarning, "sessions end when "+m.user+" logs out", fixCommand
+	}
+	return f
+}
+
+func (m machine) exists(path string) bool {
+	_, err := fs.Stat(m.files, path)
+	return err == nil
+}
+
+// read is a file's text without the space around it, "" where it cannot be read.
+func (m machine) read(path string) string {
+	data, err := fs.ReadFile(m.files, path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
