@@ -25,8 +25,12 @@ func Builtin() Set {
 	return Set{makers: []Maker{
 		func() Agent { return &OpenCode{} },
 		func() Agent { return &Aider{} },
+		func() Agent { return &GeminiCLI{} },
+		func() Agent { return &Qwen{} },
 		func() Agent { return &Codex{} },
+		func() Agent { return &Claude{} },
 		func() Agent { return &Cursor{} },
+		func() Agent { return &Copilot{} },
 		func() Agent { return &Crush{} },
 		func() Agent { return &Amp{} },
 		func() Agent { return &Shell{} },

@@ -52,7 +52,9 @@ func (gemini) parse(r *http.Request, body []byte) (Conversation, error) {
 	}
 	c := newConversation(body)
 	_, model, _ := strings.Cut(r.URL.Path, "/models/")
-	model, method, _ := strings.Cut(model, ":")
+	// The method stands after the last colon: names of models have colons, too.
+	at := max(strings.LastIndexByte(model, ':'), 0)
+	model, method := model[:at], strings.TrimPrefix(model[at:], ":")
 	c.name(model)
 	c.Stream = strings.HasPrefix(method, "stream")
 	c.Usage = r.URL.Query().Get("alt") == "sse"

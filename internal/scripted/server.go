@@ -103,6 +103,7 @@ func reply(w http.ResponseWriter, status int, body any) {
 // agents tells agents by the beginning of their User-Agent, in lower case.
 var agents = []struct{ prefix, name string }{
 	{"codex", "codex"},
+	{"claude-cli/0.", "qwen"}, // as which it introduces itself in Anthropic's dialect
 	{"claude-cli", "claude"},
 	{"geminicli", "gemini"},
 	{"qwencode", "qwen"},

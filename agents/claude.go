@@ -1,0 +1,205 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Claude is Anthropic's Claude Code.
+type Claude struct {
+	Effort             string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--effort" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
+	FallbackModel      string   `label:"Fallback model" help:"Model to use while the chosen one is overloaded" flag:"--fallback-model" type:"model" group:"Model"`
+	SmallModel         string   `label:"Small model" help:"Model for titles, summaries and searches; the chosen one when empty" type:"model" group:"Model"`
+	SubagentModel      string   `label:"Subagents' model" help:"Model of the agents that Claude starts; the chosen one when empty" env:"CLAUDE_CODE_SUBAGENT_MODEL" type:"model" group:"Model"`
+	MaxOutputTokens    int      `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"CLAUDE_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	MaxThinkingTokens  int      `label:"Longest thought" help:"Tokens that the model may think before an answer" env:"MAX_THINKING_TOKENS" min:"1" max:"1000000" scope:"at-most" group:"Model"`
+	PermissionMode     string   `label:"Permissions" help:"What Claude does without asking, within what the box allows; headless, what it would ask for is denied" flag:"--permission-mode" choices:"plan manual dontAsk acceptEdits auto bypassPermissions" default:"bypassPermissions" scope:"at-most" group:"Limits"`
+	MaxTurns           int      `label:"Most turns" help:"Answers of the model after which Claude gives up" flag:"--max-turns" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxBudget          int      `label:"Largest bill" help:"Dollars after which Claude stops, by its own price list" flag:"--max-budget-usd" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
+	Tools              []string `label:"Tools" help:"Built-in tools that Claude has at all, such as Bash, Edit and Read" flag:"--tools=" scope:"at-most" group:"Tools"`
+	AllowedTools       []string `label:"Allowed tools" help:"Tools to use without asking, such as Bash(git *)" flag:"--allowed-tools=" when:"permission-mode!=bypassPermissions" group:"Tools"`
+	DisallowedTools    []string `label:"Denied tools" help:"Tools never to use, such as WebFetch" flag:"--disallowed-tools=" scope:"at-least" group:"Tools"`
+	MCPConfig          []string `label:"MCP servers" help:"Files in the box, or JSON, that describe MCP servers" flag:"--mcp-config=" group:"Tools"`
+	StrictMCPConfig    bool     `label:"No other MCP servers" help:"Leave out the MCP servers that the repository brings" flag:"--strict-mcp-config" scope:"at-least" group:"Tools"`
+	Agent              string   `label:"Agent" help:"Name of the agent that does the task, one of the repository's or of Agents" flag:"--agent" group:"Prompt"`
+	Agents             string   `label:"Agents" help:"More agents, as a JSON object" flag:"--agents" type:"text" group:"Prompt"`
+	SystemPrompt       string   `label:"System prompt" help:"Text instead of Claude's own system prompt" type:"text" group:"Prompt"`
+	AppendSystemPrompt string   `label:"More system prompt" help:"Text after the system prompt" type:"text" group:"Prompt"`
+	AddDir             []string `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
+	OutputFormat       string   `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
+	PartialMessages    bool     `label:"Partial messages" help:"Print answers in pieces, as they come" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
+	JSONSchema         string   `label:"Answer's schema" help:"JSON schema that the last answer has to follow" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
+	Verbose            bool     `label:"Verbose" help:"Print every turn in full" flag:"--verbose" scope:"repository" group:"Output"`
+	Name               string   `label:"Name" help:"What the conversation is called" flag:"--name" group:"Advanced"`
+	Settings           string   `label:"Settings" help:"Settings of Claude Code, as a file in the box or JSON" flag:"--settings" group:"Advanced"`
+	SettingSources     []string `label:"Settings files" help:"Which settings files count; without project, those of the repository do not" choices:"user project local" group:"Advanced"`
+	SafeMode           bool     `label:"Safe mode" help:"Leave out everything the repository adds: CLAUDE.md, skills, hooks, MCP servers" flag:"--safe-mode" group:"Advanced"`
+	Bare               bool     `label:"Bare" help:"Leave out hooks, language servers, memory and CLAUDE.md" flag:"--bare" group:"Advanced"`
+	Debug              bool     `label:"Debug" help:"Tell what Claude Code does" flag:"--debug" group:"Advanced"`
+}
+
+// Info tells facts about Claude Code.
+func (*Claude) Info() Info {
+	return Info{
+		Name:        "claude",
+		Title:       "Claude Code",
+		Summary:     "Anthropic's coding agent: quick to start, one native program",
+		Homepage:    "https://code.claude.com",
+		Image:       "claude",
+		Version:     "2.1.329",
+		Dialects:    []Dialect{Anthropic},
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.claude/projects"},
+		Hosts:       []string{"api.anthropic.com", "platform.claude.com", "claude.ai"},
+		Notes: []string{
+			"Speaks Anthropic's dialect only: a model server has to offer /v1/messages.",
+			"Asks for nothing, since the box is its sandbox; --permission-mode plan or manual changes that.",
+			"Exits 0 when it was denied a tool and gave up: aibox tells what changed.",
+			"Sends about 15,000 tokens before the prompt: a context below 32,768 is too small.",
+		},
+	}
+}
+
+// Command is `claude -p` for a headless task and `claude` for an interactive one.
+func (c *Claude) Command(task Task) (Invocation, error) {
+	if err := task.check(c.Info()); err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(c, task.mode())
+	if err != nil {
+		return Invocation{}, err
+	}
+	argv := []string{"claude"}
+	if !task.Interactive {
+		argv = append(argv, "-p")
+	}
+	argv = append(argv, "--model", task.Inference.Model)
+	if task.Resume {
+		// Without the second flag it would go on with the instructions of last time.
+		argv = append(argv, "--continue", "--system-prompt-snapshot", "off")
+	}
+	if c.Tools != nil && len(c.Tools) == 0 {
+		argv = append(argv, "--tools=") // none, which is not all
+	}
+	if len(c.SettingSources) > 0 {
+		argv = append(argv, "--setting-sources", strings.Join(c.SettingSources, ","))
+	}
+	if c.OutputFormat == "stream-json" && !c.Verbose && !task.Interactive {
+		argv = append(argv, "--verbose") // it refuses the one without the other
+	}
+	flags, files := c.systemPrompts(task)
+	argv = append(append(append(argv, flags...), extra...), task.Args...)
+	inv := Invocation{Argv: argv, Env: append(c.env(task.Inference), env...), Files: files}
+	switch {
+	case !task.Interactive:
+		prompted, file := withPrompt(argv, task.Prompt)
+		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
+	case task.Prompt != "":
+		prompt, file := promptArgument(task.Prompt)
+		inv.Argv, inv.Files = append(argv, "--", prompt), append(inv.Files, file...)
+	}
+	if task.Interactive {
+		inv.Files = append(inv.Files, claudeAnswers(task)...)
+	}
+	return inv, nil
+}
+
+// claudeSystem is where a system prompt of the user's waits.
+const claudeSystem = "/run/aibox/system.md"
+
+// systemPrompts are the flags and files of the system prompt and of what is added
+// to it. They are files since an argument may not be longer than 128 KiB.
+func (c *Claude) systemPrompts(task Task) (flags []string, files []File) {
+	if c.SystemPrompt != "" {
+		flags = append(flags, "--system-prompt-file", claudeSystem)
+		files = append(files, File{Path: claudeSystem, Mode: 0o600, Data: []byte(c.SystemPrompt)})
+	}
+	task.Instructions = join(task.Instructions, c.AppendSystemPrompt)
+	if task.Instructions != "" {
+		flags = append(flags, "--append-system-prompt-file", instructionsPath)
+	}
+	return flags, append(files, task.instructionsFile(instructionsPath)...)
+}
+
+// env names the server and the model for every purpose, and turns off what would
+// ask other hosts. IS_SANDBOX lets it work as root without asking; a dead model is
+// tried twice, not ten times.
+func (c *Claude) env(model Inference) []string {
+	small := c.SmallModel
+	if small == "" {
+		small = model.Model
+	}
+	env := []string{
+		"ANTHROPIC_BASE_URL=" + model.Anthropic(),
+		"ANTHROPIC_API_KEY=" + model.Key,
+		"ANTHROPIC_DEFAULT_HAIKU_MODEL=" + small,
+		"CLAUDE_CODE_MAX_RETRIES=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
+		"DISABLE_AUTOUPDATER=1",
+		"DISABLE_TELEMETRY=1",
+		"DISABLE_ERROR_REPORTING=1",
+		"IS_SANDBOX=1",
+	}
+	return append(env, c.contextEnv(model)...)
+}
+
+// claudeContext is what Claude is told to fit into a model that nobody knows. It
+// would assume a million tokens.
+const claudeContext = 200_000
+
+// contextEnv tells how much fits into the model. Of a small one, the room for an
+// answer must not take it all, or Claude sums up without end.
+func (c *Claude) contextEnv(model Inference) []string {
+	known := model.Context
+	switch {
+	case known == 0 && strings.HasPrefix(model.Model, "claude"):
+		return nil
+	case known == 0:
+		return []string{"CLAUDE_CODE_MAX_CONTEXT_TOKENS=" + strconv.Itoa(claudeContext)}
+	}
+	env := []string{"CLAUDE_CODE_MAX_CONTEXT_TOKENS=" + strconv.Itoa(known)}
+	if known < claudeContext && c.MaxOutputTokens == 0 {
+		env = append(env, "CLAUDE_CODE_MAX_OUTPUT_TOKENS="+strconv.Itoa(max(known/8, 1024)))
+	}
+	return env
+}
+
+// claudeAnswers are the answers to what it asks on a terminal at its first start:
+// theme, the folder's trust, the key (of which it keeps the last 20 characters),
+// and whether to go without asking.
+func claudeAnswers(task Task) []File {
+	key := task.Inference.Key
+	state := map[string]any{
+		"hasCompletedOnboarding":        true,
+		"theme":                         "dark",
+		"bypassPermissionsModeAccepted": true,
+		"customApiKeyResponses":         map[string]any{"approved": []string{key[max(len(key)-20, 0):]}, "rejected": []string{}},
+		"projects": map[string]any{task.Workdir: map[string]any{
+			"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+		}},
+	}
+	return []File{
+		{Path: "~/.claude.json", Mode: 0o600, Data: encode(state)},
+		{Path: "~/.claude/settings.json", Mode: 0o600, Data: encode(map[string]any{"skipDangerousModePermissionPrompt": true})},
+	}
+}
+
+// encode is a settings file in JSON.
+func encode(settings map[string]any) []byte {
+	text, err := json.Marshal(settings)
+	if err != nil {
+		panic(fmt.Sprintf("strings, numbers and lists always encode: %v", err))
+	}
+	return text
+}
+
+// join is two texts, one below the other.
+func join(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "\n\n" + second
+}

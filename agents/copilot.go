@@ -1,0 +1,151 @@
+package agents
+
+import "strconv"
+
+// Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login.
+type Copilot struct {
+	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
+	MaxOutputTokens       int      `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	KnownModel            string   `label:"Known as" help:"Name of a model that Copilot knows and the chosen one is like, for its limits and prompts" env:"COPILOT_PROVIDER_MODEL_ID" group:"Model"`
+	Permissions           string   `label:"Permissions" help:"What Copilot does without asking, within what the box allows; headless, what it would ask for is denied" choices:"ask tools all" default:"all" scope:"at-most" group:"Limits"`
+	Mode                  string   `label:"Mode" help:"Work turn by turn, plan first, or go on until the task is done" flag:"--mode" choices:"interactive plan autopilot" group:"Limits"`
+	MaxAutopilotContinues int      `label:"Most continuations" help:"How often autopilot goes on by itself" flag:"--max-autopilot-continues" min:"1" max:"1000" scope:"at-most" when:"mode=autopilot" group:"Limits"`
+	AskUser               bool     `label:"May ask you" help:"Let Copilot ask questions while it works" mode:"interactive" group:"Limits"`
+	AllowTool             []string `label:"Allowed tools" help:"Tools to use without asking, such as shell(git:*) or write" flag:"--allow-tool=" when:"permissions=ask" group:"Tools"`
+	DenyTool              []string `label:"Denied tools" help:"Tools never to use, such as shell(git push)" flag:"--deny-tool=" scope:"at-least" group:"Tools"`
+	AvailableTools        []string `label:"Tools" help:"Tools that the model is told of; all when empty" flag:"--available-tools=" scope:"at-most" group:"Tools"`
+	ExcludedTools         []string `label:"Hidden tools" help:"Tools that the model is not told of" flag:"--excluded-tools=" scope:"at-least" group:"Tools"`
+	AllowURL              []string `label:"Allowed addresses" help:"URLs or domains to open without asking" flag:"--allow-url=" when:"permissions!=all" group:"Tools"`
+	DenyURL               []string `label:"Denied addresses" help:"URLs or domains never to open" flag:"--deny-url=" scope:"at-least" group:"Tools"`
+	AddDir                []string `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--add-dir=" group:"Tools"`
+	MCPConfig             []string `label:"MCP servers" help:"JSON, or @file in the box, that describes MCP servers" flag:"--additional-mcp-config=" group:"Tools"`
+	DisableMCPServer      []string `label:"MCP servers off" help:"Names of MCP servers to leave out" flag:"--disable-mcp-server=" scope:"at-least" group:"Tools"`
+	Agent                 string   `label:"Agent" help:"Name of a custom agent that does the task" flag:"--agent" group:"Prompt"`
+	NoCustomInstructions  bool     `label:"No custom instructions" help:"Leave out AGENTS.md and what is like it; also what aibox tells the agent about its box" flag:"--no-custom-instructions" group:"Prompt"`
+	Attachment            []string `label:"Attachments" help:"Pictures or documents in the box to show with the prompt" flag:"--attachment=" mode:"headless" group:"Prompt"`
+	OutputFormat          string   `label:"Output" help:"Plain text, or every event as a line of JSON" flag:"--output-format" choices:"text json" mode:"headless" scope:"repository" group:"Output"`
+	Stats                 bool     `label:"Statistics" help:"Print what was changed and used at the end" mode:"headless" group:"Output"`
+	Stream                string   `label:"Stream" help:"Print answers in pieces as they come, or whole" flag:"--stream" choices:"on off" scope:"repository" group:"Output"`
+	ScreenReader          bool     `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Name                  string   `label:"Name" help:"What the conversation is called" flag:"--name" group:"Advanced"`
+	LogLevel              string   `label:"Log level" help:"What Copilot writes to its own log" flag:"--log-level" choices:"none error warning info debug all" group:"Advanced"`
+	Experimental          bool     `label:"Experimental" help:"Turn on features that are not finished" flag:"--experimental" group:"Advanced"`
+	PluginDir             []string `label:"Plugins" help:"Folders in the box with plugins" flag:"--plugin-dir=" group:"Advanced"`
+}
+
+// Info tells facts about Copilot CLI.
+func (*Copilot) Info() Info {
+	return Info{
+		Name:        "copilot",
+		Title:       "GitHub Copilot CLI",
+		Summary:     "GitHub's coding agent, with a model of your own and no login",
+		Homepage:    "https://docs.github.com/copilot/how-tos/copilot-cli",
+		Image:       "copilot",
+		Version:     "1.0.102",
+		Dialects:    []Dialect{OpenAIChat, OpenAIResponses, Anthropic},
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.copilot/session-state"},
+		Hosts: []string{
+			"api.github.com", "github.com", "api.githubcopilot.com", "api.individual.githubcopilot.com",
+			"api.business.githubcopilot.com", "api.enterprise.githubcopilot.com", "copilot-proxy.githubusercontent.com",
+		},
+		Notes: []string{
+			"Runs offline: GitHub, its MCP server, telemetry and web tools are off.",
+			"Asks for nothing, since the box is its sandbox; --permissions ask changes that.",
+			"Takes a model for one of 128,000 tokens unless the server tells, or --known-model names one.",
+		},
+	}
+}
+
+// copilotDialect is how Copilot is told a dialect.
+type copilotDialect struct {
+	kind, wire string
+	base       func(Inference) string
+}
+
+var copilotDialects = map[Dialect]copilotDialect{
+	OpenAIChat:      {"openai", "completions", Inference.OpenAI},
+	OpenAIResponses: {"openai", "responses", Inference.OpenAI},
+	Anthropic:       {"anthropic", "", Inference.Anthropic},
+}
+
+// Command is `copilot` with the prompt on its standard input for a headless task,
+// and `copilot -i` for an interactive one.
+func (c *Copilot) Command(task Task) (Invocation, error) {
+	if err := task.check(c.Info()); err != nil {
+		return Invocation{}, err
+	}
+	spoken, err := task.dialect(c.Info())
+	if err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(c, task.mode())
+	if err != nil {
+		return Invocation{}, err
+	}
+	argv := append([]string{"copilot"}, c.flags(task)...)
+	argv = append(append(argv, extra...), task.Args...)
+	inv := Invocation{
+		Argv:  argv,
+		Env:   append(copilotEnv(task.Inference, copilotDialects[spoken]), env...),
+		Files: task.instructionsFile("~/.copilot/copilot-instructions.md"),
+	}
+	switch {
+	case !task.Interactive:
+		prompted, file := withPrompt(argv, task.Prompt)
+		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
+	case task.Prompt != "":
+		prompt, file := promptArgument(task.Prompt)
+		inv.Argv, inv.Files = append(argv, "--interactive="+prompt), append(inv.Files, file...)
+	}
+	if task.Interactive {
+		trust := map[string]any{"trustedFolders": []string{task.Workdir}, "banner": "never", "showTipsOnStartup": false}
+		inv.Files = append(inv.Files, File{Path: "~/.copilot/settings.json", Mode: 0o600, Data: encode(trust)})
+	}
+	return inv, nil
+}
+
+// flags are those that hang on more than one option.
+func (c *Copilot) flags(task Task) []string {
+	flags := []string{"--no-auto-update", "--disable-builtin-mcps"}
+	switch c.Permissions {
+	case "ask":
+	case "tools":
+		flags = append(flags, "--allow-all-tools")
+	default:
+		flags = append(flags, "--allow-all")
+	}
+	if !task.Interactive || !c.AskUser {
+		flags = append(flags, "--no-ask-user")
+	}
+	if !task.Interactive && !c.Stats {
+		flags = append(flags, "--silent")
+	}
+	if c.AvailableTools != nil && len(c.AvailableTools) == 0 {
+		flags = append(flags, "--available-tools=none") // an empty list would be all of them
+	}
+	if task.Resume {
+		flags = append(flags, "--continue")
+	}
+	return flags
+}
+
+// copilotEnv names the server and the model, and keeps Copilot from asking any
+// other host.
+func copilotEnv(model Inference, dialect copilotDialect) []string {
+	env := []string{
+		"COPILOT_PROVIDER_TYPE=" + dialect.kind,
+		"COPILOT_PROVIDER_BASE_URL=" + dialect.base(model),
+		"COPILOT_PROVIDER_API_KEY=" + model.Key,
+		"COPILOT_MODEL=" + model.Model,
+		"COPILOT_OFFLINE=true",
+		"COPILOT_AUTO_UPDATE=false",
+	}
+	if dialect.wire != "" {
+		env = append(env, "COPILOT_PROVIDER_WIRE_API="+dialect.wire)
+	}
+	if model.Context > 0 {
+		env = append(env, "COPILOT_PROVIDER_MAX_PROMPT_TOKENS="+strconv.Itoa(model.Context))
+	}
+	return env
+}

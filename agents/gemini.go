@@ -1,0 +1,221 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// GeminiCLI is Google's Gemini CLI.
+type GeminiCLI struct {
+	ThinkingLevel      string   `label:"Thinking" help:"How hard the model thinks, where it has levels (Gemini 3)" choices:"minimal low medium high" scope:"repository" group:"Model"`
+	ThinkingBudget     int      `label:"Longest thought" help:"Tokens that the model may think, where it has a budget (Gemini 2.5)" min:"1" max:"1000000" scope:"at-most" group:"Model"`
+	SmallModel         string   `label:"Small model" help:"Model for summaries, corrections and searches; Gemini's own choice for its own models, else the chosen one" type:"model" group:"Model"`
+	ApprovalMode       string   `label:"Approval" help:"What Gemini does without asking, within what the box allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto_edit yolo" default:"yolo" scope:"at-most" group:"Limits"`
+	MaxTurns           int      `label:"Most turns" help:"Answers of the model after which Gemini gives up" min:"1" max:"100000" scope:"at-most" group:"Limits"`
+	CoreTools          []string `label:"Tools" help:"Built-in tools that Gemini has at all, such as run_shell_command and write_file" scope:"at-most" group:"Tools"`
+	ExcludeTools       []string `label:"Denied tools" help:"Tools never to use, such as google_web_search" scope:"at-least" group:"Tools"`
+	Policy             []string `label:"Policies" help:"Files or folders in the box with rules about tools" flag:"--policy=" group:"Tools"`
+	MCPServers         string   `label:"MCP servers" help:"MCP servers, as a JSON object of name and settings" type:"text" group:"Tools"`
+	AllowedMCPServers  []string `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all when empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
+	Extensions         []string `label:"Extensions" help:"Extensions to use; none is a name, too" flag:"--extensions=" group:"Tools"`
+	SystemPrompt       string   `label:"System prompt" help:"Text instead of Gemini's own system prompt" type:"text" group:"Prompt"`
+	IncludeDirectories []string `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
+	OutputFormat       string   `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
+	ScreenReader       bool     `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Debug              bool     `label:"Debug" help:"Tell what Gemini does" flag:"--debug" group:"Advanced"`
+	Settings           string   `label:"Settings" help:"More settings of Gemini CLI, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
+}
+
+// Info tells facts about Gemini CLI.
+func (*GeminiCLI) Info() Info {
+	return Info{
+		Name:        "gemini",
+		Title:       "Gemini CLI",
+		Summary:     "Google's open-source coding agent",
+		Homepage:    "https://geminicli.com",
+		Image:       "gemini",
+		Version:     "0.61.0",
+		Dialects:    []Dialect{Gemini},
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.gemini/tmp"},
+		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
+		Notes: []string{
+			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent.",
+			"Asks for nothing, since the box is its sandbox; --approval-mode plan or default changes that.",
+			"Believes that every model takes a million tokens.",
+		},
+	}
+}
+
+// Validate reports settings that are no JSON objects.
+func (g *GeminiCLI) Validate() error {
+	_, err := g.settings(Task{})
+	return err
+}
+
+// Meaning is what Gemini CLI says with an exit code.
+func (*GeminiCLI) Meaning(code int) string {
+	return map[int]string{
+		41: "it could not log in",
+		42: "it was given an argument that it does not take",
+		44: "its sandbox failed",
+		52: "its settings are not valid",
+		53: "it reached its limit of turns",
+		54: "a tool failed",
+		55: "the folder is not trusted",
+		// HTTP statuses above 255, of which a shell sees the lower byte.
+		145: "the model server refused the key (401)",
+		147: "the model server refused the request (403)",
+		173: "the model server has had too many requests (429)",
+	}[code]
+}
+
+// Command is `gemini` with the prompt on its standard input for a headless task,
+// and `gemini -i` for an interactive one.
+func (g *GeminiCLI) Command(task Task) (Invocation, error) {
+	if err := task.check(g.Info()); err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(g, task.mode())
+	if err != nil {
+		return Invocation{}, err
+	}
+	settings, err := g.settings(task)
+	if err != nil {
+		return Invocation{}, err
+	}
+	argv := []string{"gemini", "--model", task.Inference.Model}
+	if task.Resume {
+		argv = append(argv, "--resume", "latest")
+	}
+	argv = append(append(argv, extra...), task.Args...)
+	inv := Invocation{
+		Argv: argv,
+		Env: append([]string{
+			"GEMINI_API_KEY=" + task.Inference.Key,
+			"GOOGLE_GEMINI_BASE_URL=" + task.Inference.Gemini(),
+			"GEMINI_CLI_SYSTEM_SETTINGS_PATH=" + geminiSettings,
+			// One process: its launcher ignores SIGTERM.
+			"GEMINI_CLI_NO_RELAUNCH=true",
+		}, env...),
+		Files: append(task.instructionsFile("~/.gemini/GEMINI.md"), File{Path: geminiSettings, Mode: 0o600, Data: encode(settings)}),
+	}
+	if g.SystemPrompt != "" {
+		inv.Env = append(inv.Env, "GEMINI_SYSTEM_MD="+geminiSystem)
+		inv.Files = append(inv.Files, File{Path: geminiSystem, Mode: 0o600, Data: []byte(g.SystemPrompt)})
+	}
+	switch {
+	case !task.Interactive:
+		prompted, file := withPrompt(argv, task.Prompt)
+		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
+	case task.Prompt != "":
+		prompt, file := promptArgument(task.Prompt)
+		inv.Argv, inv.Files = append(argv, "--prompt-interactive="+prompt), append(inv.Files, file...)
+	}
+	return inv, nil
+}
+
+const (
+	// geminiSettings count more than those of the user and of the repository.
+	geminiSettings = "/run/aibox/gemini-settings.json"
+	geminiSystem   = "/run/aibox/system.md"
+)
+
+// settings are what no flag says: the key without a question, nothing that asks
+// other hosts, and no second try of a dead model beyond one.
+func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
+	settings := map[string]any{
+		"security": map[string]any{
+			"auth":        map[string]any{"selectedType": "gemini-api-key"},
+			"folderTrust": map[string]any{"enabled": false},
+		},
+		"privacy":   map[string]any{"usageStatisticsEnabled": false},
+		"telemetry": map[string]any{"enabled": false},
+		"general": map[string]any{
+			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
+			"maxAttempts": 2, "retryFetchErrors": false,
+		},
+		"ui":           map[string]any{"showCompatibilityWarnings": false, "hideTips": true},
+		"modelConfigs": map[string]any{"customOverrides": g.overrides(task.Inference.Model)},
+	}
+	if g.MaxTurns > 0 {
+		settings["model"] = map[string]any{"maxSessionTurns": g.MaxTurns}
+	}
+	tools := map[string]any{"sandbox": false}
+	if g.CoreTools != nil {
+		tools["core"] = g.CoreTools
+	}
+	if len(g.ExcludeTools) > 0 {
+		tools["exclude"] = g.ExcludeTools
+	}
+	settings["tools"] = tools
+	if err := merge(settings, "settings", g.Settings); err != nil {
+		return nil, err
+	}
+	servers := map[string]any{}
+	if err := merge(servers, "mcp-servers", g.MCPServers); err != nil {
+		return nil, err
+	}
+	if len(servers) > 0 {
+		settings["mcpServers"] = servers
+	}
+	return settings, nil
+}
+
+// overrides say which model does the work that Gemini gives to models of Google's,
+// and how hard the chosen one thinks. Every one of its settings is built on the one
+// that it calls base.
+func (g *GeminiCLI) overrides(model string) []any {
+	overrides := []any{}
+	small := g.SmallModel
+	if small == "" && !strings.HasPrefix(model, "gemini") {
+		small = model
+	}
+	if small != "" {
+		overrides = append(overrides, geminiOverride("base", map[string]any{"model": small}))
+	}
+	chosen := map[string]any{"model": model}
+	thinking := map[string]any{}
+	switch {
+	case g.ThinkingLevel != "":
+		thinking["thinkingLevel"] = strings.ToUpper(g.ThinkingLevel)
+	case g.ThinkingBudget > 0:
+		thinking["thinkingBudget"] = g.ThinkingBudget
+	}
+	if len(thinking) > 0 {
+		chosen["generateContentConfig"] = map[string]any{"thinkingConfig": thinking}
+	}
+	return append(overrides, geminiOverride(model, chosen))
+}
+
+func geminiOverride(model string, config map[string]any) map[string]any {
+	return map[string]any{"match": map[string]any{"model": model}, "modelConfig": config}
+}
+
+// merge lays a JSON object that the user wrote in an option over settings. An
+// object in both is merged, anything else replaced.
+func merge(settings map[string]any, option, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var more map[string]any
+	if err := json.Unmarshal([]byte(text), &more); err != nil || more == nil {
+		return fault.New(fault.Usage, "option %q takes a JSON object: %v", option, err).
+			Hint(`write it as {"name": value}`)
+	}
+	overlay(settings, more)
+	return nil
+}
+
+func overlay(settings, more map[string]any) {
+	for name, value := range more {
+		below, ok := settings[name].(map[string]any)
+		if above, both := value.(map[string]any); ok && both {
+			overlay(below, above)
+			continue
+		}
+		settings[name] = value
+	}
+}

@@ -1,0 +1,183 @@
+package agents
+
+import (
+	"strings"
+	"time"
+)
+
+// Qwen is Qwen Code. It speaks four dialects.
+type Qwen struct {
+	ReasoningEffort    string        `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
+	FallbackModel      []string      `label:"Fallback models" help:"Models to use while the chosen one is overloaded, three at most" flag:"--fallback-model=" group:"Model"`
+	FastModel          string        `label:"Small model" help:"Model for suggestions and summaries; the chosen one when empty" type:"model" group:"Model"`
+	MaxOutputTokens    int           `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"QWEN_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	RequestTimeout     time.Duration `label:"Request timeout" help:"How long one request to the model may take" min:"1s" max:"24h" group:"Model"`
+	ApprovalMode       string        `label:"Approval" help:"What Qwen does without asking, within what the box allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto-edit auto yolo" default:"yolo" scope:"at-most" group:"Limits"`
+	MaxTurns           int           `label:"Most turns" help:"Answers of the model after which Qwen gives up" flag:"--max-session-turns" min:"1" max:"100000" scope:"at-most" group:"Limits"`
+	MaxToolCalls       int           `label:"Most tool calls" help:"Uses of tools after which Qwen gives up" flag:"--max-tool-calls" min:"1" max:"1000000" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxWallTime        time.Duration `label:"Time" help:"How long Qwen may work before it gives up by itself" flag:"--max-wall-time" min:"1s" max:"168h" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxSubagentDepth   int           `label:"Deepest subagent" help:"How far agents that Qwen starts may start others" flag:"--max-subagent-depth" min:"1" max:"100" scope:"at-most" group:"Limits"`
+	CoreTools          []string      `label:"Tools" help:"Built-in tools that Qwen has at all, such as run_shell_command and write_file" flag:"--core-tools=" scope:"at-most" group:"Tools"`
+	AllowedTools       []string      `label:"Allowed tools" help:"Tools to use without asking" flag:"--allowed-tools=" when:"approval-mode!=yolo" group:"Tools"`
+	ExcludeTools       []string      `label:"Denied tools" help:"Tools never to use" flag:"--exclude-tools=" scope:"at-least" group:"Tools"`
+	MCPConfig          string        `label:"MCP servers" help:"File in the box, or JSON, that describes MCP servers" flag:"--mcp-config" group:"Tools"`
+	AllowedMCPServers  []string      `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all when empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
+	Extensions         []string      `label:"Extensions" help:"Extensions to use; none is a name, too" flag:"--extensions=" group:"Tools"`
+	SystemPrompt       string        `label:"System prompt" help:"Text instead of Qwen's own system prompt" type:"text" group:"Prompt"`
+	AppendSystemPrompt string        `label:"More system prompt" help:"Text after the system prompt" flag:"--append-system-prompt" type:"text" group:"Prompt"`
+	OutputStyle        string        `label:"Style" help:"How Qwen writes, such as Concise or Explanatory" flag:"--output-style" group:"Prompt"`
+	IncludeDirectories []string      `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
+	AutoMemory         bool          `label:"Memory" help:"Let Qwen keep notes for later conversations, which costs requests of their own" group:"Prompt"`
+	OutputFormat       string        `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
+	PartialMessages    bool          `label:"Partial messages" help:"Print answers in pieces, as they come" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
+	JSONSchema         string        `label:"Answer's schema" help:"JSON schema that the last answer has to follow, as JSON or @file in the box" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
+	ScreenReader       bool          `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Bare               bool          `label:"Bare" help:"Leave out everything that Qwen finds by itself" flag:"--bare" group:"Advanced"`
+	SafeMode           bool          `label:"Safe mode" help:"Leave out everything the repository adds: context files, hooks, skills, MCP servers" flag:"--safe-mode" group:"Advanced"`
+	Debug              bool          `label:"Debug" help:"Tell what Qwen does" flag:"--debug" group:"Advanced"`
+	Settings           string        `label:"Settings" help:"More settings of Qwen Code, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
+}
+
+// Info tells facts about Qwen Code.
+func (*Qwen) Info() Info {
+	return Info{
+		Name:        "qwen",
+		Title:       "Qwen Code",
+		Summary:     "Open-source coding agent for any model, tuned for Qwen's",
+		Homepage:    "https://github.com/QwenLM/qwen-code",
+		Image:       "qwen",
+		Version:     "0.24.4",
+		Dialects:    []Dialect{OpenAIChat, Anthropic, OpenAIResponses, Gemini},
+		NeedsPrompt: true,
+		StateDirs:   []string{"~/.qwen/projects"},
+		Hosts:       []string{"dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"},
+		Notes: []string{
+			"Asks for nothing, since the box is its sandbox; --approval-mode plan or default changes that.",
+			"Sends about 18,000 tokens before the prompt.",
+			"Tries a model that fails seven times, over a minute: aibox ends such a run earlier.",
+		},
+	}
+}
+
+// Validate reports settings that are no JSON object.
+func (q *Qwen) Validate() error {
+	_, err := q.settings(Inference{})
+	return err
+}
+
+// Meaning is what Qwen Code says with an exit code.
+func (*Qwen) Meaning(code int) string {
+	return map[int]string{
+		52: "its settings are not valid",
+		53: "it reached its limit of turns",
+		55: "it reached a limit of time or tool calls",
+	}[code]
+}
+
+// qwenDialect is how Qwen Code is told a dialect: its name, the variables' prefix,
+// and where the model server is.
+type qwenDialect struct {
+	auth, prefix, baseURL string
+	base                  func(Inference) string
+}
+
+var qwenDialects = map[Dialect]qwenDialect{
+	OpenAIChat:      {"openai", "OPENAI", "OPENAI_BASE_URL", Inference.OpenAI},
+	OpenAIResponses: {"openai-responses", "OPENAI", "OPENAI_BASE_URL", Inference.OpenAI},
+	Anthropic:       {"anthropic", "ANTHROPIC", "ANTHROPIC_BASE_URL", Inference.Anthropic},
+	Gemini:          {"gemini", "GEMINI", "GOOGLE_GEMINI_BASE_URL", Inference.Gemini},
+}
+
+// Command is `qwen` with the prompt on its standard input for a headless task, and
+// `qwen -i` for an interactive one.
+func (q *Qwen) Command(task Task) (Invocation, error) {
+	if err := task.check(q.Info()); err != nil {
+		return Invocation{}, err
+	}
+	spoken, err := task.dialect(q.Info())
+	if err != nil {
+		return Invocation{}, err
+	}
+	extra, env, err := options(q, task.mode())
+	if err != nil {
+		return Invocation{}, err
+	}
+	settings, err := q.settings(task.Inference)
+	if err != nil {
+		return Invocation{}, err
+	}
+	dialect := qwenDialects[spoken]
+	argv := []string{"qwen", "--auth-type", dialect.auth, "--model", task.Inference.Model}
+	if q.CoreTools != nil && len(q.CoreTools) == 0 {
+		argv = append(argv, "--core-tools=none") // an empty list would be all of them
+	}
+	if task.Resume {
+		argv = append(argv, "--continue")
+	}
+	argv = append(append(argv, extra...), task.Args...)
+	inv := Invocation{
+		Argv: argv,
+		Env: append([]string{
+			dialect.prefix + "_API_KEY=" + task.Inference.Key,
+			dialect.baseURL + "=" + dialect.base(task.Inference),
+			dialect.prefix + "_MODEL=" + task.Inference.Model,
+			"QWEN_CODE_SYSTEM_SETTINGS_PATH=" + qwenSettings,
+			"QWEN_CODE_SUPPRESS_YOLO_WARNING=1",
+			// One process: a launcher would leave it running when it is told to end.
+			"QWEN_CODE_NO_RELAUNCH=true",
+		}, env...),
+		Files: append(task.instructionsFile("~/.qwen/QWEN.md"), File{Path: qwenSettings, Mode: 0o600, Data: encode(settings)}),
+	}
+	if q.SystemPrompt != "" {
+		inv.Env = append(inv.Env, "QWEN_SYSTEM_MD="+qwenSystem)
+		inv.Files = append(inv.Files, File{Path: qwenSystem, Mode: 0o600, Data: []byte(q.SystemPrompt)})
+	}
+	switch {
+	case !task.Interactive:
+		prompted, file := withPrompt(argv, task.Prompt)
+		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
+	case task.Prompt != "":
+		prompt, file := promptArgument(task.Prompt)
+		inv.Argv, inv.Files = append(argv, "--prompt-interactive="+prompt), append(inv.Files, file...)
+	}
+	return inv, nil
+}
+
+const (
+	// qwenSettings count more than those of the user and of the repository.
+	qwenSettings = "/run/aibox/qwen-settings.json"
+	qwenSystem   = "/run/aibox/system.md"
+)
+
+// settings are what no flag says: nothing that asks other hosts or works on after
+// the task, the image's own ripgrep, and no second try beyond one where that can
+// be said.
+func (q *Qwen) settings(model Inference) (map[string]any, error) {
+	generation := map[string]any{"maxRetries": 1, "retryInitialDelayMs": 1000, "retryMaxDelayMs": 2000}
+	if model.Context > 0 {
+		generation["contextWindowSize"] = model.Context
+	}
+	if q.RequestTimeout > 0 {
+		generation["timeout"] = q.RequestTimeout.Milliseconds()
+	}
+	chosen := map[string]any{"generationConfig": generation}
+	if q.ReasoningEffort != "" {
+		chosen["reasoningEffort"] = q.ReasoningEffort
+	}
+	settings := map[string]any{
+		"model":     chosen,
+		"privacy":   map[string]any{"usageStatisticsEnabled": false},
+		"telemetry": map[string]any{"enabled": false},
+		"general":   map[string]any{"enableAutoUpdate": false, "gitCoAuthor": map[string]any{"commit": false, "pr": false}},
+		"memory":    map[string]any{"enableManagedAutoMemory": q.AutoMemory, "enableManagedAutoDream": false},
+		"tools":     map[string]any{"sandbox": false, "useBuiltinRipgrep": false},
+		"ui":        map[string]any{"enableUserFeedback": false, "enableFollowupSuggestions": false},
+	}
+	if fast := strings.TrimSpace(q.FastModel); fast != "" {
+		settings["fastModel"] = fast
+	}
+	if err := merge(settings, "settings", q.Settings); err != nil {
+		return nil, err
+	}
+	return settings, nil
+}

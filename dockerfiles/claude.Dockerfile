@@ -1,0 +1,18 @@
+# Anthropic's Claude Code on top of the base. The launcher of its npm package stays
+# behind: /usr/local/bin/claude is the native program.
+ARG BASE
+
+FROM ${BASE} AS fetch
+ARG VERSION=2.1.329
+ARG NPM_REGISTRY
+RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
+    npm install --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
+      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@anthropic-ai/claude-code@${VERSION}" \
+ && mkdir -p /out/usr/local/bin \
+ && mv /fetch/node_modules/@anthropic-ai/claude-code-linux-*/claude /out/usr/local/bin/claude
+
+FROM ${BASE}
+COPY --from=fetch /out/ /
+# The trial leaves nothing in HOME.
+RUN --mount=type=tmpfs,target=/tmp HOME=/tmp claude --version
+CMD ["claude"]
