@@ -47,7 +47,7 @@ func (c ModelCall) failed() bool {
 // trouble is a failed call in a clause.
 func (c ModelCall) trouble() string {
 	switch {
-	case c.Error != "" && c.Outcome == Refused:
+	case c.Error != "" && c.Outcome != Broken:
 		return "the gateway refused a request: " + c.Error
 	case c.Error != "":
 		return "the model server gave no answer: " + c.Error

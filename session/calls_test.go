@@ -90,6 +90,7 @@ func TestAFailureIsAClause(t *testing.T) {
 		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: Busy},
 		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: Busy},
 		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: Broken},
+		"the gateway refused a request: more than 32 requests at a time":   {Status: 429, Error: "more than 32 requests at a time", Outcome: Busy},
 		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: Refused},
 	} {
 		if got := call.trouble(); got != want {
