@@ -52,8 +52,8 @@ func Run(ctx context.Context, r Request) (done bool, err error) {
 	program := tea.NewProgram(newModel(r), tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out),
 		tea.WithoutSignalHandler())
 	last, err := program.Run()
-	if canceled := ctx.Err() != nil; canceled {
-		return false, nil // and what Bubble Tea says of it is nobody's concern
+	if ctx.Err() != nil {
+		return false, nil //nolint:nilerr // it was canceled, and Bubble Tea's word for that is an error
 	}
 	m, ok := last.(*model)
 	if err != nil || !ok {

@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/internal/screen"
+
+	"github.com/creack/pty"
+)
+
+// formRun is a run with a form, in a terminal in which a person presses keys.
+type formRun struct {
+	t      *testing.T
+	master *os.File
+	code   chan int
+
+	mu      sync.Mutex
+	shown   *screen.Screen
+	raw     strings.Builder
+	changed chan struct{} // has a value when the screen has changed since it was looked at
+}
+
+// patience is how long a screen may take on a machine that is busy with other
+// things. Nothing waits for it that works.
+const patience = 20 * time.Second
+
+// startForm runs aibox in a terminal of its own. These runs end before anything is
+// started, since --detach and --require-changes exclude each other.
+func startForm(t *testing.T, args ...string) *formRun {
+	t.Helper()
+	home := t.TempDir()
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home, "XDG_DATA_HOME": home,
+		"TERM": "xterm-256color", "COLORTERM": "",
+	} {
+		t.Setenv(name, value)
+	}
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	f := &formRun{t: t, master: master, code: make(chan int, 1), shown: screen.New(screen.Size{Rows: 40, Cols: 120}), changed: make(chan struct{}, 1)}
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		f.read()
+	}()
+	line := append(args, "--repo", home, "--inference", "scripted", "--detach", "--require-changes", "--form")
+	go func() { f.code <- Main(line, tty, tty, tty) }()
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = master.Close()
+		<-reading
+	})
+	return f
+}
+
+// read shows what the program writes, and answers what it asks of its terminal.
+func (f *formRun) read() {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := f.master.Read(buffer)
+		f.mu.Lock()
+		_, _ = f.shown.Write(buffer[:n])
+		_, _ = f.raw.Write(buffer[:n])
+		answers := f.shown.Answers()
+		f.mu.Unlock()
+		select {
+		case f.changed <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+		if _, err := f.master.Write(answers); err != nil {
+			return
+		}
+	}
+}
+
+func (f *formRun) screen() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(f.shown.Text(screen.NoColors, false))
+}
+
+var styling = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// sees waits until the screen shows want.
+func (f *formRun) sees(want string) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	for {
+		text := styling.ReplaceAllString(f.screen(), "")
+		if strings.Contains(text, want) {
+			return
+		}
+		select {
+		case <-f.changed:
+		case <-ctx.Done():
+			f.t.Fatalf("no %q on the screen:\n%s", want, text)
+		}
+	}
+}
+
+func (f *formRun) press(keys string) {
+	f.t.Helper()
+	if _, err := f.master.WriteString(keys); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// ends waits for the exit code.
+func (f *formRun) ends() int {
+	f.t.Helper()
+	select {
+	case code := <-f.code:
+		return code
+	case <-time.After(patience):
+		f.t.Fatalf("it does not end:\n%s", f.screen())
+		return 0
+	}
+}
+
+// index is where choice stands in the form, whose first line is for none where
+// there is no default.
+func index(field spec.Field, choice string) int {
+	i := slices.Index(field.Choices, choice)
+	if field.Default == "" {
+		i++
+	}
+	return i
+}
+
+// keysFor are keystrokes that set field to something that it is not by default,
+// and the text that it has then.
+func keysFor(field spec.Field, options any) (keys, text string) {
+	const erase = "\x15" // ctrl+u
+	switch field.Type {
+	case spec.Bool:
+		if field.Default == "true" {
+			return "n", "false"
+		}
+		return "y", "true"
+	case spec.Choice:
+		choice := field.Choices[len(field.Choices)-1]
+		if choice == field.Default {
+			choice = field.Choices[0]
+		}
+		// Several may hold the same letters; the arrows find the one.
+		return "g" + strings.Repeat("\x0e", index(field, choice)), choice
+	case spec.Choices:
+		return " ", field.Choices[0]
+	case spec.Int:
+		n := int64(7)
+		if field.Min != nil {
+			n = *field.Min
+		}
+		if fmt.Sprint(n) == field.Default {
+			n++
+		}
+		return erase + fmt.Sprint(n), fmt.Sprint(n)
+	case spec.Duration:
+		return erase + "90s", "1m30s"
+	case spec.Secret:
+		return "canary", ""
+	default:
+		// Some take only JSON, and say so when all is checked.
+		if text = "v" + field.Key; field.Set(options, text) != nil || spec.Validate(options) != nil {
+			text = `{"v":1}`
+		}
+		return erase + text, text
+	}
+}
+
+func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
+	for _, agent := range agents.Builtin().All() {
+		info := agent.Info()
+		if info.Servable() != nil {
+			continue
+		}
+		t.Run(info.Name, func(t *testing.T) {
+			f := startForm(t, "run", info.Name, "--prompt", "hello world")
+			options := agents.Options(agent)
+			wanted := fillEvery(t, f, options)
+			f.sees("review")
+			f.press("\r")
+			if code := f.ends(); code != 2 {
+				t.Errorf("ended with %d:\n%s", code, f.screen())
+			}
+			f.sees("--detach comes back before there is a result")
+			// A terminal wraps the line, which is the command that does the same.
+			line := strings.ReplaceAll(strings.Join(strings.Fields(f.screen()), ""), "'", "")
+			for _, want := range append(wanted, "--prompt=helloworld") {
+				if !strings.Contains(line, want) {
+					t.Errorf("the command holds no %s:\n%s", want, f.screen())
+				}
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if strings.Contains(f.raw.String(), "canary") {
+				t.Error("the terminal was told a secret")
+			}
+		})
+	}
+}
+
+// fillEvery walks through the form and sets each field that is there, and gives
+// what the command line has to say then.
+func fillEvery(t *testing.T, f *formRun, options any) []string {
+	t.Helper()
+	fields, err := spec.Of(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var groups []string
+	byGroup := map[string][]spec.Field{"": nil}
+	for _, field := range fields {
+		if field.Mode.Includes(spec.Headless) {
+			if _, known := byGroup[field.Group]; !known {
+				groups = append(groups, field.Group)
+			}
+			byGroup[field.Group] = append(byGroup[field.Group], field)
+		}
+	}
+	set := map[string]string{}
+	for _, group := range append([]string{""}, groups...) {
+		for _, field := range byGroup[group] {
+			if !spec.Visible(options, field) {
+				continue
+			}
+			f.sees("▸ " + field.Label)
+			keys, text := keysFor(field, spec.Clone(options))
+			f.press(keys + "\t")
+			if field.Type != spec.Secret {
+				set[field.Key] = text
+				if err := field.Set(options, text); err != nil {
+					t.Fatalf("%s: %v", field.Key, err)
+				}
+			}
+		}
+	}
+	var wanted []string
+	for _, field := range fields {
+		text, ok := set[field.Key]
+		switch {
+		case !ok || !spec.Visible(options, field): // a later answer may have hidden it
+		case text == "true":
+			wanted = append(wanted, "--"+field.Key)
+		default:
+			wanted = append(wanted, field.Key+"="+text)
+		}
+	}
+	return wanted
+}
+
+func TestACanceledFormStartsNothing(t *testing.T) {
+	for _, keys := range []string{"\x1b", "\x03", "\t\t\x03", "\x13\x1b"} {
+		f := startForm(t, "run", "codex", "--prompt", "hello")
+		f.sees("▸ Reasoning effort")
+		f.press(keys)
+		if code := f.ends(); code != 130 {
+			t.Errorf("%q ended with %d", keys, code)
+		}
+		f.sees("canceled; nothing was started")
+	}
+}
+
+func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
+	f := startForm(t, "run", "codex", "--reasoning-effort", "low")
+	f.sees("What the agent is to do")
+	f.press("\t\t\r")
+	f.sees("✗ the agent needs to be told what to do")
+	f.press("\x1b[Z\x1b[Zfix it\t\t\r")
+	f.sees("> low")
+	f.press("\x13")
+	f.sees("--reasoning-effort=low")
+	f.press("\r")
+	if code := f.ends(); code != 2 {
+		t.Errorf("ended with %d:\n%s", code, f.screen())
+	}
+	f.sees("'--prompt=fix it' --reasoning-effort=low")
+}
+
+func TestTheFormObeysNoColor(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	f := startForm(t, "run", "codex", "--prompt", "hello")
+	f.sees("▸ Reasoning effort")
+	f.press("\x03")
+	f.ends()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if found := regexp.MustCompile("\x1b\\[[0-9;]*(3[0-8]|9[0-7])[0-9;]*m").FindString(f.raw.String()); found != "" {
+		t.Errorf("a color: %q", found)
+	}
+}
+
+func TestTheFormAsksLineByLineWhereThatIsWanted(t *testing.T) {
+	t.Setenv("ACCESSIBLE", "1")
+	f := startForm(t, "run", "codex", "--prompt", "hello")
+	f.sees("Enter a number between")
+	f.press("\x04")
+	if code := f.ends(); code != 130 {
+		t.Errorf("ended with %d:\n%s", code, f.screen())
+	}
+}
+
+func TestAFormWithoutATerminalIsAUsageFault(t *testing.T) {
+	a, _, errOut := testApp(t)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
+	err := a.execute(t.Context(), []string{"run", "codex", "--prompt", "x", "--repo", t.TempDir(), "--form"})
+	a.report(err)
+	if !strings.Contains(errOut.String(), "--form needs a terminal") || !strings.Contains(errOut.String(), "--set") {
+		t.Errorf("%v: %s", err, errOut)
+	}
+}
+
+func TestTheCommandOfAPreviewCanBePasted(t *testing.T) {
+	for word, want := range map[string]string{
+		"a": "a", "--x=1,2": "--x=1,2", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "~": "'~'", "é": "'é'",
+	} {
+		if got := quoteAll([]string{word}); got != want {
+			t.Errorf("%q became %s, want %s", word, got, want)
+		}
+	}
+}
