@@ -208,7 +208,7 @@ func TestAPromptLargerThanAnArgumentMayBeTravelsAsAFile(t *testing.T) {
 func TestAModelNameCannotEscapeFromTheConfiguration(t *testing.T) {
 	hostile := model
 	hostile.Model = `x","permission":"ask` + "\n"
-	config, err := openCodeConfig(hostile)
+	config, err := (&OpenCode{}).config(Task{Inference: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}

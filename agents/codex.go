@@ -10,13 +10,16 @@ import (
 
 // Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
 type Codex struct {
+	Approval         string   `label:"Approval" help:"Whether the model may ask the person at the terminal before a command" choices:"ask auto" default:"auto" mode:"interactive"`
 	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
 	ReasoningSummary string   `label:"Reasoning summary" help:"How much of its thinking the model tells" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
 	Verbosity        string   `label:"Verbosity" help:"How long answers are, where the model can" flag:"-c model_verbosity=" choices:"low medium high"`
 	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" mode:"headless" group:"Output"`
-	Image            []string `label:"Images" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
+	Picture          []string `label:"Pictures" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
 	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
 	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
+	Search           bool     `label:"Web search" help:"Offer the model the server's own web search" flag:"--search" mode:"interactive" group:"Advanced"`
+	NoAltScreen      bool     `label:"Scroll" help:"Leave what was said in the terminal's own scrolling" flag:"--no-alt-screen" mode:"interactive" group:"Output"`
 	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
 	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
 	Disable          []string `label:"Features off" help:"Features of Codex to turn off" flag:"--disable" group:"Advanced"`
@@ -55,7 +58,7 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	flags := append(codexFlags(task), extra...)
+	flags := append(c.flags(task), extra...)
 	env = append([]string{codexKey + "=" + task.Inference.Key}, env...)
 	if task.Interactive {
 		return codexInteractive(task, flags, env), nil
@@ -65,13 +68,17 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if task.Resume {
 		argv = append(argv, "resume", "--last")
 	}
-	inv := Invocation{Env: append(env, "NO_COLOR=1")}
-	inv.Argv, inv.Files = withPrompt(append(argv, "-"), task.Prompt)
+	inv := Invocation{Env: append(env, "NO_COLOR=1"), Files: task.instructionsFile(codexInstructions)}
+	argv, files := withPrompt(append(argv, "-"), task.Prompt)
+	inv.Argv, inv.Files = argv, append(inv.Files, files...)
 	return inv, nil
 }
 
 // codexPromptLimit is the most characters that Codex accepts.
 const codexPromptLimit = 1 << 20
+
+// codexInstructions is the file of standing instructions that Codex reads.
+const codexInstructions = "~/.codex/AGENTS.md"
 
 // codexKey is the variable from which Codex takes the placeholder key.
 const codexKey = "AIBOX_API_KEY"
@@ -85,27 +92,34 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	argv = append(argv, "--no-daemon", "-c",
 		fmt.Sprintf("projects={%s={trust_level=\"trusted\"}}", strconv.Quote(task.Workdir)))
 	argv = append(append(argv, flags...), task.Args...)
-	inv := Invocation{Env: env}
+	inv := Invocation{Env: env, Files: task.instructionsFile(codexInstructions)}
 	if task.Prompt != "" {
 		prompt, files := promptArgument(task.Prompt)
-		argv, inv.Files = append(argv, "--", prompt), files
+		argv, inv.Files = append(argv, "--", prompt), append(inv.Files, files...)
 	}
 	inv.Argv = argv
 	return inv
 }
 
-// codexFlags name the model and turn off what would ask other hosts. Codex
-// tries a dead model for 25 s by default; with one retry it says so within one.
-func codexFlags(task Task) []string {
+// flags name the model and turn off what would ask other hosts. Codex tries a dead
+// model for 25 s by default; with one retry it says so within one.
+func (c *Codex) flags(task Task) []string {
 	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=1}`,
 		strconv.Quote(task.Inference.OpenAI()), codexKey)
-	return []string{
-		"--dangerously-bypass-approvals-and-sandbox",
+	flags := []string{"--dangerously-bypass-approvals-and-sandbox"}
+	if task.Interactive && c.Approval == "ask" {
+		flags = []string{"--sandbox", "danger-full-access", "--ask-for-approval", "on-request"}
+	}
+	flags = append(flags,
 		"-c", "model_provider=aibox",
 		"-c", provider,
 		"-c", "analytics.enabled=false",
 		"-c", "check_for_update_on_startup=false",
 		"--disable", "plugins",
 		"-m", task.Inference.Model,
+	)
+	if task.Inference.Context > 0 {
+		flags = append(flags, "-c", fmt.Sprintf("model_context_window=%d", task.Inference.Context))
 	}
+	return flags
 }

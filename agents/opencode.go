@@ -1,23 +1,29 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"aibox/internal/fault"
 )
 
-// OpenCode is the open-source agent of opencode.ai. It speaks OpenAI's chat
-// dialect to aibox's gateway.
+// OpenCode is the open-source agent of opencode.ai. It speaks every dialect.
 type OpenCode struct {
-	Agent    string   `label:"Agent" help:"Which of OpenCode's agents works: build changes files, plan only reads" flag:"--agent"`
-	Variant  string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless"`
-	Thinking bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
-	Format   string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
-	File     []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
-	Title    string   `label:"Title" help:"Name of the conversation" flag:"--title" mode:"headless" group:"Advanced"`
-	Pure     bool     `label:"No plugins" help:"Run without plugins" flag:"--pure" group:"Advanced"`
-	LogLevel string   `label:"Log level" help:"What OpenCode writes to its own log" flag:"--log-level" choices:"DEBUG INFO WARN ERROR" group:"Advanced"`
+	Agent           string   `label:"Agent" help:"Which of OpenCode's agents works: build changes files, plan only reads" flag:"--agent"`
+	Approval        string   `label:"Approval" help:"Whether a person at the terminal is asked before commands and changes" choices:"ask auto" default:"auto" mode:"interactive" scope:"at-most"`
+	SmallModel      string   `label:"Small model" help:"Model for titles; the main one when empty" type:"model" group:"Model"`
+	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"none minimal low medium high xhigh" group:"Model"`
+	Variant         string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless" group:"Model"`
+	MaxSteps        int      `label:"Most steps" help:"End the work after this many answers of the model" min:"1" max:"100000" group:"Model"`
+	Thinking        bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
+	Format          string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
+	File            []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
+	SlashCommand    string   `label:"Command" help:"A command of the repository's own OpenCode settings, with the prompt as its arguments" flag:"--command" mode:"headless" group:"Input"`
+	Title           string   `label:"Title" help:"Name of the conversation" flag:"--title" mode:"headless" group:"Advanced"`
+	Pure            bool     `label:"No plugins" help:"Run without plugins" flag:"--pure" group:"Advanced"`
+	PrintLogs       bool     `label:"Print logs" help:"Print OpenCode's own log" flag:"--print-logs" mode:"headless" group:"Advanced"`
+	LogLevel        string   `label:"Log level" help:"What OpenCode writes to its own log" flag:"--log-level" choices:"DEBUG INFO WARN ERROR" group:"Advanced"`
 }
 
 // Info tells facts about OpenCode.
@@ -29,7 +35,7 @@ func (*OpenCode) Info() Info {
 		Homepage:    "https://opencode.ai",
 		Image:       "opencode",
 		Version:     "1.18.33",
-		Dialects:    []Dialect{OpenAIChat},
+		Dialects:    []Dialect{OpenAIChat, OpenAIResponses, Anthropic, Gemini},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.local/share/opencode"},
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
@@ -55,7 +61,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	config, err := openCodeConfig(task.Inference)
+	config, err := o.config(task)
 	if err != nil {
 		return Invocation{}, err
 	}
@@ -71,20 +77,24 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	if !task.Interactive {
 		argv = append(argv, "run")
 	}
-	argv = append(argv, "--auto")
+	if !o.asks(task) {
+		argv = append(argv, "--auto")
+	}
 	if task.Resume {
 		argv = append(argv, "--continue")
 	}
 	argv = append(append(argv, extra...), task.Args...)
-	inv := Invocation{Argv: argv, Env: env}
+	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(instructionsPath)}
 	switch {
 	case !task.Interactive:
 		// On the command line OpenCode would quote the prompt and escape its quotes.
 		inv.Env = append(inv.Env, "NO_COLOR=1")
-		inv.Argv, inv.Files = withPrompt(argv, task.Prompt)
+		var files []File
+		inv.Argv, files = withPrompt(argv, task.Prompt)
+		inv.Files = append(inv.Files, files...)
 	case task.Prompt != "":
 		prompt, files := promptArgument(task.Prompt)
-		inv.Argv, inv.Files = append(argv, "--prompt="+prompt), files
+		inv.Argv, inv.Files = append(argv, "--prompt="+prompt), append(inv.Files, files...)
 	}
 	return inv, nil
 }
@@ -92,30 +102,76 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 // openCodeKey is the variable from which OpenCode takes the placeholder key.
 const openCodeKey = "AIBOX_API_KEY"
 
-// openCodeConfig is OpenCode's whole configuration: one provider, nothing that
-// asks, shares or updates. Its snapshots, a git repository of its own that takes in
-// every file before each step, double the time of a step under gVisor; aibox has
-// the baseline.
-func openCodeConfig(model Inference) (string, error) {
-	id := "aibox/" + model.Model
+// asks reports whether a person is asked before the agent does something.
+func (o *OpenCode) asks(task Task) bool { return task.Interactive && o.Approval == "ask" }
+
+// openCodeProviders are the parts of OpenCode that speak the dialects, and where
+// each has its model server.
+var openCodeProviders = map[Dialect]struct {
+	npm  string
+	base func(Inference) string
+}{
+	OpenAIChat:      {"@ai-sdk/openai-compatible", Inference.OpenAI},
+	OpenAIResponses: {"@ai-sdk/openai", Inference.OpenAI},
+	Anthropic:       {"@ai-sdk/anthropic", func(i Inference) string { return i.Anthropic() + "/v1" }},
+	Gemini:          {"@ai-sdk/google", func(i Inference) string { return i.Gemini() + "/v1beta" }},
+}
+
+// config is OpenCode's whole configuration: one provider, nothing that asks, shares
+// or updates. Its snapshots, a git repository of its own that takes in every file
+// before each step, double the time of a step under gVisor; aibox has the baseline.
+func (o *OpenCode) config(task Task) (string, error) {
+	dialect, err := task.dialect(o.Info())
+	if err != nil {
+		return "", err
+	}
+	provider, model := openCodeProviders[dialect], task.Inference
+	models := map[string]any{model.Model: o.model(model.Context)}
+	small := cmp.Or(o.SmallModel, model.Model)
+	if small != model.Model {
+		models[small] = map[string]any{}
+	}
 	config := map[string]any{
 		"autoupdate":        false,
 		"share":             "disabled",
 		"snapshot":          false,
-		"model":             id,
-		"small_model":       id,
+		"model":             "aibox/" + model.Model,
+		"small_model":       "aibox/" + small,
 		"enabled_providers": []string{"aibox"},
 		"permission":        "allow",
 		"provider": map[string]any{"aibox": map[string]any{
-			"npm":     "@ai-sdk/openai-compatible",
+			"npm":     provider.npm,
 			"name":    "aibox",
-			"options": map[string]any{"baseURL": model.OpenAI(), "apiKey": "{env:" + openCodeKey + "}"},
-			"models":  map[string]any{model.Model: map[string]any{}},
+			"options": map[string]any{"baseURL": provider.base(model), "apiKey": "{env:" + openCodeKey + "}"},
+			"models":  models,
 		}},
+	}
+	if o.asks(task) {
+		config["permission"] = map[string]any{"edit": "ask", "bash": "ask"}
+	}
+	if task.Instructions != "" {
+		config["instructions"] = []string{instructionsPath}
+	}
+	if o.MaxSteps > 0 {
+		config["agent"] = map[string]any{cmp.Or(o.Agent, "build"): map[string]any{"steps": o.MaxSteps}}
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return "", fmt.Errorf("writing OpenCode's configuration: %w", err)
 	}
 	return string(text), nil
+}
+
+// model says what is known of the model. OpenCode sums a conversation up before
+// context is full, and asks for answers of its own size when it knows no better.
+func (o *OpenCode) model(context int) map[string]any {
+	known := map[string]any{}
+	if context > 0 {
+		known["limit"] = map[string]any{"context": context, "output": min(context/4, 32000)}
+	}
+	if o.ReasoningEffort != "" {
+		known["reasoning"] = true
+		known["options"] = map[string]any{"reasoningEffort": o.ReasoningEffort}
+	}
+	return known
 }

@@ -23,9 +23,18 @@ func ways() map[string]Task {
 	return map[string]Task{"headless": headless, "resumed": resumed, "interactive": interactive, "interactive-resumed": again}
 }
 
-func TestRecipesOfAgentsWithoutAnImageHereAreTheDocumentedOnes(t *testing.T) {
+func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T) {
 	plain := []Agent{&Aider{}, &Cursor{}, &Crush{}, &Amp{}}
 	set := []Agent{
+		&Codex{
+			Approval: "ask", ReasoningEffort: "high", ReasoningSummary: "concise", Verbosity: "low", Events: true, Picture: []string{"a b.png"},
+			OutputSchema: "schema.json", LastMessage: "last.txt", Search: true, NoAltScreen: true, Config: []string{"a=1"},
+			Enable: []string{"x"}, Disable: []string{"y"},
+		},
+		&OpenCode{
+			Agent: "plan", Approval: "ask", SmallModel: "small", ReasoningEffort: "high", Variant: "max", MaxSteps: 7, Thinking: true,
+			Format: "json", File: []string{"a b.txt"}, SlashCommand: "review", Title: "a title", Pure: true, PrintLogs: true, LogLevel: "DEBUG",
+		},
 		&Aider{
 			Dialect: "ollama", WeakModel: "small", ReasoningEffort: "high", ThinkingTokens: "8k", Architect: true, EditorModel: "editor",
 			EditorEditFormat: "editor-diff", EditFormat: "whole", File: []string{"a b.go", "-c.go"}, Read: []string{"NOTES.md"},
@@ -84,6 +93,11 @@ func TestAnAgentTalksAsTheModelServerDoes(t *testing.T) {
 		{&Aider{}, OpenAIChat, "openai/qwen3:8b"},
 		{&Aider{}, Anthropic, "anthropic/qwen3:8b"},
 		{&Aider{}, Gemini, "GEMINI_API_BASE=http://10.200.200.1:11434/gemini/v1beta/models/qwen3:8b"},
+		{&OpenCode{}, OpenAIChat, `"npm":"@ai-sdk/openai-compatible"`},
+		{&OpenCode{}, OpenAIResponses, `"npm":"@ai-sdk/openai"`},
+		{&OpenCode{}, Anthropic, `"baseURL":"http://10.200.200.1:11434/anthropic/v1"`},
+		{&OpenCode{}, Gemini, `"baseURL":"http://10.200.200.1:11434/gemini/v1beta"`},
+		{&Codex{}, OpenAIResponses, `wire_api="responses"`},
 		{&Crush{}, OpenAIChat, `"type":"openai-compat"`},
 		{&Crush{}, Anthropic, `"base_url":"http://10.200.200.1:11434/anthropic"`},
 	} {
@@ -93,9 +107,9 @@ func TestAnAgentTalksAsTheModelServerDoes(t *testing.T) {
 		if err != nil || !strings.Contains(show(inv), test.want) {
 			t.Errorf("%s with %s: %v, %q is missing in\n%s", test.agent.Info().Name, test.speak, err, test.want, show(inv))
 		}
-		task.Inference.Speaks = []Dialect{OpenAIResponses}
+		task.Inference.Speaks = []Dialect{NoDialect}
 		if _, err := test.agent.Command(task); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%s with responses: %v, want a usage fault", test.agent.Info().Name, err)
+			t.Errorf("%s with a server that speaks nothing it does: %v, want a usage fault", test.agent.Info().Name, err)
 		}
 	}
 }

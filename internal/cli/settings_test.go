@@ -66,7 +66,7 @@ hide = ["*.key"]
 accept = "branch"
 [agents.codex]
 verbosity = "low"
-image = ["a,b", "c"]
+picture = ["a,b", "c"]
 [agents.opencode]
 thinking = true
 `, "network = \"none\"\npids = 64\nhide = [\"vault\"]\n")
@@ -79,7 +79,7 @@ thinking = true
 		t.Errorf("got %+v", o)
 	case !slices.Equal(o.hide, []string{"*.key", "vault", "mine"}), !slices.Equal(o.env, []string{"TOKEN", "PLAIN=1"}):
 		t.Errorf("hides %q, passes %q on", o.hide, o.env)
-	case !slices.Equal(o.set, []string{"verbosity=low", `image="a,b",c`, "verbosity=high"}):
+	case !slices.Equal(o.set, []string{"verbosity=low", `picture="a,b",c`, "verbosity=high"}):
 		t.Errorf("the options are %q", o.set)
 	}
 	if want := "! .aibox.toml: network none, pids 64, hide *.key,vault,mine\n"; errOut.String() != want {
