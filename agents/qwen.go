@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,7 +16,7 @@ type Qwen struct {
 	ApprovalMode       string        `label:"Approval" help:"What Qwen does without asking, within what the box allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto-edit auto yolo" default:"yolo" scope:"at-most" group:"Limits"`
 	MaxTurns           int           `label:"Most turns" help:"Answers of the model after which Qwen gives up" flag:"--max-session-turns" min:"1" max:"100000" scope:"at-most" group:"Limits"`
 	MaxToolCalls       int           `label:"Most tool calls" help:"Uses of tools after which Qwen gives up" flag:"--max-tool-calls" min:"1" max:"1000000" mode:"headless" scope:"at-most" group:"Limits"`
-	MaxWallTime        time.Duration `label:"Time" help:"How long Qwen may work before it gives up by itself" flag:"--max-wall-time" min:"1s" max:"168h" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxWallTime        time.Duration `label:"Time" help:"How long Qwen may work before it gives up by itself" min:"1s" max:"168h" mode:"headless" scope:"at-most" group:"Limits"`
 	MaxSubagentDepth   int           `label:"Deepest subagent" help:"How far agents that Qwen starts may start others" flag:"--max-subagent-depth" min:"1" max:"100" scope:"at-most" group:"Limits"`
 	CoreTools          []string      `label:"Tools" help:"Built-in tools that Qwen has at all, such as run_shell_command and write_file" flag:"--core-tools=" scope:"at-most" group:"Tools"`
 	AllowedTools       []string      `label:"Allowed tools" help:"Tools to use without asking" flag:"--allowed-tools=" when:"approval-mode!=yolo" group:"Tools"`
@@ -108,6 +109,9 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	}
 	dialect := qwenDialects[spoken]
 	argv := []string{"qwen", "--auth-type", dialect.auth, "--model", task.Inference.Model}
+	if q.MaxWallTime > 0 && !task.Interactive {
+		argv = append(argv, "--max-wall-time", strconv.Itoa(int(q.MaxWallTime.Seconds()))) // it takes one unit, not 1m30s
+	}
 	if q.CoreTools != nil && len(q.CoreTools) == 0 {
 		argv = append(argv, "--core-tools=none") // an empty list would be all of them
 	}
