@@ -297,3 +297,14 @@ func TestMovingAmongNoChoicesIsNoHarm(t *testing.T) {
 		p.press("space", "tab")
 	}
 }
+
+func TestOneTabTooManyDoesNotFinish(t *testing.T) {
+	p := newPerson(t, request(defaults(t)), 80, 24)
+	for range 3 * len(p.m.fields) {
+		p.press("tab")
+	}
+	p.sees("review")
+	if p.m.done {
+		t.Error("it was finished without a word")
+	}
+}

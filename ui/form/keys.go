@@ -7,7 +7,9 @@ import (
 
 // keyMap is every key of the form itself. The questions have more, which huh shows.
 type keyMap struct {
-	Next, Line, Back, Review, Read, Help, Cancel, Quit key.Binding
+	Next, Back, Review, Read, Help, Cancel, Quit key.Binding
+
+	Line key.Binding // the key for new lines, and for the end
 
 	Up, Down, PageUp, PageDown key.Binding // in pages that are longer than the screen
 	Moves                      key.Binding // whatever moves a cursor among choices

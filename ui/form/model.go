@@ -155,9 +155,10 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// review is a key on the last page.
+// review is a key on the last page. Tab goes no further: whoever walks through the
+// questions with it must not start anything by one too many.
 func (m *model) review(msg tea.KeyPressMsg) tea.Cmd {
-	if !key.Matches(msg, m.keys.Next) {
+	if !key.Matches(msg, m.keys.Line) {
 		m.scrolled(msg)
 		return nil
 	}
