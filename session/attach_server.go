@@ -52,6 +52,6 @@ func serveScreen(c controls) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write(term.text(false))
+		_, _ = w.Write(term.text())
 	}
 }

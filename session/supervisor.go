@@ -126,8 +126,10 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 
 	s.watchModel(kit.agent.Info())
 	exit, cause := s.watch(ctx, box)
+	s.keepScreen()
 	s.term.finish()
 	s.finish(services, kit, box, exit, cause)
+	s.term.wait()
 	shutdown(control)
 	return nil
 }

@@ -144,11 +144,18 @@ func (t *terminal) pumpSize() {
 	}
 }
 
-// text is what the screen shows, safe to print.
-func (t *terminal) text(final bool) []byte {
+// text is what the screen shows.
+func (t *terminal) text() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.screen.Text(screen.TrueColors, final)
+	return t.screen.Text(screen.TrueColors, false)
+}
+
+// left is what stays on a person's terminal when the agent has ended.
+func (t *terminal) left(colors screen.Colors) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.screen.Text(colors, true)
 }
 
 // finish says that the agent has ended: every viewer sees the end and is let go.
@@ -175,7 +182,14 @@ func (t *terminal) finish() {
 	for _, v := range viewers {
 		<-v.gone
 	}
-	t.pumps.Wait()
+}
+
+// wait waits for the goroutines that send to the agent. They end when the agent
+// has ended and the lifeline is closed.
+func (t *terminal) wait() {
+	if t != nil {
+		t.pumps.Wait()
+	}
 }
 
 // join adds a viewer; false means that the agent has ended.
@@ -224,6 +238,7 @@ type viewer struct {
 	conn    net.Conn
 	painter *screen.Painter
 	size    screen.Size
+	colors  screen.Colors
 	changed chan struct{}
 	gone    chan struct{} // closed when nothing is sent any more
 }
@@ -233,12 +248,12 @@ type viewer struct {
 func (t *terminal) serve(conn net.Conn, in frameReader, size screen.Size, colors screen.Colors) {
 	size = size.Bound()
 	v := &viewer{
-		conn: conn, painter: screen.NewPainter(size, colors), size: size,
+		conn: conn, painter: screen.NewPainter(size, colors), size: size, colors: colors,
 		changed: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 	defer conn.Close()
 	if !t.join(v) {
-		_ = writeFrame(conn, frameExit, t.text(true))
+		_ = writeFrame(conn, frameExit, t.left(colors))
 		return
 	}
 	ctx, cancel := context.WithCancel(t.work)
@@ -277,7 +292,7 @@ func (t *terminal) show(ctx context.Context, v *viewer) {
 			return
 		}
 		if t.work.Err() != nil && t.over() {
-			_ = writeFrame(v.conn, frameExit, t.text(true))
+			_ = writeFrame(v.conn, frameExit, t.left(v.colors))
 			return
 		}
 		pause(ctx, frameTime)

@@ -14,9 +14,14 @@ import (
 func (a *app) attachCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "attach ID",
-		Short: "Follow a session from its beginning until it ends",
+		Short: "Follow a session until it ends, or take part in it",
 		Long: `Show everything the agent printed so far and what it prints from now on, until
-it ends. The exit code is the session's. Ctrl-c only ends the watching.`,
+it ends. The exit code is the session's. Ctrl-c only ends the watching.
+
+A session that was started with -i is shown as its agent sees it, on the whole
+terminal, and what you type goes to the agent; ctrl-p ctrl-q leaves it running. Any
+number of terminals can be attached: the smallest decides the size. When it has
+ended, its last screen is printed.`,
 		Example:           "  aibox attach 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
@@ -29,8 +34,8 @@ func (a *app) attach(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	if found.Interactive && found.State.Phase != session.Ended {
-		return a.attachInteractive(ctx, service, found.ID)
+	if found.Interactive {
+		return a.attachInteractive(ctx, service, found)
 	}
 	show, flush := showChunks(a.out, a.err, a.errTerm)
 	ended, err := service.Follow(ctx, found.ID, 0, show)
@@ -47,6 +52,7 @@ func (a *app) attach(ctx context.Context, text string) error {
 type logsOptions struct {
 	follow bool
 	raw    bool
+	screen bool
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -54,12 +60,13 @@ func (a *app) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logs ID",
 		Short:             "Print what a session's agent said",
-		Example:           "  aibox logs 0dq4f\n  aibox logs --raw 0dq4f > output",
+		Example:           "  aibox logs 0dq4f\n  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args[0], o) },
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the session ends")
+	cmd.Flags().BoolVar(&o.screen, "screen", false, "what the terminal of an interactive session shows, or showed last")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "the bytes as the agent wrote them, unfit for a terminal")
 	return cmd
 }
@@ -69,9 +76,15 @@ func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
 		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
 			Hint("send it to a file or a pipe, or leave --raw out")
 	}
+	if o.screen && (o.raw || o.follow) {
+		return fault.New(fault.Usage, "--screen shows one moment, not the record").Hint("leave --raw and --follow out")
+	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return err
+	}
+	if o.screen {
+		return a.printScreen(ctx, service, found)
 	}
 	show, flush := showChunks(a.out, a.err, a.errTerm)
 	if o.raw {

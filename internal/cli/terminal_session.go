@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
@@ -85,7 +86,7 @@ func colorDepth(t terminal) screen.Colors {
 		return screen.NoColors
 	case depth == "truecolor" || depth == "24bit":
 		return screen.TrueColors
-	case len(os.Getenv("TERM")) > 8 && os.Getenv("TERM")[len(os.Getenv("TERM"))-8:] == "256color":
+	case strings.HasSuffix(os.Getenv("TERM"), "256color"):
 		return screen.Colors256
 	default:
 		return screen.Colors16
@@ -223,7 +224,7 @@ func (c *conversation) typed(ctx context.Context, attachment *session.Attachment
 	var keys detachKeys
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := readKeys(ctx, c.in, buf)
+		n, err := readKeys(ctx, c.in, buf, keys.wait())
 		if err != nil {
 			return ending{err: err}
 		}
@@ -237,9 +238,14 @@ func (c *conversation) typed(ctx context.Context, attachment *session.Attachment
 	}
 }
 
+// detachWait is how long a ctrl-p waits for a ctrl-q before it goes to the agent,
+// some of which have a use for it.
+const detachWait = 600 * time.Millisecond
+
 // readKeys reads from a terminal, or until ctx ends: a plain read would stay behind
-// and take the next key from whoever comes after.
-func readKeys(ctx context.Context, in *os.File, buf []byte) (int, error) {
+// and take the next key from whoever comes after. Nothing within wait, unless that
+// is 0, is no error.
+func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) (int, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 0, err
@@ -252,13 +258,17 @@ func readKeys(ctx context.Context, in *os.File, buf []byte) (int, error) {
 		}
 	}()
 	fds := []unix.PollFd{{Fd: int32(in.Fd()), Events: unix.POLLIN}, {Fd: int32(r.Fd())}}
+	timeout := -1
+	if wait > 0 {
+		timeout = int(wait.Milliseconds())
+	}
 	for {
-		switch _, err := unix.Poll(fds, -1); {
+		switch n, err := unix.Poll(fds, timeout); {
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
 		case errors.Is(err, unix.EINTR):
 			continue
-		case err != nil:
+		case err != nil || n == 0:
 			return 0, err
 		}
 		return in.Read(buf)
@@ -273,9 +283,21 @@ const (
 	ctrlQ = 0x11
 )
 
+// wait is how long the next key may take; 0 is for ever.
+func (d *detachKeys) wait() time.Duration {
+	if d.half {
+		return detachWait
+	}
+	return 0
+}
+
 // take returns what goes to the agent, and whether the person wants to leave. A
-// ctrl-p waits for the next key.
+// ctrl-p waits for the next key, or for a call without any.
 func (d *detachKeys) take(keys []byte) (send []byte, leave bool) {
+	if len(keys) == 0 && d.half {
+		d.half = false
+		return []byte{ctrlP}, false
+	}
 	for _, key := range keys {
 		switch {
 		case d.half && key == ctrlQ:
@@ -300,25 +322,60 @@ func (a *app) runInteractive(ctx context.Context, o *runOptions, service *sessio
 	if err != nil && !errors.Is(err, session.ErrNotAttached) {
 		return a.left(ctx, service, id, err)
 	}
-	ended, err := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil })
+	missed := err != nil // it was over before anybody could look
+	ended, err := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
 	if err != nil {
 		return err
 	}
-	return a.conclude(context.WithoutCancel(ctx), o, service, ended)
+	if missed {
+		err = a.printScreen(ctx, service, ended)
+	}
+	return errors.Join(err, a.conclude(context.WithoutCancel(ctx), o, service, ended))
 }
 
-// attachInteractive is `aibox attach` for an interactive session that runs.
-func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, id session.ID) error {
-	err := a.converse(ctx, service, id)
-	if err != nil && !errors.Is(err, session.ErrNotAttached) {
-		return a.left(ctx, service, id, err)
+// attachInteractive is `aibox attach` for an interactive session.
+func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, found session.Session) error {
+	id := found.ID
+	if found.State.Phase != session.Ended {
+		err := a.converse(ctx, service, id)
+		if err != nil && !errors.Is(err, session.ErrNotAttached) {
+			return a.left(ctx, service, id, err)
+		}
+		ended, followErr := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
+		if followErr != nil {
+			return followErr
+		}
+		if err == nil {
+			return ended.State.Result.Fault.Err()
+		}
+		found = ended
 	}
-	ended, err := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil })
+	return errors.Join(a.printScreen(ctx, service, found), found.State.Result.Fault.Err())
+}
+
+// printScreen prints what the terminal of an interactive session shows, or showed
+// last. When that is lost, it is the record.
+func (a *app) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
+	if !found.Interactive {
+		return fault.New(fault.Usage, "%s is not interactive, so it has no screen", found.ID).
+			Hint("`aibox logs %s` prints what its agent said", found.ID)
+	}
+	text, err := service.Screen(ctx, found.ID)
+	if errors.Is(err, session.ErrNoScreen) {
+		show, flush := showChunks(a.out, a.err, a.errTerm)
+		_, err = service.Output(found.ID, 0, show)
+		return errors.Join(err, flush())
+	}
 	if err != nil {
 		return err
 	}
-	return ended.State.Result.Fault.Err()
+	_, err = a.out.Write(screen.Recolor(text, colorDepth(a.term)))
+	return err
 }
+
+// behindAll is an offset behind every record: who follows from there sees nothing
+// but the end.
+const behindAll = 1 << 62
 
 // left says how things stand when a conversation did not end with the agent.
 func (a *app) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
@@ -331,7 +388,7 @@ func (a *app) left(ctx context.Context, service *session.Sessions, id session.ID
 			Hint("`aibox attach %s` comes back to it, `aibox stop %s` ends it", id, id)
 	}
 	// The supervisor is gone; what is on disk says how.
-	if _, followErr := service.Follow(ctx, id, math.MaxInt64, func(session.Chunk) error { return nil }); followErr != nil {
+	if _, followErr := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil }); followErr != nil {
 		return followErr
 	}
 	return err

@@ -31,6 +31,15 @@ func (s *Screen) Text(colors Colors, final bool) []byte {
 	return out.Bytes()
 }
 
+// Recolor is text of Text for a terminal with these colors. Whatever else is in it,
+// should it have been stored where others can write, is gone.
+func Recolor(text []byte, colors Colors) []byte {
+	text = bytes.TrimRight(text, "\r\n")
+	s := New(Size{bytes.Count(text, []byte("\n")) + 1, maxCols})
+	_, _ = s.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
+	return s.Text(colors, true)
+}
+
 // lineOf is one row, without the spaces at its end.
 func lineOf(e *vt.Emulator, y, cols int, colors Colors) string {
 	var out []byte

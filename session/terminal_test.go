@@ -1,0 +1,308 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/lifeline"
+	"aibox/internal/screen"
+)
+
+// stage is the terminal of an interactive session behind a real control socket,
+// with a line to a box that the test plays.
+type stage struct {
+	*terminal
+	t      *testing.T
+	client client
+	box    *lifeline.Conn
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{terminal: newTerminal(screen.Size{Rows: 5, Cols: 20}), t: t}
+	dir := t.TempDir()
+	listener, err := listenControl(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serveControl(listener, fakeControls{term: s.terminal})
+	s.client = dialControl(dir)
+	ours, theirs := net.Pipe()
+	line := lifeline.NewConn(ours)
+	s.box = lifeline.NewConn(theirs)
+	go func() { // takes acknowledgements, as the supervisor does
+		for {
+			if _, err := line.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+	s.connect(line)
+	t.Cleanup(func() {
+		s.finish()
+		_ = line.Close()
+		_ = s.box.Close()
+		s.wait()
+		_ = server.Close()
+	})
+	return s
+}
+
+// attached is a person's terminal on a stage.
+type attached struct {
+	*Attachment
+	t     *testing.T
+	shows *screen.Screen
+}
+
+func (s *stage) attach(size screen.Size) *attached {
+	s.t.Helper()
+	a, err := s.client.attach(s.t.Context(), size, screen.NoColors)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = a.Close() })
+	return &attached{a, s.t, screen.New(size)}
+}
+
+// until takes views until the terminal shows text.
+func (a *attached) until(text string) {
+	a.t.Helper()
+	for !strings.Contains(string(a.shows.Text(screen.NoColors, false)), text) {
+		view, err := a.Next()
+		if err != nil || view.Ended {
+			a.t.Fatalf("it never shows %q but %q: %v", text, a.shows.Text(screen.NoColors, false), err)
+		}
+		_, _ = a.shows.Write(view.Paint)
+	}
+}
+
+// receive waits for what the box is sent of a type, and merges input.
+func (s *stage) receive(kind lifeline.Type) lifeline.Frame {
+	s.t.Helper()
+	for {
+		frame, err := s.box.Receive()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if frame.Type == lifeline.TypeStdin {
+			_ = s.box.Acknowledge(len(frame.Payload))
+		}
+		if frame.Type == kind {
+			return frame
+		}
+	}
+}
+
+// resizedTo waits until the box is told a size.
+func (s *stage) resizedTo(rows, cols uint16) {
+	s.t.Helper()
+	for {
+		size, err := lifeline.Decode[lifeline.Resize](s.receive(lifeline.TypeResize))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if size.Rows == rows && size.Cols == cols {
+			return
+		}
+	}
+}
+
+func TestWhoAttachesSeesTheScreenAsItIsAndAsItBecomes(t *testing.T) {
+	s := newStage(t)
+	s.feed([]byte("long ago\x1b]0;title\x07"))
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	a.until("long ago")
+	s.feed([]byte("\r\nand now"))
+	a.until("and now")
+	b := s.attach(screen.Size{Rows: 5, Cols: 20})
+	b.until("and now")
+}
+
+func TestWhatAPersonTypesReachesTheAgent(t *testing.T) {
+	s := newStage(t)
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	if err := a.Type([]byte("ls\r\x03")); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.receive(lifeline.TypeStdin).Payload); got != "ls\r\x03" {
+		t.Errorf("the agent gets %q", got)
+	}
+	long := bytes.Repeat([]byte("x"), 200_000) // more than one frame
+	go func() { _ = a.Type(long) }()
+	var got []byte
+	for len(got) < len(long) {
+		got = append(got, s.receive(lifeline.TypeStdin).Payload...)
+	}
+	if !bytes.Equal(got, long) {
+		t.Error("a long paste arrives changed")
+	}
+}
+
+func TestTheScreenAnswersTheAgentWhenNobodyLooks(t *testing.T) {
+	s := newStage(t)
+	s.feed([]byte("ab\x1b[6n"))
+	if got := string(s.receive(lifeline.TypeStdin).Payload); got != "\x1b[1;3R" {
+		t.Errorf("the agent is answered %q", got)
+	}
+}
+
+func TestTheSmallestTerminalDecidesTheSizeAndTheLastLeavesIt(t *testing.T) {
+	s := newStage(t)
+	large := s.attach(screen.Size{Rows: 40, Cols: 100})
+	s.resizedTo(40, 100)
+	small := s.attach(screen.Size{Rows: 30, Cols: 120})
+	s.resizedTo(30, 100)
+	if err := small.Resize(screen.Size{Rows: 10, Cols: 50}); err != nil {
+		t.Fatal(err)
+	}
+	s.resizedTo(10, 50)
+	_ = small.Close()
+	s.resizedTo(40, 100)
+	_ = large.Close()
+	again := s.attach(screen.Size{Rows: 12, Cols: 34})
+	s.resizedTo(12, 34)
+	if err := again.Resize(screen.Size{Rows: 65535, Cols: 65535}); err != nil {
+		t.Fatal(err)
+	}
+	s.resizedTo(300, 600)
+}
+
+func TestOneWhoDoesNotLookHoldsUpNobody(t *testing.T) {
+	s := newStage(t)
+	asleep := s.attach(screen.Size{Rows: 5, Cols: 20})
+	awake := s.attach(screen.Size{Rows: 5, Cols: 20})
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		for i := range 20_000 {
+			s.feed(fmt.Appendf(nil, "\x1b[H\x1b[3%dmnumber %d", i%8, i))
+		}
+	}()
+	select {
+	case <-fed:
+	case <-time.After(time.Minute):
+		t.Fatal("the agent waits for a terminal")
+	}
+	awake.until("number 19999")
+	asleep.until("number 19999") // and finds the newest when it wakes
+}
+
+func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
+	s := newStage(t)
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	sent := make(chan error, 1)
+	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the box takes nothing
+	s.feed([]byte(strings.Repeat("\x1b[6n", 100_000) + "shown"))
+	a.until("shown")
+	_ = a.Close()
+	select {
+	case err := <-sent:
+		if err == nil {
+			t.Error("an agent that reads nothing has taken it all")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("a person cannot leave an agent that does not read")
+	}
+}
+
+func TestTheEndIsSeenByEverybodyAndWaitsForNobody(t *testing.T) {
+	s := newStage(t)
+	s.feed([]byte("good-bye\x1b[?1049hother"))
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	a.until("other")
+	asleep := s.attach(screen.Size{Rows: 200, Cols: 500})
+	_ = asleep
+	begin := time.Now()
+	s.finish()
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("the end takes %v", took)
+	}
+	for {
+		view, err := a.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if view.Ended {
+			if got := string(view.Paint); got != "good-bye\n" {
+				t.Errorf("what stays is %q", got)
+			}
+			break
+		}
+	}
+	late, err := s.client.attach(t.Context(), screen.Size{Rows: 5, Cols: 20}, screen.NoColors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view, err := late.Next(); err != nil || !view.Ended {
+		t.Errorf("who comes too late is told %+v, %v", view, err)
+	}
+}
+
+func TestASupervisorThatDiesIsNoticed(t *testing.T) {
+	s := newStage(t)
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	s.mu.Lock()
+	for v := range s.viewers {
+		_ = v.conn.Close()
+	}
+	s.mu.Unlock()
+	for {
+		if _, err := a.Next(); err != nil {
+			if !errors.Is(err, errNoSupervisor) {
+				t.Errorf("the error is %v", err)
+			}
+			return
+		}
+	}
+}
+
+func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
+	dir := t.TempDir()
+	_, c := serveFake(t, dir)
+	if _, err := c.attach(t.Context(), screen.Size{Rows: 5, Cols: 20}, screen.NoColors); err == nil || errors.Is(err, errNoSupervisor) {
+		t.Errorf("attaching gives %v", err)
+	}
+	var none *terminal
+	none.feed([]byte("x"))
+	none.prepare(nil)
+	none.connect(nil)
+	none.finish()
+	none.wait()
+}
+
+func TestAnAgentsTerminalIsOneWithColorsUnlessTheUserSaysOtherwise(t *testing.T) {
+	start := lifeline.Start{Env: []string{"TERM=dumb", "A=b", "TERM=vt100"}}
+	newTerminal(screen.Size{Rows: 7, Cols: 70}).prepare(&start)
+	want := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "A=b", "TERM=vt100"}
+	if !start.TTY || start.Rows != 7 || start.Cols != 70 || fmt.Sprint(start.Env) != fmt.Sprint(want) {
+		t.Errorf("it starts with %+v", start)
+	}
+}
+
+func FuzzAttachFrames(f *testing.F) {
+	f.Add([]byte("i\x00\x00\x00\x02hi" + "r\x00\x00\x00\x04\x00\x05\x00\x14"))
+	f.Add([]byte("r\x00\x00\x00\x03\x00\x05\x00" + "i\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		term := newTerminal(screen.Size{Rows: 5, Cols: 20})
+		defer term.cancel()
+		ours, theirs := net.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		defer theirs.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		v := &viewer{conn: ours, painter: screen.NewPainter(term.size(), screen.NoColors), size: term.size(), changed: make(chan struct{}, 1), gone: make(chan struct{})}
+		term.join(v)
+		defer cancel()
+		term.listen(ctx, v, frameReader{bytes.NewReader(data), maxInput})
+		if size := term.size(); size != size.Bound() {
+			t.Errorf("the screen has %+v", size)
+		}
+	})
+}
