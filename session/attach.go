@@ -28,6 +28,8 @@ type View struct {
 	Paint []byte
 	// Whole says that every row of the size last asked for is painted anew.
 	Whole bool
+	// Notice is a line of aibox's own, escaped; empty when there is none.
+	Notice string
 	// Ended says that the agent has ended. Paint is then text that it left on its
 	// main screen, for the terminal as it was before screen.Enter.
 	Ended bool
@@ -107,6 +109,8 @@ func (a *Attachment) Next() (View, error) {
 		switch kind {
 		case framePaint, frameWhole:
 			return View{Paint: payload, Whole: kind == frameWhole}, nil
+		case frameNotice:
+			return View{Notice: string(payload)}, nil
 		case frameExit:
 			return View{Paint: payload, Ended: true}, nil
 		}

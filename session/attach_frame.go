@@ -15,10 +15,11 @@ const (
 	frameInput  = 'i' // client: what the person typed
 	frameResize = 'r' // client: rows and columns, 2 bytes each, big-endian
 
-	framePaint = 'p' // supervisor: bytes for the terminal
-	frameWhole = 'w' // supervisor: the same, and the whole terminal is painted anew
-	frameAlive = 'a' // supervisor: nothing
-	frameExit  = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
+	framePaint  = 'p' // supervisor: bytes for the terminal
+	frameWhole  = 'w' // supervisor: the same, and the whole terminal is painted anew
+	frameNotice = 'n' // supervisor: one escaped line of aibox's own
+	frameAlive  = 'a' // supervisor: nothing
+	frameExit   = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
 )
 
 // maxFrame bounds a frame's payload: the largest screen with a style in each cell

@@ -151,6 +151,7 @@ func (s *supervisor) notice(text string) {
 	if err := s.record.record(Notice, []byte(text+"\n")); err != nil {
 		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
 	}
+	s.term.notice(text)
 }
 
 // watchModel ends the run when its model is dead. A person at a terminal sees what

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -36,6 +37,7 @@ type terminal struct {
 	viewers map[*viewer]bool
 	line    *lifeline.Conn // nil until the agent runs
 	answers []byte         // of the screen, not sent yet
+	notices []byte         // what aibox itself has said last
 	ended   bool
 
 	work    context.Context //nolint:containedctx // ends with the agent, who outlives every request
@@ -103,6 +105,19 @@ func (t *terminal) feed(p []byte) {
 		t.answers = append(t.answers, answers...)
 		wake(t.answer)
 	}
+	for v := range t.viewers {
+		wake(v.changed)
+	}
+}
+
+// notice shows every viewer something that is not from the agent.
+func (t *terminal) notice(text string) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notices = []byte(text)
 	for v := range t.viewers {
 		wake(v.changed)
 	}
@@ -239,6 +254,7 @@ type viewer struct {
 	painter *screen.Painter
 	size    screen.Size
 	colors  screen.Colors
+	told    []byte // the last notice
 	changed chan struct{}
 	gone    chan struct{} // closed when nothing is sent any more
 }
@@ -304,11 +320,18 @@ func (t *terminal) paint(ctx context.Context, v *viewer) error {
 	t.mu.Lock()
 	if t.screen.Held() && !t.ended {
 		t.mu.Unlock()
-		pause(ctx, heldTime)
+		t.awaitWhole(ctx, v)
 		t.mu.Lock()
 	}
 	out, full := v.painter.Paint(t.screen)
+	notice := t.notices
 	t.mu.Unlock()
+	if !bytes.Equal(notice, v.told) {
+		v.told = notice
+		if err := writeFrame(v.conn, frameNotice, notice); err != nil {
+			return err
+		}
+	}
 	switch {
 	case full:
 		return writeFrame(v.conn, frameWhole, out)
@@ -316,6 +339,28 @@ func (t *terminal) paint(ctx context.Context, v *viewer) error {
 		return writeFrame(v.conn, framePaint, out)
 	}
 	return nil
+}
+
+// awaitWhole waits until the agent has finished the change that it holds back, or
+// has had its time.
+func (t *terminal) awaitWhole(ctx context.Context, v *viewer) {
+	late := time.NewTimer(heldTime)
+	defer late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-late.C:
+			return
+		case <-v.changed:
+		}
+		t.mu.Lock()
+		held := t.screen.Held()
+		t.mu.Unlock()
+		if !held {
+			return
+		}
+	}
 }
 
 func (t *terminal) over() bool {

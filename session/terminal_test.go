@@ -264,6 +264,24 @@ func TestASupervisorThatDiesIsNoticed(t *testing.T) {
 	}
 }
 
+func TestWhatAiboxItselfSaysIsNotMixedWithTheAgentsScreen(t *testing.T) {
+	s := newStage(t)
+	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	s.notice("the model is gone")
+	for {
+		view, err := a.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(view.Paint), "model") {
+			t.Errorf("it is painted: %q", view.Paint)
+		}
+		if view.Notice == "the model is gone" {
+			return
+		}
+	}
+}
+
 func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 	dir := t.TempDir()
 	_, c := serveFake(t, dir)
@@ -272,6 +290,7 @@ func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 	}
 	var none *terminal
 	none.feed([]byte("x"))
+	none.notice("x")
 	none.prepare(nil)
 	none.connect(nil)
 	none.finish()

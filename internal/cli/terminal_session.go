@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -98,7 +97,7 @@ type conversation struct {
 	in, out *os.File
 	label   string // of the session, for the last row
 
-	writing sync.Mutex
+	said string // by aibox, for the last row
 }
 
 // size is the size of the person's terminal.
@@ -176,12 +175,13 @@ func (c *conversation) show(attachment *session.Attachment) ending {
 		case view.Ended:
 			return ending{left: view.Paint}
 		}
-		c.writing.Lock()
+		if view.Notice != "" {
+			c.said = view.Notice
+		}
 		_, err = c.out.Write(view.Paint)
-		if err == nil && view.Whole {
+		if err == nil && (view.Whole || view.Notice != "") {
 			err = c.status()
 		}
-		c.writing.Unlock()
 		if err != nil {
 			return ending{err: err}
 		}
@@ -194,11 +194,11 @@ func (c *conversation) status() error {
 	if size.Rows <= 3 {
 		return nil
 	}
-	text := fmt.Sprintf(" %s  ctrl-p ctrl-q leaves it running ", c.label)
-	if len(text) > size.Cols {
-		text = text[:size.Cols]
+	text := fmt.Sprintf(" %s  ctrl-p ctrl-q leaves it running", c.label)
+	if c.said != "" {
+		text += "  ! " + notice(c.said)
 	}
-	_, err := fmt.Fprintf(c.out, "\x1b7\x1b[%d;1H\x1b[0;7m%-*s\x1b[m\x1b8", size.Rows, size.Cols, text)
+	_, err := fmt.Fprintf(c.out, "\x1b7\x1b[%d;1H\x1b[0;7m%s\x1b[m\x1b8", size.Rows, screen.Fit(text, size.Cols))
 	return err
 }
 

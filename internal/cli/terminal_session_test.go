@@ -104,7 +104,7 @@ func TestTheLastRowBelongsToThePersonUnlessThereAreTooFew(t *testing.T) {
 	n, _ := master.Read(buf)
 	seen := screen.New(screen.Size{Rows: 5, Cols: 30})
 	_, _ = seen.Write(buf[:n])
-	if got := string(seen.Text(screen.NoColors, true)); got != "\n\n\n\n\x1b[0;7m 0dq4f-codex  ctrl-p ctrl-q le\x1b[m\n" {
+	if got := string(seen.Text(screen.NoColors, true)); got != "\n\n\n\n\x1b[0;7m 0dq4f-codex  ctrl-p ctrl-q l…\x1b[m\n" {
 		t.Errorf("the row is %q", got)
 	}
 }

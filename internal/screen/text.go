@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -38,6 +39,12 @@ func Recolor(text []byte, colors Colors) []byte {
 	s := New(Size{bytes.Count(text, []byte("\n")) + 1, maxCols})
 	_, _ = s.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
 	return s.Text(colors, true)
+}
+
+// Fit is one line of plain text in exactly so many columns.
+func Fit(text string, cols int) string {
+	text = ansi.Truncate(text, cols, "…")
+	return text + strings.Repeat(" ", max(cols-ansi.StringWidth(text), 0))
 }
 
 // lineOf is one row, without the spaces at its end.
