@@ -488,7 +488,16 @@ left_subordinate_ids() {
 # holds_range FILE FIRST-LAST: does the user have exactly these ids?
 holds_range() { grep -qsx "$user:${2%-*}:$((${2#*-} - ${2%-*} + 1))" "$root/etc/$1"; }
 
-undo_subordinate_ids() { as_told left_subordinate_ids; }
+# undo_subordinate_ids: usermod takes no ids from a user who runs something.
+undo_subordinate_ids() {
+	local lines words line
+	mapfile -t lines < <(left_subordinate_ids)
+	for line in "${lines[@]}"; do
+		step "$line"
+		read -ra words <<<"$line"
+		as_root "${words[@]}" 2>/dev/null || note "that stays, since $user is logged in; later, as root: $line"
+	done
+}
 
 # need_devices: slirp4netns needs /dev/net/tun; fuse-overlayfs, on old kernels,
 # /dev/fuse. udev makes both 0666; where there is no udev they are root's.
@@ -976,12 +985,13 @@ say_what_stays() {
 # forget_user: drops what was recorded, except of what stays: another --uninstall may purge
 # that. Records of the machine go with the last user.
 forget_user() {
-	local line
+	local line words
 	[[ -e $root$STATE_FILE ]] || return 0
 	while IFS= read -r line; do
+		read -ra words <<<"$line"
 		case $line in
 		"data $user") ! as_user test -d "$(data_dir)" || echo "$line" ;;
-		"sub"[ug]"ids "*" $user") [[ $purge == yes ]] || echo "$line" ;;
+		"sub"[ug]"ids "*" $user") ! holds_range "${words[0]%s}" "${words[1]}" || echo "$line" ;;
 		"package "* | "device "*) [[ -z $others ]] || echo "$line" ;;
 		*" $user") ;;
 		*) echo "$line" ;;

@@ -111,7 +111,7 @@ func (a *app) printReport(r doctorReport) {
 		case stateWarning:
 			mark = a.term.warn("!")
 		case stateMissing:
-			mark = a.term.bad("✗")
+			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		detail := safe(f.Detail)
 		if f.Mend != "" {

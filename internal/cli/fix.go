@@ -167,7 +167,7 @@ func (a *app) askToFix(ctx context.Context) (bool, error) {
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.err)
-		return false, ctx.Err()
+		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")
 	case text := <-line:
 		text = strings.ToLower(strings.TrimSpace(text))
 		if text == "y" || text == "yes" {

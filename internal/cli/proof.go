@@ -106,7 +106,7 @@ func (a *app) printProof(p *proof) {
 	for _, r := range p.Results {
 		mark := a.term.good("✓")
 		if !r.OK {
-			mark = a.term.bad("✗")
+			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		took := time.Duration(r.Took) * time.Microsecond
 		rows = append(rows, []string{mark + " " + r.Name, safe(r.Target), "must be " + string(r.Want), safe(r.Detail), took.Round(100 * time.Microsecond).String()})

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const delegated = "sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/cgroup.controllers"
+
+// goodFiles are those of a machine on which nothing is to mend.
+func goodFiles() map[string]string {
+	return map[string]string{
+		"proc/sys/net/bridge/bridge-nf-call-iptables": "1\n",
+		"proc/sys/user/max_user_namespaces":           "1000\n",
+		"etc/subuid":                                  "bob:100000:65536\nann:165536:65536\n",
+		"etc/subgid":                                  "1000:165536:65536\n",
+		"run/systemd/system/units":                    "",
+		"sys/fs/cgroup/cgroup.controllers":            "cpu io memory pids\n",
+		delegated:                                     "cpu io memory pids\n",
+		"var/lib/systemd/linger/ann":                  "",
+	}
+}
+
+func machineOf(files map[string]string) machine {
+	root := fstest.MapFS{}
+	for path, text := range files {
+		root[path] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return machine{files: root, user: "ann", uid: "1000"}
+}
+
+func TestAMachineWithAllItNeedsHasOnlyGoodFindings(t *testing.T) {
+	for _, f := range machineOf(goodFiles()).findings(false) {
+		if f.State != stateOK || f.Mend != "" || f.Detail == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
+	const without = "\x00"
+	for name, test := range map[string]struct {
+		change            map[string]string
+		finding, state    string
+		detail, mend      string
+		alsoWhereItAnswer string // the state where a daemon answers
+	}{
+		"no bridge filter": {
+			map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": without},
+			"bridge filter", stateMissing, "br_netfilter", fixCommand, stateMissing,
+		},
+		"namespaces switched off, Debian's way": {
+			map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "0\n"},
+			"user namespaces", stateMissing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1", stateWarning,
+		},
+		"no namespaces allowed": {
+			map[string]string{"proc/sys/user/max_user_namespaces": "0\n"},
+			"user namespaces", stateMissing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633", stateWarning,
+		},
+		"a kernel without namespaces": {
+			map[string]string{"proc/sys/user/max_user_namespaces": without},
+			"user namespaces", stateMissing, "built without", "sudo apt-get install linux-image-amd64, then reboot", stateWarning,
+		},
+		"AppArmor's restriction": {
+			map[string]string{
+				"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n",
+				"etc/apparmor.d/rootlesskit-docker-proxy":               "profile x /usr/bin/rootlesskit-docker-proxy flags=(unconfined) {\n",
+			},
+			"AppArmor", stateMissing, "no profile", fixCommand, stateWarning,
+		},
+		"no subordinate ids": {
+			map[string]string{"etc/subuid": without, "etc/subgid": without},
+			"subordinate ids", stateMissing, "/etc/subuid and /etc/subgid", fixCommand, stateWarning,
+		},
+		"too few subordinate ids": {
+			map[string]string{"etc/subgid": "ann:165536:65535\nanna:1:65536\nann:1:many\n"},
+			"subordinate ids", stateMissing, "in /etc/subgid", fixCommand, stateWarning,
+		},
+		"controllers that are not delegated": {
+			map[string]string{delegated: "memory pids\n"},
+			"cgroup delegation", stateWarning, "was not given cpu; limits of memory and CPU will be watched by aibox itself", fixCommand, stateWarning,
+		},
+		"no systemd of the user's": {
+			map[string]string{delegated: without},
+			"cgroup delegation", stateWarning, "does not run", fixCommand, stateWarning,
+		},
+		"old cgroups": {
+			map[string]string{"sys/fs/cgroup/cgroup.controllers": without},
+			"cgroup delegation", stateWarning, "old cgroups", "", stateWarning,
+		},
+		"no systemd": {
+			map[string]string{"run/systemd/system/units": without, "var/lib/systemd/linger/ann": without},
+			"cgroup delegation", stateWarning, "no systemd", "", stateWarning,
+		},
+		"no lingering": {
+			map[string]string{"var/lib/systemd/linger/ann": without},
+			"lingering", stateWarning, "logs out", fixCommand, stateWarning,
+		},
+	} {
+		files := goodFiles()
+		maps.Copy(files, test.change)
+		maps.DeleteFunc(files, func(_, text string) bool { return text == without })
+		for _, answers := range []bool{false, true} {
+			want := test.state
+			if answers {
+				want = test.alsoWhereItAnswer
+			}
+			for _, f := range machineOf(files).findings(answers) {
+				switch {
+				case f.Name != test.finding && f.State != stateOK:
+					t.Errorf("%s: also %+v", name, f)
+				case f.Name == test.finding && (f.State != want || f.Mend != test.mend || !strings.Contains(f.Detail, test.detail)):
+					t.Errorf("%s, daemon answers %v: %+v", name, answers, f)
+				}
+			}
+		}
+	}
+}
+
+func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
+	for _, profile := range []string{
+		"abi <abi/4.0>,\n\nprofile rootlesskit /usr/bin/rootlesskit flags=(unconfined) {\n  userns,\n}\n",
+		"profile aibox-rootlesskit \"/usr/bin/rootlesskit\" flags=(unconfined) {\n",
+		"\"/home/ann/bin/rootlesskit\" flags=(unconfined) {\n",
+	} {
+		files := goodFiles()
+		files["proc/sys/kernel/apparmor_restrict_unprivileged_userns"] = "1\n"
+		files["etc/apparmor.d/some"] = profile
+		if f := machineOf(files).appArmor(); f.State != stateOK || !strings.Contains(f.Detail, "/etc/apparmor.d/some") {
+			t.Errorf("%q: %+v", profile, f)
+		}
+	}
+}
+
+func TestTheSystemsDockerNeedsNothingOfTheUsers(t *testing.T) {
+	m := machineOf(map[string]string{"proc/sys/net/bridge/x": ""})
+	m.system = true
+	if found := m.findings(false); len(found) != 1 || found[0].State != stateOK {
+		t.Errorf("found %+v", found)
+	}
+}
+
+func TestWhatIsBetterThanBeforeIsMended(t *testing.T) {
+	before := []finding{{Name: "a", State: stateMissing}, {Name: "b", State: stateWarning}, {Name: "c", State: stateOK}, {Name: "d", State: stateOK}, {Name: "gone", State: stateMissing}}
+	after := []finding{{Name: "a", State: stateWarning}, {Name: "b", State: stateWarning}, {Name: "c", State: stateOK}, {Name: "d", State: stateMissing}, {Name: "new", State: stateOK}, {Name: "poor", State: stateWarning}}
+	if got := mended(before, after); !slices.Equal(got, []string{"a", "new"}) {
+		t.Errorf("mended %q", got)
+	}
+}

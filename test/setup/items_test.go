@@ -1,0 +1,220 @@
+package setup
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const restricted = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+
+func TestEachSystemItWasTriedOnIsKnownAndOthersAreNamed(t *testing.T) {
+	for release, want := range map[string]string{
+		"ID=debian\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian 12\"":           "",
+		"ID=debian\nVERSION_ID=\"13\"\nPRETTY_NAME=\"Debian 13\"":           "",
+		"ID=ubuntu\nVERSION_ID=\"22.04\"\nPRETTY_NAME=\"Ubuntu 22.04\"":     "",
+		"ID=ubuntu\nVERSION_ID=\"24.04\"\nPRETTY_NAME=\"Ubuntu 24.04\"":     "",
+		"ID=ubuntu\nVERSION_ID=\"26.04\"\nPRETTY_NAME=\"Ubuntu 26.04 LTS\"": "",
+		"ID=linuxmint\nVERSION_ID=\"22\"\nPRETTY_NAME=\"Linux Mint 22\"":    "Linux Mint 22 is not among the systems this was tried on",
+		"ID=debian\nPRETTY_NAME=\"Debian trixie/sid\"":                      "Debian trixie/sid is not among the systems this was tried on",
+	} {
+		m := newMachine(t, map[string]string{"etc/os-release": release, "bin/apt-get": "#!/bin/sh\n"})
+		got := m.run("check_platform")
+		if got.code != 0 || !strings.Contains(got.err, want) || (want == "" && got.err != "") {
+			t.Errorf("%q: exit code %d, %q", release, got.code, got.err)
+		}
+	}
+}
+
+func TestASystemWithoutAptGetIsToldWhatIsMissingByName(t *testing.T) {
+	m := newMachine(t, map[string]string{"etc/os-release": "ID=fedora\nPRETTY_NAME=\"Fedora Linux 43\""})
+	bare := "command() { [[ ${*: -1} != apt-get && ${*: -1} != newuidmap ]] && builtin command \"$@\"; }\nmissing_packages() { echo uidmap; }\n"
+	if got := m.must(bare + "need_packages"); got != "by hand: install what Debian calls uidmap" {
+		t.Errorf("told %q", got)
+	}
+	got := m.run(bare + "make_packages")
+	if got.code != 3 || !strings.Contains(got.err, "Fedora Linux 43") || !strings.Contains(got.err, "missing are: uidmap") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+}
+
+func TestWhereAppArmorRestrictsNamespacesRootlesskitGetsAProfileAndTheRestrictionStays(t *testing.T) {
+	m := newMachine(t, map[string]string{restricted: "1\n", "etc/apparmor.d/other": "profile other /usr/bin/other {\n}\n"})
+	kit := m.root + "/bin/rootlesskit"
+	if got := m.must("need_apparmor"); got != "allow "+kit+" user namespaces (/etc/apparmor.d/aibox-rootlesskit)" {
+		t.Errorf("needs %q", got)
+	}
+	m.must("make_apparmor")
+	want := `# Made by aibox's set-up; its --uninstall removes it.
+abi <abi/4.0>,
+include <tunables/global>
+
+profile aibox-rootlesskit "` + kit + `" flags=(unconfined) {
+  userns,
+
+  include if exists <local/aibox-rootlesskit>
+}
+`
+	if got := m.read("etc/apparmor.d/aibox-rootlesskit"); got != want {
+		t.Errorf("profile is %q", got)
+	}
+	if got := m.must("need_apparmor"); got != "" {
+		t.Errorf("afterwards it needs %q", got)
+	}
+	m.must("undo_apparmor")
+	if m.read("etc/apparmor.d/aibox-rootlesskit") != "" || m.read("etc/apparmor.d/other") == "" {
+		t.Error("taking it back removed the wrong file")
+	}
+	file := m.root + "/etc/apparmor.d/aibox-rootlesskit"
+	if calls := m.read("calls"); calls != "apparmor_parser -r "+file+"\napparmor_parser -R "+file+"\n" {
+		t.Errorf("calls were %q", calls)
+	}
+	if m.read(restricted) != "1\n" {
+		t.Error("the restriction was touched")
+	}
+}
+
+func TestNoProfileIsMadeWhereNoneIsNeeded(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"no AppArmor":             {},
+		"no restriction":          {restricted: "0\n"},
+		"the package brought one": {restricted: "1\n", "etc/apparmor.d/rootlesskit": "abi <abi/4.0>,\nprofile rootlesskit KIT flags=(unconfined) {\n"},
+		"one without a name":      {restricted: "1\n", "etc/apparmor.d/usr.bin.rootlesskit": "\"KIT\" flags=(unconfined) {\n"},
+	} {
+		m := newMachine(t, nil)
+		for path, text := range files {
+			m.write(path, strings.ReplaceAll(text, "KIT", m.root+"/bin/rootlesskit"))
+		}
+		if got := m.must("need_apparmor"); got != "" {
+			t.Errorf("%s: needs %q", name, got)
+		}
+	}
+}
+
+func TestSettingsOfTheKernelThatForbidNamespacesAreLeftToAPerson(t *testing.T) {
+	for path, want := range map[string]string{
+		"proc/sys/kernel/unprivileged_userns_clone": "by hand: sysctl -w kernel.unprivileged_userns_clone=1",
+		"proc/sys/user/max_user_namespaces":         "by hand: sysctl -w user.max_user_namespaces=28633",
+	} {
+		m := newMachine(t, map[string]string{"proc/sys/user/max_user_namespaces": "100\n", path: "0\n"})
+		if got := m.must("need_user_namespaces"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: needs %q", path, got)
+		}
+		if got := m.run("make_user_namespaces"); got.code != 3 || m.read("calls") != "" {
+			t.Errorf("%s: exit code %d, calls %q", path, got.code, m.read("calls"))
+		}
+	}
+}
+
+func TestSubordinateIdsStandBehindThoseThatAreGiven(t *testing.T) {
+	m := newMachine(t, map[string]string{"etc/subuid": "bob:100000:65536\n", "etc/subgid": "bob:100000:65536\ncid:200000:65536\nann:300000:10\n"})
+	want := "usermod --add-subuids 300010-365545 ann\nusermod --add-subgids 300010-365545 ann"
+	if got := m.must("need_subordinate_ids"); got != want {
+		t.Errorf("needs %q", got)
+	}
+	m.must("make_subordinate_ids")
+	if got := m.read("calls"); got != want+"\n" {
+		t.Errorf("calls were %q", got)
+	}
+	m.write("etc/subuid", "bob:100000:65536\nann:300010:65536\n")
+	m.write("etc/subgid", "ann:300010:70000\n") // changed by hand since
+	if got := m.must("need_subordinate_ids"); got != "" {
+		t.Errorf("then needs %q", got)
+	}
+	if got := m.must("left_subordinate_ids"); got != "" {
+		t.Errorf("without --purge it would take back %q", got)
+	}
+	if got := m.must("purge=yes; left_subordinate_ids"); got != "usermod --del-subuids 300010-365545 ann" {
+		t.Errorf("would take back %q", got)
+	}
+	m.write("bin/usermod", "#!/bin/sh\necho user ann is currently used by process 1 >&2; exit 8\n")
+	if got := m.run("purge=yes; undo_subordinate_ids"); got.code != 0 || !strings.Contains(got.err, "that stays, since ann is logged in; later, as root: usermod --del-subuids") {
+		t.Errorf("of a user who is logged in: exit code %d, %q", got.code, got.err)
+	}
+}
+
+func TestControllersThatSystemdLacksAreDelegatedAndTakenBack(t *testing.T) {
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": "", "sys/fs/cgroup/cgroup.controllers": "cpu\n"})
+	if got := m.must("need_delegation"); got != "delegate cpu cpuset io memory pids to the systemd of users (/etc/systemd/system/user@.service.d/aibox.conf)" {
+		t.Errorf("needs %q", got)
+	}
+	m.must("make_delegation")
+	if got := m.read("etc/systemd/system/user@.service.d/aibox.conf"); got != "[Service]\nDelegate=cpu cpuset io memory pids\n" {
+		t.Errorf("wrote %q", got)
+	}
+	if got := m.must("others='bob'; left_delegation"); got != "" {
+		t.Errorf("would take back from others: %q", got)
+	}
+	m.must("undo_delegation")
+	if got := m.must("left_delegation"); got != "" {
+		t.Errorf("left is %q", got)
+	}
+	m.write("bin/systemctl", "#!/bin/sh\necho cpu cpuset io memory pids\n")
+	if got := m.must("need_delegation"); got != "" {
+		t.Errorf("where all is delegated it needs %q", got)
+	}
+}
+
+func TestNothingIsDelegatedWithoutSystemdOrTheNewCgroups(t *testing.T) {
+	for _, files := range []map[string]string{{"sys/fs/cgroup/cgroup.controllers": "cpu\n"}, {"run/systemd/system/.keep": ""}} {
+		if got := newMachine(t, files).must("need_delegation"); got != "" {
+			t.Errorf("%v: needs %q", files, got)
+		}
+	}
+}
+
+func TestLingerIsTakenBackOnlyWhereItWasTurnedOnHere(t *testing.T) {
+	lingers := map[string]string{"run/systemd/system/.keep": "", "var/lib/systemd/linger/ann": ""}
+	if got := newMachine(t, lingers).must("left_linger"); got != "" {
+		t.Errorf("somebody else's would be taken back: %q", got)
+	}
+	m := newMachine(t, map[string]string{"run/systemd/system/.keep": ""})
+	m.must("wait_until() { :; }; learn_user() { :; }; make_linger")
+	m.write("var/lib/systemd/linger/ann", "")
+	if got := m.must("left_linger"); got != "loginctl disable-linger ann" {
+		t.Errorf("would take back %q", got)
+	}
+	if got := m.read("calls"); got != "loginctl enable-linger ann\n" {
+		t.Errorf("calls were %q", got)
+	}
+}
+
+// bareMachine lacks everything that a folder can lack.
+func bareMachine(t *testing.T) machine {
+	return newMachine(t, map[string]string{"etc/os-release": "ID=debian\nVERSION_ID=13\n", restricted: "1\n", "run/systemd/system/.keep": ""})
+}
+
+func TestCheckTellsEachItemInOneLineAndChangesNothing(t *testing.T) {
+	m := bareMachine(t)
+	before := m.snapshot()
+	got := m.run("as_root() { echo \"root is asked for: $*\"; exit 9; }\nneed_packages() { printf 'one\\ntwo\\n'; }\ncheck")
+	if got.code != 3 {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	line := regexp.MustCompile(`^(ok|todo|hand) +[a-z ]+`)
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	for _, l := range lines[:len(lines)-1] {
+		if !line.MatchString(l) {
+			t.Errorf("a line is %q", l)
+		}
+	}
+	for _, want := range []string{"todo  packages         one; two", "hand  user namespaces ", "todo  linger           loginctl enable-linger ann", "todo  apparmor "} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no line %q in\n%s", want, got.out)
+		}
+	}
+	m.mustBeAsBefore(before)
+}
+
+func TestCheckEndsWithZeroWhereNothingIsToDo(t *testing.T) {
+	m := newMachine(t, nil)
+	got := m.run(`for item in "${ITEMS[@]}"; do eval "need_$item() { :; }"; done; check`)
+	if got.code != 0 || !strings.HasSuffix(got.out, "nothing is to do for ann\n") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
+func TestEveryItemHasItsTwoFunctions(t *testing.T) {
+	newMachine(t, nil).must(`for item in "${ITEMS[@]}"; do declare -F "need_$item" "make_$item"; done
+		for item in "${TAKEN_BACK[@]}"; do declare -F "left_$item" "undo_$item"; done`)
+}

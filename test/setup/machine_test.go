@@ -1,0 +1,134 @@
+// Package setup tests the set-up script's own functions on machines that are only a
+// folder: which systems it knows, what it would do, what it writes, and what it takes
+// back. It changes nothing on the machine it runs on; test/matrix/setup.sh runs the
+// whole script on real systems.
+package setup
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const script = "../../scripts/setup-rootless-gvisor.sh"
+
+// machine is a folder that the script takes for the root of a machine, with a user ann
+// and with stand-ins for the programs that change a machine: each notes its call.
+type machine struct {
+	t    *testing.T
+	root string
+}
+
+// standIns are programs of the fake machine.
+var standIns = map[string]string{
+	"apparmor_parser": "", "loginctl": "", "modprobe": "", "rootlesskit": "", "usermod": "", "sysctl": "",
+	"systemctl": `[ "$1" != show ] || echo memory pids`,
+}
+
+// newMachine makes a machine with these files, by path.
+func newMachine(t *testing.T, files map[string]string) machine {
+	t.Helper()
+	m := machine{t, t.TempDir()}
+	for _, dir := range []string{"bin", "etc", "home/ann", "tmp"} {
+		m.write(dir+"/.keep", "")
+	}
+	for name, body := range standIns {
+		m.write("bin/"+name, "#!/bin/sh\n[ \"$1\" = show ] || echo \""+name+" $*\" >>\""+m.root+"/calls\"\n"+body+"\n")
+	}
+	for path, text := range files {
+		m.write(path, text)
+	}
+	return m
+}
+
+func (m machine) write(path, text string) {
+	m.t.Helper()
+	path = filepath.Join(m.root, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// read is a file's content, "" where there is none.
+func (m machine) read(path string) string {
+	data, err := os.ReadFile(filepath.Join(m.root, path))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// result is what lines of bash came to.
+type result struct {
+	out, err string
+	code     int
+}
+
+// run runs lines with the script's functions at hand.
+func (m machine) run(lines string) result {
+	m.t.Helper()
+	path, err := filepath.Abs(script)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return bash(m.t, `set -- "$1" "$2"; source "$2"; root=$1
+user=ann uid=4242 home=$root/home/ann runtime_dir=$root/run/user/4242 socket=$runtime_dir/docker.sock scratch=$root/tmp
+PATH=$root/bin:$PATH
+as_root() { "$@"; }
+as_user() { "$@"; }
+daemon_answers() { false; }
+`+lines, m.root, path)
+}
+
+// must is run for lines that succeed; it returns what they print.
+func (m machine) must(lines string) string {
+	m.t.Helper()
+	got := m.run(lines)
+	if got.code != 0 {
+		m.t.Fatalf("%s\nends with %d: %s%s", lines, got.code, got.out, got.err)
+	}
+	return strings.TrimSpace(got.out)
+}
+
+func bash(t *testing.T, lines string, args ...string) result {
+	t.Helper()
+	cmd := exec.Command("bash", append([]string{"-c", lines, "bash"}, args...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "XDG_RUNTIME_DIR=" + os.Getenv("XDG_RUNTIME_DIR"), "LC_ALL=C.UTF-8"}
+	var out, errOut strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+}
+
+// snapshot is every file with its content.
+func (m machine) snapshot() map[string]string {
+	all := map[string]string{}
+	err := filepath.WalkDir(m.root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = string(data)
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return all
+}
+
+func (m machine) mustBeAsBefore(before map[string]string) {
+	m.t.Helper()
+	if after := m.snapshot(); !maps.Equal(before, after) {
+		m.t.Errorf("files changed: %d before, %d after", len(before), len(after))
+	}
+}

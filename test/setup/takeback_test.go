@@ -1,0 +1,175 @@
+package setup
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	daemonJSON = "home/ann/.config/docker/daemon.json"
+	stateFile  = "var/lib/aibox/setup"
+	runsc      = "usr/local/lib/aibox/runsc-release-20260323.0"
+)
+
+func sameJSON(t *testing.T, got, want string) bool {
+	t.Helper()
+	var a, b any
+	if err := json.Unmarshal([]byte(got), &a); err != nil {
+		t.Errorf("%q: %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(want), &b); err != nil {
+		t.Fatal(err)
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func TestOnlyOurRuntimeIsPutIntoTheDaemonsSettingsAndTakenOut(t *testing.T) {
+	const ours = `{"path": "OURS", "runtimeArgs": ["--ignore-cgroups", "--overlay2=root:self,size=10g"]}`
+	for _, test := range []struct{ name, before, with, without string }{
+		{"nothing", `{}`, `{"runtimes": {"runsc": ` + ours + `}}`, `{}`},
+		{"an empty file", ` `, `{"runtimes": {"runsc": ` + ours + `}}`, `{}`},
+		{"keys of others", `{"debug": true, "runtimes": {"kata": {"path": "/kata"}}}`, `{"debug": true, "runtimes": {"kata": {"path": "/kata"}, "runsc": ` + ours + `}}`, `{"debug": true, "runtimes": {"kata": {"path": "/kata"}}}`},
+		{"a runsc of somebody else's", `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`, `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`, `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`},
+		{"an older one of ours, with a flag", `{"runtimes": {"runsc": {"path": "OLD", "runtimeArgs": ["--overlay2=none"]}}}`, `{"runtimes": {"runsc": {"path": "OURS", "runtimeArgs": ["--overlay2=none", "--ignore-cgroups"]}}}`, `{}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := newMachine(t, map[string]string{runsc: ""})
+			named := strings.NewReplacer("OURS", m.root+"/"+runsc, "OLD", m.root+"/usr/local/lib/aibox/runsc-old")
+			m.write(daemonJSON, named.Replace(test.before))
+			m.must("[[ -z $(need_registration) ]] || make_registration")
+			if got := m.read(daemonJSON); !sameJSON(t, got, named.Replace(test.with)) {
+				t.Errorf("with it: %s", got)
+			}
+			if got := m.must("need_registration"); got != "" {
+				t.Errorf("then needs %q", got)
+			}
+			m.must("[[ -z $(left_registration) ]] || undo_registration")
+			if got := m.read(daemonJSON); !sameJSON(t, got, test.without) {
+				t.Errorf("without it: %s", got)
+			}
+		})
+	}
+}
+
+func TestSettingsMadeHereGoAndSettingsThatWereThereStay(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: ""})
+	m.must("make_registration; undo_registration")
+	if got := m.read(daemonJSON); got != "" {
+		t.Errorf("the file that was made stays: %q", got)
+	}
+}
+
+func TestSettingsThatCannotBeReadAreNotTouched(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", daemonJSON: `{"debug": true,`})
+	if got := m.must("need_registration"); !strings.HasPrefix(got, "by hand: mend "+m.root+"/"+daemonJSON) {
+		t.Errorf("needs %q", got)
+	}
+	got := m.run("make_registration")
+	if got.code != 3 || m.read(daemonJSON) != `{"debug": true,` {
+		t.Errorf("exit code %d, file %q", got.code, m.read(daemonJSON))
+	}
+	if got := m.must("left_registration"); got != "" {
+		t.Errorf("left is %q", got)
+	}
+}
+
+func TestTheDefaultRuntimeIsNotPulledAwayFromUnderTheDaemon(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: ""})
+	m.must("make_registration")
+	before := strings.Replace(m.read(daemonJSON), "{", `{"default-runtime": "runsc",`, 1)
+	m.write(daemonJSON, before)
+	got := m.run("undo_registration")
+	if got.code != 3 || !strings.Contains(got.err, "remove default-runtime") || m.read(daemonJSON) != before {
+		t.Errorf("exit code %d, %q, file %q", got.code, got.err, m.read(daemonJSON))
+	}
+}
+
+func TestNothingIsTakenBackWhileContainersRun(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", "bin/docker": "#!/bin/sh\necho aibox-3f9\n"})
+	before := m.snapshot()
+	got := m.run("yes=yes; daemon_answers() { true; }; uninstall")
+	if got.code != 3 || !strings.Contains(got.err, "aibox-3f9") || !strings.Contains(got.err, "aibox stop") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+	m.mustBeAsBefore(before)
+}
+
+func TestNothingIsTakenBackWithoutAYes(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: ""})
+	before := m.snapshot()
+	if got := m.run("uninstall </dev/null"); got.code != 2 || !strings.Contains(got.err, "--yes") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+	if got := m.run("check=yes; uninstall"); got.code != 3 || !strings.Contains(got.out, "undo  runsc") {
+		t.Errorf("exit code %d, %q", got.code, got.out)
+	}
+	m.mustBeAsBefore(before)
+}
+
+func TestTakingBackRemovesWhatIsOursTwiceWithoutHarm(t *testing.T) {
+	m := newMachine(t, map[string]string{
+		runsc: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n", "etc/modules-load.d/other.conf": "other\n",
+		stateFile: "package jq\ndata ann\ndata bob\nsubuids 1-65536 ann\nsubgids 1-65536 ann\nlinger ann\n", "etc/subuid": "ann:1:65536\n", "home/ann/.local/share/docker/layer": "x",
+	})
+	m.must("make_registration")
+	quiet := "other_users() { :; }; yes=yes; "
+	got := m.run(quiet + "uninstall")
+	if got.code != 0 || !strings.Contains(got.err, "apt-get remove jq") || !strings.Contains(got.err, ".local/share/docker") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	for path, stays := range map[string]bool{
+		runsc: false, "etc/modules-load.d/aibox.conf": false, daemonJSON: false,
+		"etc/modules-load.d/other.conf": true, "home/ann/.local/share/docker/layer": true,
+	} {
+		if (m.read(path) != "") != stays {
+			t.Errorf("%s: stays %v, must %v", path, !stays, stays)
+		}
+	}
+	if got := m.read(stateFile); got != "data ann\ndata bob\nsubuids 1-65536 ann\n" {
+		t.Errorf("records are %q", got)
+	}
+	before := m.snapshot()
+	if got := m.must(quiet + "uninstall"); got != "nothing that the set-up made for ann is here" {
+		t.Errorf("the second time: %q", got)
+	}
+	m.mustBeAsBefore(before)
+	// rootlesskit is a stand-in here, so the folder itself stays.
+	m.must(quiet + "purge=yes; undo_data")
+	if got := m.read("calls"); !strings.Contains(got, "rootlesskit rm -rf -- "+m.root+"/home/ann/.local/share/docker") {
+		t.Errorf("calls were %q", got)
+	}
+}
+
+func TestDataThatWasThereBeforeIsNeverPurged(t *testing.T) {
+	m := newMachine(t, map[string]string{"home/ann/.local/share/docker/layer": "x"})
+	if got := m.must("purge=yes; left_data"); got != "" {
+		t.Errorf("would delete %q", got)
+	}
+}
+
+func TestWhatTheMachineSharesStaysForItsOtherUsers(t *testing.T) {
+	m := newMachine(t, map[string]string{runsc: "", "etc/modules-load.d/aibox.conf": "br_netfilter\n", stateFile: "package jq\nlinger ann\ndata bob\n"})
+	m.must("make_registration")
+	got := m.run("other_users() { echo bob; }; yes=yes; uninstall")
+	if got.code != 0 || !strings.Contains(got.out, "stays, since it also serves bob") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	if got := m.must("installed_runsc"); got == "" || m.read("etc/modules-load.d/aibox.conf") == "" {
+		t.Error("what others use is gone")
+	}
+	if got := m.read(stateFile); got != "package jq\ndata bob\n" {
+		t.Errorf("records are %q", got)
+	}
+}
+
+func TestOtherUsersAreFoundByTheirDaemonsSettings(t *testing.T) {
+	m := newMachine(t, nil)
+	m.write("home/bob/.config/docker/daemon.json", `{"runtimes": {"runsc": {"path": "`+m.root+`/`+runsc+`"}}}`)
+	m.write("home/cid/.config/docker/daemon.json", `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`)
+	m.write("bin/getent", "#!/bin/sh\nfor n in ann bob cid; do echo \"$n:x:4242:4242::"+m.root+"/home/$n:/bin/sh\"; done\n")
+	if got := m.must("other_users"); got != "bob" {
+		t.Errorf("found %q", got)
+	}
+}
