@@ -9,6 +9,7 @@ import (
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/workspace"
 
 	"github.com/spf13/cobra"
 )
@@ -87,6 +88,9 @@ repository would have it. KEY is a setting, or a table of them such as agents.co
 }
 
 func (a *app) showSettings(o configShowOptions) error {
+	if _, err := os.Stat(o.repo); err != nil && !workspace.IsURL(o.repo) {
+		return fault.New(fault.Usage, "there is no %s", termtext.Escape(o.repo)).Hint("name the repository's folder with --repo")
+	}
 	resolved, err := a.settings(o.repo)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/workspace"
 )
@@ -146,6 +147,10 @@ func (a *app) settle(o *runOptions) error {
 	if o.agent == "" {
 		o.agent = s.Agent
 	}
+	if o.agent == "" {
+		_, err := a.agents().Find("")
+		return fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` says which one to take from now on")
+	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
 	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
@@ -220,6 +225,6 @@ func (a *app) tellRepository(resolved *config.Resolved, o *runOptions) {
 		told = append(told, setting.Key+" "+value)
 	}
 	if len(told) > 0 {
-		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, safe(strings.Join(told, ", ")))
+		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, firstLine(termtext.Escape(strings.Join(told, ", ")), 400))
 	}
 }

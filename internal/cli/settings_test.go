@@ -89,8 +89,8 @@ thinking = true
 
 func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
 	a, _, errOut := testApp(t)
-	want := flags(t, a, "--repo", settingsOf(t, "", ""))
-	o := flags(t, a, "--repo", want.repo)
+	want := flags(t, a, "--agent", "codex", "--repo", settingsOf(t, "", ""))
+	o := flags(t, a, "--agent", "codex", "--repo", want.repo)
 	if err := a.settle(o); err != nil || errOut.Len() > 0 {
 		t.Fatal(err, errOut)
 	}
@@ -124,7 +124,7 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 
 func TestADetachedRunLeavesDeliveryOut(t *testing.T) {
 	a, _, _ := testApp(t)
-	o := flags(t, a, "--repo", settingsOf(t, "accept = \"branch\"\nrequire-changes = true\n", ""), "--detach")
+	o := flags(t, a, "--repo", settingsOf(t, "accept = \"branch\"\nrequire-changes = true\n", ""), "--agent", "codex", "--detach")
 	if err := a.settle(o); err != nil || o.accept != "none" || o.changes {
 		t.Errorf("got %q, %v, %v", o.accept, o.changes, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/termtext"
 )
 
 // find is the item that sets e and its value; nil when the file does not.
@@ -44,7 +45,7 @@ func (d *Document) check(sections []*section) error {
 // a setting at the end.
 func (d *Document) checkItem(it item, sections []*section) error {
 	if it.table == arrayHeader {
-		return d.fault(it.value, "settings have no lists of tables").Hint("write [%s]", strings.Join(it.path, "."))
+		return d.fault(it.value, "settings have no lists of tables").Hint("write [%s]", termtext.Escape(strings.Join(it.path, ".")))
 	}
 	for depth := range it.path {
 		name, key := strings.Join(it.path[:depth], "."), it.path[depth]

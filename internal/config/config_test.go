@@ -377,6 +377,23 @@ func TestWhatIsNoPlainReadableFileIsRefused(t *testing.T) {
 	}
 }
 
+// An agent may have written the file, and nobody wants to wait for what is in it.
+func TestAFileOfVeryManyKeysIsRefusedSoon(t *testing.T) {
+	for _, file := range []string{
+		strings.Repeat("a\n", 10) + "x", // malformed long before that
+		strings.Repeat("x=1\n", maxKeys+1),
+		strings.Repeat("a.", maxKeys) + "b=1",
+		"[" + strings.Repeat("a.", maxKeys) + "b]",
+		"agents={" + strings.Repeat("x=1,", maxKeys) + "x=1}",
+	} {
+		_, err := Parse(RepositoryFile, RepositoryName, []byte(file))
+		many := err != nil && strings.Contains(err.Error(), "at most 5000 keys")
+		if fault.KindOf(err) != fault.Usage || many == strings.HasPrefix(file, "a\n") {
+			t.Errorf("%.20q: %v", file, err)
+		}
+	}
+}
+
 func TestNoFileIsNoSettings(t *testing.T) {
 	if d, err := ReadRepository(t.TempDir()); d != nil || err != nil {
 		t.Errorf("got %v, %v", d, err)
@@ -392,5 +409,22 @@ func write(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A repository's file may hold anything, and what is printed of it is one line.
+func TestNoWordOfAFileLooksLikeALineOfItsOwn(t *testing.T) {
+	for _, file := range []string{
+		"agents.painter.brushes = [\"a\\n✓ fine\"]", "[[\"a\\n✓ fine\"]]", "\"a\\n✓ fine\" = 1", "hide = [\"[\\n✓ fine\"]",
+		"network = \"a\\n✓ fine\"", "[agents.\"a\\n✓ fine\"]", "images.versions.painter = \"\"\"a\n✓ fine\"\"\"",
+	} {
+		_, err := resolve("", file)
+		text := ""
+		if err != nil {
+			text = err.Error() + "\n" + strings.Join(fault.Hints(err), "\n")
+		}
+		if err == nil || strings.Contains(text, "\n✓") {
+			t.Errorf("%q: %v %q", file, err, fault.Hints(err))
+		}
 	}
 }

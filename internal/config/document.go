@@ -52,6 +52,9 @@ func Parse(kind Kind, name string, data []byte) (*Document, error) {
 	if !utf8.Valid(data) {
 		return nil, d.fault(invalid(data), "a file of settings is UTF-8, and this is not")
 	}
+	if err := d.locate(); err != nil {
+		return nil, err
+	}
 	if err := toml.Unmarshal(data, &d.tree); err != nil {
 		var malformed *toml.DecodeError
 		if !errors.As(err, &malformed) {
@@ -60,18 +63,22 @@ func Parse(kind Kind, name string, data []byte) (*Document, error) {
 		line, column := malformed.Position()
 		return nil, d.fault(d.offset(line, column), "%s", strings.TrimPrefix(malformed.Error(), "toml: "))
 	}
-	if err := d.locate(); err != nil {
-		return nil, fault.New(fault.Usage, "%s: %w", name, err)
-	}
 	return d, nil
 }
 
-// locate finds where the keys stand.
+// maxKeys bounds the keys of a file, each part between dots counted. There are a
+// few hundred settings, and the time that go-toml takes grows with the square.
+const maxKeys = 5000
+
+// locate finds where the keys stand, up to where the file is malformed, if it is:
+// go-toml says that better.
 func (d *Document) locate() error {
+	keys := 0
 	var parser unstable.Parser
 	parser.Reset(d.data)
 	var table []string
 	for parser.NextExpression() {
+		counted := len(d.items)
 		switch node := parser.Expression(); node.Kind {
 		case unstable.Table, unstable.ArrayTable:
 			it := d.keyed(nil, node)
@@ -84,8 +91,13 @@ func (d *Document) locate() error {
 		case unstable.KeyValue:
 			d.assign(table, node)
 		}
+		for _, it := range d.items[counted:] {
+			if keys += len(it.keys); keys > maxKeys {
+				return d.fault(it.keys[0], "a file of settings has at most %d keys", maxKeys)
+			}
+		}
 	}
-	return parser.Error()
+	return nil
 }
 
 // assign adds a key with its value, and the keys within an inline table.

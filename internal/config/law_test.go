@@ -182,6 +182,26 @@ func writes(file, key string) bool {
 	return slices.ContainsFunc(strings.Split(file, "\n"), func(line string) bool { return strings.HasPrefix(line, key+" = ") })
 }
 
+// unharmed sets and unsets settings in the file: that works and leaves everything
+// else as it was, or is refused.
+func unharmed(t *testing.T, d *Document) {
+	for _, key := range []string{"timeout", "images.base", "agents.painter.color"} {
+		value := map[string]string{"timeout": "7m", "images.base": "x", "agents.painter.color": "blue"}[key]
+		set, err := catalog().With(d, key, value)
+		if err == nil {
+			_, err = Parse(UserFile, UserName, set)
+		} else if fault.KindOf(err) == fault.Usage {
+			err = nil
+		}
+		if err != nil {
+			t.Fatalf("setting %s in %q makes %q: %v", key, d.data, set, err)
+		}
+		if unset, err := catalog().Without(d, key); err != nil && fault.KindOf(err) != fault.Usage {
+			t.Fatalf("unsetting %s in %q makes %q: %v", key, d.data, unset, err)
+		}
+	}
+}
+
 // Whatever bytes stand in a file, parsing and checking end with settings or with a
 // Usage fault that has a place in the file and can be printed.
 func FuzzAFileOfSettings(f *testing.F) {
@@ -194,6 +214,7 @@ func FuzzAFileOfSettings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := Parse(RepositoryFile, ".aibox.toml", data)
 		if err == nil {
+			unharmed(t, d)
 			_, err = catalog().Resolve(Input{Repository: d})
 		}
 		if err == nil {
@@ -203,8 +224,9 @@ func FuzzAFileOfSettings(f *testing.F) {
 		if !errors.As(err, &known) || known.Kind != fault.Usage || !strings.HasPrefix(known.Message, ".aibox.toml:") {
 			t.Fatalf("%q gives %v", data, err)
 		}
-		if !utf8.ValidString(known.Message) || strings.ContainsAny(known.Message, "\x00\r") {
-			t.Fatalf("%q gives a message that cannot be printed: %q", data, known.Message)
+		lines := strings.Count(known.Message, "\n") + strings.Count(strings.Join(known.Hints, ""), "\n")
+		if !utf8.ValidString(known.Message) || strings.ContainsAny(known.Message, "\x00\r\x1b") || lines > 2 {
+			t.Fatalf("%q gives a message that cannot be printed: %q %q", data, known.Message, known.Hints)
 		}
 	})
 }

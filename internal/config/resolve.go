@@ -250,10 +250,10 @@ func (e entry) merge(builtIn said, others ...*said) merged {
 func union(a, b any) []string {
 	first, _ := a.([]string)
 	second, _ := b.([]string)
-	all := slices.Clone(first)
-	for _, word := range second {
-		if !slices.Contains(all, word) {
-			all = append(all, word)
+	all, seen := []string{}, map[string]bool{}
+	for _, word := range slices.Concat(first, second) {
+		if !seen[word] {
+			all, seen[word] = append(all, word), true
 		}
 	}
 	return all
@@ -338,9 +338,15 @@ func prefixed(name string, e entry, err error) *fault.Fault {
 	return e.hinted(fault.New(fault.Usage, "%s: %s", name, err), err)
 }
 
-// blame says where in the file a value was wrong.
+// blame says where in the file a value was wrong. The sentence may hold a word of
+// the file, which must not look like a line of its own.
 func (d *Document) blame(offset int, e entry, err error) *fault.Fault {
-	return e.hinted(d.fault(offset, "%s", err), err)
+	const longest = 400 // bytes; a list may be long
+	text := strings.ReplaceAll(err.Error(), "\n", `\n`)
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return e.hinted(d.fault(offset, "%s", text), err)
 }
 
 // hinted adds the hints that err has, and for a choice the nearest one, since the
