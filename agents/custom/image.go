@@ -46,7 +46,7 @@ func (r *reader) image(name string) string {
 		if strings.TrimSpace(run) == "" {
 			r.fail(fmt.Sprintf("image.run[%d]", i), "run holds an empty script")
 		}
-		if len(quoted(run)) > maxScript {
+		if len(words(run)) > maxScript {
 			r.fail(fmt.Sprintf("image.run[%d]", i), "a script of run has at most %d bytes, written as JSON", maxScript).Hint = "part it into several, or write a dockerfile"
 		}
 		if strings.Contains(run, "$VERSION") && version == "" {
@@ -83,13 +83,21 @@ func recipe(name, from, version string, runs []string) string {
 	// An npm that is told nothing asks its own registry.
 	out.WriteString("ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\nARG DEBIAN_FRONTEND=noninteractive\n")
 	for _, run := range runs {
-		words, err := json.Marshal([]string{"/bin/sh", "-euc", strings.TrimSpace(run)})
-		if err != nil {
-			continue // strings always encode
-		}
-		fmt.Fprintf(&out, "RUN %s%s\n", mounts, words)
+		fmt.Fprintf(&out, "RUN %s%s\n", mounts, words("/bin/sh", "-euc", strings.TrimSpace(run)))
 	}
 	return out.String()
+}
+
+// words are a command as JSON on one line, with as few escapes as a reader of the
+// build's progress may hope for. A "<" is one, lest Docker look for a heredoc.
+func words(command ...string) string {
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(command); err != nil {
+		return "[]" // strings always encode
+	}
+	return strings.ReplaceAll(strings.TrimSpace(out.String()), "<", `\u003c`)
 }
 
 // dockerfile checks a whole recipe: it has to stand on aibox's base, or to say

@@ -39,9 +39,13 @@ func (e *Error) Error() string {
 	}
 }
 
-// sorted puts problems into the order of the file.
+// sorted puts problems into the order of the file. What it lacks comes last: a
+// misspelt key tells more than the one that is missing for it.
 func sorted(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line - a.Line
+		}
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(problems)

@@ -117,7 +117,7 @@ func (c *checkup) all(ctx context.Context) error {
 // done ends a step and shows it.
 func (c *checkup) done(step checkStep) {
 	took := time.Since(c.begun)
-	step.Seconds = took.Round(time.Millisecond).Seconds()
+	step.Seconds = float64(took.Milliseconds()) / 1000
 	c.steps, c.begun = append(c.steps, step), time.Now()
 	if *c.o.json {
 		return
