@@ -2,14 +2,10 @@ package config
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
@@ -337,46 +333,6 @@ func TestWhatIsWrongInTheEnvironmentNamesTheVariable(t *testing.T) {
 	}
 }
 
-func TestTheUsersFileMayBeASymlinkAndTheRepositorysMayNot(t *testing.T) {
-	top := t.TempDir()
-	target := filepath.Join(t.TempDir(), "elsewhere.toml")
-	write(t, target, "timeout = \"5m\"")
-	link := filepath.Join(top, RepositoryName)
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	if d, err := ReadUser(link); err != nil || d == nil {
-		t.Errorf("the user's: %v", err)
-	}
-	if _, err := ReadRepository(top); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "symlink") {
-		t.Errorf("the repository's: %v", err)
-	}
-}
-
-func TestWhatIsNoPlainReadableFileIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		put  func(file string) error
-		says string
-	}{
-		"a folder": {func(file string) error { return os.Mkdir(file, 0o700) }, "is not a file"},
-		"a pipe":   {func(file string) error { return unix.Mkfifo(file, 0o600) }, "is not a file"},
-		"huge": {func(file string) error {
-			return os.WriteFile(file, []byte(strings.Repeat("#", maxFile+1)), 0o600)
-		}, "larger than 256 KiB"},
-	} {
-		top := t.TempDir()
-		file := filepath.Join(top, RepositoryName)
-		if err := c.put(file); err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range []error{of(ReadRepository(top)), of(ReadUser(file))} {
-			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-}
-
 // An agent may have written the file, and nobody wants to wait for what is in it.
 func TestAFileOfVeryManyKeysIsRefusedSoon(t *testing.T) {
 	for _, file := range []string{
@@ -391,24 +347,6 @@ func TestAFileOfVeryManyKeysIsRefusedSoon(t *testing.T) {
 		if fault.KindOf(err) != fault.Usage || many == strings.HasPrefix(file, "a\n") {
 			t.Errorf("%.20q: %v", file, err)
 		}
-	}
-}
-
-func TestNoFileIsNoSettings(t *testing.T) {
-	if d, err := ReadRepository(t.TempDir()); d != nil || err != nil {
-		t.Errorf("got %v, %v", d, err)
-	}
-	if d, err := ReadUser(filepath.Join(t.TempDir(), "no", "such")); d != nil || err != nil {
-		t.Errorf("got %v, %v", d, err)
-	}
-}
-
-func of(_ *Document, err error) error { return err }
-
-func write(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 

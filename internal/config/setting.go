@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"aibox/agents/spec"
+)
+
+// Setting is one setting with its value.
+type Setting struct {
+	Key   string     `json:"key"`   // "timeout", "agents.codex.verbosity"
+	Value any        `json:"value"` // as spec.Field.Value gives it; nil when it is not set, dots for a secret
+	From  []Source   `json:"from"`  // who said so; several for a list that adds up, the last one last
+	Field spec.Field `json:"-"`
+
+	section *section
+}
+
+// Text is the value as people see it: "" when it is not set.
+func (s Setting) Text() string {
+	if on, ok := s.Value.(bool); ok {
+		return strconv.FormatBool(on)
+	}
+	scratch := spec.Clone(s.section.defaults)
+	if s.Field.Type == spec.Secret {
+		text, _ := s.Value.(string)
+		return text
+	}
+	if err := s.Field.Decode(scratch, s.Value); err != nil {
+		return fmt.Sprint(s.Value)
+	}
+	return s.Field.Text(scratch)
+}
+
+// Values are the values a person may choose from; nil when there are too many.
+func (s Setting) Values() []string {
+	if s.Field.Type == spec.Bool {
+		return []string{"true", "false"}
+	}
+	return s.Field.Choices
+}
+
+// Variable is the environment variable that sets it, "" when none does.
+func (s Setting) Variable() string {
+	if s.Field.Type == spec.Secret {
+		return s.Field.Env
+	}
+	return Variable(s.Key)
+}
+
+// Source is who had the last word.
+func (s Setting) Source() Source { return s.From[len(s.From)-1] }
+
+// Resolved is what holds.
+type Resolved struct {
+	Settings Settings
+	Images   Images
+	Versions map[string]string // by image; holds only those that are set
+	all      []Setting
+}
+
+// All are all settings in the order of documentation, set or not.
+func (r *Resolved) All() []Setting { return r.all }
+
+// Find is the setting with the key, or a Usage fault that suggests the nearest one.
+func (r *Resolved) Find(key string) (Setting, error) {
+	known := make([]string, len(r.all))
+	for i, setting := range r.all {
+		if known[i] = setting.Key; setting.Key == key {
+			return setting, nil
+		}
+	}
+	return Setting{}, unknownKey(key, known)
+}
+
+// Agent are the options of the agent that somebody has set, secrets left out.
+func (r *Resolved) Agent(name string) []Setting {
+	var set []Setting
+	for _, setting := range r.all {
+		if setting.section.name == "agents."+name && setting.Source().Kind != BuiltIn && setting.Field.Type != spec.Secret {
+			set = append(set, setting)
+		}
+	}
+	return set
+}
+
+// OfRepository are the settings that the repository's file has a part in.
+func (r *Resolved) OfRepository() []Setting {
+	var set []Setting
+	for _, setting := range r.all {
+		if slices.ContainsFunc(setting.From, func(s Source) bool { return s.Kind == RepositoryFile }) {
+			set = append(set, setting)
+		}
+	}
+	return set
+}
