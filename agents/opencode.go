@@ -12,6 +12,7 @@ import (
 type OpenCode struct {
 	Agent           string   `label:"Agent" help:"Which of OpenCode's agents works: build changes files, plan only reads" flag:"--agent"`
 	Approval        string   `label:"Approval" help:"Whether a person at the terminal is asked before commands and changes" choices:"ask auto" default:"auto" mode:"interactive" scope:"at-most"`
+	Dialect         string   `label:"Dialect" help:"How OpenCode talks to the model server, when the one it would choose is not the best" choices:"openai-chat openai-responses anthropic gemini" group:"Model"`
 	SmallModel      string   `label:"Small model" help:"Model for titles; the main one when empty" type:"model" group:"Model"`
 	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"none minimal low medium high xhigh" group:"Model"`
 	Variant         string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless" group:"Model"`
@@ -117,11 +118,24 @@ var openCodeProviders = map[Dialect]struct {
 	Gemini:          {"@ai-sdk/google", func(i Inference) string { return i.Gemini() + "/v1beta" }},
 }
 
+// dialect is the one that was asked for, or the first that the server speaks.
+func (o *OpenCode) dialect(task Task) (Dialect, error) {
+	info := o.Info()
+	if o.Dialect != "" {
+		var asked Dialect
+		if err := asked.UnmarshalText([]byte(o.Dialect)); err != nil {
+			return NoDialect, err
+		}
+		info.Dialects = []Dialect{asked}
+	}
+	return task.dialect(info)
+}
+
 // config is OpenCode's whole configuration: one provider, nothing that asks, shares
 // or updates. Its snapshots, a git repository of its own that takes in every file
 // before each step, double the time of a step under gVisor; aibox has the baseline.
 func (o *OpenCode) config(task Task) (string, error) {
-	dialect, err := task.dialect(o.Info())
+	dialect, err := o.dialect(task)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T)
 			Enable: []string{"x"}, Disable: []string{"y"},
 		},
 		&OpenCode{
-			Agent: "plan", Approval: "ask", SmallModel: "small", ReasoningEffort: "high", Variant: "max", MaxSteps: 7, Thinking: true,
+			Agent: "plan", Approval: "ask", Dialect: "openai-responses", SmallModel: "small", ReasoningEffort: "high", Variant: "max", MaxSteps: 7, Thinking: true,
 			Format: "json", File: []string{"a b.txt"}, SlashCommand: "review", Title: "a title", Pure: true, PrintLogs: true, LogLevel: "DEBUG",
 		},
 		&Aider{
