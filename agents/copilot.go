@@ -99,8 +99,9 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 		inv.Argv, inv.Files = append(argv, "--interactive="+prompt), append(inv.Files, file...)
 	}
 	if task.Interactive {
-		trust := map[string]any{"trustedFolders": []string{task.Workdir}, "banner": "never", "showTipsOnStartup": false}
-		inv.Files = append(inv.Files, File{Path: "~/.copilot/settings.json", Mode: 0o600, Data: encode(trust)})
+		inv.Files = append(inv.Files,
+			File{Path: "~/.copilot/config.json", Mode: 0o600, Data: encode(map[string]any{"trustedFolders": []string{task.Workdir}})},
+			File{Path: "~/.copilot/settings.json", Mode: 0o600, Data: encode(map[string]any{"banner": "never", "showTipsOnStartup": false})})
 	}
 	return inv, nil
 }

@@ -73,9 +73,15 @@ func (s Script) end() string {
 	return s.Done
 }
 
-// fill joins texts and puts in what {agent} and {result} stand for.
+// fill joins texts and puts in what {agent}, {model}, {tools}, {result} and
+// {heard:TEXT} stand for. What the agent's tools printed comes last, so that nothing
+// in it is taken for the script's.
 func (c Conversation) fill(texts []string) string {
-	return strings.NewReplacer("{agent}", c.Agent, "{result}", c.lastLine()).Replace(strings.Join(texts, "\n"))
+	text := strings.ReplaceAll(strings.Join(texts, "\n"), "{tools}", c.toolNames())
+	text = heardText.ReplaceAllStringFunc(text, func(mark string) string {
+		return c.hasHeard(heardText.FindStringSubmatch(mark)[1])
+	})
+	return strings.NewReplacer("{agent}", c.Agent, "{model}", c.Model, "{result}", c.lastLine()).Replace(text)
 }
 
 // calls are the tool calls of one round of step: none when it makes none or the

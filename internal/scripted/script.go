@@ -18,8 +18,10 @@ import (
 )
 
 // Script is what the server plays: its steps, one per request, then Done. In
-// every text {agent} stands for the name of the agent that asks, and {result} for
-// the last line of what its latest tool call printed.
+// every text {agent} stands for the name of the agent that asks, {model} for the
+// model it asks for, {tools} for the names of the tools it offers, {heard:TEXT} for
+// "yes" when somebody told the model TEXT and "no" otherwise, and {result} for the
+// last line of what its latest tool call printed.
 type Script struct {
 	Name  string `toml:"name"` // for errors
 	Steps []Step `toml:"step"`
