@@ -153,3 +153,18 @@ func (a *app) warnGuests() {
 		fmt.Fprintf(a.err, "%s %s is left out: %s\n", a.errTerm.warn("!"), safe(b.path), firstLine(safe(b.err.Error()), 300))
 	}
 }
+
+// guestsFinding is what doctor says of the user's agent files.
+func (a *app) guestsFinding() finding {
+	g := a.guests()
+	f := finding{Name: "your agents", State: stateOK, Detail: "none"}
+	if n := len(g.files); n > 0 {
+		f.Detail = plural(n, "file")
+	}
+	if n := len(g.broken); n > 0 {
+		first := g.broken[0]
+		f.State, f.Detail = stateWarning, fmt.Sprintf("%s left out, the first is %s: %v", plural(n, "file"), first.path, first.err)
+		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.path), ".toml")
+	}
+	return f
+}

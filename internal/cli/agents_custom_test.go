@@ -86,6 +86,9 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	if lines := strings.Count(errOut.String(), "\n"); lines != 4 {
 		t.Errorf("%d lines of warning:\n%s", lines, errOut)
 	}
+	if f := a.guestsFinding(); f.State != stateWarning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
+		t.Errorf("doctor says %+v", f)
+	}
 	_, err := a.agents().Find("bad")
 	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {
 		t.Errorf("Find(bad): %v, %q", err, fault.Hints(err))

@@ -26,7 +26,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		program("nsenter"),
 		program("iptables"),
 		a.initFinding(),
-		a.settingsFinding(),
+		a.settingsFinding(), a.guestsFinding(),
 	}
 	// Settings that cannot be read do not say which Docker.
 	if system, err := a.systemDocker(); err == nil {
