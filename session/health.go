@@ -6,11 +6,14 @@ import "time"
 // their own, some of them for many minutes and without a word, so a run whose model
 // is dead would look like one that thinks.
 const (
-	// refusedPatience is for what will be refused again: a wrong key, an unknown
-	// model. The agent needs it to say so and to end by itself.
+	// refusedPatience is for what will be refused again, and has been: a wrong key, an
+	// unknown model. The agent needs it to say so and to end by itself.
 	refusedPatience = 5 * time.Second
+	refusedFailures = 2
 	// brokenPatience is for a server that fails or is not there, which may be a
-	// passing thing.
+	// passing thing. It is also for what was refused only once: some agents first ask
+	// another model for something small, such as a title, get over its failure, and
+	// may take a while to come to the task itself.
 	brokenPatience = 15 * time.Second
 	// provenPatience and provenFailures are for a model that has answered in this
 	// session: there is work to lose, and the trouble is likelier to pass.
@@ -63,7 +66,7 @@ func (h *health) due() (at time.Time, ok bool) {
 		return time.Time{}, false
 	case h.answered:
 		return h.first.Add(provenPatience), true
-	case h.last == Refused:
+	case h.last == Refused && h.failures >= refusedFailures:
 		return h.first.Add(refusedPatience), true
 	default:
 		return h.first.Add(brokenPatience), true

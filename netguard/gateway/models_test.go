@@ -268,6 +268,7 @@ func TestAnUnknownModelIsFoundOutWhereTheListIsSure(t *testing.T) {
 		{anthropic, claudes, "claude-sonnet-4-5[1m]", "claude-sonnet-4-5[1m]", 7},
 		{anthropic, claudes, "claude-sonnet-4-latest", "claude-sonnet-4-latest", 7},
 		{anthropic, claudes, "sonnet", "sonnet", 0},
+		{anthropic, models("claude-sonnet-4-20250514"), "claude-sonnet-4-0", "claude-sonnet-4-0", 7},
 		{anthropic, claudes, "claude-sonnet-4", "", 0},
 		{anthropic, claudes, "gpt-5.5", "", 0},
 		{gemini, models("gemini-2.5-pro"), "models/gemini-2.5-pro", "gemini-2.5-pro", 7},
@@ -278,6 +279,7 @@ func TestAnUnknownModelIsFoundOutWhereTheListIsSure(t *testing.T) {
 		{openrouter, models("qwen/qwen3-coder", "z/only:free"), "z/only:free", "z/only:free", 7},
 		{openrouter, models("qwen/qwen3-coder"), "qwen/qwen3-coder@preset/mine", "qwen/qwen3-coder@preset/mine", 7},
 		{openrouter, models("qwen/qwen3-coder"), "qwen/qwen4-coder:free", "", 0},
+		{openrouter, models("qwen/qwen3-coder"), "~qwen/qwen-coder-latest", "~qwen/qwen-coder-latest", 0},
 	} {
 		model, known := Resolve(test.u, test.list, test.asked)
 		if known != (test.id != "") || known && (model.ID != test.id || model.Context != test.size) {

@@ -23,7 +23,7 @@ import (
 //   - Gemini: names with or without "models/"; "…-latest", tuned models and the
 //     short names that Gemini CLI translates itself ("pro", "flash", "auto").
 //   - OpenRouter: a listed model with any variant behind it (":free", ":nitro",
-//     "@preset/…"), and presets.
+//     "@preset/…"), presets, and its names for the latest of a family ("~…").
 //   - any other server far away: whatever is asked, since gateways of companies take
 //     more names than they list.
 //
@@ -121,8 +121,12 @@ func aliasOfAnthropic(models []Model, asked string) (Model, bool) {
 		return unlisted, true
 	}
 	stem := strings.TrimSuffix(name, "-latest")
+	first := strings.TrimSuffix(name, "-0") // "claude-sonnet-4-0" is the dated "claude-sonnet-4"
 	for _, model := range models {
 		rest, ok := strings.CutPrefix(model.ID, stem)
+		if since, ok := strings.CutPrefix(model.ID, first); ok && dated.MatchString(since) {
+			return Model{ID: asked, Context: model.Context, Limit: model.Limit}, true
+		}
 		if ok && (rest == "" || dated.MatchString(rest) || stem != name && strings.HasPrefix(rest, "-")) {
 			return Model{ID: asked, Context: model.Context, Limit: model.Limit}, true
 		}
@@ -142,5 +146,5 @@ func variantOfOpenRouter(models []Model, asked string) (Model, bool) {
 			return Model{ID: asked, Context: model.Context, Limit: model.Limit}, true
 		}
 	}
-	return Model{ID: asked}, base == "" && strings.HasPrefix(asked, "@preset/")
+	return Model{ID: asked}, base == "" && strings.HasPrefix(asked, "@preset/") || strings.HasPrefix(asked, "~")
 }

@@ -160,3 +160,33 @@ func TestModelsAreListedAndKept(t *testing.T) {
 		t.Errorf("kept: %q", kept)
 	}
 }
+
+// Ollama cuts off without a word what does not fit.
+func TestASmallContextIsToldAtTheStart(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.URL.Path {
+		case "/api/version":
+			fmt.Fprint(w, `{"version":"0.31.0"}`)
+		case "/api/tags":
+			fmt.Fprint(w, `{"models":[{"name":"qwen3-coder:30b","model":"qwen3-coder:30b","size":18556701140}]}`)
+		case "/api/show":
+			fmt.Fprint(w, `{"parameters":"num_ctx 4096","model_info":{"qwen3moe.context_length":262144}}`)
+		case "/api/ps":
+			fmt.Fprint(w, `{"models":[]}`)
+		default:
+			answering(400, `{"error":"prompt too long"}`)(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	m.env = append(m.env, "OLLAMA_HOST="+strings.TrimPrefix(server.URL, "http://"))
+	o := m.aibox(1, "run", "codex", "--repo", m.repo("p", nil), "--inference", "auto", "--prompt", "go")
+	if !strings.Contains(o.stderr, "! ollama gives qwen3-coder:30b 4096 tokens of context") || !strings.Contains(o.stderr, "answered 400: prompt too long") {
+		t.Errorf("the user is told\n%s", o)
+	}
+	if o = m.aibox(0, "models"); o.stdout != "MODEL            CONTEXT  SIZE\nqwen3-coder:30b  4096     18.6 GB\n" {
+		t.Errorf("printed\n%s", o)
+	}
+}
