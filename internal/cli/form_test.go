@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,7 +40,12 @@ const patience = 20 * time.Second
 // started, since --detach and --require-changes exclude each other.
 func startForm(t *testing.T, args ...string) *formRun {
 	t.Helper()
-	home := t.TempDir()
+	return startFormIn(t, t.TempDir(), args...)
+}
+
+// startFormIn is startForm with a home directory that holds something.
+func startFormIn(t *testing.T, home string, args ...string) *formRun {
+	t.Helper()
 	for name, value := range map[string]string{
 		"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home, "XDG_DATA_HOME": home,
 		"TERM": "xterm-256color", "COLORTERM": "",
@@ -278,6 +284,97 @@ func TestACanceledFormStartsNothing(t *testing.T) {
 			t.Errorf("%q ended with %d", keys, code)
 		}
 		f.sees("canceled; nothing was started")
+	}
+}
+
+// mine is an agent of the user's own, with a secret.
+const mine = `title = "Mine"
+summary = "An agent with a secret"
+version = "1"
+speaks = ["openai-chat"]
+[image]
+run = ["true"]
+[command]
+headless = ["mine", "{options}", "{prompt}"]
+[env]
+OPENAI_BASE_URL = "{openai}"
+MODEL = "{model}"
+OPENAI_API_KEY = "{key}"
+[[option]]
+key = "token"
+label = "Token"
+help = "For its vendor"
+type = "secret"
+env = "MINE_TOKEN"
+[[option]]
+key = "words"
+label = "Words"
+help = "Some words"
+type = "list"
+flag = "--word"
+`
+
+func TestASecretIsDotsWhereverTheFormShowsIt(t *testing.T) {
+	home := t.TempDir()
+	folder := filepath.Join(home, "aibox", "agents")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "mine.toml"), []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MINE_TOKEN", "canary")
+	f := startFormIn(t, home, "run", "mine", "--prompt", "hello")
+	f.sees("leave it empty to keep it")
+	f.sees("MINE_TOKEN=••••••••")
+	f.press("canary-two\tone\rtwo, too\t")
+	f.sees("review")
+	f.sees("mine --word one --word two --word too hello")
+	f.sees("MINE_TOKEN=••••••••")
+	f.press("\r")
+	f.ends()
+	f.sees("--words=one,two,too")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.Contains(f.raw.String(), "canary") {
+		t.Error("the terminal was told a secret")
+	}
+}
+
+func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
+	options, err := spec.Struct([]spec.Definition{
+		{Key: "token", Type: "secret", Tags: map[string]string{"label": "T", "help": "h", "env": "TOKEN"}},
+		{Key: "other", Type: "secret", Tags: map[string]string{"label": "T", "help": "h", "env": "OTHER"}},
+		{Key: "effort", Type: "choice", Tags: map[string]string{"label": "T", "help": "h", "choices": "low high", "default": "low"}},
+		{Key: "fast", Type: "bool", Tags: map[string]string{"label": "T", "help": "h", "default": "true"}},
+		{Key: "wait", Type: "duration", Tags: map[string]string{"label": "T", "help": "h", "default": "1m"}},
+		{Key: "words", Type: "list", Tags: map[string]string{"label": "T", "help": "h", "when": "fast"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := spec.Of(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"canary", "", "low", "false", "0s", "a,b"} {
+		if err := fields[i].Set(options, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secrets, err := typedSecrets(options)
+	if err != nil || !maps.Equal(secrets, map[string]string{"token": "canary"}) {
+		t.Errorf("the secrets are %q, %v", secrets, err)
+	}
+	// What was given before is said again although it is the default, since a setting
+	// may say otherwise; what means nothing is not.
+	o := &runOptions{agent: "mine", form: filled{own: map[string]bool{"fast": true, "effort": true}}}
+	given := map[string]string{"effort": "high"}
+	if got := o.chosen(given, options); !slices.Equal(got, []string{"effort=low", "fast=false", "wait=0s"}) {
+		t.Errorf("chosen: %q", got)
+	}
+	if got := o.commandLine(given, options); got != "aibox run mine --effort=low --fast=false --set wait=0s" {
+		t.Errorf("the command is %s", got)
 	}
 }
 
