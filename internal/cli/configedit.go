@@ -132,12 +132,18 @@ func (a *app) changeSettings(change func(*config.Document) ([]byte, error)) erro
 
 // writeSettings writes the user's own file, and what it links to when it is a link.
 func writeSettings(file string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		real, err = file, os.MkdirAll(filepath.Dir(file), 0o700)
 	}
-	return paths.WriteFile(file, data)
+	if err == nil {
+		err = paths.WriteFile(real, data)
+	}
+	if err != nil {
+		return fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err).
+			Hint("make its folder writable, or name another in XDG_CONFIG_HOME")
+	}
+	return nil
 }
 
 // completeSet completes a key, and then the values that it may have.

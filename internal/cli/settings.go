@@ -65,13 +65,20 @@ func (a *app) settings(repo string, flags ...config.Override) (*config.Resolved,
 	return resolved, brokenSettings(err)
 }
 
-// brokenSettings adds to an error of the user's own file how to mend it.
+// brokenSettings adds to an error of a file how to mend it.
 func brokenSettings(err error) error {
+	if err == nil {
+		return nil
+	}
 	file, _ := userFile()
-	if err == nil || !strings.HasPrefix(err.Error(), file) {
+	switch place, _, _ := strings.Cut(err.Error(), "\n"); {
+	case strings.HasPrefix(place, file):
+		return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
+	case strings.Contains(place, "/"+config.RepositoryName):
+		return fault.New(fault.KindOf(err), "%w", err).Hint("mend or remove it: an agent may have written it")
+	default:
 		return err
 	}
-	return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
 }
 
 // ownSettings are the settings without any repository's, read once.

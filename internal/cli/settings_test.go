@@ -226,7 +226,14 @@ func TestTheTopOfARepositoryIsWhereGitSeesIt(t *testing.T) {
 	if err := os.Symlink(below, link); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{top: top, below: top, link: top, t.TempDir(): "", filepath.Join(top, "no"): "", "": ""} {
+	linked, err := filepath.EvalSymlinks(t.TempDir()) // a linked worktree or a submodule has a file there
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(linked, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{linked: linked, top: top, below: top, link: top, t.TempDir(): "", filepath.Join(top, "no"): "", "": ""} {
 		if got := topOf(path); got != want {
 			t.Errorf("the top of %q is %q, not %q", path, got, want)
 		}
@@ -272,6 +279,26 @@ func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
 func exists(file string) bool {
 	_, err := os.Lstat(file)
 	return err == nil
+}
+
+func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
+	a, _, _ := testApp(t)
+	settingsOf(t, "", "")
+	file, err := userFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(file)
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file where the folder would be
+		t.Fatal(err)
+	}
+	err = a.execute(t.Context(), []string{"config", "set", "timeout", "5m"})
+	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestALinkedFileOfSettingsIsChangedWhereItIs(t *testing.T) {
