@@ -50,38 +50,41 @@ func story(t *testing.T, text string) int {
 }
 
 func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
-	for text, want := range map[string]int{
-		"":                                        -1,
-		"600":                                     -1,
-		"+ 600":                                   -1, // it thinks
-		"+ ok 600":                                -1,
-		"+ refused 14":                            -1, // perhaps for something small, before the task
-		"+ refused 600":                           15,
-		"+ refused 1 + refused 3":                 -1, // the agent may still say so and end
-		"+ refused 1 + refused 600":               5,
-		"+ refused 10 + ok 600":                   -1,
-		"2 + 1 refused 600":                       18,
-		"+ broken 14":                             -1,
-		"+ broken 600":                            15,
-		"+ broken 2 + broken 4 + broken 600":      15, // from the first on, not from the last
-		"+ broken 2 + refused 600":                5,
-		"+ refused 2 + 600":                       -1, // the second try may come through
-		"+ refused 2 + 30 refused 1":              32, // and did not
-		"+ refused 2 + 30 ok 600":                 -1,
-		"+ + refused 20 ok 600":                   -1, // a title was refused, the task was not
-		"+ busy 600":                              -1,
-		"+ refused 3 + busy 600":                  -1,
-		"+ broken 3 + busy 60 + broken 14":        -1,
-		"+ broken 3 + gone 600":                   15,
-		"+ gone 600":                              -1,
-		"+ ok + refused 600":                      -1, // one failure of a model that has answered
-		"+ ok + broken 5 + broken 600":            -1,
-		"+ ok + broken 5 + broken 5 + broken 600": 60,
-		"+ ok + refused 30 + refused 40 + refused 1":        70,
-		"+ ok + broken + broken + ok + broken + broken 600": -1,
+	for _, test := range []struct {
+		text string
+		dead int // the second, or -1
+	}{
+		{"", -1},
+		{"600", -1},
+		{"+ 600", -1}, // it thinks
+		{"+ ok 600", -1},
+		{"+ refused 14", -1}, // perhaps for something small, before the task
+		{"+ refused 600", 15},
+		{"+ refused 1 + refused 3", -1}, // the agent may still say so and end
+		{"+ refused 1 + refused 600", 5},
+		{"+ refused 10 + ok 600", -1},
+		{"2 + 1 refused 600", 18},
+		{"+ broken 14", -1},
+		{"+ broken 600", 15},
+		{"+ broken 2 + broken 4 + broken 600", 15}, // from the first on, not from the last
+		{"+ broken 2 + refused 600", 5},
+		{"+ refused 2 + 600", -1},          // the second try may come through
+		{"+ refused 2 + 30 refused 1", 32}, // and did not
+		{"+ refused 2 + 30 ok 600", -1},
+		{"+ + refused 20 ok 600", -1}, // a title was refused, the task was not
+		{"+ busy 600", -1},
+		{"+ refused 3 + busy 600", -1},
+		{"+ broken 3 + busy 60 + broken 14", -1},
+		{"+ broken 3 + gone 600", 15},
+		{"+ gone 600", -1},
+		{"+ ok + refused 600", -1}, // one failure of a model that has answered
+		{"+ ok + broken 5 + broken 600", -1},
+		{"+ ok + broken 5 + broken 5 + broken 600", 60},
+		{"+ ok + refused 30 + refused 40 + refused 1", 70},
+		{"+ ok + broken + broken + ok + broken + broken 600", -1},
 	} {
-		if got := story(t, text); got != want {
-			t.Errorf("%q: %d, not %d", text, got, want)
+		if got := story(t, test.text); got != test.dead {
+			t.Errorf("%q: %d, not %d", test.text, got, test.dead)
 		}
 	}
 }
