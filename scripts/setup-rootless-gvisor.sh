@@ -832,7 +832,7 @@ undo_registration() {
 	else
 		write_daemon_json <<<"$new"
 	fi
-	! daemon_answers || as_user kill -HUP "$(<"$runtime_dir/docker.pid")" 2>/dev/null || true
+	! daemon_answers || signal_daemon HUP
 }
 
 # warn_about_foreign_runsc: one that somebody else registered may lack what aibox needs.
@@ -920,15 +920,22 @@ undo_daemon() {
 	else
 		end_daemon
 	fi
-	as_user rm -rf -- "$socket" "$runtime_dir"/docker "$runtime_dir"/docker.pid "$runtime_dir"/dockerd-rootless{,.pid,.log}
+	# Some of what the daemon leaves there belongs to subordinate ids.
+	as_user rootlesskit rm -rf -- "$runtime_dir"/docker "$runtime_dir"/dockerd-rootless >/dev/null 2>&1 || true
+	as_user rm -f -- "$socket" "$runtime_dir"/docker.pid "$runtime_dir"/dockerd-rootless.{pid,log}
+	as_user rmdir "$runtime_dir/runc" 2>/dev/null || true
+}
+
+# signal_daemon NAME: by the shell's own kill, since small systems have no other.
+signal_daemon() {
+	# shellcheck disable=SC2016 # these are the inner shell's
+	! runs "$runtime_dir/docker.pid" dockerd || as_user sh -c 'kill -s "$1" "$2"' sh "$1" "$(<"$runtime_dir/docker.pid")"
 }
 
 # end_daemon: ends the daemon that start_detached started.
 end_daemon() {
-	local pid
-	pid=$(cat "$runtime_dir/docker.pid" 2>/dev/null) || return 0
-	as_user kill "$pid" 2>/dev/null || return 0
-	wait_until 30 daemon_is_gone || die "the daemon (process $pid) does not end" "kill -9 $pid, then run this again"
+	signal_daemon TERM
+	wait_until 60 daemon_is_gone || die "the daemon (process $(<"$runtime_dir/docker.pid")) does not end" "kill -9 $(<"$runtime_dir/docker.pid"), then run this again"
 }
 
 data_dir() {
@@ -1133,19 +1140,15 @@ need_settings() {
 # make_settings: a running daemon reads its runtimes again on SIGHUP, which harms no
 # container. Only where that is not enough it is restarted, and only if idle.
 make_settings() {
-	local pid
-	pid=$(cat "$runtime_dir/docker.pid" 2>/dev/null || true)
-	if [[ $pid ]]; then
-		step "telling the running daemon about runsc"
-		as_user kill -HUP "$pid" 2>/dev/null || true
-		wait_until 5 knows_runsc && return
-	fi
+	step "telling the running daemon about runsc"
+	signal_daemon HUP
+	wait_until 5 knows_runsc && return
 	[[ -z $(as_user docker ps -q) ]] ||
 		die "the running daemon has to be restarted to know runsc, but containers are running on it" "stop them (docker ps), then run this again"
 	step "restarting the daemon, on which nothing runs"
 	if has_systemd && as_user systemctl --user is-active --quiet docker.service; then
 		as_user systemctl --user restart docker.service
-	elif [[ $pid ]]; then
+	else
 		end_daemon
 		make_daemon
 	fi
@@ -1153,7 +1156,11 @@ make_settings() {
 	knows_runsc || die "the daemon does not take over the runtime from $(daemon_json)" "is it started with --config-file or another DOCKER_CONFIG? $(log_hint)"
 }
 
-daemon_is_gone() { [[ ! -e $runtime_dir/docker.pid ]] && ! daemon_answers; }
+# daemon_is_gone: with its containerd, whose data the next one would wait for in vain.
+daemon_is_gone() {
+	! runs "$runtime_dir/docker.pid" dockerd && ! daemon_answers &&
+		! runs "$runtime_dir/docker/containerd/containerd.pid" containerd && ! runs "$runtime_dir/dockerd-rootless.pid" rootlesskit
+}
 
 # --- the proof ---------------------------------------------------------------
 

@@ -16,6 +16,10 @@ main() {
 	exits 0 "then nothing is to do" checked
 	exits 0 "a second run changes nothing" second_run
 	exits 0 "daemon.json gets a key of somebody else's" edit_settings '.debug = true | .runtimes.other = {path: "/bin/true"}'
+	exits 0 "a running daemon that has lost the runtime" lose_runtime
+	exits 3 "is found" checked
+	exits 0 "and told" set_up
+	exits 0 "so that nothing is to do" checked
 	exits 0 "a container runs" run_container
 	exits 3 "nothing is taken back while it does" taken_back --yes
 	exits 0 "all is still in place" checked
@@ -47,10 +51,21 @@ edit_settings() {
 	jq "$1" "$DAEMON_JSON" >"/home/$NAME/edited" && cat "/home/$NAME/edited" >"$DAEMON_JSON"
 }
 
+# lose_runtime: takes it out of the settings, and waits until the daemon has seen it.
+lose_runtime() {
+	edit_settings 'del(.runtimes.runsc)'
+	kill -HUP "$(<"/run/user/$(id -u "$NAME")/docker.pid")"
+	while as_user docker info --format '{{json .Runtimes}}' | grep runsc; do sleep 0.2; done
+}
+
 holds() { jq -e "$1" "$DAEMON_JSON"; }
 
 nothing_left() {
-	[[ ! -e $OURS && ! -e /etc/modules-load.d/aibox.conf ]] && ! pgrep -u "$NAME"
+	local process
+	for process in /proc/[0-9]*; do
+		[[ $(stat -c %U "$process" 2>/dev/null) != "$NAME" ]] || { tr '\0' ' ' <"$process/cmdline" && return 1; }
+	done
+	[[ ! -e $OURS && ! -e /etc/modules-load.d/aibox.conf ]]
 }
 
 # exits CODE SENTENCE COMMAND…

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The set-up on a machine with systemd and cgroup v2: a Debian 13 of its own, booted in
 # an emulator, since containers and chroots have no systemd. As a normal user with sudo,
-# again, as root for a new user, and after a reboot.
+# again, as root for a new user, after a reboot, and taken back.
 #
-#   test/matrix/systemd.sh [--fresh]     needs root, or sudo; about eight minutes, one core
+#   test/matrix/systemd.sh [--fresh]     needs root, or sudo; about ten minutes, one core
 #
 # The machine's disk is kept for the next run (--fresh throws it away) and never written
 # to. Emulation is a tenth as fast as the processor, which is too slow for a session's
@@ -17,6 +17,8 @@ readonly PACKAGES=systemd-sysv,libpam-systemd,dbus-user-session,udev,kmod,openss
 
 readonly CACHE=${MATRIX_ROOTS:-/var/cache/aibox/matrix}/systemd
 readonly OURS=/usr/local/lib/aibox # where the set-up keeps runsc
+readonly DELEGATION_FILE=/etc/systemd/system/user@.service.d/aibox.conf
+readonly DOCKERS_SCRIPT=/usr/share/docker.io/contrib/dockerd-rootless.sh
 checkout=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
 emulator=''
@@ -160,17 +162,33 @@ expect() {
 
 # shellcheck disable=SC2016 # what stands in single quotes is for the machine's shell
 run_checks() {
+	expect "a machine without the set-up is told what it lacks" tess 'setup --check; test $? = 3'
 	expect "a normal user sets the machine up" tess setup
 	expect "the daemon is a unit of the user's" tess systemctl --user is-active docker.service
 	expect "the daemon starts at boot" tess systemctl --user is-enabled docker.service
+	expect "its user lingers" tess 'test -e /var/lib/systemd/linger/tess'
+	expect "then nothing is to do" tess setup --check
 	expect "the second run finds all in place" tess 'test "$(setup 2>&1 | grep -c "^==>")" = 1'
 	expect "the daemon makes networks as a session needs them" tess 'docker -H "unix://$XDG_RUNTIME_DIR/docker.sock" network create --opt com.docker.network.bridge.enable_icc=false proof'
-	expect "root sets it up for a user who is made" root setup --user other -- docker info
+	on root "mv $DOCKERS_SCRIPT $DOCKERS_SCRIPT.away"
+	expect "root sets it up for a user who is made, with our script and unit where Docker's are missing" root setup --user other -- docker info
+	expect "that daemon is of our script" root "grep -q ExecStart=$OURS/dockerd-rootless.sh /home/other/.config/systemd/user/docker.service"
+	on root "mv $DOCKERS_SCRIPT.away $DOCKERS_SCRIPT"
 	on root systemctl reboot || true
 	await_end_of_boot
 	expect "both daemons are back after a reboot, before anybody logs in" root \
 		'for name in tess other; do for try in $(seq 60); do docker -H "unix:///run/user/$(id -u $name)/docker.sock" info >/dev/null && continue 2; sleep 2; done; exit 1; done'
 	expect "a container starts under runsc after the reboot" tess setup
+	expect "the systemd of users has the controllers for limits" tess \
+		'given=$(cat /sys/fs/cgroup/user.slice/user-$UID.slice/user@$UID.service/cgroup.controllers); for name in cpu cpuset io memory pids; do [[ " $given " == *" $name "* ]] || exit 1; done'
+	expect "one user's set-up is taken back" root setup --user other --uninstall --purge --yes
+	expect "that one no longer lingers, and has no unit, no runtime and no data" root \
+		'! ls /var/lib/systemd/linger/other /home/other/.config/systemd/user/docker.service /home/other/.config/docker/daemon.json /home/other/.local/share/docker 2>/dev/null'
+	expect "the other one's set-up is whole" tess setup --check
+	expect "then that is taken back too" tess setup --uninstall --yes
+	expect "nothing of it is left but what stays by intent" root \
+		"! ls $OURS $DELEGATION_FILE /etc/modules-load.d/aibox.conf /var/lib/systemd/linger/tess 2>/dev/null && ! pgrep dockerd"
+	expect "a machine without the set-up is told so again" tess 'setup --check; test $? = 3'
 }
 
 # await_end_of_boot: the old boot's sshd may answer for another moment.
