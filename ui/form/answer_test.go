@@ -1,6 +1,7 @@
 package form
 
 import (
+	"image/color"
 	"reflect"
 	"strings"
 	"testing"
@@ -306,5 +307,22 @@ func TestOneTabTooManyDoesNotFinish(t *testing.T) {
 	p.sees("review")
 	if p.m.done {
 		t.Error("it was finished without a word")
+	}
+}
+
+func TestColorsFollowTheTerminalAndTellNothingAlone(t *testing.T) {
+	views := map[string]string{}
+	for name, background := range map[string]color.Color{"light": color.White, "dark": color.Black} {
+		p := newPerson(t, request(defaults(t)), 80, 24)
+		p.press("down")
+		p.m.Update(tea.BackgroundColorMsg{Color: background})
+		p.sees("> low")
+		views[name] = p.m.View().Content
+	}
+	if views["light"] == views["dark"] {
+		t.Error("a light terminal has the colors of a dark one")
+	}
+	if ansi.Strip(views["light"]) != ansi.Strip(views["dark"]) {
+		t.Error("the words depend on the colors")
 	}
 }

@@ -135,6 +135,9 @@ func (m *model) header() string {
 			}
 		}
 		place = fmt.Sprintf("%d of %d", seen, all)
+		if group := m.current.field.Group; group != "" {
+			place = group + ", " + place
+		}
 	}
 	title := ansi.Truncate(termtext.Escape(m.request.Title), max(0, m.width-lipgloss.Width(place)-2), "…")
 	gap := max(1, m.width-lipgloss.Width(title)-lipgloss.Width(place))
