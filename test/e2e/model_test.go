@@ -190,3 +190,82 @@ func TestASmallContextIsToldAtTheStart(t *testing.T) {
 		t.Errorf("printed\n%s", o)
 	}
 }
+
+// tester is an agent made of a file whose program is a script of the test's own, so
+// that it does what no agent that can be installed here does.
+func (m *machine) tester(script string) (image string) {
+	m.t.Helper()
+	m.guest("tester", fmt.Sprintf(`
+title = "Tester"
+summary = "Does what a test needs"
+version = "1"
+speaks = ["openai-chat"]
+[command]
+headless = ["sh", "-c", '''
+ask() { curl -sS -o /dev/null -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{}' "$URL/chat/completions"; }
+%s
+''', "sh", "{model}", "{args}"]
+stdin = "prompt"
+[env]
+URL = "{openai}"
+KEY = "{key}"
+`, script))
+	return strings.TrimSpace(m.aibox(0, "bake", "base").stdout)
+}
+
+func TestAnAgentThatTriesADeadModelForEverIsEnded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	image := m.tester("echo begun > work.txt; while :; do ask; sleep 1; done")
+	url, since := failing(t, answering(500, `{"error":"out of memory"}`))
+	o := m.aibox(1, "run", "tester", "--image", image, "--repo", m.repo("p", nil), "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--json")
+	took := since()
+	r := m.ended(o).result()
+	if f := r.Fault; f == nil || f.Kind != "agent-failed" || f.Message != "the model server answered 500: out of memory, and tester did not get over it" {
+		t.Errorf("the fault is %+v", f)
+	}
+	if !r.Changed {
+		t.Error("the work until then is lost")
+	}
+	if took < 15*time.Second || took > time.Minute {
+		t.Errorf("it took %v", took)
+	}
+	if n := strings.Count(o.stderr, "answered 500"); n != 2 { // as it happened, and in the end
+		t.Errorf("it is told %d times:\n%s", n, o)
+	}
+}
+
+func TestAnAgentThatEndsWellWithoutHavingGotAnAnswerIsReportedAsItIs(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	image := m.tester(`case "$2" in
+none) ;;
+fail) ask ;;
+work) echo done > work.txt; ask ;;
+esac`)
+	url, _ := failing(t, answering(401, `{"error":{"message":"no such key"}}`))
+	repo := m.repo("p", nil)
+	for _, test := range []struct {
+		way         string
+		code        int
+		fault, note string
+	}{
+		{"none", 0, "", "tester asked the model nothing and changed nothing"},
+		{"fail", 1, "tester ended well, but its last request failed: the model server answered 401: no such key", ""},
+		{"work", 0, "", "the last request failed, so the work may be unfinished: the model server answered 401: no such key"},
+	} {
+		o := m.aibox(test.code, "run", "tester", "--image", image, "--repo", repo, "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--json", "--", test.way)
+		r := m.ended(o).result()
+		fault := ""
+		if r.Fault != nil {
+			fault = r.Fault.Message
+		}
+		if r.ExitCode != 0 || fault != test.fault || strings.Join(r.Notes, "\n") != test.note {
+			t.Errorf("%s: exit code %d, %q, %q", test.way, r.ExitCode, fault, r.Notes)
+		}
+	}
+	o := m.aibox(0, "run", "tester", "--image", image, "--repo", repo, "--inference", url, "--model", "gpt-oss-20b", "--prompt", "go", "--", "none")
+	if !strings.Contains(o.stderr, "nothing was changed\nnote: tester asked the model nothing") {
+		t.Errorf("a person is told\n%s", o)
+	}
+}
