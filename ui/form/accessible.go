@@ -52,6 +52,7 @@ func ask(ctx context.Context, r Request) (done bool, err error) {
 // askOne asks for one field until its answer can stand.
 func askOne(r Request, in *lineReader, field spec.Field, draft any) error {
 	a := newAnswer(field, draft, plainStyles())
+	a.plain = true
 	if r.Suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
 		a.suggest(safeWords(r.Suggest(field)))
 	}

@@ -25,6 +25,7 @@ type answer struct {
 	before   string // what the bound value was at first
 	snapshot any    // the draft at first, for an answer that is taken back
 	offered  []string
+	plain    bool // asked line by line
 	err      error
 }
 

@@ -57,6 +57,8 @@ func (a *answer) help() string {
 	switch {
 	case a.field.Type == spec.Secret && a.field.Text(a.snapshot) != "":
 		parts = append(parts, "It is set; leave it empty to keep it")
+	case a.field.Type == spec.List && a.plain:
+		parts = append(parts, "Commas between them")
 	case a.field.Type == spec.List:
 		parts = append(parts, "One per line")
 	case a.field.Min != nil || a.field.Max != nil:
