@@ -95,6 +95,26 @@ func TestAnOptionOfAnAgentFileIsCheckedAndSetLikeAnyOther(t *testing.T) {
 	}
 }
 
+func TestTheFormOfAnAgentFileAsksForItsOptions(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.guest("mybot", example(t))
+	m.aibox(0, "bake", "mybot")
+	s := m.onTerminal("run", "mybot", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
+	s.stdout.await(t, "Say everything in capitals")
+	s.typed("y\x13") // yes, the end
+	s.stdout.await(t, "review")
+	s.typed("\r")
+	if code := s.wait(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, s.stdout.String())
+	}
+	for _, want := range []string{"--loud", "I WROTE HELLO.TXT."} {
+		if !strings.Contains(s.stdout.String(), want) {
+			t.Errorf("%q is not shown:\n%s", want, s.stdout.String())
+		}
+	}
+}
+
 // checked is the JSON of `aibox agents check`.
 type checked struct {
 	Agent string `json:"agent"`
