@@ -126,3 +126,35 @@ func TestOnlyRequestsForAnAnswerSayHowTheModelFares(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGatewaysOwnRefusalsAndFailuresAreJudged(t *testing.T) {
+	const chat = "/openai/v1/chat/completions"
+	for name, test := range map[string]struct {
+		path    string
+		key     string // empty for the placeholder
+		handler http.HandlerFunc
+		change  func(*Config)
+		want    Outcome
+		why     string
+	}{
+		"no server": {chat, "", echo, func(c *Config) { c.Upstream.URL.Host = "127.0.0.1:1" }, Broken, "nothing answers"},
+		"hung up":   {chat, "", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, Broken, "hung up"},
+		"redirect": {chat, "", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/x")
+			w.WriteHeader(http.StatusFound)
+		}, nil, Refused, "redirect"},
+		"another key":     {chat, "wrong", echo, nil, Refused, "takes only the key"},
+		"another dialect": {"/gemini/v1beta/models/g:generateContent", "", echo, func(c *Config) { c.Upstream.Dialects = []Dialect{OpenAI} }, Refused, "does not speak the gemini API"},
+		"too large":       {chat, "", echo, func(c *Config) { c.MaxBody = 1 }, Refused, "larger than"},
+	} {
+		b := newBench(t, test.handler, test.change)
+		headers := []string{}
+		if test.key != "" {
+			headers = []string{"Authorization", "Bearer " + test.key}
+		}
+		_ = text(t, b.send(t, "POST", test.path, `{"model":"x"}`, headers...))
+		if event := b.last(t); event.Outcome != test.want || !event.Generates || !strings.Contains(event.Error, test.why) || event.Reason != "" {
+			t.Errorf("%s: %+v", name, event)
+		}
+	}
+}
