@@ -36,28 +36,41 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 	if err != nil {
 		return nil, err
 	}
-	return inference{upstream, value}, nil
+	return inference{upstream, value, gateway.OllamaVersion(ctx, upstream)}, nil
 }
 
 // inference adapts the gateway to session.Inference.
 type inference struct {
 	upstream gateway.Upstream
 	value    string // of --inference
+	version  gateway.Version
 }
 
 func (i inference) Name() string { return i.upstream.Name }
 
+// The versions of Ollama that learned to speak as others do.
+// https://docs.ollama.com/api/openai-compatibility
+var (
+	ollamaResponses = gateway.Version{0, 13, 3}
+	ollamaMessages  = gateway.Version{0, 14, 0}
+)
+
 // Speaks follows what the gateway lets through. Whether a server of somebody's own
 // has all of OpenAI's and Anthropic's calls is known only when it is asked for an
-// answer, so it counts as having them.
+// answer, so it counts as having them, but for an old Ollama.
 func (i inference) Speaks() []agents.Dialect {
 	var speaks []agents.Dialect
 	for _, dialect := range i.upstream.Dialects {
 		switch dialect {
 		case gateway.OpenAI:
-			speaks = append(speaks, agents.OpenAIChat, agents.OpenAIResponses)
+			speaks = append(speaks, agents.OpenAIChat)
+			if !i.version.Older(ollamaResponses) {
+				speaks = append(speaks, agents.OpenAIResponses)
+			}
 		case gateway.Anthropic:
-			speaks = append(speaks, agents.Anthropic)
+			if !i.version.Older(ollamaMessages) {
+				speaks = append(speaks, agents.Anthropic)
+			}
 		case gateway.Gemini:
 			speaks = append(speaks, agents.Gemini)
 		}

@@ -70,7 +70,7 @@ func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
 		{ollama, list("one:latest"), "one", "one:latest", 0, ""},
 		{ollama, list("one:latest"), "gpt-x", "", fault.Usage, "ollama pull gpt-x"},
 	} {
-		model, err := inference{test.u, "VALUE"}.choose(test.list, test.asked)
+		model, err := inference{upstream: test.u, value: "VALUE"}.choose(test.list, test.asked)
 		if model.ID != test.id || (err == nil) != (test.text == "") || err != nil && fault.KindOf(err) != test.kind {
 			t.Errorf("%s of %v: %+v, %v", test.asked, test.list, model, err)
 		}
@@ -100,7 +100,7 @@ func TestASmallContextIsWarnedOf(t *testing.T) {
 		{local, gateway.Model{ID: "m", Context: 8192}, "8192 tokens"},
 		{local, gateway.Model{ID: "m"}, ""},
 	} {
-		if got := (inference{test.u, "x"}).tightness(test.model); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+		if got := (inference{upstream: test.u}).tightness(test.model); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%+v: %q", test.model, got)
 		}
 	}
@@ -113,12 +113,21 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 		"http://127.0.0.1:1/v1": "[openai-chat openai-responses anthropic]", "scripted": "[openai-chat openai-responses anthropic gemini]",
 	} {
 		u, err := gateway.ParseUpstream(value, env)
-		if got := fmt.Sprint(inference{u, value}.Speaks()); got != want || err != nil {
+		if got := fmt.Sprint(inference{upstream: u}.Speaks()); got != want || err != nil {
 			t.Errorf("%s: %s, %v", value, got, err)
 		}
 	}
+	ollama, _ := gateway.ParseUpstream("ollama", func(string) (string, bool) { return "", false })
+	for version, want := range map[gateway.Version]string{
+		{}: "[openai-chat openai-responses anthropic]", {0, 31, 0}: "[openai-chat openai-responses anthropic]",
+		{0, 13, 3}: "[openai-chat openai-responses]", {0, 13, 2}: "[openai-chat]",
+	} {
+		if got := fmt.Sprint(inference{upstream: ollama, version: version}.Speaks()); got != want {
+			t.Errorf("Ollama %v: %s", version, got)
+		}
+	}
 	// So that no agent's only dialect is forgotten here.
-	all := inference{gateway.Upstream{Dialects: []gateway.Dialect{gateway.OpenAI, gateway.Anthropic, gateway.Gemini, gateway.Ollama}}, ""}.Speaks()
+	all := inference{upstream: gateway.Upstream{Dialects: []gateway.Dialect{gateway.OpenAI, gateway.Anthropic, gateway.Gemini, gateway.Ollama}}}.Speaks()
 	for _, agent := range agents.Builtin().All() {
 		if _, err := agent.Info().Spoken(all); err != nil {
 			t.Error(err)

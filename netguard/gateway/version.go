@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// versionTimeout is how long an Ollama may take to say its version: it is asked
+// before anything else is, and does it at once or not at all.
+const versionTimeout = 300 * time.Millisecond
+
+// Version is that of an Ollama. The zero value is unknown.
+type Version [3]int
+
+// Older reports whether v is known and comes before other.
+func (v Version) Older(other Version) bool {
+	if v == (Version{}) {
+		return false
+	}
+	for i := range v {
+		if v[i] != other[i] {
+			return v[i] < other[i]
+		}
+	}
+	return false
+}
+
+// OllamaVersion asks an Ollama for its version. Unknown is what other servers, one
+// that does not answer at once, and builds without a version have ("0.0.0").
+func OllamaVersion(ctx context.Context, u Upstream) Version {
+	if u.Kind != OllamaHost {
+		return Version{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	ask, err := u.asker()
+	if err != nil {
+		return Version{}
+	}
+	defer ask.close()
+	var told struct{ Version string }
+	ask.fetch(ctx, http.MethodGet, "/api/version", nil, &told)
+	var v Version
+	if n, _ := fmt.Sscanf(told.Version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < 3 || min(v[0], v[1], v[2]) < 0 {
+		return Version{}
+	}
+	return v
+}
