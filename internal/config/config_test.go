@@ -366,3 +366,30 @@ func TestNoWordOfAFileLooksLikeALineOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// What the user allows is what holds without the repository's file, so that a
+// variable counts as well as a line of the user's file.
+func TestAVariableSaysWhatTheUserAllows(t *testing.T) {
+	if _, err := resolve("", "timeout = \"30m\"", "AIBOX_TIMEOUT=5m"); err == nil || !slices.ContainsFunc(fault.Hints(err), func(hint string) bool {
+		return strings.HasPrefix(hint, "you allow 5m (AIBOX_TIMEOUT)")
+	}) {
+		t.Errorf("more than the variable: %v %q", err, fault.Hints(err))
+	}
+	r, err := resolve("", "timeout = \"90m\"", "AIBOX_TIMEOUT=2h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, r, "timeout"); got != "2h from AIBOX_TIMEOUT" {
+		t.Errorf("less than the variable: %s", got)
+	}
+}
+
+func TestEmptyTextIsTheDefaultWhereThereIsOne(t *testing.T) {
+	if _, err := resolve("network = \"none\"", "network = \"\""); err == nil {
+		t.Error("a repository went back to the default, which is looser")
+	}
+	r, err := resolve("accept = \"branch\"\ninference = \"\"", "accept = \"\"")
+	if err != nil || r.Settings.Accept != "none" || r.Settings.Inference != "auto" || r.Settings.Network != "local" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
