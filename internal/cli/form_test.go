@@ -187,7 +187,7 @@ func keysFor(field spec.Field, options any) (keys, text string) {
 		return "canary", ""
 	default:
 		// Some take only JSON, and say so when all is checked.
-		if text = "v" + field.Key; field.Set(options, text) != nil || spec.Validate(options) != nil {
+		if text = "val"; field.Set(options, text) != nil || spec.Validate(options) != nil {
 			text = `{"v":1}`
 		}
 		return erase + text, text

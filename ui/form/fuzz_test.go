@@ -101,7 +101,7 @@ func checkStream(t interface{ Fatalf(string, ...any) }, stream []byte) {
 
 func TestNoKeysBreakTheFormOrChangeWhatWasNotFinished(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		checkStream(t, rapid.SliceOfN(rapid.Byte(), 0, 80).Draw(t, "keys"))
+		checkStream(t, rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "keys"))
 	})
 }
 
