@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/internal/config"
 	"aibox/internal/fault"
@@ -152,6 +153,24 @@ func TestEverySettingOfARunIsAFlagAndIsSettled(t *testing.T) {
 		}
 		if given := o.overrides(); len(given) != 1 || given[0].Key != field.Key {
 			t.Errorf("--%s does not reach the settings: %v", field.Key, given)
+		}
+	}
+}
+
+// What is not visible is not passed on. If a repository could hide an option that
+// the user set to restrict an agent, it could lift the restriction.
+func TestNoRestrictionIsHiddenByWhatARepositoryMaySet(t *testing.T) {
+	for _, agent := range agents.Builtin().All() {
+		fields, err := spec.Of(agents.Options(agent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range fields {
+			key, _, _ := strings.Cut(field.When, "=")
+			i := slices.IndexFunc(fields, func(f spec.Field) bool { return f.Key == strings.TrimSuffix(key, "!") })
+			if i >= 0 && field.Scope != spec.Repository && fields[i].Scope != spec.User && field.Scope != spec.User {
+				t.Errorf("%s of %s depends on %s, which a repository may set", field.Key, agent.Info().Name, fields[i].Key)
+			}
 		}
 	}
 }

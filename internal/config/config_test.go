@@ -169,6 +169,7 @@ func TestAFileInARepositoryMayOnlyTighten(t *testing.T) {
 		"accepting":              {"", "accept = \"branch\"", "looser"},
 		"uncommitted work":       {"clean = true", "clean = false", "looser"},
 		"success without change": {"require-changes = true", "require-changes = false", "looser"},
+		"an agent's whole list":  {"agents.painter.brushes = [\"a\"]", "agents.painter.brushes = []", "may not empty \"brushes\""},
 		"more layers":            {"", "agents.painter.layers = 4", "4 is looser than 3"},
 	} {
 		_, err := resolve(c.user, c.repository)

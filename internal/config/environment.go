@@ -13,7 +13,7 @@ const prefix = "AIBOX_"
 
 // others are variables of aibox's that are no settings: the key of a model server
 // that is named by a URL, and what an agent in a box has.
-var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE"}
+var others = []string{"AIBOX_INFERENCE_KEY", "AIBOX_API_KEY", "AIBOX_PROMPT_FILE", "AIBOX_INSTRUCTIONS_FILE"}
 
 // Variable is the name of the environment variable that sets the setting key.
 func Variable(key string) string {

@@ -125,7 +125,11 @@ func tighter(field spec.Field, was, now any) bool {
 		return true
 	case "system", "hide":
 		return subset(was, now)
-	case "env", "brushes":
+	case "brushes": // without any the painter takes all there are
+		words, _ := now.([]string)
+		before, _ := was.([]string)
+		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
+	case "env":
 		return now != nil && subset(now, was)
 	case "timeout", "pids", "layers":
 		return number(now) <= number(was)

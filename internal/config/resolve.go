@@ -195,6 +195,9 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	}
 	proposed := e.merge(said{allowed.value, allowed.from[0]}, found)
 	err = e.field.Tightens(allowed.value, proposed.value)
+	if err == nil && e.unlimits(allowed.value, proposed.value) {
+		err = fault.New(fault.Usage, "a file in a repository may not empty %q: the agent would go by its own list, which may be longer", e.field.Key)
+	}
 	if err == nil {
 		return found, nil
 	}
@@ -206,6 +209,15 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	}
 	return nil, d.blame(it.keys[len(it.keys)-1], e, err).
 		Hint("you allow %s (%s); `aibox config show %s` tells more", text, allowed.from[len(allowed.from)-1], e.key)
+}
+
+// unlimits reports whether a list of an agent's is emptied that was not empty. An
+// empty list adds nothing to the agent's command line, and what an agent does
+// without the flag may be more than what the user's list allows.
+func (e entry) unlimits(now, proposed any) bool {
+	words, _ := now.([]string)
+	left, list := proposed.([]string)
+	return strings.HasPrefix(e.section.name, "agents.") && list && len(words) > 0 && len(left) == 0
 }
 
 // inFlags is what the command line says.
