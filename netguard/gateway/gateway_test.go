@@ -148,6 +148,7 @@ func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
 		{"POST", "/v1/messages/count_tokens", "/v1/messages/count_tokens", "X-Api-Key", realKey},
 		{"POST", "/gemini/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "/v1beta/models/gemini-2.5-flash:streamGenerateContent", "X-Goog-Api-Key", realKey},
 		{"POST", "/v1beta/models/gemini-2.5-flash:generateContent", "/v1beta/models/gemini-2.5-flash:generateContent", "X-Goog-Api-Key", realKey},
+		{"POST", "/gemini/v1beta/models/org/model-7b:free:generateContent", "/v1beta/models/org/model-7b:free:generateContent", "X-Goog-Api-Key", realKey},
 		{"POST", "/ollama/api/chat", "/api/chat", "Authorization", "Bearer " + realKey},
 		{"GET", "/api/tags", "/api/tags", "Authorization", "Bearer " + realKey},
 	} {

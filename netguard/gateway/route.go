@@ -28,7 +28,7 @@ func endpoints() []endpoint {
 		call(OpenAI, http.MethodGet, `/v1/models(?:/`+name+`)?`),
 		call(Anthropic, http.MethodPost, `/v1/messages(?:/count_tokens)?`),
 		call(Anthropic, http.MethodGet, `/v1/models(?:/`+name+`)?`),
-		call(Gemini, http.MethodPost, `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/[A-Za-z0-9._-]+:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)`),
+		call(Gemini, http.MethodPost, `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/`+name+`:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)`),
 		call(Gemini, http.MethodGet, `/v1(?:beta1?)?/models(?:/[A-Za-z0-9._-]+)?`),
 		call(Ollama, http.MethodPost, `/api/(?:chat|generate|embed|embeddings|show)`),
 		call(Ollama, http.MethodGet, `/api/(?:tags|version|ps)`),

@@ -86,6 +86,18 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 			[]string{"--set", "reasoning-effort=high", "--title", "a title of mine", "--", "--print-logs"},
 			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":16384`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
 		},
+		"claude": {
+			[]string{"--effort", "high", "--system-prompt", "You are terse.", "--max-output-tokens", "5000", "--tools", "Bash", "--", "--append-system-prompt", "Say no more."},
+			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux box", "mend \\\"it\\\""},
+		},
+		"qwen": {
+			[]string{"--reasoning-effort", "high", "--system-prompt", "You are terse.", "--max-output-tokens", "5000", "--", "--append-system-prompt", "Say no more."},
+			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux box", "mend \\\"it\\\""},
+		},
+		"copilot": {
+			[]string{"--reasoning-effort", "high", "--max-output-tokens", "5000", "--", "--available-tools=create"},
+			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":5000`, `"name":"create"`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
+		},
 	} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()

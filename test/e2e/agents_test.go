@@ -35,7 +35,7 @@ run = "echo again >> loop.txt"
 // gVisor, is refused the way out, and the change arrives as a branch.
 func TestARealAgentsChangeArrivesAsABranch(t *testing.T) {
 	t.Parallel()
-	for _, agent := range []string{"codex", "opencode"} {
+	for _, agent := range fromNpm {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
@@ -90,7 +90,7 @@ func TestAModelThatFailsEndsTheAgentWithinSeconds(t *testing.T) {
 	t.Parallel()
 	// Nearly all of it is the agent's own start. One that took the failure for a
 	// passing one would try again for many minutes.
-	for agent, limit := range map[string]float64{"codex": 20, "opencode": 90} {
+	for agent, limit := range map[string]float64{"codex": 20, "claude": 20, "gemini": 40, "copilot": 40, "qwen": 60, "opencode": 90} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)

@@ -31,7 +31,7 @@ func run(m *testing.M) int {
 	if aibox, err = build(dir); err != nil {
 		return fail("building aibox", err)
 	}
-	if err := command(os.Stderr, aibox, "bake", "base", "codex", "opencode"); err != nil {
+	if err := command(os.Stderr, aibox, append([]string{"bake", "base"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
 	code := m.Run()

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fromNpm are the agents whose images are baked for these tests.
+var fromNpm = []string{"codex", "opencode", "claude", "gemini", "qwen", "copilot"}
+
+// stalled is the end of a script whose model never gets to the end.
+const stalled = `
+[[step]]
+slow = { chunk = 1, delay = "1m" }
+say = "I am thinking about that."
+`
+
+// One conversation in two sessions: the first is a whole task, and the second, which
+// remembers it, is stopped while the model is in the middle of an answer.
+func TestAnAgentFromNpmDoesATaskGoesOnAndIsStoppedInMidAnswer(t *testing.T) {
+	t.Parallel()
+	for _, agent := range fromNpm {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.write(filepath.Join(m.home, ".config/aibox/prompts/tidy.md"), "Keep it tidy.\n")
+			o := m.aibox(0, "run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
+				"--inference", m.script(`
+[[step]]
+write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it\" & $HOME}, box {heard:short-lived Linux box}, rules {heard:Keep it tidy.}\n" }
+`))
+			first := m.ended(o)
+			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, box yes, rules yes\n"; told != want {
+				t.Errorf("the model was told %q, not %q:\n%s", told, want, o)
+			}
+			if len(first.Files) != 1 {
+				t.Errorf("the agent left more than its work: %+v", first.Files)
+			}
+			second := m.start("run", "--resume", first.ID, "--prompt", "and the next one", "--inference", m.script(`
+[[step]]
+write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and the next one}, box {heard:short-lived Linux box}\n" }
+`+stalled))
+			ws := m.record(first.ID).State.Workspace.Path
+			second.awaitFile(filepath.Join(ws, "again.txt"))
+			if told, want := m.read(ws, "again.txt"), "before yes, now yes, box yes\n"; told != want {
+				t.Errorf("the model was told %q, not %q", told, want)
+			}
+			m.stopped(second, 130)
+		})
+	}
+}
+
+// Nobody types anything: a question would keep the file from being written.
+func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
+	t.Parallel()
+	for _, agent := range fromNpm {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			s := m.onTerminal("run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it", "--inference", m.script(`
+[[step]]
+write = { path = "made.txt", content = "box {heard:short-lived Linux box}\n" }
+`+stalled))
+			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
+			s.awaitFile(made)
+			if told := m.read(made); told != "box yes\n" {
+				t.Errorf("the model was told %q", told)
+			}
+			m.stopped(s.background, 130)
+			s.restored()
+		})
+	}
+}
+
+// What Gemini is set to reaches the model, which a server given by its URL could
+// not hear: those do not speak Gemini's dialect.
+func TestGeminisOptionsReachTheModel(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(0, "run", "gemini", "--repo", m.repo("p", nil), "--prompt", "go", "--json", "--core-tools", "write_file", "--system-prompt", "You are terse.",
+		"--inference", m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {heard:You are terse.} {heard:/usr/share}\\n\" }\n"),
+		"--", "--include-directories=/usr/share")
+	r := m.ended(o)
+	if told := m.read(m.record(r.ID).State.Workspace.Path, "told.txt"); told != "write_file: yes yes\n" {
+		t.Errorf("the model was told %q:\n%s", told, o)
+	}
+}
+
+// awaitFile waits for a file that the agent writes, with all of its first line.
+func (b *background) awaitFile(path string) {
+	b.t.Helper()
+	eventually(b.t, limit, path+" is written", func() bool {
+		select {
+		case <-b.done:
+			b.t.Fatalf("it ended with %d\n%s\n%s", b.code, b.stdout.String(), b.stderr.String())
+		default:
+		}
+		data, err := os.ReadFile(path)
+		return err == nil && strings.HasSuffix(string(data), "\n")
+	})
+}
+
+// stopped stops the latest session, which b shows, and looks for what is left.
+func (m *machine) stopped(b *background, code int) {
+	m.t.Helper()
+	all := m.stored()
+	last := all[len(all)-1]
+	if o := m.aibox(0, "stop", last.ID); o.took > 30*time.Second {
+		m.t.Errorf("stopping took %v", o.took)
+	}
+	if got := b.wait(); got != code {
+		m.t.Errorf("it ends with %d, not %d:\n%s\n%s", got, code, b.stdout.String(), b.stderr.String())
+	}
+	r := m.record(last.ID)
+	if r.State.Sandbox.Alive() {
+		m.t.Error("the sandbox still runs")
+	}
+	if f := r.State.Result.Fault; f == nil || f.Kind != "interrupted" || !r.State.Result.Changed {
+		m.t.Errorf("the result is %+v", r.State.Result)
+	}
+}
