@@ -47,7 +47,7 @@ func (a *app) agentsCommand() *cobra.Command {
 			}
 			return a.showAgent(agent, states)
 		},
-	}, a.newAgentCommand(), a.checkAgentCommand(&asJSON))
+	}, a.newAgentCommand(), a.checkAgentCommand(&asJSON), a.agentSchemaCommand())
 	return cmd
 }
 

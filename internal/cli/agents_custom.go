@@ -12,7 +12,6 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
-	"aibox/dockerfiles"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 )
@@ -91,9 +90,6 @@ func (g *guests) add(name, path string) error {
 	definition, err := readGuest(name, path)
 	if err != nil {
 		return err
-	}
-	if _, err := fs.Stat(dockerfiles.FS, name+".Dockerfile"); err == nil {
-		return errTaken
 	}
 	set, err := g.set.With(definition.Make)
 	if err != nil {

@@ -30,6 +30,16 @@ whole agent already; what remains is to say how yours is installed and called.`,
 	return cmd
 }
 
+func (a *app) agentSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of an agent file, for editors",
+		Example: "  aibox agents schema > agent.schema.json",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return printJSON(a.out, custom.Schema()) },
+	}
+}
+
 func (a *app) newAgent(ctx context.Context, name string, edit bool) error {
 	template := custom.Template(name)
 	if _, err := custom.Parse(name, template); err != nil {
