@@ -22,6 +22,7 @@ type call struct {
 	failed  []byte      // the beginning of a failed answer
 	cut     bool        // the answer broke off
 	left    bool        // the agent hung up while it came
+	some    bool        // something of it came
 }
 
 type callKey struct{}
@@ -110,6 +111,7 @@ type followed struct {
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	_, _ = f.call.usage.Write(p[:n])
+	f.call.some = f.call.some || n > 0
 	if room := errorLimit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
@@ -136,7 +138,7 @@ func (c *call) judge(key string) {
 		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)
 	case c.cut:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
-	case c.left && c.event.OutputTokens == 0:
+	case c.left && !c.some: // many do not wait for a stream's very end
 		c.event.Outcome = GivenUp
 	}
 }

@@ -111,6 +111,26 @@ func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
 	}
 }
 
+// Clients hang up when they have read what they want, and when they have waited
+// long enough.
+func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
+	for first, want := range map[string]Outcome{"data: {}\n\n": Answered, "": GivenUp} {
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, first)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, nil)
+		response := b.send(t, "POST", "/openai/v1/chat/completions", `{}`)
+		if _, err := io.ReadFull(response.Body, make([]byte, len(first))); err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if event := b.last(t); event.Outcome != want || event.Error != "" {
+			t.Errorf("after %q: %+v", first, event)
+		}
+	}
+}
+
 func TestOnlyRequestsForAnAnswerSayHowTheModelFares(t *testing.T) {
 	for request, want := range map[string]bool{
 		"POST /openai/v1/chat/completions": true, "POST /openai/v1/responses": true, "POST /anthropic/v1/messages": true,
