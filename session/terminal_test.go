@@ -218,8 +218,16 @@ func TestTheEndIsSeenByEverybodyAndWaitsForNobody(t *testing.T) {
 	s.feed([]byte("good-bye\x1b[?1049hother"))
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	a.until("other")
-	asleep := s.attach(screen.Size{Rows: 200, Cols: 500})
-	_ = asleep
+	s.attach(screen.Size{Rows: 200, Cols: 500}) // it never reads, and its socket is soon full
+	s.feed([]byte("\x1b[?1049l"))
+	a.until("good-bye")
+	_ = a.Resize(screen.Size{Rows: 200, Cols: 500})
+	a.shows.Resize(screen.Size{Rows: 200, Cols: 500})
+	s.resizedTo(200, 500)
+	for i := range 2 {
+		s.feed([]byte("\x1b[?1049h\x1b[H" + strings.Repeat(fmt.Sprintf("\x1b[1m%d\x1b[m ", i%10), 40_000)))
+		a.until(strings.Repeat(fmt.Sprintf("\x1b[0;1m%d\x1b[0m ", i%10), 3))
+	}
 	begin := time.Now()
 	s.finish()
 	if took := time.Since(begin); took > 10*time.Second {
@@ -303,6 +311,13 @@ func TestAnAgentsTerminalIsOneWithColorsUnlessTheUserSaysOtherwise(t *testing.T)
 	want := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "A=b", "TERM=vt100"}
 	if !start.TTY || start.Rows != 7 || start.Cols != 70 || fmt.Sprint(start.Env) != fmt.Sprint(want) {
 		t.Errorf("it starts with %+v", start)
+	}
+}
+
+func TestAFrameIsNotLongerThanItMayBe(t *testing.T) {
+	in := frameReader{strings.NewReader("i\x00\x00\x80\x01" + strings.Repeat("x", maxInput+1)), maxInput}
+	if _, _, err := in.next(); err == nil || !strings.Contains(err.Error(), "longer") {
+		t.Errorf("it is read with %v", err)
 	}
 }
 

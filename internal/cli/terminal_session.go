@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 	"golang.org/x/term"
 )
 
-// errDetached says that the person left the session, which goes on.
-var errDetached = errors.New("detached")
+var (
+	errDetached = errors.New("detached")         // the person left the session, which goes on
+	errLost     = errors.New("the session lost") // its supervisor said good-bye to nobody
+)
 
 // converse puts the person's terminal through to the agent of an interactive
 // session, until the agent has ended or the person leaves. The terminal is as it
@@ -36,7 +39,6 @@ func (a *app) converse(ctx context.Context, service *session.Sessions, id sessio
 	if err != nil {
 		return err
 	}
-	defer attachment.Close()
 	left, err := t.run(ctx, attachment)
 	if err != nil {
 		return err
@@ -135,10 +137,10 @@ func (c *conversation) run(ctx context.Context, attachment *session.Attachment) 
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	ends := make(chan ending, 3)
+	var parts sync.WaitGroup
 	do := func(part func() ending) {
-		go func() {
+		parts.Go(func() {
 			defer func() {
 				if r := recover(); r != nil {
 					restore()
@@ -146,8 +148,14 @@ func (c *conversation) run(ctx context.Context, attachment *session.Attachment) 
 				}
 			}()
 			ends <- part()
-		}()
+		})
 	}
+	// Nothing may be written once the terminal is restored.
+	defer func() {
+		cancel()
+		_ = attachment.Close()
+		parts.Wait()
+	}()
 	do(func() ending { return c.show(attachment) })
 	do(func() ending { return c.typed(ctx, attachment) })
 	do(func() ending { return c.follow(ctx, attachment) })
@@ -171,7 +179,7 @@ func (c *conversation) show(attachment *session.Attachment) ending {
 		view, err := attachment.Next()
 		switch {
 		case err != nil:
-			return ending{err: err}
+			return ending{err: fmt.Errorf("%w: %w", errLost, err)}
 		case view.Ended:
 			return ending{left: view.Paint}
 		}
@@ -212,11 +220,18 @@ func (c *conversation) follow(ctx context.Context, attachment *session.Attachmen
 		case <-ctx.Done():
 			return ending{err: ctx.Err()}
 		case <-changes:
-			if err := attachment.Resize(c.agentSize()); err != nil {
-				return ending{err: err}
+			if attachment.Resize(c.agentSize()) != nil {
+				return sent(ctx)
 			}
 		}
 	}
+}
+
+// sent is the ending of a part that cannot send any more. The part that receives
+// knows why: the agent may have ended well.
+func sent(ctx context.Context) ending {
+	<-ctx.Done()
+	return ending{err: ctx.Err()}
 }
 
 // typed sends what the person types, until they leave or ctx ends.
@@ -229,8 +244,8 @@ func (c *conversation) typed(ctx context.Context, attachment *session.Attachment
 			return ending{err: err}
 		}
 		send, leave := keys.take(buf[:n])
-		if err := attachment.Type(send); err != nil {
-			return ending{err: err}
+		if attachment.Type(send) != nil {
+			return sent(ctx)
 		}
 		if leave {
 			return ending{err: errDetached}
@@ -387,7 +402,10 @@ func (a *app) left(ctx context.Context, service *session.Sessions, id session.ID
 		return fault.New(fault.Interrupted, "detached; %s goes on", id).
 			Hint("`aibox attach %s` comes back to it, `aibox stop %s` ends it", id, id)
 	}
-	// The supervisor is gone; what is on disk says how.
+	if !errors.Is(err, errLost) {
+		return err
+	}
+	// What is on disk says how it ended.
 	if _, followErr := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil }); followErr != nil {
 		return followErr
 	}

@@ -75,7 +75,7 @@ func TestAScreenShowsWhatATerminalWould(t *testing.T) {
 		{"a family", "\U0001f468\u200d\U0001f469\u200d\U0001f467x", "\U0001f468\u200d\U0001f469\u200d\U0001f467x\n"},
 		{"cut off", "a\x1b]0;tit", "a\n"},
 		{"interrupted", "a\x1b[3\x1b[31mb", "ab\n"},
-		{"cancelled", "a\x1b[3\x18b", "ab\n"},
+		{"canceled", "a\x1b[3\x18b", "ab\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			size := Size{5, 10}
@@ -192,6 +192,7 @@ func TestHarmlessModesAreMirroredAndUndone(t *testing.T) {
 	for _, modes := range []string{
 		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q",
 		"\x1b[?1003h\x1b[?2004l", "\x1b[?1003l\x1b[?25h\x1b[0 q", "\x1b[?1000;1006h",
+		"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?1002h\x1b[?1006h\x1b[?25l\x1b[5 q", // left on for Leave
 	} {
 		_, _ = s.Write([]byte(modes))
 		p.look(s)

@@ -26,8 +26,14 @@ func appendStyle(out []byte, style uv.Style, colors Colors) []byte {
 		bit  uint8
 		code int
 	}{
-		{uv.AttrBold, 1}, {uv.AttrFaint, 2}, {uv.AttrItalic, 3}, {uv.AttrBlink, 5}, {uv.AttrRapidBlink, 6},
-		{uv.AttrReverse, 7}, {uv.AttrConceal, 8}, {uv.AttrStrikethrough, 9},
+		{uv.AttrBold, 1},
+		{uv.AttrFaint, 2},
+		{uv.AttrItalic, 3},
+		{uv.AttrBlink, 5},
+		{uv.AttrRapidBlink, 6},
+		{uv.AttrReverse, 7},
+		{uv.AttrConceal, 8},
+		{uv.AttrStrikethrough, 9},
 	} {
 		if style.Attrs&attribute.bit != 0 {
 			out = appendCodes(out, attribute.code)
