@@ -32,3 +32,16 @@ func TestTheModelOfAGeminiPathMayHaveColonsAndSlashes(t *testing.T) {
 		}
 	}
 }
+
+// Copilot's tool refuses a file in a folder that is not there.
+func TestAFolderIsMadeFirstForAToolThatMakesNone(t *testing.T) {
+	create := Tool{Name: "create", Schema: writeTool.Schema}
+	script := Script{Steps: []Step{{Write: &Write{Path: "a/b/c.txt", Content: "x"}}, {Write: &Write{Path: "d.txt", Content: "y"}}}}
+	turns := plays(t, script, Conversation{Tools: []Tool{shellTool, create}}, "ok", 5)
+	if len(turns) != 4 || !strings.Contains(turns[0], `mkdir -p -- 'a/b'`) || !strings.Contains(turns[1], "create") || !strings.Contains(turns[2], "d.txt") || turns[3] != "Done." {
+		t.Errorf("%q", turns)
+	}
+	if turns := plays(t, script, Conversation{Tools: allTools}, "ok", 5); len(turns) != 3 {
+		t.Errorf("another agent: %q", turns)
+	}
+}

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -92,7 +93,7 @@ func (s Step) calls(c Conversation) []*Call {
 	case s.Write != nil:
 		content := c.fill([]string{s.Write.Content})
 		if s.Via != "shell" {
-			calls = some(c.call(writeRole, c.within(s.Write.Path), content))
+			calls = s.writeCalls(c, content)
 		}
 		if len(calls) == 0 {
 			calls = some(c.call(shellRole, writeCommand(s.Write.Path, content)))
@@ -110,6 +111,16 @@ func (s Step) calls(c Conversation) []*Call {
 		calls = some(c.call(shellRole, reachCommand(s.Reach)))
 	}
 	return calls
+}
+
+// writeCalls writes with the agent's own tool. Copilot's makes no folders.
+func (s Step) writeCalls(c Conversation, content string) []*Call {
+	write := c.call(writeRole, c.within(s.Write.Path), content)
+	dir := path.Dir(s.Write.Path)
+	if write == nil || strings.ToLower(write.Name) != "create" || dir == "." || dir == "/" {
+		return some(write)
+	}
+	return append(some(c.call(shellRole, "mkdir -p -- "+quote(dir)+" && echo made "+quote(dir))), write)
 }
 
 // editCalls edits with the agent's own tool. Most agents refuse to edit what they

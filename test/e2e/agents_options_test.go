@@ -95,8 +95,8 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux box", "mend \\\"it\\\""},
 		},
 		"copilot": {
-			[]string{"--reasoning-effort", "high", "--max-output-tokens", "5000", "--", "--available-tools=create"},
-			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":5000`, `"name":"create"`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{"--reasoning-effort", "high", "--max-output-tokens", "5000", "--", "--available-tools=bash"},
+			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":5000`, `"name":"bash"`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
 		},
 	} {
 		t.Run(agent, func(t *testing.T) {
