@@ -565,18 +565,29 @@ left_file() { [[ $others || ! -e $root$1 ]] || echo "rm $root$1"; }
 # need_delegation: a user's systemd holds limits only with controllers it was given;
 # of itself it is given some of them, in Debian and Ubuntu without cpuset and io.
 need_delegation() {
-	local given name
+	local given
 	has_systemd && [[ -e $root/sys/fs/cgroup/cgroup.controllers ]] || return 0
-	given=" $(systemctl show --property DelegateControllers --value "user@${uid:-1000}.service" 2>/dev/null) "
-	for name in $CONTROLLERS; do
-		[[ $given == *" $name "* ]] || { echo "delegate $CONTROLLERS to the systemd of users ($DELEGATION_FILE)" && return; }
-	done
+	given=$(systemctl show --property DelegateControllers --value "user@${uid:-1000}.service" 2>/dev/null) || true
+	[[ -z $(lacking_of "$given") ]] || echo "delegate $CONTROLLERS to the systemd of users ($DELEGATION_FILE)"
 }
 
 make_delegation() {
 	step "delegating $CONTROLLERS to the systemd of users"
 	printf '[Service]\nDelegate=%s\n' "$CONTROLLERS" | install_file "$DELEGATION_FILE"
 	as_root systemctl daemon-reload
+	[[ -z $uid || ! -e $(manager_cgroup) || $(lacking_of "$(<"$(manager_cgroup)")") == '' ]] ||
+		note "that counts when the systemd of $user starts again: log out and in, or reboot"
+}
+
+# manager_cgroup: the file that says what the user's systemd was given.
+manager_cgroup() { echo "$root/sys/fs/cgroup/user.slice/user-$uid.slice/user@$uid.service/cgroup.controllers"; }
+
+# lacking_of LIST: prints the controllers that are not in it.
+lacking_of() {
+	local name
+	for name in $CONTROLLERS; do
+		[[ " $1 " == *" $name "* ]] || echo "$name"
+	done
 }
 
 left_delegation() { left_file "$DELEGATION_FILE"; }

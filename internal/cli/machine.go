@@ -127,32 +127,44 @@ func (m machine) hasIDs(text string) bool {
 	return false
 }
 
+// limitControllers are those of the cgroups that hold a box's limits.
+var limitControllers = []string{"cpu", "memory", "pids"}
+
 // delegation is about who can hold limits of memory and processor: the kernel, where
 // the user's systemd was given the controllers for it.
 func (m machine) delegation() finding {
 	f := finding{Name: "cgroup delegation", State: stateWarning}
-	const watched = "limits of memory and CPU will be watched by aibox itself"
+	const watched = "; limits of memory and CPU will be watched by aibox itself"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
-	given := strings.Fields(m.read(manager + "/cgroup.controllers"))
-	var lacking []string
-	for _, name := range []string{"cpu", "memory", "pids"} {
-		if !slices.Contains(given, name) {
-			lacking = append(lacking, name)
-		}
-	}
+	given := m.read(manager + "/cgroup.controllers")
+	lacking := lackingOf(given)
 	switch {
 	case !m.exists("run/systemd/system"):
-		f.Detail = "there is no systemd here; " + watched
+		f.Detail = "there is no systemd here" + watched
 	case !m.exists("sys/fs/cgroup/cgroup.controllers"):
-		f.Detail = "the kernel runs the old cgroups; " + watched
+		f.Detail = "the kernel runs the old cgroups" + watched
+	case len(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers"))) > 0:
+		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + watched
 	case !m.exists(manager):
-		f.Detail, f.Mend = "the systemd of "+m.user+" does not run; "+watched, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+watched, fixCommand
+	case len(lacking) > 0 && m.exists(delegationFile):
+		f.Detail, f.Mend = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+watched, "sudo reboot"
 	case len(lacking) > 0:
-		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+"; "+watched, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+watched, fixCommand
 	default:
-		f.State, f.Detail = stateOK, strings.Join(given, " ")
+		f.State, f.Detail = stateOK, given
 	}
 	return f
+}
+
+// delegationFile is where the set-up says what users' systemd is given.
+const delegationFile = "etc/systemd/system/user@.service.d/aibox.conf"
+
+// lackingOf are the controllers for limits that are not in the list.
+func lackingOf(list string) []string {
+	return slices.DeleteFunc(slices.Clone(limitControllers), func(name string) bool {
+		return slices.Contains(strings.Fields(list), name)
+	})
 }
 
 // linger is about a daemon that outlives its user's login.

@@ -83,6 +83,14 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 			map[string]string{delegated: "memory pids\n"},
 			"cgroup delegation", stateWarning, "was not given cpu; limits of memory and CPU will be watched by aibox itself", fixCommand, stateWarning,
 		},
+		"controllers that are delegated from the next start on": {
+			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},
+			"cgroup delegation", stateWarning, "is given cpu when it starts again", "sudo reboot", stateWarning,
+		},
+		"a machine that has no controllers to give": {
+			map[string]string{delegated: "\n", "sys/fs/cgroup/cgroup.controllers": "pids\n"},
+			"cgroup delegation", stateWarning, "the cgroups of this machine lack cpu, memory", "", stateWarning,
+		},
 		"no systemd of the user's": {
 			map[string]string{delegated: without},
 			"cgroup delegation", stateWarning, "does not run", fixCommand, stateWarning,

@@ -138,7 +138,10 @@ func TestControllersThatSystemdLacksAreDelegatedAndTakenBack(t *testing.T) {
 	if got := m.must("need_delegation"); got != "delegate cpu cpuset io memory pids to the systemd of users (/etc/systemd/system/user@.service.d/aibox.conf)" {
 		t.Errorf("needs %q", got)
 	}
-	m.must("make_delegation")
+	m.write("sys/fs/cgroup/user.slice/user-4242.slice/user@4242.service/cgroup.controllers", "memory pids\n")
+	if got := m.run("make_delegation"); got.code != 0 || !strings.Contains(got.err, "when the systemd of ann starts again") {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
 	if got := m.read("etc/systemd/system/user@.service.d/aibox.conf"); got != "[Service]\nDelegate=cpu cpuset io memory pids\n" {
 		t.Errorf("wrote %q", got)
 	}
