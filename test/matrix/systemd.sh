@@ -127,7 +127,7 @@ boot() {
 }
 
 await_machine() {
-	local deadline=$((SECONDS + 240))
+	local deadline=$((SECONDS + 600))
 	until [[ $(on root systemctl is-system-running --wait) =~ running|degraded ]]; do
 		if ((SECONDS > deadline)) || ! kill -0 "$emulator" 2>/dev/null; then
 			tail -n 20 "$scratch/console" >&2
