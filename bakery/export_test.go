@@ -18,3 +18,6 @@ func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 
 // Unreached is the host that lines of output say could not be reached.
 func Unreached(tail []string) string { return unreached(tail) }
+
+// StepName is what a step that BuildKit calls raw is shown as.
+func StepName(raw string) string { return stepName(raw) }

@@ -37,3 +37,18 @@ func TestARecipeOfTheUsersTakesNoNameOfOurs(t *testing.T) {
 		}
 	}
 }
+
+func TestAStepIsShownAsAPersonWouldWriteIt(t *testing.T) {
+	for raw, want := range map[string]string{
+		"[stage-0 2/3] RUN --mount=type=cache,target=/x make all":                  "[stage-0 2/3] RUN make all",
+		`[stage-0 2/3] RUN --mount=type=cache,target=/x ["/bin/sh","-euc","make"]`: "[stage-0 2/3] RUN make",
+		`RUN ["/bin/sh","-euc","cat >/a \u003c\u003cEND\nx\nEND\n\u001b[31m"]`:     "RUN cat >/a <<END …",
+		`RUN ["/bin/sh","-euc","\u001b[31mred"]`:                                   `RUN \x1b[31mred`,
+		`RUN ["/bin/sh","-euc",7]`:                                                 `RUN ["/bin/sh","-euc",7]`,
+		`RUN ["/bin/sh","-euc",`:                                                   `RUN ["/bin/sh","-euc",`,
+	} {
+		if got := bakery.StepName(raw); got != want {
+			t.Errorf("%s is shown as %s, want %s", raw, got, want)
+		}
+	}
+}

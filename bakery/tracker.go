@@ -2,6 +2,7 @@ package bakery
 
 import (
 	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,7 +140,7 @@ func (t *tracker) line(id string, step *trackedStep, raw []byte) {
 // stepName makes what BuildKit calls a step readable: one line without the
 // mounts, which stand in every RUN, cut to nameLimit characters.
 func stepName(raw string) string {
-	words := slices.DeleteFunc(strings.Fields(raw), func(word string) bool { return strings.HasPrefix(word, "--mount=") })
+	words := slices.DeleteFunc(strings.Fields(scriptIn(raw)), func(word string) bool { return strings.HasPrefix(word, "--mount=") })
 	for i, word := range words {
 		if at := strings.Index(word, "/aibox/"); at > 0 { // our own images, which BuildKit puts under a registry
 			words[i] = word[at+1:]
@@ -150,6 +151,23 @@ func stepName(raw string) string {
 		name = append(name[:nameLimit-1], '…')
 	}
 	return string(name)
+}
+
+// shellWords begin a script that stands in a recipe as JSON.
+const shellWords = `["/bin/sh","-euc",`
+
+// scriptIn is a step's name with the first line of such a script in place of JSON.
+func scriptIn(raw string) string {
+	before, script, ok := strings.Cut(raw, shellWords)
+	var text string
+	if !ok || json.Unmarshal([]byte(strings.TrimSuffix(script, "]")), &text) != nil {
+		return raw
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	if rest != "" {
+		first += " …"
+	}
+	return before + first
 }
 
 // housekeeping tells BuildKit's own steps, which mean nothing to a person unless

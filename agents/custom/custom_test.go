@@ -225,7 +225,7 @@ func TestTheRecipeStandsOnTheBase(t *testing.T) {
 		t.Errorf("the base alone: %q, %q", d.Recipe(), d.Info().Image)
 	}
 	got := with("run = [\"echo a\\necho \\\"$VERSION\\\" >&2 <<END\", 'echo b']").Recipe()
-	want := "# Made of bot.toml.\nARG BASE\nFROM ${BASE}\nARG VERSION=1.0\nARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\nARG DEBIAN_FRONTEND=noninteractive\n" +
+	want := "# Made of bot.toml.\nARG BASE\nFROM ${BASE}\nARG VERSION=1.0\n" + registries +
 		"RUN " + caches + `["/bin/sh","-euc","echo a\necho \"$VERSION\" >&2 \u003c\u003cEND"]` + "\nRUN " + caches + `["/bin/sh","-euc","echo b"]` + "\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -64,8 +64,14 @@ const maxScript = 60_000
 
 // caches keep packages between builds, outside the image.
 const caches = "--mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked " +
+	"--mount=type=cache,id=aibox-pip,target=/root/.cache/pip,sharing=locked " +
 	"--mount=type=cache,id=aibox-apt,target=/var/cache/apt,sharing=locked " +
 	"--mount=type=cache,id=aibox-apt-lists,target=/var/lib/apt/lists,sharing=locked "
+
+// registries tell npm and pip where the user's packages are. What is empty means
+// their own.
+const registries = "ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\n" +
+	"ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_PROXY\nARG PIP_TRUSTED_HOST\nARG DEBIAN_FRONTEND=noninteractive\n"
 
 // recipe writes the Dockerfile of an agent. Scripts stand in it as JSON, so that
 // no line of theirs can become an instruction.
@@ -80,8 +86,7 @@ func recipe(name, from, version string, runs []string) string {
 	if version != "" {
 		fmt.Fprintf(&out, "ARG VERSION=%s\n", version)
 	}
-	// An npm that is told nothing asks its own registry.
-	out.WriteString("ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\nARG DEBIAN_FRONTEND=noninteractive\n")
+	out.WriteString(registries)
 	for _, run := range runs {
 		fmt.Fprintf(&out, "RUN %s%s\n", mounts, words("/bin/sh", "-euc", strings.TrimSpace(run)))
 	}
