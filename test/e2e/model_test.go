@@ -49,9 +49,9 @@ func TestADeadModelEndsTheRunAndIsNamed(t *testing.T) {
 		want   string
 		agents string
 	}{
-		"wrong key": {answering(401, `{"error":{"message":"Incorrect API key provided: sk-***","code":"invalid_api_key"}}`), 401, "the model server answered 401: Incorrect API key provided: sk-***", "codex opencode"},
+		"wrong key": {answering(401, `{"error":{"message":"Incorrect API key provided: sk-***","code":"invalid_api_key"}}`), 401, "the model server answered 401: Incorrect API key provided: sk-***", "codex opencode claude copilot"},
 		"refused":   {answering(400, `{"error":{"message":"tools are\nnot supported \u001b[31m"}}`), 400, `the model server answered 400: tools are not supported \x1b[31m`, "codex"},
-		"failing":   {answering(500, `{"error":"out of memory"}`), 500, "the model server answered 500: out of memory", "codex opencode"},
+		"failing":   {answering(500, `{"error":"out of memory"}`), 500, "the model server answered 500: out of memory", "codex opencode claude qwen copilot"},
 		"hung up":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 502, "the model server gave no answer: ", "codex"},
 	} {
 		for agent := range strings.FieldsSeq(test.agents) {
