@@ -73,7 +73,7 @@ func (a *app) fix(ctx context.Context, found []finding, yes bool) ([]finding, er
 }
 
 func mendedBySetup(f finding) bool {
-	return f.State != stateOK && strings.HasSuffix(f.Mend, fixCommand)
+	return f.State != stateOK && f.Mend == fixCommand
 }
 
 // mended names what is better after than before.
