@@ -337,6 +337,15 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 						t.Errorf("%s should answer: %s", target, found[target].Err)
 					}
 				}
+				// A busy machine is late now and then; without a doorman nearly every one of
+				// so many is, since the kernel refuses about one a second.
+				for again := 0; doorman && again < 3; again++ {
+					for target, result := range l.probe(all...) {
+						if before := found[target]; !before.Open && result.Millis < before.Millis || result.Open {
+							found[target] = result
+						}
+					}
+				}
 				for _, target := range all {
 					switch result := found[target]; {
 					case result.Open:
