@@ -44,6 +44,7 @@ func TestAStepIsShownAsAPersonWouldWriteIt(t *testing.T) {
 		`[stage-0 2/3] RUN --mount=type=cache,target=/x ["/bin/sh","-euc","make"]`: "[stage-0 2/3] RUN make",
 		`RUN ["/bin/sh","-euc","cat >/a \u003c\u003cEND\nx\nEND\n\u001b[31m"]`:     "RUN cat >/a <<END …",
 		`RUN ["/bin/sh","-euc","\u001b[31mred"]`:                                   `RUN \x1b[31mred`,
+		`RUN ["/bin/sh","-euc","make\nmake inst...`:                                "RUN make …",
 		`RUN ["/bin/sh","-euc",7]`:                                                 `RUN ["/bin/sh","-euc",7]`,
 		`RUN ["/bin/sh","-euc",`:                                                   `RUN ["/bin/sh","-euc",`,
 	} {

@@ -157,17 +157,26 @@ func stepName(raw string) string {
 const shellWords = `["/bin/sh","-euc",`
 
 // scriptIn is a step's name with the first line of such a script in place of JSON.
+// BuildKit cuts long names off, so that the end may be missing.
 func scriptIn(raw string) string {
 	before, script, ok := strings.Cut(raw, shellWords)
-	var text string
-	if !ok || json.Unmarshal([]byte(strings.TrimSuffix(script, "]")), &text) != nil {
+	if !ok {
 		return raw
 	}
-	first, rest, _ := strings.Cut(text, "\n")
-	if rest != "" {
-		first += " …"
+	first, _, more := strings.Cut(script, `\n`)
+	if more {
+		first += `"`
+	} else {
+		first = strings.TrimSuffix(first, "]")
 	}
-	return before + first
+	var text string
+	if json.Unmarshal([]byte(first), &text) != nil {
+		return raw
+	}
+	if more {
+		text += " …"
+	}
+	return before + text
 }
 
 // housekeeping tells BuildKit's own steps, which mean nothing to a person unless
