@@ -26,7 +26,8 @@ readonly DELEGATION_FILE=/etc/systemd/system/user@.service.d/aibox.conf
 readonly APPARMOR_FILE=/etc/apparmor.d/aibox-rootlesskit
 readonly PROOF_IMAGE=aibox-setup-proof:1
 
-# What was made here and cannot be told by its name, a line each such as "linger ann".
+# What was made here and cannot be told by its name, a line each such as "linger ann"; what
+# is a user's own is in that user's ~/.local/state/aibox/setup.
 readonly STATE_FILE=/var/lib/aibox/setup
 
 # Without --ignore-cgroups runsc does not start where the user has no delegated
@@ -296,12 +297,28 @@ install_file() {
 	as_root install -D -m 0644 "$scratch/file" "$root$1"
 }
 
-# record WORD…: notes for --uninstall that this was made here.
+# record KIND WORD…: notes for --uninstall that this was made here. What is the user's own
+# is noted by the user, who may have no way to become root.
 record() {
-	recorded "$@" || { cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE"
+	! recorded "$@" || return 0
+	case $1 in
+	daemon.json | data | unit)
+		# shellcheck disable=SC2016 # these are the inner shell's
+		as_user sh -c 'mkdir -p -m 0700 "${1%/*}" && echo "$2" >>"$1"' sh "$(own_state_file)" "$*"
+		;;
+	*) { cat "$root$STATE_FILE" 2>/dev/null || true; echo "$*"; } | install_file "$STATE_FILE" ;;
+	esac
 }
 
-recorded() { grep -qsxF -- "$*" "$root$STATE_FILE"; }
+recorded() { grep -qxF -- "$*" <<<"$(cat "$root$STATE_FILE" 2>/dev/null || true; own_records)"; }
+
+own_records() { [[ -z $uid ]] || as_user cat "$(own_state_file)" 2>/dev/null || true; }
+
+own_state_file() {
+	local dir=$home/.local/state
+	((EUID != uid)) || dir=${XDG_STATE_HOME:-$dir}
+	echo "$dir/aibox/setup"
+}
 
 # recorded_of KIND: prints what was recorded of it.
 recorded_of() { sed -n "s/^$1 //p" "$root$STATE_FILE" 2>/dev/null || true; }
@@ -1003,8 +1020,21 @@ say_what_stays() {
 # forget_user: drops what was recorded, except of what stays: another --uninstall may purge
 # that. Records of the machine go with the last user.
 forget_user() {
-	local line words
+	local words
+	if [[ $uid ]]; then
+		own_records | of_what_stays >"$scratch/own"
+		as_user rm -f -- "$(own_state_file)"
+		while read -ra words; do record "${words[@]}"; done <"$scratch/own"
+	fi
 	[[ -e $root$STATE_FILE ]] || return 0
+	of_what_stays <"$root$STATE_FILE" >"$scratch/records"
+	install_file "$STATE_FILE" <"$scratch/records"
+	[[ -s $scratch/records ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
+}
+
+# of_what_stays: of the records in standard input.
+of_what_stays() {
+	local line words
 	while IFS= read -r line; do
 		read -ra words <<<"$line"
 		case $line in
@@ -1014,9 +1044,7 @@ forget_user() {
 		*" $user") ;;
 		*) echo "$line" ;;
 		esac
-	done <"$root$STATE_FILE" >"$scratch/records"
-	install_file "$STATE_FILE" <"$scratch/records"
-	[[ -s $scratch/records ]] || as_root rm -rf -- "$root${STATE_FILE%/*}"
+	done
 }
 
 # clear_stale_pids: dockerd will not start while its pid file names a process, and it

@@ -10,6 +10,7 @@ import (
 const (
 	daemonJSON = "home/ann/.config/docker/daemon.json"
 	stateFile  = "var/lib/aibox/setup"
+	ownFile    = "home/ann/.local/state/aibox/setup"
 	runsc      = "usr/local/lib/aibox/runsc-release-20260323.0"
 )
 
@@ -55,9 +56,25 @@ func TestOnlyOurRuntimeIsPutIntoTheDaemonsSettingsAndTakenOut(t *testing.T) {
 
 func TestSettingsMadeHereGoAndSettingsThatWereThereStay(t *testing.T) {
 	m := newMachine(t, map[string]string{runsc: ""})
-	m.must("make_registration; undo_registration")
+	m.must("as_root() { false; }; make_registration; undo_registration")
 	if got := m.read(daemonJSON); got != "" {
 		t.Errorf("the file that was made stays: %q", got)
+	}
+}
+
+func TestAUserWithoutAWayToBecomeRootHasRecordsToo(t *testing.T) {
+	m := newMachine(t, map[string]string{"home/ann/.local/share/docker/layer": "x"})
+	got := m.must("as_root() { exit 9; }; record data ann; record data ann; record unit ann; recorded unit ann && ! recorded unit bob && echo yes")
+	if got != "yes" || m.read(ownFile) != "data ann\nunit ann\n" || m.read(stateFile) != "" {
+		t.Errorf("said %q, recorded %q", got, m.read(ownFile))
+	}
+	m.must("forget_user")
+	if got := m.read(ownFile); got != "data ann\n" {
+		t.Errorf("what stays is recorded as %q", got)
+	}
+	m.must("rm -r $(data_dir); forget_user")
+	if got := m.read(ownFile); got != "" {
+		t.Errorf("then %q", got)
 	}
 }
 
