@@ -21,7 +21,7 @@ type Copilot struct {
 	MCPConfig             []string `label:"MCP servers" help:"JSON, or @file in the box, that describes MCP servers" flag:"--additional-mcp-config=" group:"Tools"`
 	DisableMCPServer      []string `label:"MCP servers off" help:"Names of MCP servers to leave out" flag:"--disable-mcp-server=" scope:"at-least" group:"Tools"`
 	Agent                 string   `label:"Agent" help:"Name of a custom agent that does the task" flag:"--agent" group:"Prompt"`
-	NoCustomInstructions  bool     `label:"No custom instructions" help:"Leave out AGENTS.md and what is like it; also what aibox tells the agent about its box" flag:"--no-custom-instructions" group:"Prompt"`
+	NoCustomInstructions  bool     `label:"No custom instructions" help:"Leave out AGENTS.md and what is like it" flag:"--no-custom-instructions" group:"Prompt"`
 	Attachment            []string `label:"Attachments" help:"Pictures or documents in the box to show with the prompt" flag:"--attachment=" mode:"headless" group:"Prompt"`
 	OutputFormat          string   `label:"Output" help:"Plain text, or every event as a line of JSON" flag:"--output-format" choices:"text json" mode:"headless" scope:"repository" group:"Output"`
 	Stats                 bool     `label:"Statistics" help:"Print what was changed and used at the end" mode:"headless" group:"Output"`
@@ -82,6 +82,9 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	extra, env, err := options(c, task.mode())
 	if err != nil {
 		return Invocation{}, err
+	}
+	if c.NoCustomInstructions { // ours would be left out, too
+		task.Prompt, task.Instructions = task.instructedPrompt(), ""
 	}
 	argv := append([]string{"copilot"}, c.flags(task)...)
 	argv = append(append(argv, extra...), task.Args...)

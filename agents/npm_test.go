@@ -217,3 +217,20 @@ func TestSettingsOfTheUsersLieOverAiboxs(t *testing.T) {
 		t.Errorf("%v", settings)
 	}
 }
+
+// An agent that is told to read nothing by itself is told its limits all the same.
+func TestLimitsAreToldEvenToAnAgentThatReadsNothing(t *testing.T) {
+	task := ways()["headless"]
+	for _, agent := range []Agent{&Qwen{Bare: true}, &Qwen{SafeMode: true}, &Copilot{NoCustomInstructions: true}, &Claude{Bare: true}, &Claude{SafeMode: true}} {
+		inv, err := agent.Command(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range inv.Files {
+			told := strings.Contains(string(file.Data), task.Instructions[:9])
+			if told != (file.Path == promptPath) && told != (file.Path == instructionsPath) {
+				t.Errorf("%+v: %s holds\n%s", agent, file.Path, file.Data)
+			}
+		}
+	}
+}

@@ -107,6 +107,9 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
+	if q.Bare || q.SafeMode { // our instructions would be left out, too
+		task.Prompt, task.Instructions = task.instructedPrompt(), ""
+	}
 	dialect := qwenDialects[spoken]
 	argv := []string{"qwen", "--auth-type", dialect.auth, "--model", task.Inference.Model}
 	if q.MaxWallTime > 0 && !task.Interactive {
