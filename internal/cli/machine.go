@@ -127,32 +127,32 @@ func (m machine) hasIDs(text string) bool {
 	return false
 }
 
-// limitControllers are those of the cgroups that hold a box's limits.
+// limitControllers are those of the cgroups that can hold a box's limits.
 var limitControllers = []string{"cpu", "memory", "pids"}
 
 // delegation is about who can hold limits of memory and processor: the kernel, where
 // the user's systemd was given the controllers for it.
 func (m machine) delegation() finding {
 	f := finding{Name: "cgroup delegation", State: stateWarning}
-	const watched = "; limits of memory and CPU will be watched by aibox itself"
+	const unlimited = "; the memory and CPU of boxes are not limited"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
 	lacking := lackingOf(given)
 	switch {
 	case !m.exists("run/systemd/system"):
-		f.Detail = "there is no systemd here" + watched
+		f.Detail = "there is no systemd here" + unlimited
 	case !m.exists("sys/fs/cgroup/cgroup.controllers"):
-		f.Detail = "the kernel runs the old cgroups" + watched
+		f.Detail = "the kernel runs the old cgroups" + unlimited
 	case len(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers"))) > 0:
-		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + watched
+		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + unlimited
 	case !m.exists(manager):
-		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+watched, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+unlimited, fixCommand
 	case len(lacking) > 0 && m.exists(delegationFile):
-		f.Detail, f.Mend = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+watched, "sudo reboot"
+		f.Detail, f.Mend = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+unlimited, "sudo reboot"
 	case len(lacking) > 0:
-		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+watched, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, fixCommand
 	default:
-		f.State, f.Detail = stateOK, given
+		f.State, f.Detail = stateOK, given+"; they do not limit boxes yet"
 	}
 	return f
 }

@@ -81,7 +81,7 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", stateWarning, "was not given cpu; limits of memory and CPU will be watched by aibox itself", fixCommand, stateWarning,
+			"cgroup delegation", stateWarning, "was not given cpu; the memory and CPU of boxes are not limited", fixCommand, stateWarning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},
