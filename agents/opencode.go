@@ -16,7 +16,7 @@ type OpenCode struct {
 	SmallModel      string   `label:"Small model" help:"Model for titles; the main one when empty" type:"model" group:"Model"`
 	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"none minimal low medium high xhigh" group:"Model"`
 	Variant         string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless" group:"Model"`
-	MaxSteps        int      `label:"Most steps" help:"End the work after this many answers of the model" min:"1" max:"100000" group:"Model"`
+	MaxSteps        int      `label:"Most steps" help:"Tell the model to come to an end after this many of its answers" min:"1" max:"100000" group:"Model"`
 	Thinking        bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
 	Format          string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
 	File            []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
