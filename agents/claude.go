@@ -92,14 +92,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	flags, files := c.systemPrompts(task)
 	argv = append(append(append(argv, flags...), extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: append(c.env(task.Inference), env...), Files: files}
-	switch {
-	case !task.Interactive:
-		prompted, file := withPrompt(argv, task.Prompt)
-		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
-	case task.Prompt != "":
-		prompt, file := promptArgument(task.Prompt)
-		inv.Argv, inv.Files = append(argv, "--", prompt), append(inv.Files, file...)
-	}
+	inv = inv.told(task, "--")
 	if task.Interactive {
 		inv.Files = append(inv.Files, claudeAnswers(task)...)
 	}

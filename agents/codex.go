@@ -68,10 +68,8 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if task.Resume {
 		argv = append(argv, "resume", "--last")
 	}
-	inv := Invocation{Env: append(env, "NO_COLOR=1"), Files: task.instructionsFile(codexInstructions)}
-	argv, files := withPrompt(append(argv, "-"), task.Prompt)
-	inv.Argv, inv.Files = argv, append(inv.Files, files...)
-	return inv, nil
+	inv := Invocation{Argv: append(argv, "-"), Env: env, Files: task.instructionsFile(codexInstructions)}
+	return inv.told(task, "--"), nil
 }
 
 // codexPromptLimit is the most characters that Codex accepts.
@@ -92,13 +90,8 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	argv = append(argv, "--no-daemon", "-c",
 		fmt.Sprintf("projects={%s={trust_level=\"trusted\"}}", strconv.Quote(task.Workdir)))
 	argv = append(append(argv, flags...), task.Args...)
-	inv := Invocation{Env: env, Files: task.instructionsFile(codexInstructions)}
-	if task.Prompt != "" {
-		prompt, files := promptArgument(task.Prompt)
-		argv, inv.Files = append(argv, "--", prompt), append(inv.Files, files...)
-	}
-	inv.Argv = argv
-	return inv
+	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(codexInstructions)}
+	return inv.told(task, "--")
 }
 
 // flags name the model and turn off what would ask other hosts. Codex tries a dead

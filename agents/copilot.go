@@ -93,14 +93,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 		Env:   append(copilotEnv(task.Inference, copilotDialects[spoken]), env...),
 		Files: task.instructionsFile("~/.copilot/copilot-instructions.md"),
 	}
-	switch {
-	case !task.Interactive:
-		prompted, file := withPrompt(argv, task.Prompt)
-		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
-	case task.Prompt != "":
-		prompt, file := promptArgument(task.Prompt)
-		inv.Argv, inv.Files = append(argv, "--interactive="+prompt), append(inv.Files, file...)
-	}
+	inv = inv.told(task, "--interactive=")
 	if task.Interactive {
 		inv.Files = append(inv.Files,
 			File{Path: "~/.copilot/config.json", Mode: 0o600, Data: encode(map[string]any{"trustedFolders": []string{task.Workdir}})},

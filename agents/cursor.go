@@ -51,18 +51,10 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 	if task.Resume && c.ResumeChat == "" {
 		argv = append(argv, "--continue")
 	}
-	inv := Invocation{Env: append(env, "NO_OPEN_BROWSER=1")}
-	if task.Interactive {
-		argv = append(append(argv, extra...), task.Args...)
-		if prompt := task.instructedPrompt(); prompt != "" {
-			text, files := promptArgument(prompt)
-			argv, inv.Files = append(argv, "--", text), files
-		}
-		inv.Argv = argv
-		return inv, nil
+	if !task.Interactive {
+		argv = append(argv, "--print")
 	}
-	argv = append(append(append(argv, "--print"), extra...), task.Args...)
-	inv.Argv, inv.Files = withPrompt(argv, task.instructedPrompt())
-	inv.Env = append(inv.Env, "NO_COLOR=1")
-	return inv, nil
+	task.Prompt = task.instructedPrompt()
+	inv := Invocation{Argv: append(append(argv, extra...), task.Args...), Env: append(env, "NO_OPEN_BROWSER=1")}
+	return inv.told(task, "--"), nil
 }

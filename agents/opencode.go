@@ -86,18 +86,8 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	}
 	argv = append(append(argv, extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(instructionsPath)}
-	switch {
-	case !task.Interactive:
-		// On the command line OpenCode would quote the prompt and escape its quotes.
-		inv.Env = append(inv.Env, "NO_COLOR=1")
-		var files []File
-		inv.Argv, files = withPrompt(argv, task.Prompt)
-		inv.Files = append(inv.Files, files...)
-	case task.Prompt != "":
-		prompt, files := promptArgument(task.Prompt)
-		inv.Argv, inv.Files = append(argv, "--prompt="+prompt), append(inv.Files, files...)
-	}
-	return inv, nil
+	// On the command line of `run` OpenCode would quote the prompt and escape its quotes.
+	return inv.told(task, "--prompt="), nil
 }
 
 // openCodeKey is the variable from which OpenCode takes the placeholder key.

@@ -1,6 +1,10 @@
 package agents
 
-import "aibox/internal/fault"
+import (
+	"strings"
+
+	"aibox/internal/fault"
+)
 
 // Home is the home directory in the images, for agents that take no "~".
 const Home = "/root"
@@ -37,6 +41,28 @@ func promptArgument(prompt string) (string, []File) {
 	}
 	file := File{Path: promptPath, Mode: 0o600, Data: []byte(prompt)}
 	return "Read the file " + promptPath + " and do what it says.", []File{file}
+}
+
+// told is inv with the task's prompt: on its standard input when it is headless;
+// on a terminal as its last argument, behind opening, which is "--" or a flag that
+// ends in "=". A headless agent is also asked for text without color.
+func (inv Invocation) told(task Task, opening string) Invocation {
+	var files []File
+	switch {
+	case !task.Interactive:
+		inv.Argv, files = withPrompt(inv.Argv, task.Prompt)
+		inv.Env = append(inv.Env, "NO_COLOR=1")
+	case task.Prompt != "":
+		var prompt string
+		prompt, files = promptArgument(task.Prompt)
+		if strings.HasSuffix(opening, "=") {
+			inv.Argv = append(inv.Argv, opening+prompt)
+		} else {
+			inv.Argv = append(inv.Argv, opening, prompt)
+		}
+	}
+	inv.Files = append(inv.Files, files...)
+	return inv
 }
 
 // noOpening refuses a prompt on a terminal, for agents that let a person type it

@@ -139,14 +139,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 		inv.Env = append(inv.Env, "QWEN_SYSTEM_MD="+qwenSystem)
 		inv.Files = append(inv.Files, File{Path: qwenSystem, Mode: 0o600, Data: []byte(q.SystemPrompt)})
 	}
-	switch {
-	case !task.Interactive:
-		prompted, file := withPrompt(argv, task.Prompt)
-		inv.Argv, inv.Env, inv.Files = prompted, append(inv.Env, "NO_COLOR=1"), append(inv.Files, file...)
-	case task.Prompt != "":
-		prompt, file := promptArgument(task.Prompt)
-		inv.Argv, inv.Files = append(argv, "--prompt-interactive="+prompt), append(inv.Files, file...)
-	}
+	inv = inv.told(task, "--prompt-interactive=")
 	return inv, nil
 }
 

@@ -90,9 +90,6 @@ func userEnv() []string {
 	return append(env, common...)
 }
 
-// Dir is the folder Owned or User was given.
-func (r *Repo) Dir() string { return r.dir }
-
 // With is r with more environment variables, NAME=VALUE.
 func (r *Repo) With(env ...string) *Repo {
 	return &Repo{dir: r.dir, args: r.args, env: append(append([]string(nil), r.env...), env...)}
