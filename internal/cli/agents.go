@@ -72,9 +72,9 @@ func (a *app) listAgents(ctx context.Context, asJSON bool) error {
 		if a.guests().files[name] != "" {
 			name += " (yours)"
 		}
-		rows = append(rows, []string{name, info.Version, speech(info), stateOf(states, info.Image), info.Summary})
+		rows = append(rows, []string{name, stateOf(states, info.Image), info.Version, info.Summary})
 	}
-	return table(a.out, "AGENT\tVERSION\tSPEAKS\tIMAGE\tWHAT IT IS", rows)
+	return a.overview("AGENT\tIMAGE\tVERSION\tWHAT IT IS", rows)
 }
 
 // dockerPatience is how long a list of agents waits for the daemon to tell of

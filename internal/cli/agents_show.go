@@ -63,7 +63,7 @@ func (a *app) showOptions(name string, options any) error {
 			rows = append(rows, []string{"  " + field.Key, optionValues(field), field.Help + optionNotes(field)})
 		}
 	}
-	return table(a.out, "", rows)
+	return a.explained(rows)
 }
 
 // optionValues says what an option takes.

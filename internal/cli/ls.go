@@ -56,7 +56,7 @@ func (a *app) list(ctx context.Context, asJSON bool) error {
 			string(b.ID), status(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
-	return errors.Join(table(a.out, "ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows), damaged)
+	return errors.Join(a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows), damaged)
 }
 
 // status is the state of a session in one or two words.

@@ -111,7 +111,7 @@ func (a *app) prompts(asJSON bool) error {
 	if damaged != nil {
 		damaged = fault.New(fault.Usage, "not every system prompt can be read: %w", damaged)
 	}
-	return errors.Join(table(a.out, "NAME\tOF\tBEGINS", rows), damaged)
+	return errors.Join(a.overview("NAME\tOF\tBEGINS", rows), damaged)
 }
 
 func (a *app) showPrompt(name string) error {
