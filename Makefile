@@ -13,7 +13,7 @@ demo: ## from a bare machine to a reviewed change: sets up, builds, bakes, runs 
 	@scripts/with-sandbox.sh scripts/demo.sh
 
 test: ## install what is missing and run every check and test, unit to end-to-end
-	@scripts/with-sandbox.sh --package shellcheck --package fuse2fs --package fuse3 scripts/test.sh
+	@scripts/test.sh
 
 build: ## build bin/aibox, one static file with its PID 1 of the box inside
 	@$(STATIC) -ldflags '-s -w' -o internal/initbin/bin/aibox-init ./cmd/aibox-init

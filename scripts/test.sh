@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# Everything: the checks, then every test with the real Docker, gVisor and agents.
-# Runs as an unprivileged user with the daemon at hand (scripts/with-sandbox.sh).
+# Everything: the checks, then every test with the real Docker, gVisor and agents, on a
+# machine that scripts/with-sandbox.sh has prepared.
 #
 #   scripts/test.sh                        the checks and all packages
 #   scripts/test.sh GO-TEST-ARGUMENT…      only these tests
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [[ -z ${AIBOX_TEST_PREPARED-} ]]; then
+	exec scripts/with-sandbox.sh --package shellcheck --package e2fsprogs --package fuse2fs --package fuse3 \
+		env AIBOX_TEST_PREPARED=1 scripts/test.sh "$@"
+fi
 
 # Some tests only need an image that can run a static program; the setup left one.
 export AIBOX_TEST_IMAGE=${AIBOX_TEST_IMAGE:-aibox-setup-proof:1}

@@ -98,8 +98,9 @@ func TestAnInteractiveShellWorksAsOnATerminal(t *testing.T) {
 	s.awaitShown(`told\n24 90`)
 	s.typed("\x03")
 	s.awaitShown(`24 90\n+.*workspace#`)
-	s.typed("sleep 1000\r")
-	s.awaitShown(`sleep 1000`)
+	// What is typed is shown before the shell has made its program the terminal's own.
+	s.typed("sh -c 'echo slee\"\"ping; exec sleep 1000'\r")
+	s.awaitShown(`(?m)^sleeping$`)
 	s.typed("\x03")
 	s.typed("echo code $?; echo work > work.txt\r")
 	s.awaitShown(`code 130`)

@@ -7,4 +7,4 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 (($# > 0)) || set -- ./runtime/docker ./netguard/rules ./test/...
-exec test/matrix/machine.sh trixie scripts/with-sandbox.sh scripts/test.sh "$@"
+exec test/matrix/machine.sh trixie scripts/test.sh "$@"
