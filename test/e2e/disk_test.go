@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // disk is a real file system of its own at a folder of this machine, so that it
@@ -38,7 +39,14 @@ func (d *disk) mount(mode string) {
 	d.must("fuse2fs", d.image, d.folder, "-o", mode+",fakeroot")
 }
 
-func (d *disk) unmount() { d.must("fusermount3", "-u", d.folder) }
+// unmount waits for whoever still looks at the disk, such as a namespace that is
+// just being made.
+func (d *disk) unmount() {
+	d.m.t.Helper()
+	eventually(d.m.t, 10*time.Second, "nobody uses the disk", func() bool {
+		return d.m.exec("fusermount3", "-u", d.folder).code == 0
+	})
+}
 
 func (d *disk) must(name string, args ...string) {
 	d.m.t.Helper()
