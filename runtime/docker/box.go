@@ -117,20 +117,39 @@ func (b *box) Wait(ctx context.Context) (runtime.State, error) {
 // sandbox last seen by State is killed, and the error has ErrDaemonLost in its
 // chain, since the container's record is still there.
 func (b *box) Destroy(ctx context.Context) error {
-	err := b.api.ContainerRemove(ctx, b.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	switch {
-	case err == nil, errdefs.IsNotFound(err):
-		return nil
-	case errdefs.IsConflict(err) && strings.Contains(err.Error(), "already in progress"):
-		return b.waitRemoved(ctx)
-	case lost(err):
-		return errors.Join(fmt.Errorf("removing the box: %w: %w", runtime.ErrDaemonLost, err), b.kill())
-	default:
-		return fmt.Errorf("removing the box: %w", err)
+	var err error
+	for range removals {
+		err = b.api.ContainerRemove(ctx, b.id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil, errdefs.IsNotFound(err):
+			return nil
+		case strings.Contains(err.Error(), "already in progress"):
+			if err = b.waitRemoved(ctx); err == nil || ctx.Err() != nil {
+				return err
+			}
+		case strings.Contains(err.Error(), "is not running"):
+			// It ended just before the daemon killed it for us. By then we stood in the
+			// way of the daemon's own removal, which has given up.
+		case lost(err):
+			return errors.Join(fmt.Errorf("removing the box: %w: %w", runtime.ErrDaemonLost, err), b.kill())
+		default:
+			return fmt.Errorf("removing the box: %w", err)
+		}
 	}
+	return fmt.Errorf("removing the box: %w", err)
 }
 
+const (
+	// removals is how often a box is removed when the daemon removes it, too.
+	removals = 5
+	// removalPause is how long the daemon's own removal is waited for before it
+	// counts as given up.
+	removalPause = 10 * time.Second
+)
+
 func (b *box) waitRemoved(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removalPause)
+	defer cancel()
 	results, errs := b.api.ContainerWait(ctx, b.id, container.WaitConditionRemoved)
 	select {
 	case <-results:
