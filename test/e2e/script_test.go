@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -16,6 +18,8 @@ import (
 //
 //	aibox CODE ARG…   runs aibox, which must exit with exactly this code
 //	nothing-left      no session, workspace or container is there
+//	guard-up          the status of the guard comes to be that all of it is up: for
+//	                  moments it is not, while Docker makes another test's network
 //	changed REPO      the newest aibox branch of REPO holds the agent's line
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -29,7 +33,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"aibox": exactly, "nothing-left": nothingLeft, "changed": changed,
+			"aibox": exactly, "nothing-left": nothingLeft, "changed": changed, "guard-up": guardUp,
 		},
 	})
 }
@@ -58,6 +62,18 @@ func exactly(ts *testscript.TestScript, not bool, args []string) {
 	if strings.Contains(text, "goroutine ") || strings.Contains(text, "Error response from daemon") {
 		ts.Fatalf("aibox %q shows its innards", args[1:])
 	}
+}
+
+func guardUp(ts *testscript.TestScript, _ bool, _ []string) {
+	status := ""
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; {
+		exactly(ts, false, []string{"0", "netguard", "status"})
+		status = ts.ReadFile("stdout")
+		if regexp.MustCompile(`all of it +up`).MatchString(status) {
+			return
+		}
+	}
+	ts.Fatalf("the guard does not come up:\n%s", status)
 }
 
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
