@@ -73,6 +73,14 @@ func (s *screen) resize(rows, cols uint16) {
 	}
 }
 
+// awaitSize has the shell wait until its terminal has this size, and say it: keys and
+// a new size reach it in no particular order.
+func (s *screen) awaitSize(size string) {
+	s.t.Helper()
+	s.typed(`until test "$(stty size)" = "` + size + "\"; do sleep 0.1; done; stty size\r")
+	s.awaitShown("(?m)^" + size + "$")
+}
+
 // interactive starts a shell in a box on a terminal and waits for its prompt.
 func (m *machine) interactive(name string) (*screen, record) {
 	m.t.Helper()
@@ -90,8 +98,7 @@ func TestAnInteractiveShellWorksAsOnATerminal(t *testing.T) {
 	s.typed("stty size; echo $TERM; test -t 0 && test -t 1 && test -t 2 && echo all th''ree\r")
 	s.awaitShown(`(?m)^39 120\nxterm-256color\nall three$`)
 	s.resize(30, 100)
-	s.typed("stty size\r")
-	s.awaitShown(`(?m)^29 100$`)
+	s.awaitSize("29 100")
 	s.typed("trap 'echo told; stty size' WINCH; echo wait''ing; until test -e go; do sleep 0.1; done\r")
 	s.awaitShown(`(?m)^waiting$`)
 	s.resize(25, 90)
@@ -147,14 +154,15 @@ func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
 	second.awaitShown(`(?m)^from the third$`)
 	third.awaitShown(`(?m)^from the third$`)
 	third.resize(20, 60)
-	third.typed("stty size\r")
+	third.awaitSize("19 60")
 	second.awaitShown(`(?m)^19 60$`)
 
 	third.kill() // without a word; the others and the agent do not mind
-	second.typed("stty size\r")
-	second.awaitShown(`(?m)^39 120$`)
+	second.awaitSize("39 120")
+	second.typed("echo pre''vious\r")
+	second.awaitShown(`(?m)^previous$`)
 	second.typed("\x10") // alone it is the shell's: the previous command
-	second.awaitShown(`39 120\n.*# stty size\n`)
+	second.awaitShown(`previous\n.*# echo pre''vious\n`)
 	second.typed("\x15exit\r")
 	if code := second.wait(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, second.shown())
