@@ -2,20 +2,16 @@ package agents
 
 import (
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/golden"
 	"aibox/internal/secret"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var model = Inference{BaseURL: "http://10.200.200.1:11434", Key: "placeholder", Model: "qwen3:8b"}
 
@@ -107,25 +103,8 @@ func TestInvocationsAreTheRecipesThatWereMeasured(t *testing.T) {
 				t.Errorf("%s %s: %v", agent.Info().Name, name, err)
 				continue
 			}
-			golden(t, agent.Info().Name+"-"+name, show(inv))
+			golden.Check(t, agent.Info().Name+"-"+name+".golden", show(inv))
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
 	}
 }
 
@@ -158,7 +137,7 @@ func TestShellTellsTheModelInTheUsualVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "shell", show(inv))
+	golden.Check(t, "shell.golden", show(inv))
 }
 
 func TestATaskThatCannotBeDoneIsRefusedInOneSentence(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/golden"
 )
 
 // npmAgents are Claude Code, Gemini CLI, Qwen Code and Copilot CLI with their
@@ -70,7 +71,7 @@ func TestRecipesOfAgentsFromNpmAreTheMeasuredOnes(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			golden(t, name, show(inv))
+			golden.Check(t, name+".golden", show(inv))
 		}
 	}
 }

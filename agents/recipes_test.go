@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/internal/golden"
 	"aibox/internal/secret"
 )
 
@@ -69,7 +70,7 @@ func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T)
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			golden(t, name, show(inv))
+			golden.Check(t, name+".golden", show(inv))
 		}
 	}
 }

@@ -46,6 +46,7 @@ var layers = []layer{
 	{"internal/docs", []string{"agents", "agents/custom", "agents/spec", "internal/config"}},
 	{"internal/fault", nil},
 	{"internal/git", nil},
+	{"internal/golden", nil},
 	{"internal/initbin", nil},
 	{"internal/lifeline", nil},
 	{"internal/paths", nil},
@@ -90,7 +91,8 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal":      {},
 	"github.com/creack/pty":                {"cmd/aibox-init"},
 	"aibox/runtime/runtimetest":            {},
-	"github.com/google/go-cmp":             {},
+	"github.com/google/go-cmp":             {"internal/golden"},
+	"aibox/internal/golden":               {},
 	"pgregory.net/rapid":                   {},
 	"github.com/opencontainers/image-spec": {"runtime/docker", "bakery/docker"},
 }

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +9,10 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/golden"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the generated parts of docs/ anew")
 
 // pages are where the pages are.
 const pages = "../../docs"
@@ -40,7 +38,7 @@ func TestThePagesSayWhatTheProgramSays(t *testing.T) {
 			continue
 		}
 		used = append(used, names...)
-		if *update && filled != string(page) {
+		if golden.Update() && filled != string(page) {
 			if err := os.WriteFile(file, []byte(filled), 0o600); err != nil {
 				t.Fatal(err)
 			}

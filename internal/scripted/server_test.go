@@ -3,7 +3,6 @@ package scripted
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"aibox/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // recorded are requests as the real agents send them after two tool results, cut
 // down to their shape.
@@ -201,26 +198,9 @@ func TestEveryDialectTellsTextCallAndTokens(t *testing.T) {
 				t.Errorf("%s: %s: %s", name, response.Status, body)
 				continue
 			}
-			golden(t, strings.ReplaceAll(name, " ", "-")+map[bool]string{true: "-stream", false: ""}[stream],
+			golden.Check(t, "answers/"+strings.ReplaceAll(name, " ", "-")+map[bool]string{true: "-stream", false: ""}[stream]+".txt",
 				response.Header.Get("Content-Type")+"\n\n"+body)
 		}
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "answers", name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
 	}
 }
 

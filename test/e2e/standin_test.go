@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path"
@@ -9,13 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"aibox/agents"
+	"aibox/internal/golden"
 	"aibox/internal/secret"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // standins makes an image that is aibox's base with a stand-in for each agent that
 // cannot be installed everywhere, and returns its reference.
@@ -37,24 +33,6 @@ func (m *machine) standins() string {
 	}
 	m.t.Cleanup(func() { m.exec("docker", "rmi", "-f", ref) })
 	return ref
-}
-
-// golden compares got with a file of this folder.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
-	}
 }
 
 // Aider and Crush come from places that not every machine reaches. What aibox does
@@ -79,7 +57,7 @@ func TestAgentsFromElsewhereGetExactlyWhatTheirDocumentationAsksFor(t *testing.T
 		} else if len(r.Options) > 0 {
 			name += "-set"
 		}
-		golden(t, "standin-"+name, agentOutput(o.stderr))
+		golden.Check(t, "standin-"+name+".golden", agentOutput(o.stderr))
 		return r
 	}
 	for agent, options := range map[string][]string{
@@ -162,9 +140,9 @@ func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
 			}
 			o := m.aibox(0, append([]string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--"}, inBox(inv)...)...)
 			if resume {
-				golden(t, "standin-"+name+"-resumed", agentOutput(o.stdout+o.stderr))
+				golden.Check(t, "standin-"+name+"-resumed.golden", agentOutput(o.stdout+o.stderr))
 			} else {
-				golden(t, "standin-"+name, agentOutput(o.stdout+o.stderr))
+				golden.Check(t, "standin-"+name+".golden", agentOutput(o.stdout+o.stderr))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/internal/golden"
 )
 
 // Run this package's tests with -update when an agent's options change.
@@ -26,7 +27,7 @@ func TestTheFormOfEveryAgentLooksAsItDid(t *testing.T) {
 			}
 			p.sees("review")
 		}
-		golden(t, "agent-"+info.Name, views.String())
+		golden.Check(t, "agent-"+info.Name+".golden", views.String())
 	}
 }
 

@@ -1,23 +1,18 @@
 package form
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/internal/golden"
 	"aibox/internal/secret"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // everything has an option of every type, in two groups, some of which depend on
 // others.
@@ -137,26 +132,6 @@ func (p *person) goTo(label string) {
 	p.t.Fatalf("there is no question %q", label)
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: %s", name, diff)
-	}
-}
-
 func TestTheFormLooksAsItDid(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 15}} {
 		options := &everything{Prose: "one\ntwo", Names: []string{"a,b", "c"}, Key: secret.New("canary")}
@@ -173,6 +148,6 @@ func TestTheFormLooksAsItDid(t *testing.T) {
 			}
 			p.press("tab")
 		}
-		golden(t, fmt.Sprintf("everything-%dx%d", size[0], size[1]), views.String())
+		golden.Check(t, fmt.Sprintf("everything-%dx%d.golden", size[0], size[1]), views.String())
 	}
 }
