@@ -92,7 +92,7 @@ var owners = map[string][]string{
 	"github.com/creack/pty":                {"cmd/aibox-init"},
 	"aibox/runtime/runtimetest":            {},
 	"github.com/google/go-cmp":             {"internal/golden"},
-	"aibox/internal/golden":               {},
+	"aibox/internal/golden":                {},
 	"pgregory.net/rapid":                   {},
 	"github.com/opencontainers/image-spec": {"runtime/docker", "bakery/docker"},
 }
