@@ -9,6 +9,8 @@ import (
 	"errors"
 	"runtime"
 	"time"
+
+	"aibox/review/risk"
 )
 
 // ErrNothing is what Accept returns for a change set without changes.
@@ -66,6 +68,8 @@ type Change struct {
 	Added   int      `json:"added"`   // lines; 0 when binary
 	Deleted int      `json:"deleted"` // lines; 0 when binary
 	Notes   []string `json:"notes,omitempty"`
+
+	Risks []risk.Risk `json:"risks,omitempty"` // gravest first; see Assess
 }
 
 // Refusal is something in the workspace that is not taken, whatever the user

@@ -1,0 +1,57 @@
+// Package risk judges changed files by rules: what of them would execute later on
+// the host, what holds a secret, what a person would not see when reading. The
+// rules are pure: they take a file's name, modes and content, and give sentences.
+// The package opens no file, starts no program and never repeats a secret.
+package risk
+
+import "fmt"
+
+// Severity says what a risk means for accepting. The zero value is the gravest.
+type Severity int
+
+// The severities.
+const (
+	High   Severity = iota // happens without being asked for: on a clone, a commit, opening a folder
+	Medium                 // happens when a person builds, tests or pushes
+	Note                   // worth knowing; the file is not held back
+)
+
+var severities = [...]string{"high", "medium", "note"}
+
+// String is the severity's name.
+func (s Severity) String() string {
+	if s < 0 || int(s) >= len(severities) {
+		return fmt.Sprintf("severity %d", int(s))
+	}
+	return severities[s]
+}
+
+// MarshalText writes the severity's name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for i, name := range severities {
+		if name == string(text) {
+			*s = Severity(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no severity of a risk", text)
+}
+
+// Risk is one reason to look at a changed file before taking it. Its texts are one
+// line each and safe for a terminal.
+type Risk struct {
+	Rule     string   `json:"rule"`            // the rule's name: "vscode-tasks"
+	Title    string   `json:"title"`           // what the file is: "tasks of the editor"
+	Runs     string   `json:"runs,omitempty"`  // what would run; empty when nothing does
+	When     string   `json:"when,omitempty"`  // on what occasion
+	By       string   `json:"by,omitempty"`    // which program runs it
+	Found    string   `json:"found,omitempty"` // what was found in the content; of a secret its shape alone
+	Line     int      `json:"line,omitempty"`  // the first line it is about; 0 means the whole file
+	Severity Severity `json:"severity"`
+}
+
+// Holds reports whether the file is left out of a plain accept.
+func (r Risk) Holds() bool { return r.Severity < Note }
