@@ -35,7 +35,7 @@ func TestNothingHostileRunsOrLeaksInReview(t *testing.T) {
 			cs := b.compute()
 			var out bytes.Buffer
 			must(t, cs.Patch(t.Context(), &out))
-			must(t, cs.ShowPatch(t.Context(), &out, true))
+			must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
 			must(t, cs.Stat(&out, 0))
 			b.appliesTo(cs)
 			accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})

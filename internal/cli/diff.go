@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"aibox/internal/fault"
+	"aibox/review"
 
 	"github.com/spf13/cobra"
 )
@@ -58,7 +59,7 @@ func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
 	case o.names:
 		return set.NameStatus(a.out)
 	case a.term.interactive:
-		return set.ShowPatch(ctx, a.out, a.term.color)
+		return set.Show(ctx, a.out, review.ShowOptions{Color: a.term.color, Context: -1})
 	default:
 		return set.Patch(ctx, a.out)
 	}

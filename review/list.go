@@ -1,0 +1,122 @@
+package review
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// letter is the kind as git prints it.
+func (k Kind) letter() string {
+	switch k {
+	case Added:
+		return "A"
+	case Deleted:
+		return "D"
+	case Renamed:
+		return "R"
+	case TypeChanged:
+		return "T"
+	default:
+		return "M"
+	}
+}
+
+// NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
+// D, R, T), a tab, the name (for a rename: old, tab, new).
+func (cs *ChangeSet) NameStatus(w io.Writer) error {
+	return cs.names(w, func(c Change) string {
+		line := c.Kind.letter() + "\t"
+		if c.OldPath != "" {
+			line += c.OldPath.String() + "\t"
+		}
+		return line + c.Path.String() + "\n"
+	})
+}
+
+// NameStatusZ is NameStatus for programs, as git writes it with -z: letter and
+// names raw, each ended by a NUL.
+func (cs *ChangeSet) NameStatusZ(w io.Writer) error {
+	return cs.names(w, func(c Change) string {
+		line := c.Kind.letter() + "\x00"
+		if c.OldPath != "" {
+			line += c.OldPath.Raw() + "\x00"
+		}
+		return line + c.Path.Raw() + "\x00"
+	})
+}
+
+// Names writes the name of each file on a line, escaped; the new one of a rename.
+func (cs *ChangeSet) Names(w io.Writer) error {
+	return cs.names(w, func(c Change) string { return c.Path.String() + "\n" })
+}
+
+// NamesZ is Names for programs: raw, each ended by a NUL.
+func (cs *ChangeSet) NamesZ(w io.Writer) error {
+	return cs.names(w, func(c Change) string { return c.Path.Raw() + "\x00" })
+}
+
+func (cs *ChangeSet) names(w io.Writer, line func(Change) string) error {
+	out := bufio.NewWriter(w)
+	for _, c := range cs.Changes {
+		if _, err := out.WriteString(line(c)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// Stat writes a table of the changed files with + and -, escaped, at most width
+// columns wide (80 when width is 0), and a line with the sum.
+func (cs *ChangeSet) Stat(w io.Writer, width int) error {
+	if width <= 0 {
+		width = 80
+	}
+	names := make([]string, len(cs.Changes))
+	longest, most := 0, 1
+	for i, c := range cs.Changes {
+		names[i] = c.Path.String()
+		if c.OldPath != "" {
+			names[i] = c.OldPath.String() + " => " + names[i]
+		}
+		names[i] = ansi.TruncateLeft(names[i], max(0, ansi.StringWidth(names[i])-max(10, width*6/10)), "…")
+		longest = max(longest, ansi.StringWidth(names[i]))
+		most = max(most, c.Added+c.Deleted)
+	}
+	var out strings.Builder
+	room := max(5, width-longest-13)
+	for i, c := range cs.Changes {
+		pad := strings.Repeat(" ", longest-ansi.StringWidth(names[i]))
+		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.letter(), names[i], pad, c.bar(most, room))
+	}
+	added, deleted := cs.Totals()
+	fmt.Fprintf(&out, " %s changed, +%d -%d\n", plural(len(cs.Changes), "file"), added, deleted)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// bar is the count of changed lines and a bar of at most room signs.
+func (c Change) bar(most, room int) string {
+	switch {
+	case c.Binary:
+		return fmt.Sprintf("binary, %d bytes", c.Size)
+	case c.Kind == ModeChanged:
+		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
+	}
+	plus, minus := c.Added, c.Deleted
+	if most > room {
+		scale := func(n int) int { return (n*room + most - 1) / most }
+		plus, minus = scale(plus), scale(minus)
+	}
+	return fmt.Sprintf("%5d %s%s", c.Added+c.Deleted, strings.Repeat("+", plus), strings.Repeat("-", minus))
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

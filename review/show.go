@@ -1,0 +1,324 @@
+package review
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// ShowOptions say how Show writes a diff. The zero value is everything without
+// color and without context; see DefaultContext.
+type ShowOptions struct {
+	Color   bool
+	Context int                    // unchanged lines around a change; negative means DefaultContext
+	Only    func(*Change) bool     // the files to show; nil means all
+	Remarks func(*Change) []Remark // what else stands beside the file's lines; nil means nothing
+}
+
+// Remark is a line of ours beside a file's lines: a risk, a person's comment.
+type Remark struct {
+	Line  int    // that it stands below, counted from 1 in the new file; 0 is above the file's first line
+	Old   bool   // Line counts lines of the old file
+	Alarm bool   // it warns
+	Text  string // in one or several lines; need not be safe
+}
+
+// DefaultContext is how many unchanged lines stand around a change.
+const DefaultContext = 3
+
+// Show writes the diff for a person's terminal: filtered, binary content left
+// out, names readable. It is no patch: that is Patch.
+func (cs *ChangeSet) Show(ctx context.Context, w io.Writer, opts ShowOptions) error {
+	if cs.Tree == cs.BaseTree {
+		return nil
+	}
+	out := bufio.NewWriterSize(w, 32<<10)
+	shown := &shower{out: out, opts: opts, changes: cs.Changes, at: -1}
+	args := slices.Concat(differ, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.Tree})
+	err := git.Owned(cs.GitDir).Run(ctx, nil, shown, args...)
+	if shown.failed != nil {
+		return shown.failed // of the writer: git only noticed
+	}
+	return errors.Join(err, shown.end(), out.Flush())
+}
+
+// contextFlag is git's flag for the number of unchanged lines around a change.
+func contextFlag(lines int) string {
+	if lines < 0 {
+		lines = DefaultContext
+	}
+	return "-U" + strconv.Itoa(lines)
+}
+
+// The colors of a diff, as git has them.
+const (
+	bold    = "\x1b[1m"
+	red     = "\x1b[31m"
+	green   = "\x1b[32m"
+	yellow  = "\x1b[33m"
+	cyan    = "\x1b[36m"
+	reverse = "\x1b[7m"
+	forward = "\x1b[27m"
+	reset   = "\x1b[m"
+)
+
+// maxLine is how much of a line is kept together; a longer one is cut.
+const maxLine = 64 << 10
+
+// shower reads git's patch line by line, by the counts in the hunks' headers, so
+// that content cannot pose as a header, and writes it anew.
+type shower struct {
+	out     *bufio.Writer
+	opts    ShowOptions
+	changes []Change
+	failed  error // of the writer
+
+	line []byte
+	long bool // the rest of the line is dropped
+
+	at       int // the change under way; the patch has them in the order of changes
+	sections int // that this change had so far: a change of type has two
+	skipped  bool
+	remarks  []Remark // of this change, those not shown yet
+
+	oldLeft, newLeft int // lines of the hunk still to come, of each side
+	oldAt, newAt     int // numbers of the next lines
+	run              run // changed lines that are not written yet
+}
+
+func (s *shower) Write(data []byte) (int, error) {
+	written := len(data)
+	for len(data) > 0 {
+		part, rest, whole := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if room := maxLine - len(s.line); len(part) > room {
+			part, s.long = part[:room], true
+		}
+		s.line = append(s.line, part...)
+		if !whole {
+			continue
+		}
+		s.take()
+		if s.failed != nil {
+			return 0, s.failed
+		}
+	}
+	return written, nil
+}
+
+// take looks at one whole line.
+func (s *shower) take() {
+	line, long := s.line, s.long
+	s.line, s.long = s.line[:0], false
+	switch {
+	case s.oldLeft > 0 || s.newLeft > 0 || bytes.HasPrefix(line, []byte(`\`)):
+		s.hunkLine(line, long)
+	case bytes.HasPrefix(line, []byte("diff --git ")):
+		s.nextFile()
+	case s.skipped:
+		s.count(line) // its lines must be passed over as lines
+	case bytes.HasPrefix(line, []byte("@@ ")):
+		s.flush()
+		s.count(line)
+		s.print(cyan, string(line))
+	default:
+		s.header(string(line))
+	}
+}
+
+// count reads the spans of a hunk's header; another line has none.
+func (s *shower) count(line []byte) {
+	fields := strings.Fields(string(line[:min(len(line), 100)]))
+	if len(fields) < 3 || fields[0] != "@@" {
+		return
+	}
+	s.oldAt, s.oldLeft = span(fields[1])
+	s.newAt, s.newLeft = span(fields[2])
+}
+
+// span reads "-12,3"; without a count it is 1.
+func span(text string) (at, lines int) {
+	start, count, given := strings.Cut(strings.TrimLeft(text, "-+"), ",")
+	at, _ = strconv.Atoi(start)
+	if !given {
+		return at, 1
+	}
+	lines, _ = strconv.Atoi(count)
+	return at, lines
+}
+
+// hunkLine takes a line of a hunk.
+func (s *shower) hunkLine(line []byte, long bool) {
+	if len(line) == 0 {
+		return
+	}
+	l := hunkLine{op: line[0], text: slices.Clone(line[1:]), long: long}
+	switch l.op {
+	case '+':
+		l.number = s.newAt
+		s.newAt, s.newLeft = s.newAt+1, s.newLeft-1
+	case '-':
+		l.number = s.oldAt
+		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
+	case ' ':
+		l.number = s.newAt
+		s.oldAt, s.oldLeft = s.oldAt+1, s.oldLeft-1
+		s.newAt, s.newLeft = s.newAt+1, s.newLeft-1
+	}
+	if s.skipped {
+		return
+	}
+	if l.op == ' ' || l.op == '-' && s.run.added > 0 || s.run.full() {
+		s.flush()
+	}
+	s.run.add(l)
+	if l.op == ' ' {
+		s.flush()
+	}
+}
+
+// flush writes the lines that waited for their counterparts.
+func (s *shower) flush() {
+	s.run.highlight()
+	for _, l := range s.run.lines {
+		s.hunkText(l)
+		s.remarked(func(r Remark) bool {
+			return r.Line == l.number && r.Old == (l.op == '-')
+		})
+	}
+	s.run = run{lines: s.run.lines[:0]}
+}
+
+// hunkText writes one line of a hunk.
+func (s *shower) hunkText(l hunkLine) {
+	style, end := "", ""
+	switch l.op {
+	case '+':
+		style = green
+	case '-':
+		style = red
+	}
+	if l.long {
+		end = " … (the line goes on)"
+	}
+	if !s.opts.Color || style == "" || l.from == l.to {
+		s.print(style, string(l.op)+string(l.text)+end)
+		return
+	}
+	s.write(style + string(l.op) + termtext.Text(string(l.text[:l.from])) + reverse + termtext.Text(string(l.text[l.from:l.to])) +
+		forward + termtext.Text(string(l.text[l.to:])) + end + reset + "\n")
+}
+
+// nextFile begins a file. Its name is the change's: what git writes is quoted.
+func (s *shower) nextFile() {
+	s.endFile()
+	s.sections++
+	if s.at < 0 || s.changes[s.at].Kind != TypeChanged || s.sections > 2 {
+		s.at, s.sections = s.at+1, 1
+	}
+	if s.at >= len(s.changes) {
+		s.at, s.failed = len(s.changes)-1, errors.New("git shows more files than were changed")
+		return
+	}
+	c := &s.changes[s.at]
+	if s.skipped = s.opts.Only != nil && !s.opts.Only(c); s.skipped {
+		return
+	}
+	s.print(bold, "diff --git a/"+c.oldName()+" b/"+c.Path.String())
+	if s.opts.Remarks != nil && s.sections == 1 {
+		s.remarks = slices.Clone(s.opts.Remarks(c))
+		s.remarked(func(r Remark) bool { return r.Line <= 0 })
+	}
+}
+
+// endFile writes what remains to be said about a file.
+func (s *shower) endFile() {
+	s.flush()
+	if s.at < 0 || s.changes[s.at].Kind == TypeChanged && s.sections < 2 {
+		return
+	}
+	for i, r := range s.remarks { // in lines that are not shown
+		s.remarks[i].Text = fmt.Sprintf("line %d: %s", r.Line, r.Text)
+	}
+	s.remarked(func(Remark) bool { return true })
+}
+
+// header writes a line between a file's name and its hunks.
+func (s *shower) header(line string) {
+	c := &s.changes[max(s.at, 0)]
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case word == "index": // ids of objects tell a person nothing
+	case word == "---" && rest != "/dev/null":
+		s.print(bold, "--- a/"+c.oldName())
+	case word == "+++" && rest != "/dev/null":
+		s.print(bold, "+++ b/"+c.Path.String())
+	case word == "rename" && strings.HasPrefix(rest, "from "):
+		s.print(bold, "rename from "+c.oldName())
+	case word == "rename" && strings.HasPrefix(rest, "to "):
+		s.print(bold, "rename to "+c.Path.String())
+	case word == "Binary":
+		s.print(bold, fmt.Sprintf("binary, %d bytes", c.Size))
+	default:
+		s.print(bold, line)
+	}
+}
+
+// oldName is the escaped name in the baseline.
+func (c *Change) oldName() string {
+	if c.OldPath != "" {
+		return c.OldPath.String()
+	}
+	return c.Path.String()
+}
+
+// remarked writes the remarks that fit and takes them off the list.
+func (s *shower) remarked(fits func(Remark) bool) {
+	s.remarks = slices.DeleteFunc(s.remarks, func(r Remark) bool {
+		if !fits(r) {
+			return false
+		}
+		style, lead := cyan, "▌ "
+		if r.Alarm {
+			style, lead = yellow, "! "
+		}
+		for line := range strings.SplitSeq(strings.TrimRight(r.Text, "\n"), "\n") {
+			s.print(style, lead+line)
+		}
+		return true
+	})
+}
+
+// print writes a line, escaped.
+func (s *shower) print(style, text string) {
+	text = termtext.Text(text)
+	if style != "" && s.opts.Color {
+		text = style + text + reset
+	}
+	s.write(text + "\n")
+}
+
+func (s *shower) write(text string) {
+	if _, err := s.out.WriteString(text); err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+func (s *shower) end() error {
+	if len(s.line) > 0 {
+		s.take()
+	}
+	if s.at >= 0 {
+		s.endFile()
+	}
+	return s.failed
+}

@@ -1,0 +1,166 @@
+package review
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// shownAs is what becomes of git's patch when it is written in these pieces.
+func shownAs(t testing.TB, opts ShowOptions, changes []Change, pieces ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	s := &shower{out: bufio.NewWriter(&out), opts: opts, changes: changes, at: -1}
+	for _, piece := range pieces {
+		if _, err := io.WriteString(s, piece); err != nil {
+			return out.String()
+		}
+	}
+	_ = s.end()
+	_ = s.out.Flush()
+	return out.String()
+}
+
+const patchOfTwo = `diff --git "a/caf\303\251.txt" "b/caf\303\251.txt"
+index 1111111..2222222 100644
+--- "a/caf\303\251.txt"
++++ "b/caf\303\251.txt"
+@@ -1,3 +1,3 @@ func main() {
+ one
+-the old word here
++the new word here
+--- a/not-a-header
+diff --git a/b.sh b/b.sh
+old mode 100644
+new mode 100755
+`
+
+func twoChanges() []Change {
+	return []Change{{Path: "café.txt", Kind: Modified}, {Path: "b.sh", Kind: ModeChanged}}
+}
+
+func TestADiffIsShownWithReadableNamesAndMarkedWords(t *testing.T) {
+	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " -- a/not-a-header", 1)
+	got := shownAs(t, ShowOptions{Color: true}, twoChanges(), text)
+	want := `<b>diff --git a/café.txt b/café.txt</>
+<b>--- a/café.txt</>
+<b>+++ b/café.txt</>
+<c>@@ -1,3 +1,3 @@ func main() {</>
+ one
+<r>-the <i>old</i> word here</>
+<g>+the <i>new</i> word here</>
+ -- a/not-a-header
+<b>diff --git a/b.sh b/b.sh</>
+<b>old mode 100644</>
+<b>new mode 100755</>
+`
+	want = strings.NewReplacer("<b>", bold, "<c>", cyan, "<r>", red, "<g>", green, "<i>", reverse, "</i>", forward, "</>", reset).Replace(want)
+	if got != want {
+		t.Errorf("shown as\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestALineOfContentCannotPoseAsAHeader(t *testing.T) {
+	text := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/etc/passwd\n-diff --git a/y b/y\n+++ b/etc/passwd\n+@@ -1 +1 @@\n"
+	got := shownAs(t, ShowOptions{}, []Change{{Path: "x", Kind: Modified}}, text)
+	if got != text {
+		t.Errorf("shown as\n%s", got)
+	}
+}
+
+func TestRemarksStandAtTheirLines(t *testing.T) {
+	remarks := []Remark{
+		{Line: 0, Alarm: true, Text: "runs at the next make"},
+		{Line: 2, Text: "why?\nreally \x1b]0;x\x07"},
+		{Line: 2, Old: true, Text: "keep this"},
+		{Line: 90, Text: "far away"},
+	}
+	got := shownAs(t, ShowOptions{Remarks: func(c *Change) []Remark {
+		if c.Path == "x" {
+			return remarks
+		}
+		return nil
+	}}, []Change{{Path: "x", Kind: Modified}}, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+deux\n")
+	want := `diff --git a/x b/x
+! runs at the next make
+--- a/x
++++ b/x
+@@ -1,2 +1,2 @@
+ one
+-two
+▌ keep this
++deux
+▌ why?
+▌ really \x1b]0;x\x07
+▌ line 90: far away
+`
+	if got != want {
+		t.Errorf("shown as\n%s", got)
+	}
+}
+
+func TestOnlyTheFilesAskedForAreShown(t *testing.T) {
+	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " diff --git a/z b/z", 1)
+	got := shownAs(t, ShowOptions{Only: func(c *Change) bool { return c.Path == "b.sh" }}, twoChanges(), text)
+	if want := "diff --git a/b.sh b/b.sh\nold mode 100644\nnew mode 100755\n"; got != want {
+		t.Errorf("shown as\n%s", got)
+	}
+}
+
+func TestWordsAreMarkedWholeAndOnlyWhereMuchIsTheSame(t *testing.T) {
+	for _, c := range []struct{ old, fresh, want string }{
+		{"a := foo(1)", "a := bar(1)", "foo>bar"},
+		{"x = 12", "x = 13", "12>13"},
+		{"value", "values", ">"}, // a word, whole, and nothing beside it
+		{"return nil", "return nil, err", ">, err"},
+		{"größe = 1", "größer = 1", "größe>größer"},
+		{"alpha", "omega zeta", ">"}, // nothing in common
+	} {
+		r := run{}
+		r.add(hunkLine{op: '-', text: []byte(c.old)})
+		r.add(hunkLine{op: '+', text: []byte(c.fresh)})
+		r.highlight()
+		span := func(i int) string { return string(r.lines[i].text[r.lines[i].from:r.lines[i].to]) }
+		if got := span(0) + ">" + span(1); got != c.want {
+			t.Errorf("%q to %q marks %q, want %q", c.old, c.fresh, got, c.want)
+		}
+	}
+}
+
+func TestAVeryLongLineIsCut(t *testing.T) {
+	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*maxLine) + "\n+end\n"
+	got := shownAs(t, ShowOptions{}, []Change{{Path: "x", Kind: Added}}, text)
+	if len(got) > maxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
+		t.Errorf("shown in %d bytes, ending %q", len(got), got[len(got)-60:])
+	}
+}
+
+var anyStyle = regexp.MustCompile("\x1b\\[(?:1|7|27|3[1236])?m")
+
+func FuzzAShownDiffIsSafeWhateverGitWrites(f *testing.F) {
+	f.Add(patchOfTwo, 10, true)
+	f.Add("diff --git a/x b/x\n@@ -1 +1 @@\n-a\x1b]52;c;x\x07\n+b\u202e\xff\r\n\\ No newline at end of file\n", 30, false)
+	f.Fuzz(func(t *testing.T, patch string, cut int, color bool) {
+		cut = max(0, min(cut, len(patch)))
+		opts := ShowOptions{Color: color, Remarks: func(*Change) []Remark { return []Remark{{Line: 1, Text: patch}} }}
+		whole := shownAs(t, opts, twoChanges(), patch)
+		if parts := shownAs(t, opts, twoChanges(), patch[:cut], patch[cut:]); parts != whole {
+			t.Fatalf("cut at %d it is shown as %q, whole as %q", cut, parts, whole)
+		}
+		if color {
+			whole = anyStyle.ReplaceAllString(whole, "")
+		}
+		if !utf8.ValidString(whole) {
+			t.Fatalf("%q is not UTF-8", whole)
+		}
+		for _, r := range whole {
+			if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e {
+				t.Fatalf("%q holds %U", whole, r)
+			}
+		}
+	})
+}

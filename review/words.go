@@ -1,0 +1,94 @@
+package review
+
+// Within lines that were changed, what differs is marked. This is for the eye
+// alone, and cheap: each removed line is compared with its counterpart among the
+// added ones, and one span of each is marked.
+
+// Bounds of a run whose words are compared.
+const (
+	maxRunLines = 200
+	maxRunBytes = 64 << 10
+)
+
+// hunkLine is a line of a hunk as it is shown.
+type hunkLine struct {
+	op       byte // ' ', '+', '-' or '\\'
+	number   int  // of the line, in the old file for '-'
+	text     []byte
+	long     bool // it is cut
+	from, to int  // the span of text that is marked
+}
+
+// run is a group of removed lines with the added ones behind them.
+type run struct {
+	lines          []hunkLine
+	removed, added int
+	bytes          int
+}
+
+func (r *run) add(l hunkLine) {
+	switch l.op {
+	case '-':
+		r.removed++
+	case '+':
+		r.added++
+	}
+	r.bytes += len(l.text)
+	r.lines = append(r.lines, l)
+}
+
+func (r *run) full() bool { return len(r.lines) >= maxRunLines || r.bytes >= maxRunBytes }
+
+// highlight marks what differs, where as many lines were added as removed.
+func (r *run) highlight() {
+	if r.removed == 0 || r.removed != r.added || r.bytes >= maxRunBytes {
+		return
+	}
+	var removed, added []*hunkLine
+	for i := range r.lines {
+		switch l := &r.lines[i]; l.op {
+		case '-':
+			removed = append(removed, l)
+		case '+':
+			added = append(added, l)
+		}
+	}
+	for i, old := range removed {
+		fresh := added[i]
+		head, tail := common(old.text, fresh.text)
+		if 3*(head+tail) < max(len(old.text), len(fresh.text)) {
+			continue // so much differs that marks tell nothing
+		}
+		old.from, old.to = head, len(old.text)-tail
+		fresh.from, fresh.to = head, len(fresh.text)-tail
+	}
+}
+
+// common is how many bytes at the beginning and the end of a and b are the same,
+// counted in whole words; never part of a character.
+func common(a, b []byte) (head, tail int) {
+	shorter := min(len(a), len(b))
+	for head < shorter && a[head] == b[head] {
+		head++
+	}
+	for head > 0 && inWord(a, head) || head > 0 && inWord(b, head) {
+		head--
+	}
+	for tail < shorter-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	for tail > 0 && (inWord(a, len(a)-tail) || inWord(b, len(b)-tail)) {
+		tail--
+	}
+	return head, tail
+}
+
+// inWord reports whether a cut at i would part a word.
+func inWord(text []byte, i int) bool {
+	return i > 0 && i < len(text) && wordByte(text[i-1]) && wordByte(text[i])
+}
+
+// wordByte holds for all bytes of characters beyond ASCII, too.
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c >= 0x80
+}
