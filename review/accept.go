@@ -40,7 +40,7 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if cs.Empty() {
 		return nil, ErrNothing
 	}
-	if _, err := save(ctx, ws, cs, Kept); err != nil {
+	if _, err := Save(ctx, ws, cs, Kept); err != nil {
 		return nil, err
 	}
 	message := opts.Message

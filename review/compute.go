@@ -30,6 +30,11 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 		return nil, err
 	}
 	defer unix.Close(root)
+	release, err := workspace.Hold(ctx, ws.GitDir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
+	}
+	defer release()
 	w := newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
 	err = w.run(ctx, opts.Workers)
 	if err == nil && w.foreign && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused

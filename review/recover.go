@@ -24,81 +24,121 @@ type What string
 const (
 	Kept      What = "accepted"
 	Discarded What = "discarded"
+	Removed   What = "removed"   // with the session's record
+	Continued What = "continued" // another session took the workspace over
+	Collected What = "collected" // the workspace was old and its work reviewed
 )
 
-// retention is how long a saved state is kept at least.
-const retention = 30 * 24 * time.Hour
+// Retention is how long a saved state is kept at least.
+const Retention = 30 * 24 * time.Hour
 
-// Saved is a state that can be brought back.
+// Saved is a state that can be brought back. The ref alone keeps its objects.
 type Saved struct {
-	Session string    `json:"session"`
-	Ref     string    `json:"ref"` // refs/aibox/<session>/<n> in GitDir
+	Session string    `json:"session"` // that the workspace was made for; names the ref
+	By      string    `json:"by"`      // the session that had the workspace at the time
+	Number  int       `json:"number"`  // counts up from 1 within Session
+	Ref     string    `json:"ref"`     // refs/aibox/<session>/<n> in GitDir
 	GitDir  string    `json:"git_dir"`
 	Commit  string    `json:"commit"`
 	Base    string    `json:"base"` // the commit it stands on
 	What    What      `json:"what"`
 	Repo    string    `json:"repo"` // the user's repository
 	When    time.Time `json:"when"`
-	Until   time.Time `json:"until"`              // kept at least so long
+	Until   time.Time `json:"until"` // kept at least so long
+	Files   int       `json:"files"` // changed against Base
+	Added   int       `json:"added"` // lines
+	Deleted int       `json:"deleted"`
 	NotKept []Refusal `json:"not_kept,omitempty"` // after Discard: what the workspace held and git cannot
 }
 
-// Discard saves the workspace as it is under a ref in ws.GitDir and then removes
-// the folder. The returned Saved can be restored for 30 days; ignored and
-// refused files are not in it.
+// Discard is PutAway on the occasion that nobody wants the work.
 func Discard(ctx context.Context, ws *workspace.Workspace, opts Options) (*Saved, error) {
+	return PutAway(ctx, ws, Discarded, opts)
+}
+
+// PutAway saves the workspace as it is under a ref in ws.GitDir and then removes
+// the folder; what says why. The returned Saved can be restored for 30 days; ignored
+// and refused files are not in it.
+func PutAway(ctx context.Context, ws *workspace.Workspace, what What, opts Options) (*Saved, error) {
 	cs, err := Compute(ctx, ws, opts)
 	if err != nil {
 		return nil, fmt.Errorf("saving the workspace before it is removed: %w", err)
 	}
-	saved, err := save(ctx, ws, cs, Discarded)
+	saved, err := Save(ctx, ws, cs, what)
 	if err != nil {
 		return nil, err
 	}
-	saved.NotKept = cs.Refused
 	return saved, workspace.Remove(ctx, ws)
 }
 
-// save keeps the tree of cs under the next number of the session.
-func save(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, what What) (*Saved, error) {
+// Save keeps the tree of cs, a change set of ws, under the next number of the
+// session. It comes before whatever could lose work.
+func Save(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, what What) (*Saved, error) {
+	release, err := workspace.Hold(ctx, ws.GitDir)
+	if err != nil {
+		return nil, fmt.Errorf("saving the work: %w", err)
+	}
+	defer release()
 	repo := git.Owned(ws.GitDir)
 	now := time.Now()
 	d := &delivery{
-		from: repo, tree: cs.Tree, parent: ws.BaseCommit(), message: "aibox: " + string(what),
+		from: repo, tree: cs.Tree, parent: ws.BaseCommit(), message: subjectOf(what, ws.Owner()),
 		who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: now},
 	}
 	commit, err := d.commit(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("saving the work: %w", err)
 	}
-	prefix := "refs/aibox/" + ws.Session + "/"
+	saved := &Saved{
+		Session: ws.Session, By: ws.Owner(), GitDir: ws.GitDir, Commit: commit, Base: ws.BaseCommit(),
+		What: what, Repo: ws.Repo, When: now.UTC(), Until: now.Add(Retention).UTC(), Files: len(cs.Changes), NotKept: cs.Refused,
+	}
+	saved.Added, saved.Deleted = cs.Totals()
+	return saved, saved.name(ctx, repo)
+}
+
+// name gives the state the next free number of its session.
+func (s *Saved) name(ctx context.Context, repo *git.Repo) error {
+	prefix := refsOf(s.Session)
 	for try := 0; ; try++ {
 		names, err := repo.Output(ctx, "for-each-ref", "--format=%(refname)", prefix)
 		if err != nil {
-			return nil, fmt.Errorf("saving the work: %s", git.Message(err))
+			return fmt.Errorf("saving the work: %s", git.Message(err))
 		}
-		last := 0
+		s.Number = 1
 		for name := range strings.FieldsSeq(string(names)) {
 			if n, err := strconv.Atoi(strings.TrimPrefix(name, prefix)); err == nil {
-				last = max(last, n)
+				s.Number = max(s.Number, n+1)
 			}
 		}
-		ref := prefix + strconv.Itoa(last+1)
-		err = repo.Run(ctx, nil, nil, "update-ref", ref, commit, strings.Repeat("0", len(commit)))
+		s.Ref = prefix + strconv.Itoa(s.Number)
+		err = repo.Run(ctx, nil, nil, "update-ref", s.Ref, s.Commit, strings.Repeat("0", len(s.Commit)))
 		if err == nil {
-			return &Saved{
-				Session: ws.Session, Ref: ref, GitDir: ws.GitDir, Commit: commit, Base: ws.BaseCommit(),
-				What: what, Repo: ws.Repo, When: now.UTC(), Until: now.Add(retention).UTC(),
-			}, nil
+			return nil
 		}
 		if try == 10 { // somebody else took that number, again and again
-			return nil, fmt.Errorf("saving the work: %s", git.Message(err))
+			return fmt.Errorf("saving the work: %s", git.Message(err))
 		}
 	}
 }
 
+// refsOf begins the refs of a session.
+func refsOf(session string) string { return "refs/aibox/" + session + "/" }
+
+// subjectOf is what the commit of a saved state says of it.
+func subjectOf(what What, by string) string { return "aibox: " + string(what) + " by " + by }
+
+// parseSubject reads what subjectOf wrote, or an older version of it, which named
+// nobody.
+func parseSubject(subject string) (what What, by string, ours bool) {
+	rest, ours := strings.CutPrefix(subject, "aibox: ")
+	word, by, _ := strings.Cut(rest, " by ")
+	return What(word), by, ours && word != ""
+}
+
 // Recoverable lists what is saved in the repositories below repos
-// (paths.Dirs.Repos), newest first; session "" means every session.
+// (paths.Dirs.Repos), newest first; session "" means of every session. Repositories
+// that cannot be read are named in the error, which may come beside a list.
 func Recoverable(ctx context.Context, repos, session string) ([]Saved, error) {
 	dirs, err := os.ReadDir(repos)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,62 +148,146 @@ func Recoverable(ctx context.Context, repos, session string) ([]Saved, error) {
 		return nil, err
 	}
 	var all []Saved
+	var errs []error
 	for _, dir := range dirs {
 		gitDir := filepath.Join(repos, dir.Name())
-		repo, err := os.ReadFile(filepath.Join(gitDir, "aibox", "repository"))
-		if err != nil {
+		if _, err := os.Stat(filepath.Join(gitDir, "aibox", "repository")); err != nil {
 			continue // a clone of a URL, or something unfinished
 		}
-		found, err := savedIn(ctx, gitDir, string(repo), session)
+		found, err := SavedIn(ctx, gitDir)
 		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", gitDir, err)
+			errs = append(errs, fmt.Errorf("reading %s: %w", gitDir, err))
 		}
-		all = append(all, found...)
+		for _, saved := range found {
+			if session == "" || saved.Session == session || saved.By == session {
+				all = append(all, saved)
+			}
+		}
 	}
 	slices.SortFunc(all, func(a, b Saved) int {
-		return cmp.Or(b.When.Compare(a.When), cmp.Compare(a.Session, b.Session), cmp.Compare(len(b.Ref), len(a.Ref)), cmp.Compare(b.Ref, a.Ref))
+		return cmp.Or(b.When.Compare(a.When), cmp.Compare(a.Session, b.Session), cmp.Compare(b.Number, a.Number))
 	})
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
-// savedIn lists what one repository holds.
-func savedIn(ctx context.Context, gitDir, userRepo, session string) ([]Saved, error) {
-	prefix := "refs/aibox/"
-	if session != "" {
-		prefix += session + "/"
+// SavedIn lists what one of the repositories that aibox owns holds, in no order.
+func SavedIn(ctx context.Context, gitDir string) ([]Saved, error) {
+	userRepo, err := os.ReadFile(filepath.Join(gitDir, "aibox", "repository"))
+	if err != nil {
+		return nil, err
 	}
-	out, err := git.Owned(gitDir).Output(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(parent) %(committerdate:unix) %(subject)", prefix)
+	repo := git.Owned(gitDir)
+	out, err := repo.Output(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(parent) %(committerdate:unix) %(subject)", "refs/aibox/")
 	if err != nil {
 		return nil, errors.New(git.Message(err))
 	}
 	var found []Saved
 	for line := range strings.Lines(string(out)) {
-		fields := strings.SplitN(strings.TrimSpace(line), " ", 5)
-		if len(fields) != 5 {
-			continue
+		if saved, ok := parseSaved(strings.TrimSpace(line)); ok {
+			saved.GitDir, saved.Repo = gitDir, string(userRepo)
+			found = append(found, saved)
 		}
-		name, number, _ := strings.Cut(strings.TrimPrefix(fields[0], "refs/aibox/"), "/")
-		what, ours := strings.CutPrefix(fields[4], "aibox: ")
-		unix, err := strconv.ParseInt(fields[3], 10, 64)
-		if _, notANumber := strconv.Atoi(number); notANumber != nil || !ours || err != nil {
-			continue
-		}
-		when := time.Unix(unix, 0).UTC()
-		found = append(found, Saved{
-			Session: name, Ref: fields[0], GitDir: gitDir, Commit: fields[1], Base: fields[2],
-			What: What(what), Repo: userRepo, When: when, Until: when.Add(retention),
-		})
 	}
-	return found, nil
+	return found, countChanges(ctx, repo, found)
+}
+
+// parseSaved reads one line about a ref; other refs than those of saved states are
+// not ok.
+func parseSaved(line string) (Saved, bool) {
+	fields := strings.SplitN(line, " ", 5)
+	if len(fields) != 5 {
+		return Saved{}, false
+	}
+	session, number, _ := strings.Cut(strings.TrimPrefix(fields[0], "refs/aibox/"), "/")
+	n, err := strconv.Atoi(number)
+	what, by, ours := parseSubject(fields[4])
+	unix, timeErr := strconv.ParseInt(fields[3], 10, 64)
+	if err != nil || timeErr != nil || !ours || n < 1 {
+		return Saved{}, false
+	}
+	when := time.Unix(unix, 0).UTC()
+	return Saved{
+		Session: session, By: cmp.Or(by, session), Number: n, Ref: fields[0], Commit: fields[1], Base: fields[2],
+		What: what, When: when, Until: when.Add(Retention),
+	}, true
+}
+
+// countChanges fills in how much each state changes, with one process for all.
+func countChanges(ctx context.Context, repo *git.Repo, states []Saved) error {
+	if len(states) == 0 {
+		return nil
+	}
+	index := make(map[string][]*Saved, len(states))
+	var ask, answer strings.Builder
+	for i := range states {
+		s := &states[i]
+		if index[s.Commit] == nil {
+			ask.WriteString(s.Commit + "\n")
+		}
+		index[s.Commit] = append(index[s.Commit], s)
+	}
+	args := slices.Concat(differ, []string{"--stdin", "--shortstat"})
+	if err := repo.Run(ctx, strings.NewReader(ask.String()), &answer, args...); err != nil {
+		return fmt.Errorf("counting the changes: %s", git.Message(err))
+	}
+	var of []*Saved
+	for line := range strings.Lines(answer.String()) {
+		line = strings.TrimSpace(line)
+		if named := index[line]; named != nil {
+			of = named
+			continue
+		}
+		for _, s := range of {
+			s.count(line)
+		}
+	}
+	return nil
+}
+
+// count reads " 2 files changed, 3 insertions(+), 1 deletion(-)".
+func (s *Saved) count(line string) {
+	for part := range strings.SplitSeq(line, ",") {
+		number, unit, _ := strings.Cut(strings.TrimSpace(part), " ")
+		n, err := strconv.Atoi(number)
+		switch {
+		case err != nil:
+		case strings.HasPrefix(unit, "file"):
+			s.Files = n
+		case strings.HasPrefix(unit, "insertion"):
+			s.Added = n
+		case strings.HasPrefix(unit, "deletion"):
+			s.Deleted = n
+		}
+	}
+}
+
+// Changes is the change set of the saved state.
+func (s Saved) Changes(ctx context.Context) (*ChangeSet, error) {
+	repo := git.Owned(s.GitDir)
+	trees, err := repo.Line(ctx, "rev-parse", s.Base+"^{tree}", s.Commit+"^{tree}")
+	if err != nil {
+		return nil, fmt.Errorf("the saved state %s is not there: %s", s.Ref, git.Message(err))
+	}
+	base, tree, _ := strings.Cut(trees, "\n")
+	cs := &ChangeSet{Session: s.Session, GitDir: s.GitDir, BaseTree: base, Tree: tree, Commit: s.Commit, Computed: s.When}
+	if err := cs.describe(ctx, repo); err != nil {
+		return nil, fmt.Errorf("comparing with the baseline: %w", err)
+	}
+	return cs, nil
 }
 
 // Restore makes a branch of saved in the user's repository; its name is
 // aibox/<session>-recovered, with a suffix when taken, unless branch names one.
 func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error) {
+	release, err := workspace.Hold(ctx, saved.GitDir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository of session %s: %w", saved.Session, err)
+	}
+	defer release()
 	to := git.User(saved.Repo)
 	d := &delivery{
 		from: git.Owned(saved.GitDir), to: to, repo: saved.Repo, tree: saved.Commit + "^{tree}", parent: saved.Base,
-		message: fmt.Sprintf("Recovered work of aibox session %s (%s %s)", saved.Session, saved.What, saved.When.Format(time.DateTime)),
+		message: fmt.Sprintf("Recovered work of aibox session %s (%s %s)", saved.By, saved.What, saved.When.Format(time.DateTime)),
 		who:     workspace.Identity(ctx, &workspace.Workspace{Repo: saved.Repo}),
 	}
 	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", d.tree)

@@ -13,7 +13,9 @@ import (
 // ids (tar does so with every archive); then the user can neither read nor
 // delete them. The same mapping that made them takes them back, in a user
 // namespace of newuidmap's making. No symlink is followed.
-func Reclaim(ctx context.Context, ws *Workspace) error {
+func Reclaim(ctx context.Context, ws *Workspace) error { return reclaim(ctx, ws.Path) }
+
+func reclaim(ctx context.Context, path string) error {
 	if os.Getuid() == 0 {
 		return nil // who may do everything already
 	}
@@ -21,7 +23,7 @@ func Reclaim(ctx context.Context, ws *Workspace) error {
 		Name: "unshare",
 		Args: []string{
 			"--user", "--map-root-user", "--map-auto", "--",
-			"find", "-P", ws.Path, "!", "-uid", "0", "-execdir", "chown", "-h", "0:0", "--", "{}", "+",
+			"find", "-P", path, "!", "-uid", "0", "-execdir", "chown", "-h", "0:0", "--", "{}", "+",
 		},
 		Dir: "/",
 	}.Run(ctx)

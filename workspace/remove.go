@@ -3,16 +3,22 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/git"
 )
+
+// removedPrefix begins the names of folders that are being removed.
+const removedPrefix = ".aibox-removed-"
 
 // Remove deletes the workspace's folder and its baseline, whatever the agent
 // made of it, and never follows a symlink. Call it only when a ref holds the
@@ -20,12 +26,7 @@ import (
 func Remove(ctx context.Context, ws *Workspace) error {
 	gone, err := ws.Gone()
 	if err == nil && !gone {
-		err = removeTree(ws.Path)
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		if err = Reclaim(ctx, ws); err == nil {
-			err = removeTree(ws.Path)
-		}
+		err = RemoveFolder(ctx, ws.Path)
 	}
 	if err != nil {
 		return fmt.Errorf("removing the workspace %s: %w", ws.Path, err)
@@ -34,6 +35,27 @@ func Remove(ctx context.Context, ws *Workspace) error {
 		return err
 	}
 	return nil
+}
+
+// RemoveFolder deletes the folder at path with everything in it, whoever in a box
+// owned that, and never follows a symlink. The folder loses its name first, so that
+// a crash on the way leaves nothing that could be taken for the whole: Leftovers
+// finds what is left. A folder that is not there is no error.
+func RemoveFolder(ctx context.Context, path string) error {
+	doomed := filepath.Join(filepath.Dir(path), removedPrefix+strings.ToLower(rand.Text()))
+	switch err := os.Rename(path, doomed); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		doomed = path // a mount point, for one, cannot be renamed
+	}
+	err := removeTree(doomed)
+	if errors.Is(err, fs.ErrPermission) {
+		if err = reclaim(ctx, doomed); err == nil {
+			err = removeTree(doomed)
+		}
+	}
+	return err
 }
 
 // Undo takes Prepare back for a session whose agent never started: the folder,

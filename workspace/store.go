@@ -29,6 +29,7 @@ type store struct {
 	git  *git.Repo
 	dir  string
 	lock *os.File // shared by every run of Prepare, exclusive while a store is taken away
+	free func()   // lets go of the repository; nil until it is held
 }
 
 // openStore makes the bare repository for src, or opens that of an earlier run,
@@ -48,7 +49,11 @@ func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
 		return nil, err
 	}
-	return s, s.create(ctx, src, repos, steps)
+	if err := s.create(ctx, src, repos, steps); err != nil {
+		return s, err
+	}
+	s.free, err = Hold(ctx, dir)
+	return s, err
 }
 
 // create makes the repository unless it is there. Two runs at once take turns.
@@ -78,8 +83,14 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 	return paths.WriteFile(marker, []byte(src.top))
 }
 
-// unlock lets another run take the store away.
-func (s *store) unlock() { _ = s.lock.Close() }
+// unlock lets others tidy the store and take it away.
+func (s *store) unlock() {
+	if s.free != nil {
+		s.free()
+		s.free = nil
+	}
+	_ = s.lock.Close()
+}
 
 // takeBack removes a store that this run made, unless another run uses it.
 func (s *store) takeBack(ctx context.Context) error {

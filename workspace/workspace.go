@@ -6,6 +6,7 @@
 package workspace
 
 import (
+	"cmp"
 	"time"
 
 	"aibox/internal/paths"
@@ -39,11 +40,12 @@ type Progress struct {
 // Workspace describes a prepared workspace. It is plain data: the session's
 // record stores it as JSON and gives it back to review.
 type Workspace struct {
-	Session  string    `json:"session"`
-	Path     string    `json:"path"`            // the folder the agent sees, absolute
-	Folder   Folder    `json:"folder,omitzero"` // which folder that is
-	Name     string    `json:"name"`            // the repository's name, for people and for the box's host name
-	Repo     string    `json:"repo"`            // top of the user's working tree, or the bare clone of a URL
+	Session  string    `json:"session"`          // that it was made for: names refs and files
+	Holder   string    `json:"holder,omitempty"` // the session that has taken it over; empty: Session itself
+	Path     string    `json:"path"`             // the folder the agent sees, absolute
+	Folder   Folder    `json:"folder,omitzero"`  // which folder that is
+	Name     string    `json:"name"`             // the repository's name, for people and for the box's host name
+	Repo     string    `json:"repo"`             // top of the user's working tree, or the bare clone of a URL
 	URL      string    `json:"url,omitempty"`
 	GitDir   string    `json:"git_dir"`  // bare repository that aibox owns
 	Baseline string    `json:"baseline"` // baseline file beside GitDir
@@ -60,6 +62,9 @@ type Workspace struct {
 	Hide   []string `json:"hide"`             // the globs that were in force
 	Notes  []string `json:"notes,omitempty"`  // what the user should know: submodules left out, history cut, …
 }
+
+// Owner is the session that the work belongs to now.
+func (w *Workspace) Owner() string { return cmp.Or(w.Holder, w.Session) }
 
 // BaseCommit is the commit the agent's work goes on top of.
 func (w *Workspace) BaseCommit() string {
