@@ -39,6 +39,7 @@ const (
 	AgentEnded        Type = "agent.ended"
 	BoxDestroyed      Type = "box.destroyed"
 	ChangesComputed   Type = "changes.computed"
+	WorkVerified      Type = "work.verified"
 	ChangesAccepted   Type = "changes.accepted"
 	ChangesDiscarded  Type = "changes.discarded"
 	ChangesRecovered  Type = "changes.recovered"

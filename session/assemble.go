@@ -164,12 +164,19 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 	folder := make(chan string, 1)
 	k.prepared = start(func() (*workspace.Workspace, error) {
 		defer close(folder)
-		return s.prepareWorkspace(ctx, func(path string) { folder <- path })
+		made := func(path string) { folder <- path }
+		if s.launch.Spec.Verifies != nil {
+			return s.copyWorkspace(ctx, made)
+		}
+		return s.prepareWorkspace(ctx, made)
 	})
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := k.prepared()
 		if err != nil {
 			return nil //nolint:nilerr // told already, and Prepare has cleaned up
+		}
+		if s.launch.Spec.Verifies != nil {
+			return workspace.Remove(ctx, ws)
 		}
 		return workspace.Undo(ctx, ws)
 	})

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/runtime"
+	"aibox/workspace"
 )
 
 // deathTimeout is how long a sandbox may take to die after its end was asked for.
@@ -20,8 +21,8 @@ const deathTimeout = 5 * time.Second
 // meanwhile the daemon clears the dead box away, and that is waited for last. A
 // crash during that wait leaves nothing: the box removes itself, and the network's
 // lease ends with this process. finish has no error to return: what goes wrong here
-// is part of the result.
-func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out outcome, cause error) {
+// is part of the result. told ends what a person may wait for.
+func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, box runtime.Box, out outcome, cause error) {
 	if err := unreserve(s.dir); err != nil {
 		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
 	}
@@ -44,6 +45,10 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 	if err := dead; err != nil {
 		result.Fault = failureOf(errors.Join(err, cause))
 		result.Changes.Notes = append(result.Changes.Notes, "not computed, because the box still ran")
+	} else if s.launch.Spec.Verifies != nil {
+		if err := workspace.Remove(ctx, k.workspace); err != nil {
+			fmt.Fprintln(os.Stderr, "removing the copy:", err) // whoever waits tries again
+		}
 	} else if err := s.computeChanges(ctx, k, &result); err != nil {
 		result.Changes.Notes = append(result.Changes.Notes, "not computed: "+err.Error())
 	} else {
@@ -51,6 +56,10 @@ func (s *supervisor) finish(ctx context.Context, k *kit, box runtime.Box, out ou
 	}
 	result.Refused, result.Tokens = s.tally.result()
 	result.ModelFailures = s.tally.modelCalls().failures()
+	s.verifyWork(ctx, told, &result)
+	if s.launch.Spec.Verify != "" {
+		ended = time.Now().UTC()
+	}
 	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
 	err = errors.Join(err, s.record.finish()) // those who follow have it all now
 	if err != nil {

@@ -22,9 +22,19 @@ var idForm = regexp.MustCompile(`^[0-9a-z][0-9a-z-]{0,62}$`)
 // newID makes the id of a session made at now, step minutes later, so that a
 // caller whose id is taken can try the next step.
 func newID(agent string, now time.Time, step int) ID {
+	return ID(minute(now, step) + "-" + agent)
+}
+
+// newVerificationID is newID for a verification.
+func newVerificationID(now time.Time, step int) ID {
+	return ID(verificationPrefix + minute(now, step))
+}
+
+// minute is a time as ids have it.
+func minute(now time.Time, step int) string {
 	minutes := int64(now.Sub(epoch)/time.Minute) + int64(step)
 	digits := strconv.FormatInt(minutes, 36)
-	return ID(strings.Repeat("0", max(0, 5-len(digits))) + digits + "-" + agent)
+	return strings.Repeat("0", max(0, 5-len(digits))) + digits
 }
 
 // ParseID checks text that a person typed as a session id or a prefix of one.

@@ -109,6 +109,13 @@ func (r *recorder) Dropped() int64 {
 	return r.dropped
 }
 
+// size is the number of bytes recorded.
+func (r *recorder) size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end
+}
+
 // finish syncs the record and ends every follower after its last chunk.
 func (r *recorder) finish() error {
 	r.mu.Lock()

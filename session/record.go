@@ -16,6 +16,7 @@ type Phase string
 const (
 	Preparing Phase = "preparing"
 	Running   Phase = "running"
+	Verifying Phase = "verifying" // the agent has ended, and the user's command runs on its work
 	Ended     Phase = "ended"
 )
 
@@ -53,6 +54,12 @@ type Spec struct {
 	Image       string            `json:"image"` // the reference; the id is in State
 	Timeout     Duration          `json:"timeout"`
 	Pids        uint64            `json:"pids"`
+
+	Verify        string    `json:"verify,omitempty"` // the command that the work has to pass
+	VerifyTimeout Duration  `json:"verify_timeout,omitzero"`
+	Verifies      *Verifies `json:"verifies,omitempty"`    // the session is a verification
+	NoFeedback    bool      `json:"no_feedback,omitempty"` // a resumed session's feedback stays out of the prompt
+	Feedback      string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
 }
 
 // SystemPrompt is a text from the user's library of prompts, as it was when the
@@ -73,7 +80,8 @@ type State struct {
 	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
 	Started    time.Time            `json:"started,omitzero"` // when the agent started
 	Ended      time.Time            `json:"ended,omitzero"`
-	Result     *Result              `json:"result,omitempty"` // present once Ended
+	Result     *Result              `json:"result,omitempty"`      // present once Ended; while Verifying, as far as it is known
+	VerifyFrom int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record
 	Review     Review               `json:"review,omitempty"`
 	Branch     string               `json:"branch,omitempty"` // the branch an accept made
 	// ContinuedBy is the session that took over this one's workspace.
@@ -96,6 +104,8 @@ type Result struct {
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
 	Notes         []string       `json:"notes,omitempty"` // what else there is to know, escaped
+	// Verification is present when the user's command was to be run on the work.
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // ModelFailures sums up the requests for an answer that the model failed.

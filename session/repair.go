@@ -43,6 +43,9 @@ func (s *Sessions) Repair(ctx context.Context) ([]ID, error) {
 
 // repair mends one session, if it needs that, and reports whether it did.
 func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
+	if id.Hidden() {
+		return false, s.repairVerification(ctx, id)
+	}
 	if s.store.ended(id) {
 		return false, nil // nearly all are
 	}
@@ -69,6 +72,9 @@ func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
 	}
 	if session.State.Started.IsZero() {
 		return true, s.forget(ctx, &session)
+	}
+	if session.State.Phase == Verifying && session.State.Result != nil {
+		return true, s.concludeVerifying(ctx, &session)
 	}
 	return true, s.conclude(ctx, &session)
 }

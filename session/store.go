@@ -43,11 +43,21 @@ func (s store) boxName(id ID) string {
 
 // create makes the folder of a new session and returns its id.
 func (s store) create(agent string, now time.Time) (ID, error) {
+	return s.createNamed(func(step int) ID { return newID(agent, now, step) })
+}
+
+// createVerification makes the folder of a new verification and returns its id.
+func (s store) createVerification(now time.Time) (ID, error) {
+	return s.createNamed(func(step int) ID { return newVerificationID(now, step) })
+}
+
+// createNamed makes a folder under the first name of a row that nobody has.
+func (s store) createNamed(name func(step int) ID) (ID, error) {
 	if err := paths.MakePrivate(s.root); err != nil {
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
 	}
 	for step := range 1000 {
-		id := newID(agent, now, step)
+		id := name(step)
 		if err := os.Mkdir(s.dir(id), 0o700); err == nil {
 			return id, nil
 		} else if !errors.Is(err, fs.ErrExist) {

@@ -52,6 +52,8 @@ type supervisor struct {
 	line  *lifeline.Conn // nil until the box has called
 	cause error          // why the session is being ended, the first reason only
 	ended chan struct{}  // closed with cause
+
+	verifying *underway // nil unless the user's command runs on the work
 }
 
 // Supervise runs a session: it reads a Launch from in, reports the start on out
@@ -93,6 +95,9 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err := s.open(); err != nil {
 		return err
 	}
+	defer s.depart()
+	ctx, left := s.stay(ctx)
+	defer left()
 	// The session's services live as long as the supervisor, whatever ctx does:
 	// a signal ends the box first and the services after it.
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
@@ -128,7 +133,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	exit, cause := s.watch(ctx, box)
 	s.keepScreen()
 	s.term.finish()
-	s.finish(services, kit, box, exit, cause)
+	s.finish(services, ctx.Done(), kit, box, exit, cause)
 	s.term.wait()
 	shutdown(control)
 	return nil
@@ -137,7 +142,12 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 // open makes the session's folder with its lock, log and record.
 func (s *supervisor) open() error {
 	var err error
-	if s.id, err = s.store.create(s.launch.Spec.Agent, time.Now()); err != nil {
+	if s.launch.Spec.Verifies != nil {
+		s.id, err = s.store.createVerification(time.Now())
+	} else {
+		s.id, err = s.store.create(s.launch.Spec.Agent, time.Now())
+	}
+	if err != nil {
 		return err
 	}
 	s.dir = s.store.dir(s.id)
@@ -269,13 +279,21 @@ func (s *supervisor) attachable() *terminal { return s.term }
 
 func (s *supervisor) stop(reason string) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})
+	s.mu.Lock()
+	if s.verifying != nil {
+		s.verifying.stop()
+	}
+	s.mu.Unlock()
 	s.end(fault.New(fault.Interrupted, "stopped: %s", reason))
 }
 
 func (s *supervisor) signal(number int) error {
 	s.mu.Lock()
-	line := s.line
+	line, verifying := s.line, s.verifying
 	s.mu.Unlock()
+	if verifying != nil {
+		return s.signalVerification(verifying, number)
+	}
 	if line == nil {
 		return errors.New("the agent does not run yet")
 	}

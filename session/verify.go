@@ -1,0 +1,244 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/workspace"
+)
+
+// verified is a Verification with its output.
+type verified struct {
+	Verification
+	output ending
+}
+
+// fill sets what the request leaves to the session.
+func (r *VerifyRequest) fill(asked Spec) {
+	if r.Command == "" {
+		r.Command = asked.Verify
+	}
+	switch {
+	case r.Timeout == 0 && asked.Verify == "":
+		r.Timeout = DefaultVerifyTimeout
+	case r.Timeout == 0:
+		r.Timeout = time.Duration(asked.VerifyTimeout)
+	}
+	r.Timeout = max(r.Timeout, 0)
+}
+
+// verify runs the command in a session of its own and leaves nothing of that
+// behind. The caller holds the session whose work it is; has is the tree of that
+// work. begun is told the id of the session that runs the command.
+func (s *Sessions) verify(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *verified {
+	req.fill(session.Spec)
+	v := &verified{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
+	err := s.runVerification(ctx, session, has, req, v, begun)
+	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
+		err = errors.Join(err, fmt.Errorf("clearing up after a verification: %w", left))
+	}
+	v.Lines, v.Bytes = v.output.lines(), v.output.total
+	if err != nil && v.Fault == nil {
+		v.ExitCode, v.Fault = -1, failureOf(unverified(ctx, req, err))
+	}
+	return v
+}
+
+// unverified says that the command could not be run to its end.
+func unverified(ctx context.Context, req VerifyRequest, err error) error {
+	if ctx.Err() != nil {
+		return fault.New(fault.Interrupted, "the verification by %q was stopped", brief(req.Command))
+	}
+	failed := fault.New(fault.KindOf(err), "the verification by %q could not be run: %w", brief(req.Command), err)
+	return failed
+}
+
+// runVerification starts the command's session, follows it and reads its result.
+func (s *Sessions) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *verified, begun func(ID)) error {
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	launch := Launch{
+		ImageID: session.State.ImageID, Env: req.Env,
+		Spec: Spec{
+			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Hide: session.Hide,
+			Network: netguard.None, EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids, Timeout: Duration(req.Timeout),
+			Verifies: &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
+		},
+	}
+	id, err := s.Launch(ctx, launch, func(Step) {})
+	if err != nil {
+		return err
+	}
+	begun(id)
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "the verification was stopped")
+	})
+	ended, err := s.Follow(context.WithoutCancel(ctx), id, 0, func(chunk Chunk) error {
+		v.output.add(chunk)
+		if req.Show != nil && chunk.Stream != Notice {
+			return req.Show(chunk)
+		}
+		return nil
+	})
+	if !stop() {
+		<-stopped
+	}
+	if err != nil {
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "nobody listens any more")
+		return err
+	}
+	v.take(ended)
+	return nil
+}
+
+// verifyingAgent is the agent that runs a command as it is.
+const verifyingAgent = "shell"
+
+// take reads the result of the command's session.
+func (v *verified) take(ended Session) {
+	result, command := ended.State.Result, brief(v.Command)
+	v.ExitCode, v.Seconds = result.ExitCode, result.Seconds
+	if ws := ended.State.Workspace; ws != nil {
+		for _, note := range ws.Notes {
+			v.Notes = append(v.Notes, termtext.Escape(note))
+		}
+	}
+	if result.Fault == nil {
+		return
+	}
+	kind := fault.ParseKind(result.Fault.Kind)
+	failed := fault.New(kind, "the verification by %q broke off: %s", command, result.Fault.Message)
+	switch {
+	case kind == fault.Limit:
+		failed = fault.New(kind, "the verification by %q was ended after %v", command, time.Duration(ended.Timeout)).
+			Hint("--verify-timeout sets another limit")
+	case kind == fault.Interrupted:
+		failed = fault.New(kind, "the verification by %q was stopped", command)
+	case kind == fault.AgentFailed && result.Signal != 0:
+		failed = fault.New(kind, "the verification failed: %q was ended by signal %d", command, result.Signal)
+	case kind == fault.AgentFailed && result.ExitCode > 0:
+		failed = fault.New(kind, "the verification failed: %q ended with exit code %d", command, result.ExitCode)
+	}
+	v.Fault = failureOf(failed)
+}
+
+// clearVerifications removes what there is of verifications of the session's work,
+// whose holder calls this, so that none is under way.
+func (s *Sessions) clearVerifications(ctx context.Context, of ID) error {
+	ids, err := s.store.ids()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if !id.Hidden() {
+			continue
+		}
+		session, err := s.store.load(id)
+		if err != nil || session.Verifies == nil || session.Verifies.Session != of {
+			continue // another's, or about to be one
+		}
+		errs = append(errs, s.clearVerification(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
+// clearLimit is how long a verification may take to notice that nobody waits for
+// it any more, and to end.
+const clearLimit = 30 * time.Second
+
+// clearVerification removes all there is of one verification that has ended or
+// whose supervisor died.
+func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
+	ending, cancel := context.WithTimeout(ctx, clearLimit)
+	defer cancel()
+	if err := awaitFree(ending, s.store.dir(id)); err != nil {
+		return fmt.Errorf("waiting for the end of %s: %w", id, err)
+	}
+	file, err := lock(s.store.dir(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	session, err := s.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.RemoveAll(s.store.dir(id))
+	}
+	if err != nil {
+		return err
+	}
+	if session.State.Phase != Ended {
+		if err := s.endBox(ctx, &session); err != nil {
+			return err
+		}
+	}
+	if ws := session.State.Workspace; ws != nil {
+		if err := workspace.Remove(ctx, ws); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(s.store.dir(id))
+}
+
+// repairVerification removes a verification that nobody waits for any more.
+func (s *Sessions) repairVerification(ctx context.Context, id ID) error {
+	session, err := s.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = s.repairUnlaunched(id)
+		return err
+	}
+	if err != nil || session.Alive || session.Verifies != nil && session.Verifies.For.Alive() {
+		return err
+	}
+	return s.clearVerification(ctx, id)
+}
+
+// ending keeps the end of what was printed.
+type ending struct {
+	kept  []byte
+	total int64
+}
+
+func (e *ending) add(chunk Chunk) {
+	if chunk.Stream == Notice {
+		return
+	}
+	e.total += int64(len(chunk.Data))
+	e.kept = append(e.kept, chunk.Data...)
+	if len(e.kept) > 2*maxVerified {
+		e.kept = append([]byte(nil), e.tail()...)
+	}
+}
+
+func (e *ending) tail() []byte { return e.kept[max(0, len(e.kept)-maxVerified):] }
+
+// lines are the last lines, escaped.
+func (e *ending) lines() []string {
+	end := e.kept[max(0, len(e.kept)-64<<10):]
+	var lines []string
+	for line := range bytes.Lines(bytes.TrimRight(end, " \t\r\n")) {
+		text := strings.TrimRight(string(line), " \t\r\n")
+		if len(text) > shownLine {
+			text = strings.ToValidUTF8(text[:shownLine], "") + "…"
+		}
+		lines = append(lines, termtext.Escape(text))
+	}
+	return lines[max(0, len(lines)-shownLines):]
+}

@@ -1,0 +1,214 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+)
+
+// maxDuplicatePath bounds a path in bytes: a system call takes no more at once.
+const maxDuplicatePath = unix.PathMax - 256
+
+// duplicate copies whole trees that an agent made, whatever is in them, in memory
+// that one folder at a time needs.
+type duplicate struct {
+	from, to int // descriptors of the two tops
+	maxFiles int
+	maxBytes int64
+
+	uid     uint32 // the user
+	device  uint64
+	files   int
+	bytes   int64
+	foreign bool // something belongs to another user, as root in a box may have it
+
+	mu         sync.Mutex
+	special    int // what is neither file, folder nor symlink, or lies elsewhere
+	unreadable int
+	deep       int
+}
+
+// run copies. The order is from the top down, so that a folder is there before
+// what is in it.
+func (d *duplicate) run(ctx context.Context) error {
+	var top unix.Stat_t
+	if err := unix.Fstat(d.from, &top); err != nil {
+		return err
+	}
+	d.device = top.Dev
+	batches := make(chan batch)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(batches)
+		return d.walk(ctx, batches)
+	})
+	for range runtime.NumCPU() {
+		g.Go(func() error {
+			c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
+			buf := make([]byte, smallFile+1)
+			for b := range batches {
+				if err := d.copyBatch(c, b, buf); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// walk makes the folders and hands out the files.
+func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
+	for left := []string{"."}; len(left) > 0; {
+		dir := left[len(left)-1]
+		left = left[:len(left)-1]
+		subs, err := d.folder(ctx, dir, batches)
+		if err != nil {
+			return err
+		}
+		left = append(left, subs...)
+	}
+	return nil
+}
+
+// folder hands out the files of one folder and returns the folders in it.
+func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch) (subs []string, err error) {
+	fd, err := openDir(d.from, dir)
+	if errors.Is(err, fs.ErrPermission) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.unreadable++
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	list := os.NewFile(uintptr(fd), dir)
+	defer list.Close()
+	for {
+		names, err := list.Readdirnames(batchSize)
+		if len(names) == 0 {
+			return subs, ignoreEnd(err)
+		}
+		b := batch{dir: dir}
+		for _, name := range names {
+			path := name
+			if dir != "." {
+				path = dir + "/" + name
+			}
+			isFolder, isFile, err := d.sort(fd, name, path)
+			if err != nil {
+				return nil, err
+			}
+			if isFolder {
+				subs = append(subs, path)
+			} else if isFile {
+				b.at = append(b.at, path)
+			}
+		}
+		select {
+		case batches <- b:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// ignoreEnd is err unless it is the end of a folder.
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// sort says what the entry name of a folder is, and makes it when it is a folder.
+func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, false, nil //nolint:nilerr // it went away
+	}
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case len(path) > maxDuplicatePath:
+		d.deep++
+		return false, false, nil
+	case st.Dev != d.device || kind != unix.S_IFREG && kind != unix.S_IFLNK && kind != unix.S_IFDIR:
+		d.special++
+		return false, false, nil
+	}
+	d.files++
+	d.foreign = d.foreign || st.Uid != d.uid
+	if kind == unix.S_IFREG {
+		d.bytes += st.Size
+	}
+	if d.files > d.maxFiles || d.bytes > d.maxBytes {
+		return false, false, fault.New(fault.Limit, "the workspace is too large to be copied: it has more than %d files or %d GiB",
+			d.maxFiles, d.maxBytes>>30)
+	}
+	if kind != unix.S_IFDIR {
+		return false, true, nil
+	}
+	if err := unix.Mkdirat(d.to, path, 0o755); err != nil {
+		return false, false, fmt.Errorf("making a folder of the copy: %w", err)
+	}
+	return true, false, nil
+}
+
+func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
+	if len(b.at) == 0 {
+		return nil
+	}
+	from, err := openDir(d.from, b.dir)
+	if err != nil {
+		return unreadable(b.dir, err)
+	}
+	defer unix.Close(from)
+	to, err := openDir(d.to, b.dir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	for _, path := range b.at {
+		_, err := c.copyFile(from, to, path, buf)
+		if errors.Is(err, fs.ErrPermission) {
+			d.mu.Lock()
+			d.unreadable++
+			d.mu.Unlock()
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notes are what the copy lacks.
+func (d *duplicate) notes() []string {
+	var notes []string
+	for _, lack := range []struct {
+		count int
+		what  string
+	}{
+		{d.special, "devices, pipes, sockets or mounts"},
+		{d.unreadable, "files that cannot be read"},
+		{d.deep, "files whose path is too long"},
+	} {
+		if lack.count > 0 {
+			notes = append(notes, fmt.Sprintf("the copy lacks %d %s", lack.count, lack.what))
+		}
+	}
+	return notes
+}

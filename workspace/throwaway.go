@@ -1,0 +1,144 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/undo"
+)
+
+// What a throwaway copy may hold at most. More is refused and not cut short: a
+// command that is to prove something must not run on half of the files.
+const (
+	maxThrowawayFiles = 2_000_000
+	maxThrowawayBytes = 32 << 30
+)
+
+// ThrowawayRequest says what a throwaway copy is made of.
+type ThrowawayRequest struct {
+	Of      *Workspace // the agent's workspace, which is only read; its box must be dead
+	Has     string     // the tree of Of's change set, in Of's GitDir
+	Tree    string     // the tree that the copy is to hold, in Of's GitDir; equal to Has when nothing is to be changed
+	Session string     // the id of the session that the copy is for: names the folder
+	Dirs    paths.Dirs
+
+	// Made is called once the folder is there, before anything is in it, with what
+	// Remove needs. An error of it ends Throwaway. May be nil.
+	Made func(Workspace) error
+
+	maxFiles int   // 0 means maxThrowawayFiles
+	maxBytes int64 // 0 means maxThrowawayBytes
+}
+
+// Throwaway makes a copy of the agent's workspace for one command: all that is in
+// it, ignored files such as installed packages and the agent's .git too, with the
+// files of Has that Tree has otherwise put as Tree has them. Every file is a file
+// of its own, symlinks are copied as they are and never followed, and what is
+// neither file, folder nor symlink is left out. The .git is copied as bytes and
+// not looked into. The copy has no baseline, so no change set can be made of it;
+// Remove removes it. When the workspace is gone, the copy holds Tree alone.
+//
+// When it fails, nothing of the copy is left.
+func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err error) {
+	if !sessionID.MatchString(req.Session) {
+		return nil, fmt.Errorf("%q is not a session id", req.Session)
+	}
+	gone, err := req.Of.Gone()
+	if err != nil {
+		return nil, err
+	}
+	if err := paths.MakePrivate(req.Dirs.Workspace); err != nil {
+		return nil, fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err)
+	}
+	path := filepath.Join(req.Dirs.Workspace, req.Of.Name+"-"+req.Session)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("making the copy's folder: %w", err)
+	}
+	var steps undo.Stack
+	defer func() {
+		if err != nil {
+			err = errors.Join(diskFull(err), steps.Run(ctx, 0))
+		}
+	}()
+	steps.Add(func(context.Context) error { return removeTree(path) })
+	folder, err := identify(path)
+	if err != nil {
+		return nil, fmt.Errorf("looking at the new folder: %w", err)
+	}
+	ws := &Workspace{
+		Session: req.Session, Path: path, Folder: folder, Name: req.Of.Name, Repo: req.Of.Repo, URL: req.Of.URL,
+		Head: req.Of.Head, HeadRef: req.Of.HeadRef, BaseTree: req.Tree, Hide: req.Of.Hide,
+	}
+	if req.Made != nil {
+		if err := req.Made(*ws); err != nil {
+			return nil, err
+		}
+	}
+	return ws, req.fill(ctx, ws, gone)
+}
+
+// fill brings the files into the copy.
+func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool) error {
+	to, err := unix.Open(ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(to)
+	has := req.Has
+	if gone {
+		ws.Notes = append(ws.Notes, "the workspace is gone, so files outside the repository, such as installed packages, are missing")
+		if has, err = emptyTree(ctx, req.Of.GitDir); err != nil {
+			return err
+		}
+	} else if err := req.copyAll(ctx, ws, to); err != nil {
+		return err
+	}
+	return putTree(ctx, git.Owned(req.Of.GitDir), to, has, req.Tree, req.Of, ws)
+}
+
+// copyAll copies the agent's workspace. What was given to other users in the box is
+// taken back first where that is needed.
+func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int) error {
+	from, err := unix.Open(req.Of.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("opening the workspace %s: %w", req.Of.Path, err)
+	}
+	defer unix.Close(from)
+	d := req.duplicate(from, to)
+	if err := d.run(ctx); err != nil {
+		return err
+	}
+	if d.unreadable > 0 && d.foreign && Reclaim(ctx, req.Of) == nil {
+		if err := (&remover{root: to, known: map[string]bool{}}).empty("."); err != nil {
+			return err
+		}
+		d = req.duplicate(from, to)
+		if err := d.run(ctx); err != nil {
+			return err
+		}
+	}
+	ws.Files, ws.Bytes = d.files, d.bytes
+	ws.Notes = append(ws.Notes, d.notes()...)
+	return nil
+}
+
+func (req *ThrowawayRequest) duplicate(from, to int) *duplicate {
+	return &duplicate{
+		from: from, to: to, uid: uint32(os.Getuid()),
+		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: cmp.Or(req.maxBytes, maxThrowawayBytes),
+	}
+}
+
+// emptyTree is the id of the tree without files.
+func emptyTree(ctx context.Context, gitDir string) (string, error) {
+	return git.Owned(gitDir).Line(ctx, "hash-object", "-t", "tree", "-w", "/dev/null")
+}

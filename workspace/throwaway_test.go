@@ -1,0 +1,174 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/workspace"
+)
+
+// worked is a workspace in which an agent has worked, with a tree of its work and
+// one of a part of it.
+func worked(t *testing.T) (ws *workspace.Workspace, req workspace.ThrowawayRequest) {
+	t.Helper()
+	home := t.TempDir()
+	repo := repository(t)
+	write(t, repo+"/.gitignore", "ignored/\n")
+	write(t, repo+"/kept.txt", "kept\n")
+	write(t, repo+"/gone.txt", "gone\n")
+	write(t, repo+"/becomes", "a file\n")
+	write(t, repo+"/dir/only.txt", "only\n")
+	write(t, repo+"/.env", "SECRET=1\n")
+	gitIn(t, repo, "add", "-A", "-f")
+	gitIn(t, repo, "commit", "-q", "-m", "more")
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home)})
+	must(t, err)
+	write(t, ws.Path+"/kept.txt", "changed\n")
+	write(t, ws.Path+"/new.txt", "new\n")
+	write(t, ws.Path+"/ignored/module.js", "installed\n")
+	must(t, os.Remove(ws.Path+"/gone.txt"))
+	must(t, os.Remove(ws.Path+"/becomes"))
+	write(t, ws.Path+"/becomes/inside.txt", "inside\n")
+	must(t, os.RemoveAll(ws.Path+"/dir"))
+	must(t, os.Symlink("/etc", ws.Path+"/dir"))
+	return ws, workspace.ThrowawayRequest{
+		Of: ws, Has: treeOf(t, ws, ws.Path), Tree: ws.BaseTree, Session: "verify-0aaaa", Dirs: dirsIn(home),
+	}
+}
+
+// treeOf writes the files in dir to the owned repository as a tree, with what the
+// baseline hides.
+func treeOf(t *testing.T, ws *workspace.Workspace, dir string) string {
+	t.Helper()
+	index := t.TempDir() + "/index"
+	run := func(args ...string) string {
+		t.Setenv("GIT_INDEX_FILE", index)
+		t.Setenv("GIT_DIR", ws.GitDir)
+		t.Setenv("GIT_WORK_TREE", dir)
+		return gitIn(t, dir, args...)
+	}
+	run("add", "-A", ".")
+	tree := run("write-tree")
+	for _, name := range []string{"GIT_INDEX_FILE", "GIT_DIR", "GIT_WORK_TREE"} {
+		must(t, os.Unsetenv(name))
+	}
+	return tree
+}
+
+func TestAThrowawayCopyHoldsAllThatTheAgentHas(t *testing.T) {
+	ws, req := worked(t)
+	req.Tree = req.Has
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	if copied.Path == ws.Path || filepath.Dir(copied.Path) != filepath.Dir(ws.Path) {
+		t.Fatalf("the copy is at %s", copied.Path)
+	}
+	for path, want := range map[string]string{
+		"kept.txt": "changed\n", "new.txt": "new\n", "ignored/module.js": "installed\n", "becomes/inside.txt": "inside\n",
+	} {
+		if got := read(t, copied.Path+"/"+path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	if target, err := os.Readlink(copied.Path + "/dir"); err != nil || target != "/etc" {
+		t.Errorf("the symlink leads to %q (%v)", target, err)
+	}
+	if _, err := os.Lstat(copied.Path + "/.git/HEAD"); err != nil {
+		t.Errorf("the copy has no .git: %v", err)
+	}
+	if inode(t, copied.Path+"/kept.txt") == inode(t, ws.Path+"/kept.txt") {
+		t.Error("a file of the copy is the file of the workspace")
+	}
+	must(t, workspace.Remove(t.Context(), copied))
+	if _, err := os.Lstat(copied.Path); !os.IsNotExist(err) {
+		t.Error("the copy is still there")
+	}
+	if got := read(t, ws.Path+"/kept.txt"); got != "changed\n" {
+		t.Error("the workspace was touched")
+	}
+}
+
+func TestAThrowawayCopyHoldsTheTreeThatWasAskedFor(t *testing.T) {
+	ws, req := worked(t)
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	for path, want := range map[string]string{
+		"kept.txt": "kept\n", "gone.txt": "gone\n", "becomes": "a file\n", "dir/only.txt": "only\n", "ignored/module.js": "installed\n",
+	} {
+		if got := read(t, copied.Path+"/"+path); got != want {
+			t.Errorf("%s holds %q, want %q", path, got, want)
+		}
+	}
+	for _, path := range []string{"new.txt", ".env"} {
+		if _, err := os.Lstat(copied.Path + "/" + path); !os.IsNotExist(err) {
+			t.Errorf("%s is in the copy", path)
+		}
+	}
+	if _, err := os.Lstat("/etc/only.txt"); !os.IsNotExist(err) {
+		t.Error("a symlink was followed out of the copy")
+	}
+	if _, err := os.Lstat(ws.Path + "/new.txt"); err != nil {
+		t.Errorf("the workspace was touched: %v", err)
+	}
+}
+
+func TestAThrowawayCopyOfAGoneWorkspaceHoldsTheTreeAlone(t *testing.T) {
+	ws, req := worked(t)
+	req.Tree = req.Has
+	must(t, os.RemoveAll(ws.Path))
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	if got := read(t, copied.Path+"/kept.txt"); got != "changed\n" {
+		t.Errorf("kept.txt holds %q", got)
+	}
+	if _, err := os.Lstat(copied.Path + "/ignored"); !os.IsNotExist(err) {
+		t.Error("ignored files came from nowhere")
+	}
+	if len(copied.Notes) != 1 || !strings.Contains(copied.Notes[0], "is gone") {
+		t.Errorf("the notes are %q", copied.Notes)
+	}
+}
+
+func TestAThrowawayCopyLeavesOutWhatIsNoFile(t *testing.T) {
+	ws, req := worked(t)
+	must(t, unix.Mkfifo(ws.Path+"/pipe", 0o600))
+	must(t, os.Link(ws.Path+"/kept.txt", ws.Path+"/second name"))
+	copied, err := workspace.Throwaway(t.Context(), req)
+	must(t, err)
+	if _, err := os.Lstat(copied.Path + "/pipe"); !os.IsNotExist(err) {
+		t.Error("the pipe is in the copy")
+	}
+	var st syscall.Stat_t
+	must(t, syscall.Lstat(copied.Path+"/second name", &st))
+	if st.Nlink != 1 {
+		t.Errorf("a file of the copy has %d names", st.Nlink)
+	}
+	if !strings.Contains(strings.Join(copied.Notes, "\n"), "lacks 1 devices, pipes, sockets or mounts") {
+		t.Errorf("the notes are %q", copied.Notes)
+	}
+}
+
+func TestAThrowawayCopyThatFailsLeavesNothing(t *testing.T) {
+	_, req := worked(t)
+	req.Tree = strings.Repeat("1", 40)
+	made := ""
+	req.Made = func(begun workspace.Workspace) error { made = begun.Path; return nil }
+	if _, err := workspace.Throwaway(t.Context(), req); err == nil {
+		t.Fatal("a tree that is not there was put")
+	}
+	if _, err := os.Lstat(made); made == "" || !os.IsNotExist(err) {
+		t.Errorf("%s is still there", made)
+	}
+}
+
+func inode(t *testing.T, path string) uint64 {
+	t.Helper()
+	var st syscall.Stat_t
+	must(t, syscall.Lstat(path, &st))
+	return st.Ino
+}
