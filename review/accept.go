@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,44 +23,142 @@ import (
 type AcceptOptions struct {
 	Branch  string // without refs/heads/; empty means aibox/<session>, with a suffix when taken. A named branch that exists is a Conflict
 	Message string // the commit message; empty means a plain one
+	Choice  Choice // what to take; nothing chosen is ErrNothing
+	Target  Target
+
+	Before *Before // what earlier accepts took; nil means nothing
+
+	// Verify is called with the tree that is about to be delivered (of ChangeSet.GitDir)
+	// before anything is delivered; its error ends the accept. May be nil.
+	Verify func(ctx context.Context, tree string) error
+}
+
+// Before is what earlier accepts of a session delivered.
+type Before struct {
+	Selection *Selection `json:"selection"`        // all that was taken
+	Tree      string     `json:"tree"`             // of ChangeSet.GitDir: the baseline with it
+	Branch    string     `json:"branch,omitempty"` // without refs/heads/: where aibox made Commit; empty for a working tree
+	Commit    string     `json:"commit,omitempty"` // of the user's repository
+}
+
+// Target is where accepted work goes. The zero value is a branch.
+type Target int
+
+// The targets.
+const (
+	ToBranch   Target = iota // a commit on a branch; the working tree, the index and HEAD stay untouched
+	ToWorktree               // the files of the user's working tree; the index and HEAD stay untouched
+)
+
+// targets are the names of the targets, as --accept takes them.
+var targets = [...]string{"branch", "worktree"}
+
+// String is the target's name.
+func (t Target) String() string {
+	if t < 0 || int(t) >= len(targets) {
+		return fmt.Sprintf("target %d", int(t))
+	}
+	return targets[t]
+}
+
+// MarshalText writes the target's name.
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (t *Target) UnmarshalText(text []byte) error {
+	i := slices.Index(targets[:], string(text))
+	if i < 0 {
+		return fault.New(fault.Usage, "work cannot be delivered to %q", text).Hint("use branch or worktree")
+	}
+	*t = Target(i)
+	return nil
 }
 
 // Accepted tells where the work is.
 type Accepted struct {
-	Branch      string `json:"branch"` // without refs/heads/
-	Commit      string `json:"commit"`
-	Uncommitted string `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
-	Files       int    `json:"files"`
-	Repo        string `json:"repo"`
+	Target      Target     `json:"target"`
+	Branch      string     `json:"branch,omitempty"`      // without refs/heads/; empty for a working tree
+	Commit      string     `json:"commit,omitempty"`      // likewise
+	Uncommitted string     `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
+	Files       int        `json:"files"`
+	Paths       []Path     `json:"paths,omitempty"` // of a working tree: what was written there
+	Repo        string     `json:"repo"`
+	Tree        string     `json:"tree"`           // of the baseline with all that was taken, now and before
+	Left        []LeftOut  `json:"left,omitempty"` // chosen, but not taken because of their risks
+	Selection   *Selection `json:"-"`              // all that was taken, now and before
 }
 
-// Accept makes a commit of the whole change set on a new branch in the user's
-// repository, in the user's name. The working tree, the index and HEAD stay
-// untouched. It returns ErrNothing when there is no change.
+// Accept delivers what opts choose of the change set, in the user's name. It returns
+// ErrNothing when nothing is chosen that was not delivered before. When risks leave
+// out all that was chosen, nothing is delivered and Left alone is set.
+//
+// To a branch it is a commit: on top of the one that aibox made before, when that is
+// still the branch's tip; else on a new branch, which then holds what was taken before,
+// too, unless opts name it. To the working tree it is a three-way merge, all or
+// nothing. HEAD and the index stay untouched in either case.
 func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*Accepted, error) {
 	if cs.Empty() {
 		return nil, ErrNothing
 	}
+	chosen, err := cs.Select(ctx, opts.Choice)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.Empty() && len(chosen.Left) == 0 {
+		return nil, ErrNothing
+	}
+	before := opts.Before
+	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
+		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
+	}
+	all := before.Selection.Union(chosen)
+	accepted := &Accepted{Target: opts.Target, Repo: ws.Repo, Tree: before.Tree, Left: chosen.Left, Selection: all}
+	if chosen.Empty() {
+		return accepted, nil
+	}
+	if accepted.Tree, err = cs.after(ctx, before, chosen); err != nil {
+		return nil, err
+	}
+	if accepted.Tree == before.Tree {
+		return nil, ErrNothing
+	}
+	accepted.Files = len(chosen.Taken)
+	if opts.Verify != nil {
+		if err := opts.Verify(ctx, accepted.Tree); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := Save(ctx, ws, cs, Kept); err != nil {
 		return nil, err
 	}
+	if opts.Target == ToWorktree {
+		accepted.Paths, err = applyToWorktree(ctx, worktreeJob{ws: ws, before: before.Tree, after: accepted.Tree})
+		return accepted, err
+	}
+	return accepted, deliver(ctx, ws, opts, before, accepted)
+}
+
+// deliver makes the commit on a branch.
+func deliver(ctx context.Context, ws *workspace.Workspace, opts AcceptOptions, before *Before, accepted *Accepted) error {
 	message := opts.Message
 	if strings.TrimSpace(message) == "" {
 		message = "Work of aibox session " + ws.Session
 	}
 	d := &delivery{
 		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo,
-		tree: cs.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
+		tree: accepted.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
 	}
-	if err := d.name(ctx, opts.Branch, ws.Session); err != nil {
-		return nil, err
+	if !d.onTop(ctx, before) {
+		if err := d.name(ctx, opts.Branch, ws.Session); err != nil {
+			return err
+		}
 	}
-	accepted, err := d.run(ctx)
+	made, err := d.run(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	accepted.Uncommitted, accepted.Files = ws.Uncommitted, len(cs.Changes)
-	return accepted, nil
+	accepted.Branch, accepted.Commit, accepted.Uncommitted = made.Branch, made.Commit, ws.Uncommitted
+	return nil
 }
 
 // delivery brings one tree from the repository that aibox owns to a new branch
@@ -73,6 +172,25 @@ type delivery struct {
 	who      git.Signature
 	branch   string // fixed name, or empty
 	prefer   []string
+	tip      string // commit that the branch points to now; empty when it is to be made
+}
+
+// onTop settles that the work goes on top of what aibox delivered before, if that is
+// still the tip of its branch and the repository that aibox owns has it.
+func (d *delivery) onTop(ctx context.Context, before *Before) bool {
+	if before.Commit == "" {
+		return false
+	}
+	tip, err := d.to.Line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+before.Branch)
+	if err != nil || tip != before.Commit {
+		return false
+	}
+	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
+	if err != nil || tree != before.Tree {
+		return false
+	}
+	d.parent, d.branch, d.tip = tip, before.Branch, tip
+	return true
 }
 
 // name settles what the branch may be called.
@@ -115,6 +233,9 @@ func (d *delivery) meeting(ctx context.Context) (string, error) {
 		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.repo), err).
 			Hint("put it back where it was; the work is kept: aibox recover")
 	}
+	if d.parent == "" {
+		return "", nil
+	}
 	for _, rev := range []string{d.parent, d.parent + "^"} {
 		id, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
 		if err != nil {
@@ -137,7 +258,11 @@ func (d *delivery) commit(ctx context.Context) (string, error) {
 	)
 	message := strings.TrimRight(strings.ReplaceAll(d.message, "\x00", ""), "\n") + "\n"
 	var out strings.Builder
-	err := repo.Run(ctx, strings.NewReader(message), &out, "commit-tree", "-p", d.parent, "-F", "-", d.tree)
+	args := []string{"commit-tree"}
+	if d.parent != "" {
+		args = append(args, "-p", d.parent)
+	}
+	err := repo.Run(ctx, strings.NewReader(message), &out, append(args, "-F", "-", d.tree)...)
 	if err != nil {
 		return "", fmt.Errorf("making the commit: %s", git.Message(err))
 	}
@@ -195,6 +320,14 @@ func (d *delivery) point(ctx context.Context, commit string) (string, error) {
 	}
 	taken := func(branch string) bool {
 		return d.to.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
+	}
+	if d.tip != "" {
+		err := d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
+		if err != nil {
+			return "", fault.New(fault.Conflict, "the branch %s moved meanwhile: %s", termtext.Escape(d.branch), git.Message(err)).
+				Hint("accept again: the work goes to a new branch then")
+		}
+		return d.branch, nil
 	}
 	if d.branch != "" {
 		if taken(d.branch) {

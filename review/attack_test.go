@@ -38,7 +38,7 @@ func TestNothingHostileRunsOrLeaksInReview(t *testing.T) {
 			must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
 			must(t, cs.Stat(&out, 0))
 			b.appliesTo(cs)
-			accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})
+			accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
 			must(t, err)
 			out.WriteString(gitIn(t, b.repo, "log", "-p", accepted.Branch))
 			gitIn(t, b.repo, "status")

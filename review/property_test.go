@@ -116,7 +116,7 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 		if got := names.String(); got != stripScores(want) {
 			r.Fatalf("names %q, git says %q", got, want)
 		}
-		accepted, err := review.Accept(t.Context(), ws, cs, review.AcceptOptions{})
+		accepted, err := review.Accept(t.Context(), ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
 		if cs.Empty() {
 			return
 		}

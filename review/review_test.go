@@ -146,7 +146,7 @@ func TestAnUntouchedWorkspaceHasNoChanges(t *testing.T) {
 	if cs.Tree != cs.BaseTree {
 		t.Errorf("tree %s, base %s", cs.Tree, cs.BaseTree)
 	}
-	if _, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{}); !errors.Is(err, review.ErrNothing) {
+	if _, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}}); !errors.Is(err, review.ErrNothing) {
 		t.Errorf("accepting nothing gives %v", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestAcceptMakesABranchAndLeavesTheRestAlone(t *testing.T) {
 	b.write("untracked.txt", "mine and agent's\n")
 	cs := b.compute()
 	b.want(cs, "A\tagent.txt", "M\tuntracked.txt")
-	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Message: "Add the agent's file"})
+	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}, Message: "Add the agent's file"})
 	must(t, err)
 	if accepted.Branch != "aibox/k3f9" {
 		t.Errorf("branch %s", accepted.Branch)
@@ -259,12 +259,12 @@ func TestAcceptMakesABranchAndLeavesTheRestAlone(t *testing.T) {
 		t.Errorf("the commit of uncommitted work changes:\n%s", got)
 	}
 	gitIn(t, b.repo, "fsck", "--strict")
-	again, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})
+	again, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
 	must(t, err)
 	if again.Branch != "aibox/k3f9-2" {
 		t.Errorf("the second branch is %s", again.Branch)
 	}
-	if _, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Branch: "main"}); err == nil {
+	if _, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}, Branch: "main"}); err == nil {
 		t.Error("accept moved main")
 	}
 }
@@ -392,7 +392,7 @@ func TestAwkwardNamesArriveUnchanged(t *testing.T) {
 		t.Errorf("the list is raw: %q", out)
 	}
 	b.appliesTo(cs)
-	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})
+	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
 	must(t, err)
 	if got := gitIn(t, b.repo, "rev-parse", accepted.Branch+"^{tree}"); got != cs.Tree {
 		t.Errorf("the branch holds %s, want %s", got, cs.Tree)
@@ -487,7 +487,7 @@ func TestHiddenFilesStayAsTheUserHasThem(t *testing.T) {
 	cs := b.compute()
 	b.want(cs, "M\ta.txt")
 	b.refused(cs, ".env", "hidden")
-	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{})
+	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
 	must(t, err)
 	if got := gitIn(t, b.repo, "show", accepted.Branch+":.env"); got != "KEY=canary-7f3a" {
 		t.Errorf(".env is now %q", got)

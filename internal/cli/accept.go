@@ -47,7 +47,7 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 	if o.message == "" {
 		o.message = defaultMessage(found.Agent, found.Prompt)
 	}
-	accepted, err := service.Accept(ctx, found.ID, review.AcceptOptions{Branch: o.branch, Message: o.message})
+	accepted, err := service.Accept(ctx, found.ID, review.AcceptOptions{Choice: review.Choice{All: true}, Branch: o.branch, Message: o.message})
 	if errors.Is(err, review.ErrNothing) {
 		return fault.New(fault.Usage, "%s changed nothing, so there is nothing to accept", found.ID)
 	}

@@ -1,0 +1,221 @@
+package review
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// HunkKind is what taking a hunk does.
+type HunkKind string
+
+// The kinds. Like "git add -p", aibox asks for more than text.
+const (
+	HunkText    HunkKind = "text"    // replaces lines of the baseline
+	HunkAdded   HunkKind = "added"   // makes the file
+	HunkDeleted HunkKind = "deleted" // removes the file
+	HunkContent HunkKind = "content" // replaces a binary file's or a symlink's content as a whole
+	HunkType    HunkKind = "type"    // makes a symlink of a file or the reverse
+	HunkMode    HunkKind = "mode"    // makes the file executable or the reverse
+	HunkRenamed HunkKind = "renamed" // moves the file, with the content and mode of the baseline
+)
+
+// HunkID names a hunk: 32 hex digits. It is a hash of the path, the baseline's
+// blob, the kind and what changes where in the baseline. So it stays the same when
+// other hunks are taken, when the change set is computed again, and when a change
+// nearby makes git show the hunk with other lines around it.
+type HunkID string
+
+// Hunk is the smallest thing a person takes or leaves.
+type Hunk struct {
+	ID       HunkID   `json:"id"`
+	Path     Path     `json:"path"`
+	OldPath  Path     `json:"old_path,omitempty"` // when the file was renamed
+	OldBlob  string   `json:"old_blob,omitempty"` // of the baseline; empty for a new file
+	Kind     HunkKind `json:"kind"`
+	OldStart int      `json:"old_start,omitempty"` // from 1, as in a patch: the line before when OldLines is 0
+	OldLines int      `json:"old_lines,omitempty"`
+	NewStart int      `json:"new_start,omitempty"`
+	NewLines int      `json:"new_lines,omitempty"`
+	Section  string   `json:"section,omitempty"` // what git shows behind @@, raw: escape before printing
+
+	// Lines are the lines with those around them. They are there for text, and to be
+	// shown for added and deleted files and for symlinks; never for binary files or
+	// for files of more than 200,000 lines.
+	Lines []Line `json:"lines,omitempty"`
+}
+
+// Line is one line of a hunk.
+type Line struct {
+	Op        byte   // ' ', '+' or '-'
+	Text      []byte // without the newline, raw: escape before printing
+	NoNewline bool   // the file ends with this line and has no newline there
+}
+
+// lineJSON is a line as JSON has it.
+type lineJSON struct {
+	Op        string `json:"op"`
+	Text      *Path  `json:"text"` // a string, or {"bytes": base64} when it is not UTF-8
+	NoNewline bool   `json:"no_newline,omitempty"`
+}
+
+// MarshalJSON writes the text as a string when it is UTF-8.
+func (l Line) MarshalJSON() ([]byte, error) {
+	text := Path(l.Text)
+	return json.Marshal(lineJSON{string(rune(l.Op)), &text, l.NoNewline})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (l *Line) UnmarshalJSON(data []byte) error {
+	var text Path
+	line := lineJSON{Text: &text}
+	if err := json.Unmarshal(data, &line); err != nil {
+		return err
+	}
+	*l = Line{Op: ' ', Text: []byte(text), NoNewline: line.NoNewline}
+	if op, size := utf8.DecodeRuneInString(line.Op); size > 0 {
+		l.Op = byte(op)
+	}
+	return nil
+}
+
+// block is a run of changed lines: what a text hunk is made of.
+type block struct {
+	at    int // lines of the baseline before it
+	old   int // lines of the baseline it replaces
+	lines []Line
+	from  int // index of its first line among the hunk's
+}
+
+// blocks are the runs of changed lines of a text hunk.
+func (h *Hunk) blocks() []block {
+	at := h.OldStart
+	if h.OldLines > 0 {
+		at--
+	}
+	var found []block
+	open := false
+	for i, line := range h.Lines {
+		if line.Op == ' ' {
+			open = false
+			at++
+			continue
+		}
+		if !open {
+			found = append(found, block{at: at, from: i})
+			open = true
+		}
+		b := &found[len(found)-1]
+		b.lines = h.Lines[b.from : i+1]
+		if line.Op == '-' {
+			b.old++
+			at++
+		}
+	}
+	return found
+}
+
+// Split divides a text hunk into one hunk for each run of changed lines; lines
+// between two of them are shown in both. Every other hunk is its own only part.
+// The parts' ids are taken wherever a hunk's is.
+func (h Hunk) Split() []Hunk {
+	if h.Kind != HunkText {
+		return []Hunk{h}
+	}
+	blocks := h.blocks()
+	if len(blocks) < 2 {
+		return []Hunk{h}
+	}
+	parts := make([]Hunk, 0, len(blocks))
+	for i := range blocks {
+		from, to := 0, len(h.Lines)
+		if i > 0 {
+			from = blocks[i-1].from + len(blocks[i-1].lines)
+		}
+		if i+1 < len(blocks) {
+			to = blocks[i+1].from
+		}
+		part := h
+		part.Lines = h.Lines[from:to:to]
+		part.span(h.countTo(from))
+		part.ID = part.id(Change{})
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// countTo is how many lines of each side come before line i of the hunk, in all.
+func (h *Hunk) countTo(i int) (before, after int) {
+	before, after = h.OldStart, h.NewStart
+	if h.OldLines > 0 {
+		before--
+	}
+	if h.NewLines > 0 {
+		after--
+	}
+	for _, line := range h.Lines[:i] {
+		if line.Op != '+' {
+			before++
+		}
+		if line.Op != '-' {
+			after++
+		}
+	}
+	return before, after
+}
+
+// span sets the numbers of a hunk whose lines come after so many of each side.
+func (h *Hunk) span(before, after int) {
+	h.OldStart, h.OldLines, h.NewStart, h.NewLines = before, 0, after, 0
+	for _, line := range h.Lines {
+		if line.Op != '+' {
+			h.OldLines++
+		}
+		if line.Op != '-' {
+			h.NewLines++
+		}
+	}
+	if h.OldLines > 0 {
+		h.OldStart++
+	}
+	if h.NewLines > 0 {
+		h.NewStart++
+	}
+}
+
+// id hashes what the hunk does; c is the change it belongs to, which text does not
+// need. Each part goes in with its length before it.
+func (h *Hunk) id(c Change) HunkID {
+	sum := sha256.New()
+	var length []byte
+	add := func(parts ...string) {
+		for _, part := range parts {
+			length = append(strconv.AppendInt(length[:0], int64(len(part)), 10), ':')
+			sum.Write(length)
+			sum.Write([]byte(part))
+		}
+	}
+	add(h.Path.Raw(), h.OldBlob, string(h.Kind))
+	switch h.Kind {
+	case HunkText:
+		for _, b := range h.blocks() {
+			add("at", strconv.Itoa(b.at))
+			for _, line := range b.lines {
+				end := "\n"
+				if line.NoNewline {
+					end = ""
+				}
+				add(string(rune(line.Op)), string(line.Text), end)
+			}
+		}
+	case HunkRenamed:
+		add(h.OldPath.Raw())
+	case HunkMode:
+		add(c.OldMode, c.NewMode)
+	default:
+		add(c.OldMode, c.NewMode, c.NewBlob)
+	}
+	return HunkID(hex.EncodeToString(sum.Sum(nil)[:16]))
+}

@@ -1,0 +1,129 @@
+package review
+
+import (
+	"context"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+)
+
+// idSearch finds the hunks that ids, or beginnings of ids, name.
+type idSearch struct {
+	asked  []string
+	exact  map[HunkID]bool
+	begin  []string             // those that are no whole ids
+	found  map[string][]idFound // by what was asked
+	blocks map[int][]HunkID     // all blocks of the changes in which something was found, by index
+}
+
+// idFound is one hunk, or part of one.
+type idFound struct {
+	id     HunkID
+	change int
+	blocks []HunkID
+}
+
+// idLength is the number of hex digits of an id.
+const idLength = 32
+
+func newIDSearch(asked []string) *idSearch {
+	s := &idSearch{exact: map[HunkID]bool{}, found: map[string][]idFound{}, blocks: map[int][]HunkID{}}
+	for _, text := range asked {
+		text = strings.ToLower(text)
+		s.asked = append(s.asked, text)
+		if len(text) == idLength {
+			s.exact[HunkID(text)] = true
+		} else {
+			s.begin = append(s.begin, text)
+		}
+	}
+	return s
+}
+
+// run looks through the hunks of cs, unless no id is asked for.
+func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
+	if len(s.asked) == 0 {
+		return nil
+	}
+	for _, text := range s.asked {
+		if text == "" || strings.Trim(text, "0123456789abcdef") != "" {
+			return fault.New(fault.Usage, "%s is not the id of a hunk", termtext.Escape(text)).
+				Hint("`aibox diff --json ID` lists the hunks with their ids")
+		}
+	}
+	at := -1
+	err := cs.Files(ctx, func(f FileDiff) error {
+		for at++; &cs.Changes[at] != f.Change; at++ { //nolint:revive // the files come in the order of the changes
+		}
+		s.look(at, f.Hunks)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.check()
+}
+
+// look notes what is asked for among the hunks of one change.
+func (s *idSearch) look(change int, hunks []Hunk) {
+	var all []HunkID
+	hit := false
+	for _, h := range hunks {
+		parts := h.Split()
+		blocks := make([]HunkID, len(parts))
+		for i, part := range parts {
+			blocks[i] = part.ID
+			if part.ID != h.ID {
+				hit = s.note(idFound{part.ID, change, blocks[i : i+1 : i+1]}) || hit
+			}
+		}
+		hit = s.note(idFound{h.ID, change, blocks}) || hit
+		all = append(all, blocks...)
+	}
+	if hit {
+		s.blocks[change] = all
+	}
+}
+
+func (s *idSearch) note(f idFound) bool {
+	hit := s.exact[f.id]
+	if hit {
+		s.found[string(f.id)] = append(s.found[string(f.id)], f)
+	}
+	for _, begin := range s.begin {
+		if strings.HasPrefix(string(f.id), begin) {
+			s.found[begin] = append(s.found[begin], f)
+			hit = true
+		}
+	}
+	return hit
+}
+
+// check makes sure that each id means one hunk.
+func (s *idSearch) check() error {
+	for _, text := range s.asked {
+		switch found := s.found[text]; len(found) {
+		case 0:
+			return fault.New(fault.Usage, "no hunk has the id %s", text).
+				Hint("`aibox diff --json ID` lists the hunks with their ids")
+		case 1:
+		default:
+			return fault.New(fault.Usage, "%s could be %d hunks: %s, %s, …", text, len(found), found[0].id, found[1].id).
+				Hint("type more of the id")
+		}
+	}
+	return nil
+}
+
+// mark sets keep for the blocks that text names in a change.
+func (s *idSearch) mark(text string, change int, keep map[HunkID]bool, to bool) {
+	for _, f := range s.found[strings.ToLower(text)] {
+		if f.change != change {
+			continue
+		}
+		for _, id := range f.blocks {
+			keep[id] = to
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+)
+
+// Choice is what a person asks for. The zero value is nothing.
+type Choice struct {
+	All    bool
+	Files  []string // exact paths, folders or globs, tried in that order; each must match something
+	Hunks  []string // ids of hunks or of their parts, or unique beginnings of them
+	Except []string // ids, likewise, that are not taken though they were chosen
+	Risky  []string // exact paths of files whose risks the person accepts
+}
+
+// Empty reports whether nothing is asked for.
+func (c Choice) Empty() bool { return !c.All && len(c.Files) == 0 && len(c.Hunks) == 0 }
+
+// Select finds what a choice means. Files with risks that are not in Risky are left
+// out, whichever way they were chosen, and listed in Left. What matches nothing, and
+// an id that could be several, is a Usage error.
+func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, error) {
+	chosen := make([]bool, len(cs.Changes))
+	for i := range chosen {
+		chosen[i] = choice.All
+	}
+	for _, pattern := range choice.Files {
+		found, err := cs.matching(pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range found {
+			chosen[i] = true
+		}
+	}
+	ids := newIDSearch(append(slices.Clone(choice.Hunks), choice.Except...))
+	if err := ids.run(ctx, cs); err != nil {
+		return nil, err
+	}
+	s := &Selection{Taken: []Taken{}}
+	for i := range cs.Changes {
+		if t, ok := cs.taken(i, chosen[i], choice, ids); ok {
+			s.Taken = append(s.Taken, t)
+		}
+	}
+	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+	return s, s.leaveRisky(cs, choice.Risky)
+}
+
+// taken is what the choice takes of change i.
+func (cs *ChangeSet) taken(i int, whole bool, choice Choice, ids *idSearch) (Taken, bool) {
+	c := &cs.Changes[i]
+	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.NewBlob, Mode: c.NewMode, Whole: whole}
+	all, touched := ids.blocks[i]
+	if !touched {
+		return t, whole
+	}
+	keep := map[HunkID]bool{}
+	for _, id := range all {
+		keep[id] = whole
+	}
+	for _, text := range choice.Hunks {
+		ids.mark(text, i, keep, true)
+	}
+	for _, text := range choice.Except {
+		ids.mark(text, i, keep, false)
+	}
+	t.take(keep)
+	return t, t.Whole || len(t.Blocks) > 0
+}
+
+// take sets what is taken from all blocks of a file.
+func (t *Taken) take(blocks map[HunkID]bool) {
+	t.Whole, t.Blocks, t.Of = false, nil, len(blocks)
+	for id, keep := range blocks {
+		if keep {
+			t.Blocks = append(t.Blocks, id)
+		}
+	}
+	slices.Sort(t.Blocks)
+	if len(t.Blocks) == t.Of {
+		t.Whole, t.Blocks, t.Of = true, nil, 0
+	}
+}
+
+// leaveRisky moves risky files that the person has not accepted to Left.
+func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
+	risks := make(map[Path]*Change, len(cs.Changes))
+	for i := range cs.Changes {
+		risks[cs.Changes[i].Path] = &cs.Changes[i]
+	}
+	fine := map[Path]bool{}
+	for _, name := range accepted {
+		c := cs.named(name)
+		if c == nil {
+			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
+				Hint("`aibox diff --stat ID` lists what was")
+		}
+		fine[c.Path] = true
+	}
+	s.Taken = slices.DeleteFunc(s.Taken, func(t Taken) bool {
+		c := risks[t.Path]
+		if !c.Risky() || fine[t.Path] {
+			return false
+		}
+		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: c.Risks})
+		return true
+	})
+	return nil
+}
+
+// named finds the change of a file by its path, its old path, or either of them as
+// aibox prints it.
+func (cs *ChangeSet) named(name string) *Change {
+	name = strings.TrimPrefix(name, "./")
+	for _, same := range []func(Path) bool{
+		func(p Path) bool { return p.Raw() == name },
+		func(p Path) bool { return p.String() == name },
+	} {
+		for i := range cs.Changes {
+			if same(cs.Changes[i].Path) {
+				return &cs.Changes[i]
+			}
+		}
+		for i := range cs.Changes {
+			if old := cs.Changes[i].OldPath; old != "" && same(old) {
+				return &cs.Changes[i]
+			}
+		}
+	}
+	return nil
+}
+
+// matching finds the changes that a path, a folder or a glob means.
+func (cs *ChangeSet) matching(pattern string) ([]int, error) {
+	if c := cs.named(pattern); c != nil {
+		return []int{cs.indexOf(c)}, nil
+	}
+	clean := strings.Trim(strings.TrimPrefix(pattern, "./"), "/")
+	in := func(match func(path string) bool) (found []int) {
+		for i := range cs.Changes {
+			c := &cs.Changes[i]
+			if match(c.Path.Raw()) || c.OldPath != "" && match(c.OldPath.Raw()) {
+				found = append(found, i)
+			}
+		}
+		return found
+	}
+	if found := in(func(path string) bool { return clean == "." || strings.HasPrefix(path, clean+"/") }); len(found) > 0 {
+		return found, nil
+	}
+	if _, err := path.Match(clean, ""); err != nil || clean == "" {
+		return nil, fault.New(fault.Usage, "%s is neither a path nor a glob", termtext.Escape(pattern)).
+			Hint("use * and ? and [a-z], ** for any folders, as in 'src/**/*.go'")
+	}
+	parts := strings.Split(clean, "/")
+	if len(parts) == 1 {
+		parts = []string{"**", clean}
+	}
+	if found := in(func(path string) bool { return matchParts(parts, strings.Split(path, "/")) }); len(found) > 0 {
+		return found, nil
+	}
+	return nil, fault.New(fault.Usage, "no changed file is called %s", termtext.Escape(pattern)).
+		Hint("`aibox diff --stat ID` lists the changed files")
+}
+
+// matchParts matches a path with a glob, both cut at the slashes; "**" stands for
+// any number of folders. Its time is bounded by the product of the two lengths.
+func matchParts(glob, name []string) bool {
+	reach := make([]bool, len(name)+1) // reach[j]: the glob so far can match name[:j]
+	reach[0] = true
+	for _, part := range glob {
+		next := make([]bool, len(name)+1)
+		for j := range reach {
+			if part == "**" {
+				next[j] = reach[j] || j > 0 && next[j-1]
+			} else if j > 0 && reach[j-1] {
+				next[j], _ = path.Match(part, name[j-1])
+			}
+		}
+		reach = next
+	}
+	return reach[len(name)]
+}

@@ -1,0 +1,104 @@
+package review
+
+import (
+	"cmp"
+	"slices"
+
+	"aibox/review/risk"
+)
+
+// Selection is a part of a change set: what a person took. It is plain data and may
+// be stored as JSON. The zero value is nothing.
+type Selection struct {
+	Taken []Taken   `json:"taken"`          // by path
+	Left  []LeftOut `json:"left,omitempty"` // what was chosen and left out, by path
+}
+
+// Taken is what is taken of one change: the whole, or some of its blocks.
+type Taken struct {
+	Path    Path     `json:"path"`
+	OldPath Path     `json:"old_path,omitempty"`
+	Blob    string   `json:"blob,omitempty"`   // of the agent's file as it was when it was chosen; empty when deleted
+	Mode    string   `json:"mode,omitempty"`   // likewise
+	Whole   bool     `json:"whole,omitempty"`  // then there are no blocks
+	Blocks  []HunkID `json:"blocks,omitempty"` // ids of hunks that cannot be split, sorted
+	Of      int      `json:"of,omitempty"`     // how many there are
+}
+
+// LeftOut is a file that was chosen, but is not taken because of its risks.
+type LeftOut struct {
+	Path  Path        `json:"path"`
+	Risks []risk.Risk `json:"risks"`
+}
+
+// Empty reports whether nothing is selected.
+func (s *Selection) Empty() bool { return s == nil || len(s.Taken) == 0 }
+
+// Complete reports whether s holds every change of cs as it is.
+func (s *Selection) Complete(cs *ChangeSet) bool {
+	for i := range cs.Changes {
+		if t := s.of(cs.Changes[i].Path); t == nil || !t.Whole || !t.fits(&cs.Changes[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// of is what is taken of the change at path, or nil.
+func (s *Selection) of(path Path) *Taken {
+	if s == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(s.Taken, path, func(t Taken, path Path) int { return cmp.Compare(t.Path, path) })
+	if !ok {
+		return nil
+	}
+	return &s.Taken[i]
+}
+
+// fits reports whether t was chosen from c as it is now.
+func (t *Taken) fits(c *Change) bool {
+	return t.OldPath == c.OldPath && t.Blob == c.NewBlob && t.Mode == c.NewMode
+}
+
+// Union is what s or other hold. Of a path that changed between the two, what other
+// has counts. Left is other's.
+func (s *Selection) Union(other *Selection) *Selection {
+	sum := &Selection{}
+	if other != nil {
+		sum.Left = slices.Clone(other.Left)
+		for _, t := range other.Taken {
+			if before := s.of(t.Path); before != nil {
+				t = t.union(*before)
+			}
+			sum.Taken = append(sum.Taken, t)
+		}
+	}
+	if s != nil {
+		for _, t := range s.Taken {
+			if other.of(t.Path) == nil {
+				sum.Taken = append(sum.Taken, t)
+			}
+		}
+	}
+	slices.SortFunc(sum.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+	return sum
+}
+
+// union adds what was taken of the same change before.
+func (t Taken) union(before Taken) Taken {
+	same := t.OldPath == before.OldPath && t.Blob == before.Blob && t.Mode == before.Mode
+	switch {
+	case t.Whole:
+		return t
+	case same && before.Whole:
+		return before
+	}
+	t.Blocks = append(slices.Clone(t.Blocks), before.Blocks...)
+	slices.Sort(t.Blocks)
+	t.Blocks = slices.Compact(t.Blocks)
+	if t.Of > 0 && len(t.Blocks) == t.Of && same {
+		t.Blocks, t.Of, t.Whole = nil, 0, true
+	}
+	return t
+}

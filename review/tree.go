@@ -1,0 +1,314 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+)
+
+// TreeOf is the baseline with a selection, as a tree in GitDir. It is a function of
+// the set alone: nothing depends on the order in which things were selected. A set
+// that cannot be a tree, and one that was chosen from other changes, is a Conflict.
+func (cs *ChangeSet) TreeOf(ctx context.Context, s *Selection) (string, error) {
+	switch {
+	case s.Empty():
+		return cs.BaseTree, nil
+	case s.Complete(cs):
+		return cs.Tree, nil
+	}
+	edit, err := cs.edit(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if err := cs.clashes(edit); err != nil {
+		return "", err
+	}
+	return cs.write(ctx, edit)
+}
+
+// treeEdit is what a selection does to the baseline's tree.
+type treeEdit struct {
+	remove []string
+	put    []git.Entry
+	moved  map[Path]bool // changes whose old path goes
+	text   []patched
+}
+
+// patched is a file to which some text hunks are applied.
+type patched struct {
+	put    int    // index of its entry, whose id is not known yet
+	blob   string // of the baseline
+	blocks []block
+}
+
+// edit turns a selection into what it does to the tree.
+func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) {
+	e := &treeEdit{moved: map[Path]bool{}}
+	partly := map[Path]*Taken{}
+	var paths []Path
+	here := 0
+	for i := range cs.Changes {
+		c := &cs.Changes[i]
+		t := s.of(c.Path)
+		if t == nil {
+			continue
+		}
+		here++
+		switch {
+		case !t.Whole:
+			partly[c.Path] = t
+			paths = append(paths, c.Path)
+		case !t.fits(c):
+			return nil, changed(c.Path)
+		default:
+			e.whole(c)
+		}
+	}
+	if here < len(s.Taken) {
+		for _, t := range s.Taken {
+			if cs.named(t.Path.Raw()) == nil {
+				return nil, changed(t.Path)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		return e, nil
+	}
+	return e, cs.Files(ctx, func(f FileDiff) error { return e.part(f, partly[f.Change.Path]) }, paths...)
+}
+
+// changed says that a selection does not belong to the change set.
+func changed(path Path) error {
+	return fault.New(fault.Conflict, "%s is not what it was when it was chosen", path).
+		Hint("look at it again with `aibox diff ID`, and choose again")
+}
+
+// whole takes all of a change.
+func (e *treeEdit) whole(c *Change) {
+	switch c.Kind {
+	case Deleted:
+		e.remove = append(e.remove, c.Path.Raw())
+		e.moved[c.Path] = true
+		return
+	case Renamed:
+		e.remove = append(e.remove, c.OldPath.Raw())
+		e.moved[c.Path] = true
+	}
+	e.put = append(e.put, git.Entry{Mode: git.Mode(c.NewMode), ID: c.NewBlob, Path: c.Path.Raw()})
+}
+
+// part takes some blocks of a change.
+func (e *treeEdit) part(f FileDiff, t *Taken) error {
+	c := f.Change
+	wanted := make(map[HunkID]bool, len(t.Blocks))
+	for _, id := range t.Blocks {
+		wanted[id] = true
+	}
+	entry := git.Entry{Mode: git.Mode(c.OldMode), ID: c.OldBlob, Path: c.Path.Raw()}
+	if c.Kind == Renamed {
+		entry.Path = c.OldPath.Raw()
+	}
+	var text []block
+	for _, h := range f.Hunks {
+		for _, part := range h.Split() {
+			if !wanted[part.ID] {
+				continue
+			}
+			delete(wanted, part.ID)
+			switch part.Kind {
+			case HunkText:
+				text = append(text, part.blocks()...)
+			case HunkMode:
+				entry.Mode = git.Mode(c.NewMode)
+			case HunkContent:
+				entry.ID = c.NewBlob
+			case HunkRenamed:
+				e.remove = append(e.remove, c.OldPath.Raw())
+				e.moved[c.Path] = true
+				entry.Path = c.Path.Raw()
+			default:
+				e.whole(c)
+				return nil
+			}
+		}
+	}
+	if len(wanted) > 0 {
+		return changed(c.Path)
+	}
+	e.put = append(e.put, entry)
+	if len(text) > 0 {
+		e.text = append(e.text, patched{put: len(e.put) - 1, blob: c.OldBlob, blocks: text})
+	}
+	return nil
+}
+
+// clashes refuses sets in which a path would be a file and a folder at once. The
+// baseline and the agent's tree are both possible, so what clashes is always a path
+// that comes with one that ought to go.
+func (cs *ChangeSet) clashes(e *treeEdit) error {
+	stays := map[string]bool{} // old paths that go in the agent's tree and stay in this one
+	for i := range cs.Changes {
+		c := &cs.Changes[i]
+		if e.moved[c.Path] {
+			continue
+		}
+		switch c.Kind {
+		case Deleted:
+			stays[c.Path.Raw()] = true
+		case Renamed:
+			stays[c.OldPath.Raw()] = true
+		}
+	}
+	if len(stays) == 0 {
+		return nil
+	}
+	comes := make(map[string]bool, len(e.put))
+	for _, entry := range e.put {
+		comes[entry.Path] = true
+		for dir := parent(entry.Path); dir != ""; dir = parent(dir) {
+			if stays[dir] {
+				return cs.together(entry.Path, dir)
+			}
+		}
+	}
+	for path := range stays {
+		for dir := parent(path); dir != ""; dir = parent(dir) {
+			if comes[dir] {
+				return cs.together(dir, path)
+			}
+		}
+	}
+	return nil
+}
+
+// together says that what comes cannot be taken while another path stays.
+func (cs *ChangeSet) together(comes, stays string) error {
+	goes := "the deletion of " + Path(stays).String()
+	for _, c := range cs.Changes {
+		if c.Kind == Renamed && c.OldPath.Raw() == stays {
+			goes = "the move of " + Path(stays).String() + " to " + c.Path.String()
+		}
+	}
+	return fault.New(fault.Conflict, "%s can be taken only together with %s: one path cannot be a file and a folder at once", Path(comes), goes).
+		Hint("choose both, or neither")
+}
+
+// write stores the tree in the repository that aibox owns, kept by the ref
+// refs/aibox/<session>/chosen until the next selection.
+func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (string, error) {
+	repo := git.Owned(cs.GitDir)
+	im := repo.Import(ctx)
+	own := "refs/aibox/" + cs.Session + "/tree-" + rand.Text()
+	err := cs.patch(ctx, repo, im, e)
+	if err == nil {
+		err = im.Commit(git.Commit{
+			Ref: own, Tree: cs.BaseTree, Remove: e.remove, Put: e.put, Message: "A selection\n",
+			Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+		})
+	}
+	if err := im.End(err); err != nil {
+		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
+	}
+	ids, err := repo.Line(ctx, "rev-parse", own, own+"^{tree}")
+	if err != nil {
+		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
+	}
+	commit, tree, _ := strings.Cut(ids, "\n")
+	refs := fmt.Sprintf("update refs/aibox/%s/chosen %s\ndelete %s %s\n", cs.Session, commit, own, commit)
+	if err := repo.Run(ctx, strings.NewReader(refs), nil, "update-ref", "--stdin"); err != nil {
+		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
+	}
+	return tree, nil
+}
+
+// patch writes the files to which text hunks are applied.
+func (cs *ChangeSet) patch(ctx context.Context, repo *git.Repo, im *git.Import, e *treeEdit) (err error) {
+	if len(e.text) == 0 {
+		return nil
+	}
+	format := git.SHA1
+	if len(cs.BaseTree) == 2*git.SHA256.Size() {
+		format = git.SHA256
+	}
+	blobs := repo.Blobs(ctx)
+	defer func() { err = errors.Join(err, blobs.Close()) }()
+	for _, p := range e.text {
+		baseline, err := blobs.Read(p.blob)
+		if err != nil {
+			return err
+		}
+		content, err := applyBlocks(baseline, p.blocks)
+		if err != nil {
+			return fmt.Errorf("%s: %w", Path(e.put[p.put].Path), err)
+		}
+		if err := im.Blob(int64(len(content)), bytes.NewReader(content)); err != nil {
+			return err
+		}
+		e.put[p.put].ID = format.BlobID(content)
+	}
+	return nil
+}
+
+// applyBlocks replaces lines of a baseline's content. The blocks are in order and
+// must say what is there.
+func applyBlocks(baseline []byte, blocks []block) ([]byte, error) {
+	size := len(baseline)
+	for _, b := range blocks {
+		for _, line := range b.lines {
+			size += len(line.Text) + 1
+		}
+	}
+	content := make([]byte, 0, size)
+	at, rest := 0, baseline
+	next := func() (line []byte) {
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		line, rest = rest[:end], rest[end:]
+		at++
+		return line
+	}
+	for _, b := range blocks {
+		if b.at < at {
+			return nil, errors.New("two hunks change the same lines")
+		}
+		for at < b.at {
+			if len(rest) == 0 {
+				return nil, errors.New("a hunk lies behind the end")
+			}
+			content = append(content, next()...)
+		}
+		for _, line := range b.lines {
+			if n := len(content); line.Op == '+' && n > 0 && content[n-1] != '\n' {
+				return nil, errors.New("a hunk adds lines behind one without a newline")
+			}
+			text := line.Text
+			switch end := !line.NoNewline; {
+			case line.Op == '+':
+				content = append(content, text...)
+				if end {
+					content = append(content, '\n')
+				}
+			case len(rest) == 0:
+				return nil, errors.New("a hunk lies behind the end")
+			default:
+				was := next()
+				if whole, ok := bytes.CutSuffix(was, []byte("\n")); ok != end || !bytes.Equal(whole, text) {
+					return nil, errors.New("a hunk takes out lines that are not there")
+				}
+			}
+		}
+	}
+	if n := len(content); n > 0 && content[n-1] != '\n' && len(rest) > 0 {
+		return nil, errors.New("a hunk ends without a newline before the end")
+	}
+	return append(content, rest...), nil
+}
