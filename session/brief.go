@@ -18,9 +18,14 @@ import (
 type Brief struct {
 	ID          ID        `json:"id"`
 	Created     time.Time `json:"created"`
+	Agent       string    `json:"agent"`
+	Interactive bool      `json:"interactive,omitempty"`
 	Repository  string    `json:"repository"`
-	Task        string    `json:"task,omitempty"` // the first line of the prompt, cut
+	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
+	Task        string    `json:"task,omitempty"`   // the first line of the prompt, cut
 	Phase       Phase     `json:"phase"`
+	Started     time.Time `json:"started,omitzero"` // when the agent started
+	Ended       time.Time `json:"ended,omitzero"`
 	Review      Review    `json:"review,omitempty"`
 	ContinuedBy ID        `json:"continued_by,omitempty"`
 	Failed      bool      `json:"failed,omitempty"`
@@ -28,18 +33,27 @@ type Brief struct {
 	Files       int       `json:"files,omitempty"`
 	Added       int       `json:"added,omitempty"`
 	Deleted     int       `json:"deleted,omitempty"`
+	Refused     int       `json:"refused,omitempty"` // what the network refused, each time counted
+	Tokens      int       `json:"tokens,omitempty"`  // read and written
 }
 
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200
 
 func briefOf(s Session) Brief {
-	b := Brief{ID: s.ID, Created: s.Created, Repository: s.Repository, Phase: s.State.Phase, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy}
+	b := Brief{
+		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
+		Phase: s.State.Phase, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
+	}
 	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
 	if r := s.State.Result; r != nil {
 		b.Failed, b.Changed = r.Fault != nil, r.Changed
 		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
+		b.Tokens = r.Tokens.Input + r.Tokens.Output
+		for _, refusal := range r.Refused {
+			b.Refused += refusal.Times
+		}
 	}
 	return b
 }
@@ -51,10 +65,15 @@ const briefsFile = "briefs.json"
 // remembered is a brief with the mark of the state file it was made from. A state
 // is replaced as a whole, so another content is another file.
 type remembered struct {
+	Form  int    `json:"f"` // briefForm when it was made
 	Inode uint64 `json:"i"`
 	Time  int64  `json:"t"` // of its last change (ctime), in nanoseconds
 	Brief Brief  `json:"b"`
 }
+
+// briefForm counts the changes of what a Brief holds: one remembered in another
+// form is made anew.
+const briefForm = 1
 
 // Briefs is every session in a line, oldest first. Damaged ones are left out and
 // named in the error, which may come beside a list.
@@ -71,7 +90,7 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 	for _, id := range ids {
 		inode, changed := s.store.mark(id)
 		old, ok := known[id]
-		if !ok || old.Inode != inode || old.Time != changed || inode == 0 {
+		if !ok || old.Form != briefForm || old.Inode != inode || old.Time != changed || inode == 0 {
 			session, err := s.store.load(id)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // about to be made, or just removed
@@ -80,7 +99,7 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 				errs = append(errs, err)
 				continue
 			}
-			old = remembered{inode, changed, briefOf(session)}
+			old = remembered{briefForm, inode, changed, briefOf(session)}
 			fresh = fresh || old.Brief.Phase == Ended
 		}
 		briefs = append(briefs, old.Brief)

@@ -74,7 +74,17 @@ func (s store) write(id ID, file string, value any) error {
 	if err != nil {
 		return err
 	}
-	return paths.WriteFile(filepath.Join(s.dir(id), file), append(data, '\n'))
+	err = paths.WriteFile(filepath.Join(s.dir(id), file), append(data, '\n'))
+	if err == nil && file == stateFile {
+		s.touch()
+	}
+	return err
+}
+
+// touch tells those who watch the folder of all sessions that one has changed.
+func (s store) touch() {
+	now := time.Now()
+	_ = os.Chtimes(s.root, now, now)
 }
 
 // read loads one of the session's JSON files.

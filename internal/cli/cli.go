@@ -89,8 +89,12 @@ changed comes back as a diff that you accept or discard.`,
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.conversable() {
+				return a.terminalUI(cmd.Context())
+			}
 			_ = cmd.Help()
-			return fault.New(fault.Usage, "no command was given").Hint("`aibox run --help` shows how to start an agent")
+			return fault.New(fault.Usage, "no command was given, and there is no terminal to show the sessions on").
+				Hint("`aibox run --help` shows how to start an agent")
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			markRan(cmd.Root())

@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"aibox/internal/paths"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Changed says, until ctx ends, that some session was made, removed or got another
+// state. Changes that come faster than they are taken are one. The channel is closed
+// at the end. The kernel tells, nothing is polled: every new state touches the folder
+// of all sessions.
+func (s *Sessions) Changed(ctx context.Context) (<-chan struct{}, error) {
+	if err := paths.MakePrivate(s.store.root); err != nil {
+		return nil, fmt.Errorf("watching the sessions: %w", err)
+	}
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watching the sessions: %w", err)
+	}
+	if err := watcher.Add(s.store.root); err != nil {
+		_ = watcher.Close()
+		return nil, fmt.Errorf("watching the sessions: %w", err)
+	}
+	changed := make(chan struct{}, 1)
+	go func() {
+		defer close(changed)
+		defer watcher.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case event, ok := <-watcher.Events:
+				if !ok {
+					return
+				}
+				if event.Name == s.store.root || !event.Has(fsnotify.Write) {
+					wake(changed)
+				}
+			case _, ok := <-watcher.Errors: // some were lost
+				if !ok {
+					return
+				}
+				wake(changed)
+			}
+		}
+	}()
+	return changed, nil
+}

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
+	sessions := New(Deps{})
+	sessions.store.root = t.TempDir() + "/sessions"
+	ctx, cancel := context.WithCancel(t.Context())
+	changed, err := sessions.Changed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(what string) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatal("nobody is told that " + what)
+		}
+	}
+	id, err := sessions.store.create("shell", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told("there is a new session")
+	if err := sessions.store.write(id, stateFile, State{Phase: Ended}); err != nil {
+		t.Fatal(err)
+	}
+	told("it has another state")
+	if err := os.RemoveAll(sessions.store.dir(id)); err != nil {
+		t.Fatal(err)
+	}
+	told("it is gone")
+	cancel()
+	for range changed { //nolint:revive // until it is closed
+	}
+}

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// givenBack checks that the terminal has its settings and its own screen again, and
+// reports no mouse.
+func (s *screen) givenBack() {
+	s.t.Helper()
+	if s.after == nil || *s.after != *s.before {
+		s.t.Error("the terminal's settings have changed")
+	}
+	text := s.stdout.String()
+	for _, mode := range []string{"1049", "1002", "2004"} {
+		if on, off := strings.LastIndex(text, "\x1b[?"+mode+"h"), strings.LastIndex(text, "\x1b[?"+mode+"l"); on > off {
+			s.t.Errorf("mode %s is left on", mode)
+		}
+	}
+	if on, off := strings.LastIndex(text, "\x1b[?25h"), strings.LastIndex(text, "\x1b[?25l"); on < off {
+		s.t.Error("the cursor is left hidden")
+	}
+}
+
+func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal()
+	s.awaitShown(`There is no session yet`)
+	id := m.detached("shell", "-i", "--network", "none", "--repo", m.repo("shop", nil))
+	s.awaitShown(`● running +` + id) // nobody pressed a key
+	s.awaitShown(`root@aibox:/workspace#`)
+	s.typed("\r")
+	s.awaitShown(`ctrl-p ctrl-q leaves it running`)
+	s.typed("echo work > work.txt; echo do''ne\r")
+	s.awaitShown(`(?m)^done$`)
+	s.typed("\x10\x11")
+	s.awaitShown(`1 running`)
+	s.typed("\r")
+	s.awaitShown(`ctrl-p ctrl-q`)
+	s.typed("exit\r")
+	s.awaitShown(`▲ to review +` + id)
+	s.awaitShown(`added +work.txt +\+1 -0`)
+	s.typed("d")
+	s.awaitShown(`(?s)\+work.*enter goes back`)
+	s.typed("\r")
+	s.awaitShown(`1 to review`)
+	s.typed("x")
+	s.awaitShown(`Discard ` + id)
+	eventually(t, limit, "the question takes an answer", func() bool {
+		s.typed("n") // within the first moments it does not count
+		return !strings.Contains(s.shown(), "Discard "+id)
+	})
+	s.typed("?")
+	s.awaitShown(`copy the command`)
+	s.typed("q") // closes the help only
+	s.awaitShown(`1 to review`)
+	s.typed("q")
+	if code := s.wait(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, s.shown())
+	}
+	s.givenBack()
+}
+
+func TestASignalGivesTheTerminalOfAllSessionsBack(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		s := m.onTerminal()
+		s.awaitShown(`There is no session yet`)
+		if err := s.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		if code := s.wait(); code != 130 {
+			t.Errorf("%v ends it with %d:\n%s", signal, code, s.shown())
+		}
+		s.givenBack()
+	}
+}

@@ -1,0 +1,102 @@
+// Package dialog asks a question in the middle of the screen. The choice that does
+// nothing has the focus, and for a moment after the question has appeared no key
+// counts: what was typed before a person could read it answers nothing.
+package dialog
+
+import (
+	"strings"
+	"time"
+
+	"aibox/ui/keymap"
+	"aibox/ui/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Grace is how long a question that has just appeared takes no answer.
+const Grace = 300 * time.Millisecond
+
+// Confirm asks whether to do one thing.
+type Confirm struct {
+	Title string
+	Text  string // what will happen, escaped; lines
+	Yes   string // a verb: "discard"
+	Do    tea.Cmd
+
+	since time.Time
+	yes   bool
+}
+
+// Outcome is what a key did to a question.
+type Outcome int
+
+// The outcomes.
+const (
+	Open  Outcome = iota // it still asks
+	Left                 // nothing is to be done
+	Taken                // Do is to be done
+)
+
+// Ask makes the question appear at now.
+func Ask(c Confirm, now time.Time) *Confirm {
+	c.since = now
+	return &c
+}
+
+var (
+	toggle = keymap.Bind("choose", "tab", "left", "right", "h", "l", "shift+tab")
+	take   = keymap.Bind("take the choice", "enter")
+	accept = keymap.Bind("yes", "y")
+	leave  = keymap.Bind("no", "esc", "n", "q", "ctrl+c")
+)
+
+// Keys are the question's keys, for the help.
+func (c *Confirm) Keys() []keymap.Group {
+	return []keymap.Group{{Title: c.Title, Keys: []key.Binding{accept, leave, toggle, take}}}
+}
+
+// Press takes a key at now.
+func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
+	switch {
+	case now.Sub(c.since) < Grace:
+		return Open
+	case key.Matches(msg, leave):
+		return Left
+	case key.Matches(msg, accept):
+		return Taken
+	case key.Matches(msg, toggle):
+		c.yes = !c.yes
+	case key.Matches(msg, take):
+		if c.yes {
+			return Taken
+		}
+		return Left
+	}
+	return Open
+}
+
+// View is the framed question, at most width columns wide.
+func (c *Confirm) View(t theme.Theme, width int) string {
+	inner := max(10, min(60, width-6))
+	button := func(label string, on bool) string {
+		if on {
+			return t.Button.Render("[" + label + "]")
+		}
+		return " " + label + " "
+	}
+	body := ansi.Wrap(c.Text, inner, "")
+	row := button("cancel (n)", !c.yes) + "   " + button(c.Yes+" (y)", c.yes)
+	return t.Dialog.Render(strings.Join([]string{t.Title.Render(ansi.Wrap(c.Title, inner, "")), "", body, "", row}, "\n"))
+}
+
+// Over puts a box in the middle of a screen of width by height cells.
+func Over(screen, box string, width, height int) string {
+	canvas := lipgloss.NewCanvas(width, height)
+	x := max(0, (width-lipgloss.Width(box))/2)
+	y := max(0, (height-lipgloss.Height(box))/2)
+	layers := lipgloss.NewCompositor(lipgloss.NewLayer(screen), lipgloss.NewLayer(box).X(x).Y(y).Z(1))
+	return canvas.Compose(layers).Render()
+}

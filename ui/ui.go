@@ -1,0 +1,53 @@
+// Package ui is the terminal UI: what `aibox` shows without a command. It does no
+// work of its own and decides nothing about isolation: screens ask the use cases and
+// show what they say. Update and View do no I/O; commands do, and bring messages.
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"aibox/session"
+	"aibox/ui/dashboard"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Sessions are the use cases that the screens ask for.
+type Sessions interface {
+	dashboard.Sessions
+}
+
+// Request is what the UI works with.
+type Request struct {
+	In       io.Reader // a person's terminal
+	Out      io.Writer // the same
+	Sessions Sessions
+	// Do does what needs the whole terminal, while the UI is off the screen, and
+	// returns when the person may come back.
+	Do func(ctx context.Context, command dashboard.Command, id session.ID) error
+	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
+	// those of the process.
+	Environ []string
+}
+
+// Run shows the UI until the person leaves it or ctx ends. The terminal is as it
+// was when it returns.
+func Run(ctx context.Context, r Request) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler()}
+	if r.Environ != nil {
+		options = append(options, tea.WithEnvironment(r.Environ))
+	}
+	_, err := tea.NewProgram(newApp(ctx, r), options...).Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("showing the terminal UI: %w", err)
+	}
+	return nil
+}
