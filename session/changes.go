@@ -56,30 +56,6 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 	return set, s.store.write(session.ID, changesFile, set)
 }
 
-// Accept delivers the session's changes to a branch of the user's repository.
-// A session without changes is review.ErrNothing.
-func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
-	var accepted *review.Accepted
-	err := s.withEnded(id, func(session *Session) error {
-		if err := continued(session); err != nil {
-			return err
-		}
-		if session.State.Review == Accepted && opts.Branch == "" {
-			return fault.New(fault.Usage, "%s is accepted already, on branch %s", id, session.State.Branch).
-				Hint("`aibox accept %s --branch NAME` puts it on another one", id)
-		}
-		set, err := s.changes(ctx, session)
-		if err != nil {
-			return err
-		}
-		if accepted, err = review.Accept(ctx, session.State.Workspace, set, opts); err != nil {
-			return err
-		}
-		return s.reviewed(session, Accepted, audit.ChangesAccepted, accepted, func(st *State) { st.Branch = accepted.Branch })
-	})
-	return accepted, err
-}
-
 // Discard drops the session's changes: the workspace is removed, and what it held
 // can be brought back for a while.
 func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {

@@ -29,6 +29,8 @@ const (
 	Unreviewed Review = ""
 	Accepted   Review = "accepted"
 	Discarded  Review = "discarded"
+
+	PartlyAccepted Review = "partly-accepted" // some of it is taken, the rest is open
 )
 
 // Spec is what was asked for: written once, before the agent starts. It holds no

@@ -50,6 +50,9 @@ func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspa
 		if err := s.pass(old, to, audit.SessionContinued, to); err != nil {
 			return err
 		}
+		if err := s.store.inherit(from, to); err != nil {
+			return err
+		}
 		return s.moveHome(from, to)
 	})
 	return ws, err

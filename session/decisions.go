@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+)
+
+// decisionsFile holds what a person took of a session's changes.
+const decisionsFile = "decisions.json"
+
+// Decisions are what a person took of a session's changes so far. A session that
+// continues another one inherits them, since its changes hold those of both.
+type Decisions struct {
+	Taken    *review.Selection `json:"taken"`              // all of it, wherever it went; never nil
+	Branch   *review.Before    `json:"branch,omitempty"`   // what went to a branch of aibox's
+	Worktree *review.Before    `json:"worktree,omitempty"` // what went to the user's working tree
+}
+
+// Decisions of a session: nothing taken when there was no accept.
+func (s *Sessions) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
+
+func (s store) decisions(id ID) (*Decisions, error) {
+	d := &Decisions{}
+	if err := s.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if d.Taken == nil {
+		d.Taken = &review.Selection{}
+	}
+	return d, nil
+}
+
+// inherit gives the session to the decisions on the work of from.
+func (s store) inherit(from, to ID) error {
+	d, err := s.decisions(from)
+	if err != nil || d.Taken.Empty() {
+		return err
+	}
+	return s.write(to, decisionsFile, d)
+}
+
+// before is what went to a target.
+func (d *Decisions) before(target review.Target) *review.Before {
+	if target == review.ToWorktree {
+		return d.Worktree
+	}
+	return d.Branch
+}
+
+// add notes what was accepted.
+func (d *Decisions) add(accepted *review.Accepted) {
+	taken := *accepted.Selection
+	taken.Left = nil
+	d.Taken = d.Taken.Union(&taken)
+	now := &review.Before{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit}
+	if accepted.Target == review.ToWorktree {
+		d.Worktree = now
+	} else {
+		d.Branch = now
+	}
+}
+
+// review is what has become of a change set.
+func (d *Decisions) review(set *review.ChangeSet) Review {
+	switch {
+	case d.Taken.Empty():
+		return Unreviewed
+	case d.Taken.Complete(set):
+		return Accepted
+	}
+	return PartlyAccepted
+}
+
+// Accept delivers what opts choose of the session's changes; what was accepted before
+// is taken into account, so opts.Before stays empty. A session without changes, and
+// nothing chosen, is review.ErrNothing.
+func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
+	var accepted *review.Accepted
+	err := s.withEnded(id, func(session *Session) error {
+		if err := continued(session); err != nil {
+			return err
+		}
+		decisions, err := s.store.decisions(id)
+		if err != nil {
+			return err
+		}
+		set, err := s.changes(ctx, session)
+		if err != nil {
+			return err
+		}
+		opts.Before = decisions.before(opts.Target)
+		accepted, err = review.Accept(ctx, session.State.Workspace, set, opts)
+		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
+			return taken(session, opts.Target)
+		}
+		if err != nil || accepted.Files == 0 {
+			return err
+		}
+		decisions.add(accepted)
+		if err := s.store.write(id, decisionsFile, decisions); err != nil {
+			return err
+		}
+		return s.reviewed(session, decisions.review(set), audit.ChangesAccepted, delivered(accepted), func(st *State) {
+			if accepted.Target == review.ToBranch {
+				st.Branch = accepted.Branch
+			}
+		})
+	})
+	return accepted, err
+}
+
+// taken says that everything chosen was delivered before.
+func taken(session *Session, target review.Target) error {
+	if target == review.ToWorktree || session.State.Branch == "" {
+		return fault.New(fault.Usage, "what you chose of %s is accepted already", session.ID).
+			Hint("`aibox diff %s` shows what it changed", session.ID)
+	}
+	return fault.New(fault.Usage, "what you chose of %s is accepted already, on branch %s", session.ID, session.State.Branch).
+		Hint("`aibox accept %s --branch NAME` puts it on another one", session.ID)
+}
+
+// delivered is what the log keeps of an accept.
+func delivered(a *review.Accepted) map[string]any {
+	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
+	if a.Target == review.ToBranch {
+		data["branch"], data["commit"], data["uncommitted"] = a.Branch, a.Commit, a.Uncommitted
+	}
+	return data
+}
