@@ -209,3 +209,24 @@ func brief(command string) string {
 	}
 	return termtext.Escape(line)
 }
+
+// VerificationStart waits until a session whose agent has ended verifies the work,
+// and returns where that begins in the record; -1 when the session ends without.
+func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) {
+	for {
+		alive := held(s.store.dir(id)) // first: a state that is read later is the last one
+		session, err := s.store.load(id)
+		switch {
+		case err != nil:
+			return -1, err
+		case session.State.Phase == Verifying:
+			return session.State.VerifyFrom, nil
+		case session.Verify == "" || session.State.Phase == Ended || !alive:
+			return -1, nil
+		}
+		pause(ctx, reconnectPause)
+		if ctx.Err() != nil {
+			return -1, ctx.Err()
+		}
+	}
+}

@@ -56,7 +56,9 @@ func (a *app) completeSessions(_ *cobra.Command, args []string, _ string) ([]str
 	sessions, _ := service.List()
 	var words []string
 	for _, s := range sessions {
-		words = append(words, string(s.ID)+"\t"+string(s.State.Phase))
+		if !s.ID.Hidden() {
+			words = append(words, string(s.ID)+"\t"+string(s.State.Phase))
+		}
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

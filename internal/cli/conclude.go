@@ -18,6 +18,11 @@ import (
 // followRun shows the agent's output until it has ended. The first ctrl-c asks
 // the agent to stop, the second stops the session.
 func (a *app) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	return a.followFrom(ctx, service, id, 0, quiet)
+}
+
+// followFrom is followRun from byte offset from of the record on.
+func (a *app) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(interrupts)
@@ -35,7 +40,7 @@ func (a *app) followRun(ctx context.Context, service *session.Sessions, id sessi
 		out = a.err
 	}
 	show, flush := showChunks(out, a.err, a.errTerm)
-	ended, err := service.Follow(following, id, 0, show)
+	ended, err := service.Follow(following, id, from, show)
 	return ended, errors.Join(flush(), err)
 }
 
@@ -124,6 +129,9 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 			termtext.Escape(refused.What), termtext.Escape(refused.Target), termtext.Escape(refused.Reason))
 	}
 	took := short(time.Duration(result.Seconds * float64(time.Second)))
+	if result.Verification != nil {
+		fmt.Fprintln(a.err, a.verificationLine(*result.Verification))
+	}
 	fmt.Fprintf(a.err, "%s  %s, %d tokens in, %d out\n", t.bold(string(out.ID)), took, result.Tokens.Input, result.Tokens.Output)
 	switch {
 	case out.Accepted != nil:

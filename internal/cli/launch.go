@@ -55,6 +55,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if o.timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
 	}
+	if err := o.verifying.check(); err != nil {
+		return session.Launch{}, err
+	}
 	if o.detach && (o.accept != "none" || o.changes) {
 		return session.Launch{}, fault.New(fault.Usage, "--detach comes back before there is a result to act on").
 			Hint("leave --accept and --require-changes out, and use `aibox accept` later")
@@ -80,6 +83,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
+			Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
 		},
 	}, nil
 }

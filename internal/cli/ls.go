@@ -15,20 +15,21 @@ import (
 )
 
 func (a *app) listCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
 		Short:   "List sessions",
 		Example: "  aibox ls\n  aibox ls --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), asJSON) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), asJSON, all) },
 	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also the sessions that verify another one's work")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, asJSON bool) error {
+func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	service, err := a.service()
 	if err != nil {
 		return err
@@ -36,6 +37,9 @@ func (a *app) list(ctx context.Context, asJSON bool) error {
 	if asJSON {
 		a.repair(ctx, service)
 		sessions, damaged := service.List()
+		if !all {
+			sessions = slices.DeleteFunc(sessions, func(s session.Session) bool { return s.ID.Hidden() })
+		}
 		if sessions == nil {
 			sessions = []session.Session{}
 		}
@@ -45,6 +49,9 @@ func (a *app) list(ctx context.Context, asJSON bool) error {
 	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Phase != session.Ended }) {
 		a.repair(ctx, service)
 		briefs, damaged = service.Briefs()
+	}
+	if !all {
+		briefs = slices.DeleteFunc(briefs, func(b session.Brief) bool { return b.ID.Hidden() })
 	}
 	if len(briefs) == 0 {
 		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")

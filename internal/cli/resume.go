@@ -47,6 +47,10 @@ func (o *runOptions) inherit(old session.Session) error {
 	restore(o, "pids", &o.pids, old.Pids)
 	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
 	restore(o, "system", &o.system, systemNames(old.System))
+	restore(o, "verify", &o.verifying.command, old.Verify)
+	if old.Verify != "" {
+		restore(o, "verify-timeout", &o.verifying.timeout, time.Duration(old.VerifyTimeout))
+	}
 	return nil
 }
 

@@ -43,6 +43,7 @@ type runOptions struct {
 	timeout     time.Duration
 	accept      string
 	changes     bool
+	verifying   verifyFlags
 	json        bool
 	args        []string // behind "--"
 
@@ -110,6 +111,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
 	f.DurationVar(&o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
 	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, or branch")
+	o.verifying.bind(f, builtIn)
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)

@@ -138,7 +138,7 @@ func (a *app) recipes() (bakery.Options, error) {
 }
 
 // inherited are the flags that a resumed session takes from the one before.
-var inherited = []string{"model", "inference", "network", "pids", "timeout", "system", "clean", "hide", "image"}
+var inherited = []string{"model", "inference", "network", "pids", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
 
 // settle fills what the command line left open with the settings, and says what a
 // file in the repository had a part in. It comes before anything is started.
@@ -160,6 +160,7 @@ func (a *app) settle(o *runOptions) error {
 	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
+	o.verifying = verifyFlags{command: s.Verify, timeout: s.VerifyTimeout}
 	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
 	if o.detach { // the settings speak of runs that are followed to their end
 		restore(o, "accept", &o.accept, "none")
@@ -188,6 +189,8 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "clean", Value: o.clean},
 		{Key: "accept", Value: o.accept},
 		{Key: "require-changes", Value: o.changes},
+		{Key: "verify", Value: o.verifying.command},
+		{Key: "verify-timeout", Value: o.verifying.timeout.String()},
 	}
 	var given []config.Override
 	for _, override := range all {

@@ -259,7 +259,7 @@ func (a *app) runInteractive(ctx context.Context, o *runOptions, service *sessio
 		return a.left(ctx, service, id, err)
 	}
 	missed := err != nil // it was over before anybody could look
-	ended, err := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
+	ended, err := a.awaitEnd(ctx, service, id, o.json)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, 
 		if err != nil && !errors.Is(err, session.ErrNotAttached) {
 			return a.left(ctx, service, id, err)
 		}
-		ended, followErr := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
+		ended, followErr := a.awaitEnd(ctx, service, id, false)
 		if followErr != nil {
 			return followErr
 		}

@@ -35,6 +35,8 @@ type Settings struct {
 	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
 	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch" default:"none" scope:"at-most"`
 	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
+	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a box of its own"`
+	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`
 	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
 }
 

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// maxVerify bounds a verifying command in bytes.
+const maxVerify = 64 << 10
+
+// verifyFlags say what an agent's work has to pass.
+type verifyFlags struct {
+	command string // for sh; empty for nothing
+	timeout time.Duration
+}
+
+func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
+	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a box without any network")
+	flags.DurationVar(&f.timeout, "verify-timeout", builtIn.VerifyTimeout, "end the verification after this time; 0 for no limit")
+}
+
+// check refuses what cannot be run, and takes blanks for nothing.
+func (f *verifyFlags) check() error {
+	f.command = strings.TrimSpace(f.command)
+	switch {
+	case len(f.command) > maxVerify:
+		return fault.New(fault.Usage, "the command of --verify is longer than %d KiB", maxVerify>>10).
+			Hint("put it into a script of the repository and name that")
+	case strings.ContainsRune(f.command, 0):
+		return fault.New(fault.Usage, "the command of --verify holds a NUL byte")
+	case f.timeout < 0:
+		return fault.New(fault.Usage, "--verify-timeout cannot be negative").Hint("0 means no limit")
+	case f.command == "":
+		f.timeout = 0
+	}
+	return nil
+}
+
+// verifyOptions are the flags of `aibox verify`.
+type verifyOptions struct {
+	verifyFlags
+	show, json bool
+	number     int
+
+	given func(flag string) bool
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var o verifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify ID",
+		Short: "Run a command on a session's work, in a box",
+		Long: `Run a command, such as the tests, on what a session's agent made. It runs in a box
+of its own without any network, in the session's image, on a copy of the agent's
+workspace with installed packages and other ignored files. Nothing it does comes
+back. Without --verify it is the command that the session was started with, or that
+of your settings.`,
+		Example:           "  aibox verify 0dq4f\n  aibox verify 0dq4f --verify 'make test'\n  aibox verify 0dq4f --show",
+		Args:              oneSession,
+		ValidArgsFunction: a.completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.given = cmd.Flags().Changed
+			return a.verify(cmd.Context(), args[0], o)
+		},
+	}
+	o.bind(cmd.Flags(), config.Defaults())
+	cmd.Flags().BoolVar(&o.show, "show", false, "show what came of earlier ones, and what the last one printed")
+	cmd.Flags().IntVar(&o.number, "number", 0, "with --show: what verification `N` printed")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON, and the command's output on standard error")
+	return cmd
+}
+
+func (a *app) verify(ctx context.Context, text string, o verifyOptions) error {
+	if o.show && (o.given("verify") || o.given("verify-timeout")) {
+		return fault.New(fault.Usage, "--show runs nothing").Hint("leave it out, or the command")
+	}
+	if o.number != 0 && !o.show {
+		return fault.New(fault.Usage, "--number says which one --show shows").Hint("add --show")
+	}
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	if o.show {
+		return a.showVerifications(service, found, o)
+	}
+	request, err := a.verifyRequest(found, o.verifyFlags, o.given)
+	if err != nil {
+		return err
+	}
+	out := a.out
+	if o.json {
+		out = a.err
+	}
+	show, flush := showChunks(out, a.err, a.errTerm)
+	request.Show = show
+	v, err := service.Verify(ctx, found.ID, request)
+	if err = errors.Join(err, flush()); err != nil {
+		return err
+	}
+	if o.json {
+		return errors.Join(printJSON(a.out, v), v.Fault.Err())
+	}
+	for _, note := range v.Notes {
+		fmt.Fprintf(a.err, "note: %s\n", notice(note))
+	}
+	if v.Passed() {
+		fmt.Fprintln(a.err, a.verificationLine(v))
+	}
+	return v.Fault.Err()
+}
+
+// verifyRequest says how to verify a session's work: what the flags say, else what
+// the session was started with, else the settings.
+func (a *app) verifyRequest(found session.Session, flags verifyFlags, given func(flag string) bool) (session.VerifyRequest, error) {
+	if err := flags.check(); err != nil {
+		return session.VerifyRequest{}, err
+	}
+	request := session.VerifyRequest{Command: flags.command, Env: ownVariables(found.EnvNames)}
+	if given("verify-timeout") {
+		request.Timeout = flags.timeout
+		if request.Timeout == 0 {
+			request.Timeout = -1 // no limit
+		}
+	}
+	if request.Command != "" || found.Verify != "" {
+		return request, nil
+	}
+	own, err := a.ownSettings()
+	if err != nil {
+		return request, err
+	}
+	request.Command = own.Settings.Verify
+	if request.Timeout == 0 && request.Command != "" {
+		request.Timeout = own.Settings.VerifyTimeout
+	}
+	return request, nil
+}
+
+// ownVariables are those of the named variables that the user has, NAME=VALUE.
+func ownVariables(names []string) []string {
+	var env []string
+	for _, name := range names {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// showVerifications prints what came of a session's verifications.
+func (a *app) showVerifications(service *session.Sessions, found session.Session, o verifyOptions) error {
+	all, err := service.Verifications(found.ID)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if all == nil {
+			all = []session.Verification{}
+		}
+		return printJSON(a.out, all)
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(a.err, "nobody has verified the work of %s; `aibox verify %s` does\n", found.ID, found.ID)
+		return nil
+	}
+	for _, v := range all {
+		fmt.Fprintf(a.err, "%d %s\n", v.Number, a.verificationLine(v))
+	}
+	if o.number == 0 {
+		o.number = all[len(all)-1].Number
+	}
+	output, err := service.VerificationOutput(found.ID, o.number)
+	if err != nil {
+		return err
+	}
+	filter := termtext.NewFilter(a.out, termtext.Stream)
+	_, err = filter.Write(output)
+	return errors.Join(err, filter.Close())
+}
+
+// verificationLine says in a line for standard error what came of a verification.
+func (a *app) verificationLine(v session.Verification) string {
+	took := short(time.Duration(v.Seconds * float64(time.Second)))
+	if v.Passed() {
+		return fmt.Sprintf("%s verified: %s passed in %s", a.errTerm.good("✓"), termtext.Escape(firstLine(v.Command, 60)), took)
+	}
+	return fmt.Sprintf("%s not verified: %s", a.errTerm.bad("✗"), notice(v.Fault.Message))
+}
+
+// printVerification says what came of the last verification of a tree of the
+// session's work, if there was one: the header of a diff.
+func (a *app) printVerification(service *session.Sessions, id session.ID, tree string) {
+	all, err := service.Verifications(id)
+	if err != nil || len(all) == 0 {
+		return
+	}
+	last := all[len(all)-1]
+	if last.Tree == tree {
+		fmt.Fprintln(a.err, a.verificationLine(last))
+		return
+	}
+	fmt.Fprintf(a.err, "%s (of a part, or before the work was changed)\n", a.verificationLine(last))
+}
+
+// awaitEnd waits for the end of an interactive session whose agent has ended, and
+// shows the output of its verification.
+func (a *app) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	from, err := service.VerificationStart(ctx, id)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if from < 0 {
+		return service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
+	}
+	return a.followFrom(ctx, service, id, from, quiet)
+}
