@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review"
-	"aibox/workspace"
 )
 
 func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.dir(id), auditFile) }
@@ -56,78 +54,23 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 	return set, s.store.write(session.ID, changesFile, set)
 }
 
-// Discard drops the session's changes: the workspace is removed, and what it held
-// can be brought back for a while.
-func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
-	var saved *review.Saved
-	err := s.withEnded(id, func(session *Session) error {
-		err := continued(session)
-		if err != nil {
-			return err
-		}
-		if saved, err = review.Discard(ctx, session.State.Workspace, review.Options{}); err != nil {
-			return err
-		}
-		return s.reviewed(session, Discarded, audit.ChangesDiscarded, saved, func(*State) {})
-	})
-	return saved, err
-}
-
-// Remove deletes the session's record and workspace. Work that was neither
-// accepted nor discarded is a Conflict, unless force is set: then it is saved as
-// Discard does.
-func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
-	session, err := s.store.load(id)
-	if err != nil {
-		return err
-	}
-	continued := session.State.ContinuedBy != ""
-	open := !continued && session.State.Result != nil && session.State.Result.Changed && session.State.Review == Unreviewed
-	if open && !force {
-		return fault.New(fault.Conflict, "nobody has reviewed what %s changed", id).
-			Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
-			Hint("`aibox rm --force %s` drops them; `aibox recover` brings them back", id)
-	}
-	return s.withEnded(id, func(session *Session) error {
-		if ws := session.State.Workspace; ws != nil && !continued {
-			if open {
-				if _, err := review.Discard(ctx, ws, review.Options{}); err != nil {
-					return err
-				}
-			} else if err := workspace.Remove(ctx, ws); err != nil {
-				return err
-			}
-		}
-		return os.RemoveAll(s.store.dir(id))
-	})
-}
-
-// Recoverable lists what can be brought back; id "" means of every session.
-func (s *Sessions) Recoverable(ctx context.Context, id ID) ([]review.Saved, error) {
-	return review.Recoverable(ctx, s.deps.Dirs.Repos(), string(id))
-}
-
-// Restore brings saved back as a branch of the user's repository.
-func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch string) (*review.Accepted, error) {
-	restored, err := review.Restore(ctx, saved, branch)
-	if err != nil {
-		return nil, err
-	}
-	dir := s.store.dir(ID(saved.Session))
-	if _, err := os.Lstat(dir); err == nil {
-		err = s.append(ID(saved.Session), audit.ChangesRecovered, restored)
-		return restored, err
-	}
-	return restored, nil
-}
-
 // tidyLimit is how long a command waits for a supervisor that clears up behind a
 // session that has ended.
 const tidyLimit = 10 * time.Second
 
-// withEnded runs use with the session loaded and locked. A session that is alive
-// is refused.
+// withEnded runs use with the session loaded and locked. A session that is alive or
+// never had a workspace is refused.
 func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
+	return s.withRecord(id, func(session *Session) error {
+		if session.State.Workspace == nil {
+			return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
+		}
+		return use(session)
+	})
+}
+
+// withRecord is withEnded for sessions without a workspace, too.
+func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
 	file, err := lock(s.store.dir(id))
 	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < tidyLimit; {
 		if session, loadErr := s.store.load(id); loadErr != nil || session.State.Phase != Ended {
@@ -146,9 +89,6 @@ func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
 	session, err := s.store.load(id)
 	if err != nil {
 		return err
-	}
-	if session.State.Workspace == nil {
-		return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
 	}
 	return use(&session)
 }

@@ -11,6 +11,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/review"
 	"aibox/workspace"
 )
 
@@ -40,10 +41,20 @@ func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspa
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}
-		// What a person changed in the workspace meanwhile is kept on record, too.
-		if _, err := s.changes(ctx, old); err != nil {
+		// What a person changed in the workspace meanwhile is kept on record, too, and
+		// all of it is saved from what the next agent may do.
+		set, err := s.changes(ctx, old)
+		if err != nil {
 			return err
 		}
+		if !set.Empty() {
+			if _, err := review.Save(ctx, ws, set, review.Continued); err != nil {
+				return err
+			}
+		}
+		held := *ws
+		held.Holder = string(to)
+		ws = &held
 		if err := save(ws); err != nil {
 			return err
 		}

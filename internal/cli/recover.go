@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"aibox/internal/fault"
@@ -15,55 +17,92 @@ import (
 
 // recoverOptions are the flags of `aibox recover`.
 type recoverOptions struct {
-	ref, branch string
-	json        bool
+	ref, branch             string
+	toWorkspace, diff, json bool
 }
 
 func (a *app) recoverCommand() *cobra.Command {
 	var o recoverOptions
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
-		Short: "List what can be brought back, or bring it back as a branch",
-		Long: `Without --ref, list the states that aibox saved before each step that could lose
-work. With --ref, make a branch of that state in your repository.`,
+		Short: "List what can be brought back, look at it, or bring it back",
+		Long: `List the states that aibox saved before each step that could lose work, such as
+accept, discard, rm and run --resume. A state is kept for 30 days at least.
+
+With --ref, make a branch of a state in your repository. With --to-workspace, make the
+workspace of a session anew instead, so that "aibox run --resume ID" goes on from there.
+With --diff, only show what a state changes. Without --ref, the last two take the
+newest state.`,
 		Example: `  aibox recover
-  aibox recover 0dq4f-codex --ref refs/aibox/0dq4f-codex/2`,
+  aibox recover 0dq4f
+  aibox recover 0dq4f --diff
+  aibox recover 0dq4f --ref 2 --branch second-try
+  aibox recover 0dq4f --to-workspace`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.completeSaved,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.recover(cmd.Context(), args, o)
+			text := ""
+			if len(args) > 0 {
+				text = args[0]
+			}
+			return a.recover(cmd.Context(), text, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.ref, "ref", "", "bring this state (`REF`) back")
-	cmd.Flags().StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	f := cmd.Flags()
+	f.StringVar(&o.ref, "ref", "", "the state to bring back or show: its number `N` in the list")
+	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
+	f.BoolVar(&o.toWorkspace, "to-workspace", false, "bring it back as the session's workspace, to be resumed")
+	f.BoolVar(&o.diff, "diff", false, "show what the state changes, and bring nothing back")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	_ = cmd.RegisterFlagCompletionFunc("ref", a.completeNumbers)
 	return cmd
 }
 
-func (a *app) recover(ctx context.Context, args []string, o recoverOptions) error {
+func (a *app) recover(ctx context.Context, text string, o recoverOptions) error {
+	switch {
+	case o.toWorkspace && o.diff:
+		return fault.New(fault.Usage, "--to-workspace and --diff exclude each other").Hint("keep one of them")
+	case o.branch != "" && (o.toWorkspace || o.diff):
+		return fault.New(fault.Usage, "--branch goes with --ref alone").Hint("leave it out, or bring the state back as a branch")
+	case o.branch != "" && o.ref == "":
+		return fault.New(fault.Usage, "--branch needs --ref").Hint("`aibox recover` lists the numbers")
+	case text == "" && (o.toWorkspace || o.diff) && o.ref == "":
+		return fault.New(fault.Usage, "no session was named").Hint("`aibox recover` lists what can be brought back")
+	}
 	service, err := a.service()
 	if err != nil {
 		return err
 	}
 	a.repair(ctx, service)
-	var id session.ID
-	if len(args) > 0 {
-		// The session itself may be gone, so its id is not looked up.
-		if id, err = session.ParseID(args[0]); err != nil {
-			return err
-		}
-		if found, err := service.Find(args[0]); err == nil {
-			id = found.ID
-		}
+	saved, err := service.Recoverable(ctx, text)
+	if err != nil && len(saved) == 0 {
+		return err
 	}
-	saved, err := service.Recoverable(ctx, id)
+	if err != nil {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+	}
+	if o.ref == "" && !o.diff && !o.toWorkspace {
+		return a.listSaved(saved, o.json)
+	}
+	state, err := pick(saved, text, o.ref)
 	if err != nil {
 		return err
 	}
-	if o.ref != "" {
-		return a.restore(ctx, service, saved, o)
+	switch {
+	case o.diff:
+		return a.diffSaved(ctx, state, o.json)
+	case o.toWorkspace:
+		return a.restoreWorkspace(ctx, service, text, state, o.json)
+	default:
+		return a.restoreBranch(ctx, service, state, o)
 	}
-	if o.json {
+}
+
+func (a *app) listSaved(saved []review.Saved, asJSON bool) error {
+	if asJSON {
+		if saved == nil {
+			saved = []review.Saved{}
+		}
 		return printJSON(a.out, saved)
 	}
 	if len(saved) == 0 {
@@ -72,27 +111,132 @@ func (a *app) recover(ctx context.Context, args []string, o recoverOptions) erro
 	}
 	rows := make([][]string, 0, len(saved))
 	for _, s := range saved {
-		rows = append(rows, []string{s.Session, string(s.What), age(s.When), termtext.Escape(s.Repo), s.Ref})
+		rows = append(rows, []string{
+			termtext.Escape(s.By), strconv.Itoa(s.Number), termtext.Escape(string(s.What)), age(s.When), s.Until.Local().Format(time.DateOnly),
+			fmt.Sprintf("%s +%d -%d", files(s.Files), s.Added, s.Deleted), termtext.Escape(s.Repo),
+		})
 	}
-	return table(a.out, "SESSION\tWHAT\tAGE\tREPOSITORY\tREF", rows)
+	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
 }
 
-func (a *app) restore(ctx context.Context, service *session.Sessions, saved []review.Saved, o recoverOptions) error {
-	for _, state := range saved {
-		if state.Ref != o.ref {
-			continue
-		}
-		restored, err := service.Restore(ctx, state, o.branch)
-		if err != nil {
-			return err
-		}
-		if o.json {
-			return printJSON(a.out, restored)
-		}
-		fmt.Fprintln(a.out, termtext.Escape(restored.Branch))
-		fmt.Fprintf(a.err, "%s %s of %s is branch %s in %s\n", a.errTerm.good("✓"), state.What,
-			state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
-		return nil
+// pick finds the state that ref names, a number or a whole ref, among the saved
+// states, newest first. Without ref it is the newest.
+func pick(saved []review.Saved, session, ref string) (review.Saved, error) {
+	if ref == "" && len(saved) > 0 {
+		return saved[0], nil
 	}
-	return fault.New(fault.Usage, "nothing is saved under %q", o.ref).Hint("`aibox recover` lists what is")
+	number, _ := strconv.Atoi(ref)
+	found := slices.Collect(func(yield func(review.Saved) bool) {
+		for _, s := range saved {
+			if (s.Ref == ref || s.Number == number) && !yield(s) {
+				return
+			}
+		}
+	})
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return review.Saved{}, fault.New(fault.Usage, "%d sessions have a state %d", len(found), number).
+			Hint("name one: aibox recover %s --ref %d", found[0].By, number)
+	case session == "":
+		return review.Saved{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
+	case ref == "":
+		return review.Saved{}, fault.New(fault.Usage, "nothing is saved of %s", session).Hint("`aibox recover` lists what is")
+	default:
+		return review.Saved{}, fault.New(fault.Usage, "nothing of %s is saved under %q", session, ref).
+			Hint("`aibox recover %s` lists what is", session)
+	}
+}
+
+func (a *app) diffSaved(ctx context.Context, state review.Saved, asJSON bool) error {
+	set, err := state.Changes(ctx)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printJSON(a.out, set)
+	case set.Empty():
+		fmt.Fprintln(a.err, "nothing was changed")
+		return nil
+	case a.term.interactive:
+		return set.Show(ctx, a.out, review.ShowOptions{Color: a.term.color, Context: -1})
+	default:
+		return set.Patch(ctx, a.out)
+	}
+}
+
+func (a *app) restoreBranch(ctx context.Context, service *session.Sessions, state review.Saved, o recoverOptions) error {
+	restored, err := service.Restore(ctx, state, o.branch)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(a.out, restored)
+	}
+	fmt.Fprintln(a.out, termtext.Escape(restored.Branch))
+	fmt.Fprintf(a.err, "%s what was %s on %s is branch %s in %s\n", a.errTerm.good("✓"), termtext.Escape(string(state.What)),
+		state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
+	return nil
+}
+
+// restoreWorkspace brings a state back as the workspace of the session that text
+// names, or of the one that the state was saved of.
+func (a *app) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state review.Saved, asJSON bool) error {
+	if text == "" {
+		text = state.By
+	}
+	found, err := service.Find(text)
+	if err != nil {
+		return fault.New(fault.Usage, "the record of %s is gone, and a workspace belongs to a session", state.By).
+			Hint("`aibox recover %s --ref %d` makes a branch of it, and `aibox run --branch` starts a new session from there", state.By, state.Number)
+	}
+	ws, err := service.RestoreWorkspace(ctx, found.ID, state)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.out, ws)
+	}
+	fmt.Fprintln(a.out, termtext.Escape(ws.Path))
+	fmt.Fprintf(a.err, "%s %s has its workspace again, with what was %s on %s\n", a.errTerm.good("✓"), found.ID,
+		termtext.Escape(string(state.What)), state.When.Local().Format(time.DateTime))
+	fmt.Fprintf(a.err, "  aibox run --resume %s\n", found.ID)
+	return nil
+}
+
+// completeSaved completes with the sessions that something is saved of.
+func (a *app) completeSaved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.service()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	saved, _ := service.Recoverable(cmd.Context(), "")
+	var words []string
+	told := map[string]bool{}
+	for _, s := range saved {
+		if !told[s.By] {
+			told[s.By], words = true, append(words, s.By+"\t"+about(s))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeNumbers completes --ref with the states of the session named.
+func (a *app) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.service()
+	if err != nil || len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	saved, _ := service.Recoverable(cmd.Context(), args[0])
+	var words []string
+	for _, s := range saved {
+		words = append(words, strconv.Itoa(s.Number)+"\t"+about(s))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// about is a saved state in a few words.
+func about(s review.Saved) string {
+	return fmt.Sprintf("%s %s ago, %s", termtext.Escape(string(s.What)), age(s.When), files(s.Files))
 }

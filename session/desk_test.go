@@ -1,0 +1,152 @@
+package session
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/paths"
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// desk is one user's folders with a repository and sessions that have ended: all
+// that the use cases on ended sessions need, with the real git and no daemon.
+type desk struct {
+	*Sessions
+	t    testing.TB
+	dirs paths.Dirs
+	repo string
+}
+
+func newDesk(t testing.TB) *desk {
+	t.Helper()
+	home := t.TempDir()
+	dirs := paths.Dirs{
+		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
+		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
+	}
+	d := &desk{Sessions: New(Deps{Dirs: dirs}), t: t, dirs: dirs, repo: filepath.Join(home, "project")}
+	d.write(filepath.Join(d.repo, "a.txt"), "one\ntwo\n")
+	d.write(filepath.Join(d.repo, "dir/b.txt"), "bee\n")
+	d.git("init", "-q", "-b", "main")
+	d.git("config", "user.name", "Ann")
+	d.git("config", "user.email", "ann@example.org")
+	d.git("add", "-A")
+	d.git("commit", "-qm", "first")
+	d.must(paths.MakePrivate(dirs.Sessions()))
+	return d
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
+
+func (d *desk) gitIn(dir string, args ...string) string {
+	d.t.Helper()
+	out, err := exec.CommandContext(d.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+func (d *desk) write(path, content string) {
+	d.t.Helper()
+	d.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	d.must(os.WriteFile(path, []byte(content), 0o644))
+}
+
+// prepared is a session with a workspace whose agent has not run yet.
+func (d *desk) prepared(id ID) *workspace.Workspace {
+	d.t.Helper()
+	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
+	d.must(err)
+	d.must(os.Mkdir(d.store.dir(id), 0o700))
+	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Agent: "shell", Repository: d.repo, Network: netguard.None, Image: "aibox/base:0"}))
+	d.must(d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws}))
+	return ws
+}
+
+// end stores the result of a session, as its supervisor would.
+func (d *desk) end(id ID, ws *workspace.Workspace) {
+	d.t.Helper()
+	set, err := review.Compute(d.t.Context(), ws, review.Options{})
+	d.must(err)
+	d.must(d.store.write(id, changesFile, set))
+	result := &Result{Changed: !set.Empty(), Changes: summary(set)}
+	d.must(d.store.write(id, stateFile, State{Phase: Ended, Workspace: ws, Started: now(), Ended: now(), Result: result}))
+}
+
+// ended is a session whose agent wrote the files, each with its name as content.
+func (d *desk) ended(id ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	ws := d.prepared(id)
+	for _, name := range files {
+		d.write(filepath.Join(ws.Path, name), name+"\n")
+	}
+	d.end(id, ws)
+	return ws
+}
+
+// resumed is a session that went on with the workspace of another and wrote files.
+func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
+	d.t.Helper()
+	d.must(os.Mkdir(d.store.dir(id), 0o700))
+	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Network: netguard.None}))
+	ws, err := d.takeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
+		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws})
+	})
+	d.must(err)
+	for _, name := range files {
+		d.write(filepath.Join(ws.Path, name), name+"\n")
+	}
+	d.end(id, ws)
+	return ws
+}
+
+// aged makes it look as if nothing had happened to the session for so long.
+func (d *desk) aged(id ID, age time.Duration) {
+	d.t.Helper()
+	session, err := d.store.load(id)
+	d.must(err)
+	then := now().Add(-age)
+	if !session.State.Ended.IsZero() {
+		session.State.Ended = then
+		d.must(d.store.write(id, stateFile, session.State))
+	}
+	d.must(os.Chtimes(filepath.Join(d.store.dir(id), stateFile), then, then))
+}
+
+// saved lists what can be brought back, as "number what by", newest number last.
+func (d *desk) saved(text string) string {
+	d.t.Helper()
+	all, err := d.Recoverable(d.t.Context(), text)
+	d.must(err)
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]+" "+string(s.What)+" "+s.By)
+	}
+	return strings.Join(lines, ", ")
+}
+
+// files are the files that the session changes, as git names them.
+func (d *desk) files(id ID) string {
+	d.t.Helper()
+	set, err := d.Changes(d.t.Context(), id)
+	d.must(err)
+	names := make([]string, 0, len(set.Changes))
+	for _, c := range set.Changes {
+		names = append(names, string(c.Path))
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+		t.Fatal(err)
+	}
+	first := d.resumed("00001-a", "00002-b", "two.txt")
+	d.must(d.Remove(t.Context(), "00002-b", true))
+	if _, err := os.Lstat(first.Path); !os.IsNotExist(err) {
+		t.Error("the workspace is still there")
+	}
+	d.ended("00003-c", "three.txt")
+	if _, err := d.Discard(t.Context(), "00003-c"); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"00001-a": "3 removed 00002-b, 2 continued 00001-a, 1 accepted 00001-a",
+		"00002":   "3 removed 00002-b, 2 continued 00001-a, 1 accepted 00001-a", // its record is gone
+		"00003-c": "1 discarded 00003-c",
+	} {
+		if got := d.saved(text); got != want {
+			t.Errorf("saved of %s is %q, not %q", text, got, want)
+		}
+	}
+}
+
+func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	d.resumed("00001-a", "00002-b", "two.txt")
+	d.resumed("00002-b", "00003-c", "three.txt")
+	want := "2 continued 00002-b, 1 continued 00001-a"
+	for _, id := range []string{"00001-a", "00002-b", "00003-c"} {
+		if got := d.saved(id); got != want {
+			t.Errorf("saved of %s is %q, not %q", id, got, want)
+		}
+	}
+}
+
+// What a workspace holds is saved even when its work was reviewed: a person may have
+// gone on in it.
+func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+		t.Fatal(err)
+	}
+	d.write(filepath.Join(ws.Path, "later.txt"), "later\n")
+	d.must(d.Remove(t.Context(), "00001-a", false))
+	all, err := d.Recoverable(t.Context(), "00001-a")
+	d.must(err)
+	if all[0].What != review.Removed || all[0].Files != 2 || all[0].Added != 2 {
+		t.Errorf("the newest state is %+v", all[0])
+	}
+}
+
+func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
+	for name, change := range map[string]func(*desk, *Session){
+		"unreviewed":       func(*desk, *Session) {},
+		"partly reviewed":  func(_ *desk, s *Session) { s.State.Review = "partly-accepted" },
+		"not computed":     func(_ *desk, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
+		"without a result": func(_ *desk, s *Session) { s.State.Result = nil },
+		"changed later": func(d *desk, s *Session) {
+			d.write(filepath.Join(s.State.Workspace.Path, "one.txt"), "later\n")
+			s.State.Result.Changed = false
+		},
+		"its workspace is gone": func(d *desk, s *Session) { d.must(os.RemoveAll(s.State.Workspace.Path)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.ended("00001-a", "one.txt")
+			session, err := d.store.load("00001-a")
+			d.must(err)
+			change(d, &session)
+			d.must(d.store.write("00001-a", stateFile, session.State))
+			err = d.Remove(t.Context(), "00001-a", false)
+			if fault.KindOf(err) != fault.Conflict {
+				t.Fatalf("removing says %v", err)
+			}
+			d.must(d.Remove(t.Context(), "00001-a", true))
+			if got := d.saved("00001-a"); got != "1 removed 00001-a" {
+				t.Errorf("saved is %q", got)
+			}
+		})
+	}
+}
+
+func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
+	d := newDesk(t)
+	d.must(os.Mkdir(d.store.dir("00001-a"), 0o700))
+	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Network: netguard.None}))
+	d.must(d.store.write("00001-a", stateFile, State{Phase: Ended}))
+	d.must(d.Remove(t.Context(), "00001-a", false))
+}
+
+func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
+	d := newDesk(t)
+	d.write(filepath.Join(d.repo, ".gitignore"), "*.log\n")
+	d.write(filepath.Join(d.repo, ".env"), "SECRET=1\n")
+	d.write(filepath.Join(d.repo, "run.sh"), "#!/bin/sh\n")
+	d.must(os.Chmod(filepath.Join(d.repo, "run.sh"), 0o755))
+	ws := d.prepared("00001-a")
+	d.write(filepath.Join(ws.Path, "a.txt"), "one\nTWO\n")
+	d.write(filepath.Join(ws.Path, "deep/er/new.txt"), "new\n")
+	d.write(filepath.Join(ws.Path, "noise.log"), "ignored\n")
+	d.must(os.Remove(filepath.Join(ws.Path, "dir/b.txt")))
+	d.must(os.Symlink("a.txt", filepath.Join(ws.Path, "link")))
+	d.end("00001-a", ws)
+	before, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	if saved.Files != 4 || saved.Added != 3 || saved.Deleted != 2 {
+		t.Errorf("saved is %+v", saved)
+	}
+	// Somebody has the name now.
+	d.write(filepath.Join(ws.Path, "precious"), "mine")
+
+	again, err := d.RestoreWorkspace(t.Context(), "00001-a", *saved)
+	d.must(err)
+	if again.Path == ws.Path || filepath.Dir(again.Path) != d.dirs.Workspace {
+		t.Errorf("the workspace is %s", again.Path)
+	}
+	after, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	if after.Tree != before.Tree || len(after.Changes) != 4 || len(after.Refused) > 0 {
+		t.Errorf("the change set is %+v, not %+v", after, before)
+	}
+	session, err := d.store.load("00001-a")
+	d.must(err)
+	if session.State.Review != Unreviewed {
+		t.Errorf("it counts as %s", session.State.Review)
+	}
+	// Git inside works, and sees the agent's work as uncommitted.
+	d.gitIn(again.Path, "fsck", "--strict")
+	if got := d.gitIn(again.Path, "status", "--porcelain", "--untracked-files=all"); !strings.Contains(got, " M a.txt") || !strings.Contains(got, " D dir/b.txt") || strings.Contains(got, ".env") {
+		t.Errorf("git status says\n%s", got)
+	}
+	if _, err := os.Lstat(filepath.Join(again.Path, ".env")); !os.IsNotExist(err) {
+		t.Error("a hidden file came along")
+	}
+	// The rules are the user's, not the agent's: what was ignored still is.
+	d.write(filepath.Join(again.Path, "more.log"), "ignored\n")
+	d.resumed("00001-a", "00002-b", "next.txt")
+	if got := d.files("00002-b"); got != "a.txt deep/er/new.txt dir/b.txt link next.txt" {
+		t.Errorf("the next session changes %q", got)
+	}
+	if _, err := d.Accept(t.Context(), "00002-b", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(ws.Path, "precious")); string(got) != "mine" {
+		t.Errorf("the folder that had the name holds %q, %v", got, err)
+	}
+	if left, _ := filepath.Glob(d.dirs.Workspace + "/.*"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.ended("00002-b", "two.txt")
+	set, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	saved, err := review.Save(t.Context(), ws, set, review.Kept)
+	d.must(err)
+	for _, id := range []ID{"00001-a", "00002-b"} { // there; another's work
+		if _, err := d.RestoreWorkspace(t.Context(), id, *saved); fault.KindOf(err) != fault.Usage {
+			t.Errorf("bringing back the workspace of %s says %v", id, err)
+		}
+	}
+	d.resumed("00001-a", "00003-c")
+	if _, err := d.RestoreWorkspace(t.Context(), "00001-a", *saved); err == nil || !strings.Contains(err.Error(), "continued") {
+		t.Errorf("bringing back what another session goes on with says %v", err)
+	}
+}
+
+func TestARestoreThatFailsLeavesEverythingAsItWas(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	told := errors.New("told")
+	_, err = workspace.Rebuild(t.Context(), workspace.RebuildRequest{
+		Of: ws, Tree: saved.Commit, Dirs: d.dirs, Made: func(*workspace.Workspace) error { return told },
+	})
+	if !errors.Is(err, told) {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(d.dirs.Workspace)
+	d.must(err)
+	if len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+	if _, err := d.RestoreWorkspace(t.Context(), "00001-a", *saved); err != nil {
+		t.Error(err)
+	}
+}
+
+// git keeps what a ref names, and a saved state has nothing but its ref.
+func TestTheRefAloneKeepsASavedState(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	d.must(d.Remove(t.Context(), "00001-a", false))
+	for _, name := range []string{"base", "work"} {
+		d.gitIn(ws.GitDir, "update-ref", "-d", "refs/aibox/00001-a/"+name)
+	}
+	d.gitIn(ws.GitDir, "gc", "--quiet", "--prune=now")
+	d.gitIn(ws.GitDir, "fsck", "--strict")
+	set, err := saved.Changes(t.Context())
+	d.must(err)
+	if len(set.Changes) != 1 || set.Changes[0].Path != "one.txt" {
+		t.Errorf("the saved state changes %+v", set.Changes)
+	}
+	restored, err := d.Restore(t.Context(), *saved, "")
+	d.must(err)
+	if got := d.git("show", restored.Branch+":one.txt"); got != "one.txt" {
+		t.Errorf("the branch holds %q", got)
+	}
+	d.gitIn(ws.GitDir, "update-ref", "-d", saved.Ref)
+	d.gitIn(ws.GitDir, "gc", "--quiet", "--prune=now")
+	if _, err := saved.Changes(t.Context()); err == nil {
+		t.Error("without its ref the state is still there, so this test proves nothing")
+	}
+}

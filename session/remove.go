@@ -1,0 +1,146 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// Discard drops the session's changes: the workspace is removed, and what it held
+// can be brought back for a while.
+func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
+	var saved *review.Saved
+	err := s.withEnded(id, func(session *Session) error {
+		err := continued(session)
+		if err != nil {
+			return err
+		}
+		if saved, err = s.putAway(ctx, session, review.Discarded); err != nil {
+			return err
+		}
+		return s.reviewed(session, Discarded, audit.ChangesDiscarded, saved, func(*State) {})
+	})
+	return saved, err
+}
+
+// putAway saves what the session's workspace holds and removes that. Of a workspace
+// that is gone already, what it held when it was last looked at is saved.
+func (s *Sessions) putAway(ctx context.Context, session *Session, what review.What) (*review.Saved, error) {
+	ws := session.State.Workspace
+	gone, err := ws.Gone()
+	if err != nil {
+		return nil, err
+	}
+	if !gone {
+		return review.PutAway(ctx, ws, what, review.Options{})
+	}
+	if session.State.Review == Discarded {
+		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
+			Hint("`aibox recover %s` lists what can be brought back", session.ID)
+	}
+	set, err := s.changes(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return review.Save(ctx, ws, set, what)
+}
+
+// open reports whether the session may hold work that nobody has reviewed to its
+// end. A session that another one continued holds none.
+func open(session *Session) bool {
+	state := session.State
+	if state.ContinuedBy != "" || state.Workspace == nil {
+		return false
+	}
+	switch state.Review {
+	case Accepted, Discarded:
+		return false
+	case Unreviewed:
+		// Changes that could not be computed may be anything.
+		return state.Result == nil || state.Result.Changed || state.Result.Changes.Tree == ""
+	default: // a part of it is
+		return true
+	}
+}
+
+// Remove deletes the session's record and workspace. What the workspace holds is
+// saved first, as Discard does. Work that nobody has reviewed to its end is a
+// Conflict, unless force is set.
+func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
+	return s.withRecord(id, func(session *Session) error {
+		if err := s.removeWorkspace(ctx, session, force); err != nil {
+			return err
+		}
+		return s.store.remove(ctx, id)
+	})
+}
+
+func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force bool) error {
+	ws := session.State.Workspace
+	if ws == nil || session.State.ContinuedBy != "" {
+		return nil
+	}
+	gone, err := ws.Gone()
+	if err != nil {
+		return err
+	}
+	unreviewed := open(session)
+	if gone {
+		if unreviewed && !force {
+			return unreviewedWork(session.ID)
+		}
+		if unreviewed {
+			_, err = s.putAway(ctx, session, review.Removed)
+		}
+		return err
+	}
+	set, err := review.Compute(ctx, ws, review.Options{})
+	switch {
+	case err != nil && force && !unreviewed:
+		return workspace.Remove(ctx, ws)
+	case err != nil:
+		return fmt.Errorf("saving the workspace before it is removed: %w", err)
+	case set.Empty():
+		return workspace.Remove(ctx, ws)
+	case !force && (unreviewed || session.State.Review == Unreviewed): // a person may have changed something meanwhile
+		return unreviewedWork(session.ID)
+	}
+	if _, err := review.Save(ctx, ws, set, review.Removed); err != nil {
+		return err
+	}
+	return workspace.Remove(ctx, ws)
+}
+
+func unreviewedWork(id ID) error {
+	return fault.New(fault.Conflict, "nobody has reviewed all of what %s changed", id).
+		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
+		Hint("`aibox rm --force %s` drops it; `aibox recover` brings it back", id)
+}
+
+// removedPrefix begins the names of sessions' folders that are being removed. It is
+// no id, so nobody takes such a folder for a session.
+const removedPrefix = ".removed-"
+
+// remove deletes the session's folder. A crash on the way leaves nothing that could
+// be taken for a session.
+func (s store) remove(ctx context.Context, id ID) error {
+	doomed := filepath.Join(s.root, removedPrefix+string(id)+"-"+strings.ToLower(rand.Text()))
+	err := os.Rename(s.dir(id), doomed)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing the record of %s: %w", id, err)
+	}
+	return workspace.RemoveFolder(ctx, doomed) // an agent wrote some of it
+}

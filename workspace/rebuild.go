@@ -1,0 +1,260 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/undo"
+)
+
+// restoringPrefix begins the names of folders that a workspace is made anew in.
+const restoringPrefix = ".aibox-restoring-"
+
+// RebuildRequest says what to make a workspace anew from.
+type RebuildRequest struct {
+	Of   *Workspace // as it was; its folder is gone
+	Tree string     // what the folder is to hold: a tree or commit in Of.GitDir
+	Dirs paths.Dirs
+
+	// Made is called with the new workspace when all of it is there but under its
+	// name. An error of it takes the workspace back.
+	Made func(*Workspace) error
+}
+
+// Rebuild makes the workspace of an ended session anew, with the files of a saved
+// tree on the baseline it had: the change set is that of the tree. Ignored files and
+// the agent's own commits are not in it, and files behind a filter are as the
+// user's repository holds them. A folder that took the old one's name stays, and the
+// workspace gets another. It reads the user's repository for the ignore rules and
+// the user's name only. When it fails, everything it made is gone again.
+func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) {
+	if gone, err := req.Of.Gone(); err != nil || !gone {
+		return nil, errors.Join(err, fmt.Errorf("the workspace %s is still there", req.Of.Path))
+	}
+	if err := paths.MakePrivate(req.Dirs.Workspace); err != nil {
+		return nil, fmt.Errorf("the folder for workspaces cannot be used: %w", err)
+	}
+	var steps undo.Stack
+	defer func() {
+		if err != nil {
+			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
+				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
+			}
+		}
+	}()
+	st, err := reopenStore(ctx, req, &steps)
+	if err != nil {
+		return nil, err
+	}
+	scratch, err := os.MkdirTemp(req.Dirs.Workspace, restoringPrefix)
+	if err != nil {
+		return nil, err
+	}
+	steps.Add(func(context.Context) error { return removeTree(scratch) })
+	p, err := newRebuilding(ctx, req, st, scratch)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.rebuild(ctx, req.Tree); err != nil {
+		return nil, diskFull(err)
+	}
+	path, err := reserveName(req)
+	if err != nil {
+		return nil, err
+	}
+	steps.Add(func(context.Context) error { return ignoreAbsent(unix.Rmdir(path)) })
+	p.ws.Path = path
+	if err := req.Made(p.ws); err != nil {
+		return nil, err
+	}
+	if err := unix.Rename(scratch, path); err != nil { // over our own empty folder, which os.Rename refuses
+		return nil, fmt.Errorf("giving the workspace its name: %w", err)
+	}
+	st.unlock()
+	return p.ws, nil
+}
+
+// reopenStore opens the repository that the workspace was made from. Nobody takes
+// it away or tidies it until unlock.
+func reopenStore(ctx context.Context, req RebuildRequest, steps *undo.Stack) (*store, error) {
+	lock, err := os.OpenFile(filepath.Join(req.Dirs.Repos(), ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	st := &store{git: git.Owned(req.Of.GitDir), dir: req.Of.GitDir, lock: lock}
+	steps.Add(func(context.Context) error { st.unlock(); return nil })
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
+		return nil, err
+	}
+	st.free, err = Hold(ctx, req.Of.GitDir)
+	return st, err
+}
+
+// reserveName makes an empty folder under a name that nobody has.
+func reserveName(req RebuildRequest) (string, error) {
+	name := folderName(req.Of.Name)
+	candidates := []string{filepath.Base(req.Of.Path), name, name + "-" + req.Of.Owner()}
+	for n := 2; n < 1000; n++ {
+		candidates = append(candidates, fmt.Sprintf("%s-%s-%d", name, req.Of.Owner(), n))
+	}
+	for _, candidate := range candidates {
+		path := filepath.Join(req.Dirs.Workspace, candidate)
+		err := os.Mkdir(path, 0o700)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("making the workspace: %w", err)
+		}
+	}
+	return "", fmt.Errorf("every name for a workspace of %s is taken", name)
+}
+
+func ignoreAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTEMPTY) {
+		return nil
+	}
+	return err
+}
+
+// newRebuilding is a preparation whose source is the repository that aibox owns.
+func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder string) (*preparation, error) {
+	old := req.Of
+	hide, err := ParseGlobs(old.Hide)
+	if err != nil {
+		return nil, err
+	}
+	format, err := st.git.Line(ctx, "rev-parse", "--show-object-format")
+	if err != nil {
+		return nil, fmt.Errorf("reading the repository %s: %s", st.dir, git.Message(err))
+	}
+	identified, err := identify(folder)
+	if err != nil {
+		return nil, err
+	}
+	ws := *old
+	ws.Path, ws.Folder, ws.Files, ws.Bytes = folder, identified, 0, 0
+	ws.Notes = []string{"brought back: ignored files and the agent's own commits are not in it"}
+	return &preparation{
+		req: Request{Session: old.Session, Hide: old.Hide, Dirs: req.Dirs}, store: st, hide: hide, ws: &ws,
+		src: &source{
+			git: st.git, top: old.Repo, common: st.dir, name: old.Name, format: git.Format(format),
+			head: old.Head, headRef: old.HeadRef, who: Identity(ctx, old),
+		},
+	}, nil
+}
+
+// rebuild fills the folder: files, the agent's .git, the baseline.
+func (p *preparation) rebuild(ctx context.Context, tree string) error {
+	saved, err := p.treeOf(ctx, tree)
+	if err != nil {
+		return err
+	}
+	base, err := p.treeOf(ctx, p.ws.BaseTree)
+	if err != nil {
+		return err
+	}
+	p.baseline.Racy, p.baseline.HashAll = trustCtime(p.ws.Path)
+	p.list = saved
+	if err := p.extractFiles(ctx); err != nil {
+		return fmt.Errorf("writing the files: %w", err)
+	}
+	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
+		return err
+	}
+	if p.list, err = p.treeOf(ctx, p.src.head); err != nil {
+		return err
+	}
+	if err := p.writeAgentGit(ctx); err != nil {
+		return fmt.Errorf("making the agent's .git: %w", err)
+	}
+	p.describe()
+	if err := p.baseOn(ctx, base); err != nil {
+		return err
+	}
+	return p.baseline.Save(p.ws.Baseline)
+}
+
+// treeOf lists the files of a tree in the store.
+func (p *preparation) treeOf(ctx context.Context, tree string) (*listing, error) {
+	at := *p.src
+	at.head = tree
+	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: p.hide.Matcher()}
+	if err := at.listCommit(ctx, l); err != nil {
+		return nil, fmt.Errorf("reading what was saved: %w", err)
+	}
+	l.notes = nil
+	return l, nil
+}
+
+// baseOn makes the baseline of the files that the agent was given. Those that the
+// folder holds unchanged need not be read again.
+func (p *preparation) baseOn(ctx context.Context, base *listing) error {
+	written := make(map[string]File, len(p.files))
+	for _, f := range p.files {
+		written[f.Path] = f.File
+	}
+	b := &p.baseline
+	b.Format = p.src.format
+	var rules []string
+	for _, path := range base.visible {
+		e := base.head[path]
+		f, err := bareFile(e)
+		if err != nil {
+			return err
+		}
+		if now, ok := written[path]; ok && now.Raw == f.Raw && now.Mode == f.Mode {
+			f = now
+		}
+		b.Files = append(b.Files, f)
+		if name := filepath.Base(path); name == ".gitignore" && e.Mode != git.Symlink {
+			rules = append(rules, path)
+		}
+	}
+	for _, module := range base.modules {
+		b.Modules = append(b.Modules, []byte(module))
+	}
+	b.Ignore = p.userIgnores(ctx)
+	for _, path := range rules {
+		data, err := p.store.git.Output(ctx, "cat-file", "blob", base.head[path].ID)
+		if err != nil {
+			return fmt.Errorf("reading the ignore rules: %s", git.Message(err))
+		}
+		b.Ignore = append(b.Ignore, IgnoreFile{Dir: []byte(strings.TrimSuffix(strings.TrimSuffix(path, ".gitignore"), "/")), Data: data})
+	}
+	slices.SortStableFunc(b.Ignore, func(x, y IgnoreFile) int { return bytes.Count(x.Dir, []byte("/")) - bytes.Count(y.Dir, []byte("/")) })
+	b.Taken = time.Now()
+	p.ws.Prepared = b.Taken.UTC()
+	return nil
+}
+
+// userIgnores are the user's rules outside the files, as far as the repository is
+// still there.
+func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
+	user := *p
+	user.files = nil
+	user.src = &source{git: git.User(p.ws.Repo), top: p.ws.Repo}
+	if err := user.src.identify(ctx); err != nil {
+		return nil
+	}
+	return user.ignoreFiles(ctx)
+}
+
+// bareFile is a file of a tree as a workspace has it that was made of the tree alone.
+func bareFile(e git.Entry) (File, error) {
+	id, err := hex.DecodeString(e.ID)
+	return File{Path: e.Path, Mode: e.Mode, Raw: string(id), Stored: string(id)}, err
+}
