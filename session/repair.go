@@ -161,7 +161,7 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 			return err
 		}
 	}
-	return os.RemoveAll(s.store.dir(session.ID))
+	return s.store.remove(ctx, session.ID)
 }
 
 // conclude writes the result that the dead supervisor could not.
