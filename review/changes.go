@@ -16,6 +16,11 @@ var differ = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-d
 
 // describe fills in the changes from the two trees.
 func (cs *ChangeSet) describe(ctx context.Context, repo *git.Repo) error {
+	return cs.compare(ctx, repo, nil)
+}
+
+// compare is describe for one who knows sizes of new contents, by their paths.
+func (cs *ChangeSet) compare(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
 	if cs.Tree == cs.BaseTree {
 		return nil
@@ -31,7 +36,7 @@ func (cs *ChangeSet) describe(ctx context.Context, repo *git.Repo) error {
 	if err := cs.parseNumstat(records); err != nil {
 		return err
 	}
-	return cs.sizes(ctx, repo)
+	return cs.sizes(ctx, repo, sizes)
 }
 
 // parseRaw reads the records that begin with a colon and returns the others.
@@ -104,28 +109,37 @@ func (cs *ChangeSet) parseNumstat(records []string) error {
 	return nil
 }
 
-// sizes asks for the size of each new blob.
-func (cs *ChangeSet) sizes(ctx context.Context, repo *git.Repo) error {
+// sizes fills in the size of each new content; git tells those that are not known.
+func (cs *ChangeSet) sizes(ctx context.Context, repo *git.Repo, known map[string]int64) error {
 	var ask, answer strings.Builder
-	for _, c := range cs.Changes {
-		if c.NewBlob != "" {
+	var open []*Change
+	for i := range cs.Changes {
+		c := &cs.Changes[i]
+		size, ok := known[c.Path.Raw()]
+		switch {
+		case c.NewBlob == "":
+		case ok:
+			c.Size = size
+		default:
 			ask.WriteString(c.NewBlob + "\n")
+			open = append(open, c)
 		}
+	}
+	if len(open) == 0 {
+		return nil
 	}
 	err := repo.Run(ctx, strings.NewReader(ask.String()), &answer, "cat-file", "--batch-check=%(objectsize)")
 	if err != nil {
 		return err
 	}
-	sizes := strings.Fields(answer.String())
-	for i := range cs.Changes {
-		c := &cs.Changes[i]
-		if c.NewBlob == "" || len(sizes) == 0 {
-			continue
-		}
-		if c.Size, err = strconv.ParseInt(sizes[0], 10, 64); err != nil {
+	lines := strings.Split(strings.TrimSuffix(answer.String(), "\n"), "\n")
+	if len(lines) != len(open) {
+		return fmt.Errorf("git cat-file tells %d sizes of %d", len(lines), len(open))
+	}
+	for i, c := range open {
+		if c.Size, err = strconv.ParseInt(lines[i], 10, 64); err != nil {
 			return fmt.Errorf("the content of %q is missing", c.Path.Raw())
 		}
-		sizes = sizes[1:]
 	}
 	return nil
 }

@@ -35,25 +35,36 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
 	}
 	defer release()
-	w := newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
-	err = w.run(ctx, opts.Workers)
+	repo := git.Owned(ws.GitDir)
+	c := &collector{
+		opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"),
+		start: func() *git.Import { return repo.Import(ctx) },
+	}
+	cs, err := c.compute(ctx, repo, ws, func() *walk {
+		w := newWalk(root, device, baseline, ws, opts)
+		w.first = c.begin // git takes its time to start
+		return w
+	})
+	if err := c.end(err); err != nil {
+		return nil, err
+	}
+	return cs, nil
+}
+
+// compute walks, reads and compares.
+func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, fresh func() *walk) (*ChangeSet, error) {
+	w := fresh()
+	err := w.run(ctx, c.opts.Workers)
 	if err == nil && w.foreign && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
-		w = newWalk(root, device, baseline, ws.Hide, opts.MaxFiles)
-		err = w.run(ctx, opts.Workers)
+		w = fresh()
+		err = w.run(ctx, c.opts.Workers)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking at the workspace: %w", err)
 	}
-	repo := git.Owned(ws.GitDir)
-	c := &collector{
-		walk: w, opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"),
-		start: func() *git.Import { return repo.Import(ctx) },
-	}
+	c.walk = w
 	outcomes, err := c.collect(ctx, w.found)
 	if err != nil {
-		if c.im != nil {
-			_ = c.im.End(err)
-		}
 		return nil, fmt.Errorf("reading the changed files: %w", err)
 	}
 	cs := &ChangeSet{
@@ -61,13 +72,13 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 		Computed: time.Now().UTC(),
 	}
 	notes := cs.takeOutcomes(w, outcomes)
-	if err := c.commit(ctx, repo, ws, cs, outcomes); err != nil {
+	if err := c.commit(ws, cs, outcomes); err != nil {
 		return nil, fmt.Errorf("recording the changes: %w", err)
 	}
-	if err := cs.describe(ctx, repo); err != nil {
+	if err := cs.compare(ctx, repo, sizesOf(outcomes)); err != nil {
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
-	cs.annotate(notes, baseline)
+	cs.annotate(notes, w.baseline)
 	cs.limits(w)
 	return cs, nil
 }
@@ -109,8 +120,8 @@ func (cs *ChangeSet) takeOutcomes(w *walk, outcomes []outcome) map[string][]stri
 	return notes
 }
 
-// commit makes one commit of all changes on top of the base.
-func (c *collector) commit(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, cs *ChangeSet, outcomes []outcome) error {
+// commit makes one commit of all changes on top of the base, and ends the import.
+func (c *collector) commit(ws *workspace.Workspace, cs *ChangeSet, outcomes []outcome) error {
 	change := git.Commit{
 		Ref:    "refs/aibox/" + ws.Session + "/work",
 		Parent: ws.BaseCommit(), Message: "Changes of session " + ws.Session + "\n",
@@ -127,26 +138,49 @@ func (c *collector) commit(ctx context.Context, repo *git.Repo, ws *workspace.Wo
 		}
 	}
 	if len(change.Put) == 0 && len(change.Remove) == 0 {
-		if c.im != nil {
-			return c.im.End(nil)
-		}
-		return nil
+		return c.end(nil)
 	}
-	if c.im == nil {
-		c.im = repo.Import(ctx)
+	c.begin()
+	err := c.im.Commit(change)
+	if err == nil {
+		cs.Commit, cs.Tree, err = c.im.Made()
 	}
-	if err := c.im.End(c.im.Commit(change)); err != nil {
+	if err := c.end(err); err != nil {
 		return errors.New(git.Message(err))
 	}
-	ids, err := repo.Line(ctx, "rev-parse", change.Ref, change.Ref+"^{tree}")
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if cs.Commit, cs.Tree, ok = strings.Cut(ids, "\n"); !ok {
-		return fmt.Errorf("unexpected answer from git rev-parse: %q", ids)
-	}
 	return nil
+}
+
+// begin starts the import, once.
+func (c *collector) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.im == nil {
+		c.im = c.start()
+	}
+}
+
+// end ends the import if it is still going on: with all that was added, or after
+// an error with nothing. What git has to say goes with the error.
+func (c *collector) end(failed error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.im == nil || c.ended {
+		return failed
+	}
+	c.ended = true
+	return c.im.End(failed)
+}
+
+// sizesOf is the size of each content that was read, by its path.
+func sizesOf(outcomes []outcome) map[string]int64 {
+	sizes := make(map[string]int64, len(outcomes))
+	for _, out := range outcomes {
+		if out.changed && out.size >= 0 {
+			sizes[out.entry.Path] = out.size
+		}
+	}
+	return sizes
 }
 
 // annotate adds notes about names and content to the changes.

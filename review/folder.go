@@ -19,6 +19,7 @@ type reader struct {
 	path  []byte // buffer: the folder's path and a slash, then a name
 	base  int    // length of the folder's part
 	count int
+	told  int // of count, how many progress knows about
 	subs  []folder
 	found []candidate
 
@@ -53,7 +54,7 @@ func (r *reader) entry(name []byte) {
 	if r.base == 0 && string(name) == ".git" {
 		return // the agent's own; whatever it is by now
 	}
-	was, known := w.byPath[string(r.path)]
+	was, known := r.dir.was.find(w.baseline.Files, r.path, r.base)
 	var st unix.Stat_t
 	if err := unix.Fstatat(r.fd, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		if err != unix.ENOENT {
@@ -82,10 +83,10 @@ func (r *reader) entry(name []byte) {
 	case kind == unix.S_IFDIR:
 		r.folder()
 	case kind == unix.S_IFREG, kind == unix.S_IFLNK:
-		if known && w.unchanged(int(was), &st) {
+		if known && w.unchanged(was, &st) {
 			return
 		}
-		r.file(&st, int(was), known)
+		r.file(&st, was, known)
 	default:
 		r.refuse("is " + special(kind))
 	}
@@ -104,8 +105,8 @@ func (r *reader) folder() {
 		if !r.isEmpty(path) {
 			r.refuse("is a submodule; aibox does not bring changes in it back")
 		}
-	case w.folders[path]:
-		r.subs = append(r.subs, folder{path: path, ignored: r.dir.ignored || w.ignore.match(path, true)})
+	case w.known[path] != nil:
+		r.subs = append(r.subs, folder{path: path, was: w.known[path], ignored: r.dir.ignored || w.ignore.match(path, true)})
 	case w.hide.MatchEntry(path):
 		r.refuse("has the name of files that are hidden from the agent")
 	case r.dir.ignored || w.ignore.match(path, true):
@@ -165,11 +166,25 @@ func (r *reader) refuseShort(why string, kind uint32) {
 	r.walk.refuse(r.dir.path[:min(len(r.dir.path), 200)], "contains "+what+" that "+why)
 }
 
+// tell counts the names seen since it was called last. The walk must be locked.
+func (r *reader) tell() {
+	w := r.walk
+	w.looked += r.count - r.told
+	r.told = r.count
+	if w.progress != nil {
+		w.progress(w.looked)
+	}
+}
+
 // flush hands what was found to the walk.
 func (r *reader) flush() {
 	w := r.walk
+	if len(r.found) > 0 && w.first != nil {
+		w.once.Do(w.first)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	r.tell()
 	w.queue = append(w.queue, r.subs...)
 	w.foreign = w.foreign || r.foreign
 	for _, c := range r.found {

@@ -56,7 +56,8 @@ func (c *content) close() {
 // outcome is what reading a candidate told.
 type outcome struct {
 	entry   git.Entry
-	changed bool // against the baseline
+	size    int64 // of the content as git keeps it; -1 when unknown
+	changed bool  // against the baseline
 	refused string
 	notes   []string
 }
@@ -70,8 +71,9 @@ type collector struct {
 	bytes   atomic.Int64
 	start   func() *git.Import
 
-	mu sync.Mutex
-	im *git.Import
+	mu    sync.Mutex
+	im    *git.Import
+	ended bool
 }
 
 // collect reads every candidate and returns their outcomes in order.
@@ -244,10 +246,13 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{entry: git.Entry{Mode: mode, Path: cand.path}}
+	out := outcome{entry: git.Entry{Mode: mode, Path: cand.path}, size: data.size}
 	if was != nil && was.Raw == string(raw) && (was.Mode == git.Symlink) == (mode == git.Symlink) {
 		out.entry.ID = hex.EncodeToString([]byte(was.Stored))
 		out.changed = mode != was.Mode
+		if was.Stored != was.Raw {
+			out.size = -1
+		}
 		return out, nil
 	}
 	out.changed = true
@@ -259,6 +264,7 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 			}
 			text = workspace.UnixLines(text)
 			data = &content{size: int64(len(text)), small: text}
+			out.size = data.size
 			if raw, err = c.hash(data); err != nil {
 				return out, err
 			}
@@ -267,11 +273,9 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 		}
 	}
 	out.entry.ID = hex.EncodeToString(raw)
+	c.begin()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.im == nil {
-		c.im = c.start()
-	}
 	return out, c.im.Blob(data.size, data.reader())
 }
 

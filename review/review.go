@@ -22,6 +22,9 @@ type Options struct {
 	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
 	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
 	Workers     int   // default: the number of CPUs
+	// Progress, when not nil, hears how many names of the workspace were looked at,
+	// one call at a time. It must return at once.
+	Progress func(names int)
 }
 
 // withDefaults fills in what is not set.

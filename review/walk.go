@@ -47,12 +47,14 @@ type walk struct {
 	ignore   ignoreRules
 	maxNew   int
 	racy     int64 // a ctime from here on proves nothing
+	progress func(names int)
+	first    func() // when not nil, called once when something is found that may have changed
 
-	byPath  map[string]int32
-	folders map[string]bool // folders that hold files of the baseline
+	known   map[string]*known // folders that hold files of the baseline, by path
 	modules map[string]bool
 	seen    []bool // per file of the baseline: still there in some form
 
+	once    sync.Once // for first
 	mu      sync.Mutex
 	more    *sync.Cond
 	queue   []folder
@@ -66,6 +68,7 @@ type walk struct {
 	ignored []Ignored
 	folded  []string // ignored folders, for counting names
 	hidden  int      // ignored paths beyond maxIgnored
+	looked  int      // names seen so far
 	empty   []string
 	counted bool          // names holds those in .git and ignored folders, too
 	foreign bool          // something belongs to another user
@@ -75,36 +78,71 @@ type walk struct {
 // folder is a folder still to be read.
 type folder struct {
 	path    string // "" is the top
+	was     *known // what the baseline has in it; nil: nothing
 	ignored bool   // new files in it are ignored
 }
 
-func newWalk(root int, device uint64, b *workspace.Baseline, hide workspace.Globs, maxNew int) *walk {
+// known is a folder of the baseline: the indexes of the files in it, but not of
+// those in folders below, in the order of their names.
+type known struct{ files []int32 }
+
+// find returns the index of the file at path, which is in the folder k and whose
+// own name begins at base.
+func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) {
+	if k == nil {
+		return -1, false
+	}
+	name := path[base:]
+	low, high := 0, len(k.files)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		switch at := files[k.files[middle]].Path[base:]; {
+		case at == string(name):
+			return int(k.files[middle]), true
+		case at < string(name):
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return -1, false
+}
+
+func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options) *walk {
 	w := &walk{
-		root: root, device: device, baseline: b, hide: hide, maxNew: maxNew,
-		uid:     uint32(os.Getuid()),
-		ignore:  newIgnoreRules(b.Ignore),
-		racy:    b.Taken.Add(-b.Racy).UnixNano(),
-		byPath:  make(map[string]int32, len(b.Files)),
-		folders: map[string]bool{}, modules: map[string]bool{}, names: map[inode]int{},
-		seen:  make([]bool, len(b.Files)),
-		queue: []folder{{}},
+		root: root, device: device, baseline: b, hide: ws.Hide, maxNew: opts.MaxFiles, progress: opts.Progress,
+		uid:    uint32(os.Getuid()),
+		ignore: newIgnoreRules(b.Ignore),
+		racy:   b.Taken.Add(-b.Racy).UnixNano(),
+		known:  map[string]*known{}, modules: map[string]bool{}, names: map[inode]int{},
+		seen: make([]bool, len(b.Files)),
 	}
 	w.more = sync.NewCond(&w.mu)
-	last := ""
-	for i, f := range b.Files {
-		w.byPath[f.Path] = int32(i)
-		dir := parent(f.Path)
-		if dir == last {
-			continue
+	last, in := "", w.enter("")
+	for i := range b.Files {
+		if dir := parent(b.Files[i].Path); dir != last {
+			last, in = dir, w.enter(dir)
 		}
-		for last = dir; dir != "" && !w.folders[dir]; dir = parent(dir) {
-			w.folders[dir] = true
-		}
+		in.files = append(in.files, int32(i))
 	}
 	for _, m := range b.Modules {
 		w.modules[string(m)] = true
 	}
+	w.queue = []folder{{was: w.known[""]}}
 	return w
+}
+
+// enter makes dir and those above it known.
+func (w *walk) enter(dir string) *known {
+	k := w.known[dir]
+	if k == nil {
+		k = &known{}
+		w.known[dir] = k
+		if dir != "" {
+			w.enter(parent(dir))
+		}
+	}
+	return k
 }
 
 func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
@@ -181,7 +219,7 @@ func (w *walk) read(dir folder, buf []byte) error {
 		}
 		r.entries(buf[:n])
 	}
-	if r.count == 0 && dir.path != "" && !w.folders[dir.path] {
+	if r.count == 0 && dir.path != "" && dir.was == nil {
 		w.mu.Lock()
 		w.empty = append(w.empty, dir.path)
 		if len(w.empty) > maxEmpty*2 {
@@ -220,9 +258,9 @@ func (w *walk) addIgnored(i Ignored, dir bool) {
 // keepBelow marks the baseline's files in a folder that cannot be read as there,
 // so that they do not count as deleted.
 func (w *walk) keepBelow(dir string) {
-	for i, f := range w.baseline.Files {
-		if strings.HasPrefix(f.Path, dir+"/") {
-			w.seen[i] = true
-		}
+	files := w.baseline.Files
+	first, _ := slices.BinarySearchFunc(files, dir+"/", func(f workspace.File, path string) int { return strings.Compare(f.Path, path) })
+	for i := first; i < len(files) && strings.HasPrefix(files[i].Path, dir+"/"); i++ {
+		w.seen[i] = true
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"aibox/internal/git"
@@ -114,7 +115,7 @@ func (f File) append(out []byte, last string) []byte {
 
 // LoadBaseline reads what Save wrote.
 func LoadBaseline(file string) (*Baseline, error) {
-	data, err := os.ReadFile(file)
+	data, err := readText(file)
 	if err != nil {
 		return nil, err
 	}
@@ -125,99 +126,136 @@ func LoadBaseline(file string) (*Baseline, error) {
 	return b, nil
 }
 
-func decodeBaseline(data []byte) (*Baseline, error) {
-	rest, ok := bytes.CutPrefix(data, []byte(magic))
+// readText reads a file into a string, and holds it once.
+func readText(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	text.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = io.Copy(&text, f)
+	return text.String(), err
+}
+
+func decodeBaseline(data string) (*Baseline, error) {
+	rest, ok := strings.CutPrefix(data, magic)
 	if !ok {
 		return nil, errors.New("it does not begin as a baseline does")
 	}
 	d := &decoder{data: rest}
 	b := &Baseline{}
-	if err := json.Unmarshal(d.take(d.uvarint()), b); err != nil {
+	if err := json.Unmarshal([]byte(d.take(d.uvarint())), b); err != nil {
 		return nil, errors.Join(err, d.err)
 	}
+	if !b.Format.Known() {
+		return nil, fmt.Errorf("it has object ids of the unknown format %q", b.Format)
+	}
 	count := d.uvarint()
-	if count > uint64(len(rest)) {
+	if count > uint64((len(d.data)-d.at)/minRecord) {
 		return nil, io.ErrUnexpectedEOF
 	}
-	b.Files = make([]File, 0, count)
-	last := ""
-	for range count {
-		f := d.file(last, uint64(b.Format.Size()))
+	b.Files = make([]File, count)
+	d.paths.Grow(len(d.data) / 2)
+	last, size := "", uint64(b.Format.Size())
+	for i := range b.Files {
+		f := &b.Files[i]
+		d.file(f, last, size)
 		if d.err != nil {
 			return nil, d.err
 		}
-		b.Files = append(b.Files, f)
+		if f.Path <= last {
+			return nil, errors.New("its files are not in order")
+		}
 		last = f.Path
 	}
 	return b, d.err
 }
 
-// decoder reads the encoding of Save; after the first error it yields zeros.
+const (
+	minRecord = 9 + 20 // bytes: a path of one, everything else of one, and an id
+	maxPath   = 4096   // Linux takes no longer path in one call
+)
+
+// decoder reads the encoding of Save; after the first error it yields zeros. A
+// baseline is read before each review and may have a million files, so that no
+// file gets a string of its own.
 type decoder struct {
-	data []byte
-	err  error
+	data  string
+	at    int             // what comes next in data
+	paths strings.Builder // every path, one behind the other
+	err   error
 }
 
-func (d *decoder) file(last string, size uint64) File {
+// file reads a record. last is the path before, size the length of an id.
+func (d *decoder) file(f *File, last string, size uint64) {
 	shared := d.uvarint()
-	if shared > uint64(len(last)) {
-		d.fail()
-		return File{}
-	}
-	f := File{Path: last[:shared] + string(d.take(d.uvarint())), Mode: git.File}
+	rest := d.take(d.uvarint())
 	flags := d.take(1)
-	if d.err != nil {
-		return File{}
+	if d.err != nil || shared > uint64(len(last)) || int(shared)+len(rest) > maxPath {
+		d.fail()
+		return
 	}
+	begin := d.paths.Len()
+	d.paths.WriteString(last[:shared])
+	d.paths.WriteString(rest)
+	f.Path = d.paths.String()[begin:]
 	switch {
 	case flags[0]&flagSymlink != 0:
 		f.Mode = git.Symlink
 	case flags[0]&flagExecutable != 0:
 		f.Mode = git.Executable
+	default:
+		f.Mode = git.File
 	}
 	f.EOL = flags[0]&flagEOL != 0
 	f.Stat = Stat{Size: d.uvarint(), Inode: d.uvarint(), Perm: uint32(d.uvarint()), Mtime: d.varint(), Ctime: d.varint()}
-	f.Raw = string(d.take(size))
+	f.Raw = d.take(size)
 	f.Stored = f.Raw
 	if flags[0]&flagFiltered != 0 {
-		f.Stored = string(d.take(size))
+		f.Stored = d.take(size)
 	}
-	return f
 }
 
 func (d *decoder) fail() {
-	d.data = nil
+	d.at = len(d.data)
 	d.err = io.ErrUnexpectedEOF
 }
 
-func (d *decoder) take(n uint64) []byte {
-	if d.err != nil || n > uint64(len(d.data)) {
+func (d *decoder) take(n uint64) string {
+	at := d.at
+	if n > uint64(len(d.data)-at) {
 		d.fail()
-		return nil
+		return ""
 	}
-	taken := d.data[:n]
-	d.data = d.data[n:]
-	return taken
+	d.at += int(n)
+	return d.data[at:d.at]
 }
 
+// uvarint reads what binary.AppendUvarint wrote.
 func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.data)
-	if n <= 0 {
-		d.fail()
-		return 0
+	var v uint64
+	for i, shift := d.at, 0; i < len(d.data) && shift < 64; i, shift = i+1, shift+7 {
+		c := d.data[i]
+		v |= uint64(c&0x7f) << (shift & 63)
+		if c < 0x80 {
+			d.at = i + 1
+			return v
+		}
 	}
-	d.data = d.data[n:]
-	return v
+	d.fail()
+	return 0
 }
 
+// varint reads what binary.AppendVarint wrote.
 func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.data)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.data = d.data[n:]
-	return v
+	u := d.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
 }
 
 // hexID turns a binary id into git's hex.

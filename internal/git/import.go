@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"aibox/internal/command"
 )
 
 // Signature is who made a commit, and when.
@@ -37,17 +41,34 @@ type Commit struct {
 
 // Import streams blobs and commits into a repository with git fast-import.
 type Import struct {
-	pipe *io.PipeWriter
-	out  *bufio.Writer
-	done chan error
+	pipe    *io.PipeWriter
+	out     *bufio.Writer
+	answers *bufio.Reader
+	done    chan error
 }
 
 // Import starts an import into r. End must be called.
 func (r *Repo) Import(ctx context.Context) *Import {
 	read, write := io.Pipe()
 	im := &Import{pipe: write, out: bufio.NewWriterSize(write, 256<<10), done: make(chan error, 1)}
+	answers, answer, err := os.Pipe()
+	if err != nil {
+		read.CloseWithError(err)
+		im.done <- err
+		return im
+	}
+	im.answers = bufio.NewReader(answers)
 	go func() {
-		err := r.Run(ctx, read, nil, "fast-import", "--quiet", "--force", "--done")
+		defer answers.Close()
+		err := command.Cmd{
+			Name:  "git",
+			Args:  slices.Concat(r.args, []string{"-c", "pack.compression=1", "fast-import", "--quiet", "--force", "--done", "--cat-blob-fd=3"}),
+			Dir:   "/",
+			Env:   r.env,
+			Stdin: read,
+			Files: []*os.File{answer},
+		}.Run(ctx)
+		answer.Close() // whoever waits for an answer sees the end
 		read.CloseWithError(errors.Join(errors.New("git fast-import ended"), err))
 		im.done <- err
 	}()
@@ -67,7 +88,7 @@ func (im *Import) Blob(size int64, content io.Reader) error {
 
 // Commit adds a commit. The objects it names must exist or have been added.
 func (im *Import) Commit(c Commit) error {
-	fmt.Fprintf(im.out, "commit %s\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
+	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
 	if c.Parent != "" {
 		fmt.Fprintf(im.out, "from %s\n", c.Parent)
 	}
@@ -81,6 +102,28 @@ func (im *Import) Commit(c Commit) error {
 		fmt.Fprintf(im.out, "M %s %s %s\n", e.Mode, e.ID, Quote(e.Path))
 	}
 	return im.out.WriteByte('\n')
+}
+
+// Made tells the ids of the commit that was added last, and of its tree.
+func (im *Import) Made() (commit, tree string, err error) {
+	if _, err := im.out.WriteString("get-mark :1\nls :1 \"\"\n"); err != nil {
+		return "", "", err
+	}
+	if err := im.out.Flush(); err != nil {
+		return "", "", err
+	}
+	var lines [2]string
+	for i := range lines {
+		if lines[i], err = im.answers.ReadString('\n'); err != nil {
+			return "", "", fmt.Errorf("waiting for git fast-import: %w", err)
+		}
+	}
+	commit = strings.TrimSuffix(lines[0], "\n")
+	// "040000 tree ID<tab>\n"
+	if fields := strings.Fields(lines[1]); len(fields) == 3 && fields[1] == "tree" {
+		return commit, fields[2], nil
+	}
+	return "", "", fmt.Errorf("unexpected answer from git fast-import: %q", lines[1])
 }
 
 // End finishes the import and waits for git. After an error, pass it, so that

@@ -19,6 +19,9 @@ const (
 	SHA256 Format = "sha256"
 )
 
+// Known reports whether f is one of them.
+func (f Format) Known() bool { return f == SHA1 || f == SHA256 }
+
 // Size is the length of an object id in bytes.
 func (f Format) Size() int {
 	if f == SHA256 {
