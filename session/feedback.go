@@ -1,0 +1,267 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"aibox/internal/fault"
+	"aibox/review"
+)
+
+// feedbackFile holds what a person says of a session's work.
+const feedbackFile = "feedback.json"
+
+// What feedback may hold.
+const (
+	maxComment    = 16 << 10 // bytes of one comment
+	maxComments   = 1000     // of one session
+	maxRejections = 1000     // of one session
+	maxRejected   = 32 << 10 // bytes of a rejected hunk's diff that are kept
+)
+
+// Feedback is what a person says of a session's work: comments, and hunks that
+// they reject. It is kept until the session is removed; a session that resumes this
+// one gets in its prompt what was not sent before.
+type Feedback struct {
+	Comments []Comment   `json:"comments"`
+	Rejected []Rejection `json:"rejected"`
+}
+
+// Comment is a remark on the work, on a file of it, on a line or on a hunk.
+type Comment struct {
+	Number int           `json:"number"`          // within the session, from 1; never used twice. Set by Sessions.Comment
+	Path   review.Path   `json:"path,omitempty"`  // the file; empty for the work as a whole
+	Line   int           `json:"line,omitempty"`  // of the agent's version of the file, from 1; 0 for the file as a whole
+	Quote  string        `json:"quote,omitempty"` // the line, raw, cut: escape before printing. Set by Sessions.Comment
+	Hunk   review.HunkID `json:"hunk,omitempty"`  // instead of Line; Path is set from it
+	Diff   string        `json:"diff,omitempty"`  // the hunk, raw, cut: escape before printing. Set by Sessions.Comment
+	Text   string        `json:"text"`
+	Made   time.Time     `json:"made"`           // set by Sessions.Comment
+	Sent   ID            `json:"sent,omitempty"` // the session that got it; empty for none yet
+}
+
+// Rejection is a hunk that a person does not want as it is.
+type Rejection struct {
+	Hunk review.HunkID `json:"hunk"`
+	Path review.Path   `json:"path"`
+	Diff string        `json:"diff"` // raw, cut: escape before printing
+	Note string        `json:"note,omitempty"`
+	Made time.Time     `json:"made"`
+	Sent ID            `json:"sent,omitempty"` // the session that got it; empty for none yet
+}
+
+// Empty reports whether there is no feedback at all.
+func (f Feedback) Empty() bool { return len(f.Comments) == 0 && len(f.Rejected) == 0 }
+
+// Open is the feedback that no session got yet.
+func (f Feedback) Open() Feedback {
+	var open Feedback
+	for _, c := range f.Comments {
+		if c.Sent == "" {
+			open.Comments = append(open.Comments, c)
+		}
+	}
+	for _, r := range f.Rejected {
+		if r.Sent == "" {
+			open.Rejected = append(open.Rejected, r)
+		}
+	}
+	return open
+}
+
+// Rejects reports whether the hunk is rejected and the rejection was not sent.
+func (f Feedback) Rejects(hunk review.HunkID) bool {
+	for _, r := range f.Rejected {
+		if r.Hunk == hunk && r.Sent == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Feedback is what was said of the session's work. Nothing said is no error.
+func (s *Sessions) Feedback(id ID) (Feedback, error) {
+	var f Feedback
+	err := s.store.read(id, feedbackFile, &f)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return f, err
+}
+
+// Comment adds a comment to an ended session. Path, Line and Hunk must name
+// something there is in its work; what cannot be found is a Usage fault. It returns
+// the comment as it is kept.
+func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, error) {
+	c.Text = strings.TrimSpace(strings.ToValidUTF8(c.Text, "\uFFFD"))
+	switch {
+	case c.Text == "":
+		return c, fault.New(fault.Usage, "the comment is empty")
+	case len(c.Text) > maxComment:
+		return c, fault.New(fault.Usage, "the comment is longer than %d KiB", maxComment>>10).Hint("say it shorter, or put the material into a file of the repository")
+	}
+	err := s.changeFeedback(id, func(f *Feedback) error {
+		if len(f.Comments) >= maxComments {
+			return fault.New(fault.Usage, "%s has %d comments, which is all it can have", id, maxComments).Hint("`aibox comment %s --remove N` takes one back", id)
+		}
+		set, err := s.FinalChanges(id)
+		if err != nil {
+			return err
+		}
+		if err := c.locate(ctx, set); err != nil {
+			return err
+		}
+		c.Number, c.Made, c.Sent = 1, now(), ""
+		if last := len(f.Comments); last > 0 {
+			c.Number = f.Comments[last-1].Number + 1
+		}
+		f.Comments = append(f.Comments, c)
+		return nil
+	})
+	return c, err
+}
+
+// locate checks what the comment is on and keeps a copy of that.
+func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
+	switch {
+	case c.Hunk != "":
+		hunks, err := findHunks(ctx, set, []review.HunkID{c.Hunk})
+		if err != nil {
+			return err
+		}
+		c.Hunk, c.Path, c.Line, c.Diff = hunks[0].id, hunks[0].path, 0, hunks[0].diff
+	case c.Path != "":
+		quote, err := set.Quote(ctx, c.Path, c.Line)
+		if err != nil {
+			return err
+		}
+		c.Quote = cutText(quote, 500)
+	case c.Line != 0:
+		return fault.New(fault.Usage, "line %d of which file", c.Line)
+	}
+	return nil
+}
+
+// Uncomment takes comments back, by their numbers. One that is not there is a
+// Usage fault, and none is taken back then.
+func (s *Sessions) Uncomment(id ID, numbers ...int) error {
+	return s.changeFeedback(id, func(f *Feedback) error {
+		for _, number := range numbers {
+			at := -1
+			for i, c := range f.Comments {
+				if c.Number == number {
+					at = i
+				}
+			}
+			if at < 0 {
+				return fault.New(fault.Usage, "%s has no comment %d", id, number).Hint("`aibox comment %s` lists them", id)
+			}
+			f.Comments = append(f.Comments[:at], f.Comments[at+1:]...)
+		}
+		return nil
+	})
+}
+
+// Reject marks hunks of an ended session's work as rejected, each by its id or a
+// prefix that only it has; note says why, and may be empty. A hunk that is rejected
+// already gets the new note. A hunk that is not there is a Usage fault, and none is
+// marked then.
+func (s *Sessions) Reject(ctx context.Context, id ID, hunks []review.HunkID, note string) error {
+	note = strings.TrimSpace(strings.ToValidUTF8(note, "\uFFFD"))
+	if len(note) > maxComment {
+		return fault.New(fault.Usage, "the comment is longer than %d KiB", maxComment>>10).Hint("say it shorter")
+	}
+	return s.changeFeedback(id, func(f *Feedback) error {
+		set, err := s.FinalChanges(id)
+		if err != nil {
+			return err
+		}
+		found, err := findHunks(ctx, set, hunks)
+		if err != nil {
+			return err
+		}
+		for _, h := range found {
+			f.drop(h.id)
+			f.Rejected = append(f.Rejected, Rejection{Hunk: h.id, Path: h.path, Diff: h.diff, Note: note, Made: now()})
+		}
+		if len(f.Rejected) > maxRejections {
+			return fault.New(fault.Usage, "more than %d hunks of %s would be rejected", maxRejections, id).
+				Hint("`aibox discard %s` drops its work as a whole", id)
+		}
+		return nil
+	})
+}
+
+// Unreject takes rejections back, by the hunks' ids or prefixes of them. One that
+// is not there is a Usage fault, and none is taken back then.
+func (s *Sessions) Unreject(id ID, hunks []review.HunkID) error {
+	return s.changeFeedback(id, func(f *Feedback) error {
+		for _, prefix := range hunks {
+			before := len(f.Rejected)
+			var whole review.HunkID
+			for _, r := range f.Rejected {
+				if r.Sent != "" || !strings.HasPrefix(string(r.Hunk), strings.ToLower(string(prefix))) || prefix == "" {
+					continue
+				}
+				if whole != "" {
+					return ambiguous(prefix)
+				}
+				whole = r.Hunk
+			}
+			f.drop(whole)
+			if len(f.Rejected) == before {
+				return fault.New(fault.Usage, "no hunk %.64q of %s is rejected", string(prefix), id).Hint("`aibox comment %s` lists those that are", id)
+			}
+		}
+		return nil
+	})
+}
+
+// drop removes the rejection of a hunk that was not sent yet.
+func (f *Feedback) drop(hunk review.HunkID) {
+	left := f.Rejected[:0]
+	for _, r := range f.Rejected {
+		if r.Hunk != hunk || r.Sent != "" {
+			left = append(left, r)
+		}
+	}
+	f.Rejected = left
+}
+
+// changeFeedback changes the feedback of an ended session whose work is its own.
+func (s *Sessions) changeFeedback(id ID, change func(*Feedback) error) error {
+	return s.withEnded(id, func(session *Session) error {
+		if err := continued(session); err != nil {
+			return err
+		}
+		f, err := s.Feedback(id)
+		if err != nil {
+			return err
+		}
+		if err := change(&f); err != nil {
+			return err
+		}
+		return s.store.write(id, feedbackFile, f)
+	})
+}
+
+func ambiguous(prefix review.HunkID) error {
+	return fault.New(fault.Usage, "%.64q could be several hunks", string(prefix)).Hint("type more of the id")
+}
+
+// cutText is at most limit bytes of text, with a line that says so when it was cut.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + fmt.Sprintf("\n… (%d bytes more)", len(text)-cut)
+}

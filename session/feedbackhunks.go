@@ -1,0 +1,100 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/review"
+)
+
+// found is a hunk as feedback keeps it.
+type found struct {
+	id   review.HunkID
+	path review.Path
+	diff string
+}
+
+// findHunks finds hunks of a change set, or parts of them, by their ids or unique
+// beginnings of those. One that is not there is a Usage fault.
+func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]found, error) {
+	all := make([]found, len(prefixes))
+	// A whole hunk of one part and that part have the same id, and are the same.
+	visit := func(h review.Hunk) error {
+		for i, prefix := range prefixes {
+			if prefix == "" || !strings.HasPrefix(string(h.ID), strings.ToLower(string(prefix))) || all[i].id == h.ID {
+				continue
+			}
+			if all[i].id != "" {
+				return ambiguous(prefix)
+			}
+			all[i] = found{h.ID, h.Path, h.Diff(maxRejected)}
+		}
+		return nil
+	}
+	err := set.Files(ctx, func(file review.FileDiff) error {
+		for _, h := range file.Hunks {
+			if err := visit(h); err != nil {
+				return err
+			}
+			for _, part := range h.Split() {
+				if err := visit(part); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, hunk := range all {
+		if hunk.id == "" {
+			return nil, fault.New(fault.Usage, "no hunk %.64q in the changes of %s", string(prefixes[i]), set.Session).
+				Hint("`aibox diff --json %s` lists them with their ids", set.Session)
+		}
+	}
+	return all, nil
+}
+
+// rejected are the ids of the hunks of a change set that are rejected and not sent
+// yet. One that is not there any more is left out.
+func (f Feedback) rejected(ctx context.Context, set *review.ChangeSet) ([]string, error) {
+	wanted := map[review.HunkID]bool{}
+	var paths []review.Path
+	for _, r := range f.Open().Rejected {
+		if !wanted[r.Hunk] {
+			wanted[r.Hunk] = true
+			paths = append(paths, r.Path)
+		}
+	}
+	var ids []string
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	there := map[review.Path]bool{}
+	for _, c := range set.Changes {
+		there[c.Path] = true
+	}
+	paths = slices.DeleteFunc(paths, func(p review.Path) bool { return !there[p] })
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	slices.Sort(paths)
+	err := set.Files(ctx, func(file review.FileDiff) error {
+		for _, h := range file.Hunks {
+			if wanted[h.ID] {
+				ids = append(ids, string(h.ID))
+				continue
+			}
+			for _, part := range h.Split() {
+				if wanted[part.ID] {
+					ids = append(ids, string(part.ID))
+				}
+			}
+		}
+		return nil
+	}, slices.Compact(paths)...)
+	return ids, err
+}
