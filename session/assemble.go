@@ -86,7 +86,7 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 func (s *supervisor) invocation(k *kit, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
-		Prompt: asked.Prompt, Args: asked.Args, Interactive: asked.Interactive, Workdir: boxWorkdir,
+		Prompt: asked.task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: boxWorkdir,
 		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
 		Instructions: briefing(asked),
 		Inference:    inference,

@@ -46,6 +46,9 @@ func briefOf(s Session) Brief {
 		Phase: s.State.Phase, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
 	}
 	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
+	if s.Prompt == "" && s.Feedback != "" {
+		b.Task = "(feedback on " + string(s.Resumes) + ")"
+	}
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
 	if r := s.State.Result; r != nil {
 		b.Failed, b.Changed = r.Fault != nil, r.Changed

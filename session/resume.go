@@ -81,6 +81,9 @@ func (s *Sessions) giveBack(from, to ID) error {
 	if err := s.moveHome(to, from); err != nil {
 		return err
 	}
+	if err := s.takeBackFeedback(from, to); err != nil {
+		return err
+	}
 	return s.pass(&old, "", audit.SessionReturned, to)
 }
 
@@ -122,6 +125,9 @@ func (s *supervisor) resume(ctx context.Context) (*workspace.Workspace, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := s.takeFeedback(sessions, from); err != nil {
+		return nil, fmt.Errorf("handing on the feedback: %w", err)
 	}
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "resumes": from,

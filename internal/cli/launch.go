@@ -36,7 +36,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	needsPrompt := agent.Info().NeedsPrompt && !o.interactive
+	needsPrompt := agent.Info().NeedsPrompt && !o.interactive && !o.talk
 	prompt, err := o.readPrompt(in, needsPrompt)
 	if err != nil {
 		return session.Launch{}, err
@@ -54,6 +54,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	}
 	if o.timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
+	}
+	if o.noFeedback && o.resumes == "" {
+		return session.Launch{}, fault.New(fault.Usage, "--no-feedback is about the session that --resume names").Hint("leave it out")
 	}
 	if err := o.verifying.check(); err != nil {
 		return session.Launch{}, err
@@ -83,7 +86,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
-			Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
+			NoFeedback: o.noFeedback, Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
 		},
 	}, nil
 }

@@ -44,11 +44,13 @@ type runOptions struct {
 	accept      string
 	changes     bool
 	verifying   verifyFlags
+	noFeedback  bool
 	json        bool
 	args        []string // behind "--"
 
 	given   func(flag string) bool // whether the user gave the flag
 	resumes session.ID             // what resume names
+	talk    bool                   // there is feedback on its work for the agent, so that no prompt is needed
 	hidden  []string               // the globs of the session that is resumed
 	form    filled
 }
@@ -67,6 +69,7 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
   aibox run --agent opencode --prompt-file task.md --json
   aibox run shell -- make test
   aibox run --resume 0dq4f --prompt "now add a test for it"
+  aibox run --resume 0dq4f   # with your comments and rejected hunks as its task
   aibox run codex --inference scripted --prompt hello   # no model needed`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeAgents,
@@ -96,6 +99,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringVar(&o.promptFile, "prompt-file", "", "read what to do from `FILE`, or from standard input when it is -")
 	f.StringArrayVar(&o.system, "system", nil, "put this system prompt of yours (`NAME`; see aibox prompts) before the task")
 	f.StringVar(&o.resume, "resume", "", "go on with the work and the conversation of the session `ID`")
+	f.BoolVar(&o.noFeedback, "no-feedback", false, "with --resume: keep your comments and rejected hunks back")
 	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or a URL")
 	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of what is checked out")
 	f.BoolVar(&o.clean, "clean", false, "leave uncommitted and untracked work out")
@@ -198,6 +202,9 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 		old, err := service.Find(o.resume)
 		if err == nil {
 			err = o.inherit(old)
+		}
+		if err == nil {
+			err = o.hear(service)
 		}
 		if err != nil {
 			return err

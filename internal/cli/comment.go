@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// commentOptions are the flags of `aibox comment`.
+type commentOptions struct {
+	hunk   string
+	remove []int
+	json   bool
+}
+
+func (a *app) commentCommand() *cobra.Command {
+	var o commentOptions
+	cmd := &cobra.Command{
+		Use:   "comment ID [FILE[:LINE] | .] [TEXT]",
+		Short: "Say something about a session's work, or list what was said",
+		Long: `Add a comment on a file, a line of it as the agent left it, a hunk, or with "." on
+the work as a whole. Without TEXT it is read from standard input, unless that is a
+terminal. Without anything behind ID, list the comments and the rejected hunks.
+
+"aibox run --resume ID" goes on from the agent's work with all of it in the prompt.`,
+		Example: `  aibox comment 0dq4f src/login.go:42 "check the error here"
+  aibox comment 0dq4f --hunk 3f9c21 "why was this removed?"
+  aibox comment 0dq4f . "add tests"
+  aibox comment 0dq4f
+  aibox comment 0dq4f --remove 2`,
+		Args:              cobra.RangeArgs(1, 3),
+		ValidArgsFunction: a.completeSessions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.comment(cmd.Context(), args, o) },
+	}
+	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a beginning of it that no other has")
+	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "take back the comment of this `NUMBER` (repeatable)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) comment(ctx context.Context, args []string, o commentOptions) error {
+	args, rest := args[:1], args[1:]
+	switch {
+	case len(o.remove) > 0 && (len(rest) > 0 || o.hunk != ""):
+		return fault.New(fault.Usage, "--remove takes comments back, so there is nothing to say").Hint("leave one of the two out")
+	case o.hunk != "" && len(rest) > 1:
+		return fault.New(fault.Usage, "--hunk says already what %q is about", rest[len(rest)-1]).Hint("leave %q out", rest[0])
+	}
+	service, found, err := a.find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(o.remove) > 0:
+		return service.Uncomment(found.ID, o.remove...)
+	case len(rest) == 0 && o.hunk == "":
+		return a.listFeedback(service, found.ID, o.json)
+	}
+	c := session.Comment{Hunk: review.HunkID(o.hunk)}
+	if o.hunk == "" {
+		if c.Path, c.Line, err = a.place(ctx, service, found.ID, rest[0]); err != nil {
+			return err
+		}
+		rest = rest[1:]
+	}
+	if c.Text, err = a.commentText(rest); err != nil {
+		return err
+	}
+	made, err := service.Comment(ctx, found.ID, c)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(a.out, made)
+	}
+	fmt.Fprintln(a.out, made.Number)
+	fmt.Fprintf(a.err, "%s `aibox run --resume %s` goes on from the work with it\n", a.errTerm.faint("→"), found.ID)
+	return nil
+}
+
+// commentText is the text of the command line, else of standard input.
+func (a *app) commentText(words []string) (string, error) {
+	if len(words) > 0 {
+		return words[0], nil
+	}
+	if terminalOf(a.in).interactive {
+		return "", fault.New(fault.Usage, "the comment has no text").Hint("put it behind, in quotes").
+			Hint("to comment on the work as a whole: aibox comment ID . TEXT")
+	}
+	text, err := io.ReadAll(io.LimitReader(a.in, 1<<20))
+	if err != nil {
+		return "", fault.New(fault.Usage, "the comment cannot be read from standard input: %w", err)
+	}
+	return string(text), nil
+}
+
+// place reads "FILE", "FILE:LINE" or ".", which is the work as a whole. A file whose
+// own name ends like a line is that file.
+func (a *app) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
+	if text == "." {
+		return "", 0, nil
+	}
+	path := strings.TrimPrefix(text, "./")
+	at := strings.LastIndexByte(path, ':')
+	if at <= 0 {
+		return review.Path(path), 0, nil
+	}
+	line, err := strconv.Atoi(path[at+1:])
+	if err != nil {
+		return review.Path(path), 0, nil //nolint:nilerr // the colon is part of the name
+	}
+	set, err := service.FinalChanges(id)
+	if err == nil {
+		if _, missing := set.Quote(ctx, review.Path(path), 0); missing == nil {
+			return review.Path(path), 0, nil
+		}
+	}
+	if line < 1 {
+		return "", 0, fault.New(fault.Usage, "lines are counted from 1, so there is no line %d", line)
+	}
+	return review.Path(path[:at]), line, nil
+}
+
+// listFeedback prints what was said of a session's work.
+func (a *app) listFeedback(service *session.Sessions, id session.ID, asJSON bool) error {
+	f, err := service.Feedback(id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if f.Comments == nil {
+			f.Comments = []session.Comment{}
+		}
+		if f.Rejected == nil {
+			f.Rejected = []session.Rejection{}
+		}
+		return printJSON(a.out, f)
+	}
+	if f.Empty() {
+		fmt.Fprintf(a.err, "nothing was said of %s; `aibox comment %s FILE:LINE TEXT` does\n", id, id)
+		return nil
+	}
+	var rows [][]string
+	for _, c := range f.Comments {
+		rows = append(rows, []string{strconv.Itoa(c.Number), commentPlace(c), sentTo(c.Sent), oneLine(c.Text)})
+	}
+	for _, r := range f.Rejected {
+		rows = append(rows, []string{"rejected", fmt.Sprintf("%s hunk %.8s", r.Path, string(r.Hunk)), sentTo(r.Sent), oneLine(r.Note)})
+	}
+	return a.overview("NUMBER\tON\tSENT\tTEXT", rows)
+}
+
+// commentPlace says what a comment is on.
+func commentPlace(c session.Comment) string {
+	switch {
+	case c.Path == "":
+		return "all of it"
+	case c.Hunk != "":
+		return fmt.Sprintf("%s hunk %.8s", c.Path, string(c.Hunk))
+	case c.Line > 0:
+		return fmt.Sprintf("%s:%d", c.Path, c.Line)
+	default:
+		return c.Path.String()
+	}
+}
+
+func sentTo(id session.ID) string {
+	if id == "" {
+		return "not yet"
+	}
+	return string(id)
+}
+
+// oneLine is text for a table.
+func oneLine(text string) string {
+	return termtext.Escape(firstLine(text, 200))
+}
+
+// rejectOptions are the flags of `aibox reject`.
+type rejectOptions struct {
+	files  []string
+	note   string
+	remove bool
+}
+
+func (a *app) rejectCommand() *cobra.Command {
+	var o rejectOptions
+	cmd := &cobra.Command{
+		Use:   "reject ID [HUNK…]",
+		Short: "Mark hunks of a session's work as not wanted",
+		Long: `Mark hunks, by their ids or beginnings of them, as not wanted as they are; with -m,
+say why. An accept of everything leaves them out, and "aibox run --resume ID" shows
+them to the agent, which is to do them differently or to take them back.`,
+		Example: `  aibox reject 0dq4f 3f9c21 -m "use the helper in util.go"
+  aibox reject 0dq4f --files vendor/lib.js
+  aibox reject 0dq4f 3f9c21 --remove`,
+		Args:              someSessions,
+		ValidArgsFunction: a.completeSessions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.reject(cmd.Context(), args[0], args[1:], o) },
+	}
+	cmd.Flags().StringArrayVar(&o.files, "files", nil, "every hunk of this `FILE` (repeatable)")
+	cmd.Flags().StringVarP(&o.note, "message", "m", "", "why (`TEXT`)")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "take rejections back")
+	return cmd
+}
+
+func (a *app) reject(ctx context.Context, text string, words []string, o rejectOptions) error {
+	if len(words) == 0 && len(o.files) == 0 {
+		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --json %s` lists them with their ids", text).
+			Hint("or name a file with --files")
+	}
+	if o.remove && o.note != "" {
+		return fault.New(fault.Usage, "--remove takes rejections back, so there is nothing to say").Hint("leave --message out")
+	}
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	hunks := make([]review.HunkID, 0, len(words))
+	for _, word := range words {
+		hunks = append(hunks, review.HunkID(word))
+	}
+	if len(o.files) > 0 {
+		set, err := service.FinalChanges(found.ID)
+		if err != nil {
+			return err
+		}
+		of, err := hunksOf(ctx, set, o.files)
+		if err != nil {
+			return err
+		}
+		hunks = append(hunks, of...)
+	}
+	if o.remove {
+		return service.Unreject(found.ID, hunks)
+	}
+	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", a.errTerm.good("✓"), count(len(hunks), "hunk"), found.ID)
+	return nil
+}
+
+// hunksOf are the ids of all hunks of the named files.
+func hunksOf(ctx context.Context, set *review.ChangeSet, names []string) ([]review.HunkID, error) {
+	var ids []review.HunkID
+	var paths []review.Path
+	for _, name := range names {
+		paths = append(paths, review.Path(strings.TrimPrefix(name, "./")))
+	}
+	err := set.Files(ctx, func(file review.FileDiff) error {
+		for _, h := range file.Hunks {
+			ids = append(ids, h.ID)
+		}
+		return nil
+	}, paths...)
+	return ids, err
+}
+
+// count is a number of things in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// hear notes whether there is feedback for the agent of the session that is resumed.
+func (o *runOptions) hear(service *session.Sessions) error {
+	f, err := service.Feedback(o.resumes)
+	if err != nil {
+		return errors.Join(fault.New(fault.Environment, "the feedback on %s cannot be read", o.resumes), err)
+	}
+	o.talk = !o.noFeedback && !f.Open().Empty()
+	return nil
+}

@@ -1,0 +1,165 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/review"
+)
+
+// maxFeedback bounds the part of a prompt that feedback makes, in bytes.
+const maxFeedback = 256 << 10
+
+// sendBack hands the feedback on the work of from, as far as nobody got it, to the
+// session to, which continues it and whose folder is there: it is marked as sent,
+// and text is the part of the prompt that it makes, empty for none. With keep the
+// session to only inherits it, for another time. The caller holds from.
+func (s *Sessions) sendBack(from, to ID, keep bool) (text string, err error) {
+	f, err := s.Feedback(from)
+	if err != nil {
+		return "", err
+	}
+	open := f.Open()
+	switch {
+	case open.Empty():
+		return "", nil
+	case keep:
+		return "", s.store.write(to, feedbackFile, open)
+	}
+	for i := range f.Comments {
+		if f.Comments[i].Sent == "" {
+			f.Comments[i].Sent = to
+		}
+	}
+	for i := range f.Rejected {
+		if f.Rejected[i].Sent == "" {
+			f.Rejected[i].Sent = to
+		}
+	}
+	return open.prompt(), s.store.write(from, feedbackFile, f)
+}
+
+// takeBackFeedback marks what was sent to a session that never started as not sent.
+func (s *Sessions) takeBackFeedback(from, to ID) error {
+	f, err := s.Feedback(from)
+	if err != nil {
+		return err
+	}
+	changed := false
+	for i := range f.Comments {
+		if f.Comments[i].Sent == to {
+			f.Comments[i].Sent, changed = "", true
+		}
+	}
+	for i := range f.Rejected {
+		if f.Rejected[i].Sent == to {
+			f.Rejected[i].Sent, changed = "", true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return s.store.write(from, feedbackFile, f)
+}
+
+// takeFeedback puts the feedback on the resumed session's work into this one's spec.
+func (s *supervisor) takeFeedback(sessions *Sessions, from ID) error {
+	text, err := sessions.sendBack(from, s.id, s.launch.Spec.NoFeedback)
+	if err != nil || text == "" {
+		return err
+	}
+	s.launch.Spec.Feedback = text
+	return s.store.write(s.id, specFile, s.launch.Spec)
+}
+
+// task is what the agent is told: the feedback on its work, if there is any, and
+// then what the person wrote.
+func (spec Spec) task() string {
+	if spec.Feedback == "" || spec.Prompt == "" {
+		return spec.Feedback + spec.Prompt
+	}
+	return spec.Feedback + "\n# And now\n\n" + spec.Prompt
+}
+
+// prompt is the feedback as an agent is told, in Markdown. What does not fit is
+// counted.
+func (f Feedback) prompt() string {
+	var b strings.Builder
+	b.WriteString("A person has reviewed the work that you did here before. The files are as you left them. " +
+		"Change them so that every point below is met, and leave the rest of your work as it is.\n")
+	left := 0
+	add := func(text string) {
+		if b.Len()+len(text) > maxFeedback {
+			left++
+			return
+		}
+		b.WriteString(text)
+	}
+	if len(f.Rejected) > 0 {
+		b.WriteString("\n# Rejected changes\n\nThese changes of yours are not accepted as they are. " +
+			"Where a reason is given, do it differently as it says; where none is given, take the change back.\n")
+		for i, r := range f.Rejected {
+			text := fmt.Sprintf("\n## %d. %s\n\n%s", i+1, inPrompt(r.Path), fenced("diff", r.Diff))
+			if r.Note != "" {
+				text += "\nReason: " + r.Note + "\n"
+			}
+			add(text)
+		}
+	}
+	if len(f.Comments) > 0 {
+		b.WriteString("\n# Comments\n")
+		for i, c := range f.Comments {
+			add(fmt.Sprintf("\n## %d. %s\n\n%s%s\n", i+1, c.place(), c.quoted(), c.Text))
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%s did not fit in here.\n", plural(left, "more point"))
+	}
+	return b.String()
+}
+
+// place says what a comment is on.
+func (c Comment) place() string {
+	switch {
+	case c.Path == "":
+		return "The work as a whole"
+	case c.Hunk != "":
+		return inPrompt(c.Path) + ", this change"
+	case c.Line > 0:
+		return fmt.Sprintf("%s, line %d", inPrompt(c.Path), c.Line)
+	default:
+		return inPrompt(c.Path)
+	}
+}
+
+// quoted is what a comment is on, for those who cannot look.
+func (c Comment) quoted() string {
+	switch {
+	case c.Hunk != "":
+		return fenced("diff", c.Diff) + "\n"
+	case c.Line > 0:
+		return fenced("", c.Quote+"\n") + "\n"
+	default:
+		return ""
+	}
+}
+
+// inPrompt is a path as an agent finds the file by it: as it is when it is plain.
+func inPrompt(path review.Path) string {
+	if raw := path.Raw(); path.String() == raw {
+		return raw
+	}
+	return fmt.Sprintf("%q", path.Raw())
+}
+
+// fenced is text as a block of Markdown, behind a fence that is longer than any in
+// it. Bytes that are not text are replaced.
+func fenced(kind, text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+	longest := 0
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
+	}
+	fence := strings.Repeat("`", max(3, longest+1))
+	return fence + kind + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
+}
