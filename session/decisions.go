@@ -77,8 +77,9 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 }
 
 // Accept delivers what opts choose of the session's changes; what was accepted before
-// is taken into account, so opts.Before stays empty. A session without changes, and
-// nothing chosen, is review.ErrNothing.
+// is taken into account, so opts.Before stays empty. Hunks that are rejected are left
+// out unless the choice names hunks. A session without changes, and nothing chosen,
+// is review.ErrNothing.
 func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
 	err := s.withEnded(id, func(session *Session) error {
@@ -93,9 +94,17 @@ func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions)
 		if err != nil {
 			return err
 		}
+		chosen := len(opts.Choice.Except)
+		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
+			return err
+		}
 		opts.Before = decisions.before(opts.Target)
 		accepted, err = review.Accept(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
+			if len(opts.Choice.Except) > chosen {
+				return fault.New(fault.Usage, "what you chose of %s is rejected or accepted already", id).
+					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
+			}
 			return taken(session, opts.Target)
 		}
 		if err != nil || accepted.Files == 0 {

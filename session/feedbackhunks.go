@@ -98,3 +98,22 @@ func (f Feedback) rejected(ctx context.Context, set *review.ChangeSet) ([]string
 	}, slices.Compact(paths)...)
 	return ids, err
 }
+
+// WithoutRejected is the choice without the hunks that the person has rejected and
+// not sent back yet. A choice that names hunks means them, and stays as it is.
+func (s *Sessions) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
+	if len(choice.Hunks) > 0 {
+		return choice, nil
+	}
+	f, err := s.Feedback(id)
+	if err != nil {
+		return choice, err
+	}
+	ids, err := f.rejected(ctx, set)
+	for _, id := range ids {
+		if !slices.Contains(choice.Except, id) {
+			choice.Except = append(slices.Clip(choice.Except), id)
+		}
+	}
+	return choice, err
+}
