@@ -92,7 +92,9 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 		failure = errors.Join(failure, err)
 	}
 	if o.accept == "branch" && result.Changed && failure == nil {
-		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{Choice: review.Choice{All: true}, Message: o.commitMessage()})
+		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{
+			Choice: review.Choice{All: true}, Message: o.commitMessage(), Verify: a.verifierAtEnd(o, service, ended),
+		})
 	}
 	if failure == nil && o.changes && !result.Changed {
 		failure = fault.New(fault.AgentFailed, "%s ended well, but changed nothing", o.agent).

@@ -227,3 +227,14 @@ func (a *app) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 	}
 	return a.followFrom(ctx, service, id, from, quiet)
 }
+
+// verifierAtEnd is what the work of a run has to pass before --accept delivers it.
+// All of it has passed already; a part of it may still fail.
+func (a *app) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) func(context.Context, string) error {
+	env, _, err := agentEnv(o.env)
+	if err != nil {
+		env = nil // it was checked at the start, and a variable is gone since
+	}
+	show, _ := showChunks(a.err, a.err, a.errTerm)
+	return service.Verifier(ended, session.VerifyRequest{Env: env, Show: show})
+}
