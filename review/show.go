@@ -190,32 +190,12 @@ func (s *shower) hunkLine(line []byte, long bool) {
 func (s *shower) flush() {
 	s.run.highlight()
 	for _, l := range s.run.lines {
-		s.hunkText(l)
+		s.write(l.shown(s.opts.Color) + "\n")
 		s.remarked(func(r Remark) bool {
 			return r.Line == l.number && r.Old == (l.op == '-')
 		})
 	}
 	s.run = run{lines: s.run.lines[:0]}
-}
-
-// hunkText writes one line of a hunk.
-func (s *shower) hunkText(l hunkLine) {
-	style, end := "", ""
-	switch l.op {
-	case '+':
-		style = green
-	case '-':
-		style = red
-	}
-	if l.long {
-		end = " … (the line goes on)"
-	}
-	if !s.opts.Color || style == "" || l.from == l.to {
-		s.print(style, string(l.op)+string(l.text)+end)
-		return
-	}
-	s.write(style + string(l.op) + termtext.Text(string(l.text[:l.from])) + reverse + termtext.Text(string(l.text[l.from:l.to])) +
-		forward + termtext.Text(string(l.text[l.to:])) + end + reset + "\n")
 }
 
 // nextFile begins a file. Its name is the change's: what git writes is quoted.
@@ -300,11 +280,14 @@ func (s *shower) remarked(fits func(Remark) bool) {
 
 // print writes a line, escaped.
 func (s *shower) print(style, text string) {
-	text = termtext.Text(text)
-	if style != "" && s.opts.Color {
-		text = style + text + reset
+	s.write(styled(termtext.Text(text), style, s.opts.Color) + "\n")
+}
+
+func styled(text, style string, color bool) string {
+	if style == "" || !color {
+		return text
 	}
-	s.write(text + "\n")
+	return style + text + reset
 }
 
 func (s *shower) write(text string) {

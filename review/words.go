@@ -1,5 +1,7 @@
 package review
 
+import "aibox/internal/termtext"
+
 // Within lines that were changed, what differs is marked. This is for the eye
 // alone, and cheap: each removed line is compared with its counterpart among the
 // added ones, and one span of each is marked.
@@ -17,6 +19,56 @@ type hunkLine struct {
 	text     []byte
 	long     bool // it is cut
 	from, to int  // the span of text that is marked
+}
+
+// shown is the line for a terminal, without the newline.
+func (l hunkLine) shown(color bool) string {
+	style, end := "", ""
+	switch l.op {
+	case '+':
+		style = green
+	case '-':
+		style = red
+	}
+	if l.long {
+		end = " … (the line goes on)"
+	}
+	text := string(l.op) + termtext.Text(string(l.text[:l.from]))
+	if changed := termtext.Text(string(l.text[l.from:l.to])); color && changed != "" {
+		text += reverse + changed + forward
+	} else {
+		text += changed
+	}
+	return styled(text+termtext.Text(string(l.text[l.to:]))+end, style, color)
+}
+
+// Show writes the lines for a person's terminal, each without its newline:
+// filtered, what differs within them marked.
+func (h Hunk) Show(color bool) []string {
+	shown := make([]string, 0, len(h.Lines))
+	var waiting run
+	flush := func() {
+		waiting.highlight()
+		for _, l := range waiting.lines {
+			shown = append(shown, l.shown(color))
+		}
+		waiting = run{lines: waiting.lines[:0]}
+	}
+	for _, line := range h.Lines {
+		if line.Op == ' ' || line.Op == '-' && waiting.added > 0 || waiting.full() {
+			flush()
+		}
+		l := hunkLine{op: line.Op, text: line.Text}
+		if len(l.text) > maxLine {
+			l.text, l.long = l.text[:maxLine], true
+		}
+		waiting.add(l)
+		if line.NoNewline {
+			waiting.add(hunkLine{op: '\\', text: []byte(" No newline at end of file")})
+		}
+	}
+	flush()
+	return shown
 }
 
 // run is a group of removed lines with the added ones behind them.

@@ -15,68 +15,211 @@ import (
 
 // acceptOptions are the flags of `aibox accept`.
 type acceptOptions struct {
-	branch, message string
-	json            bool
+	files, hunks, risky    []string
+	branch, message, to    string
+	verify                 string
+	interactive, edit      bool
+	dryRun, noVerify, json bool
 }
 
 func (a *app) acceptCommand() *cobra.Command {
 	var o acceptOptions
 	cmd := &cobra.Command{
-		Use:   "accept ID",
-		Short: "Take a session's changes as a commit on a new branch",
-		Long: `Make a commit of everything the agent changed on a new branch of your repository,
-aibox/ID when you name none. Your working tree, index and current branch stay as
-they are. Uncommitted work that the agent started from is a commit of its own
-below, so that the agent's commit shows the agent's changes alone.`,
-		Example:           "  aibox accept 0dq4f\n  aibox accept 0dq4f --branch fix/login -m 'Fix the login'",
-		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.accept(cmd.Context(), args[0], o) },
+		Use:   "accept ID [PATH…]",
+		Short: "Take a session's changes, all or some, as a commit on a branch or into your files",
+		Long: `Take what the agent changed: everything, or the paths (files, folders, globs) and
+hunks named, or hunk by hunk with --interactive.
+
+What is taken becomes a commit on a new branch of your repository, aibox/ID when you
+name none; a later accept of the same session adds a commit to it. Your working tree,
+index and current branch stay as they are. Uncommitted work that the agent started
+from is a commit of its own below, so that the agent's commit shows the agent's
+changes alone. With --to worktree it is merged into your files instead, all or
+nothing, and your index and branches stay as they are.
+
+Files with risks, such as those that a tool of yours would execute by itself, are left
+out and listed, unless --accept-risky names them.`,
+		Example: `  aibox accept 0dq4f
+  aibox accept 0dq4f src '*.md'
+  aibox accept 0dq4f --hunks 3f9c21,88ab01
+  aibox accept 0dq4f --interactive
+  aibox accept 0dq4f --accept-risky Makefile
+  aibox accept 0dq4f --to worktree --dry-run
+  aibox accept 0dq4f --branch fix/login -m 'Fix the login'`,
+		Args:              sessionAndPaths,
+		ValidArgsFunction: a.completeSessionAndPaths,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args[1:]...)
+			return a.accept(cmd.Context(), args[0], o)
+		},
 	}
-	cmd.Flags().StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
-	cmd.Flags().StringVarP(&o.message, "message", "m", "", "the commit message (`TEXT`)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	f := cmd.Flags()
+	f.StringArrayVar(&o.files, "files", nil, "take only this `PATH`: a file, a folder or a glob (repeatable)")
+	f.StringSliceVar(&o.hunks, "hunks", nil, "take only the hunk with this `ID`, see aibox diff --hunks (repeatable)")
+	f.BoolVarP(&o.interactive, "interactive", "p", false, "choose hunk by hunk")
+	f.StringArrayVar(&o.risky, "accept-risky", nil, "take this `FILE` in spite of its risks (repeatable)")
+	f.StringVar(&o.to, "to", "branch", "where to: branch or worktree (`TARGET`)")
+	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the branch")
+	f.StringVarP(&o.message, "message", "m", "", "the commit message (`TEXT`); see aibox describe for the proposed one")
+	f.BoolVarP(&o.edit, "edit", "e", false, "edit the message first; an empty one cancels")
+	f.StringVar(&o.verify, "verify", "", "run this `COMMAND` on what is taken, in a box, and deliver only when it succeeds")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not run the session's own command of --verify")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would be taken and left out, and where it would go")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"files":        a.completeChanged(func(review.Change) bool { return true }),
+		"accept-risky": a.completeChanged(review.Change.Risky),
+		"hunks":        a.completeHunks,
+		"to":           cobra.FixedCompletions([]string{"branch", "worktree"}, cobra.ShellCompDirectiveNoFileComp),
+	} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, complete)
+	}
 	return cmd
 }
 
+// check finds flags that contradict each other.
+func (o *acceptOptions) check() error {
+	var target review.Target
+	if err := target.UnmarshalText([]byte(o.to)); err != nil {
+		return fault.New(fault.Usage, "--to takes branch or worktree, not %q", o.to).Hint("--to branch")
+	}
+	for _, pair := range []struct {
+		one, other string
+		both       bool
+	}{
+		{"--interactive", "--hunks", o.interactive && len(o.hunks) > 0},
+		{"--interactive", "--accept-risky", o.interactive && len(o.risky) > 0},
+		{"--to worktree", "--branch", target == review.ToWorktree && o.branch != ""},
+		{"--to worktree", "--message", target == review.ToWorktree && o.message != ""},
+		{"--to worktree", "--edit", target == review.ToWorktree && o.edit},
+		{"--dry-run", "--edit", o.dryRun && o.edit},
+		{"--dry-run", "--verify", o.dryRun && o.verify != ""},
+		{"--verify", "--no-verify", o.verify != "" && o.noVerify},
+	} {
+		if pair.both {
+			return fault.New(fault.Usage, "%s and %s exclude each other", pair.one, pair.other).Hint("keep one of them")
+		}
+	}
+	return nil
+}
+
+// target is where the work goes; check has made sure of it.
+func (o *acceptOptions) target() review.Target {
+	var target review.Target
+	_ = target.UnmarshalText([]byte(o.to))
+	return target
+}
+
+// choice is what the flags ask for.
+func (o *acceptOptions) choice() review.Choice {
+	return review.Choice{
+		All: len(o.files)+len(o.hunks) == 0, Files: o.files, Hunks: o.hunks, Risky: o.risky,
+	}
+}
+
 func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return err
 	}
-	if o.message == "" {
-		o.message = defaultMessage(found.Agent, found.Prompt)
+	set, err := service.Changes(ctx, found.ID)
+	if err != nil {
+		return err
 	}
-	accepted, err := service.Accept(ctx, found.ID, review.AcceptOptions{Choice: review.Choice{All: true}, Branch: o.branch, Message: o.message})
+	if set.Empty() {
+		return nothingToAccept(found.ID)
+	}
+	choice := o.choice()
+	if o.interactive {
+		if choice, err = a.askHunks(ctx, service, found, set, o); err != nil || choice.Empty() {
+			return err
+		}
+	}
+	plan, err := a.planAccept(ctx, set, choice)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.tellPlan(found, plan, o)
+	}
+	opts := review.AcceptOptions{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
+	if opts.Message == "" {
+		described, err := a.describeSet(service, found, plan.part)
+		if err != nil {
+			return err
+		}
+		opts.Message = described.Message
+	}
+	if o.edit {
+		if opts.Message, err = a.editMessage(ctx, opts.Message, plan.part); err != nil {
+			return err
+		}
+	}
+	if !o.noVerify {
+		show, flush := showChunks(a.err, a.err, a.errTerm)
+		opts.Verify = service.Verifier(found, session.VerifyRequest{Command: o.verify, Show: show})
+		defer func() { _ = flush() }()
+	}
+	accepted, err := service.Accept(ctx, found.ID, opts)
 	if errors.Is(err, review.ErrNothing) {
-		return fault.New(fault.Usage, "%s changed nothing, so there is nothing to accept", found.ID)
+		return fault.New(fault.Usage, "what was chosen of %s is accepted already", found.ID).
+			Hint("`aibox diff %s` shows its changes", found.ID)
 	}
 	if err != nil {
 		return err
 	}
+	return a.tellAccepted(found, accepted, o)
+}
+
+func nothingToAccept(id session.ID) error {
+	return fault.New(fault.Usage, "%s changed nothing, so there is nothing to accept", id).
+		Hint("`aibox logs %s` shows what its agent said", id)
+}
+
+// tellAccepted tells where the work is, and what was left out.
+func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o acceptOptions) error {
 	if o.json {
-		return printJSON(a.out, accepted)
+		if err := printJSON(a.out, accepted); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintln(a.out, termtext.Escape(accepted.Branch))
-	fmt.Fprintf(a.err, "%s %s on branch %s in %s\n", a.errTerm.good("✓"), files(accepted.Files),
-		termtext.Escape(accepted.Branch), termtext.Escape(accepted.Repo))
+	a.tellLeft(found.ID, accepted.Left)
+	if accepted.Files == 0 {
+		if len(o.files)+len(o.hunks) > 0 {
+			return fault.New(fault.Refused, "nothing was accepted, because all that was chosen has risks").
+				Hint("name each file that you accept in spite of them with --accept-risky")
+		}
+		fmt.Fprintf(a.err, "%s nothing was accepted\n", a.errTerm.warn("!"))
+		return nil
+	}
+	where := "in the working tree of"
+	if accepted.Target == review.ToBranch {
+		where = "on branch " + termtext.Escape(accepted.Branch) + " in"
+	}
+	if !o.json {
+		if accepted.Target == review.ToBranch {
+			fmt.Fprintln(a.out, termtext.Escape(accepted.Branch))
+		}
+		for _, path := range accepted.Paths {
+			fmt.Fprintln(a.out, path)
+		}
+	}
+	fmt.Fprintf(a.err, "%s %s %s %s\n", a.errTerm.good("✓"), files(accepted.Files), where, termtext.Escape(accepted.Repo))
 	return nil
 }
 
-func (a *app) discardCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "discard ID…",
-		Short: "Drop sessions' changes and remove their workspaces",
-		Long: `Remove the workspaces of sessions that have ended. What was in them can be brought
-back with "aibox recover" for 30 days.`,
-		Example:           "  aibox discard 0dq4f",
-		Args:              someSessions,
-		ValidArgsFunction: a.completeSessions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
-				_, err := service.Discard(ctx, found.ID)
-				return err
-			})
-		},
+// tellLeft lists what was left out because of its risks.
+func (a *app) tellLeft(id session.ID, left []review.LeftOut) {
+	for _, file := range left {
+		fmt.Fprintf(a.err, "%s left out: %s\n", a.errTerm.warn("!"), file.Path)
+		for _, r := range file.Risks {
+			fmt.Fprintf(a.err, "    %s\n", riskLine(r))
+		}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(a.err, "%s aibox accept %s --accept-risky FILE  takes one of them all the same\n", a.errTerm.faint("→"), id)
 	}
 }

@@ -3,40 +3,102 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
 
 // diffOptions are the flags of `aibox diff`.
 type diffOptions struct {
-	stat, names, json bool
+	paths, hunk                             []string // what part; both empty means all
+	stat, names, status, json, hunks, patch bool
+	null, contextGiven                      bool
+	color                                   string
+	context                                 int
 }
 
 func (a *app) diffCommand() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
-		Use:   "diff ID",
+		Use:   "diff ID [PATH…]",
 		Short: "Show what a session's agent changed",
-		Long: `Show what the agent changed against the files it was given, as a unified diff.
-On a terminal the text is filtered and colored; elsewhere it is a patch that
-"git apply" takes, byte for byte what the agent wrote.`,
-		Example:           "  aibox diff 0dq4f\n  aibox diff --stat 0dq4f\n  aibox diff 0dq4f > work.patch",
-		Args:              oneSession,
-		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args[0], o) },
+		Long: `Show what the agent changed against the files it was given, all of it or only the
+paths named: files, folders, globs.
+
+On a terminal the diff is written for people: files with risks come first with what
+would run, comments stand below their lines, control characters are escaped, and it
+goes through your pager ("aibox config set pager", else $PAGER, else less). Elsewhere,
+and with --patch, it is a patch that "git apply" takes, byte for byte what the agent
+wrote.`,
+		Example: `  aibox diff 0dq4f
+  aibox diff 0dq4f src '*.md'
+  aibox diff --stat 0dq4f
+  aibox diff 0dq4f --patch | git apply
+  aibox diff 0dq4f --hunks                    # ids for aibox accept --hunks
+  aibox diff 0dq4f --hunk 3f9c21 --patch      # one hunk as a patch
+  aibox diff 0dq4f --color always | less -R`,
+		Args:              sessionAndPaths,
+		ValidArgsFunction: a.completeSessionAndPaths,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.paths, o.contextGiven = args[1:], cmd.Flags().Changed("unified")
+			return a.diff(cmd.Context(), args[0], o)
+		},
 	}
-	cmd.Flags().BoolVar(&o.stat, "stat", false, "only the table of changed files")
-	cmd.Flags().BoolVar(&o.names, "name-status", false, "only the names, with a letter for what happened")
-	cmd.Flags().BoolVar(&o.json, "json", false, "the change set as JSON")
+	f := cmd.Flags()
+	f.BoolVar(&o.stat, "stat", false, "only the table of changed files")
+	f.BoolVar(&o.names, "name-only", false, "only the names")
+	f.BoolVar(&o.status, "name-status", false, "only the names, with a letter for what happened")
+	f.BoolVarP(&o.null, "null", "z", false, "with --name-only and --name-status: names as they are, each ended by a NUL")
+	f.BoolVar(&o.hunks, "hunks", false, "only the hunks' ids and what they are; with --json all of the hunks")
+	f.StringSliceVar(&o.hunk, "hunk", nil, "only the hunk with this `ID` (repeatable)")
+	f.BoolVarP(&o.patch, "patch", "p", false, "a patch that git apply takes, on a terminal, too: unfiltered")
+	f.BoolVar(&o.json, "json", false, "the change set as JSON")
+	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")
+	f.IntVarP(&o.context, "unified", "U", review.DefaultContext, "show `N` unchanged lines around each change")
+	f.BoolVar(&a.noPager, "no-pager", false, "print on the terminal, through no pager")
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
+// check finds flags that contradict each other.
+func (o *diffOptions) check() error {
+	var forms []string
+	for _, form := range []struct {
+		name  string
+		given bool
+	}{
+		{"--stat", o.stat}, {"--name-only", o.names}, {"--name-status", o.status}, {"--patch", o.patch},
+		{"--hunks", o.hunks && !o.json}, {"--json", o.json},
+	} {
+		if form.given {
+			forms = append(forms, form.name)
+		}
+	}
+	switch {
+	case len(forms) > 1:
+		return fault.New(fault.Usage, "%s and %s exclude each other", forms[0], forms[1]).Hint("keep one of them")
+	case len(o.paths) > 0 && len(o.hunk) > 0:
+		return fault.New(fault.Usage, "paths and --hunk exclude each other").Hint("keep one of them")
+	case o.null && !o.names && !o.status:
+		return fault.New(fault.Usage, "-z belongs to --name-only and --name-status").Hint("add one of them")
+	case o.contextGiven && len(forms) > 0 && !o.patch:
+		return fault.New(fault.Usage, "--unified and %s exclude each other", forms[0]).Hint("keep one of them")
+	case o.context < 0:
+		return fault.New(fault.Usage, "--unified takes a number of lines, not %d", o.context).Hint("--unified %d", review.DefaultContext)
+	case !slices.Contains([]string{"auto", "always", "never"}, o.color):
+		return fault.New(fault.Usage, "--color takes auto, always or never, not %q", o.color).Hint("--color always")
+	}
+	return nil
+}
+
 func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
-	if o.stat && o.names || o.stat && o.json || o.names && o.json {
-		return fault.New(fault.Usage, "--stat, --name-status and --json exclude each other").Hint("keep one of them")
+	if err := o.check(); err != nil {
+		return err
 	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
@@ -46,21 +108,89 @@ func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return printJSON(a.out, set)
+	part, err := partOf(ctx, set, o.paths, o.hunk)
+	if err != nil {
+		return err
 	}
-	printNotes(a.err, set)
 	switch {
-	case set.Empty():
+	case o.json:
+		return a.diffJSON(ctx, part, o.hunks)
+	case o.hunks:
+		return a.listHunks(ctx, part)
+	case o.patch || o.plain(a.term):
+		printNotes(a.err, set)
+		return a.diffPatch(ctx, part, o)
+	case o.stat || o.names || o.status:
+		printNotes(a.err, set)
+		return a.piped(func(w io.Writer) error { return a.diffList(w, part.seen(), o) })
+	}
+	return a.paged(ctx, func(ctx context.Context, w io.Writer) error {
+		return a.showDiff(ctx, w, service, found, part, o)
+	})
+}
+
+// plain reports whether the standard output gets a patch because no person reads it.
+func (o *diffOptions) plain(t terminal) bool {
+	return !t.interactive && o.color != "always" && !o.stat && !o.names && !o.status
+}
+
+// diffPatch writes bytes as the agent wrote them.
+func (a *app) diffPatch(ctx context.Context, part *part, o diffOptions) error {
+	if part.whole.Empty() {
 		fmt.Fprintln(a.err, "nothing was changed")
 		return nil
-	case o.stat:
-		return set.Stat(a.out, a.term.width)
-	case o.names:
-		return set.NameStatus(a.out)
-	case a.term.interactive:
-		return set.Show(ctx, a.out, review.ShowOptions{Color: a.term.color, Context: -1})
-	default:
-		return set.Patch(ctx, a.out)
 	}
+	set, err := part.alone(ctx)
+	if err != nil {
+		return err
+	}
+	return a.piped(func(w io.Writer) error { return set.PatchWithin(ctx, w, o.context) })
+}
+
+// diffList writes one line for each file.
+func (a *app) diffList(w io.Writer, set *review.ChangeSet, o diffOptions) error {
+	if set.Empty() {
+		fmt.Fprintln(a.err, "nothing was changed")
+		return nil
+	}
+	switch {
+	case o.stat:
+		return set.Stat(w, a.term.width)
+	case o.names && o.null:
+		return set.NamesZ(w)
+	case o.names:
+		return set.Names(w)
+	case o.null:
+		return set.NameStatusZ(w)
+	default:
+		return set.NameStatus(w)
+	}
+}
+
+// showDiff writes the diff for a person: what there is to know, the files that are
+// held back because of their risks, the others.
+func (a *app) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, part *part, o diffOptions) error {
+	t := a.term
+	if o.color != "auto" {
+		t.color = o.color == "always"
+	}
+	set := part.seen()
+	if err := a.showHead(w, t, service, found, set); err != nil || set.Empty() {
+		return err
+	}
+	remarks, err := remarksOf(ctx, service, found.ID, part.whole)
+	if err != nil {
+		return err
+	}
+	for _, held := range []bool{true, false} {
+		only := func(c *review.Change) bool { return c.Risky() == held && part.has(c.Path) }
+		if !slices.ContainsFunc(set.Changes, func(c review.Change) bool { return only(&c) }) {
+			continue
+		}
+		err := part.whole.Show(ctx, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

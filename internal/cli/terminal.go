@@ -14,6 +14,7 @@ type terminal struct {
 	interactive bool // a person's terminal
 	color       bool
 	width       int // columns, 80 when unknown
+	height      int // lines, 0 when unknown
 }
 
 // terminalOf looks at a stream. NO_COLOR (https://no-color.org) and TERM=dumb
@@ -21,8 +22,8 @@ type terminal struct {
 func terminalOf(file *os.File) terminal {
 	t := terminal{width: 80, interactive: term.IsTerminal(int(file.Fd()))}
 	t.color = t.interactive && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-		t.width = width
+	if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+		t.width, t.height = width, height
 	}
 	return t
 }

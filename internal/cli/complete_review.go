@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// maxCompletions bounds how many words a shell is given to choose from.
+const maxCompletions = 500
+
+// sessionAndPaths checks that there is an id; what follows are paths.
+func sessionAndPaths(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes one session id, not 0", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
+}
+
+// completeSessionAndPaths completes an id, and behind it the names of changed files.
+func (a *app) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeSessions(cmd, args, prefix)
+	}
+	return a.completeChanged(func(review.Change) bool { return true })(cmd, args, prefix)
+}
+
+// completeChanged completes the names of changed files that fit. Names that a shell
+// would not show as they are, are left out.
+func (a *app) completeChanged(fits func(review.Change) bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		set := a.completedSet(args)
+		if set == nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var words []string
+		for _, c := range set.Changes {
+			if name := c.Path.Raw(); fits(c) && c.Path.String() == name && len(words) < maxCompletions {
+				words = append(words, fmt.Sprintf("%s\t%s", name, c.Kind))
+			}
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeHunks completes the ids of hunks, several with commas between them.
+func (a *app) completeHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	set := a.completedSet(args)
+	if set == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+	enough := errors.New("enough")
+	var words []string
+	_ = set.Files(inContext(cmd.Context()), func(file review.FileDiff) error {
+		for _, h := range file.Hunks {
+			if len(words) == maxCompletions {
+				return enough
+			}
+			words = append(words, fmt.Sprintf("%s%.*s\t%s %s", before, shortID, h.ID, h.Path, hunkTitle(h, file.Change)))
+		}
+		return nil
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completedSet is the change set of the session whose id was typed already, as it
+// was last computed; nil when there is none.
+func (a *app) completedSet(args []string) *review.ChangeSet {
+	service, err := a.service()
+	if err != nil || len(args) == 0 {
+		return nil
+	}
+	found, err := service.Find(args[0])
+	if err != nil || found.State.Phase != session.Ended {
+		return nil
+	}
+	set, err := service.FinalChanges(found.ID)
+	if err != nil {
+		return nil
+	}
+	return set
+}
+
+// inContext is the command's context, which completion has none of.
+func inContext(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}

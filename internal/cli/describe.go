@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// describeOptions are the flags of `aibox describe`.
+type describeOptions struct {
+	request, json bool
+}
+
+func (a *app) describeCommand() *cobra.Command {
+	var o describeOptions
+	cmd := &cobra.Command{
+		Use:   "describe ID [PATH…]",
+		Short: "Propose a commit message or the text of a pull request",
+		Long: `Propose a commit message for what the agent changed, or with --pr the text of a
+pull request in Markdown: a title on the first line, an empty line, the body. It is
+made from the session's record: the task, what changed where, the verification, the
+model and the agent, what the network refused. Words of the agent's own stand in it
+as quoted data only.`,
+		Example: `  aibox describe 0dq4f
+  aibox describe 0dq4f --pr src
+  aibox describe 0dq4f --json | jq -r .body | gh pr create --title "Fix the login" --body-file -`,
+		Args:              sessionAndPaths,
+		ValidArgsFunction: a.completeSessionAndPaths,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.describeWork(cmd.Context(), args[0], args[1:], o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.request, "pr", false, "the text of a pull request")
+	cmd.Flags().BoolVar(&o.json, "json", false, "title, message and body as JSON")
+	return cmd
+}
+
+func (a *app) describeWork(ctx context.Context, text string, paths []string, o describeOptions) error {
+	if o.request && o.json {
+		return fault.New(fault.Usage, "--pr and --json exclude each other").Hint("--json holds the text of a pull request, too")
+	}
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	set, err := service.Changes(ctx, found.ID)
+	if err != nil {
+		return err
+	}
+	part, err := partOf(ctx, set, paths, nil)
+	if err != nil {
+		return err
+	}
+	described, err := a.describeSet(service, found, part.seen())
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return printJSON(a.out, described)
+	case o.request:
+		_, err = io.WriteString(a.out, described.Title+"\n\n"+described.Body)
+	default:
+		_, err = io.WriteString(a.out, described.Message)
+	}
+	return quietly(err)
+}
+
+// describeSet describes a part of a session's work.
+func (a *app) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (session.Description, error) {
+	verified, err := service.Verifications(found.ID)
+	if err != nil {
+		return session.Description{}, err
+	}
+	return session.Describe(found, set, verified), nil
+}
+
+// scissors is the line below which nothing counts, as in git.
+const scissors = "# ------------------------ >8 ------------------------"
+
+// editMessage lets the person edit a commit message. An empty one cancels.
+func (a *app) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
+	dir, err := os.MkdirTemp("", "aibox-message-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	var text strings.Builder
+	text.WriteString(message + "\n" + scissors + "\n# Everything below is left out. An empty message cancels.\n#\n")
+	var table strings.Builder
+	if err := part.Stat(&table, 72); err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(table.String()) {
+		text.WriteString("#" + line)
+	}
+	file := filepath.Join(dir, "COMMIT_EDITMSG") // the name that editors know
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		return "", err
+	}
+	if err := a.edit(ctx, file); err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the message again: %w", err)
+	}
+	edited, _, _ := strings.Cut("\n"+string(data), "\n"+scissors)
+	if edited = strings.TrimSpace(edited); edited == "" {
+		return "", fault.New(fault.Interrupted, "the message is empty, so nothing was accepted")
+	}
+	return edited + "\n", nil
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/review/risk"
+	"aibox/session"
+)
+
+// showHead writes what a person wants to know before the lines: the task, how it
+// was verified, what is held back and why, what is not in the diff at all.
+func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, set *review.ChangeSet) error {
+	task := termtext.Escape(firstLine(found.Prompt, max(20, t.width-len(found.ID)-4)))
+	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
+		return err
+	}
+	printNotes(w, set)
+	if set.Empty() {
+		_, err := fmt.Fprintln(w, "nothing was changed")
+		return err
+	}
+	added, deleted := set.Totals()
+	_, err := fmt.Fprintf(w, "%s, +%d -%d\n\n", files(len(set.Changes)), added, deleted)
+	return err
+}
+
+// remarksOf gathers what stands between the lines of a diff: risks, comments, and
+// rejections at the last line of their hunk.
+func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, set *review.ChangeSet) (func(*review.Change) []review.Remark, error) {
+	feedback, err := service.Feedback(id)
+	if err != nil {
+		return nil, err
+	}
+	said := map[review.Path][]review.Remark{}
+	onHunks := map[review.HunkID]string{}
+	var paths []review.Path
+	for _, c := range feedback.Comments {
+		switch {
+		case c.Hunk != "":
+			onHunks[c.Hunk] += c.Text + "\n"
+			paths = append(paths, c.Path)
+		case c.Path != "":
+			said[c.Path] = append(said[c.Path], review.Remark{Line: c.Line, Text: c.Text})
+		}
+	}
+	for _, r := range feedback.Rejected {
+		text := "rejected"
+		if r.Note != "" {
+			text += ": " + r.Note
+		}
+		onHunks[r.Hunk] += text + "\n"
+		paths = append(paths, r.Path)
+	}
+	if err := placeOnHunks(ctx, set, paths, onHunks, said); err != nil {
+		return nil, err
+	}
+	return func(c *review.Change) []review.Remark { return append(riskRemarks(c), said[c.Path]...) }, nil
+}
+
+// placeOnHunks finds the lines of what was said of hunks.
+func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Path, onHunks map[review.HunkID]string, said map[review.Path][]review.Remark) error {
+	there := map[review.Path]bool{}
+	for _, c := range set.Changes {
+		there[c.Path] = true
+	}
+	var wanted []review.Path
+	for _, path := range paths {
+		if there[path] { // it may have been changed back since
+			wanted = append(wanted, path)
+			delete(there, path)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return set.Files(ctx, func(file review.FileDiff) error {
+		for _, whole := range file.Hunks {
+			parts := whole.Split()
+			if len(parts) > 1 || parts[0].ID != whole.ID {
+				parts = append(parts, whole)
+			}
+			for _, h := range parts {
+				if text := onHunks[h.ID]; text != "" {
+					remark := lastLine(h)
+					remark.Text = text
+					said[h.Path] = append(said[h.Path], remark)
+				}
+			}
+		}
+		return nil
+	}, wanted...)
+}
+
+// lastLine is the place of a hunk's last changed line; of one without lines it is
+// the file's head.
+func lastLine(h review.Hunk) review.Remark {
+	var last review.Remark
+	if h.Kind != review.HunkText {
+		return last
+	}
+	before, after := h.OldStart, h.NewStart
+	for _, line := range h.Lines {
+		switch line.Op {
+		case '+':
+			last = review.Remark{Line: after}
+			after++
+		case '-':
+			last = review.Remark{Line: before, Old: true}
+			before++
+		default:
+			before, after = before+1, after+1
+		}
+	}
+	return last
+}
+
+// riskRemarks are the risks of a file, to stand above it.
+func riskRemarks(c *review.Change) []review.Remark {
+	remarks := make([]review.Remark, 0, len(c.Risks))
+	for _, r := range c.Risks {
+		remarks = append(remarks, review.Remark{Alarm: r.Holds(), Text: riskLine(r)})
+	}
+	return remarks
+}
+
+// riskLine says in a line what a risk is, safe.
+func riskLine(r risk.Risk) string {
+	var b strings.Builder
+	b.WriteString(r.Title)
+	if r.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", r.Line)
+	}
+	if r.Runs != "" {
+		b.WriteString(": runs " + r.Runs)
+	}
+	if r.When != "" {
+		b.WriteString(", " + r.When)
+	}
+	if r.By != "" {
+		b.WriteString(", by " + r.By)
+	}
+	if r.Found != "" {
+		b.WriteString(" (" + r.Found + ")")
+	}
+	return termtext.Escape(b.String())
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// shortID is how many digits of a hunk's id are shown to people. Any prefix that
+// only one hunk has is taken for it.
+const shortID = 12
+
+// listHunks writes a line for each hunk: its id, its file, what it is.
+func (a *app) listHunks(ctx context.Context, part *part) error {
+	if part.whole.Empty() {
+		printNotes(a.err, part.whole)
+		return nil
+	}
+	return a.piped(func(w io.Writer) error {
+		return part.files(ctx, func(file review.FileDiff) error {
+			for _, h := range file.Hunks {
+				_, err := fmt.Fprintf(w, "%.*s  %s  %s\n", shortID, h.ID, h.Path, hunkTitle(h, file.Change))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// files visits the part's files with their hunks.
+func (p *part) files(ctx context.Context, visit func(review.FileDiff) error) error {
+	set := p.seen()
+	if set.Empty() {
+		return nil
+	}
+	paths := make([]review.Path, len(set.Changes))
+	for i, c := range set.Changes {
+		paths[i] = c.Path
+	}
+	return p.whole.Files(ctx, visit, paths...)
+}
+
+// hunkTitle says in a line what the hunk does, escaped.
+func hunkTitle(h review.Hunk, c *review.Change) string {
+	switch h.Kind {
+	case review.HunkText:
+		title := fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.OldStart, h.OldLines, h.NewStart, h.NewLines)
+		if h.Section != "" {
+			title += " " + termtext.Escape(h.Section)
+		}
+		return title
+	case review.HunkAdded:
+		return fmt.Sprintf("new file, mode %s%s", c.NewMode, extent(c))
+	case review.HunkDeleted:
+		return fmt.Sprintf("deleted file, mode %s%s", c.OldMode, extent(c))
+	case review.HunkMode:
+		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
+	case review.HunkRenamed:
+		return "renamed from " + h.OldPath.String()
+	case review.HunkType:
+		return fmt.Sprintf("becomes a %s", typeName(c.NewMode))
+	default:
+		return "new content" + extent(c)
+	}
+}
+
+func typeName(mode string) string {
+	if mode == "120000" {
+		return "symlink"
+	}
+	return "file"
+}
+
+// extent is how much of a file was changed.
+func extent(c *review.Change) string {
+	switch {
+	case c.NewMode == "120000":
+		return ", a symlink"
+	case c.Binary:
+		return fmt.Sprintf(", binary, %d bytes", c.Size)
+	default:
+		return fmt.Sprintf(", +%d -%d", c.Added, c.Deleted)
+	}
+}
+
+// changeWithHunks is a change as `aibox diff --json --hunks` writes it.
+type changeWithHunks struct {
+	review.Change
+	Hunks []review.Hunk `json:"hunks"`
+}
+
+// diffJSON writes the change set, with hunks each change on a line of its own, so
+// that no more than one file is held at a time.
+func (a *app) diffJSON(ctx context.Context, part *part, hunks bool) error {
+	set := part.seen()
+	if !hunks {
+		return a.piped(func(w io.Writer) error { return printJSON(w, set) })
+	}
+	const changes = `"changes":null`
+	head := *set
+	head.Changes = nil
+	data, err := json.Marshal(&head)
+	if err != nil {
+		return err
+	}
+	before, after, _ := bytes.Cut(data, []byte(changes))
+	return a.piped(func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\"changes\":[", before)
+		lead := "\n"
+		errs := []error{err, part.files(ctx, func(file review.FileDiff) error {
+			line, err := json.Marshal(changeWithHunks{*file.Change, file.Hunks})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(w, "%s%s", lead, line)
+			lead = ",\n"
+			return err
+		})}
+		_, err = fmt.Fprintf(w, "\n]%s\n", after)
+		return errors.Join(append(errs, err)...)
+	})
+}

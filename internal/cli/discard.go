@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) discardCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "discard ID…",
+		Short: "Drop sessions' changes and remove their workspaces",
+		Long: `Remove the workspaces of sessions that have ended. What was in them can be brought
+back with "aibox recover" for 30 days, except for ignored files and for what git
+cannot hold.`,
+		Example:           "  aibox discard 0dq4f",
+		Args:              someSessions,
+		ValidArgsFunction: a.completeSessions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.each(cmd.Context(), args, a.discard)
+		},
+	}
+}
+
+func (a *app) discard(ctx context.Context, service *session.Sessions, found session.Session) error {
+	saved, err := service.Discard(ctx, found.ID)
+	if err != nil || saved == nil {
+		return err
+	}
+	for _, lost := range saved.NotKept {
+		fmt.Fprintf(a.err, "%s not kept: %s %s\n", a.errTerm.warn("!"), lost.Path, safe(lost.Reason))
+	}
+	fmt.Fprintf(a.err, "%s aibox recover %s --ref %s  brings it back, until %s at least\n", a.errTerm.faint("→"),
+		found.ID, saved.Ref, saved.Until.Local().Format(time.DateOnly))
+	return nil
+}

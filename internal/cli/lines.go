@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/muesli/cancelreader"
+)
+
+// lines reads a person's answers, a line each. The terminal's own line editing
+// holds, so nothing about the terminal is changed that would have to be given back.
+type lines struct {
+	in    *bufio.Reader
+	close func()
+}
+
+// answers reads lines of the standard input until ctx ends: a read that waits ends
+// with it. close must be called.
+func (a *app) answers(ctx context.Context) (*lines, error) {
+	in, err := cancelable(a.in)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { in.Cancel() })
+	return &lines{in: bufio.NewReader(in), close: func() { stop(); _ = in.Close() }}, nil
+}
+
+// cancelable reads in until it is canceled. Files that cannot be polled, such as
+// /dev/null and those on a disk, never wait.
+func cancelable(in *os.File) (cancelreader.CancelReader, error) {
+	reader, err := cancelreader.NewReader(in)
+	if err != nil {
+		return cancelreader.NewReader(struct{ io.Reader }{in})
+	}
+	return reader, nil
+}
+
+// next is the next line without its end; io.EOF when there is none, an error of ctx
+// when that ended.
+func (l *lines) next(ctx context.Context) (string, error) {
+	line, err := l.in.ReadString('\n')
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if errors.Is(err, io.EOF) && line != "" {
+		err = nil // a last line without an end
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}

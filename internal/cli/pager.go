@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"aibox/internal/termtext"
+
+	"golang.org/x/term"
+)
+
+// defaultPager shows a screenful at once without stopping, passes colors and
+// nothing else, and leaves the text on the screen when it is done.
+const defaultPager = "less -FRX"
+
+// paged lets show write to the person's pager, or to the standard output where no
+// pager is wanted. What it writes must be filtered already: pagers pass much on. A
+// pager that is left early ends show quietly.
+func (a *app) paged(ctx context.Context, show func(context.Context, io.Writer) error) error {
+	words, chosen := a.pager()
+	if len(words) == 0 {
+		return quietly(show(ctx, a.out))
+	}
+	program, err := exec.LookPath(words[0])
+	if err != nil {
+		if chosen {
+			fmt.Fprintf(a.err, "%s the pager %s cannot be run, so there is none\n", a.errTerm.warn("!"), termtext.Escape(words[0]))
+		}
+		return quietly(show(ctx, a.out))
+	}
+	return a.throughPager(ctx, program, words[1:], show)
+}
+
+// pager is the command line of the person's pager: what the settings say, else
+// $PAGER, else less. It is empty where nobody would page. chosen tells that the
+// person named it. Git's core.pager does not count, since a repository can set it.
+func (a *app) pager() (words []string, chosen bool) {
+	if !a.term.interactive || !terminalOf(a.in).interactive || a.noPager {
+		return nil, false
+	}
+	line := ""
+	if own, err := a.ownSettings(); err == nil {
+		line = own.Settings.Pager
+	}
+	if line == "" {
+		line = os.Getenv("PAGER")
+	}
+	switch words = strings.Fields(line); {
+	case len(words) == 0 && os.Getenv("TERM") == "dumb":
+		return nil, false
+	case len(words) == 0:
+		return strings.Fields(defaultPager), false
+	case words[0] == "cat" && len(words) == 1:
+		return nil, true
+	}
+	return words, true
+}
+
+// throughPager runs the pager with what show writes on its standard input. ctrl-c
+// belongs to the pager meanwhile: less takes it for "stop reading on". However the
+// pager ends, the terminal is given back as it was.
+func (a *app) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if before, err := term.GetState(int(a.in.Fd())); err == nil {
+		defer func() { _ = term.Restore(int(a.in.Fd()), before) }()
+	}
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(ends)
+
+	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the person's own choice; it ends by their keys
+	cmd.Stdout, cmd.Stderr = a.out, os.Stderr
+	cmd.Env = pagerEnvironment()
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		_ = input.Close()
+		fmt.Fprintf(a.err, "%s the pager cannot be run, so there is none: %s\n", a.errTerm.warn("!"), safe(err.Error()))
+		return quietly(show(ctx, a.out))
+	}
+	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	shown := make(chan error, 1)
+	go func() {
+		err := show(showing, input)
+		shown <- errors.Join(err, input.Close())
+	}()
+	left := make(chan struct{})
+	go func() {
+		select {
+		case <-ends:
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		case <-left:
+		}
+	}()
+	_ = cmd.Wait() // its exit code says nothing about ours
+	close(left)
+	stop()
+	err = <-shown
+	if errors.Is(err, context.Canceled) || errors.Is(err, os.ErrClosed) {
+		return nil // it was left before the end
+	}
+	return quietly(err)
+}
+
+// pagerEnvironment is the person's own, with what makes common pagers pass colors.
+func pagerEnvironment() []string {
+	env := os.Environ()
+	for _, pair := range []string{"LESS=FRX", "LV=-c"} {
+		name, _, _ := strings.Cut(pair, "=")
+		if _, set := os.LookupEnv(name); !set {
+			env = append(env, pair)
+		}
+	}
+	return env
+}
+
+// quietly makes nothing of an error that says that nobody reads on.
+func quietly(err error) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}
+
+// piped writes to a.out through a buffer of ours, so that a reader who leaves early
+// is noticed here and not by a program that writes for us.
+func (a *app) piped(write func(io.Writer) error) error {
+	out := bufio.NewWriterSize(struct{ io.Writer }{a.out}, 64<<10)
+	err := write(out)
+	return quietly(errors.Join(err, out.Flush()))
+}

@@ -1,0 +1,31 @@
+package review
+
+import (
+	"context"
+
+	"aibox/internal/git"
+)
+
+// Part is the selection as a change set of its own, to be shown, described and
+// written as a patch. What the workspace holds beside the changes is not in it. A
+// selection that cannot be a tree is a Conflict.
+func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error) {
+	tree, err := cs.TreeOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	part := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: tree, Computed: cs.Computed}
+	if err := part.describe(ctx, git.Owned(cs.GitDir)); err != nil {
+		return nil, err
+	}
+	known := make(map[Path]*Change, len(cs.Changes))
+	for i := range cs.Changes {
+		known[cs.Changes[i].Path] = &cs.Changes[i]
+	}
+	for i := range part.Changes {
+		if whole := known[part.Changes[i].Path]; whole != nil {
+			part.Changes[i].Notes, part.Changes[i].Risks = whole.Notes, whole.Risks
+		}
+	}
+	return part, nil
+}
