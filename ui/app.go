@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"aibox/session"
+	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/keymap"
 	"aibox/ui/theme"
@@ -42,6 +43,7 @@ type app struct {
 	ctx       context.Context //nolint:containedctx // it ends with the program
 	request   Request
 	dashboard *dashboard.Model
+	review    *changes.Model // on top of the dashboard, or nil
 	keys      appKeys
 	theme     theme.Theme
 
@@ -62,7 +64,12 @@ func newApp(ctx context.Context, r Request) *app {
 }
 
 // page is the screen that is shown.
-func (a *app) page() page { return a.dashboard }
+func (a *app) page() page {
+	if a.review != nil {
+		return a.review
+	}
+	return a.dashboard
+}
 
 // Init asks the terminal for its background and starts the first screen.
 func (a *app) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, a.page().Init()) }
@@ -72,14 +79,24 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
-		a.page().SetSize(msg.Width, msg.Height)
+		a.fit()
 		return a, nil
 	case tea.BackgroundColorMsg:
 		a.theme = theme.New(msg.IsDark())
-		a.page().SetTheme(a.theme)
+		a.fit()
 		return a, nil
 	case dashboard.Request:
+		if msg.Command == dashboard.Review {
+			return a, a.propose(msg.ID)
+		}
 		return a, a.hand(msg)
+	case proposed:
+		a.review = changes.New(a.ctx, a.request.Sessions, msg.id, msg.message)
+		a.fit()
+		return a, a.review.Init()
+	case changes.Closed:
+		a.review = nil
+		return a, a.dashboard.Say(msg.Said, msg.Err)
 	case done:
 		return a, a.dashboard.Say(msg.said, msg.err)
 	case tea.KeyPressMsg:
@@ -89,7 +106,41 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return a, nil
 		}
 	}
-	return a, a.page().Update(msg)
+	if a.review == nil || dashboard.Owns(msg) {
+		return a, a.dashboard.Update(msg)
+	}
+	return a, a.review.Update(msg)
+}
+
+// fit gives every screen the size and the theme.
+func (a *app) fit() {
+	pages := []page{a.dashboard}
+	if a.review != nil {
+		pages = append(pages, a.review)
+	}
+	for _, p := range pages {
+		p.SetTheme(a.theme)
+		if a.width > 0 {
+			p.SetSize(a.width, a.height)
+		}
+	}
+}
+
+// proposed brings what a session's commit could say.
+type proposed struct {
+	id      session.ID
+	message string
+}
+
+func (a *app) propose(id session.ID) tea.Cmd {
+	r := a.request
+	return func() tea.Msg {
+		found, err := r.Sessions.Find(string(id))
+		if err != nil {
+			return done{err: err}
+		}
+		return proposed{id, r.Message(found)}
+	}
 }
 
 // press is one key: the app's own, or the page's.
@@ -105,7 +156,7 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.help):
 		a.help, a.scroll = true, 0
 		return nil
-	case key.Matches(msg, a.keys.quit):
+	case key.Matches(msg, a.keys.quit) && a.review == nil:
 		return tea.Quit
 	}
 	return a.page().Update(msg)

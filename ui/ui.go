@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"aibox/session"
+	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,6 +19,7 @@ import (
 // Sessions are the use cases that the screens ask for.
 type Sessions interface {
 	dashboard.Sessions
+	changes.Sessions
 }
 
 // Request is what the UI works with.
@@ -28,6 +30,8 @@ type Request struct {
 	// Do does what needs the whole terminal, while the UI is off the screen, and
 	// returns when the person may come back.
 	Do func(ctx context.Context, command dashboard.Command, id session.ID) error
+	// Message proposes what the commit of a session's work says.
+	Message func(session.Session) string
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

@@ -27,9 +27,10 @@ func (s *screen) givenBack() {
 func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
+	repo := m.repo("shop", nil)
 	s := m.onTerminal()
 	s.awaitShown(`There is no session yet`)
-	id := m.detached("shell", "-i", "--network", "none", "--repo", m.repo("shop", nil))
+	id := m.detached("shell", "-i", "--network", "none", "--repo", repo)
 	s.awaitShown(`● running +` + id) // nobody pressed a key
 	s.awaitShown(`root@aibox:/workspace#`)
 	s.typed("\r")
@@ -53,10 +54,22 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 		s.typed("n") // within the first moments it does not count
 		return !strings.Contains(s.shown(), "Discard "+id)
 	})
+	s.typed("r")
+	s.awaitShown(`(?s)Review ` + id + `.*new file`)
+	s.typed("y\r") // the one hunk there is
+	s.awaitShown(`(?s)Accept into branch.*1 of 1 file taken`)
+	eventually(t, limit, "the last question takes an answer", func() bool {
+		s.typed("\x13") // ctrl-s
+		return strings.Contains(s.shown(), "accepted on branch aibox/"+id)
+	})
+	s.awaitShown(`✓ accepted +` + id)
+	if work := m.git(repo, "show", "aibox/"+id+":work.txt"); work != "work\n" {
+		t.Errorf("the branch holds %q", work)
+	}
 	s.typed("?")
 	s.awaitShown(`copy the command`)
 	s.typed("q") // closes the help only
-	s.awaitShown(`1 to review`)
+	s.awaitShown(`✓ accepted`)
 	s.typed("q")
 	if code := s.wait(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, s.shown())

@@ -23,6 +23,8 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.attach):
 		return request(Attach, b.ID)
+	case key.Matches(msg, k.review):
+		return request(Review, b.ID)
 	case key.Matches(msg, k.diff):
 		return request(Diff, b.ID)
 	case key.Matches(msg, k.accept):

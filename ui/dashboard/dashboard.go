@@ -40,6 +40,7 @@ const (
 	Diff   Command = "diff"
 	Accept Command = "accept"
 	Logs   Command = "logs"
+	Review Command = "review" // on a screen of its own
 )
 
 // Request asks the screen's owner for a command.
@@ -161,6 +162,17 @@ func (m *Model) await() tea.Cmd {
 
 func (m *Model) tick() tea.Cmd {
 	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tick{} })
+}
+
+// Owns reports whether a message is an answer to the dashboard, which goes on while
+// another screen is shown.
+func Owns(msg tea.Msg) bool {
+	switch msg.(type) {
+	case listed, watching, news, acted, tick, looked:
+		return true
+	default:
+		return false
+	}
 }
 
 // Update routes.

@@ -12,7 +12,7 @@ import (
 // done with the session a person is at.
 type keys struct {
 	up, down, pageUp, pageDown, first, last key.Binding
-	attach, diff, accept, discard           key.Binding
+	attach, review, diff, accept, discard   key.Binding
 	stop, remove, logs, place, copy         key.Binding
 	filter, clear, order, group, preview    key.Binding
 }
@@ -22,7 +22,7 @@ func newKeys() keys {
 		up: keymap.Bind("up", "up", "k"), down: keymap.Bind("down", "down", "j"),
 		pageUp: keymap.Bind("page up", "pgup", "ctrl+b"), pageDown: keymap.Bind("page down", "pgdown", "ctrl+f"),
 		first: keymap.Bind("first", "home", "g"), last: keymap.Bind("last", "end", "G"),
-		attach: keymap.Bind("attach", "enter"), diff: keymap.Bind("diff", "d"), accept: keymap.Bind("accept", "a"),
+		attach: keymap.Bind("attach", "enter"), review: keymap.Bind("review", "enter", "r"), diff: keymap.Bind("diff", "d"), accept: keymap.Bind("accept", "a"),
 		discard: keymap.Bind("discard", "x"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		logs: keymap.Bind("output", "l"), place: keymap.Bind("copy the workspace's path", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("clear the filter", "esc"), order: keymap.Bind("sort", "S"),
@@ -36,7 +36,8 @@ func (m *Model) fit() {
 	ended := some && b.Phase == session.Ended
 	owns := ended && b.ContinuedBy == ""
 	open := owns && b.Changed && b.Review == session.Unreviewed
-	m.keys.attach.SetEnabled(some && (!ended || b.Interactive))
+	m.keys.review.SetEnabled(ended && b.Changed)
+	m.keys.attach.SetEnabled(some && (!ended || b.Interactive && !b.Changed))
 	m.keys.diff.SetEnabled(ended && b.Changed)
 	m.keys.accept.SetEnabled(owns && b.Changed && b.Review != session.Discarded)
 	m.keys.discard.SetEnabled(open)
@@ -52,7 +53,7 @@ func (m *Model) fit() {
 func (m *Model) Short() []key.Binding {
 	m.fit()
 	k := m.keys
-	return []key.Binding{k.attach, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.filter, k.preview}
+	return []key.Binding{k.attach, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.filter, k.preview}
 }
 
 // Keys is every key, for the help.
@@ -62,7 +63,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 	k := newKeys()
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.place, k.copy}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.place, k.copy}},
 		{Title: "List", Keys: []key.Binding{k.filter, k.clear, k.order, k.group, k.preview}},
 		{Title: "Move", Keys: []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last}},
 	}

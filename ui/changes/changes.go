@@ -1,0 +1,204 @@
+// Package changes is the screen on which a person reviews what a session's agent
+// changed: file by file and hunk by hunk, risky files first. Nothing is taken before
+// the person has seen a summary and said so. Text of the agent's is escaped; nothing
+// in it is a link or a command.
+package changes
+
+import (
+	"context"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/session"
+	"aibox/ui/dialog"
+	"aibox/ui/theme"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Sessions are the use cases that the screen asks for; *session.Sessions has them.
+type Sessions interface {
+	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
+	Accept(ctx context.Context, id session.ID, opts review.AcceptOptions) (*review.Accepted, error)
+	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
+}
+
+// Closed tells the owner of the screen that the person has left it, or that the work
+// was delivered.
+type Closed struct {
+	Said string // escaped
+	Err  error
+}
+
+// Model is the screen.
+type Model struct {
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
+	sessions Sessions
+	id       session.ID
+	message  string // proposed for the commit
+	theme    theme.Theme
+	keys     keys
+	now      func() time.Time
+
+	width, height int
+	set           *review.ChangeSet
+	files         []*file
+	entries       []entry // the lines of the list of files
+	at            int     // the file a person is at
+	top           int     // first line of the list shown
+	row           int     // the line of the diff a person is at
+	rowTop        int     // first line of the diff shown
+	column        int     // columns the diff is shifted by
+	undo          []choice
+	ask           *dialog.Confirm
+	deliver       *deliver
+	busy          string // what goes on
+	said          string
+	failed        bool
+}
+
+// New makes the screen for one session's changes. message is proposed for the commit.
+func New(ctx context.Context, sessions Sessions, id session.ID, message string) *Model {
+	return &Model{
+		ctx: ctx, sessions: sessions, id: id, message: message, theme: theme.New(true), keys: newKeys(), now: time.Now,
+		busy: "looking at what was changed…",
+	}
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	if m.deliver != nil {
+		m.deliver.resize(width, height)
+	}
+	m.scroll()
+}
+
+// Init computes the change set.
+func (m *Model) Init() tea.Cmd {
+	ctx, sessions, id := m.ctx, m.sessions, m.id
+	return func() tea.Msg {
+		set, err := sessions.Changes(ctx, id)
+		return computed{set, err}
+	}
+}
+
+// computed brings the change set.
+type computed struct {
+	set *review.ChangeSet
+	err error
+}
+
+// read brings the hunks of one file.
+type read struct {
+	path  review.Path
+	hunks []review.Hunk
+	err   error
+}
+
+// delivered says what became of an accept.
+type delivered struct {
+	accepted *review.Accepted
+	err      error
+}
+
+// Update routes.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case computed:
+		return m.take(msg)
+	case read:
+		m.store(msg)
+	case delivered:
+		return m.finish(msg)
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		if m.deliver != nil {
+			return m.deliver.update(msg)
+		}
+	case tea.MouseWheelMsg:
+		return m.wheel(msg)
+	}
+	return nil
+}
+
+// take shows a change set.
+func (m *Model) take(msg computed) tea.Cmd {
+	m.busy = ""
+	if msg.err != nil {
+		return closed("", msg.err)
+	}
+	if msg.set.Empty() {
+		return closed(string(m.id)+" changed nothing", nil)
+	}
+	m.set = msg.set
+	m.files, m.entries = arrange(msg.set)
+	m.goTo(0)
+	return m.load()
+}
+
+// load reads the hunks of the file a person is at, once.
+func (m *Model) load() tea.Cmd {
+	f := m.file()
+	if f == nil || f.asked {
+		return nil
+	}
+	f.asked = true
+	ctx, set, path := m.ctx, m.set, f.change.Path
+	return func() tea.Msg {
+		msg := read{path: path}
+		msg.err = set.Files(ctx, func(d review.FileDiff) error {
+			msg.hunks = d.Hunks
+			return nil
+		}, path)
+		return msg
+	}
+}
+
+func (m *Model) store(msg read) {
+	for _, f := range m.files {
+		if f.change.Path == msg.path {
+			f.hunks, f.loaded, f.err = msg.hunks, true, msg.err
+			f.flatten()
+		}
+	}
+	m.scroll()
+}
+
+// file is the file a person is at.
+func (m *Model) file() *file {
+	if m.at < 0 || m.at >= len(m.files) {
+		return nil
+	}
+	return m.files[m.at]
+}
+
+// hunk is the hunk a person is at, or nil.
+func (m *Model) hunk() *review.Hunk {
+	f := m.file()
+	if f == nil || m.row < 0 || m.row >= len(f.rows) {
+		return nil
+	}
+	return &f.hunks[f.rows[m.row].hunk]
+}
+
+func closed(said string, err error) tea.Cmd {
+	return func() tea.Msg { return Closed{said, err} }
+}
+
+// say shows what became of something.
+func (m *Model) say(text string, err error) {
+	m.said, m.failed = text, err != nil
+	if err != nil {
+		m.said = termtext.Escape(err.Error())
+		if hints := fault.Hints(err); len(hints) > 0 {
+			m.said += " → " + termtext.Escape(hints[0])
+		}
+	}
+}

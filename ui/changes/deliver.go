@@ -1,0 +1,140 @@
+package changes
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/review"
+	"aibox/ui/dialog"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// deliver is the last question: where the work goes, and with which message.
+type deliver struct {
+	target  review.Target
+	message textarea.Model
+	since   time.Time
+}
+
+func newDeliver(message string, now time.Time) *deliver {
+	area := textarea.New()
+	area.SetValue(message)
+	area.ShowLineNumbers = false
+	area.Prompt = ""
+	styles := area.Styles()
+	styles.Cursor.Blink = false
+	area.SetStyles(styles)
+	area.Focus()
+	return &deliver{message: area, since: now}
+}
+
+func (d *deliver) resize(width, height int) {
+	d.message.SetWidth(max(20, min(72, width-8)))
+	d.message.SetHeight(max(2, min(8, height-14)))
+}
+
+func (d *deliver) update(msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	d.message, cmd = d.message.Update(msg)
+	return cmd
+}
+
+// open asks the last question, unless nothing is taken.
+func (m *Model) open() {
+	if m.chosen().Empty() {
+		m.say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		return
+	}
+	m.deliver = newDeliver(m.message, m.now())
+	m.deliver.resize(m.width, m.height)
+}
+
+// delivering is a key while the last question is open.
+func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
+	d := m.deliver
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		m.deliver, m.message = nil, d.message.Value()
+		return nil
+	case "ctrl+t":
+		d.target = (d.target + 1) % 2
+		return nil
+	case "ctrl+s":
+		if m.now().Sub(d.since) < dialog.Grace {
+			return nil
+		}
+		m.deliver, m.message, m.busy = nil, d.message.Value(), "delivering…"
+		return m.accept(review.AcceptOptions{Choice: m.chosen(), Target: d.target, Message: d.message.Value()})
+	}
+	return d.update(msg)
+}
+
+// accept delivers, and keeps what was rejected for the agent.
+func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
+	ctx, sessions, id, refused := m.ctx, m.sessions, m.id, m.refused()
+	return func() tea.Msg {
+		accepted, err := sessions.Accept(ctx, id, opts)
+		if err == nil && len(refused) > 0 {
+			err = sessions.Reject(ctx, id, refused, "")
+		}
+		return delivered{accepted, err}
+	}
+}
+
+// finish tells what became of the accept. After a failure everything decided is as it
+// was.
+func (m *Model) finish(msg delivered) tea.Cmd {
+	m.busy = ""
+	if msg.err != nil {
+		m.say("", msg.err)
+		return nil
+	}
+	a := msg.accepted
+	said := fmt.Sprintf("%s accepted on branch %s", count(a.Files, "file"), name(a.Branch))
+	if a.Target == review.ToWorktree {
+		said = count(len(a.Paths), "file") + " written to your working tree"
+	}
+	return closed(said, nil)
+}
+
+// deliverView is the framed question.
+func (m *Model) deliverView() string {
+	d, t := m.deliver, m.tally()
+	where := "a commit on a new branch; your working tree, index and HEAD stay as they are"
+	if d.target == review.ToWorktree {
+		where = "the files of your working tree, all or nothing; index and HEAD stay as they are"
+	}
+	lines := []string{m.theme.Title.Render("Accept into " + d.target.String()), ""}
+	lines = append(lines, strings.Split(ansi.Wrap(where, d.message.Width(), ""), "\n")...)
+	lines = append(lines, "", m.summary(t), "", d.message.View(), "",
+		m.theme.Key.Render("ctrl+s")+" accept · "+m.theme.Key.Render("ctrl+t")+" branch or working tree · "+m.theme.Key.Render("esc")+" back")
+	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
+}
+
+// summary is what accepting would do now.
+func (m *Model) summary(t tally) string {
+	parts := []string{m.theme.Good.Render(fmt.Sprintf("%d of %s taken", t.taken, count(t.files, "file")))}
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(t.partly, "in part")
+	add(t.rejected, "rejected")
+	add(t.open, "undecided")
+	if t.risky > 0 {
+		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky", t.risky)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
