@@ -100,6 +100,11 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if cs.Empty() {
 		return nil, ErrNothing
 	}
+	release, err := workspace.Hold(ctx, ws.GitDir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
+	}
+	defer release()
 	chosen, err := cs.Select(ctx, opts.Choice)
 	if err != nil {
 		return nil, err
@@ -157,7 +162,10 @@ func deliver(ctx context.Context, ws *workspace.Workspace, opts AcceptOptions, b
 	if err != nil {
 		return err
 	}
-	accepted.Branch, accepted.Commit, accepted.Uncommitted = made.Branch, made.Commit, ws.Uncommitted
+	accepted.Branch, accepted.Commit = made.Branch, made.Commit
+	if ws.Uncommitted != "" && d.tip == "" {
+		accepted.Uncommitted = d.parent
+	}
 	return nil
 }
 
@@ -227,14 +235,12 @@ func (d *delivery) run(ctx context.Context) (*Accepted, error) {
 	return &Accepted{Branch: branch, Commit: commit, Repo: d.repo}, nil
 }
 
-// meeting is the newest commit below the work that the user's repository has.
+// meeting is the newest commit below the work that the user's repository has; empty
+// when the work begins with a first commit.
 func (d *delivery) meeting(ctx context.Context) (string, error) {
 	if _, err := os.Stat(d.repo); err != nil {
 		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.repo), err).
 			Hint("put it back where it was; the work is kept: aibox recover")
-	}
-	if d.parent == "" {
-		return "", nil
 	}
 	for _, rev := range []string{d.parent, d.parent + "^"} {
 		id, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
@@ -244,9 +250,30 @@ func (d *delivery) meeting(ctx context.Context) (string, error) {
 		if d.to.Run(ctx, nil, nil, "cat-file", "-e", id+"^{commit}") == nil {
 			return id, nil
 		}
+		if workspace.IsStart(ctx, d.from, id) {
+			return "", d.takeRoot(ctx, rev != d.parent)
+		}
 	}
 	return "", fault.New(fault.Conflict, "your repository %s does not have the commit any more that the work started from", termtext.Escape(d.repo)).
 		Hint("the work is kept; take it as a patch: aibox diff ID | git apply")
+}
+
+// takeRoot lets the work begin without the empty commit that a repository's first
+// stands on: with nothing, or with the user's uncommitted work as a first commit.
+func (d *delivery) takeRoot(ctx context.Context, uncommitted bool) error {
+	if !uncommitted {
+		d.parent = ""
+		return nil
+	}
+	said, err := d.from.Line(ctx, "show", "--no-patch", "--format=%T%n%B", d.parent)
+	if err != nil {
+		return fmt.Errorf("reading your uncommitted work: %s", git.Message(err))
+	}
+	root := *d
+	root.parent = ""
+	root.tree, root.message, _ = strings.Cut(said, "\n")
+	d.parent, err = root.commit(ctx)
+	return err
 }
 
 // commit makes the commit in the repository that aibox owns.
@@ -272,7 +299,11 @@ func (d *delivery) commit(ctx context.Context) (string, error) {
 // transfer copies the objects that the user's repository lacks. git checks each
 // one on the way in and refuses what could harm a later checkout.
 func (d *delivery) transfer(ctx context.Context, commit, known string) error {
-	list, err := d.from.Output(ctx, "rev-list", "--objects", commit, "^"+known)
+	args := []string{"rev-list", "--objects", commit}
+	if known != "" {
+		args = append(args, "^"+known)
+	}
+	list, err := d.from.Output(ctx, args...)
 	if err != nil {
 		return fmt.Errorf("listing the objects: %s", git.Message(err))
 	}

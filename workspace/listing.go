@@ -44,7 +44,7 @@ func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listi
 		return err
 	})
 	g.Go(func() (err error) {
-		staged, err = s.git.Records(gctx, "diff-index", "--cached", "--no-renames", "--ignore-submodules=none", "--name-only", "-z", "HEAD")
+		staged, err = s.git.Records(gctx, "diff-index", "--cached", "--no-renames", "--ignore-submodules=none", "--name-only", "-z", s.head)
 		return err
 	})
 	if err := g.Wait(); err != nil {

@@ -55,6 +55,11 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if src.unborn {
+		if err := st.begin(ctx, src); err != nil {
+			return nil, err
+		}
+	}
 	path, err := makeFolder(req.Dirs.Workspace, src.name, req.Session)
 	if err != nil {
 		return nil, err

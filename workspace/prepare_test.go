@@ -382,7 +382,8 @@ func TestHistoryIsCutWhereAskedTo(t *testing.T) {
 
 func TestWhatCannotWorkIsRefusedAndLeavesNothing(t *testing.T) {
 	empty := t.TempDir()
-	gitIn(t, empty, "init", "-q")
+	gitIn(t, empty, "init", "-q", "-b", "main")
+	write(t, filepath.Join(empty, ".git/refs/heads/main"), strings.Repeat("1", 40)+"\n")
 	bare := t.TempDir()
 	gitIn(t, bare, "init", "-q", "--bare")
 	file := filepath.Join(t.TempDir(), "file")
@@ -396,7 +397,7 @@ func TestWhatCannotWorkIsRefusedAndLeavesNothing(t *testing.T) {
 	}{
 		{"no repository", t.TempDir(), "is not in a git repository", nil},
 		{"a bare repository", bare, "bare repository", nil},
-		{"no commit", empty, "has no commit yet", nil},
+		{"a branch that is broken", empty, "cannot be read", nil},
 		{"no such path", "/nonexistent/\x1b[31m", `there is no /nonexistent/\x1b[31m`, nil},
 		{"a file", file, "is a file", nil},
 		{"inside .git", repo + "/.git", "inside a .git folder", nil},

@@ -27,6 +27,7 @@ type source struct {
 	head    string // commit to start from
 	headRef string
 	asIs    bool // start from the files on disk, not from the commit
+	unborn  bool // what is checked out has no commit yet
 	who     git.Signature
 }
 
@@ -154,12 +155,15 @@ func (s *source) identify(ctx context.Context) error {
 func (s *source) choose(ctx context.Context, branch string) error {
 	if branch == "" {
 		head, err := s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+		s.headRef, _ = s.git.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
 		if err != nil {
-			return fault.New(fault.Usage, "the repository %s has no commit yet", termtext.Escape(s.top)).
-				Hint("make a first one: git add -A && git commit -m start")
+			if s.unborn = s.isUnborn(ctx); s.unborn {
+				return nil
+			}
+			return fault.New(fault.Usage, "what is checked out in %s cannot be read: %s", termtext.Escape(s.top), git.Message(err)).
+				Hint("look at the repository: git -C %s fsck", termtext.Escape(s.top))
 		}
 		s.head = head
-		s.headRef, _ = s.git.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
 		return nil
 	}
 	shown := termtext.Escape(branch)

@@ -147,7 +147,9 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	for _, i := range which {
 		names.WriteString(git.Quote(p.files[i].Path) + "\n")
 	}
-	repo := p.src.git.With("GIT_OBJECT_DIRECTORY=" + filepath.Join(p.store.dir, "objects"))
+	repo := p.src.git.With( // without alternates, since what is in one would not be written
+		"GIT_OBJECT_DIRECTORY="+filepath.Join(p.store.dir, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
+	)
 	if err := repo.Run(ctx, &names, &out, "hash-object", "-w", "--stdin-paths"); err != nil {
 		return fmt.Errorf("git: %s", git.Message(err))
 	}
