@@ -79,6 +79,9 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
 	cs.annotate(notes, w.baseline)
+	if !cs.Empty() {
+		cs.callers = callersOf(w.baseline)
+	}
 	cs.limits(w)
 	return cs, nil
 }

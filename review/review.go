@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"aibox/internal/git"
 	"aibox/review/risk"
 )
 
@@ -103,6 +104,9 @@ type ChangeSet struct {
 	Ignored  []Ignored `json:"ignored,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // about the whole: limits met
 	Computed time.Time `json:"computed"`
+	Rules    string    `json:"rules,omitempty"` // by which the risks were found; empty: they were not looked for
+
+	callers []git.Entry // files of the baseline that have others run; nil when unknown
 }
 
 // Empty reports whether there is nothing to accept.

@@ -45,11 +45,17 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
 				Hint("`aibox recover %s` lists what can be brought back", session.ID)
 		}
+		if !set.Assessed() && review.Assess(ctx, ws, set) != nil {
+			set.Notes = append(set.Notes, "risks are not known: what the change set names is gone")
+		}
 		return set, nil
 	}
 	set, err := review.Compute(ctx, ws, review.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)
+	}
+	if err := review.Assess(ctx, ws, set); err != nil {
+		return nil, fmt.Errorf("looking at the changes of %s: %w", session.ID, err)
 	}
 	return set, s.store.write(session.ID, changesFile, set)
 }

@@ -110,6 +110,9 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	if err != nil {
 		return err
 	}
+	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
+		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
+	}
 	result.Changed, result.Changes = !set.Empty(), summary(set)
 	c := result.Changes
 	s.audit(audit.ChangesComputed, map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused})

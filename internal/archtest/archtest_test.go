@@ -43,7 +43,7 @@ var layers = []layer{
 	{"internal/archtest", nil},
 	{"internal/command", nil},
 	{"internal/config", []string{"agents/spec"}},
-	{"internal/docs", []string{"agents", "agents/custom", "agents/spec", "internal/config"}},
+	{"internal/docs", []string{"agents", "agents/custom", "agents/spec", "internal/config", "review/risk"}},
 	{"internal/fault", nil},
 	{"internal/git", nil},
 	{"internal/golden", nil},

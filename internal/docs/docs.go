@@ -1,5 +1,5 @@
 // Package docs writes those parts of the pages under docs/ that the program itself
-// knows: the agents with their options, the keys of an agent file, the settings.
+// knows: the agents with their options, the keys of an agent file, the settings, the risks.
 // They stand between marks in pages that are otherwise written by hand; a test
 // holds them to what the program says. It opens no file.
 package docs
@@ -12,6 +12,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/custom"
 	"aibox/internal/config"
+	"aibox/review/risk"
 )
 
 // Parts are the generated parts of the pages by name, in Markdown.
@@ -21,6 +22,7 @@ func Parts() (map[string]string, error) {
 		"agents":     func(out *strings.Builder) error { return writeAgents(out, agents.Builtin().All()) },
 		"agent-keys": func(out *strings.Builder) error { return custom.Reference(out) },
 		"settings":   func(out *strings.Builder) error { return config.Reference(out) },
+		"risks":      func(out *strings.Builder) error { return risk.Reference(out) },
 	} {
 		var out strings.Builder
 		if err := write(&out); err != nil {

@@ -1,0 +1,234 @@
+package risk
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Caller is a text that has programs run: a hook, an install script, a workflow, a
+// setting of the user's git.
+type Caller struct {
+	Name string // for people: a path, "core.hooksPath of your git settings"
+	Dir  string // the folder that relative names in it start from; "" is the top
+	Text []byte
+	rule *rule
+}
+
+// callers are the rules whose files have others run without a person naming them.
+var callers = []string{
+	"git-hooks", "hook-manager", "direnv", "tool-versions", "vscode-tasks", "vscode-settings", "agent-settings", "mcp-servers", "dev-container",
+	"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting", "npm-scripts", "composer", "npm-settings", "node-gyp",
+}
+
+// callerIndex is the index of those rules.
+var callerIndex = lazy(func() *index {
+	return newIndex(func(r *rule) bool { return slices.Contains(callers, r.name) })
+})
+
+// Calls reports whether files of this name have others run. It is quick for names
+// that do not.
+func Calls(name string) bool { return callerIndex().perhaps(name) && callerRule(name) != nil }
+
+// perhaps looks at a name without keeping anything of it.
+func (x *index) perhaps(name string) bool {
+	if !plainName(name) {
+		return true
+	}
+	base := name
+	for {
+		part, rest, more := strings.Cut(base, "/")
+		if len(x.folders[part]) > 0 {
+			return true
+		}
+		if !more {
+			break
+		}
+		base = rest
+	}
+	if base == "" || len(x.names[base]) > 0 || len(x.ends[base]) > 0 {
+		return true
+	}
+	for _, list := range [...][]glob{x.starts[base[0]], x.finals[path.Ext(base)], x.finals[""]} {
+		for _, g := range list {
+			if g.fits(base) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func callerRule(name string) *rule {
+	if found := callerIndex().rules(foldPath(name)); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// MaxCaller is the longest text of a caller that is read, in bytes.
+const MaxCaller = 256 << 10
+
+// CallerOf makes a Caller of a file; ok is false when files of its name are none.
+func CallerOf(name string, content []byte) (c Caller, ok bool) {
+	r := callerRule(name)
+	if r == nil {
+		return Caller{}, false
+	}
+	c = Caller{Name: name, Dir: path.Dir(name), Text: content[:min(len(content), MaxCaller)], rule: r}
+	if r.name == "npm-scripts" || r.name == "composer" {
+		c.Text = installScripts(content)
+	}
+	if c.Dir == "." || strings.HasPrefix(name, ".") {
+		c.Dir = "" // folders such as .github and .husky name files from the top
+	}
+	return c, true
+}
+
+// installScripts are the scripts of a package that run without being named.
+func installScripts(content []byte) []byte {
+	now, err := object(content)
+	if err != nil {
+		return nil
+	}
+	scripts, _ := object(now["scripts"])
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		var command string
+		ofInstall := strings.HasPrefix(name, "pre") || strings.HasPrefix(name, "post") || name == "install" || name == "prepare"
+		if ofInstall && !strings.HasSuffix(name, "test") && json.Unmarshal(scripts[name], &command) == nil {
+			out.WriteString(command + "\n")
+		}
+	}
+	return out.Bytes()
+}
+
+// gitSetting is what a setting of the user's git runs.
+var gitSetting = rule{
+	name: "called", severity: High, runs: "the file itself", when: "on git commands in your repository", by: "git, by your own settings",
+}
+
+// GitSetting makes a Caller of a setting of the user's own git; ok is false for
+// settings that run nothing.
+func GitSetting(key, value string) (c Caller, ok bool) {
+	section, name, _ := strings.Cut(strings.ToLower(key), ".")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[i+1:]
+	}
+	runs := map[string][]string{
+		"core": {"hookspath", "fsmonitor", "pager", "editor", "sshcommand", "askpass", "attributesfile", "gitproxy", "alternaterefscommand"},
+		"gpg":  {"program", "defaultkeycommand"}, "include": {"path"}, "includeif": {"path"}, "credential": {"helper"},
+		"filter": {"clean", "smudge", "process"}, "diff": {"command", "textconv", "external"}, "merge": {"driver"}, "hook": {"command"},
+		"mergetool": {"cmd", "path"}, "difftool": {"cmd", "path"}, "sequence": {"editor"}, "interactive": {"difffilter"}, "init": {"templatedir"},
+		"sendemail": {"sendmailcmd", "tocmd", "cccmd"}, "trailer": {"command", "cmd"}, "uploadpack": {"packobjectshook"}, "remote": {"vcs", "uploadpack", "receivepack"}, "blame": {"ignorerevsfile"},
+	}
+	if section != "alias" && section != "pager" && !slices.Contains(runs[section], name) {
+		return Caller{}, false
+	}
+	return Caller{Name: key + " of your git settings", Text: []byte(value), rule: &gitSetting}, true
+}
+
+// Called finds, among changed files that are there, those that callers name. The
+// result is keyed by the index into paths.
+func Called(paths []string, executable func(i int) bool, all []Caller) map[int]Risk {
+	bases := map[string][]int{}
+	for i, name := range paths {
+		base := path.Base(name)
+		bases[base] = append(bases[base], i)
+		if short := strings.TrimSuffix(base, path.Ext(base)); short != base && short != "" {
+			bases[short] = append(bases[short], i)
+		}
+	}
+	found := map[int]Risk{}
+	for _, c := range all {
+		for word := range words(c.Text) {
+			for _, i := range bases[path.Base(word)] {
+				if c.means(word, paths[i], executable(i)) && !worse(found, i, c.rule.severity) {
+					found[i] = c.risk()
+				}
+			}
+		}
+		c.folder(paths, found)
+	}
+	return found
+}
+
+// worse reports whether a risk at least that grave is known.
+func worse(found map[int]Risk, i int, severity Severity) bool {
+	known, ok := found[i]
+	return ok && known.Severity <= severity
+}
+
+// risk is that of being called.
+func (c Caller) risk() Risk {
+	risk := calledFile.at(0, "named in "+c.Name)
+	risk.Runs, risk.When, risk.By, risk.Severity = "the file itself", c.rule.when, c.rule.by, c.rule.severity
+	if c.rule.severity == High && slices.Contains([]string{"github-actions", "forgejo-actions", "gitlab-ci", "ci-pipeline", "hosting"}, c.rule.name) {
+		risk.Severity = Medium
+	}
+	return risk
+}
+
+// folder marks all files below a folder that a setting of git names.
+func (c Caller) folder(paths []string, found map[int]Risk) {
+	if c.rule != &gitSetting {
+		return
+	}
+	dir := strings.Trim(path.Clean(strings.TrimSpace(string(c.Text))), "/")
+	if dir == "." || dir == "" || strings.HasPrefix(dir, "..") {
+		return
+	}
+	for i, name := range paths {
+		if strings.HasPrefix(name, dir+"/") && !worse(found, i, High) {
+			found[i] = c.risk()
+		}
+	}
+}
+
+// scripts are the ends of names of files that are started by name.
+var scripts = []string{".sh", ".bash", ".zsh", ".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".pl", ".ps1", ".php", ".lua", ".cmd", ".bat", ".fish", ".awk", ".groovy", ".exs", ".r", ".jl"}
+
+// means reports whether a word of the caller can be the file name.
+func (c Caller) means(word, name string, executable bool) bool {
+	script := executable || slices.Contains(scripts, strings.ToLower(path.Ext(name)))
+	short := strings.TrimSuffix(name, path.Ext(name))
+	for _, file := range []string{name, short} {
+		if file == "" || file == short && !script {
+			continue
+		}
+		if file == word || c.Dir != "" && file == path.Join(c.Dir, word) {
+			return file == name || strings.Contains(word, "/") // a bare word is seldom a file without its end
+		}
+		if strings.HasSuffix(file, "/"+word) && script && (strings.Contains(word, "/") || path.Ext(word) != "") {
+			return true
+		}
+	}
+	return false
+}
+
+// words are the stretches of a text that can be names of files, without leading dots
+// and variables; those with dots are tried as names of Python modules, too.
+func words(text []byte) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, word := range strings.FieldsFunc(string(text), func(r rune) bool {
+			return r <= ' ' || strings.ContainsRune("\"'`;|&<>(),=[]{}:$!", r)
+		}) {
+			word = strings.Trim(strings.ReplaceAll(word, `\`, "/"), "/")
+			for strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
+				word = strings.TrimLeft(strings.TrimLeft(word, "."), "/")
+			}
+			if word == "" || len(word) > 1024 {
+				continue
+			}
+			if !yield(word) {
+				return
+			}
+			if module := strings.ReplaceAll(word, ".", "/"); module != word && !strings.Contains(word, "/") && !yield(module+".py") {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package risk
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// builtinDrivers are the names git knows for diff= and merge= by itself
+// (gitattributes(5)); they run nothing.
+var builtinDrivers = []string{
+	"ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain", "golang", "html", "java", "kotlin", "markdown", "matlab", "objc", "pascal", "perl", "php", "python", "ruby", "rust", "scheme", "tex",
+	"union", "text", "binary",
+}
+
+// driver is the first attribute of a line of .gitattributes that has git run a
+// command, "" when there is none.
+func driver(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "#") {
+		return ""
+	}
+	for _, word := range strings.Fields(text) {
+		kind, name, ok := strings.Cut(word, "=")
+		if !ok || kind != "filter" && (kind != "diff" && kind != "merge" || slices.Contains(builtinDrivers, name)) {
+			continue
+		}
+		return word
+	}
+	return ""
+}
+
+func driverLines(r *rule, f *File) []Risk {
+	var found []Risk
+	f.lines(func(l line) bool {
+		if driver(l.text) != "" {
+			found = r.one(l.number, l.text)
+		}
+		return found == nil
+	})
+	if found != nil || f.Old.Mode == "" {
+		return found
+	}
+	f.before().lines(func(l line) bool {
+		if attribute := driver(l.text); strings.HasPrefix(attribute, "filter=") {
+			risk := r.at(0, "taken away: "+l.text)
+			risk.Title, risk.Runs = "a filter that is taken away", "nothing any more: what it encrypted or kept elsewhere is stored as it is"
+			found = []Risk{risk}
+		}
+		return found == nil
+	})
+	return found
+}
+
+// before is the change turned around: its added lines are the ones taken away.
+func (f *File) before() *File {
+	return &File{Path: f.Path, Old: f.New, New: f.Old}
+}
+
+func hidingLines(r *rule, f *File) []Risk {
+	var found []Risk
+	f.lines(func(l line) bool {
+		for _, word := range strings.Fields(l.text) {
+			if word == "-diff" || word == "binary" || word == "-text" || strings.HasPrefix(word, "linguist-generated") || strings.HasPrefix(word, "linguist-vendored") || strings.HasPrefix(word, "gitlab-generated") {
+				found = r.one(l.number, l.text)
+			}
+		}
+		return found == nil
+	})
+	return found
+}
+
+func loosened(r *rule, f *File) []Risk {
+	var found []Risk
+	f.lines(func(l line) bool {
+		if strings.HasPrefix(l.text, "!") {
+			found = r.one(l.number, l.text)
+		}
+		return found == nil
+	})
+	if found != nil || f.Old.Mode == "" {
+		return found
+	}
+	f.before().lines(func(l line) bool {
+		if text := strings.TrimSpace(l.text); text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "!") {
+			found = r.one(0, "taken away: "+text)
+		}
+		return found == nil
+	})
+	return found
+}
+
+// gitSection is the head of a section of a git configuration.
+var gitSection = lazy(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^\s*\[(core|include|includeif|filter|diff|merge|alias|credential|gpg|remote|url|extensions|uploadpack|receive|interactive|pager|sequence|ssh|http)\b`)
+})
+
+// gitHead is what the file HEAD of a repository holds.
+var gitHead = lazy(func() *regexp.Regexp { return regexp.MustCompile(`^(ref: |[0-9a-f]{40})`) })
+
+func embeddedRepository(r *rule, f *File) []Risk {
+	parts := foldPath(f.Path)
+	last := parts[len(parts)-1]
+	switch {
+	case f.link(), f.New.Cut:
+	case last == "head" && !gitHead().Match(f.Text()):
+		return nil
+	case last == "config" && !gitSection().Match(f.Text()):
+		return nil
+	case last == "gitdir" || last == "commondir":
+		if strings.Count(string(f.Text()), "\n") > 1 {
+			return nil
+		}
+	}
+	return r.one(f.first(), "")
+}

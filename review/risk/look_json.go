@@ -1,0 +1,163 @@
+package risk
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// manifest is what is known of a package's description in JSON.
+type manifest struct {
+	harmless  []string // keys that run nothing
+	lifecycle []string // scripts that run without being named
+	scripts   string   // the key that holds scripts
+	when      string   // when the lifecycle scripts run
+}
+
+func packageJSON(r *rule, f *File) []Risk {
+	if !strings.HasSuffix(strings.ToLower(f.Path), ".json") {
+		return r.one(f.first(), "") // YAML and JSON5 are not read
+	}
+	return manifest{
+		harmless: []string{
+			"name", "version", "description", "keywords", "author", "contributors", "maintainers", "license", "licenses", "homepage", "repository", "bugs", "funding", "private", "files", "engines", "os", "cpu",
+			"type", "sideEffects", "displayName", "icon", "categories", "main", "module", "types", "typings", "exports", "browser", "unpkg", "jsdelivr", "publisher",
+		},
+		lifecycle: []string{
+			"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare", "prepublish", "prepack", "postpack", "dependencies", "pnpm:devPreinstall", "preuninstall", "uninstall", "postuninstall", "prerestart", "preshrinkwrap",
+		},
+		scripts: "scripts", when: "on npm install, without being named",
+	}.judge(r, f)
+}
+
+func composerJSON(r *rule, f *File) []Risk {
+	return manifest{
+		harmless: []string{"name", "version", "description", "keywords", "authors", "license", "homepage", "support", "type", "funding", "readme", "time", "abandoned", "_comment", "archive"},
+		lifecycle: []string{
+			"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "post-autoload-dump", "pre-autoload-dump", "post-root-package-install", "post-create-project-cmd", "pre-status-cmd", "post-status-cmd",
+			"pre-package-install", "post-package-install", "pre-operations-exec", "init", "command", "pre-command-run", "pre-file-download", "pre-pool-create", "pre-dependencies-solving", "post-dependencies-solving",
+		},
+		scripts: "scripts", when: "on composer install or update, without being named",
+	}.judge(r, f)
+}
+
+// maxScripts is how many scripts of one file are told one by one.
+const maxScripts = 8
+
+// judge compares the manifest key by key. What cannot be read counts as a whole.
+func (m manifest) judge(r *rule, f *File) []Risk {
+	if f.link() || f.New.Cut || f.Old.Cut {
+		return r.one(0, "")
+	}
+	now, err := object(f.Text())
+	if err != nil {
+		return r.one(0, "cannot be read as JSON")
+	}
+	was, err := object(plainText(f.Old.Content))
+	if err != nil || f.Old.Mode == symlink {
+		was = map[string]json.RawMessage{}
+	}
+	var found []Risk
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		switch {
+		case slices.Contains(m.harmless, key) || same(now[key], was[key]):
+		case key == m.scripts:
+			found = append(found, m.judgeScripts(r, f, was[key], now[key])...)
+		default:
+			found = append(found, r.at(f.lineOf(key), key+entries(was[key], now[key])))
+		}
+	}
+	return found
+}
+
+// judgeScripts tells each script that is new or other than before.
+func (m manifest) judgeScripts(r *rule, f *File, was, now json.RawMessage) []Risk {
+	scripts, err := object(now)
+	if err != nil {
+		return r.one(f.lineOf(m.scripts), m.scripts)
+	}
+	before, _ := object(was)
+	var found []Risk
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if same(scripts[name], before[name]) {
+			continue
+		}
+		if len(found) == maxScripts {
+			found[maxScripts-1].Found = "and more scripts"
+			found[maxScripts-1].Severity = High
+			break
+		}
+		command := string(scripts[name])
+		var plain string
+		if json.Unmarshal(scripts[name], &plain) == nil {
+			command = plain
+		}
+		risk := r.at(f.lineOf(name), name+": "+command)
+		risk.Runs = "the script " + excerpt(name)
+		if slices.Contains(m.lifecycle, name) {
+			risk.Severity, risk.When = High, m.when
+		}
+		found = append(found, risk)
+	}
+	return found
+}
+
+// entries names what differs inside two objects, such as dependencies.
+func entries(was, now json.RawMessage) string {
+	after, err := object(now)
+	if err != nil {
+		return ""
+	}
+	before, _ := object(was)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if !same(after[name], before[name]) {
+			names = append(names, name)
+		}
+	}
+	const most = 3
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
+}
+
+// object reads a JSON object; nothing gives an empty one.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return map[string]json.RawMessage{}, nil
+	}
+	var all map[string]json.RawMessage
+	err := json.Unmarshal(data, &all)
+	return all, err
+}
+
+// same reports whether two values are the same but for white space.
+func same(a, b json.RawMessage) bool {
+	if (a == nil) != (b == nil) {
+		return false
+	}
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// lineOf is the first added line that holds the quoted key, else the first added
+// one.
+func (f *File) lineOf(key string) int {
+	number := f.first()
+	f.lines(func(l line) bool {
+		if strings.Contains(l.text, `"`+key+`"`) {
+			number = l.number
+			return false
+		}
+		return true
+	})
+	return number
+}

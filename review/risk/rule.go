@@ -1,0 +1,256 @@
+package risk
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"aibox/internal/termtext"
+)
+
+// rule says of files with certain names, or with certain content, what they do.
+type rule struct {
+	name     string
+	title    string // what the file is
+	runs     string
+	when     string
+	by       string
+	severity Severity
+
+	// files are patterns of names, in lower case: "name" at any depth, "/path" from
+	// the top, "folder/name" a path's end, "folder/**" all below, with at most one *
+	// in a name. None: every file.
+	files []string
+	// about says in words which files the rule is about, where patterns do not.
+	about string
+	// look judges the change; nil means that every change of such a file counts.
+	look func(r *rule, f *File) []Risk
+}
+
+// risk is the rule's risk with nothing found yet.
+func (r *rule) risk() Risk {
+	return Risk{Rule: r.name, Title: r.title, Runs: r.runs, When: r.when, By: r.by, Severity: r.severity}
+}
+
+// at is the rule's risk for something found in a line; found is raw.
+func (r *rule) at(number int, found string) Risk {
+	risk := r.risk()
+	risk.Line, risk.Found = number, excerpt(found)
+	return risk
+}
+
+// one is a list of one risk.
+func (r *rule) one(number int, found string) []Risk { return []Risk{r.at(number, found)} }
+
+// judge applies the rule to a file whose name fits.
+func (r *rule) judge(f *File) []Risk {
+	if r.look != nil {
+		return r.look(r, f)
+	}
+	return r.one(f.first(), "")
+}
+
+// maxExcerpt is how many characters of a file a risk repeats.
+const maxExcerpt = 80
+
+// excerpt is text as one safe, short line.
+func excerpt(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) > 4*maxExcerpt {
+		text = text[:4*maxExcerpt]
+	}
+	text = termtext.Escape(text)
+	if runes := []rune(text); len(runes) > maxExcerpt {
+		text = string(runes[:maxExcerpt-1]) + "…"
+	}
+	return text
+}
+
+// tables are all rules about named files, in the order of the documentation.
+var tables = []struct {
+	title string
+	rules []rule
+}{
+	{"Git", gitRules},
+	{"Coding agents", agentRules},
+	{"Editors", editorRules},
+	{"Shells and environments", shellRules},
+	{"Continuous integration and hosting", ciRules},
+	{"Build tools", buildRules},
+	{"JavaScript", scriptRules},
+	{"Python", pythonRules},
+	{"Other languages", languageRules},
+	{"Dependencies", lockRules},
+	{anyFile, fileRules},
+}
+
+// anyFile is the table that holds extraRules, too.
+const anyFile = "Any file"
+
+// index finds the rules for a name without trying each.
+type index struct {
+	names   map[string][]*rule // by the last part
+	ends    map[string][]end   // by the last part: more parts before it
+	folders map[string][]end   // by the first part of "folder/**"
+	starts  map[byte][]glob    // with a prefix, by its first byte
+	finals  map[string][]glob  // without one, by the end of the suffix from its last dot
+	inner   map[string]bool    // folders of patterns, each part of them
+	every   []*rule
+}
+
+// end is a rule for paths that hold these parts.
+type end struct {
+	parts []string
+	top   bool // from the top only
+	rule  *rule
+}
+
+// glob is a rule for last parts with a prefix and a suffix.
+type glob struct {
+	prefix, suffix string
+	before         end // parts before it, perhaps none
+}
+
+// fits reports whether a name has the prefix and the suffix, one behind the other.
+func (g glob) fits(name string) bool {
+	return len(name) >= len(g.prefix)+len(g.suffix) && strings.HasPrefix(name, g.prefix) && strings.HasSuffix(name, g.suffix)
+}
+
+// lazy computes a value once, when it is first asked for.
+func lazy[T any](make func() T) func() T { return sync.OnceValue(make) }
+
+// byName is the index of all rules.
+var byName = lazy(func() *index { return newIndex(func(*rule) bool { return true }) })
+
+// newIndex is the index of the rules that are wanted.
+func newIndex(want func(*rule) bool) *index {
+	x := &index{
+		names: map[string][]*rule{}, ends: map[string][]end{}, folders: map[string][]end{}, inner: map[string]bool{},
+		starts: map[byte][]glob{}, finals: map[string][]glob{},
+	}
+	for _, table := range tables {
+		for i := range table.rules {
+			r := &table.rules[i]
+			if !want(r) {
+				continue
+			}
+			if len(r.files) == 0 {
+				x.every = append(x.every, r)
+			}
+			for _, pattern := range r.files {
+				x.add(pattern, r)
+			}
+		}
+	}
+	return x
+}
+
+func (x *index) add(pattern string, r *rule) {
+	trimmed, top := strings.CutPrefix(pattern, "/")
+	parts := strings.Split(trimmed, "/")
+	last := parts[len(parts)-1]
+	e := end{parts: parts[:len(parts)-1], top: top, rule: r}
+	for _, part := range e.parts {
+		x.inner[part] = true
+	}
+	switch prefix, suffix, star := strings.Cut(last, "*"); {
+	case last == "**":
+		x.folders[parts[0]] = append(x.folders[parts[0]], e)
+	case star && prefix != "":
+		x.starts[prefix[0]] = append(x.starts[prefix[0]], glob{prefix, suffix, e})
+	case star:
+		x.finals[path.Ext(suffix)] = append(x.finals[path.Ext(suffix)], glob{prefix, suffix, e})
+	case len(parts) == 1 && !top:
+		x.names[last] = append(x.names[last], r)
+	default:
+		x.ends[last] = append(x.ends[last], e)
+	}
+}
+
+// rules are the rules whose patterns fit a folded path, each once.
+func (x *index) rules(parts []string) []*rule {
+	if len(parts) == 0 {
+		return nil
+	}
+	last := parts[len(parts)-1]
+	found := slices.Clone(x.names[last])
+	take := func(e end, fits bool) {
+		if fits && !slices.Contains(found, e.rule) {
+			found = append(found, e.rule)
+		}
+	}
+	for _, e := range x.ends[last] {
+		take(e, e.before(parts[:len(parts)-1]))
+	}
+	for i, part := range parts { // the last one, too: it may be a symlink to the folder
+		for _, e := range x.folders[part] {
+			fits := len(parts) >= i+len(e.parts) && slices.Equal(parts[i:i+len(e.parts)], e.parts) && (!e.top || i == 0)
+			take(e, fits)
+		}
+	}
+	if last == "" {
+		return found
+	}
+	for _, list := range [][]glob{x.starts[last[0]], x.finals[path.Ext(last)], x.finals[""]} {
+		for _, g := range list {
+			if g.fits(last) {
+				take(g.before, g.before.before(parts[:len(parts)-1]))
+			}
+		}
+	}
+	return found
+}
+
+// before reports whether the folders of a path end with the parts of e.
+func (e end) before(folders []string) bool {
+	if len(folders) < len(e.parts) || e.top && len(folders) != len(e.parts) {
+		return false
+	}
+	return slices.Equal(folders[len(folders)-len(e.parts):], e.parts)
+}
+
+// Judge applies every rule to one changed file, gravest risk first.
+func Judge(f *File) []Risk {
+	x := byName()
+	var found []Risk
+	if f.gone() {
+		found = lost(x, f.Path)
+	} else {
+		found = x.judge(f)
+	}
+	if f.OldPath != "" {
+		found = append(found, lost(x, f.OldPath)...)
+	}
+	slices.SortStableFunc(found, func(a, b Risk) int { return int(a.Severity) - int(b.Severity) })
+	return found
+}
+
+// judge applies the rules to a file that is there.
+func (x *index) judge(f *File) []Risk {
+	var found []Risk
+	parts := foldPath(f.Path)
+	named := x.rules(parts)
+	for _, r := range named {
+		found = append(found, r.judge(f)...)
+	}
+	if f.link() && len(parts) > 0 && x.inner[parts[len(parts)-1]] {
+		found = append(found, linkForFolder.at(0, "→ "+string(f.New.Content)))
+	}
+	if plain, ok := looksLike(f.Path); ok && len(named) == 0 && len(x.rules(foldPath(plain))) > 0 {
+		found = append(found, lookAlikeName.at(0, "reads like "+plain))
+	}
+	for _, r := range x.every {
+		found = append(found, r.judge(f)...)
+	}
+	if f.link() {
+		return found
+	}
+	if f.New.Cut && f.Size <= MaxContent {
+		found = append(found, notSearched.at(0, "all changes together are too much"))
+	}
+	return append(found, f.secrets()...)
+}
+
+// Named reports whether a rule is about files of this name, whatever they hold.
+func Named(path string) bool { return len(byName().rules(foldPath(path))) > 0 }

@@ -1,0 +1,291 @@
+// Package secrets finds passwords, keys and tokens in text by the rules of gitleaks
+// (github.com/gitleaks/gitleaks), as their maintainers publish them; rules.go is
+// made from that module, whose own detector the tests compare with. A rule is
+// compiled when one of its keywords is first met, and tried only around keywords.
+// The package keeps no secret and prints none.
+package secrets
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Rule is one of gitleaks' rules. Keywords are in lower case.
+type Rule struct {
+	ID       string
+	Regex    string
+	Path     string  // the rule counts for these paths alone
+	Entropy  float64 // the secret must have more, in bits a character
+	Group    int     // the group that is the secret; 0: the first that is not empty
+	Keywords []string
+	Allow    []Allow
+}
+
+// Allow is what makes a match no secret.
+type Allow struct {
+	All       bool   // every condition must hold, not one of them
+	Target    string // what Regexes look at: "match", "line" or the secret
+	Paths     []string
+	Regexes   []string
+	StopWords []string // in lower case
+}
+
+// Finding is a secret in a text.
+type Finding struct {
+	Rule       string // gitleaks' name of it: "aws-access-token"
+	Start, End int    // of the secret, in bytes of the text
+}
+
+// The limits of one search, and how far around a keyword a rule looks.
+const (
+	before      = 4 << 10
+	behind      = 16 << 10
+	maxFindings = 16
+)
+
+// compiled is a rule made ready once.
+type compiled struct {
+	once  sync.Once
+	regex *regexp.Regexp
+	path  *regexp.Regexp
+	allow []allow
+}
+
+type allow struct {
+	*Allow
+	paths, regexes *regexp.Regexp
+}
+
+// ready are the rules made ready so far; the last is for global.
+var ready [len(rules) + 1]compiled
+
+func (c *compiled) prepare(r *Rule) *compiled {
+	c.once.Do(func() {
+		if r.Regex != "" {
+			c.regex = regexp.MustCompile(r.Regex)
+		}
+		if r.Path != "" {
+			c.path = regexp.MustCompile(r.Path)
+		}
+		for i := range r.Allow {
+			a := &r.Allow[i]
+			c.allow = append(c.allow, allow{a, union(a.Paths), union(a.Regexes)})
+		}
+	})
+	return c
+}
+
+// union is one expression for many; nil for none.
+func union(all []string) *regexp.Regexp {
+	if len(all) == 0 {
+		return nil
+	}
+	return regexp.MustCompile("(?:" + strings.Join(all, ")|(?:") + ")")
+}
+
+// Find returns the secrets in text, each place once, at most 16. path is the file's
+// name, which some rules ask for. budget is how many bytes the rules may go
+// through; it returns what is left, and less than 0 when that was not enough.
+func Find(path string, text []byte, budget int64) ([]Finding, int64) {
+	everywhere := ready[len(rules)].prepare(&global)
+	if everywhere.allowsPath(path) {
+		return nil, budget
+	}
+	var found []Finding
+	lower := bytes.ToLower(text)
+	if len(lower) != len(text) { // places would differ; only ASCII matters for keywords
+		lower = asciiLower(text)
+	}
+	hits := keywords(lower)
+	for i := range rules {
+		if len(rules[i].Keywords) > 0 && len(hits[i]) == 0 {
+			continue
+		}
+		c := ready[i].prepare(&rules[i])
+		if c.allowsPath(path) || c.path != nil && !c.path.MatchString(path) {
+			continue
+		}
+		if c.regex == nil {
+			found = append(found, Finding{Rule: rules[i].ID})
+			continue
+		}
+		for _, w := range windows(hits[i], text) {
+			if budget -= int64(w.end - w.start); budget < 0 {
+				return found, budget
+			}
+			found = append(found, c.search(&rules[i], everywhere, text, w)...)
+		}
+		if len(found) >= maxFindings*4 {
+			break
+		}
+	}
+	return once(found), budget
+}
+
+// window is a stretch of the text.
+type window struct{ start, end int }
+
+// windows are the stretches around hits, joined where they meet.
+func windows(hits []int, text []byte) []window {
+	var all []window
+	for _, hit := range hits {
+		w := window{max(0, hit-before), min(len(text), hit+behind)}
+		if n := len(all); n > 0 && w.start <= all[n-1].end {
+			all[n-1].end = max(all[n-1].end, w.end)
+			continue
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+func asciiLower(text []byte) []byte {
+	lower := bytes.Clone(text)
+	for i, c := range lower {
+		if c >= 'A' && c <= 'Z' {
+			lower[i] = c + 'a' - 'A'
+		}
+	}
+	return lower
+}
+
+// search applies one rule to one window.
+func (c *compiled) search(r *Rule, everywhere *compiled, text []byte, w window) []Finding {
+	var found []Finding
+	for _, at := range c.regex.FindAllSubmatchIndex(text[w.start:w.end], -1) {
+		for i := range at {
+			if at[i] >= 0 {
+				at[i] += w.start
+			}
+		}
+		start, end := at[0], at[1]
+		match := text[start:end]
+		trimmed := bytes.Trim(match, "\n")
+		start += bytes.Index(match, trimmed)
+		end = start + len(trimmed)
+		from, to := start, end
+		if r.Group > 0 && 2*r.Group+1 < len(at) {
+			from, to = at[2*r.Group], at[2*r.Group+1]
+		} else if r.Group == 0 {
+			for g := 2; g+1 < len(at); g += 2 {
+				if at[g] >= 0 && at[g+1] > at[g] {
+					from, to = at[g], at[g+1]
+					break
+				}
+			}
+		}
+		if from < 0 || r.Entropy != 0 && entropy(text[from:to]) <= r.Entropy {
+			continue
+		}
+		secret, line := text[from:to], lineAround(text, start, end)
+		if everywhere.allows(secret, trimmed, line) || c.allows(secret, trimmed, line) {
+			continue
+		}
+		if found = append(found, Finding{r.ID, from, to}); len(found) == maxFindings {
+			break
+		}
+	}
+	return found
+}
+
+// allowsPath reports whether files of this name are left out as a whole.
+func (c *compiled) allowsPath(path string) bool {
+	for _, a := range c.allow {
+		if a.All && (a.regexes != nil || len(a.StopWords) > 0) {
+			continue
+		}
+		if path != "" && a.paths != nil && a.paths.MatchString(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows reports whether a match is no secret. Lists that ask for a path and a
+// regular expression together do not count: a file's name is the agent's choice.
+func (c *compiled) allows(secret, match, line []byte) bool {
+	for _, a := range c.allow {
+		if a.All {
+			continue
+		}
+		target := secret
+		switch a.Target {
+		case "match":
+			target = match
+		case "line":
+			target = line
+		}
+		if a.regexes != nil && len(target) > 0 && a.regexes.Match(target) {
+			return true
+		}
+		if len(a.StopWords) > 0 && stopWord(bytes.ToLower(secret), a.StopWords) {
+			return true
+		}
+	}
+	return false
+}
+
+func stopWord(secret []byte, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(secret, []byte(word)) })
+}
+
+// maxLine is how much of a line around a match is looked at.
+const maxLine = 4 << 10
+
+func lineAround(text []byte, start, end int) []byte {
+	head := text[max(0, start-maxLine):start]
+	tail := text[end:min(len(text), end+maxLine)]
+	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[i+1:]
+	}
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[:i]
+	}
+	return text[start-len(head) : end+len(tail)]
+}
+
+// entropy is Shannon's, in bits a byte, as gitleaks reckons it.
+func entropy(secret []byte) float64 {
+	counts := map[rune]int{}
+	for _, r := range string(secret) {
+		counts[r]++
+	}
+	sum := 0.0
+	for _, n := range counts {
+		share := float64(n) / float64(len(secret))
+		sum -= share * math.Log2(share)
+	}
+	return sum
+}
+
+// once drops generic findings where a particular rule found the same, and
+// repetitions.
+func once(found []Finding) []Finding {
+	slices.SortStableFunc(found, func(a, b Finding) int { return a.Start - b.Start })
+	var kept []Finding
+	for _, f := range found {
+		covered := slices.ContainsFunc(found, func(other Finding) bool {
+			return strings.Contains(f.Rule, "generic") && !strings.Contains(other.Rule, "generic") && other.Start <= f.End && f.Start <= other.End
+		})
+		if covered || slices.Contains(kept, f) {
+			continue
+		}
+		if kept = append(kept, f); len(kept) == maxFindings {
+			break
+		}
+	}
+	return kept
+}
+
+// Names are the names of all rules.
+func Names() []string {
+	names := make([]string, len(rules))
+	for i := range rules {
+		names[i] = rules[i].ID
+	}
+	return names
+}
