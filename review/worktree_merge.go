@@ -1,0 +1,220 @@
+package review
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"aibox/internal/command"
+	"aibox/internal/git"
+	"aibox/workspace"
+)
+
+// maxMerge is the largest file that is merged, or whose line endings are looked at.
+const maxMerge = 16 << 20
+
+// sides are the three contents of a merge.
+type sides struct{ base, yours, theirs []byte }
+
+// lineStyle is how the lines of a text end.
+type lineStyle int
+
+const (
+	noLines lineStyle = iota
+	lfLines
+	crlfStyle
+	mixedLines
+)
+
+// style sums up the endings that were counted.
+func (l lineEnds) style() lineStyle {
+	switch {
+	case l.lf == 0:
+		return noLines
+	case l.crlf == 0:
+		return lfLines
+	case l.crlf == l.lf:
+		return crlfStyle
+	}
+	return mixedLines
+}
+
+func styleOf(text []byte) lineStyle {
+	var l lineEnds
+	_, _ = l.Write(text)
+	return l.style()
+}
+
+// most is the ending that most lines have.
+func most(text []byte) lineStyle {
+	var l lineEnds
+	_, _ = l.Write(text)
+	if 2*l.crlf > l.lf {
+		return crlfStyle
+	}
+	return lfLines
+}
+
+// crlfLines is text with LF turned into CRLF; it has no CRLF.
+func crlfLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
+
+// isBinary is git's guess where differences are concerned.
+func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
+
+// normal are the sides with LF alone, where their line endings let them be compared
+// so, and the endings that the result gets. Where git converts line endings, mixed
+// ones on the disk are no difference.
+func (s sides) normal(c crlf) (sides, lineStyle, bool) {
+	base, yours, theirs := styleOf(s.base), styleOf(s.yours), styleOf(s.theirs)
+	if yours == mixedLines && c.converts && (base == lfLines || base == noLines) {
+		yours = most(s.yours)
+	}
+	if base == mixedLines || yours == mixedLines || theirs == mixedLines {
+		return s, mixedLines, false
+	}
+	result := theirs // the agent changed the endings, or there is nothing to go by
+	if yours != noLines && (theirs == base || theirs == noLines || base == noLines) {
+		result = yours
+	}
+	return sides{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
+}
+
+// errClash says that both sides changed the same lines.
+var errClash = errors.New("both changed the same lines")
+
+// merge combines both sides' changes. It fails with errClash, or a clause.
+func (p *placement) merge(ctx context.Context, s sides, c crlf, driver string) ([]byte, error) {
+	if isBinary(s.base) || isBinary(s.yours) || isBinary(s.theirs) {
+		return nil, clause("you changed it, too, and it is binary")
+	}
+	s, style, normal := s.normal(c)
+	merged, err := p.mergeLines(ctx, s, driver)
+	if err != nil || !normal || style != crlfStyle {
+		return merged, err
+	}
+	return crlfLines(merged), nil
+}
+
+// mergeLines merges line by line, and without git where one side changed nothing.
+func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]byte, error) {
+	switch {
+	case bytes.Equal(s.yours, s.base):
+		return s.theirs, nil
+	case bytes.Equal(s.theirs, s.base), bytes.Equal(s.yours, s.theirs):
+		return s.yours, nil
+	}
+	args := []string{"merge-file", "-p", "-q"}
+	switch driver {
+	case "", "unspecified", "set", "text":
+	case "union":
+		args = append(args, "--union")
+	default:
+		return nil, clause("you changed it, too, and your attributes do not let it be merged as text")
+	}
+	dir := mergeDir(p.job.ws.GitDir)
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		return nil, fmt.Errorf("merging: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for i, data := range [][]byte{s.yours, s.base, s.theirs} {
+		file := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return nil, fmt.Errorf("merging: %w", err)
+		}
+		args = append(args, file)
+	}
+	var merged bytes.Buffer
+	err := p.owned.Run(ctx, nil, &merged, args...)
+	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code > 0 && failed.Code < 128 {
+		return nil, errClash // the code counts the conflicts
+	}
+	if err != nil {
+		return nil, fmt.Errorf("merging: %s", git.Message(err))
+	}
+	return merged.Bytes(), nil
+}
+
+// mergeDir holds the three sides while git merges them; only under the lock.
+func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
+
+// blobs reads objects of a repository, one at a time.
+type blobs struct {
+	ask   *io.PipeWriter
+	read  *io.PipeReader
+	out   *bufio.Reader
+	ended chan error
+}
+
+func openBlobs(ctx context.Context, repo *git.Repo) *blobs {
+	in, ask := io.Pipe()
+	read, out := io.Pipe()
+	b := &blobs{ask: ask, read: read, out: bufio.NewReaderSize(read, 256<<10), ended: make(chan error, 1)}
+	go func() {
+		err := repo.Run(ctx, in, out, "cat-file", "--batch")
+		in.CloseWithError(io.ErrClosedPipe)
+		out.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF))
+		b.ended <- err
+	}()
+	return b
+}
+
+func (b *blobs) close() {
+	b.ask.Close()
+	b.read.CloseWithError(io.ErrClosedPipe)
+	<-b.ended
+}
+
+// copy writes the blob id to w.
+func (b *blobs) copy(id string, w io.Writer) error {
+	size, err := b.start(id)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(w, b.out, size); err != nil {
+		return err
+	}
+	_, err = b.out.Discard(1)
+	return err
+}
+
+func (b *blobs) start(id string) (size int64, err error) {
+	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
+		return 0, fmt.Errorf("reading objects: %w", err)
+	}
+	line, err := b.out.ReadString('\n')
+	if err != nil {
+		return 0, fmt.Errorf("reading objects: %w", err)
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 || fields[1] != "blob" {
+		return 0, fmt.Errorf("an object is missing: %q", strings.TrimSpace(line))
+	}
+	return strconv.ParseInt(fields[2], 10, 64)
+}
+
+// all is the content of the blob id, or a clause when it is larger than maxMerge.
+func (b *blobs) all(id string) ([]byte, error) {
+	size, err := b.start(id)
+	if err != nil {
+		return nil, err
+	}
+	if size > maxMerge {
+		if _, err := io.CopyN(io.Discard, b.out, size+1); err != nil {
+			return nil, err
+		}
+		return nil, clause("you changed it, too, and it is too large to merge")
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(b.out, data); err != nil {
+		return nil, err
+	}
+	_, err = b.out.Discard(1)
+	return data, err
+}

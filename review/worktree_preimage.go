@@ -1,0 +1,116 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/workspace"
+)
+
+// savePreimage keeps the files that the delivery changes as they are now, so that
+// they can be brought back. The state is the tree before, with these files in it.
+func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
+	ws := p.job.ws
+	commit := git.Commit{
+		Ref: refsOf(ws.Session) + string(BeforeWorktree), Parent: ws.BaseCommit(), Tree: p.job.before,
+		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}, Message: "before\n",
+	}
+	im := p.start()
+	err := p.putPreimages(im, &commit)
+	if err == nil {
+		err = im.Commit(commit)
+	}
+	if err = im.End(err); err != nil {
+		return nil, p.asClash(err, fmt.Errorf("saving your files as they are: %s", git.Message(err)))
+	}
+	tree, err := p.owned.Line(ctx, "rev-parse", "--verify", commit.Ref+"^{tree}")
+	if err != nil {
+		return nil, fmt.Errorf("saving your files as they are: %s", git.Message(err))
+	}
+	cs := &ChangeSet{GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: tree}
+	if err := cs.describe(ctx, p.owned); err != nil {
+		return nil, fmt.Errorf("saving your files as they are: %w", err)
+	}
+	saved, err := Save(ctx, ws, cs, BeforeWorktree)
+	if err != nil {
+		return nil, err
+	}
+	return saved, p.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
+}
+
+// putPreimages stores each file that is replaced or removed.
+func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
+	keep := func(path string, was stamp) error {
+		entry, err := p.preimage(im, path, was)
+		if why, ok := errors.AsType[clause](err); ok {
+			return &pathError{Path(path), why}
+		}
+		commit.Put = append(commit.Put, entry)
+		return err
+	}
+	for _, put := range p.puts {
+		if put.was != nil {
+			if err := keep(put.path, *put.was); err != nil {
+				return err
+			}
+		}
+	}
+	for _, removal := range p.removals {
+		if err := keep(removal.path, removal.was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preimage stores one file: as git would where it has the line endings that git
+// turns, so that only real changes show, else byte for byte.
+func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
+	s := standing{kind: was.Mode & unix.S_IFMT, stamp: was}
+	entry := git.Entry{Path: path, Mode: s.mode()}
+	if s.kind == unix.S_IFLNK || was.Size <= inMemory {
+		data, err := p.tree.content(path, s)
+		if err != nil {
+			return entry, err
+		}
+		if s.kind == unix.S_IFREG && p.user.crlfOf(path).converts && styleOf(data) == crlfStyle && !isBinary(data) {
+			data = workspace.UnixLines(data)
+		}
+		entry.ID = p.format.BlobID(data)
+		return entry, im.Blob(int64(len(data)), bytes.NewReader(data))
+	}
+	file, err := p.tree.open(path)
+	if err != nil {
+		return entry, clauseOf(err)
+	}
+	defer file.Close()
+	h := p.format.Blob(was.Size)
+	if err := im.Blob(was.Size, io.TeeReader(file, h)); err != nil {
+		return entry, err
+	}
+	entry.ID = hexSum(h)
+	return entry, unchangedSince(file, was, was.Size)
+}
+
+// pathError is a path and what stands in its way.
+type pathError struct {
+	path Path
+	why  clause
+}
+
+func (e *pathError) Error() string { return e.path.String() + ": " + string(e.why) }
+
+// asClash is the fault for a path that stands in the way, else other.
+func (p *placement) asClash(err, other error) error {
+	if at, ok := errors.AsType[*pathError](err); ok {
+		return p.clash(WorktreeStep{Path: at.path, Action: Clash, Reason: string(at.why)})
+	}
+	return other
+}

@@ -1,0 +1,243 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/workspace"
+)
+
+// userSettings is what the user's own repository says about paths: its index, its
+// attributes and its configuration, as they stand before anything is delivered.
+type userSettings struct {
+	git *git.Repo
+
+	autocrlf   string // "true", "input" or "false"
+	eolCRLF    bool   // core.eol is crlf
+	ignoreCase bool
+	fileMode   bool // whether the executable bit on disk counts
+	symlinks   bool // whether symlinks are kept as such
+
+	sparse   map[string]bool   // marked skip-worktree
+	unmerged map[string]bool   // in conflict
+	modules  map[string]bool   // submodules
+	folded   map[string]string // in lower case: every path of the index and each folder; when ignoreCase
+	attrs    map[string]attributes
+}
+
+// attributes are those that matter to how a file's bytes come and go, by name:
+// "unspecified", "set", "unset" or a value.
+type attributes map[string]string
+
+// asked are the attributes that are read.
+var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding", "merge"}
+
+// read asks the user's git about the repository whose working tree is at top.
+func (u *userSettings) read(ctx context.Context, top string) error {
+	u.git = git.User(top)
+	out, err := u.git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
+	if err != nil {
+		return fault.New(fault.Usage, "git cannot read your repository at %s: %s", termtext.Escape(top), git.Message(err))
+	}
+	if inside, found, _ := strings.Cut(out, "\n"); inside != "true" || found != top {
+		return fault.New(fault.Usage, "%s is not the top of a working tree any more", termtext.Escape(top)).
+			Hint("put your repository back where it was; the work is kept: aibox recover")
+	}
+	if err := u.readConfig(ctx); err != nil {
+		return err
+	}
+	return u.readIndex(ctx)
+}
+
+func (u *userSettings) readConfig(ctx context.Context) error {
+	u.autocrlf, u.fileMode, u.symlinks = "false", true, true
+	settings, err := u.git.Records(ctx, "config", "-z", "--get-regexp", `^core\.(autocrlf|eol|ignorecase|filemode|symlinks)$`)
+	if err != nil {
+		return nil //nolint:nilerr // none is set
+	}
+	for _, setting := range settings { // of several the last counts
+		name, value, given := strings.Cut(setting, "\n")
+		yes := !given || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
+		switch name {
+		case "core.autocrlf":
+			u.autocrlf = fmt.Sprint(yes)
+			if strings.EqualFold(value, "input") {
+				u.autocrlf = "input"
+			}
+		case "core.eol":
+			u.eolCRLF = strings.EqualFold(value, "crlf")
+		case "core.ignorecase":
+			u.ignoreCase = yes
+		case "core.filemode":
+			u.fileMode = yes
+		case "core.symlinks":
+			u.symlinks = yes
+		}
+	}
+	return nil
+}
+
+// readIndex reads what the index says; it is not written.
+func (u *userSettings) readIndex(ctx context.Context) error {
+	records, err := u.git.Records(ctx, "ls-files", "-s", "-t", "-z", "--cached")
+	if err != nil {
+		return fault.New(fault.Usage, "git cannot read the index of your repository: %s", git.Message(err))
+	}
+	u.sparse, u.unmerged, u.modules, u.folded = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, record := range records {
+		meta, path, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if !ok || len(fields) != 4 {
+			return fmt.Errorf("unexpected line from git ls-files: %q", record)
+		}
+		switch {
+		case fields[3] != "0":
+			u.unmerged[path] = true
+		case strings.EqualFold(fields[0], "S"):
+			u.sparse[path] = true
+		}
+		if git.Mode(fields[1]) == git.Submodule {
+			u.modules[path] = true
+		}
+		if u.ignoreCase {
+			for _, name := range append(above(path), path) {
+				u.folded[strings.ToLower(name)] = name
+			}
+		}
+	}
+	return nil
+}
+
+// readAttributes asks for the attributes of paths. Nothing runs for that.
+func (u *userSettings) readAttributes(ctx context.Context, paths []string) error {
+	var out bytes.Buffer
+	args := append([]string{"check-attr", "-z", "--stdin"}, asked...)
+	if err := u.git.Run(ctx, strings.NewReader(strings.Join(paths, "\x00")), &out, args...); err != nil {
+		return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
+	}
+	u.attrs = make(map[string]attributes, len(paths))
+	for records := strings.Split(out.String(), "\x00"); len(records) >= 3; records = records[3:] {
+		of := u.attrs[records[0]]
+		if of == nil {
+			of = attributes{}
+			u.attrs[records[0]] = of
+		}
+		of[records[1]] = records[2]
+	}
+	return nil
+}
+
+// forbids says why the user's settings keep a path from being changed, as a clause;
+// "" when they do not.
+func (u *userSettings) forbids(path string) string {
+	switch {
+	case u.unmerged[path]:
+		return "it is in conflict from a merge that you have not finished"
+	case u.sparse[path]:
+		return "it is not checked out (sparse checkout, or marked skip-worktree)"
+	}
+	for _, name := range append(above(path), path) {
+		if u.modules[name] {
+			return "it lies in a submodule"
+		}
+	}
+	for _, name := range strings.Split(path, "/") {
+		if name == "" || name == "." || name == ".." || dotGit(name) {
+			return "its name means something else to git or to the disk"
+		}
+	}
+	attrs := u.attrs[path]
+	if name := attrs["filter"]; name != "unspecified" && name != "unset" && name != "" {
+		return fmt.Sprintf("your attributes send it through the filter %s; take the branch, where git runs it", termtext.Escape(name))
+	}
+	if attrs["ident"] == "set" {
+		return "your attributes have git change its content (ident); take the branch"
+	}
+	if name := attrs["working-tree-encoding"]; name != "unspecified" && name != "unset" && name != "" {
+		return fmt.Sprintf("your attributes keep it in the encoding %s; take the branch", termtext.Escape(name))
+	}
+	return ""
+}
+
+// clashOfCase is a path of the user's that the disk does not tell from path, or "".
+// One that the same delivery removes counts, too: it would take the new file along.
+func (u *userSettings) clashOfCase(path string) string {
+	if !u.ignoreCase {
+		return ""
+	}
+	for _, name := range append(above(path), path) {
+		if other := u.folded[strings.ToLower(name)]; other != "" && other != name {
+			return other
+		}
+	}
+	return ""
+}
+
+// crlf is how git converts line endings of a path (gitattributes, "text" and "eol";
+// convert.c).
+type crlf struct {
+	converts bool // CRLF becomes LF on the way into the repository
+	guesses  bool // only in what looks like text
+	toCRLF   bool // LF becomes CRLF on the way to the disk
+}
+
+func (u *userSettings) crlfOf(path string) crlf {
+	attrs := u.attrs[path]
+	text := attrs["text"]
+	if text == "unspecified" {
+		text = attrs["crlf"] // the old name
+	}
+	native := u.autocrlf == "true" || u.autocrlf == "false" && u.eolCRLF
+	var c crlf
+	switch text {
+	case "unset":
+		return crlf{}
+	case "set":
+		c = crlf{converts: true, toCRLF: native}
+	case "input":
+		c = crlf{converts: true}
+	case "auto":
+		c = crlf{converts: true, guesses: true, toCRLF: native}
+	default:
+		c = crlf{converts: u.autocrlf != "false", guesses: true, toCRLF: u.autocrlf == "true"}
+	}
+	if eol := attrs["eol"]; eol == "lf" || eol == "crlf" {
+		c = crlf{converts: true, guesses: text == "auto", toCRLF: eol == "crlf"}
+	}
+	return c
+}
+
+// checkout gives content of the repository the line endings that git would give it
+// on the disk.
+func (c crlf) checkout(content []byte) []byte {
+	if !c.toCRLF || c.guesses && (bytes.IndexByte(content, '\r') >= 0 || looksBinary(content)) {
+		return content
+	}
+	return crlfLines(workspace.UnixLines(content))
+}
+
+// looksBinary is git's guess where line endings are concerned (convert_is_binary).
+// Content with a lone CR counts as binary there; the caller has none.
+func looksBinary(content []byte) bool {
+	printable, odd := 0, 0
+	for i, c := range content {
+		switch {
+		case c == 0:
+			return true
+		case c == '\n':
+		case c == '\b', c == '\t', c == '\f', c == 0x1b:
+			printable++
+		case c < 0x20 && (c != 0x1a || i < len(content)-1), c == 0x7f:
+			odd++
+		case c >= 0x20:
+			printable++
+		}
+	}
+	return printable>>7 < odd
+}
