@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -17,9 +18,11 @@ import (
 type acceptOptions struct {
 	files, hunks, risky    []string
 	branch, message, to    string
-	verify                 string
 	interactive, edit      bool
 	dryRun, noVerify, json bool
+
+	verifyFlags
+	given func(flag string) bool
 }
 
 func (a *app) acceptCommand() *cobra.Command {
@@ -49,7 +52,7 @@ out and listed, unless --accept-risky names them.`,
 		Args:              sessionAndPaths,
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.files = append(o.files, args[1:]...)
+			o.files, o.given = append(o.files, args[1:]...), cmd.Flags().Changed
 			return a.accept(cmd.Context(), args[0], o)
 		},
 	}
@@ -62,8 +65,8 @@ out and listed, unless --accept-risky names them.`,
 	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the branch")
 	f.StringVarP(&o.message, "message", "m", "", "the commit message (`TEXT`); see aibox describe for the proposed one")
 	f.BoolVarP(&o.edit, "edit", "e", false, "edit the message first; an empty one cancels")
-	f.StringVar(&o.verify, "verify", "", "run this `COMMAND` on what is taken, in a box, and deliver only when it succeeds")
-	f.BoolVar(&o.noVerify, "no-verify", false, "do not run the session's own command of --verify")
+	o.bind(f, config.Defaults())
+	f.BoolVar(&o.noVerify, "no-verify", false, "deliver without running the session's --verify command on what is taken")
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would be taken and left out, and where it would go")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	for flag, complete := range map[string]cobra.CompletionFunc{
@@ -93,8 +96,8 @@ func (o *acceptOptions) check() error {
 		{"--to worktree", "--message", target == review.ToWorktree && o.message != ""},
 		{"--to worktree", "--edit", target == review.ToWorktree && o.edit},
 		{"--dry-run", "--edit", o.dryRun && o.edit},
-		{"--dry-run", "--verify", o.dryRun && o.verify != ""},
-		{"--verify", "--no-verify", o.verify != "" && o.noVerify},
+		{"--dry-run", "--verify", o.dryRun && o.command != ""},
+		{"--verify", "--no-verify", o.command != "" && o.noVerify},
 	} {
 		if pair.both {
 			return fault.New(fault.Usage, "%s and %s exclude each other", pair.one, pair.other).Hint("keep one of them")
@@ -132,7 +135,10 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 	if set.Empty() {
 		return nothingToAccept(found.ID)
 	}
-	choice := o.choice()
+	choice, err := service.WithoutRejected(ctx, found.ID, set, o.choice())
+	if err != nil {
+		return err
+	}
 	if o.interactive {
 		if choice, err = a.askHunks(ctx, service, found, set, o); err != nil || choice.Empty() {
 			return err
@@ -159,9 +165,14 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		}
 	}
 	if !o.noVerify {
+		request, err := a.verifyRequest(found, o.verifyFlags, o.given)
+		if err != nil {
+			return err
+		}
 		show, flush := showChunks(a.err, a.err, a.errTerm)
-		opts.Verify = service.Verifier(found, session.VerifyRequest{Command: o.verify, Show: show})
 		defer func() { _ = flush() }()
+		request.Show = show
+		opts.Verify = service.Verifier(found, request)
 	}
 	accepted, err := service.Accept(ctx, found.ID, opts)
 	if errors.Is(err, review.ErrNothing) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -29,6 +30,12 @@ func (a *app) askHunks(ctx context.Context, service *session.Sessions, found ses
 		err = set.Files(ctx, func(f review.FileDiff) error { file = f; return nil }, path)
 		return file, err
 	}}
+	if p.taken, err = takenBefore(service, found.ID); err != nil {
+		return review.Choice{}, err
+	}
+	if p.earlier, p.rejected, err = saidBefore(service, found.ID); err != nil {
+		return review.Choice{}, err
+	}
 	err = p.run(ctx, part.seen().Changes)
 	if err == nil {
 		err = a.confirm(ctx, p, set, found, o)
@@ -42,7 +49,50 @@ func (a *app) askHunks(ctx context.Context, service *session.Sessions, found ses
 	case err != nil:
 		return review.Choice{}, err
 	}
+	if len(p.restored) > 0 && !o.dryRun {
+		if err := service.Unreject(found.ID, p.restored); err != nil {
+			return review.Choice{}, err
+		}
+	}
 	return p.choice, a.keepRemarks(ctx, service, found.ID, p.said)
+}
+
+// takenBefore reports of hunks that cannot be split, and of whole files, whether an
+// earlier accept took them as they are now.
+func takenBefore(service *session.Sessions, id session.ID) (func(*review.Change, review.HunkID) bool, error) {
+	decisions, err := service.Decisions(id)
+	if err != nil {
+		return nil, err
+	}
+	taken := make(map[review.Path]review.Taken, len(decisions.Taken.Taken))
+	for _, t := range decisions.Taken.Taken {
+		taken[t.Path] = t
+	}
+	return func(c *review.Change, hunk review.HunkID) bool {
+		t, ok := taken[c.Path]
+		if !ok || t.Whole && (t.Blob != c.NewBlob || t.Mode != c.NewMode || t.OldPath != c.OldPath) {
+			return false
+		}
+		return t.Whole || slices.Contains(t.Blocks, hunk)
+	}, nil
+}
+
+// saidBefore is what was said of hunks already, as lines, and which are rejected.
+func saidBefore(service *session.Sessions, id session.ID) (map[review.HunkID][]string, func(review.HunkID) bool, error) {
+	feedback, err := service.Feedback(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	said := map[review.HunkID][]string{}
+	for _, c := range feedback.Comments {
+		if c.Hunk != "" {
+			said[c.Hunk] = append(said[c.Hunk], c.Text)
+		}
+	}
+	for _, r := range feedback.Rejected {
+		said[r.Hunk] = append(said[r.Hunk], rejectedText(r))
+	}
+	return said, feedback.Rejects, nil
 }
 
 // confirm shows what was chosen and asks whether that is meant.
@@ -51,7 +101,7 @@ func (a *app) confirm(ctx context.Context, p *hunkPrompt, set *review.ChangeSet,
 	if p.choice.Empty() && len(p.said) == 0 {
 		return fault.New(fault.Interrupted, "nothing was chosen, so nothing was accepted")
 	}
-	question := "Keep what you said?"
+	question := "Keep what you said"
 	if p.choice.Empty() {
 		p.line("Nothing was chosen.")
 	} else {
@@ -65,11 +115,11 @@ func (a *app) confirm(ctx context.Context, p *hunkPrompt, set *review.ChangeSet,
 		}
 		switch {
 		case o.dryRun:
-			question = "Is this what you want?"
+			question = "Is this what you want"
 		case o.target() == review.ToWorktree:
-			question = "Write this into your working tree?"
+			question = "Write this into your working tree"
 		default:
-			question = "Make a commit of this on a branch?"
+			question = "Make a commit of this on a branch"
 		}
 	}
 	rejected := 0
@@ -82,7 +132,7 @@ func (a *app) confirm(ctx context.Context, p *hunkPrompt, set *review.ChangeSet,
 		p.line("Said: %s, %s", count(len(p.said)-rejected, "comment"), count(rejected, "rejection"))
 	}
 	for {
-		answer, err := p.read(ctx, question+" [y,n]")
+		answer, err := p.read(ctx, question+" [y,n]?")
 		if err != nil {
 			return err
 		}

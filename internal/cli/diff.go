@@ -114,7 +114,7 @@ func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
 	}
 	switch {
 	case o.json:
-		return a.diffJSON(ctx, part, o.hunks)
+		return a.diffJSON(ctx, service, found.ID, part, o.hunks)
 	case o.hunks:
 		return a.listHunks(ctx, part)
 	case o.patch || o.plain(a.term):
@@ -175,7 +175,7 @@ func (a *app) showDiff(ctx context.Context, w io.Writer, service *session.Sessio
 		t.color = o.color == "always"
 	}
 	set := part.seen()
-	if err := a.showHead(w, t, service, found, set); err != nil || set.Empty() {
+	if err := a.showHead(w, t, service, found, part); err != nil || set.Empty() {
 		return err
 	}
 	remarks, err := remarksOf(ctx, service, found.ID, part.whole)

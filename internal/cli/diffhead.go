@@ -10,23 +10,48 @@ import (
 	"aibox/review"
 	"aibox/review/risk"
 	"aibox/session"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // showHead writes what a person wants to know before the lines: the task, how it
-// was verified, what is held back and why, what is not in the diff at all.
-func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, set *review.ChangeSet) error {
-	task := termtext.Escape(firstLine(found.Prompt, max(20, t.width-len(found.ID)-4)))
+// was verified, what was said of all of it, what is not in the diff at all.
+func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, part *part) error {
+	task := termtext.Escape(firstLine(session.Describe(found, part.whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
 	}
-	printNotes(w, set)
+	if t.color {
+		a.printVerification(w, service, found.ID, part.whole.Tree)
+	} else {
+		a.printVerification(plainly{w}, service, found.ID, part.whole.Tree)
+	}
+	feedback, err := service.Feedback(found.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range feedback.Comments {
+		if c.Path == "" {
+			fmt.Fprintln(w, "▌ "+strings.ReplaceAll(safe(c.Text), "\n", "\n▌ "))
+		}
+	}
+	set := part.seen()
+	printNotes(w, part.whole)
 	if set.Empty() {
 		_, err := fmt.Fprintln(w, "nothing was changed")
 		return err
 	}
 	added, deleted := set.Totals()
-	_, err := fmt.Fprintf(w, "%s, +%d -%d\n\n", files(len(set.Changes)), added, deleted)
+	_, err = fmt.Fprintf(w, "%s, +%d -%d\n\n", files(len(set.Changes)), added, deleted)
 	return err
+}
+
+// plainly takes the colors out of lines that were made for a terminal.
+type plainly struct{ io.Writer }
+
+func (p plainly) Write(text []byte) (int, error) {
+	_, err := io.WriteString(p.Writer, ansi.Strip(string(text)))
+	return len(text), err
 }
 
 // remarksOf gathers what stands between the lines of a diff: risks, comments, and
@@ -49,17 +74,25 @@ func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, se
 		}
 	}
 	for _, r := range feedback.Rejected {
-		text := "rejected"
-		if r.Note != "" {
-			text += ": " + r.Note
-		}
-		onHunks[r.Hunk] += text + "\n"
+		onHunks[r.Hunk] += rejectedText(r) + "\n"
 		paths = append(paths, r.Path)
 	}
 	if err := placeOnHunks(ctx, set, paths, onHunks, said); err != nil {
 		return nil, err
 	}
 	return func(c *review.Change) []review.Remark { return append(riskRemarks(c), said[c.Path]...) }, nil
+}
+
+// rejectedText says that a hunk is rejected, and why.
+func rejectedText(r session.Rejection) string {
+	text := "rejected"
+	if r.Sent != "" {
+		text = "was rejected"
+	}
+	if r.Note != "" {
+		text += ": " + r.Note
+	}
+	return text
 }
 
 // placeOnHunks finds the lines of what was said of hunks.

@@ -10,6 +10,7 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/session"
 )
 
 // shortID is how many digits of a hunk's id are shown to people. Any prefix that
@@ -97,34 +98,53 @@ type changeWithHunks struct {
 	Hunks []review.Hunk `json:"hunks"`
 }
 
-// diffJSON writes the change set, with hunks each change on a line of its own, so
-// that no more than one file is held at a time.
-func (a *app) diffJSON(ctx context.Context, part *part, hunks bool) error {
-	set := part.seen()
+// diffFacts is the JSON of `aibox diff`.
+type diffFacts struct {
+	*review.ChangeSet
+	Verifications []session.Verification `json:"verifications,omitempty"` // oldest first, with the trees they ran on
+	Feedback      *session.Feedback      `json:"feedback,omitempty"`
+}
+
+// diffJSON writes the change set and what was said of it; with hunks each change on a
+// line of its own, so that no more than one file is held at a time.
+func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, part *part, hunks bool) error {
+	facts := diffFacts{ChangeSet: part.seen()}
+	feedback, err := service.Feedback(id)
+	if err == nil {
+		facts.Verifications, err = service.Verifications(id)
+	}
+	if err != nil {
+		return err
+	}
+	if !feedback.Empty() {
+		facts.Feedback = &feedback
+	}
 	if !hunks {
-		return a.piped(func(w io.Writer) error { return printJSON(w, set) })
+		return a.piped(func(w io.Writer) error { return printJSON(w, facts) })
 	}
 	const changes = `"changes":null`
-	head := *set
+	head := *facts.ChangeSet
 	head.Changes = nil
-	data, err := json.Marshal(&head)
+	facts.ChangeSet = &head
+	data, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}
 	before, after, _ := bytes.Cut(data, []byte(changes))
 	return a.piped(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s\"changes\":[", before)
+		if _, err := fmt.Fprintf(w, "%s\"changes\":[", before); err != nil {
+			return err
+		}
 		lead := "\n"
-		errs := []error{err, part.files(ctx, func(file review.FileDiff) error {
+		err := part.files(ctx, func(file review.FileDiff) error {
 			line, err := json.Marshal(changeWithHunks{*file.Change, file.Hunks})
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%s%s", lead, line)
 			}
-			_, err = fmt.Fprintf(w, "%s%s", lead, line)
 			lead = ",\n"
 			return err
-		})}
-		_, err = fmt.Fprintf(w, "\n]%s\n", after)
-		return errors.Join(append(errs, err)...)
+		})
+		_, endErr := fmt.Fprintf(w, "\n]%s\n", after)
+		return errors.Join(err, endErr)
 	})
 }

@@ -295,6 +295,7 @@ func (f *fileQuestions) remark(ctx context.Context, text string, reject bool) (d
 	}
 	f.prompt.said = append(f.prompt.said, hunkRemark{hunk: f.hunks[f.at].ID, text: text, reject: reject})
 	if !reject {
+		f.prompt.line("Noted.")
 		return false, nil
 	}
 	return f.decide(leaveIt), nil
@@ -313,20 +314,28 @@ func (f *fileQuestions) help() {
 	f.prompt.line("c - comment on this hunk\nr - reject this hunk, and say why: a session that resumes this one is told\nenter - show more of this hunk")
 }
 
-// keep adds what was decided to the choice.
+// keep adds what was decided to the choice. A file as a whole is named by its path,
+// unless a hunk of it was rejected before: only an id means such a hunk.
 func (f *fileQuestions) keep() {
+	p, path := f.prompt, f.change.Path.Raw()
 	var ids []string
+	whole := !f.partly
 	for _, h := range f.hunks {
-		if h.ruled == takeIt {
-			ids = append(ids, string(h.ID))
+		if h.ruled != takeIt {
+			whole = false
+			continue
+		}
+		ids = append(ids, string(h.ID))
+		if p.rejected != nil && p.rejected(h.ID) {
+			whole = false
+			p.restored = append(p.restored, h.ID)
 		}
 	}
 	if len(ids) == 0 {
 		return
 	}
-	p, path := f.prompt, f.change.Path.Raw()
 	p.files, p.count = p.files+1, p.count+len(ids)
-	if len(ids) == len(f.hunks) && !f.partly {
+	if whole {
 		p.choice.Files = append(p.choice.Files, path)
 	} else {
 		p.choice.Hunks = append(p.choice.Hunks, ids...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"aibox/internal/termtext"
 	"aibox/review"
 
 	"github.com/charmbracelet/x/ansi"
@@ -20,8 +21,13 @@ type pages struct {
 const roomBelow = 3
 
 func newPages(p *hunkPrompt, h review.Hunk, title string) *pages {
-	lines := []string{p.t.style("36", title)}
-	return &pages{prompt: p, lines: append(lines, h.Show(p.t.color)...)}
+	lines := append([]string{p.t.style("36", title)}, h.Show(p.t.color)...)
+	for _, said := range p.earlier[h.ID] {
+		for line := range strings.SplitSeq(said, "\n") {
+			lines = append(lines, p.t.style("36", "▌ "+termtext.Escape(line)))
+		}
+	}
+	return &pages{prompt: p, lines: lines}
 }
 
 // next shows as much as the screen holds; everything where there is no screen.
@@ -38,7 +44,7 @@ func (p *pages) next() {
 			if limit := max(room, 1) * t.width; ansi.StringWidth(line) > limit {
 				line = ansi.Truncate(line, limit-1, "…")
 			}
-			if width := ansi.StringWidth(line); width > 0 {
+			if width := ansi.StringWidth(line) + 8*strings.Count(line, "\t"); width > 0 {
 				rows = (width + t.width - 1) / t.width
 			}
 			if room -= rows; room < 0 && out.Len() > 0 {

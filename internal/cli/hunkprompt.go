@@ -14,17 +14,19 @@ import (
 // line of input for each question, files with risks first. It writes nothing but
 // questions; what was chosen and said is in choice and said.
 type hunkPrompt struct {
-	in    *lines
-	out   io.Writer
-	t     terminal
-	load  func(ctx context.Context, path review.Path) (review.FileDiff, error)
-	hint  string                   // how to come back to what is left
-	taken func(review.HunkID) bool // by an earlier accept
+	in       *lines
+	out      io.Writer
+	t        terminal
+	load     func(ctx context.Context, path review.Path) (review.FileDiff, error)
+	taken    func(*review.Change, review.HunkID) bool // by an earlier accept, of hunks that cannot be split; may be nil
+	earlier  map[review.HunkID][]string               // what was said before
+	rejected func(review.HunkID) bool                 // before; may be nil
 
-	choice review.Choice
-	said   []hunkRemark
-	files  int // with something chosen
-	count  int // hunks chosen
+	choice   review.Choice
+	said     []hunkRemark
+	restored []review.HunkID // chosen though they were rejected before
+	files    int             // with something chosen
+	count    int             // hunks chosen
 }
 
 // hunkRemark is what a person said of a hunk.
@@ -73,11 +75,12 @@ func (p *hunkPrompt) askFile(ctx context.Context, c *review.Change, number, of i
 	}
 	f := &fileQuestions{prompt: p, change: c}
 	for _, h := range diff.Hunks {
-		for _, open := range p.open(h) {
-			f.hunks = append(f.hunks, hunkQuestion{Hunk: open})
+		open := p.open(c, h)
+		f.partly = f.partly || len(open) != 1 || open[0].ID != h.ID
+		for _, part := range open {
+			f.hunks = append(f.hunks, hunkQuestion{Hunk: part})
 		}
 	}
-	f.partly = len(f.hunks) != len(diff.Hunks) || p.any(diff.Hunks)
 	if len(f.hunks) == 0 {
 		return nil
 	}
@@ -89,30 +92,18 @@ func (p *hunkPrompt) askFile(ctx context.Context, c *review.Change, number, of i
 	return err
 }
 
-// open are the parts of a hunk that no earlier accept took.
-func (p *hunkPrompt) open(h review.Hunk) []review.Hunk {
+// open are the parts of a hunk that no earlier accept took; the hunk itself when none
+// was taken.
+func (p *hunkPrompt) open(c *review.Change, h review.Hunk) []review.Hunk {
 	if p.taken == nil {
 		return []review.Hunk{h}
 	}
 	parts := h.Split()
-	left := slices.DeleteFunc(slices.Clone(parts), func(part review.Hunk) bool { return p.taken(part.ID) })
+	left := slices.DeleteFunc(slices.Clone(parts), func(part review.Hunk) bool { return p.taken(c, part.ID) })
 	if len(left) == len(parts) {
 		return []review.Hunk{h}
 	}
 	return left
-}
-
-// any reports whether some part of the hunks was taken before.
-func (p *hunkPrompt) any(hunks []review.Hunk) bool {
-	if p.taken == nil {
-		return false
-	}
-	for _, h := range hunks {
-		if slices.ContainsFunc(h.Split(), func(part review.Hunk) bool { return p.taken(part.ID) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // line writes one line of ours.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -200,19 +201,20 @@ func (a *app) verificationLine(v session.Verification) string {
 	return fmt.Sprintf("%s not verified: %s", a.errTerm.bad("✗"), notice(v.Fault.Message))
 }
 
-// printVerification says what came of the last verification of a tree of the
-// session's work, if there was one: the header of a diff.
-func (a *app) printVerification(service *session.Sessions, id session.ID, tree string) {
+// printVerification says what came of the last verification of a session's work, if
+// there was one: the header of a diff. tree is that of
+// the work as it is now.
+func (a *app) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {
 		return
 	}
 	last := all[len(all)-1]
-	if last.Tree == tree {
-		fmt.Fprintln(a.err, a.verificationLine(last))
-		return
+	note := ""
+	if last.Tree != tree {
+		note = " (of a part, or before the work was changed)"
 	}
-	fmt.Fprintf(a.err, "%s (of a part, or before the work was changed)\n", a.verificationLine(last))
+	fmt.Fprintln(w, a.verificationLine(last)+note)
 }
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
