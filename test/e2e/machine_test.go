@@ -171,6 +171,8 @@ type result struct {
 	Left    bool     `json:"left"`
 	Notes   []string `json:"notes"`
 
+	Verification *verification `json:"verification"`
+
 	ModelFailures *struct {
 		Count   int    `json:"count"`
 		Status  int    `json:"status"`

@@ -31,8 +31,14 @@ type report struct {
 	Image       string   `json:"image"`
 	Timeout     string   `json:"timeout"`
 	Pids        int      `json:"pids"`
-	Alive       bool     `json:"alive"`
-	State       struct {
+	Verify      string   `json:"verify"`
+
+	VerifyTimeout string `json:"verify_timeout"`
+	NoFeedback    bool   `json:"no_feedback"`
+	Feedback      string `json:"feedback"`
+
+	Alive bool `json:"alive"`
+	State struct {
 		Phase       string          `json:"phase"`
 		Supervisor  json.RawMessage `json:"supervisor"`
 		ImageID     string          `json:"image_id"`
@@ -46,6 +52,7 @@ type report struct {
 		Review      string          `json:"review"`
 		Branch      string          `json:"branch"`
 		ContinuedBy string          `json:"continued_by"`
+		VerifyFrom  int64           `json:"verify_from"`
 	} `json:"state"`
 	Files []struct {
 		Path    string   `json:"path"`

@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/session"
+)
+
+// reviewed is what `aibox comment --json` prints.
+type reviewed struct {
+	Comments []struct {
+		Number int    `json:"number"`
+		Path   string `json:"path"`
+		Line   int    `json:"line"`
+		Quote  string `json:"quote"`
+		Hunk   string `json:"hunk"`
+		Diff   string `json:"diff"`
+		Text   string `json:"text"`
+		Made   string `json:"made"`
+		Sent   string `json:"sent"`
+	} `json:"comments"`
+	Rejected []struct {
+		Hunk string `json:"hunk"`
+		Path string `json:"path"`
+		Diff string `json:"diff"`
+		Note string `json:"note"`
+		Made string `json:"made"`
+		Sent string `json:"sent"`
+	} `json:"rejected"`
+}
+
+func (m *machine) feedback(id string) reviewed {
+	m.t.Helper()
+	var f reviewed
+	decoder := json.NewDecoder(strings.NewReader(m.aibox(0, "comment", id, "--json").stdout))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		m.t.Fatal(err)
+	}
+	return f
+}
+
+// twoHunks is a run whose agent changed two places of a file and made another.
+func (m *machine) twoHunks(t *testing.T) report {
+	t.Helper()
+	lines := strings.Repeat("line\n", 30)
+	repo := m.repo("p", map[string]string{"a.txt": "first\n" + lines + "last\n"})
+	return m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c",
+		"sed -i -e 's/first/FIRST/' -e 's/last/LAST/' a.txt; echo new > new.txt"))
+}
+
+func TestWhatAPersonRejectsIsLeftOutAndSentBack(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	r := m.twoHunks(t)
+	m.aibox(0, "reject", r.ID, "--files", "new.txt", "-m", "no new files, please")
+	m.aibox(0, "comment", r.ID, "a.txt:1", "shouting \x1b]0;title\a is rude")
+	m.aibox(0, "comment", r.ID, ".", "and add\ntests")
+	f := m.feedback(r.ID)
+	if len(f.Comments) != 2 || f.Comments[0].Quote != "FIRST" || len(f.Rejected) != 1 || f.Rejected[0].Diff != "new file\n+new\n" {
+		t.Fatalf("the feedback is %+v", f)
+	}
+	if o := m.aibox(0, "comment", r.ID); harmful(o.stdout) != "" || !strings.Contains(o.stdout, "is rude") || !strings.Contains(o.stdout, "not yet") {
+		t.Errorf("the list is\n%s", o)
+	}
+	m.aibox(0, "accept", r.ID)
+	branch := m.record(r.ID).State.Branch
+	if files := m.git(r.Repository, "diff", "--name-only", "HEAD", branch); files != "a.txt\n" {
+		t.Errorf("the branch changes %q", files)
+	}
+	show := `cat "$AIBOX_PROMPT_FILE"`
+	next := m.ended(m.aibox(0, "run", "--resume", r.ID, "--json", "--", "sh", "-c", show))
+	said := m.aibox(0, "logs", next.ID).stdout
+	for _, want := range []string{"+new\n", "no new files, please", "a.txt, line 1", "FIRST", "and add\ntests"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the prompt lacks %q:\n%s", want, said)
+		}
+	}
+	for _, sent := range []string{m.feedback(r.ID).Comments[0].Sent, m.feedback(r.ID).Rejected[0].Sent} {
+		if sent != next.ID {
+			t.Errorf("sent to %q", sent)
+		}
+	}
+	if o := m.aibox(2, "comment", r.ID, ".", "more"); !strings.Contains(o.stderr, "name "+next.ID+" instead") {
+		t.Errorf("a comment on the old one says\n%s", o)
+	}
+	third := m.ended(m.aibox(0, "run", "--resume", next.ID, "--prompt", "go on", "--json", "--", "sh", "-c", show))
+	if said := m.aibox(0, "logs", third.ID).stdout; strings.TrimSpace(said) != "go on" {
+		t.Errorf("it was sent twice:\n%s", said)
+	}
+}
+
+func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	r := m.twoHunks(t)
+	m.aibox(0, "reject", r.ID, "--files", "new.txt")
+	m.aibox(0, "comment", r.ID, ".", "add tests")
+	open := func(id, when string) {
+		t.Helper()
+		if f := m.feedback(id); len(f.Comments) != 1 || f.Comments[0].Sent != "" || len(f.Rejected) != 1 || f.Rejected[0].Sent != "" {
+			t.Errorf("%s the feedback is %+v", when, f)
+		}
+	}
+	m.aibox(3, "run", "--resume", r.ID, "--image", "no/such:image", "--", "true")
+	open(r.ID, "without an image")
+	m.aibox(3, "run", "codex", "--resume", r.ID, "--network", "local", "--inference", "http://127.0.0.1:1")
+	open(r.ID, "without a model")
+	m.dieAt(session.Spec{Repository: r.Repository, Resumes: session.ID(r.ID)}, "box", true)
+	m.aibox(0, "ls")
+	open(r.ID, "after a start that was killed")
+	if o := m.aibox(2, "run", "codex", "--resume", r.ID, "--no-feedback", "--inference", "scripted"); !strings.Contains(o.stderr, "needs to be told") {
+		t.Errorf("without feedback and prompt it says\n%s", o)
+	}
+	next := m.ended(m.aibox(0, "run", "--resume", r.ID, "--no-feedback", "--prompt", "go on", "--json", "--", "sh", "-c", `cat "$AIBOX_PROMPT_FILE"`))
+	if said := m.aibox(0, "logs", next.ID).stdout; strings.TrimSpace(said) != "go on" {
+		t.Errorf("held back, the prompt is\n%s", said)
+	}
+	open(next.ID, "held back, in the next session,")
+}
+
+// What a real agent's model hears is what counts.
+func TestTheModelOfARealAgentHearsTheFeedback(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"codex", "opencode"} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("p", nil)
+			first := m.ended(m.aibox(0, "run", agent, "--repo", repo, "--inference", step(m, "made.txt", `quite wrong\n`), "--prompt", "make a file", "--json"))
+			m.aibox(0, "reject", first.ID, "--files", "made.txt", "-m", "spell it backwards")
+			m.aibox(0, "comment", first.ID, "made.txt:1", "who wrote this")
+			heard := m.script(`expect = "## 1. made.txt\n\n` + "```diff\\nnew file\\n+quite wrong\\n```" + `\n\nReason: spell it backwards\n\n# Comments\n\n` +
+				`## 1. made.txt, line 1\n\n` + "```\\nquite wrong\\n```" + `\n\nwho wrote this"` + "\n" +
+				"[[step]]\nsay = \"as you wish\"\nwrite = { path = \"heard.txt\", content = \"{heard}\" }\n")
+			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--inference", heard, "--json"))
+			if said := m.read(m.record(second.ID).State.Workspace.Path, "heard.txt"); said != "yes" {
+				t.Errorf("the model heard %s", said)
+			}
+			if !strings.Contains(m.read(filepath.Join(m.sessions(), second.ID, "spec.json")), "spell it backwards") {
+				t.Error("the record does not hold what the agent was told")
+			}
+		})
+	}
+}
