@@ -155,7 +155,7 @@ func mendPlacement(gitDir string) (*Mended, error) {
 	}
 	tree, err := openUserTree(j.Top, "")
 	if err != nil {
-		return nil, nil //nolint:nilerr // see above
+		return nil, nil // see above
 	}
 	defer tree.close()
 	mended := &Mended{Session: j.Session, Repo: j.Top, Placed: j.Phase == placed, Ref: j.Ref}

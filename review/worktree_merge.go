@@ -149,18 +149,18 @@ type blobs struct {
 	ask   *io.PipeWriter
 	read  *io.PipeReader
 	out   *bufio.Reader
-	ended chan error
+	ended chan struct{}
 }
 
 func openBlobs(ctx context.Context, repo *git.Repo) *blobs {
 	in, ask := io.Pipe()
 	read, out := io.Pipe()
-	b := &blobs{ask: ask, read: read, out: bufio.NewReaderSize(read, 256<<10), ended: make(chan error, 1)}
+	b := &blobs{ask: ask, read: read, out: bufio.NewReaderSize(read, 256<<10), ended: make(chan struct{})}
 	go func() {
 		err := repo.Run(ctx, in, out, "cat-file", "--batch")
 		in.CloseWithError(io.ErrClosedPipe)
 		out.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF))
-		b.ended <- err
+		close(b.ended)
 	}()
 	return b
 }

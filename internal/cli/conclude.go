@@ -72,6 +72,7 @@ func (a *app) interrupts(ctx context.Context, service *session.Sessions, id sess
 type runResult struct {
 	session.Session
 	Files    []review.Change  `json:"files"`
+	Rules    string           `json:"rules,omitempty"` // by which the files' risks were found
 	Refused  []review.Refusal `json:"refused_files,omitempty"`
 	Accepted *review.Accepted `json:"accepted,omitempty"`
 }
@@ -87,13 +88,13 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 		set, err = service.Changes(ctx, ended.ID)
 	}
 	if err == nil {
-		out.Files, out.Refused = append(out.Files, set.Changes...), set.Refused
+		out.Files, out.Refused, out.Rules = append(out.Files, set.Changes...), set.Refused, set.Rules
 	} else {
 		failure = errors.Join(failure, err)
 	}
-	if o.accept == "branch" && result.Changed && failure == nil {
+	if target := o.acceptTarget(); target != nil && result.Changed && failure == nil {
 		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{
-			Choice: review.Choice{All: true}, Message: o.commitMessage(), Verify: a.verifierAtEnd(o, service, ended),
+			Choice: review.Choice{All: true}, Target: *target, Message: o.commitMessage(), Verify: a.verifierAtEnd(o, service, ended),
 		})
 	}
 	if failure == nil && o.changes && !result.Changed {
@@ -115,6 +116,7 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	result, t := out.State.Result, a.errTerm
 	fmt.Fprintln(a.err)
 	if set != nil && !set.Empty() {
+		printRisks(a.err, t, set)
 		_ = set.Stat(a.err, t.width)
 		printNotes(a.err, set)
 	} else {
@@ -136,6 +138,8 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	}
 	fmt.Fprintf(a.err, "%s  %s, %d tokens in, %d out\n", t.bold(string(out.ID)), took, result.Tokens.Input, result.Tokens.Output)
 	switch {
+	case out.Accepted != nil && out.Accepted.Target == review.ToWorktree:
+		a.tellPlaced(out.Accepted)
 	case out.Accepted != nil:
 		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
 	case result.Changed:

@@ -114,7 +114,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
 	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
 	f.DurationVar(&o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
-	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, or branch")
+	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, branch, or worktree")
 	o.verifying.bind(f, builtIn)
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
@@ -123,7 +123,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
 	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
-	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch"))
+	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch", "worktree"))
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
 }
 

@@ -53,6 +53,7 @@ func (a *app) service() (*session.Sessions, error) {
 // mend must not keep a person from looking at their sessions, so it is told and
 // no more.
 func (a *app) repair(ctx context.Context, service *session.Sessions) {
+	a.mendWorktrees(service)
 	repaired, err := service.Repair(ctx)
 	for _, id := range repaired {
 		fmt.Fprintf(a.err, "%s cleared up after %s, whose supervisor had died; what its agent did is kept\n", a.errTerm.warn("!"), id)

@@ -33,7 +33,7 @@ type Settings struct {
 	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
 	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`
 	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
-	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch" default:"none" scope:"at-most"`
+	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch worktree" default:"none" scope:"at-most"`
 	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
 	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a box of its own"`
 	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`

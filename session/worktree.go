@@ -1,0 +1,9 @@
+package session
+
+import "aibox/review"
+
+// MendWorktrees takes back what accepts onto users' working trees had done when they
+// were killed. Every command calls it, beside Repair.
+func (s *Sessions) MendWorktrees() ([]review.Mended, error) {
+	return review.MendWorktrees(s.deps.Dirs.Repos())
+}
