@@ -67,8 +67,9 @@ type Networks interface {
 	Release(ctx context.Context, network Network) error
 	// List is every bridge of the pool, taken or free, ordered by name.
 	List(ctx context.Context) ([]Network, error)
-	// Prune removes the bridges that nobody holds and no box uses.
-	Prune(ctx context.Context) error
+	// Prune removes the bridges that nobody holds and no box uses, and returns them.
+	// A dry run only returns them.
+	Prune(ctx context.Context, dryRun bool) ([]Network, error)
 }
 
 // ImageID is the immutable id of an image ("sha256:…"). Backends make it.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/runtime"
+	"aibox/runtime/runtimetest"
 	"aibox/workspace"
 )
 
@@ -21,16 +24,14 @@ type desk struct {
 	t    testing.TB
 	dirs paths.Dirs
 	repo string
+
+	pool     runtime.Networks
+	noDocker error
 }
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	home := t.TempDir()
-	dirs := paths.Dirs{
-		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
-		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
-	}
-	d := &desk{Sessions: New(Deps{Dirs: dirs}), t: t, dirs: dirs, repo: filepath.Join(home, "project")}
+	d := deskAt(t, t.TempDir())
 	d.write(filepath.Join(d.repo, "a.txt"), "one\ntwo\n")
 	d.write(filepath.Join(d.repo, "dir/b.txt"), "bee\n")
 	d.git("init", "-q", "-b", "main")
@@ -38,7 +39,17 @@ func newDesk(t testing.TB) *desk {
 	d.git("config", "user.email", "ann@example.org")
 	d.git("add", "-A")
 	d.git("commit", "-qm", "first")
-	d.must(paths.MakePrivate(dirs.Sessions()))
+	d.must(paths.MakePrivate(d.dirs.Sessions()))
+	return d
+}
+
+// deskAt is the desk whose folders are below home.
+func deskAt(t testing.TB, home string) *desk {
+	d := &desk{t: t, repo: filepath.Join(home, "project"), pool: runtimetest.NewFake().Networks(0), dirs: paths.Dirs{
+		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
+		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
+	}}
+	d.Sessions = New(Deps{Dirs: d.dirs, Docker: func(context.Context) (Docker, error) { return Docker{Networks: d.pool}, d.noDocker }})
 	return d
 }
 

@@ -39,9 +39,6 @@ func Hold(ctx context.Context, gitDir string) (release func(), err error) {
 	}
 }
 
-// errHeld says that somebody writes to the repository.
-var errHeld = errors.New("it is being written to")
-
 // seize keeps everybody from writing to the repository at gitDir. It waits for
 // nobody.
 func seize(gitDir string) (release func(), err error) {
@@ -51,7 +48,7 @@ func seize(gitDir string) (release func(), err error) {
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errHeld
+		err = ErrBusy
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

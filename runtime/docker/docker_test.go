@@ -128,7 +128,7 @@ func pool(t testing.TB, b *Backend) *Networks {
 	t.Helper()
 	n := b.Networks()
 	t.Cleanup(func() {
-		if err := n.Prune(context.Background()); err != nil {
+		if _, err := n.Prune(context.Background(), false); err != nil {
 			t.Error(err)
 		}
 	})

@@ -148,11 +148,12 @@ func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
 }
 
 // Prune removes what nobody holds and no container uses.
-func (n *Networks) Prune(ctx context.Context) error {
+func (n *Networks) Prune(ctx context.Context, dryRun bool) ([]runtime.Network, error) {
 	all, err := n.list(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var removed []runtime.Network
 	var errs []error
 	for _, network := range all {
 		held, err := n.lease(network.Bridge)
@@ -160,15 +161,26 @@ func (n *Networks) Prune(ctx context.Context) error {
 			continue
 		}
 		if n.unused(ctx, network.ID) {
-			if err := n.api.NetworkRemove(ctx, network.ID); err != nil && !errdefs.IsNotFound(err) {
-				errs = append(errs, fmt.Errorf("removing network %q: %w", network.Bridge, err))
+			if err := n.remove(ctx, network, held, dryRun); err != nil {
+				errs = append(errs, err)
 			} else {
-				held.remove()
+				removed = append(removed, network)
 			}
 		}
 		held.release()
 	}
-	return errors.Join(errs...)
+	return removed, errors.Join(errs...)
+}
+
+func (n *Networks) remove(ctx context.Context, network runtime.Network, held *lease, dryRun bool) error {
+	if dryRun {
+		return nil
+	}
+	if err := n.api.NetworkRemove(ctx, network.ID); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("removing network %q: %w", network.Bridge, err)
+	}
+	held.remove()
+	return nil
 }
 
 // list is the daemon's networks that belong to the pool, by name. One that lacks

@@ -322,11 +322,19 @@ func (n *FakeNetworks) List(context.Context) ([]runtime.Network, error) {
 }
 
 // Prune removes the free bridges.
-func (n *FakeNetworks) Prune(context.Context) error {
+func (n *FakeNetworks) Prune(_ context.Context, dryRun bool) ([]runtime.Network, error) {
 	n.pool.mu.Lock()
 	defer n.pool.mu.Unlock()
-	n.pool.networks = slices.DeleteFunc(n.pool.networks, func(network runtime.Network) bool { return network.Session == "" })
-	return nil
+	var free []runtime.Network
+	for _, network := range n.pool.networks {
+		if network.Session == "" {
+			free = append(free, network)
+		}
+	}
+	if !dryRun {
+		n.pool.networks = slices.DeleteFunc(n.pool.networks, func(network runtime.Network) bool { return network.Session == "" })
+	}
+	return free, nil
 }
 
 func randomID() string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,8 +293,31 @@ func reuse(t *testing.T, h Harness) {
 
 func prune(t *testing.T, h Harness) {
 	held := acquire(t, h.Networks)
-	if err := h.Other.Prune(t.Context()); err != nil {
+	free, err := h.Networks.Acquire(t.Context(), h.Prefix+"-free")
+	if err != nil {
 		t.Fatal(err)
+	}
+	if err := h.Networks.Release(t.Context(), free); err != nil {
+		t.Fatal(err)
+	}
+	is := func(want runtime.Network) func(runtime.Network) bool {
+		return func(n runtime.Network) bool { return n.ID == want.ID }
+	}
+	for _, dryRun := range []bool{true, false} {
+		removed, err := h.Other.Prune(t.Context(), dryRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(removed, is(free)) || slices.ContainsFunc(removed, is(held)) {
+			t.Errorf("of the free bridge %s and the held one %s these go: %v", free.Bridge, held.Bridge, removed)
+		}
+		there, err := h.Other.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(there, is(free)) != dryRun {
+			t.Errorf("after a dry run (%v) the free bridge is there or not: %v", dryRun, there)
+		}
 	}
 	left, err := h.Other.List(t.Context())
 	if err != nil {

@@ -1,0 +1,346 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/review"
+	"aibox/workspace"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a clean-up takes and what it leaves:
+//
+//   - A session goes with its record, its agent's conversations and its workspace when
+//     it has ended, its work is reviewed to the end (or there was none), what is in
+//     its workspace is what was reviewed, and nothing has happened to it for the
+//     retention. What the workspace holds is saved all the same before it is removed.
+//   - A session that another one continued goes when that one has gone.
+//   - A saved state goes when it is older than both the retention and the time it was
+//     promised for.
+//   - What belongs to no session goes, unless it may hold work.
+//
+// A session that runs, or whose record cannot be read, stays, and with a record that
+// cannot be read everything that it may refer to.
+
+// settle is how old scratch must be: younger may be somebody's at this moment.
+const settle = time.Hour
+
+// GCOptions say what a clean-up takes.
+type GCOptions struct {
+	OlderThan time.Duration // the retention; 0 takes what was reviewed just now, too
+	DryRun    bool          // only tell
+
+	settle time.Duration     // instead of the constant, for tests; negative is none
+	step   func(what string) // is told each step before it is done, for tests; may be nil
+}
+
+// GCKind is a kind of thing that is tidied away.
+type GCKind string
+
+// The kinds, in the order of a report.
+const (
+	GCSessions      GCKind = "sessions"      // records
+	GCConversations GCKind = "conversations" // the agents' own state of those sessions
+	GCWorkspaces    GCKind = "workspaces"
+	GCSaved         GCKind = "saved states"
+	GCObjects       GCKind = "objects" // of git, that nothing names any more
+	GCRepositories  GCKind = "repositories"
+	GCScratch       GCKind = "scratch"
+	GCNetworks      GCKind = "networks"
+	GCImages        GCKind = "images"
+	GCCaches        GCKind = "caches"
+)
+
+// Freed is what went of one kind.
+type Freed struct {
+	Kind  GCKind   `json:"kind"`
+	Count int      `json:"count"`
+	Files int      `json:"files"`
+	Bytes int64    `json:"bytes"` // on the disk
+	Names []string `json:"names,omitempty"`
+}
+
+// Kept is something that may look as if it could go, and why it does not.
+type Kept struct {
+	What string `json:"what"` // raw: escape before printing
+	Why  string `json:"why"`  // a clause, raw
+}
+
+// GCReport is what a clean-up did, or would do.
+type GCReport struct {
+	DryRun    bool     `json:"dry_run"`
+	OlderThan Duration `json:"older_than"`
+	Freed     []Freed  `json:"freed"`
+	Kept      []Kept   `json:"kept"`
+}
+
+// Add notes something that goes. files and bytes are what it takes on the disk.
+func (r *GCReport) Add(kind GCKind, name string, files int, bytes int64) {
+	i := slices.IndexFunc(r.Freed, func(f Freed) bool { return f.Kind == kind })
+	if i < 0 {
+		i = len(r.Freed)
+		r.Freed = append(r.Freed, Freed{Kind: kind})
+	}
+	f := &r.Freed[i]
+	f.Count, f.Files, f.Bytes, f.Names = f.Count+1, f.Files+files, f.Bytes+bytes, append(f.Names, name)
+}
+
+// Keep notes something that stays.
+func (r *GCReport) Keep(what, why string) { r.Kept = append(r.Kept, Kept{what, why}) }
+
+// Total is all that went.
+func (r *GCReport) Total() (files int, bytes int64) {
+	for _, f := range r.Freed {
+		files, bytes = files+f.Files, bytes+f.Bytes
+	}
+	return files, bytes
+}
+
+// gc is one clean-up.
+type gc struct {
+	*Sessions
+	options GCOptions
+	report  *GCReport
+	gone    map[ID]bool     // what went, or would have gone
+	saves   map[string]bool // the workspaces, by session, that were saved, or would have been
+	errs    []error
+}
+
+// GC tidies away what nobody needs. It can be killed at any point, and goes beside
+// everything else that aibox does: whatever is in use stays. One that finds another
+// at work is refused. The error says what could not be removed; it comes beside a
+// report.
+func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error) {
+	if options.settle == 0 {
+		options.settle = settle
+	}
+	g := &gc{Sessions: s, options: options, gone: map[ID]bool{}, saves: map[string]bool{}, report: &GCReport{
+		DryRun: options.DryRun, OlderThan: Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
+	}}
+	if options.OlderThan < 0 {
+		return g.report, fault.New(fault.Usage, "%v is no age", options.OlderThan).Hint("--older-than 0s takes everything that was reviewed")
+	}
+	turn, err := g.turn()
+	if err != nil {
+		return g.report, err
+	}
+	defer turn.Close()
+	for _, part := range []func(context.Context) error{g.sessions, g.repositories, g.leftovers, g.networks} {
+		if err := ctx.Err(); err != nil {
+			return g.report, err
+		}
+		g.fail(part(ctx))
+	}
+	return g.report, errors.Join(g.errs...)
+}
+
+// turn keeps two clean-ups from being at work at once.
+func (g *gc) turn() (*os.File, error) {
+	if err := paths.MakePrivate(g.deps.Dirs.State); err != nil {
+		return nil, fault.New(fault.Environment, "the folder for aibox's state cannot be used: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(g.deps.Dirs.State, "gc.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = fault.New(fault.Environment, "another `aibox gc` is at work").Hint("wait for its end")
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func (g *gc) fail(err error) {
+	if err != nil {
+		g.errs = append(g.errs, err)
+	}
+}
+
+// do does a step, unless it is a dry run.
+func (g *gc) do(what string, step func() error) error {
+	if g.options.DryRun {
+		return nil
+	}
+	if g.options.step != nil {
+		g.options.step(what)
+	}
+	return step()
+}
+
+// sessions removes those that are spent, the newest first: one that continued
+// another goes before that.
+func (g *gc) sessions(ctx context.Context) error {
+	ids, err := g.store.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Backward(ids) {
+		if id.Hidden() || ctx.Err() != nil {
+			continue // the repair clears verifications up
+		}
+		if err := g.session(ctx, id); err != nil {
+			g.fail(fmt.Errorf("tidying %s: %w", id, err))
+		}
+	}
+	return ctx.Err()
+}
+
+// session removes one session if it is spent.
+func (g *gc) session(ctx context.Context, id ID) error {
+	if _, spent := g.spent(id); !spent {
+		return nil
+	}
+	file, err := lock(g.store.dir(id))
+	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody is at it
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	session, spent := g.spent(id) // it may have changed before it was locked
+	if !spent {
+		return nil
+	}
+	if ws := session.State.Workspace; ws != nil && session.State.ContinuedBy == "" {
+		done, err := g.workspace(ctx, session, ws)
+		if err != nil || !done {
+			return err
+		}
+	}
+	g.count(id)
+	g.gone[id] = true
+	return g.do("record "+string(id), func() error { return g.store.remove(ctx, id) })
+}
+
+// count reports a session's folder, with what its agent kept apart.
+func (g *gc) count(id ID) {
+	dir := g.store.dir(id)
+	files, bytes := workspace.Measure(dir)
+	if homeFiles, homeBytes := workspace.Measure(filepath.Join(dir, homeDir)); homeFiles > 0 {
+		files, bytes = files-homeFiles, bytes-homeBytes
+		g.report.Add(GCConversations, string(id), homeFiles, homeBytes)
+	}
+	g.report.Add(GCSessions, string(id), files, bytes)
+}
+
+// spent reports whether a session can go, as far as its record tells. A reason to
+// stay that a person may do something about is reported.
+func (g *gc) spent(id ID) (*Session, bool) {
+	session, err := g.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false // about to be made, or just removed
+	}
+	if err != nil {
+		g.keep(id, "its record cannot be read: "+err.Error())
+		return nil, false
+	}
+	if session.State.Phase != Ended || g.recent(&session) {
+		return nil, false
+	}
+	if by := session.State.ContinuedBy; by != "" {
+		return &session, g.gone[by] || g.absent(by)
+	}
+	if open(&session) {
+		g.keep(id, "nobody has reviewed all of its work")
+		return nil, false
+	}
+	return &session, true
+}
+
+// keep notes a session that stays, once.
+func (g *gc) keep(id ID, why string) {
+	what := "session " + string(id)
+	if !slices.ContainsFunc(g.report.Kept, func(k Kept) bool { return k.What == what }) {
+		g.report.Keep(what, why)
+	}
+}
+
+func (g *gc) absent(id ID) bool {
+	_, err := os.Lstat(g.store.dir(id))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// recent reports whether something has happened to the session within the
+// retention: its end, a review, a session that went on with it.
+func (g *gc) recent(session *Session) bool {
+	last := session.State.Ended
+	if info, err := os.Lstat(filepath.Join(g.store.dir(session.ID), stateFile)); err == nil && info.ModTime().After(last) {
+		last = info.ModTime()
+	}
+	return time.Since(last) < g.options.OlderThan
+}
+
+// workspace removes the workspace of a spent session, if it holds what was reviewed
+// and no more. Not done means that it stays, and the session with it.
+func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Workspace) (done bool, err error) {
+	gone, err := ws.Gone()
+	if gone || err != nil {
+		return gone, err
+	}
+	set, err := review.Compute(ctx, ws, review.Options{})
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		g.keep(session.ID, "what is in its workspace cannot be told: "+err.Error())
+		return false, nil //nolint:nilerr // told as a reason to keep it
+	}
+	reviewed, err := g.reviewedAll(session, set)
+	if err != nil || !reviewed {
+		why := "its workspace holds what nobody has reviewed"
+		if err != nil {
+			why = "what was taken of its work cannot be told: " + err.Error()
+		}
+		g.keep(session.ID, why)
+		return false, nil
+	}
+	files, bytes := workspace.Measure(ws.Path)
+	g.report.Add(GCWorkspaces, ws.Path, files, bytes)
+	if !set.Empty() {
+		g.saves[ws.Session] = true
+		err := g.do("save "+string(session.ID), func() error {
+			_, err := review.Save(ctx, ws, set, review.Collected)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, g.do("workspace "+string(session.ID), func() error { return workspace.Remove(ctx, ws) })
+}
+
+// reviewedAll reports whether a person has seen to all of set, which is what the
+// workspace of a reviewed session holds now.
+func (g *gc) reviewedAll(session *Session, set *review.ChangeSet) (bool, error) {
+	if set.Empty() {
+		return true, nil
+	}
+	decisions, err := g.store.decisions(session.ID)
+	if err != nil {
+		return false, err
+	}
+	result := session.State.Result
+	asEnded := result != nil && result.Changes.Tree == set.Tree
+	switch session.State.Review {
+	case Accepted: // without decisions all was taken at once
+		return decisions.Taken.Complete(set) || decisions.Taken.Empty() && asEnded, nil
+	case Discarded:
+		return asEnded, nil
+	default:
+		return false, nil
+	}
+}

@@ -1,0 +1,199 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// referred is what the records that there are refer to.
+type referred struct {
+	refs    map[string]bool // sessions that workspaces were made for
+	stores  map[string]bool // repositories that aibox owns
+	folders map[string]bool // workspaces
+	images  map[string]bool // ids and references
+	damaged bool            // a record cannot be read, so there may be more
+}
+
+// referred reads all records.
+func (g *gc) referred() (referred, error) {
+	r := referred{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, false}
+	ids, err := g.store.ids()
+	if err != nil {
+		return r, err
+	}
+	for _, id := range ids {
+		if g.gone[id] {
+			continue
+		}
+		session, err := g.store.load(id)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.damaged = true
+		}
+		r.images[session.Image], r.images[string(session.State.ImageID)] = true, true
+		if ws := session.State.Workspace; ws != nil {
+			r.refs[ws.Session], r.stores[ws.GitDir], r.folders[ws.Path] = true, true, true
+		}
+	}
+	return r, nil
+}
+
+// repositories drops, in each repository that aibox owns, the saved states whose time
+// is over and what no session needs, and removes those that nothing is left in.
+func (g *gc) repositories(ctx context.Context) error {
+	all, err := workspace.Repositories(g.deps.Dirs)
+	if err != nil {
+		return err
+	}
+	for _, gitDir := range all {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := g.repository(ctx, gitDir)
+		switch {
+		case errors.Is(err, workspace.ErrBusy):
+			g.report.Keep("repository "+gitDir, err.Error())
+		case err != nil:
+			g.fail(fmt.Errorf("tidying the repository %s: %w", gitDir, err))
+		}
+	}
+	return nil
+}
+
+func (g *gc) repository(ctx context.Context, gitDir string) error {
+	tidying, err := workspace.Tidy(ctx, gitDir, g.options.DryRun)
+	if err != nil {
+		return err
+	}
+	defer tidying.Close()
+	// Only now: who prepares a workspace is on record before it can write here.
+	known, err := g.referred()
+	if err != nil {
+		return err
+	}
+	if err := g.expire(ctx, tidying, gitDir); err != nil {
+		return err
+	}
+	if known.damaged {
+		g.report.Keep("repository "+gitDir, "a session whose record cannot be read may need it")
+		return nil
+	}
+	for _, session := range tidying.Sessions() {
+		if known.refs[session] || g.options.DryRun && g.saves[session] { // a saved state would take its place
+			continue
+		}
+		if err := g.do("refs of "+session, func() error { return nil }); err != nil {
+			return err
+		}
+		if err := tidying.Forget(ctx, session); err != nil {
+			return err
+		}
+	}
+	if tidying.Empty() && !known.stores[gitDir] {
+		files, bytes := workspace.Measure(gitDir)
+		if err := g.do("repository "+gitDir, func() error { return tidying.Remove(ctx) }); err != nil {
+			return err
+		}
+		g.report.Add(GCRepositories, gitDir, files, bytes)
+		return nil
+	}
+	if !g.options.DryRun && g.options.step != nil {
+		g.options.step("objects of " + gitDir)
+	}
+	objects, bytes, err := tidying.Collect(ctx)
+	if objects > 0 {
+		g.report.Add(GCObjects, gitDir, 0, bytes)
+		g.report.Freed[len(g.report.Freed)-1].Count += objects - 1
+	}
+	return err
+}
+
+// expire drops the saved states whose time is over.
+func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir string) error {
+	saved, err := review.SavedIn(ctx, gitDir)
+	if err != nil {
+		return err
+	}
+	var refs []string
+	for _, state := range saved {
+		if time.Since(state.When) < max(review.Retention, g.options.OlderThan) {
+			continue
+		}
+		refs = append(refs, state.Ref)
+		g.report.Add(GCSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	if err := g.do("saved states of "+gitDir, func() error { return nil }); err != nil {
+		return err
+	}
+	return tidying.Drop(ctx, refs...)
+}
+
+// leftovers removes what something broken off has left.
+func (g *gc) leftovers(ctx context.Context) error {
+	known, err := g.referred()
+	if err != nil {
+		return err
+	}
+	age := max(g.options.settle, 0)
+	found, err := workspace.Leftovers(g.deps.Dirs, age, func(path string) bool { return known.folders[path] })
+	if err != nil {
+		return err
+	}
+	records, err := os.ReadDir(g.store.root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, entry := range records {
+		if path := filepath.Join(g.store.root, entry.Name()); strings.HasPrefix(entry.Name(), ".") && workspace.Still(path, age) {
+			found = append(found, workspace.Leftover{Path: path})
+		}
+	}
+	for _, left := range found {
+		switch {
+		case left.Unknown && known.damaged:
+			g.report.Keep(left.Path, "a session whose record cannot be read may have it")
+		case left.Unknown:
+			g.report.Keep(left.Path, "no session refers to it, and nobody has reviewed what is in it")
+		default:
+			files, bytes := workspace.Measure(left.Path)
+			if err := g.do("scratch "+left.Path, func() error { return left.Remove(ctx) }); err != nil {
+				g.fail(err)
+				continue
+			}
+			g.report.Add(GCScratch, left.Path, files, bytes)
+		}
+	}
+	return nil
+}
+
+// networks removes the bridges of the pool that no box uses.
+func (g *gc) networks(ctx context.Context) error {
+	docker, err := g.deps.Docker(ctx)
+	if err != nil {
+		g.report.Keep("networks", err.Error())
+		return nil
+	}
+	removed, err := docker.Networks.Prune(ctx, g.options.DryRun)
+	for _, network := range removed {
+		g.report.Add(GCNetworks, network.Bridge, 0, 0)
+	}
+	return err
+}
+
+// Images are the images that the records there are name, by id and by reference. Not
+// known means that a record cannot be read, so there may be more.
+func (s *Sessions) Images() (named map[string]bool, known bool, err error) {
+	r, err := (&gc{Sessions: s}).referred()
+	return r.images, !r.damaged, err
+}

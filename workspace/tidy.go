@@ -1,0 +1,262 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/internal/paths"
+)
+
+// ErrBusy says that somebody uses what was to be tidied.
+var ErrBusy = errors.New("it is in use")
+
+const (
+	// settled is how old an object that no ref names must be to go: one that is
+	// younger may be about to get a name.
+	settled      = time.Hour
+	pruneSettled = "--prune=1.hour.ago"
+	// manyPacks is how many packs make a repository worth packing anew: every change
+	// set leaves one.
+	manyPacks = 50
+)
+
+// Repositories lists the repositories that aibox owns, whole ones only.
+func Repositories(dirs paths.Dirs) ([]string, error) {
+	entries, err := os.ReadDir(dirs.Repos())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, entry := range entries {
+		dir := filepath.Join(dirs.Repos(), entry.Name())
+		if _, err := os.Lstat(filepath.Join(dir, "aibox", "repository")); err == nil && entry.IsDir() {
+			found = append(found, dir)
+		}
+	}
+	return found, nil
+}
+
+// Tidying is a repository that aibox owns, while nobody may write to it.
+type Tidying struct {
+	dir  string
+	git  *git.Repo
+	refs map[string]bool // that are there, or would be after a dry run
+	dry  bool
+	free func()
+}
+
+// Tidy keeps everybody from writing to the repository at gitDir until Close, or
+// fails with ErrBusy when somebody does. A dry one changes nothing.
+func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
+	free, err := seize(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tidying{dir: gitDir, git: git.Owned(gitDir), refs: map[string]bool{}, dry: dry, free: free}
+	out, err := t.git.Output(ctx, "for-each-ref", "--format=%(refname)")
+	if err != nil {
+		free()
+		return nil, fmt.Errorf("reading %s: %s", gitDir, git.Message(err))
+	}
+	for name := range strings.FieldsSeq(string(out)) {
+		t.refs[name] = true
+	}
+	return t, nil
+}
+
+// Close lets others write again.
+func (t *Tidying) Close() { t.free() }
+
+// Sessions are those that something is kept of: a ref that makes out a workspace, or
+// a baseline.
+func (t *Tidying) Sessions() []string {
+	seen := map[string]bool{}
+	var names []string
+	add := func(name string) {
+		if !seen[name] {
+			seen[name], names = true, append(names, name)
+		}
+	}
+	for ref := range t.refs {
+		if session, _, ok := workRef(ref); ok {
+			add(session)
+		}
+	}
+	baselines, _ := filepath.Glob(filepath.Join(t.dir, "aibox", "*"+baselineSuffix))
+	for _, file := range baselines {
+		add(strings.TrimSuffix(filepath.Base(file), baselineSuffix))
+	}
+	return names
+}
+
+const baselineSuffix = ".baseline"
+
+// workRef takes the ref of a workspace apart: refs/aibox/<session>/base, for one.
+// Those of saved states, whose last part is a number, are none.
+func workRef(ref string) (session, name string, ok bool) {
+	rest, ours := strings.CutPrefix(ref, "refs/aibox/")
+	session, name, cut := strings.Cut(rest, "/")
+	_, err := strconv.Atoi(name)
+	return session, name, ours && cut && err != nil
+}
+
+// Forget drops the refs of a session's workspace, and its baseline. Saved states
+// stay: each stands for itself.
+func (t *Tidying) Forget(ctx context.Context, session string) error {
+	var refs []string
+	for ref := range t.refs {
+		if owner, _, ok := workRef(ref); ok && owner == session {
+			refs = append(refs, ref)
+		}
+	}
+	if err := t.Drop(ctx, refs...); err != nil || t.dry {
+		return err
+	}
+	return ignoreAbsent(os.Remove(filepath.Join(t.dir, "aibox", session+baselineSuffix)))
+}
+
+// Drop deletes refs.
+func (t *Tidying) Drop(ctx context.Context, refs ...string) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	var orders bytes.Buffer
+	for _, ref := range refs {
+		fmt.Fprintf(&orders, "delete %s\n", ref)
+	}
+	if !t.dry {
+		if err := t.git.Run(ctx, &orders, nil, "update-ref", "--no-deref", "--stdin"); err != nil {
+			return fmt.Errorf("dropping refs of %s: %s", t.dir, git.Message(err))
+		}
+	}
+	for _, ref := range refs {
+		delete(t.refs, ref)
+	}
+	return nil
+}
+
+// Empty reports whether nothing is kept in the repository any more.
+func (t *Tidying) Empty() bool {
+	_, journal := os.Lstat(filepath.Join(t.dir, "aibox", "worktree.json"))
+	return len(t.refs) == 0 && errors.Is(journal, fs.ErrNotExist)
+}
+
+// Remove removes the repository, which must be Empty, unless a session is being
+// prepared: then it is ErrBusy.
+func (t *Tidying) Remove(ctx context.Context) error {
+	lock, err := os.OpenFile(filepath.Join(filepath.Dir(t.dir), ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return ErrBusy
+	}
+	if err != nil || t.dry {
+		return err
+	}
+	return RemoveFolder(ctx, t.dir)
+}
+
+// Collect throws away the objects that no ref names and that are an hour old, and
+// returns how many there were and what they took on the disk.
+func (t *Tidying) Collect(ctx context.Context) (objects int, size int64, err error) {
+	objects, size, err = t.unnamed(ctx)
+	if err != nil || t.dry {
+		return objects, size, err
+	}
+	packs, _ := filepath.Glob(filepath.Join(t.dir, "objects", "pack", "*.pack"))
+	if objects == 0 && len(packs) < manyPacks {
+		return 0, 0, nil
+	}
+	if err := t.git.Run(ctx, nil, nil, "gc", "--quiet", pruneSettled); err != nil {
+		return 0, 0, fmt.Errorf("tidying %s: %s", t.dir, git.Message(err))
+	}
+	left, leftSize, err := t.unnamed(ctx)
+	return objects - left, max(size-leftSize, 0), err
+}
+
+// unnamed counts the objects that no ref names and that are old enough to go.
+func (t *Tidying) unnamed(ctx context.Context) (objects int, size int64, err error) {
+	all, err := t.git.Output(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objectsize:disk)")
+	if err != nil {
+		return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
+	}
+	var tips bytes.Buffer
+	for ref := range t.refs {
+		tips.WriteString(ref + "\n")
+	}
+	var reached bytes.Buffer
+	if tips.Len() > 0 {
+		if err := t.git.Run(ctx, &tips, &reached, "rev-list", "--objects", "--no-object-names", "--stdin"); err != nil {
+			return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
+		}
+	}
+	named := make(map[string]bool, bytes.Count(reached.Bytes(), []byte("\n")))
+	for id := range strings.FieldsSeq(reached.String()) {
+		named[id] = true
+	}
+	if err := t.young(ctx, named); err != nil {
+		return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
+	}
+	for line := range strings.Lines(string(all)) {
+		id, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if named[id] {
+			continue
+		}
+		n, _ := strconv.ParseInt(text, 10, 64)
+		objects, size = objects+1, size+n
+	}
+	return objects, size, nil
+}
+
+// young adds the objects that are too young to go.
+func (t *Tidying) young(ctx context.Context, to map[string]bool) error {
+	recent := func(path string) bool {
+		info, err := os.Lstat(path)
+		return err == nil && time.Since(info.ModTime()) < settled
+	}
+	objects := filepath.Join(t.dir, "objects")
+	loose, _ := filepath.Glob(filepath.Join(objects, "[0-9a-f][0-9a-f]", "*"))
+	for _, path := range loose {
+		if recent(path) {
+			to[filepath.Base(filepath.Dir(path))+filepath.Base(path)] = true
+		}
+	}
+	packs, _ := filepath.Glob(filepath.Join(objects, "pack", "*.pack"))
+	for _, path := range packs {
+		if !recent(path) {
+			continue
+		}
+		index, err := os.Open(strings.TrimSuffix(path, ".pack") + ".idx")
+		if err != nil {
+			return err
+		}
+		var list bytes.Buffer
+		err = t.git.Run(ctx, index, &list, "show-index")
+		if err = errors.Join(err, index.Close()); err != nil {
+			return err
+		}
+		for line := range strings.Lines(list.String()) { // "OFFSET ID (CRC)"
+			if fields := strings.Fields(line); len(fields) > 1 {
+				to[fields[1]] = true
+			}
+		}
+	}
+	return nil
+}
