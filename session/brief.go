@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,13 +79,15 @@ type remembered struct {
 // form is made anew.
 const briefForm = 1
 
-// Briefs is every session in a line, oldest first. Damaged ones are left out and
-// named in the error, which may come beside a list.
+// Briefs is every session in a line, oldest first, without those that verify (see
+// VerifyingBriefs). Damaged ones are left out and named in the error, which may come
+// beside a list.
 func (s *Sessions) Briefs() ([]Brief, error) {
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
 	}
+	ids = slices.DeleteFunc(ids, ID.Hidden)
 	known := s.store.remembered()
 	next := make([]remembered, 0, len(ids))
 	briefs := make([]Brief, 0, len(ids))

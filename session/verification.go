@@ -230,3 +230,17 @@ func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) 
 		}
 	}
 }
+
+// VerifyingBriefs is every session that verifies another one's work, in a line.
+func (s *Sessions) VerifyingBriefs() ([]Brief, error) {
+	all, err := s.List()
+	var briefs []Brief
+	for _, session := range all {
+		if session.Verifies != nil {
+			brief := briefOf(session)
+			brief.Task = "(verifies " + string(session.Verifies.Session) + ")"
+			briefs = append(briefs, brief)
+		}
+	}
+	return briefs, err
+}

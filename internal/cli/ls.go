@@ -50,8 +50,9 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 		a.repair(ctx, service)
 		briefs, damaged = service.Briefs()
 	}
-	if !all {
-		briefs = slices.DeleteFunc(briefs, func(b session.Brief) bool { return b.ID.Hidden() })
+	if all {
+		verifying, unread := service.VerifyingBriefs()
+		briefs, damaged = append(briefs, verifying...), errors.Join(damaged, unread)
 	}
 	if len(briefs) == 0 {
 		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")
