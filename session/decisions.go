@@ -94,6 +94,10 @@ func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions)
 		if err != nil {
 			return err
 		}
+		if !set.Assessed() {
+			return fault.New(fault.Environment, "it is not known what the changes of %s would run", id).
+				Hint("`aibox diff %s` shows them; `aibox recover %s` lists what can be brought back", id, id)
+		}
 		chosen := len(opts.Choice.Except)
 		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
 			return err

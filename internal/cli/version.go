@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"aibox/review/risk"
+
 	"github.com/spf13/cobra"
 )
 
@@ -15,14 +17,14 @@ func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version",
+		Short:   "Print the version, and that of the rules for risks",
 		Example: "  aibox version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return printJSON(a.out, map[string]string{"version": version()})
+				return printJSON(a.out, map[string]string{"version": version(), "rules": risk.RulesVersion})
 			}
-			_, err := fmt.Fprintln(a.out, "aibox", version())
+			_, err := fmt.Fprintf(a.out, "aibox %s\nrules for risks %s\n", version(), risk.RulesVersion)
 			return err
 		},
 	}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"aibox/review"
+	"aibox/review/risk"
+)
+
+// The most that the end of a run tells of risks; `aibox diff` tells all.
+const (
+	maxRiskyFiles = 12
+	maxRisksShown = 3
+)
+
+// printRisks writes the files that a plain accept leaves out, and for each what
+// would run, when and by what: at most 12 files, three risks of each. It writes
+// nothing when there are none.
+func printRisks(out io.Writer, t terminal, set *review.ChangeSet) {
+	var held []*review.Change
+	for i := range set.Changes {
+		if set.Changes[i].Risky() {
+			held = append(held, &set.Changes[i])
+		}
+	}
+	if len(held) == 0 {
+		return
+	}
+	are, them := "are", "they are"
+	if len(held) == 1 {
+		are, them = "is", "it is"
+	}
+	fmt.Fprintf(out, "%s %s %s left out of a plain accept, since %s not what can be taken unread:\n", t.warn("!"), files(len(held)), are, them)
+	for i, c := range held {
+		if i == maxRiskyFiles {
+			fmt.Fprintf(out, "  and %s more\n", files(len(held)-i))
+			break
+		}
+		fmt.Fprintf(out, "  %s\n", t.bold(c.Path.String()))
+		printRisksOf(out, t, c.Risks)
+	}
+}
+
+// printRisksOf writes the risks of one file that hold it back, broken into lines.
+func printRisksOf(out io.Writer, t terminal, all []risk.Risk) {
+	shown, more := 0, 0
+	for _, r := range all {
+		switch {
+		case !r.Holds():
+		case shown == maxRisksShown:
+			more++
+		default:
+			shown++
+			for i, line := range breakLines(riskLine(r), max(40, t.width-6)) {
+				if i > 0 {
+					line = "  " + line
+				}
+				fmt.Fprintf(out, "    %s\n", line)
+			}
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(out, "    and %d more\n", more)
+	}
+}
