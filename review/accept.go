@@ -2,21 +2,13 @@ package review
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
-	"aibox/internal/termtext"
 	"aibox/workspace"
-
-	"golang.org/x/sys/unix"
 )
 
 // AcceptOptions say how the work is delivered.
@@ -116,6 +108,10 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
 		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
 	}
+	chosen.Left = slices.DeleteFunc(chosen.Left, func(l LeftOut) bool { // taken before, by its name
+		t, c := before.Selection.of(l.Path), cs.named(l.Path.Raw())
+		return t != nil && t.Whole && t.fits(c)
+	})
 	all := before.Selection.Union(chosen)
 	accepted := &Accepted{Target: opts.Target, Repo: ws.Repo, Tree: before.Tree, Left: chosen.Left, Selection: all}
 	if chosen.Empty() {
@@ -127,7 +123,7 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if accepted.Tree == before.Tree {
 		return nil, ErrNothing
 	}
-	accepted.Files = len(chosen.Taken)
+	accepted.Files = chosen.beyond(before.Selection)
 	if opts.Verify != nil {
 		if err := opts.Verify(ctx, accepted.Tree); err != nil {
 			return nil, err
@@ -136,15 +132,6 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if _, err := Save(ctx, ws, cs, Kept); err != nil {
 		return nil, err
 	}
-	if opts.Target == ToWorktree {
-		accepted.Paths, err = applyToWorktree(ctx, worktreeJob{ws: ws, before: before.Tree, after: accepted.Tree})
-		return accepted, err
-	}
-	return accepted, deliver(ctx, ws, opts, before, accepted)
-}
-
-// deliver makes the commit on a branch.
-func deliver(ctx context.Context, ws *workspace.Workspace, opts AcceptOptions, before *Before, accepted *Accepted) error {
 	message := opts.Message
 	if strings.TrimSpace(message) == "" {
 		message = "Work of aibox session " + ws.Session
@@ -152,244 +139,18 @@ func deliver(ctx context.Context, ws *workspace.Workspace, opts AcceptOptions, b
 	d := &delivery{
 		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo,
 		tree: accepted.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
+		keep: refsOf(ws.Session) + "accepted-" + opts.Target.String(),
 	}
-	if !d.onTop(ctx, before) {
-		if err := d.name(ctx, opts.Branch, ws.Session); err != nil {
-			return err
+	if opts.Target == ToWorktree {
+		if _, err := d.kept(ctx); err != nil {
+			return nil, err
 		}
+		accepted.Paths, err = applyToWorktree(ctx, worktreeJob{ws: ws, before: before.Tree, after: accepted.Tree})
+	} else {
+		err = d.deliver(ctx, opts.Branch, ws, before, accepted)
 	}
-	made, err := d.run(ctx)
-	if err != nil {
-		return err
-	}
-	accepted.Branch, accepted.Commit = made.Branch, made.Commit
-	if ws.Uncommitted != "" && d.tip == "" {
-		accepted.Uncommitted = d.parent
-	}
-	return nil
-}
-
-// delivery brings one tree from the repository that aibox owns to a new branch
-// in the user's repository.
-type delivery struct {
-	from, to *git.Repo
-	repo     string // of the user, for messages
-	tree     string
-	parent   string
-	message  string
-	who      git.Signature
-	branch   string // fixed name, or empty
-	prefer   []string
-	tip      string // commit that the branch points to now; empty when it is to be made
-}
-
-// onTop settles that the work goes on top of what aibox delivered before, if that is
-// still the tip of its branch and the repository that aibox owns has it.
-func (d *delivery) onTop(ctx context.Context, before *Before) bool {
-	if before.Commit == "" {
-		return false
-	}
-	tip, err := d.to.Line(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+before.Branch)
-	if err != nil || tip != before.Commit {
-		return false
-	}
-	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
-	if err != nil || tree != before.Tree {
-		return false
-	}
-	d.parent, d.branch, d.tip = tip, before.Branch, tip
-	return true
-}
-
-// name settles what the branch may be called.
-func (d *delivery) name(ctx context.Context, branch, fallback string) error {
-	if branch == "" {
-		// A branch that is called just "aibox" forbids names below it.
-		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
-		return nil
-	}
-	d.branch = branch
-	if err := d.to.Run(ctx, nil, nil, "check-ref-format", "refs/heads/"+branch); err != nil || strings.HasPrefix(branch, "-") {
-		return fault.New(fault.Usage, "%s cannot be the name of a branch", termtext.Escape(branch)).
-			Hint("leave --branch out, or use letters, digits, dashes and slashes")
-	}
-	return nil
-}
-
-func (d *delivery) run(ctx context.Context) (*Accepted, error) {
-	known, err := d.meeting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	commit, err := d.commit(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.transfer(ctx, commit, known); err != nil {
-		return nil, err
-	}
-	branch, err := d.point(ctx, commit)
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Branch: branch, Commit: commit, Repo: d.repo}, nil
-}
-
-// meeting is the newest commit below the work that the user's repository has; empty
-// when the work begins with a first commit.
-func (d *delivery) meeting(ctx context.Context) (string, error) {
-	if _, err := os.Stat(d.repo); err != nil {
-		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.repo), err).
-			Hint("put it back where it was; the work is kept: aibox recover")
-	}
-	for _, rev := range []string{d.parent, d.parent + "^"} {
-		id, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
-		if err != nil {
-			continue
-		}
-		if d.to.Run(ctx, nil, nil, "cat-file", "-e", id+"^{commit}") == nil {
-			return id, nil
-		}
-		if workspace.IsStart(ctx, d.from, id) {
-			return "", d.takeRoot(ctx, rev != d.parent)
-		}
-	}
-	return "", fault.New(fault.Conflict, "your repository %s does not have the commit any more that the work started from", termtext.Escape(d.repo)).
-		Hint("the work is kept; take it as a patch: aibox diff ID | git apply")
-}
-
-// takeRoot lets the work begin without the empty commit that a repository's first
-// stands on: with nothing, or with the user's uncommitted work as a first commit.
-func (d *delivery) takeRoot(ctx context.Context, uncommitted bool) error {
-	if !uncommitted {
-		d.parent = ""
-		return nil
-	}
-	said, err := d.from.Line(ctx, "show", "--no-patch", "--format=%T%n%B", d.parent)
-	if err != nil {
-		return fmt.Errorf("reading your uncommitted work: %s", git.Message(err))
-	}
-	root := *d
-	root.parent = ""
-	root.tree, root.message, _ = strings.Cut(said, "\n")
-	d.parent, err = root.commit(ctx)
-	return err
-}
-
-// commit makes the commit in the repository that aibox owns.
-func (d *delivery) commit(ctx context.Context) (string, error) {
-	date := fmt.Sprintf("%d %s", time.Now().Unix(), time.Now().Format("-0700"))
-	repo := d.from.With(
-		"GIT_AUTHOR_NAME="+d.who.Name, "GIT_AUTHOR_EMAIL="+d.who.Email, "GIT_AUTHOR_DATE="+date,
-		"GIT_COMMITTER_NAME="+d.who.Name, "GIT_COMMITTER_EMAIL="+d.who.Email, "GIT_COMMITTER_DATE="+date,
-	)
-	message := strings.TrimRight(strings.ReplaceAll(d.message, "\x00", ""), "\n") + "\n"
-	var out strings.Builder
-	args := []string{"commit-tree"}
-	if d.parent != "" {
-		args = append(args, "-p", d.parent)
-	}
-	err := repo.Run(ctx, strings.NewReader(message), &out, append(args, "-F", "-", d.tree)...)
-	if err != nil {
-		return "", fmt.Errorf("making the commit: %s", git.Message(err))
-	}
-	return strings.TrimSpace(out.String()), nil
-}
-
-// transfer copies the objects that the user's repository lacks. git checks each
-// one on the way in and refuses what could harm a later checkout.
-func (d *delivery) transfer(ctx context.Context, commit, known string) error {
-	args := []string{"rev-list", "--objects", commit}
-	if known != "" {
-		args = append(args, "^"+known)
-	}
-	list, err := d.from.Output(ctx, args...)
-	if err != nil {
-		return fmt.Errorf("listing the objects: %s", git.Message(err))
-	}
-	read, write := io.Pipe()
-	packed := make(chan error, 1)
-	go func() {
-		err := d.from.Run(ctx, strings.NewReader(string(list)), write, "pack-objects", "-q", "--stdout", "--window=0")
-		write.CloseWithError(err)
-		packed <- err
-	}()
-	unpack := []string{"unpack-objects", "-q", "--strict"}
-	if strings.Count(string(list), "\n") > 500 {
-		unpack = []string{"index-pack", "--stdin", "--strict"}
-	}
-	err = d.to.Run(ctx, read, nil, unpack...)
-	read.CloseWithError(io.ErrClosedPipe)
-	if packErr := <-packed; packErr != nil && err == nil {
-		err = packErr
-	}
-	if err != nil {
-		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
-			Hint("the work is kept; look at it with: aibox diff")
-	}
-	return nil
-}
-
-// whoseFault tells a disk that takes nothing from objects that git refuses, by the
-// words of the C library that git repeats.
-func whoseFault(message string) fault.Kind {
-	for _, errno := range []syscall.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EACCES, unix.EIO} {
-		if strings.Contains(strings.ToLower(message), errno.Error()) {
-			return fault.Environment
-		}
-	}
-	return fault.Refused
-}
-
-// suffixes bounds how many names are tried for a branch.
-const suffixes = 1000
-
-// point makes the branch. It never moves one that exists.
-func (d *delivery) point(ctx context.Context, commit string) (string, error) {
-	create := func(branch string) error {
-		return d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
-	}
-	taken := func(branch string) bool {
-		return d.to.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
-	}
-	if d.tip != "" {
-		err := d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
-		if err != nil {
-			return "", fault.New(fault.Conflict, "the branch %s moved meanwhile: %s", termtext.Escape(d.branch), git.Message(err)).
-				Hint("accept again: the work goes to a new branch then")
-		}
-		return d.branch, nil
-	}
-	if d.branch != "" {
-		if taken(d.branch) {
-			return "", fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
-				Hint("name another with --branch, or leave it out")
-		}
-		if err := create(d.branch); err != nil {
-			return "", fmt.Errorf("making the branch %s: %s", termtext.Escape(d.branch), git.Message(err))
-		}
-		return d.branch, nil
-	}
-	var last error
-	for _, name := range d.prefer {
-		for n := 1; n < suffixes; n++ {
-			branch := name
-			if n > 1 {
-				branch = fmt.Sprintf("%s-%d", name, n)
-			}
-			if taken(branch) {
-				continue
-			}
-			if last = create(branch); last == nil {
-				return branch, nil
-			}
-			if !taken(branch) {
-				break // not a matter of the number
-			}
-		}
-	}
-	if last == nil {
-		last = errors.New("every name is taken")
-	}
-	return "", fmt.Errorf("making a branch in %s: %s", termtext.Escape(d.repo), git.Message(last))
+	return accepted, nil
 }

@@ -1,8 +1,168 @@
 package review
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
 
-// after is the tree of what was taken before with what is chosen now.
+	"aibox/internal/fault"
+	"aibox/internal/git"
+)
+
+// after is the tree of what was taken before with what is chosen now. What was taken
+// stays, also where the agent went on since and the change set shows something else
+// there; what is chosen now replaces it where both change the same lines.
 func (cs *ChangeSet) after(ctx context.Context, before *Before, chosen *Selection) (string, error) {
-	return cs.TreeOf(ctx, before.Selection.Union(chosen))
+	fresh, stale, err := cs.refresh(ctx, before.Selection)
+	if err != nil {
+		return "", err
+	}
+	all := fresh.Union(chosen)
+	stale = slices.DeleteFunc(stale, func(t Taken) bool { // the agent's file as it is now
+		now := chosen.of(t.Path)
+		return now != nil && now.Whole
+	})
+	if len(stale) == 0 {
+		return cs.TreeOf(ctx, all)
+	}
+	edit, err := cs.edit(ctx, all)
+	if err != nil {
+		return "", err
+	}
+	if err := cs.overlay(ctx, edit, before, chosen, stale); err != nil {
+		return "", err
+	}
+	if err := cs.clashes(edit); err != nil {
+		return "", err
+	}
+	return cs.write(ctx, edit)
+}
+
+// refresh divides what was taken into what the change set still has and what it has
+// not.
+func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selection, stale []Taken, err error) {
+	fresh = &Selection{}
+	if s.Empty() {
+		return fresh, nil, nil
+	}
+	byPath := make(map[Path]*Change, len(cs.Changes))
+	for i := range cs.Changes {
+		byPath[cs.Changes[i].Path] = &cs.Changes[i]
+	}
+	unsure := map[Path]Taken{}
+	var paths []Path
+	for _, t := range s.Taken {
+		switch c := byPath[t.Path]; {
+		case c != nil && t.fits(c) && !t.Earlier:
+			fresh.Taken = append(fresh.Taken, t)
+		case c == nil || t.Whole || t.Earlier:
+			stale = append(stale, t)
+		default:
+			unsure[t.Path] = t
+			paths = append(paths, t.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return fresh, stale, nil
+	}
+	err = cs.Files(ctx, func(f FileDiff) error {
+		t, keep := unsure[f.Change.Path], map[HunkID]bool{}
+		there := 0
+		for _, h := range f.Hunks {
+			for _, part := range h.Split() {
+				_, keep[part.ID] = slices.BinarySearch(t.Blocks, part.ID)
+				if keep[part.ID] {
+					there++
+				}
+			}
+		}
+		if there < len(t.Blocks) {
+			stale = append(stale, t)
+			return nil
+		}
+		now := Taken{Path: t.Path, OldPath: f.Change.OldPath, Blob: f.Change.NewBlob, Mode: f.Change.NewMode}
+		now.take(keep)
+		fresh.Taken = append(fresh.Taken, now)
+		return nil
+	}, paths...)
+	fresh.sort()
+	return fresh, stale, err
+}
+
+// overlay puts what was taken before and is not in the change set any more over an
+// edit.
+func (cs *ChangeSet) overlay(ctx context.Context, e *treeEdit, before *Before, chosen *Selection, stale []Taken) error {
+	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: before.Tree}
+	if err := was.describe(ctx, git.Owned(cs.GitDir)); err != nil {
+		return fmt.Errorf("looking at what was accepted before: %w", err)
+	}
+	byPath := make(map[Path]*Change, len(was.Changes))
+	for i := range was.Changes {
+		byPath[was.Changes[i].Path] = &was.Changes[i]
+	}
+	touched := map[string]bool{}
+	for _, path := range e.remove {
+		touched[path] = true
+	}
+	for _, entry := range e.put {
+		touched[entry.Path] = true
+	}
+	for _, t := range stale {
+		if now := chosen.of(t.Path); now != nil {
+			if err := was.mix(ctx, e, byPath[t.Path], t); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, path := range []Path{t.Path, t.OldPath} {
+			if c := byPath[path]; c != nil && !touched[c.Path.Raw()] && !touched[c.OldPath.Raw()] {
+				e.whole(c)
+			}
+		}
+	}
+	return nil
+}
+
+// mix adds the text that was taken of c before to what is taken of it now.
+func (cs *ChangeSet) mix(ctx context.Context, e *treeEdit, c *Change, t Taken) error {
+	if c == nil {
+		return nil // what was taken is in the baseline
+	}
+	at := slices.IndexFunc(e.put, func(entry git.Entry) bool { return entry.Path == t.Path.Raw() })
+	if c.Kind != Modified && c.Kind != ModeChanged || at < 0 {
+		return fault.New(fault.Conflict, "%s changed after a part of it was accepted", t.Path).
+			Hint("take all of it, or nothing more of it: aibox accept ID --files %s", t.Path)
+	}
+	if e.put[at].Mode == git.Mode(c.OldMode) {
+		e.put[at].Mode = git.Mode(c.NewMode)
+	}
+	text := slices.IndexFunc(e.text, func(p patched) bool { return p.put == at })
+	if text < 0 {
+		if e.put[at].ID == c.OldBlob {
+			e.put[at].ID = c.NewBlob
+		}
+		return nil
+	}
+	return cs.Files(ctx, func(f FileDiff) error {
+		now := e.text[text].blocks
+		mixed := slices.Clone(now)
+		for _, h := range f.Hunks {
+			if h.Kind == HunkContent {
+				return changed(c.Path)
+			}
+			for _, b := range h.blocks() {
+				if !slices.ContainsFunc(now, b.overlaps) {
+					mixed = append(mixed, b)
+				}
+			}
+		}
+		slices.SortFunc(mixed, func(a, b block) int { return a.at - b.at })
+		e.text[text].blocks = mixed
+		return nil
+	}, c.Path)
+}
+
+// overlaps reports whether two blocks cannot both be taken.
+func (b block) overlaps(other block) bool {
+	return b.at == other.at || b.at < other.at+other.old && other.at < b.at+b.old
 }

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -50,7 +49,7 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 			s.Taken = append(s.Taken, t)
 		}
 	}
-	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+	s.sort()
 	return s, s.leaveRisky(cs, choice.Risky)
 }
 

@@ -18,11 +18,12 @@ type Selection struct {
 type Taken struct {
 	Path    Path     `json:"path"`
 	OldPath Path     `json:"old_path,omitempty"`
-	Blob    string   `json:"blob,omitempty"`   // of the agent's file as it was when it was chosen; empty when deleted
-	Mode    string   `json:"mode,omitempty"`   // likewise
-	Whole   bool     `json:"whole,omitempty"`  // then there are no blocks
-	Blocks  []HunkID `json:"blocks,omitempty"` // ids of hunks that cannot be split, sorted
-	Of      int      `json:"of,omitempty"`     // how many there are
+	Blob    string   `json:"blob,omitempty"`    // of the agent's file as it was when it was chosen; empty when deleted
+	Mode    string   `json:"mode,omitempty"`    // likewise
+	Whole   bool     `json:"whole,omitempty"`   // then there are no blocks
+	Blocks  []HunkID `json:"blocks,omitempty"`  // ids of hunks that cannot be split, sorted
+	Of      int      `json:"of,omitempty"`      // how many there are
+	Earlier bool     `json:"earlier,omitempty"` // more was taken of the file as it was before
 }
 
 // LeftOut is a file that was chosen, but is not taken because of its risks.
@@ -81,8 +82,29 @@ func (s *Selection) Union(other *Selection) *Selection {
 			}
 		}
 	}
-	slices.SortFunc(sum.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+	sum.sort()
 	return sum
+}
+
+// sort orders what is taken by path.
+func (s *Selection) sort() {
+	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// beyond is how many files s takes more of than other.
+func (s *Selection) beyond(other *Selection) int {
+	files := 0
+	for _, t := range s.Taken {
+		was := other.of(t.Path)
+		switch {
+		case was == nil, was.Blob != t.Blob, was.Mode != t.Mode, was.OldPath != t.OldPath:
+			files++
+		case was.Whole:
+		case t.Whole, slices.ContainsFunc(t.Blocks, func(id HunkID) bool { return !slices.Contains(was.Blocks, id) }):
+			files++
+		}
+	}
+	return files
 }
 
 // union adds what was taken of the same change before.
@@ -94,11 +116,12 @@ func (t Taken) union(before Taken) Taken {
 	case same && before.Whole:
 		return before
 	}
+	t.Earlier = t.Earlier || before.Earlier || before.Whole
 	t.Blocks = append(slices.Clone(t.Blocks), before.Blocks...)
 	slices.Sort(t.Blocks)
 	t.Blocks = slices.Compact(t.Blocks)
 	if t.Of > 0 && len(t.Blocks) == t.Of && same {
-		t.Blocks, t.Of, t.Whole = nil, 0, true
+		t.Blocks, t.Of, t.Whole, t.Earlier = nil, 0, true, false
 	}
 	return t
 }

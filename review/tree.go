@@ -37,7 +37,6 @@ func (cs *ChangeSet) TreeOf(ctx context.Context, s *Selection) (string, error) {
 type treeEdit struct {
 	remove []string
 	put    []git.Entry
-	moved  map[Path]bool // changes whose old path goes
 	text   []patched
 }
 
@@ -50,7 +49,7 @@ type patched struct {
 
 // edit turns a selection into what it does to the tree.
 func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) {
-	e := &treeEdit{moved: map[Path]bool{}}
+	e := &treeEdit{}
 	partly := map[Path]*Taken{}
 	var paths []Path
 	here := 0
@@ -95,11 +94,9 @@ func (e *treeEdit) whole(c *Change) {
 	switch c.Kind {
 	case Deleted:
 		e.remove = append(e.remove, c.Path.Raw())
-		e.moved[c.Path] = true
 		return
 	case Renamed:
 		e.remove = append(e.remove, c.OldPath.Raw())
-		e.moved[c.Path] = true
 	}
 	e.put = append(e.put, git.Entry{Mode: git.Mode(c.NewMode), ID: c.NewBlob, Path: c.Path.Raw()})
 }
@@ -131,7 +128,6 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 				entry.ID = c.NewBlob
 			case HunkRenamed:
 				e.remove = append(e.remove, c.OldPath.Raw())
-				e.moved[c.Path] = true
 				entry.Path = c.Path.Raw()
 			default:
 				e.whole(c)
@@ -153,27 +149,26 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 // baseline and the agent's tree are both possible, so what clashes is always a path
 // that comes with one that ought to go.
 func (cs *ChangeSet) clashes(e *treeEdit) error {
+	goes := make(map[string]bool, len(e.remove))
+	for _, path := range e.remove {
+		goes[path] = true
+	}
 	stays := map[string]bool{} // old paths that go in the agent's tree and stay in this one
 	for i := range cs.Changes {
-		c := &cs.Changes[i]
-		if e.moved[c.Path] {
-			continue
-		}
-		switch c.Kind {
-		case Deleted:
+		switch c := &cs.Changes[i]; {
+		case c.Kind == Deleted && !goes[c.Path.Raw()]:
 			stays[c.Path.Raw()] = true
-		case Renamed:
+		case c.Kind == Renamed && !goes[c.OldPath.Raw()]:
 			stays[c.OldPath.Raw()] = true
 		}
-	}
-	if len(stays) == 0 {
-		return nil
 	}
 	comes := make(map[string]bool, len(e.put))
 	for _, entry := range e.put {
 		comes[entry.Path] = true
+	}
+	for _, entry := range e.put {
 		for dir := parent(entry.Path); dir != ""; dir = parent(dir) {
-			if stays[dir] {
+			if stays[dir] || comes[dir] {
 				return cs.together(entry.Path, dir)
 			}
 		}

@@ -1,0 +1,277 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/workspace"
+
+	"golang.org/x/sys/unix"
+)
+
+// delivery brings one tree from the repository that aibox owns to a new branch
+// in the user's repository.
+type delivery struct {
+	from, to *git.Repo
+	repo     string // of the user, for messages
+	tree     string
+	parent   string
+	message  string
+	who      git.Signature
+	branch   string // fixed name, or empty
+	prefer   []string
+	tip      string // commit that the branch points to now; empty when it is to be made
+	keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
+}
+
+// deliver makes the commit on a branch.
+func (d *delivery) deliver(ctx context.Context, branch string, ws *workspace.Workspace, before *Before, accepted *Accepted) error {
+	if !d.onTop(ctx, before) {
+		if err := d.name(ctx, branch, ws.Session); err != nil {
+			return err
+		}
+	}
+	made, err := d.run(ctx)
+	if err != nil {
+		return err
+	}
+	accepted.Branch, accepted.Commit = made.Branch, made.Commit
+	if ws.Uncommitted != "" && d.tip == "" {
+		accepted.Uncommitted = d.parent
+	}
+	return nil
+}
+
+// onTop settles that the work goes on top of what aibox delivered before, if that is
+// still the tip of its branch, nobody has checked that out, and the repository that
+// aibox owns has it.
+func (d *delivery) onTop(ctx context.Context, before *Before) bool {
+	if before.Commit == "" {
+		return false
+	}
+	tip := before.Commit
+	said, err := d.to.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+before.Branch)
+	if err != nil || said != tip+" " { // moved, gone, or checked out, where files would seem to be undone
+		return false
+	}
+	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
+	if err != nil || tree != before.Tree {
+		return false
+	}
+	d.parent, d.branch, d.tip = tip, before.Branch, tip
+	return true
+}
+
+// name settles what the branch may be called.
+func (d *delivery) name(ctx context.Context, branch, fallback string) error {
+	if branch == "" {
+		// A branch that is called just "aibox" forbids names below it.
+		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
+		return nil
+	}
+	d.branch = branch
+	if err := d.to.Run(ctx, nil, nil, "check-ref-format", "refs/heads/"+branch); err != nil || strings.HasPrefix(branch, "-") {
+		return fault.New(fault.Usage, "%s cannot be the name of a branch", termtext.Escape(branch)).
+			Hint("leave --branch out, or use letters, digits, dashes and slashes")
+	}
+	return nil
+}
+
+func (d *delivery) run(ctx context.Context) (*Accepted, error) {
+	known, err := d.meeting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := d.kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.transfer(ctx, commit, known); err != nil {
+		return nil, err
+	}
+	branch, err := d.point(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Branch: branch, Commit: commit, Repo: d.repo}, nil
+}
+
+// meeting is the newest commit below the work that the user's repository has; empty
+// when the work begins with a first commit.
+func (d *delivery) meeting(ctx context.Context) (string, error) {
+	if _, err := os.Stat(d.repo); err != nil {
+		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.repo), err).
+			Hint("put it back where it was; the work is kept: aibox recover")
+	}
+	for _, rev := range []string{d.parent, d.parent + "^"} {
+		id, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+		if err != nil {
+			continue
+		}
+		if d.to.Run(ctx, nil, nil, "cat-file", "-e", id+"^{commit}") == nil {
+			return id, nil
+		}
+		if workspace.IsStart(ctx, d.from, id) {
+			return "", d.takeRoot(ctx, rev != d.parent)
+		}
+	}
+	return "", fault.New(fault.Conflict, "your repository %s does not have the commit any more that the work started from", termtext.Escape(d.repo)).
+		Hint("the work is kept; take it as a patch: aibox diff ID | git apply")
+}
+
+// takeRoot lets the work begin without the empty commit that a repository's first
+// stands on: with nothing, or with the user's uncommitted work as a first commit.
+func (d *delivery) takeRoot(ctx context.Context, uncommitted bool) error {
+	if !uncommitted {
+		d.parent = ""
+		return nil
+	}
+	said, err := d.from.Line(ctx, "show", "--no-patch", "--format=%T%n%B", d.parent)
+	if err != nil {
+		return fmt.Errorf("reading your uncommitted work: %s", git.Message(err))
+	}
+	root := *d
+	root.parent = ""
+	root.tree, root.message, _ = strings.Cut(said, "\n")
+	d.parent, err = root.commit(ctx)
+	return err
+}
+
+// commit makes the commit in the repository that aibox owns.
+func (d *delivery) commit(ctx context.Context) (string, error) {
+	date := fmt.Sprintf("%d %s", time.Now().Unix(), time.Now().Format("-0700"))
+	repo := d.from.With(
+		"GIT_AUTHOR_NAME="+d.who.Name, "GIT_AUTHOR_EMAIL="+d.who.Email, "GIT_AUTHOR_DATE="+date,
+		"GIT_COMMITTER_NAME="+d.who.Name, "GIT_COMMITTER_EMAIL="+d.who.Email, "GIT_COMMITTER_DATE="+date,
+	)
+	message := strings.TrimRight(strings.ReplaceAll(d.message, "\x00", ""), "\n") + "\n"
+	var out strings.Builder
+	args := []string{"commit-tree"}
+	if d.parent != "" {
+		args = append(args, "-p", d.parent)
+	}
+	err := repo.Run(ctx, strings.NewReader(message), &out, append(args, "-F", "-", d.tree)...)
+	if err != nil {
+		return "", fmt.Errorf("making the commit: %s", git.Message(err))
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// kept makes the commit and keeps it by a ref, since the next accept goes on from it.
+func (d *delivery) kept(ctx context.Context) (string, error) {
+	commit, err := d.commit(ctx)
+	if err != nil || d.keep == "" {
+		return commit, err
+	}
+	if err := d.from.Run(ctx, nil, nil, "update-ref", d.keep, commit); err != nil {
+		return "", fmt.Errorf("keeping the commit: %s", git.Message(err))
+	}
+	return commit, nil
+}
+
+// transfer copies the objects that the user's repository lacks. git checks each
+// one on the way in and refuses what could harm a later checkout.
+func (d *delivery) transfer(ctx context.Context, commit, known string) error {
+	args := []string{"rev-list", "--objects", commit}
+	if known != "" {
+		args = append(args, "^"+known)
+	}
+	list, err := d.from.Output(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("listing the objects: %s", git.Message(err))
+	}
+	read, write := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := d.from.Run(ctx, strings.NewReader(string(list)), write, "pack-objects", "-q", "--stdout", "--window=0")
+		write.CloseWithError(err)
+		packed <- err
+	}()
+	unpack := []string{"unpack-objects", "-q", "--strict"}
+	if strings.Count(string(list), "\n") > 500 {
+		unpack = []string{"index-pack", "--stdin", "--strict"}
+	}
+	err = d.to.Run(ctx, read, nil, unpack...)
+	read.CloseWithError(io.ErrClosedPipe)
+	if packErr := <-packed; packErr != nil && err == nil {
+		err = packErr
+	}
+	if err != nil {
+		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
+			Hint("the work is kept; look at it with: aibox diff")
+	}
+	return nil
+}
+
+// whoseFault tells a disk that takes nothing from objects that git refuses, by the
+// words of the C library that git repeats.
+func whoseFault(message string) fault.Kind {
+	for _, errno := range []syscall.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EACCES, unix.EIO} {
+		if strings.Contains(strings.ToLower(message), errno.Error()) {
+			return fault.Environment
+		}
+	}
+	return fault.Refused
+}
+
+// suffixes bounds how many names are tried for a branch.
+const suffixes = 1000
+
+// point makes the branch. It never moves one that exists.
+func (d *delivery) point(ctx context.Context, commit string) (string, error) {
+	create := func(branch string) error {
+		return d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
+	}
+	taken := func(branch string) bool {
+		return d.to.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
+	}
+	if d.tip != "" {
+		err := d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
+		if err != nil {
+			return "", fault.New(fault.Conflict, "the branch %s moved meanwhile: %s", termtext.Escape(d.branch), git.Message(err)).
+				Hint("accept again: the work goes to a new branch then")
+		}
+		return d.branch, nil
+	}
+	if d.branch != "" {
+		if taken(d.branch) {
+			return "", fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
+				Hint("name another with --branch, or leave it out")
+		}
+		if err := create(d.branch); err != nil {
+			return "", fmt.Errorf("making the branch %s: %s", termtext.Escape(d.branch), git.Message(err))
+		}
+		return d.branch, nil
+	}
+	var last error
+	for _, name := range d.prefer {
+		for n := 1; n < suffixes; n++ {
+			branch := name
+			if n > 1 {
+				branch = fmt.Sprintf("%s-%d", name, n)
+			}
+			if taken(branch) {
+				continue
+			}
+			if last = create(branch); last == nil {
+				return branch, nil
+			}
+			if !taken(branch) {
+				break // not a matter of the number
+			}
+		}
+	}
+	if last == nil {
+		last = errors.New("every name is taken")
+	}
+	return "", fmt.Errorf("making a branch in %s: %s", termtext.Escape(d.repo), git.Message(last))
+}
