@@ -42,7 +42,11 @@ func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found
 		return err
 	}
 	added, deleted := set.Totals()
-	_, err = fmt.Fprintf(w, "%s, +%d -%d\n\n", files(len(set.Changes)), added, deleted)
+	fmt.Fprintf(w, "%s, +%d -%d\n", files(len(set.Changes)), added, deleted)
+	if held := len(risky(set)); held > 0 {
+		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), files(held))
+	}
+	_, err = fmt.Fprintln(w)
 	return err
 }
 
@@ -180,5 +184,5 @@ func riskLine(r risk.Risk) string {
 	if r.Found != "" {
 		b.WriteString(" (" + r.Found + ")")
 	}
-	return termtext.Escape(b.String())
+	return notice(b.String())
 }

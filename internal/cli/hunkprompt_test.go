@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/review"
+	"aibox/review/risk"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lineHunk is a hunk of a file that replaces its lines at the numbers given; those
+// far apart are hunks of their own.
+func lineHunk(path, id string, numbers ...int) review.Hunk {
+	h := review.Hunk{ID: review.HunkID(id), Path: review.Path(path), Kind: review.HunkText, OldStart: numbers[0], NewStart: numbers[0]}
+	for i, n := range numbers {
+		if i > 0 {
+			h.Lines = append(h.Lines, review.Line{Op: ' ', Text: []byte("between")})
+		}
+		h.Lines = append(h.Lines,
+			review.Line{Op: '-', Text: fmt.Appendf(nil, "old %s %d", path, n)},
+			review.Line{Op: '+', Text: fmt.Appendf(nil, "new %s %d", path, n)})
+	}
+	h.OldLines = 2*len(numbers) - 1
+	h.NewLines = h.OldLines
+	return h
+}
+
+// asked is a prompt over some files, answered by lines.
+type asked struct {
+	*hunkPrompt
+	out     bytes.Buffer
+	changes []review.Change
+	err     error
+}
+
+func ask(t *testing.T, files []review.FileDiff, answers string, change ...func(*hunkPrompt)) *asked {
+	t.Helper()
+	a := &asked{}
+	a.hunkPrompt = &hunkPrompt{
+		in: &lines{in: bufio.NewReader(strings.NewReader(answers))}, out: &a.out, t: terminal{width: 80},
+		load: func(_ context.Context, path review.Path) (review.FileDiff, error) {
+			i := slices.IndexFunc(files, func(f review.FileDiff) bool { return f.Change.Path == path })
+			return files[i], nil
+		},
+	}
+	for _, c := range change {
+		c(a.hunkPrompt)
+	}
+	for _, f := range files {
+		a.changes = append(a.changes, *f.Change)
+	}
+	a.err = a.run(t.Context(), a.changes)
+	return a
+}
+
+// threeFiles are two ordinary files and one that is held back, listed last.
+func threeFiles() []review.FileDiff {
+	file := func(path string, hunks ...review.Hunk) review.FileDiff {
+		return review.FileDiff{Change: &review.Change{Path: review.Path(path), Kind: review.Modified}, Hunks: hunks}
+	}
+	files := []review.FileDiff{
+		file("a", lineHunk("a", "a1", 3), lineHunk("a", "a2", 30, 33), lineHunk("a", "a3", 60)),
+		file("b", lineHunk("b", "b1", 1)),
+		file("zz", lineHunk("zz", "z1", 1), lineHunk("zz", "z2", 9)),
+	}
+	files[2].Change.Risks = []risk.Risk{{Title: "a makefile", Runs: "its recipes", When: "on make"}}
+	return files
+}
+
+func TestHunksAreChosenByAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers string
+		want    review.Choice
+		err     error
+	}{
+		"risky files first, by a whole word": {"yes\nyes\nn\nn\nn\nn\n", review.Choice{Files: []string{"zz"}, Risky: []string{"zz"}}, nil},
+		"one letter takes no risk":           {"y\nn\na\nn\ny\ny\ny\ny\n", review.Choice{Files: []string{"a", "b"}}, nil},
+		"part of a risky file":               {"n\nYES\nn\nn\nn\nn\n", review.Choice{Hunks: []string{"z2"}, Risky: []string{"zz"}}, nil},
+		"all and none of a file":             {"d\na\nd\n", review.Choice{Files: []string{"a"}}, nil},
+		"some of a file":                     {"d\ny\nn\ny\nn\n", review.Choice{Hunks: []string{"a1", "a3"}}, nil},
+		"leave with what was chosen":         {"d\ny\nq\n", review.Choice{Hunks: []string{"a1"}}, nil},
+		"leave one open and come back":       {"d\nj\ny\ny\nn\ny\n", review.Choice{Files: []string{"b"}, Hunks: []string{"a2", "a3"}}, nil},
+		"change an answer":                   {"d\ny\nK\nn\ny\ny\ny\n", review.Choice{Files: []string{"b"}, Hunks: []string{"a2", "a3"}}, nil},
+		"go to a hunk and search":            {"d\ng 3\ny\n/old a 33\ny\nn\nn\n", review.Choice{Hunks: []string{"a2", "a3"}}, nil},
+		"the end of the input":               {"d\ny\ny\n", review.Choice{}, io.EOF},
+		"nonsense is asked again":            {"d\nyn\nx\n\x1b[A\n?\nd\nn\n", review.Choice{}, nil},
+		"a last line without an end":         {"d\nd\ny", review.Choice{Files: []string{"b"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := ask(t, threeFiles(), c.answers)
+			if !errors.Is(a.err, c.err) {
+				t.Fatalf("ended with %v:\n%s", a.err, a.out.String())
+			}
+			if diff := cmp.Diff(c.want, a.choice); c.err == nil && diff != "" {
+				t.Errorf("chosen (-want +got):\n%s\n%s", diff, a.out.String())
+			}
+			if strings.ContainsRune(a.out.String(), '\x1b') {
+				t.Errorf("the questions hold an escape:\n%q", a.out.String())
+			}
+		})
+	}
+}
+
+func TestASplitHunkIsAskedForInParts(t *testing.T) {
+	files := threeFiles()[:1]
+	parts := files[0].Hunks[1].Split()
+	if len(parts) != 2 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	a := ask(t, files, "n\ns\nn\ny\nn\n")
+	if want := (review.Choice{Hunks: []string{string(parts[1].ID)}}); !cmp.Equal(a.choice, want) || a.err != nil {
+		t.Errorf("chosen %+v, %v", a.choice, a.err)
+	}
+	if text := a.out.String(); !strings.Contains(text, "Split into 2.") || !strings.Contains(text, "(3/4)") {
+		t.Errorf("asked:\n%s", text)
+	}
+}
+
+func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeft(t *testing.T) {
+	a := ask(t, threeFiles()[:1], "c why this\nc\nand that\ny\nr wrong name\nr\n\n")
+	want := []hunkRemark{{"a1", "why this", false}, {"a1", "and that", false}, {"a2", "wrong name", true}, {"a3", "", true}}
+	if diff := cmp.Diff(want, a.said, cmp.AllowUnexported(hunkRemark{})); diff != "" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+	if !slices.Equal(a.choice.Hunks, []string{"a1"}) {
+		t.Errorf("chosen %+v", a.choice)
+	}
+}
+
+func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
+	files := threeFiles()[:2]
+	parts := files[0].Hunks[1].Split()
+	taken := func(c *review.Change, id review.HunkID) bool { return c.Path == "b" || id == parts[0].ID || id == "a1" }
+	a := ask(t, files, "y\ny\n", func(p *hunkPrompt) { p.taken = taken })
+	if want := (review.Choice{Hunks: []string{string(parts[1].ID), "a3"}}); !cmp.Equal(a.choice, want) || a.err != nil {
+		t.Errorf("chosen %+v, %v:\n%s", a.choice, a.err, a.out.String())
+	}
+}
+
+func TestAHunkRejectedBeforeSaysSoAndIsTakenByItsID(t *testing.T) {
+	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt) {
+		p.rejected = func(id review.HunkID) bool { return id == "b1" }
+		p.earlier = map[review.HunkID][]string{"b1": {"rejected: too \x1b[31mred"}}
+	})
+	if !slices.Equal(a.choice.Hunks, []string{"b1"}) || !slices.Equal(a.restored, []review.HunkID{"b1"}) {
+		t.Errorf("chosen %+v, restored %v", a.choice, a.restored)
+	}
+	if text := a.out.String(); !strings.Contains(text, `▌ rejected: too \x1b[31mred`) {
+		t.Errorf("asked:\n%s", text)
+	}
+}
+
+func TestALongHunkIsShownAScreenfulAtATime(t *testing.T) {
+	h := review.Hunk{ID: "l1", Path: "long", Kind: review.HunkAdded}
+	for i := range 30 {
+		h.Lines = append(h.Lines, review.Line{Op: '+', Text: fmt.Appendf(nil, "line %d", i)})
+	}
+	h.Lines = append(h.Lines, review.Line{Op: '+', Text: bytes.Repeat([]byte("wide "), 1000)})
+	files := []review.FileDiff{{Change: &review.Change{Path: "long", Kind: review.Added}, Hunks: []review.Hunk{h}}}
+	small := func(p *hunkPrompt) { p.t = terminal{interactive: true, width: 40, height: 13} }
+	a := ask(t, files, "\n\n\n\n\ny\n", small)
+	if a.err != nil || !slices.Equal(a.choice.Files, []string{"long"}) {
+		t.Fatalf("chosen %+v, %v", a.choice, a.err)
+	}
+	for i, screen := range strings.Split(a.out.String(), "?")[:5] {
+		rows := 0
+		for line := range strings.Lines(screen) {
+			rows += 1 + (len(line)-1)/40
+		}
+		if i > 0 && rows > 13 {
+			t.Errorf("screen %d has %d rows:\n%s", i, rows, screen)
+		}
+	}
+	if text := a.out.String(); !strings.Contains(text, "(22 lines more: enter)") || strings.Count(text, "+line 29\n") != 1 {
+		t.Errorf("asked:\n%s", text)
+	}
+}
