@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,45 +13,6 @@ import (
 	"aibox/review"
 	"aibox/test/hostile"
 )
-
-func TestNothingHostileRunsOrLeaksInReview(t *testing.T) {
-	for _, attack := range hostile.Attacks() {
-		t.Run(attack.Name, func(t *testing.T) {
-			// Plain git falls for it, or the attack proves nothing.
-			plain := newRepository(t, map[string]string{"a.txt": "one\n"})
-			canary := filepath.Join(t.TempDir(), "canary")
-			must(t, attack.Plant(plain.repo, canary))
-			if !attack.Falls(plain.repo, canary) {
-				t.Fatal("plain git does not fall for it")
-			}
-
-			b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
-			canary = filepath.Join(t.TempDir(), "canary")
-			must(t, attack.Plant(b.ws.Path, canary))
-			// Planting runs git in the workspace, as the agent would.
-			must(t, os.RemoveAll(canary))
-			b.write("work.txt", "the agent's work\n")
-			cs := b.compute()
-			var out bytes.Buffer
-			must(t, cs.Patch(t.Context(), &out))
-			must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
-			must(t, cs.Stat(&out, 0))
-			b.appliesTo(cs)
-			accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
-			must(t, err)
-			out.WriteString(gitIn(t, b.repo, "log", "-p", accepted.Branch))
-			gitIn(t, b.repo, "status")
-			_, err = review.Discard(t.Context(), b.ws, review.Options{})
-			must(t, err)
-			if _, err := os.Stat(canary); err == nil {
-				t.Error("it ran")
-			}
-			if strings.Contains(out.String(), hostile.Secret) {
-				t.Error("it leaked")
-			}
-		})
-	}
-}
 
 // TestSwappedNamesNeverLeadOutside changes files, folders and symlinks to and
 // fro while the change set is computed.

@@ -188,7 +188,7 @@ func sizesOf(outcomes []outcome) map[string]int64 {
 
 // annotate adds notes about names and content to the changes.
 func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline) {
-	clashes := caseClashes(cs.Changes, b)
+	clashes := clashesOf(cs.Changes, b)
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
 		c.Notes = append(c.Notes, notes[string(c.Path)]...)
@@ -198,43 +198,10 @@ func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline) 
 		if c.Kind == Added || c.Kind == Renamed {
 			c.Notes = append(c.Notes, nameNotes(string(c.Path))...)
 		}
-		if other, ok := clashes[string(c.Path)]; ok {
-			c.Notes = append(c.Notes, "the name differs from "+termtext.Escape(other)+" in case only")
+		if clash, ok := clashes[string(c.Path)]; ok {
+			c.Notes = append(c.Notes, clash)
 		}
 	}
-}
-
-// caseClashes finds new names that some file systems take for another one.
-func caseClashes(changes []Change, b *workspace.Baseline) map[string]string {
-	fresh := map[string][]string{}
-	gone := map[string]bool{}
-	for _, c := range changes {
-		switch c.Kind {
-		case Added, Renamed:
-			lower := strings.ToLower(string(c.Path))
-			fresh[lower] = append(fresh[lower], string(c.Path))
-			gone[string(c.OldPath)] = true
-		case Deleted:
-			gone[string(c.Path)] = true
-		}
-	}
-	clashes := map[string]string{}
-	if len(fresh) == 0 {
-		return clashes
-	}
-	for _, paths := range fresh {
-		for i := range paths[1:] {
-			clashes[paths[i]], clashes[paths[i+1]] = paths[i+1], paths[i]
-		}
-	}
-	for _, f := range b.Files {
-		for _, path := range fresh[strings.ToLower(f.Path)] {
-			if path != f.Path && !gone[f.Path] {
-				clashes[path] = f.Path
-			}
-		}
-	}
-	return clashes
 }
 
 // limits notes what the change set does not show one by one.
