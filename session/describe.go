@@ -89,7 +89,11 @@ func (s Session) title() string {
 func (s Session) message(title string, set *review.ChangeSet, verified []Verification) string {
 	var b strings.Builder
 	b.WriteString(title + "\n\n")
-	if task := s.task(); task != "" && task != title {
+	task := s.task()
+	if rest, begins := strings.CutPrefix(task, title); begins { // no need to say it twice
+		task = strings.TrimLeft(rest, "\n")
+	}
+	if task != "" {
 		for _, line := range wrapped(task, wrapAt-2) {
 			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 		}
