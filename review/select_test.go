@@ -1,0 +1,229 @@
+package review_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/review/risk"
+)
+
+// mixed is a change set with a bit of everything.
+func mixed(t *testing.T) (*bench, *review.ChangeSet) {
+	t.Helper()
+	long := strings.Repeat("a line that stays\n", 30)
+	b := newRepository(t, map[string]string{
+		"src/a.go": numbered(), "src/deep/b.go": "b\n", "docs/old.md": long, "gone": "gone\n", "run.sh": "#!/bin/sh\n",
+		"dir": "a file\n", "bin": "\x00one",
+	}).prepare()
+	b.write("src/a.go", numbered("b\n", "B\n", "d\n", "D\n", "s\n", "S\n"))
+	b.write("src/deep/b.go", "changed\n")
+	b.write("src/[x].go", "brackets\n")
+	b.write("esc\x1b[31m", "red\n")
+	b.write("Makefile", "all:\n")
+	must(t, os.Rename(b.path("docs/old.md"), b.path("docs/new.md")))
+	b.write("docs/new.md", strings.Replace(long, "stays\n", "goes\n", 1))
+	must(t, os.Remove(b.path("gone")))
+	must(t, os.Chmod(b.path("run.sh"), 0o755))
+	must(t, os.Remove(b.path("dir")))
+	b.write("dir/in", "now a folder\n")
+	b.write("bin", "\x00two")
+	cs := b.compute()
+	for i := range cs.Changes {
+		cs.Changes[i].Risks = nil
+		if cs.Changes[i].Path == "Makefile" {
+			cs.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a build file"}}
+		}
+	}
+	return b, cs
+}
+
+// took lists what a selection takes: a path, and how many blocks of how many when it
+// is not the whole.
+func took(s *review.Selection) []string {
+	names := []string{}
+	for _, taken := range s.Taken {
+		name := taken.Path.String()
+		if !taken.Whole {
+			name += ":" + strings.Repeat("+", len(taken.Blocks)) + strings.Repeat("-", taken.Of-len(taken.Blocks))
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestAChoiceMeansWhatItSays(t *testing.T) {
+	b, cs := mixed(t)
+	a := b.hunks(cs, "src/a.go")
+	if len(a) != 2 || len(a[0].Split()) != 2 {
+		t.Fatalf("src/a.go has the hunks %+v", a)
+	}
+	moved := b.hunks(cs, "docs/new.md")
+	id := func(h review.Hunk) string { return string(h.ID) }
+	everything := []string{"bin", "dir", "dir/in", "docs/new.md", `esc\x1b[31m`, "gone", "run.sh", "src/[x].go", "src/a.go", "src/deep/b.go"}
+	without := func(name string, instead ...string) []string {
+		i := slices.Index(everything, name)
+		return slices.Replace(slices.Clone(everything), i, i+1, instead...)
+	}
+	for _, c := range []struct {
+		name   string
+		choice review.Choice
+		want   []string
+		left   string
+	}{
+		{"nothing", review.Choice{}, []string{}, ""},
+		{"everything but what is risky", review.Choice{All: true}, everything, "Makefile"},
+		{"everything", review.Choice{All: true, Risky: []string{"Makefile"}}, append([]string{"Makefile"}, everything...), ""},
+		{"a risky file by name", review.Choice{Files: []string{"Makefile"}}, []string{}, "Makefile"},
+		{"a risky hunk", review.Choice{Hunks: []string{id(b.hunks(cs, "Makefile")[0])}}, []string{}, "Makefile"},
+		{"a risky file that is accepted, but not chosen", review.Choice{Files: []string{"bin"}, Risky: []string{"Makefile"}}, []string{"bin"}, ""},
+		{"a file", review.Choice{Files: []string{"./src/a.go"}}, []string{"src/a.go"}, ""},
+		{"a file by its old name", review.Choice{Files: []string{"docs/old.md"}}, []string{"docs/new.md"}, ""},
+		{"a file as it is printed", review.Choice{Files: []string{`esc\x1b[31m`}}, []string{`esc\x1b[31m`}, ""},
+		{"a name that is a glob", review.Choice{Files: []string{"src/[x].go"}}, []string{"src/[x].go"}, ""},
+		{"a path that is a file and a folder", review.Choice{Files: []string{"dir"}}, []string{"dir"}, ""},
+		{"a folder", review.Choice{Files: []string{"src/"}}, []string{"src/[x].go", "src/a.go", "src/deep/b.go"}, ""},
+		{"the top", review.Choice{Files: []string{"."}}, everything, "Makefile"},
+		{"a glob of a name", review.Choice{Files: []string{"*.go"}}, []string{"src/[x].go", "src/a.go", "src/deep/b.go"}, ""},
+		{"a glob of a path", review.Choice{Files: []string{"src/*.go"}}, []string{"src/[x].go", "src/a.go"}, ""},
+		{"a glob over folders", review.Choice{Files: []string{"src/**/b.go", "**/in"}}, []string{"dir/in", "src/deep/b.go"}, ""},
+		{"two ways to one file", review.Choice{Files: []string{"bin", "b*n"}, Hunks: []string{id(a[0])}}, []string{"bin", "src/a.go:++-"}, ""},
+		{"a hunk", review.Choice{Hunks: []string{id(a[1])}}, []string{"src/a.go:+--"}, ""},
+		{"the beginning of an id", review.Choice{Hunks: []string{strings.ToUpper(id(a[1])[:12])}}, []string{"src/a.go:+--"}, ""},
+		{"a part of a hunk", review.Choice{Hunks: []string{id(a[0].Split()[1])}}, []string{"src/a.go:+--"}, ""},
+		{"both parts and the other hunk", review.Choice{Hunks: []string{id(a[0].Split()[1]), id(a[0].Split()[0]), id(a[1])}}, []string{"src/a.go"}, ""},
+		{"a move without its text", review.Choice{Hunks: []string{id(moved[0])}}, []string{"docs/new.md:+-"}, ""},
+		{"all but one hunk", review.Choice{All: true, Except: []string{id(a[0])}}, without("src/a.go", "src/a.go:+--"), "Makefile"},
+		{"all but a file", review.Choice{All: true, Except: []string{id(b.hunks(cs, "gone")[0])}}, without("gone"), "Makefile"},
+		{"a hunk but a part of it", review.Choice{Hunks: []string{id(a[0])}, Except: []string{id(a[0].Split()[0])}}, []string{"src/a.go:+--"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := cs.Select(t.Context(), c.choice)
+			must(t, err)
+			if diff := cmp.Diff(c.want, took(s)); diff != "" {
+				t.Errorf("taken (-want +got):\n%s", diff)
+			}
+			left := ""
+			for _, l := range s.Left {
+				left += l.Path.String() + strings.Repeat("!", len(l.Risks)-1)
+			}
+			if left != c.left {
+				t.Errorf("left out: %q, want %q", left, c.left)
+			}
+			data, err := json.Marshal(s)
+			must(t, err)
+			var again review.Selection
+			must(t, json.Unmarshal(data, &again))
+			if diff := cmp.Diff(*s, again); diff != "" {
+				t.Errorf("JSON loses (-was +is):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAChoiceOfNothingThatIsThereIsAMistake(t *testing.T) {
+	_, cs := mixed(t)
+	for _, c := range []struct {
+		choice review.Choice
+		want   string
+	}{
+		{review.Choice{Files: []string{"nope\x1b"}}, `no changed file is called nope\x1b`},
+		{review.Choice{Files: []string{"src/*.rs"}}, "no changed file is called src/*.rs"},
+		{review.Choice{Files: []string{"[a"}}, "neither a path nor a glob"},
+		{review.Choice{Files: []string{""}}, "neither a path nor a glob"},
+		{review.Choice{All: true, Risky: []string{"nope"}}, "nothing was changed at nope"},
+		{review.Choice{Hunks: []string{strings.Repeat("0", 32)}}, "no hunk has the id"},
+		{review.Choice{Hunks: []string{"not hex\x1b"}}, `not hex\x1b is not the id of a hunk`},
+		{review.Choice{All: true, Except: []string{""}}, "is not the id of a hunk"},
+		{review.Choice{Hunks: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "f"}}, " "},
+	} {
+		_, err := cs.Select(t.Context(), c.choice)
+		if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v gives %v, want %q", c.choice, err, c.want)
+		}
+	}
+}
+
+func TestWhatCannotBeATreeIsNamed(t *testing.T) {
+	b, cs := mixed(t)
+	_, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{Files: []string{"dir/in"}}})
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.Kind != fault.Conflict || !strings.Contains(err.Error(), "dir/in can be taken only together with the deletion of dir:") {
+		t.Fatalf("accepting dir/in without the deletion of dir gives %v", err)
+	}
+	if got := gitIn(t, b.repo, "branch", "--list", "aibox/*"); got != "" {
+		t.Errorf("there is a branch %s", got)
+	}
+	both, err := cs.Select(t.Context(), review.Choice{Files: []string{"dir/in", "dir"}})
+	must(t, err)
+	if _, err := cs.TreeOf(t.Context(), both); err != nil {
+		t.Errorf("both together: %v", err)
+	}
+	// A choice from other changes is noticed.
+	b.write("dir/in", "something else\n")
+	_, err = b.compute().TreeOf(t.Context(), both)
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Conflict || !strings.Contains(err.Error(), "dir/in is not what it was") {
+		t.Errorf("an old choice gives %v", err)
+	}
+}
+
+// TestAHunkKeepsItsIDWhenTheWorkGoesOn computes the changes again after the agent
+// changed lines nearby, so that git shows both as one hunk.
+func TestAHunkKeepsItsIDWhenTheWorkGoesOn(t *testing.T) {
+	b := newRepository(t, map[string]string{"f": numbered()}).prepare()
+	b.write("f", numbered("h\n", "H\n"))
+	first := b.hunks(b.compute(), "f")[0]
+	b.write("f", numbered("h\n", "H\n", "j\n", "J\n", "a\n", ""))
+	cs := b.compute()
+	hunks := b.hunks(cs, "f")
+	if len(hunks) != 1 || len(hunks[0].Split()) != 3 {
+		t.Fatalf("the hunks are %+v", hunks)
+	}
+	s, err := cs.Select(t.Context(), review.Choice{Hunks: []string{string(first.ID)}})
+	must(t, err)
+	tree, err := cs.TreeOf(t.Context(), s)
+	must(t, err)
+	if got := gitIn(t, b.ws.GitDir, "show", tree+":f") + "\n"; got != numbered("h\n", "H\n") {
+		t.Errorf("f is %q", got)
+	}
+}
+
+// TestPartsKeepLineEndingsAndModes takes parts of files with odd ends of lines.
+func TestPartsKeepLineEndingsAndModes(t *testing.T) {
+	crlf := strings.ReplaceAll(numbered(), "\n", "\r\n")
+	b := newRepository(t, map[string]string{"crlf": crlf, "open": strings.TrimSuffix(numbered(), "\n"), "empty": "", "script": numbered()}).prepare()
+	b.write("crlf", strings.NewReplacer("b\r\n", "B\n", "s\r\n", "S\r\n").Replace(crlf))
+	b.write("open", numbered("b\n", "B\n"))
+	b.write("empty", "not any more")
+	b.write("script", numbered("b\n", "B\n"))
+	must(t, os.Chmod(b.path("script"), 0o755))
+	cs := b.compute()
+	a := &accepting{bench: b}
+	script := b.hunks(cs, "script")
+	if script[0].Kind != review.HunkMode || len(script) != 2 {
+		t.Fatalf("script has the hunks %+v", script)
+	}
+	a.accept(cs, review.Choice{Hunks: []string{
+		a.hunk(cs, "crlf", "B"), a.hunk(cs, "open", "B"), string(script[1].ID), a.hunk(cs, "empty", "not any more"),
+	}})
+	if got := gitIn(t, b.repo, "show", "aibox/k3f9:crlf") + "\n"; got != strings.Replace(crlf, "b\r\n", "B\n", 1) {
+		t.Errorf("crlf is %q", got)
+	}
+	if got := gitIn(t, b.repo, "show", "aibox/k3f9:open"); got != strings.TrimSuffix(numbered("b\n", "B\n"), "\n") {
+		t.Errorf("open is %q", got)
+	}
+	if got := gitIn(t, b.repo, "ls-tree", "aibox/k3f9", "script"); !strings.HasPrefix(got, "100644 ") {
+		t.Errorf("script is %q", got)
+	}
+	a.accept(cs, review.Choice{All: true})
+	if got := gitIn(t, b.repo, "rev-parse", "aibox/k3f9^{tree}"); got != cs.Tree {
+		t.Errorf("all of it is %s, want %s", got, cs.Tree)
+	}
+}
