@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -325,5 +326,51 @@ func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
 	bake(t, k, "agent")
 	if base := fake.Builds()[0].Args["BASE"]; base != bakery.OriginRefs(k)[1] {
 		t.Errorf("built on %s", base)
+	}
+}
+
+func TestOutdatedImagesAreThoseThatNothingNeeds(t *testing.T) {
+	from := files()
+	b := reachable()
+	k := kitchen(t, b, from, bakery.Options{})
+	bake(t, k, "agent")
+	old := map[string]string{}
+	for _, name := range []string{"agent", "gone"} {
+		for _, version := range []string{"1", "2", "3"} {
+			old[name+version] = b.Add("aibox/"+name+":"+version, map[string]string{bakery.LabelRecipe: version, bakery.LabelAgent: name})
+		}
+	}
+	mine := b.Add("aibox/gone:mine", map[string]string{bakery.LabelRecipe: "4", bakery.LabelAgent: "gone"})
+	if err := b.Tag(t.Context(), mine, "my/own:name"); err != nil {
+		t.Fatal(err)
+	}
+	newest := b.Add("aibox/gone:newest", map[string]string{bakery.LabelRecipe: "5", bakery.LabelAgent: "gone"})
+	named := func(ref string) bool { return ref == "aibox/gone:2" || ref == old["gone3"] }
+	outdated, err := k.Outdated(t.Context(), time.Now(), named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, image := range outdated {
+		ids = append(ids, image.ID)
+	}
+	// The newest of agent is no fresh one, and the fresh one is not the newest.
+	if want := []string{old["agent1"], old["agent2"], old["gone1"]}; !slices.Equal(ids, want) {
+		t.Errorf("outdated are %q, not %q (newest %s)", ids, want, newest)
+	}
+	if outdated, err := k.Outdated(t.Context(), time.Unix(0, 0), named); err != nil || len(outdated) > 0 {
+		t.Errorf("young images are outdated: %v, %v", outdated, err)
+	}
+	b.InUse = map[string]bool{old["gone1"]: true}
+	for _, image := range outdated {
+		if err := k.PutAway(t.Context(), image); (err != nil) != (image.ID == old["gone1"]) || err != nil && !errors.Is(err, bakery.ErrInUse) {
+			t.Errorf("putting away %s says %v", image.ID, err)
+		}
+	}
+	if left, _ := k.Outdated(t.Context(), time.Now(), named); len(left) != 1 {
+		t.Errorf("left are %v", left)
+	}
+	if _, err := k.Find(t.Context(), "agent"); err != nil {
+		t.Errorf("the fresh image is gone: %v", err)
 	}
 }

@@ -150,3 +150,20 @@ func (s store) remember(all []remembered) {
 		_ = paths.WriteFile(filepath.Join(s.root, briefsFile), data)
 	}
 }
+
+// Stale counts the sessions that a clean-up with this retention would look at: those
+// that have ended, are reviewed or changed nothing, and that nothing has happened to.
+// It looks into no workspace.
+func (s *Sessions) Stale(olderThan time.Duration) int {
+	briefs, _ := s.Briefs()
+	stale := 0
+	for _, b := range briefs {
+		if b.Phase != Ended || b.ContinuedBy != "" || b.Changed && b.Review != Accepted && b.Review != Discarded {
+			continue
+		}
+		if s.store.age(b.ID) >= olderThan {
+			stale++
+		}
+	}
+	return stale
+}

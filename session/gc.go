@@ -118,8 +118,7 @@ type gc struct {
 
 // GC tidies away what nobody needs. It can be killed at any point, and goes beside
 // everything else that aibox does: whatever is in use stays. One that finds another
-// at work is refused. The error says what could not be removed; it comes beside a
-// report.
+// at work is refused. An error beside a report says what could not be removed.
 func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error) {
 	if options.settle == 0 {
 		options.settle = settle
@@ -128,11 +127,11 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 		DryRun: options.DryRun, OlderThan: Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
 	}}
 	if options.OlderThan < 0 {
-		return g.report, fault.New(fault.Usage, "%v is no age", options.OlderThan).Hint("--older-than 0s takes everything that was reviewed")
+		return nil, fault.New(fault.Usage, "%v is no age", options.OlderThan).Hint("--older-than 0s takes everything that was reviewed")
 	}
 	turn, err := g.turn()
 	if err != nil {
-		return g.report, err
+		return nil, err
 	}
 	defer turn.Close()
 	for _, part := range []func(context.Context) error{g.sessions, g.repositories, g.leftovers, g.networks} {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 )
 
@@ -174,7 +173,7 @@ func (f *Field) parseBound(text string) (int64, error) {
 	case Int:
 		return strconv.ParseInt(text, 10, strconv.IntSize)
 	case Duration:
-		d, err := time.ParseDuration(text)
+		d, err := ParseDuration(text)
 		return int64(d), err
 	default:
 		return 0, fmt.Errorf("no number")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"aibox/internal/fault"
 )
@@ -111,7 +110,7 @@ func (f Field) quantity(value any) (int64, bool) {
 	case int64:
 		return value, f.Type == Int
 	case string:
-		d, err := time.ParseDuration(value)
+		d, err := ParseDuration(value)
 		return int64(d), f.Type == Duration && err == nil
 	default:
 		return 0, false

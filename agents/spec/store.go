@@ -38,7 +38,7 @@ func (f Field) store(target reflect.Value, text string) error {
 		}
 		return f.storeNumber(target, n)
 	case f.Type == Duration:
-		d, err := time.ParseDuration(text)
+		d, err := ParseDuration(text)
 		if err != nil {
 			return f.wrong("a length of time such as 90s or 1h30m", text)
 		}

@@ -24,6 +24,8 @@ type Fake struct {
 	OnPull func(ctx context.Context, ref string) error
 	// FreeBytes is the room on the disk; 0 means that it cannot be known.
 	FreeBytes uint64
+	// InUse are the ids of images that containers use.
+	InUse map[string]bool
 
 	mu     sync.Mutex
 	images []*bakery.Image
@@ -33,6 +35,7 @@ type Fake struct {
 var (
 	_ bakery.Builder = (*Fake)(nil)
 	_ bakery.Disk    = (*Fake)(nil)
+	_ bakery.Shelf   = (*Fake)(nil)
 )
 
 // Add puts an image there, as if it had been made before, and answers its id.
@@ -143,6 +146,36 @@ func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Upd
 		return err
 	}
 	f.Add(b.Ref, b.Labels)
+	return nil
+}
+
+// Own tells that each image is one byte large.
+func (f *Fake) Own(context.Context) (map[string]int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	own := map[string]int64{}
+	for _, image := range f.images {
+		own[image.ID] = 1
+	}
+	return own, nil
+}
+
+// Remove takes a reference away, and the image with its last one. What InUse names
+// stays.
+func (f *Fake) Remove(_ context.Context, ref string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	image, err := f.find(ref)
+	if err != nil {
+		return err
+	}
+	if f.InUse[image.ID] {
+		return fmt.Errorf("image %q: %w", ref, bakery.ErrInUse)
+	}
+	image.Refs = slices.DeleteFunc(image.Refs, func(r string) bool { return r == ref })
+	if len(image.Refs) == 0 {
+		f.images = slices.DeleteFunc(f.images, func(other *bakery.Image) bool { return other == image })
+	}
 	return nil
 }
 

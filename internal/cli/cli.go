@@ -115,7 +115,7 @@ changed comes back as a diff that you accept or discard.`,
 		}
 	}
 	add("run", a.runCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.removeCommand())
-	add("review", a.diffCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand())
+	add("review", a.diffCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand(), a.gcCommand())
 	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.modelsCommand(), a.netguardCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.superviseCommand(), a.jobCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -12,6 +12,7 @@ import (
 
 	"aibox/bakery"
 	"aibox/runtime"
+	"aibox/session"
 
 	"golang.org/x/sys/unix"
 )
@@ -177,8 +178,13 @@ func (a *app) diskFinding() finding {
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, deps.Dirs.Home)
+	if own, err := a.ownSettings(); err == nil {
+		if stale := session.New(deps).Stale(own.Settings.Keep); stale > 0 {
+			f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", plural(stale, "old session"))
+		}
+	}
 	if free < 2<<30 {
-		f.State, f.Mend = stateWarning, "aibox ls, then aibox rm of what is no longer needed"
+		f.State, f.Mend = stateWarning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
 	}
 	return f
 }

@@ -64,7 +64,23 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 			string(b.ID), status(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
-	return errors.Join(a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows), damaged)
+	err = a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
+	a.hintAtStale(service)
+	return errors.Join(err, damaged)
+}
+
+// manyStale is how many old sessions are worth a word.
+const manyStale = 20
+
+// hintAtStale tells a person of a clean-up where it would free much.
+func (a *app) hintAtStale(service *session.Sessions) {
+	own, err := a.ownSettings()
+	if err != nil || !a.errTerm.interactive {
+		return
+	}
+	if stale := service.Stale(own.Settings.Keep); stale >= manyStale {
+		fmt.Fprintln(a.err, a.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run tells what they take", stale)))
+	}
 }
 
 // status is the state of a session in one or two words.

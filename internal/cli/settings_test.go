@@ -140,7 +140,7 @@ func TestEverySettingOfARunIsAFlagAndIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, field := range fields {
-		if field.Key == "rootful" || field.Key == "pager" { // of other commands, too
+		if slices.Contains([]string{"rootful", "pager", "keep"}, field.Key) { // of other commands, too
 			continue
 		}
 		o := flags(t, a)

@@ -38,6 +38,7 @@ type Settings struct {
 	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a box of its own"`
 	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`
 	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
+	Keep           time.Duration `label:"Keep" help:"How long aibox gc leaves alone what has been reviewed, such as 30d" default:"30d" min:"0s"`
 	Pager          string        `label:"Pager" help:"The program that shows diffs on a terminal; cat for none, empty for $PAGER or less"`
 }
 

@@ -1,0 +1,19 @@
+package spec
+
+import (
+	"testing"
+	"time"
+)
+
+func TestALengthOfTimeMayBeInDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "0d": 0, "-1d": -24 * time.Hour, "1h30m": 90 * time.Minute} {
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "d", "1.5d", "1d2h", "9999999999d", "99999999999999999999d", "3 d"} {
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}

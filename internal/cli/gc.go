@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/agents/spec"
+	"aibox/bakery"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+
+	"github.com/spf13/cobra"
+)
+
+// gcOptions are the flags of `aibox gc`.
+type gcOptions struct {
+	olderThan    string
+	dryRun, json bool
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	var o gcOptions
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Tidy away old sessions that are reviewed, and what else nobody needs",
+		Long: `Remove what nothing has happened to for 30 days ("aibox config set keep" changes that):
+records and workspaces of sessions whose work is accepted, discarded or nothing, their
+agents' conversations, and outdated images. Remove at any age what nobody uses: git
+objects, networks, what something broken off has left. Saved states (aibox recover) go
+when they are 30 days old and older than that.
+
+Work that nobody has reviewed to its end stays, however old, and so does whatever runs
+or cannot be read. What a workspace holds is saved before it is removed. Nothing is
+tidied away unless you type this command.`,
+		Example: "  aibox gc --dry-run\n  aibox gc\n  aibox gc --older-than 7d",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gc(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would go")
+	f.StringVar(&o.olderThan, "older-than", "", "take what nothing has happened to for this `TIME`, such as 7d or 12h, instead of the setting keep")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) gc(ctx context.Context, o gcOptions) error {
+	olderThan, err := a.retention(o.olderThan)
+	if err != nil {
+		return err
+	}
+	service, err := a.service()
+	if err != nil {
+		return err
+	}
+	a.repair(ctx, service)
+	report, err := service.GC(ctx, session.GCOptions{OlderThan: olderThan, DryRun: o.dryRun})
+	if report == nil {
+		return err
+	}
+	err = errors.Join(err, a.gcImages(ctx, service, report, olderThan), a.gcCaches(ctx, report, olderThan))
+	if o.json {
+		return errors.Join(printJSON(a.out, report), unfinished(ctx, err))
+	}
+	return errors.Join(a.printFreed(report), unfinished(ctx, err))
+}
+
+// unfinished says what a clean-up could not do.
+func unfinished(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fault.New(fault.Interrupted, "interrupted; what was not removed yet stays as it is")
+	default:
+		return fault.New(fault.Environment, "not everything could be removed: %w", err).Hint("the rest is done; run it again when that is mended")
+	}
+}
+
+// retention is how old what goes must be: what the command line says, or else the
+// settings.
+func (a *app) retention(text string) (time.Duration, error) {
+	if text == "" {
+		own, err := a.ownSettings()
+		if err != nil {
+			return 0, err
+		}
+		return own.Settings.Keep, nil
+	}
+	age, err := spec.ParseDuration(text)
+	if err != nil || age < 0 {
+		return 0, fault.New(fault.Usage, "--older-than takes a length of time, not %q", text).Hint("such as 30d, 12h or 0s")
+	}
+	return age, nil
+}
+
+// gcImages removes outdated images of aibox.
+func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
+	named, known, err := service.Images()
+	if err != nil {
+		return err
+	}
+	if !known {
+		report.Keep("images", "a session whose record cannot be read may need them")
+		return nil
+	}
+	own, err := a.ownSettings()
+	if err != nil {
+		return err
+	}
+	named[own.Settings.Image], named[own.Images.Base] = true, true
+	options, err := a.recipes()
+	if err != nil {
+		return err
+	}
+	kitchen, err := a.bakery(ctx, options)
+	if err != nil {
+		return err
+	}
+	outdated, err := kitchen.Outdated(ctx, time.Now().Add(-olderThan), func(ref string) bool { return named[ref] })
+	if err != nil {
+		report.Keep("images", err.Error()) // without a daemon there are none
+		return nil
+	}
+	if len(outdated) == 0 {
+		return nil
+	}
+	sizes, err := kitchen.Own(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, image := range outdated {
+		name := strings.Join(image.Refs, " ")
+		if !report.DryRun {
+			err := kitchen.PutAway(ctx, image)
+			if errors.Is(err, bakery.ErrInUse) {
+				report.Keep("image "+cmp.Or(name, image.ID), bakery.ErrInUse.Error())
+				continue
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		report.Add(session.GCImages, cmp.Or(name, image.ID), 0, sizes[image.ID])
+	}
+	return errors.Join(errs...)
+}
+
+// printFreed tells people what went and what stays.
+func (a *app) printFreed(report *session.GCReport) error {
+	for _, kept := range report.Kept {
+		fmt.Fprintf(a.err, "%s kept: %s: %s\n", a.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))
+	}
+	_, bytes := report.Total()
+	rows := make([][]string, 0, len(report.Freed))
+	for _, freed := range report.Freed {
+		rows = append(rows, []string{
+			string(freed.Kind), fmt.Sprint(freed.Count), fmt.Sprint(freed.Files), sizeOf(freed.Bytes), termtext.Escape(strings.Join(freed.Names, " ")),
+		})
+	}
+	switch {
+	case len(rows) == 0:
+		fmt.Fprintln(a.err, "there is nothing to tidy away")
+		return nil
+	case report.DryRun:
+		fmt.Fprintf(a.err, "about %s would be free; this was a dry run\n", sizeOf(bytes))
+	default:
+		fmt.Fprintf(a.err, "%s %s freed\n", a.errTerm.good("✓"), sizeOf(bytes))
+	}
+	return a.overview("KIND\tCOUNT\tFILES\tSIZE\tWHAT", rows)
+}
+
+// sizeOf is a number of bytes for people.
+func sizeOf(bytes int64) string {
+	units := []string{"B", "KB", "MB", "GB"}
+	value, unit := float64(bytes), 0
+	for value >= 999.5 && unit < len(units)-1 {
+		value, unit = value/1000, unit+1
+	}
+	if unit == 0 || value >= 9.95 {
+		return fmt.Sprintf("%.0f %s", value, units[unit])
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
