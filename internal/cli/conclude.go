@@ -93,8 +93,9 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 		failure = errors.Join(failure, err)
 	}
 	if target := o.acceptTarget(); target != nil && result.Changed && failure == nil {
+		all := review.Choice{All: true}
 		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{
-			Choice: review.Choice{All: true}, Target: *target, Message: o.commitMessage(), Verify: a.verifierAtEnd(o, service, ended),
+			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: a.verifierAtEnd(o, service, ended),
 		})
 	}
 	if failure == nil && o.changes && !result.Changed {
@@ -107,9 +108,6 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	a.summarize(out, set)
 	return failure
 }
-
-// commitMessage is the message of a commit that --accept makes.
-func (o *runOptions) commitMessage() string { return defaultMessage(o.agent, o.prompt) }
 
 // summarize prints the end of a run for people, on the progress stream.
 func (a *app) summarize(out runResult, set *review.ChangeSet) {

@@ -83,6 +83,21 @@ func (a *app) describeSet(service *session.Sessions, found session.Session, set 
 	return session.Describe(found, set, verified), nil
 }
 
+// proposedMessage is the message of a commit of what is chosen: a plain one where the
+// record tells nothing more.
+func (a *app) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
+	if set == nil {
+		return defaultMessage(found.Agent, found.Prompt)
+	}
+	plan, err := a.planAccept(ctx, set, choice)
+	if err == nil {
+		if described, err := a.describeSet(service, found, plan.part); err == nil {
+			return described.Message
+		}
+	}
+	return defaultMessage(found.Agent, found.Prompt)
+}
+
 // scissors is the line below which nothing counts, as in git.
 const scissors = "# ------------------------ >8 ------------------------"
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,15 +47,18 @@ func (a *app) pager() (words []string, chosen bool) {
 	if !a.term.interactive || !terminalOf(a.in).interactive || a.noPager {
 		return nil, false
 	}
-	line := ""
+	setting := ""
 	if own, err := a.ownSettings(); err == nil {
-		line = own.Settings.Pager
+		setting = own.Settings.Pager
 	}
-	if line == "" {
-		line = os.Getenv("PAGER")
-	}
-	switch words = strings.Fields(line); {
-	case len(words) == 0 && os.Getenv("TERM") == "dumb":
+	return pagerOf(setting, os.Getenv("PAGER"), os.Getenv("TERM"))
+}
+
+// pagerOf decides by the setting, $PAGER and $TERM.
+func pagerOf(setting, variable, terminal string) (words []string, chosen bool) {
+	words = strings.Fields(cmp.Or(setting, variable))
+	switch {
+	case len(words) == 0 && terminal == "dumb":
 		return nil, false
 	case len(words) == 0:
 		return strings.Fields(defaultPager), false
