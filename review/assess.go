@@ -125,11 +125,12 @@ type job struct {
 
 // feed makes a job of each change, with the content that was read for it.
 func (a *assessment) feed(ctx context.Context, blobs *blobReader, skipped []bool, jobs chan<- *job) error {
+	effort := risk.NewEffort()
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
 		j := &job{index: i, file: risk.File{
 			Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: c.Size, Binary: c.Binary,
-			Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode},
+			Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: effort,
 		}}
 		if c.NewBlob != "" {
 			if err := blobs.fill(&j.file, c, skipped[i]); err != nil {

@@ -30,11 +30,12 @@ type Side struct {
 // File is one changed file as the rules see it. It is used by one goroutine at a
 // time.
 type File struct {
-	Path     string // raw bytes, slash-separated
-	Old, New Side   // Old is what a renamed file was under its old name
-	OldPath  string // of a renamed file
-	Size     int64  // of the new content
-	Binary   bool   // git shows no lines of it
+	Path     string  // raw bytes, slash-separated
+	Old, New Side    // Old is what a renamed file was under its old name
+	OldPath  string  // of a renamed file
+	Size     int64   // of the new content
+	Binary   bool    // git shows no lines of it
+	Effort   *Effort // shared by the files of a review; nil: this file has its own
 
 	once  sync.Once
 	text  []byte

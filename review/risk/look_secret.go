@@ -3,6 +3,7 @@ package risk
 import (
 	"bytes"
 	"fmt"
+	"sync/atomic"
 
 	"aibox/review/risk/secrets"
 )
@@ -11,13 +12,35 @@ import (
 // with them, and those for secrets, by gitleaks' release.
 const RulesVersion = "1, gitleaks " + secrets.Version
 
-// maxEffort is how many bytes the rules for secrets may go through in one file.
-const maxEffort = 8 << 20
+// maxEffort is how many bytes the rules for secrets may go through in one file: a
+// hostile text makes a rule as slow as 2 MB a second.
+const maxEffort = 2 << 20
+
+// Effort is how many bytes the rules for secrets may go through in one review. It may
+// be shared by goroutines.
+type Effort struct{ left atomic.Int64 }
+
+// NewEffort is the effort for one review.
+func NewEffort() *Effort {
+	const all = 64 << 20
+	e := new(Effort)
+	e.left.Store(all)
+	return e
+}
 
 // secrets looks for secrets in the added lines. Zero bytes, which make a file
 // binary, hide nothing: they end a line here.
 func (f *File) secrets() []Risk {
-	effort := int64(maxEffort)
+	granted := int64(maxEffort)
+	if f.Effort != nil {
+		granted = min(granted, f.Effort.left.Load())
+	}
+	effort := granted
+	defer func() {
+		if f.Effort != nil {
+			f.Effort.left.Add(effort - granted)
+		}
+	}()
 	var found []Risk
 	seen := map[string]bool{}
 	for _, s := range f.stretches() {

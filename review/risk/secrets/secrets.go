@@ -9,9 +9,11 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Rule is one of gitleaks' rules. Keywords are in lower case.
@@ -40,17 +42,38 @@ type Finding struct {
 	Start, End int    // of the secret, in bytes of the text
 }
 
-// The limits of one search, and how far around a keyword a rule looks.
+// The limits of one search, and how far around a keyword an expression without a
+// longest match looks.
 const (
-	before      = 4 << 10
+	before      = 1 << 10
 	behind      = 16 << 10
 	maxFindings = 16
+)
+
+// lead is how the expressions of many rules begin; a keyword follows. It may match
+// nothing, so that it only moves the beginning of a match, and costs a search most of
+// its time: it is cut off, the rest is tried at each keyword, and the beginning is
+// moved by hand.
+const (
+	lead    = `[\w.-]{0,50}?`
+	maxLead = 50
+)
+
+// assigns stands in the expressions of rules for something that is assigned; behind
+// a keyword one of its signs must follow soon.
+const (
+	assigns   = `(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)`
+	signs     = "=>:|?,"
+	maxAssign = 64
 )
 
 // compiled is a rule made ready once.
 type compiled struct {
 	once  sync.Once
 	regex *regexp.Regexp
+	cut   bool // its lead is cut off
+	led   bool // and a keyword stood behind it, with which the rest begins
+	reach int  // the longest match in bytes; 0: there is none
 	path  *regexp.Regexp
 	allow []allow
 }
@@ -66,7 +89,15 @@ var ready [len(rules) + 1]compiled
 func (c *compiled) prepare(r *Rule) *compiled {
 	c.once.Do(func() {
 		if r.Regex != "" {
-			c.regex = regexp.MustCompile(r.Regex)
+			var expr string
+			expr, c.cut = cutLead(r.Regex)
+			if c.led = c.cut && beginsWithKeyword(expr, r.Keywords); c.led {
+				expr = `\A(?:` + expr + ")"
+			}
+			c.regex = regexp.MustCompile(expr)
+			if parsed, err := syntax.Parse(r.Regex, syntax.Perl); err == nil {
+				c.reach = longest(parsed)
+			}
 		}
 		if r.Path != "" {
 			c.path = regexp.MustCompile(r.Path)
@@ -77,6 +108,79 @@ func (c *compiled) prepare(r *Rule) *compiled {
 		}
 	})
 	return c
+}
+
+// cutLead cuts off the lead of an expression.
+func cutLead(expr string) (rest string, led bool) {
+	if rest, led = strings.CutPrefix(expr, "(?i)"+lead); led {
+		return "(?i)" + rest, true
+	}
+	if rest, led = strings.CutPrefix(expr, lead+"(?i:"+lead); led {
+		return "(?i:" + rest, true
+	}
+	return expr, false
+}
+
+// beginsWithKeyword reports whether each keyword fits the beginning of an expression
+// whose lead is cut off. With some rules a keyword is part of the value instead.
+func beginsWithKeyword(expr string, keywords []string) bool {
+	name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(expr, "(?i)"), "(?i:"), `(?:[ \t\w.-]{0,20})`)
+	if !ok || !strings.Contains(expr, assigns) {
+		return false
+	}
+	begin, err := regexp.Compile(`\A(?i:` + strings.ReplaceAll(name, "(?-i:", "(?:") + ")")
+	return err == nil && !slices.ContainsFunc(keywords, func(word string) bool { return !begin.MatchString(word) })
+}
+
+// longest is the longest match of an expression in bytes; 0 when there is none, or
+// when it is not worth knowing.
+func longest(re *syntax.Regexp) int {
+	const far = 4 << 10
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune) * utf8.UTFMax
+	case syntax.OpCharClass:
+		return max(1, utf8.RuneLen(re.Rune[len(re.Rune)-1]))
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return utf8.UTFMax
+	case syntax.OpStar, syntax.OpPlus:
+		return 0
+	case syntax.OpRepeat:
+		if re.Max < 0 {
+			return 0
+		}
+		n = re.Max * longest(re.Sub[0])
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if n = n + longest(sub); longest(sub) == 0 && !empty(sub) {
+				return 0
+			}
+		}
+	case syntax.OpAlternate:
+		for _, sub := range re.Sub {
+			if n = max(n, longest(sub)); longest(sub) == 0 && !empty(sub) {
+				return 0
+			}
+		}
+	case syntax.OpCapture, syntax.OpQuest:
+		n = longest(re.Sub[0])
+	}
+	if n > far {
+		return 0
+	}
+	return n
+}
+
+// empty reports whether an expression matches places, not characters.
+func empty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return true
+	case syntax.OpCapture, syntax.OpQuest, syntax.OpConcat, syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !empty(sub) })
+	}
+	return false
 }
 
 // union is one expression for many; nil for none.
@@ -100,47 +204,31 @@ func Find(path string, text []byte, budget int64) ([]Finding, int64) {
 	if len(lower) != len(text) { // places would differ; only ASCII matters for keywords
 		lower = asciiLower(text)
 	}
-	hits := keywords(lower)
+	around, budget := windows(lower, budget)
+	if budget < 0 {
+		return nil, budget
+	}
 	for i := range rules {
-		if len(rules[i].Keywords) > 0 && len(hits[i]) == 0 {
+		r := &rules[i]
+		if len(r.Keywords) > 0 && len(around[i]) == 0 {
 			continue
 		}
-		c := ready[i].prepare(&rules[i])
+		c := ready[i].prepare(r)
 		if c.allowsPath(path) || c.path != nil && !c.path.MatchString(path) {
 			continue
 		}
 		if c.regex == nil {
-			found = append(found, Finding{Rule: rules[i].ID})
+			found = append(found, Finding{Rule: r.ID})
 			continue
 		}
-		for _, w := range windows(hits[i], text) {
-			if budget -= int64(w.end - w.start); budget < 0 {
-				return found, budget
+		for _, w := range around[i] {
+			found = append(found, c.search(r, everywhere, text, w)...)
+			if len(found) >= maxFindings*4 {
+				return once(found), budget
 			}
-			found = append(found, c.search(&rules[i], everywhere, text, w)...)
-		}
-		if len(found) >= maxFindings*4 {
-			break
 		}
 	}
 	return once(found), budget
-}
-
-// window is a stretch of the text.
-type window struct{ start, end int }
-
-// windows are the stretches around hits, joined where they meet.
-func windows(hits []int, text []byte) []window {
-	var all []window
-	for _, hit := range hits {
-		w := window{max(0, hit-before), min(len(text), hit+behind)}
-		if n := len(all); n > 0 && w.start <= all[n-1].end {
-			all[n-1].end = max(all[n-1].end, w.end)
-			continue
-		}
-		all = append(all, w)
-	}
-	return all
 }
 
 func asciiLower(text []byte) []byte {
@@ -167,6 +255,10 @@ func (c *compiled) search(r *Rule, everywhere *compiled, text []byte, w window) 
 		trimmed := bytes.Trim(match, "\n")
 		start += bytes.Index(match, trimmed)
 		end = start + len(trimmed)
+		if c.cut {
+			start = wordStart(text, start)
+			trimmed = text[start:end]
+		}
 		from, to := start, end
 		if r.Group > 0 && 2*r.Group+1 < len(at) {
 			from, to = at[2*r.Group], at[2*r.Group+1]
@@ -190,6 +282,18 @@ func (c *compiled) search(r *Rule, everywhere *compiled, text []byte, w window) 
 		}
 	}
 	return found
+}
+
+// wordStart moves a beginning to the left as the lead would have.
+func wordStart(text []byte, at int) int {
+	for n := 0; n < maxLead && at > 0; n++ {
+		c := text[at-1]
+		if c != '_' && c != '.' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			break
+		}
+		at--
+	}
+	return at
 }
 
 // allowsPath reports whether files of this name are left out as a whole.
