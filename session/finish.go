@@ -116,7 +116,19 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	result.Changed, result.Changes = !set.Empty(), summary(set)
 	c := result.Changes
 	s.audit(audit.ChangesComputed, map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused})
-	return s.store.write(s.id, changesFile, set)
+	if err := s.store.write(s.id, changesFile, set); err != nil {
+		return err
+	}
+	return s.settle(set)
+}
+
+// settle says of a session that went on from accepted work what of its own is open.
+func (s *supervisor) settle(set *review.ChangeSet) error {
+	decisions, err := s.store.decisions(s.id)
+	if err != nil || decisions.Taken.Empty() {
+		return err
+	}
+	return s.save(func(st *State) { st.Review = decisions.review(set) })
 }
 
 // summary sums up a change set.

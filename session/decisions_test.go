@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/review"
+)
+
+func choose(files ...string) review.AcceptOptions {
+	return review.AcceptOptions{Choice: review.Choice{Files: files}}
+}
+
+var everything = review.AcceptOptions{Choice: review.Choice{All: true}}
+
+// reviewOf is what has become of the session's work.
+func (d *desk) reviewOf(id ID) Review {
+	d.t.Helper()
+	session, err := d.store.load(id)
+	d.must(err)
+	return session.State.Review
+}
+
+func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt", "two.txt", "three.txt")
+	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
+	d.must(err)
+	if got := d.reviewOf("00001-a"); got != PartlyAccepted {
+		t.Errorf("after one file the review is %q", got)
+	}
+	if f, ok := errors.AsType[*fault.Fault](d.Remove(t.Context(), "00001-a", false)); !ok || f.Kind != fault.Conflict {
+		t.Errorf("removing what is partly accepted gives %v", f)
+	}
+	_, err = d.Accept(t.Context(), "00001-a", choose("one.txt"))
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "accepted already, on branch aibox/00001-a") {
+		t.Errorf("accepting the same again gives %v", err)
+	}
+	second, err := d.Accept(t.Context(), "00001-a", everything)
+	d.must(err)
+	if got := d.reviewOf("00001-a"); got != Accepted {
+		t.Errorf("after all files the review is %q", got)
+	}
+	if d.git("rev-parse", second.Commit+"^") != first.Commit || second.Branch != first.Branch || second.Files != 2 {
+		t.Errorf("the second accept is %+v", second)
+	}
+	if got := d.saved("00001-a"); got != "2 accepted 00001-a, 1 accepted 00001-a" {
+		t.Errorf("saved are %s", got)
+	}
+	decisions, err := d.Decisions("00001-a")
+	d.must(err)
+	if len(decisions.Taken.Taken) != 3 || decisions.Branch.Commit != second.Commit || decisions.Worktree != nil {
+		t.Errorf("the decisions are %+v", decisions)
+	}
+	d.must(d.Remove(t.Context(), "00001-a", false))
+}
+
+func TestAResumedSessionGoesOnFromWhatWasAccepted(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt", "two.txt")
+	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
+	d.must(err)
+	d.resumed("00001-a", "00002-b", "three.txt")
+	second, err := d.Accept(t.Context(), "00002-b", choose("three.txt"))
+	d.must(err)
+	if second.Branch != "aibox/00001-a" || d.git("rev-parse", second.Commit+"^") != first.Commit {
+		t.Errorf("the second accept is %+v", second)
+	}
+	if got := d.git("ls-tree", "--name-only", second.Branch); got != "a.txt\ndir\none.txt\nthree.txt" {
+		t.Errorf("the branch has %q", got)
+	}
+	if got := d.reviewOf("00002-b"); got != PartlyAccepted {
+		t.Errorf("the review is %q", got)
+	}
+}
+
+func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt", "two.txt")
+	opts := choose("one.txt")
+	opts.Target = review.ToWorktree
+	accepted, err := d.Accept(t.Context(), "00001-a", opts)
+	d.must(err)
+	if data, err := os.ReadFile(filepath.Join(d.repo, "one.txt")); err != nil || string(data) != "one.txt\n" || accepted.Branch != "" {
+		t.Errorf("one.txt is %q (%v), %+v", data, err, accepted)
+	}
+	branch, err := d.Accept(t.Context(), "00001-a", choose("two.txt"))
+	d.must(err)
+	if got := d.git("ls-tree", "--name-only", branch.Branch); got != "a.txt\ndir\ntwo.txt" {
+		t.Errorf("the branch has %q", got)
+	}
+	if got := d.reviewOf("00001-a"); got != Accepted {
+		t.Errorf("the review is %q", got)
+	}
+	if _, err := d.Accept(t.Context(), "00001-a", opts); err == nil || !strings.Contains(err.Error(), "accepted already") {
+		t.Errorf("accepting the same again gives %v", err)
+	}
+}
+
+func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	opts := everything
+	opts.Verify = func(context.Context, string) error { return fault.New(fault.Internal, "it does not pass") }
+	if _, err := d.Accept(t.Context(), "00001-a", opts); err == nil {
+		t.Fatal("it was accepted")
+	}
+	decisions, err := d.Decisions("00001-a")
+	d.must(err)
+	if got := d.reviewOf("00001-a"); got != Unreviewed || !decisions.Taken.Empty() || d.git("branch", "--list", "aibox/*") != "" {
+		t.Errorf("the review is %q, the decisions %+v", got, decisions)
+	}
+	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{}); !errors.Is(err, review.ErrNothing) {
+		t.Errorf("choosing nothing gives %v", err)
+	}
+}
+
+func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	_, err := d.Accept(t.Context(), "00001-a", everything)
+	d.must(err)
+	for _, next := range []struct {
+		from, id ID
+		files    []string
+		want     Review
+	}{
+		{"00001-a", "00002-b", nil, Accepted},
+		{"00002-b", "00003-c", []string{"later.txt"}, PartlyAccepted},
+	} {
+		d.resumed(next.from, next.id, next.files...)
+		session, err := d.store.load(next.id)
+		d.must(err)
+		set, err := d.Changes(t.Context(), next.id)
+		d.must(err)
+		s := &supervisor{id: next.id, store: d.store, st: session.State}
+		d.must(s.settle(set))
+		if got := d.reviewOf(next.id); got != next.want {
+			t.Errorf("the review of %s is %q, not %q", next.id, got, next.want)
+		}
+	}
+}
