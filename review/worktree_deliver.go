@@ -28,7 +28,7 @@ func (p *placement) deliver(ctx context.Context) (_ []Path, err error) {
 	m := &mover{tree: p.tree, stage: -1, at: p.job.at, journal: p.journal(saved.Ref)}
 	gitDir := p.job.ws.GitDir
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, err
+		return nil, p.ownDisk("writing down what is about to happen", err)
 	}
 	defer m.close()
 	defer func() {
@@ -47,7 +47,7 @@ func (p *placement) deliver(ctx context.Context) (_ []Path, err error) {
 	}
 	m.journal.Phase = moving
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, err
+		return nil, p.ownDisk("writing down what is about to happen", err)
 	}
 	if err := m.point("moving"); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (p *placement) deliver(ctx context.Context) (_ []Path, err error) {
 	m.journal.Phase = placed
 	if err := m.journal.write(gitDir); err != nil {
 		m.journal.Phase = moving
-		return nil, err
+		return nil, p.ownDisk("writing down what has happened", err)
 	}
 	// From here on it is done. What clearing up leaves, the next command clears.
 	if m.point("placed") == nil && m.clear() == nil && m.point("cleared") == nil {

@@ -58,10 +58,7 @@ func (j *journal) write(gitDir string) error {
 	if err != nil {
 		return err
 	}
-	if err := paths.WriteFile(journalFile(gitDir), data); err != nil {
-		return fmt.Errorf("writing down what is about to happen: %w", err)
-	}
-	return nil
+	return paths.WriteFile(journalFile(gitDir), data)
 }
 
 // readJournal returns nil when there is none.

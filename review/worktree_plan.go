@@ -82,7 +82,7 @@ func (p *placement) plan(ctx context.Context) error {
 	if p.fresh != nil {
 		err := p.fresh.End(nil)
 		if p.fresh = nil; err != nil {
-			return fmt.Errorf("keeping what was merged: %s", git.Message(err))
+			return p.ownDisk("keeping what was merged", err)
 		}
 	}
 	return d.leaveFolders()

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/termtext"
 	"aibox/workspace"
 )
 
@@ -28,7 +31,7 @@ func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
 		err = im.Commit(commit)
 	}
 	if err = im.End(err); err != nil {
-		return nil, p.asClash(err, fmt.Errorf("saving your files as they are: %s", git.Message(err)))
+		return nil, p.asClash(err, p.ownDisk("saving your files as they are", err))
 	}
 	tree, err := p.owned.Line(ctx, "rev-parse", "--verify", commit.Ref+"^{tree}")
 	if err != nil {
@@ -40,7 +43,7 @@ func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
 	}
 	saved, err := Save(ctx, ws, cs, BeforeWorktree)
 	if err != nil {
-		return nil, err
+		return nil, p.ownDisk("saving your files as they are", err)
 	}
 	return saved, p.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
 }
@@ -113,4 +116,18 @@ func (p *placement) asClash(err, other error) error {
 		return p.clash(WorktreeStep{Path: at.path, Action: Clash, Reason: string(at.why)})
 	}
 	return other
+}
+
+// ownDisk says what went wrong with aibox's own files, and whether it is their disk.
+// git tells that in words only.
+func (p *placement) ownDisk(doing string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	said := git.Message(err)
+	if whoseFault(said) == fault.Environment || strings.Contains(said, "Out of diskspace") {
+		return fault.New(fault.Environment, "%s: the disk of %s does not take it, so nothing was changed: %s", doing, termtext.Escape(p.job.ws.GitDir), said).
+			Hint("see how much room there is: df -h %s", termtext.Escape(p.job.ws.GitDir))
+	}
+	return fmt.Errorf("%s: %s", doing, said)
 }

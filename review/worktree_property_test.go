@@ -132,7 +132,7 @@ func TestEditsApartBothSurvive(t *testing.T) {
 			for n := range rapid.IntRange(1, 4).Draw(r, "files") {
 				base, yours, theirs = nil, nil, nil
 				var both []string
-				add := func(mine, hers []string, result []string) {
+				add := func(mine, hers, result []string) {
 					yours, theirs, both = append(yours, mine...), append(theirs, hers...), append(both, result...)
 				}
 				for block := range blocks {

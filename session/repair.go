@@ -23,6 +23,7 @@ const unlaunched = 10 * time.Second
 // their networks back in the pool, their workspaces and records kept. It returns
 // the sessions it repaired; an error beside them says what could not be mended.
 func (s *Sessions) Repair(ctx context.Context) ([]ID, error) {
+	_, _ = s.MendWorktrees() // who wants to tell of that has called it before
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err

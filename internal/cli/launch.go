@@ -49,8 +49,8 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if o.accept != "none" && o.accept != "branch" {
-		return session.Launch{}, fault.New(fault.Usage, "--accept takes none or branch, not %q", o.accept)
+	if o.accept != "none" && o.acceptTarget() == nil {
+		return session.Launch{}, fault.New(fault.Usage, "--accept takes none, branch or worktree, not %q", o.accept)
 	}
 	if o.timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")

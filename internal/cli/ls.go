@@ -34,6 +34,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	if err != nil {
 		return err
 	}
+	a.mendWorktrees(service)
 	if asJSON {
 		a.repair(ctx, service)
 		sessions, damaged := service.List()
