@@ -109,8 +109,8 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
 	}
 	chosen.Left = slices.DeleteFunc(chosen.Left, func(l LeftOut) bool { // taken before, by its name
-		t, c := before.Selection.of(l.Path), cs.named(l.Path.Raw())
-		return t != nil && t.Whole && t.fits(c)
+		t := before.Selection.of(l.Path)
+		return t != nil && t.Whole && t.fits(cs.named(l.Path.Raw()))
 	})
 	all := before.Selection.Union(chosen)
 	accepted := &Accepted{Target: opts.Target, Repo: ws.Repo, Tree: before.Tree, Left: chosen.Left, Selection: all}

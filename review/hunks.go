@@ -34,11 +34,11 @@ func (cs *ChangeSet) Files(ctx context.Context, visit func(FileDiff) error, path
 	if len(cs.Changes) == 0 {
 		return nil
 	}
-	all := make([]int, len(cs.Changes))
-	for i := range all {
-		all[i] = i
-	}
 	if len(paths) == 0 {
+		all := make([]int, len(cs.Changes))
+		for i := range all {
+			all[i] = i
+		}
 		return cs.diffFiles(ctx, all, nil, visit)
 	}
 	wanted, err := cs.indexes(paths)
@@ -47,16 +47,7 @@ func (cs *ChangeSet) Files(ctx context.Context, visit func(FileDiff) error, path
 	}
 	runs := cs.pathspecs(wanted)
 	if len(runs) > maxRuns {
-		keep := map[int]bool{}
-		for _, i := range wanted {
-			keep[i] = true
-		}
-		return cs.diffFiles(ctx, all, nil, func(f FileDiff) error {
-			if !keep[cs.indexOf(f.Change)] {
-				return nil
-			}
-			return visit(f)
-		})
+		return cs.diffFiles(ctx, wanted, nil, visit)
 	}
 	for _, run := range runs {
 		if err := cs.diffFiles(ctx, run.changes, run.paths, visit); err != nil {
@@ -82,16 +73,6 @@ func (cs *ChangeSet) indexes(paths []Path) ([]int, error) {
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
-}
-
-// indexOf is the index of c, which is one of the changes.
-func (cs *ChangeSet) indexOf(c *Change) int {
-	for i := range cs.Changes {
-		if &cs.Changes[i] == c {
-			return i
-		}
-	}
-	return -1
 }
 
 // pathspec is one question to git: changes, and the names to ask for.

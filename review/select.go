@@ -140,7 +140,7 @@ func (cs *ChangeSet) named(name string) *Change {
 // matching finds the changes that a path, a folder or a glob means.
 func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 	if c := cs.named(pattern); c != nil {
-		return []int{cs.indexOf(c)}, nil
+		return cs.indexes([]Path{c.Path})
 	}
 	clean := strings.Trim(strings.TrimPrefix(pattern, "./"), "/")
 	in := func(match func(path string) bool) (found []int) {

@@ -227,3 +227,91 @@ func TestPartsKeepLineEndingsAndModes(t *testing.T) {
 		t.Errorf("all of it is %s, want %s", got, cs.Tree)
 	}
 }
+
+// TestAFileWithVeryManyLinesIsTakenAsAWhole bounds the memory that one file takes.
+func TestAFileWithVeryManyLinesIsTakenAsAWhole(t *testing.T) {
+	many := strings.Repeat("x\n", 210_000)
+	b := newRepository(t, map[string]string{"changed": many, "gone": many, "small": "s\n"}).prepare()
+	b.write("changed", strings.ReplaceAll(many, "x", "y"))
+	b.write("added", strings.ReplaceAll(many, "x", "z"))
+	b.write("small", "t\n")
+	must(t, os.Remove(b.path("gone")))
+	cs := b.compute()
+	kinds := map[review.Path]review.HunkKind{}
+	must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
+		h := f.Hunks[0]
+		kinds[h.Path] = h.Kind
+		if len(f.Hunks) != 1 || (len(h.Lines) > 0) != (h.Path == "small") {
+			t.Errorf("%s has %d hunks, the first has %d lines", h.Path, len(f.Hunks), len(h.Lines))
+		}
+		return nil
+	}))
+	want := map[review.Path]review.HunkKind{
+		"changed": review.HunkContent, "added": review.HunkAdded, "gone": review.HunkDeleted, "small": review.HunkText,
+	}
+	if diff := cmp.Diff(want, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	a := &accepting{bench: b}
+	a.accept(cs, review.Choice{Hunks: []string{string(b.hunks(cs, "changed")[0].ID)}})
+	if got := gitIn(t, b.repo, "diff", "--name-only", "main", "aibox/k3f9"); got != "changed" {
+		t.Errorf("taken is %q", got)
+	}
+}
+
+// TestFilesOfSomePathsAreThoseOfAllPaths asks for files by name, among them renames,
+// and a file whose name is also that of a folder.
+func TestFilesOfSomePathsAreThoseOfAllPaths(t *testing.T) {
+	files := map[string]string{"top": "a file\n", "a": "same\n"}
+	for i := range 60 {
+		files["d/old"+strings.Repeat("x", i)] = numbered("t\n", strings.Repeat("u", i)+"\n")
+	}
+	b := newRepository(t, files).prepare()
+	must(t, os.Remove(b.path("top")))
+	b.write("top/in", "in\n")
+	b.write("a", "other\n")
+	for i := range 60 {
+		from := "d/old" + strings.Repeat("x", i)
+		if i%2 == 0 {
+			must(t, os.Rename(b.path(from), b.path("d/new"+strings.Repeat("x", i))))
+		} else {
+			b.write(from, "changed\n")
+		}
+	}
+	cs := b.compute()
+	all := map[review.Path]string{}
+	var paths []review.Path
+	must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
+		data, err := json.Marshal(f.Hunks)
+		all[f.Change.Path] = string(data)
+		paths = append(paths, f.Change.Path)
+		return err
+	}))
+	if len(paths) != len(cs.Changes) {
+		t.Fatalf("%d files of %d", len(paths), len(cs.Changes))
+	}
+	for _, some := range [][]review.Path{{"top"}, {"top/in", "a"}, paths[10:20], paths} {
+		var got []review.Path
+		must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
+			data, err := json.Marshal(f.Hunks)
+			if string(data) != all[f.Change.Path] {
+				t.Errorf("%s has other hunks:\n%s\n%s", f.Change.Path, data, all[f.Change.Path])
+			}
+			got = append(got, f.Change.Path)
+			return err
+		}, some...))
+		slices.Sort(got)
+		want := slices.Sorted(slices.Values(some))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+	}
+	err := cs.Files(t.Context(), func(review.FileDiff) error { return nil }, "nope")
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Usage {
+		t.Errorf("a path without a change gives %v", err)
+	}
+	stop := errors.New("enough")
+	if err := cs.Files(t.Context(), func(review.FileDiff) error { return stop }); err != stop { //nolint:errorlint // as it is
+		t.Errorf("an error of visit comes back as %v", err)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/workspace"
 )
 
 // TreeOf is the baseline with a selection, as a tree in GitDir. It is a function of
@@ -198,10 +199,15 @@ func (cs *ChangeSet) together(comes, stays string) error {
 // write stores the tree in the repository that aibox owns, kept by the ref
 // refs/aibox/<session>/chosen until the next selection.
 func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (string, error) {
+	release, err := workspace.Hold(ctx, cs.GitDir)
+	if err != nil {
+		return "", fmt.Errorf("writing the selection: %w", err)
+	}
+	defer release()
 	repo := git.Owned(cs.GitDir)
 	im := repo.Import(ctx)
 	own := "refs/aibox/" + cs.Session + "/tree-" + rand.Text()
-	err := cs.patch(ctx, repo, im, e)
+	err = cs.patch(ctx, repo, im, e)
 	if err == nil {
 		err = im.Commit(git.Commit{
 			Ref: own, Tree: cs.BaseTree, Remove: e.remove, Put: e.put, Message: "A selection\n",
