@@ -98,14 +98,13 @@ func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions)
 			return fault.New(fault.Environment, "it is not known what the changes of %s would run", id).
 				Hint("`aibox diff %s` shows them; `aibox recover %s` lists what can be brought back", id, id)
 		}
-		chosen := len(opts.Choice.Except)
 		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
 			return err
 		}
 		opts.Before = decisions.before(opts.Target)
 		accepted, err = review.Accept(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
-			if len(opts.Choice.Except) > chosen {
+			if s.rejects(id, opts.Choice) {
 				return fault.New(fault.Usage, "what you chose of %s is rejected or accepted already", id).
 					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
 			}

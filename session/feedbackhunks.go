@@ -117,3 +117,9 @@ func (s *Sessions) WithoutRejected(ctx context.Context, id ID, set *review.Chang
 	}
 	return choice, err
 }
+
+// rejects reports whether the choice leaves out something that is rejected.
+func (s *Sessions) rejects(id ID, choice review.Choice) bool {
+	f, err := s.Feedback(id)
+	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
+}

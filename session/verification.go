@@ -87,7 +87,7 @@ func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verifi
 		}
 		if req.Command == "" && session.Verify == "" {
 			return fault.New(fault.Usage, "%s was started without a command to verify its work with", id).
-				Hint("name one: aibox verify %s --command 'make test'", id)
+				Hint("name one: aibox verify %s --verify 'make test'", id)
 		}
 		set, err := s.changes(ctx, session)
 		if err != nil {

@@ -67,18 +67,39 @@ type report struct {
 		Added   int      `json:"added"`
 		Deleted int      `json:"deleted"`
 		Notes   []string `json:"notes"`
+		Risks   []risk   `json:"risks"`
 	} `json:"files"`
+	Rules   string `json:"rules"`
 	Refused []struct {
 		Path   string `json:"path"`
 		Reason string `json:"reason"`
 	} `json:"refused_files"`
 	Accepted *struct {
-		Branch      string `json:"branch"`
-		Commit      string `json:"commit"`
-		Uncommitted string `json:"uncommitted"`
-		Files       int    `json:"files"`
-		Repo        string `json:"repo"`
+		Target      string   `json:"target"`
+		Branch      string   `json:"branch"`
+		Commit      string   `json:"commit"`
+		Uncommitted string   `json:"uncommitted"`
+		Files       int      `json:"files"`
+		Paths       []string `json:"paths"`
+		Repo        string   `json:"repo"`
+		Tree        string   `json:"tree"`
+		Left        []struct {
+			Path  string `json:"path"`
+			Risks []risk `json:"risks"`
+		} `json:"left"`
 	} `json:"accepted"`
+}
+
+// risk is what a changed file would do, or holds.
+type risk struct {
+	Rule     string `json:"rule"`
+	Title    string `json:"title"`
+	Runs     string `json:"runs"`
+	When     string `json:"when"`
+	By       string `json:"by"`
+	Found    string `json:"found"`
+	Line     int    `json:"line"`
+	Severity string `json:"severity"`
 }
 
 func (r report) result() *result { return r.State.Result }

@@ -316,3 +316,42 @@ func TestAPersonsSettingsMayVerifyAndARepositorysMayNot(t *testing.T) {
 		t.Errorf("the repository's setting is met with\n%s", o)
 	}
 }
+
+func TestAnInteractiveSessionIsVerifiedWhenItsAgentHasEnded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal("run", "shell", "-i", "--network", "none", "--repo", m.repo("p", nil),
+		"--verify", "echo check''ing; until test -e go; do sleep 0.1; done & cat a.txt; exit 3")
+	s.awaitShown(`workspace#`)
+	s.typed("echo b > a.txt; exit\r")
+	if code := s.wait(); code != 1 {
+		t.Errorf("exit %d", code)
+	}
+	s.restored()
+	text := s.stdout.String()
+	for _, want := range []string{"verifying: ", "checking", "ended with exit code 3", "a.txt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not on the terminal:\n%s", want, text)
+		}
+	}
+	m.nothingVerifies("at the end")
+	again := m.aibox(1, "attach", m.stored()[0].ID)
+	if !strings.Contains(again.stderr, "exit code 3") {
+		t.Errorf("attach says\n%s", again)
+	}
+}
+
+// Long after, without its workspace, what is on record can still be run.
+func TestWorkIsVerifiedWithoutItsWorkspace(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", map[string]string{".gitignore": "node_modules/\n", "sub/a.txt": "a\n", ".env": "SECRET=1\n"})
+	r := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c",
+		"echo b > sub/a.txt; mkdir node_modules; echo > node_modules/m"))
+	m.aibox(0, "discard", r.ID)
+	o := m.aibox(0, "verify", r.ID, "--verify", "cat sub/a.txt; ls -A")
+	if o.stdout != "b\n.gitignore\nsub\n" || !strings.Contains(o.stderr, "installed packages, are missing") {
+		t.Errorf("it says\n%s", o)
+	}
+	m.nothingVerifies("at the end")
+}

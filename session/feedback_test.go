@@ -1,0 +1,127 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// spoken is a session that has ended, with feedback.
+func spoken(t *testing.T) (*Sessions, ID) {
+	t.Helper()
+	s, id := kept(t)
+	err := s.store.write(id, specFile, Spec{ID: id, Created: time.Now(), Network: netguard.None})
+	if err == nil {
+		err = s.store.write(id, stateFile, State{Phase: Ended, Workspace: &workspace.Workspace{}, Result: &Result{}})
+	}
+	if err == nil {
+		err = s.store.write(id, changesFile, review.ChangeSet{Session: string(id)})
+	}
+	for _, text := range []string{"one", "two", "three"} {
+		if err == nil {
+			_, err = s.Comment(t.Context(), id, Comment{Text: text})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, id
+}
+
+func TestCommentsKeepTheirNumbers(t *testing.T) {
+	s, id := spoken(t)
+	if err := s.Uncomment(id, 2); err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.Comment(t.Context(), id, Comment{Text: "  four\n"})
+	if err != nil || made.Number != 4 || made.Text != "four" {
+		t.Errorf("the next one is %+v (%v)", made, err)
+	}
+	f, err := s.Feedback(id)
+	if err != nil || len(f.Comments) != 3 || f.Comments[1].Number != 3 {
+		t.Errorf("there are %+v (%v)", f.Comments, err)
+	}
+	if err := s.Uncomment(id, 1, 2); fault.KindOf(err) != fault.Usage {
+		t.Errorf("one that is gone is taken back: %v", err)
+	}
+	if f, _ := s.Feedback(id); len(f.Comments) != 3 {
+		t.Errorf("a refusal took %+v", f.Comments)
+	}
+}
+
+func TestCommentsAreBounded(t *testing.T) {
+	s, id := spoken(t)
+	for text, says := range map[string]string{
+		"":                                "is empty",
+		" \n\t":                           "is empty",
+		strings.Repeat("x", maxComment+1): "longer than 16 KiB",
+	} {
+		if _, err := s.Comment(t.Context(), id, Comment{Text: text}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), says) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	if _, err := s.Comment(t.Context(), id, Comment{Line: 3, Text: "x"}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("a line of no file: %v", err)
+	}
+	f, _ := s.Feedback(id)
+	for len(f.Comments) < maxComments {
+		f.Comments = append(f.Comments, Comment{Number: len(f.Comments) + 1, Text: "x"})
+	}
+	if err := s.store.write(id, feedbackFile, f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Comment(t.Context(), id, Comment{Text: "one more"}); fault.KindOf(err) != fault.Usage {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+func TestFeedbackThatWasSentIsNotSentAgainUnlessTheStartFailed(t *testing.T) {
+	s, from := spoken(t)
+	to, err := s.store.create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.sendBack(from, to, false)
+	if err != nil || !strings.Contains(text, "three") {
+		t.Fatalf("it says %q (%v)", text, err)
+	}
+	if text, err := s.sendBack(from, to, false); err != nil || text != "" {
+		t.Errorf("a second time it says %q (%v)", text, err)
+	}
+	if err := s.takeBackFeedback(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.sendBack(from, to, true); err != nil || again != "" {
+		t.Errorf("held back it says %q (%v)", again, err)
+	}
+	for _, id := range []ID{from, to} {
+		if f, err := s.Feedback(id); err != nil || len(f.Open().Comments) != 3 {
+			t.Errorf("%s has %+v (%v)", id, f, err)
+		}
+	}
+}
+
+func TestARejectionIsTakenBackByTheBeginningOfItsHunk(t *testing.T) {
+	s, id := spoken(t)
+	f := Feedback{Rejected: []Rejection{{Hunk: "aab1"}, {Hunk: "aac2"}, {Hunk: "aab1", Sent: "other"}}}
+	if err := s.store.write(id, feedbackFile, f); err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []review.HunkID{"a", "b", ""} {
+		if err := s.Unreject(id, []review.HunkID{prefix}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q takes something back: %v", prefix, err)
+		}
+	}
+	if err := s.Unreject(id, []review.HunkID{"AAB"}); err != nil {
+		t.Fatal(err)
+	}
+	f, _ = s.Feedback(id)
+	if f.Rejects("aab1") || !f.Rejects("aac2") || len(f.Rejected) != 2 {
+		t.Errorf("rejected are %+v", f.Rejected)
+	}
+}
