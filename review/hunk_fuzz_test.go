@@ -130,9 +130,18 @@ func agrees(t *testing.T, h Hunk) {
 // the new one, and none the old one, whatever is in them.
 func FuzzHunksOfAnyContent(f *testing.F) {
 	for _, pair := range [][2]string{
-		{"", "x"}, {"x", ""}, {"a\nb\nc\n", "a\nB\nc"}, {"a\nb", "a\nb\n"}, {"a\r\nb\r\n", "a\nb\n"}, {"\n\n\n", "\n\n"},
-		{"a\na\na\na\na\na\na\na\na\n", "b\na\na\na\nc\na\na\na\nd"}, {"\xff\xfe\n", "\xff\n"}, {"text\n", "\x00binary"}, {"\r", "\r\n"},
-		{"@@ -1 +1 @@\n", "diff --git a/f b/f\n"}, {"\\ No newline at end of file\n", "\\ No newline at end of file"},
+		{"", "x"},
+		{"x", ""},
+		{"a\nb\nc\n", "a\nB\nc"},
+		{"a\nb", "a\nb\n"},
+		{"a\r\nb\r\n", "a\nb\n"},
+		{"\n\n\n", "\n\n"},
+		{"a\na\na\na\na\na\na\na\na\n", "b\na\na\na\nc\na\na\na\nd"},
+		{"\xff\xfe\n", "\xff\n"},
+		{"text\n", "\x00binary"},
+		{"\r", "\r\n"},
+		{"@@ -1 +1 @@\n", "diff --git a/f b/f\n"},
+		{"\\ No newline at end of file\n", "\\ No newline at end of file"},
 	} {
 		f.Add([]byte(pair[0]), []byte(pair[1]), uint16(5))
 	}

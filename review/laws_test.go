@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,9 @@ func newOwned(t testing.TB) string {
 	dir := filepath.Join(t.TempDir(), "owned.git")
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", "--bare", dir).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "aibox"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -15,7 +15,7 @@ type Blobs struct {
 	ask    *io.PipeWriter
 	answer *bufio.Reader
 	read   *io.PipeReader
-	done   chan error
+	done   chan struct{}
 	cancel context.CancelFunc
 }
 
@@ -24,12 +24,12 @@ func (r *Repo) Blobs(ctx context.Context) *Blobs {
 	ctx, cancel := context.WithCancel(ctx)
 	askRead, ask := io.Pipe()
 	read, write := io.Pipe()
-	b := &Blobs{ask: ask, answer: bufio.NewReaderSize(read, 64<<10), read: read, done: make(chan error, 1), cancel: cancel}
+	b := &Blobs{ask: ask, answer: bufio.NewReaderSize(read, 64<<10), read: read, done: make(chan struct{}), cancel: cancel}
 	go func() {
 		err := r.Run(ctx, askRead, write, "cat-file", "--batch")
 		askRead.CloseWithError(io.ErrClosedPipe)
 		write.CloseWithError(err)
-		b.done <- err
+		close(b.done)
 	}()
 	return b
 }
@@ -62,7 +62,7 @@ func (b *Blobs) Read(id string) ([]byte, error) {
 func (b *Blobs) Close() error {
 	err := b.ask.Close()
 	b.read.CloseWithError(io.ErrClosedPipe)
-	<-b.done // it has nothing left to say
+	<-b.done
 	b.cancel()
 	return err
 }
