@@ -92,7 +92,6 @@ func TestManyFoldersAreSummedUp(t *testing.T) {
 	}
 }
 
-
 // onlyOurs fails when Markdown holds, outside of code, anything that is not ours.
 func onlyOurs(t *testing.T, markdown string) {
 	t.Helper()

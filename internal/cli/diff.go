@@ -72,8 +72,12 @@ func (o *diffOptions) check() error {
 		name  string
 		given bool
 	}{
-		{"--stat", o.stat}, {"--name-only", o.names}, {"--name-status", o.status}, {"--patch", o.patch},
-		{"--hunks", o.hunks && !o.json}, {"--json", o.json},
+		{"--stat", o.stat},
+		{"--name-only", o.names},
+		{"--name-status", o.status},
+		{"--patch", o.patch},
+		{"--hunks", o.hunks && !o.json},
+		{"--json", o.json},
 	} {
 		if form.given {
 			forms = append(forms, form.name)

@@ -240,12 +240,11 @@ func (f *fileQuestions) goTo(ctx context.Context, number string) error {
 			return err
 		}
 	}
-	i, err := strconv.Atoi(strings.TrimSpace(number))
-	if err != nil || i < 1 || i > len(f.hunks) {
+	if i, _ := strconv.Atoi(strings.TrimSpace(number)); i >= 1 && i <= len(f.hunks) {
+		f.move(i - 1)
+	} else {
 		f.prompt.line("There are hunks 1 to %d.", len(f.hunks))
-		return nil
 	}
-	f.move(i - 1)
 	return nil
 }
 
@@ -259,22 +258,27 @@ func (f *fileQuestions) search(ctx context.Context, expression string) error {
 			return err
 		}
 	}
-	match, err := regexp.Compile(expression)
-	if err != nil {
+	switch match, wrong := regexp.Compile(expression); {
+	case wrong != nil:
 		f.prompt.line("%s is no regular expression.", termtext.Escape(expression))
-		return nil
+	case !f.moveTo(match):
+		f.prompt.line("No hunk of this file matches.")
 	}
+	return nil
+}
+
+// moveTo goes to the next hunk with a line that matches.
+func (f *fileQuestions) moveTo(match *regexp.Regexp) bool {
 	for i := range f.hunks {
 		at := (f.at + 1 + i) % len(f.hunks)
 		for _, line := range f.hunks[at].Lines {
 			if match.Match(line.Text) {
 				f.move(at)
-				return nil
+				return true
 			}
 		}
 	}
-	f.prompt.line("No hunk of this file matches.")
-	return nil
+	return false
 }
 
 // remark keeps a comment on the hunk; a rejection leaves it, too.

@@ -8,8 +8,9 @@ import (
 )
 
 // Escape makes s one safe line: control characters, invalid bytes, invisible
-// and direction-changing characters become visible escapes (\n, \x1b, \u202e), a
-// backslash becomes two. Ordinary text in any script stays as it is.
+// and direction-changing characters, and marks heaped on one character or on none,
+// become visible escapes (\n, \x1b, \u202e), a backslash becomes two. Ordinary text
+// in any script stays as it is.
 func Escape(s string) string { return escape(s, false) }
 
 // Text is Escape for text of several lines: newline, tab and backslash stay.
@@ -21,20 +22,40 @@ func escape(s string, text bool) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
+	marks := maxMarks // that may no more follow: there is nothing yet that they belong to
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
+		base := false
 		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
 		case text && (r == '\n' || r == '\t' || r == '\\'):
 			b.WriteRune(r)
+			base = r == '\\'
+		case unicode.Is(unicode.M, r) && marks < maxMarks && visible(r):
+			b.WriteRune(r)
+			marks++
+			s = s[size:]
+			continue
+		case unicode.Is(unicode.M, r):
+			escapeHex(&b, r)
 		default:
 			escapeRune(&b, r)
+			base = visible(r) && r != '\\'
+		}
+		marks = maxMarks
+		if base {
+			marks = 0
 		}
 		s = s[size:]
 	}
 	return b.String()
 }
+
+// maxMarks is how many combining marks may stand on one character: more than any
+// language stacks, too few to paint over the lines above. A mark that stands on
+// nothing would be painted on what is ours before it, and is escaped.
+const maxMarks = 6
 
 // plain reports whether s needs no escape at all: the common case.
 func plain(s string, text bool) bool {
@@ -59,6 +80,13 @@ func escapeRune(b *strings.Builder, r rune) {
 		b.WriteString(`\t`)
 	case visible(r):
 		b.WriteRune(r)
+	default:
+		escapeHex(b, r)
+	}
+}
+
+func escapeHex(b *strings.Builder, r rune) {
+	switch {
 	case r < 0x80:
 		fmt.Fprintf(b, `\x%02x`, r)
 	case r <= 0xffff:

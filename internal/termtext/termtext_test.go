@@ -61,16 +61,20 @@ func TestAFilterPassesTextAndColorsAndDropsTheRest(t *testing.T) {
 
 func TestEscapeMakesEverythingHiddenVisible(t *testing.T) {
 	for in, want := range map[string]string{
-		"plain name.go":  "plain name.go",
-		"a\nb\tc\\d":     `a\nb\tc\\d`,
-		"\x1b]52;c;x\a":  `\x1b]52;c;x\x07`,
-		"\x9b\xff":       `\x9b\xff`,
-		"\u009b":         `\u009b`,
-		"a\u202egpj.exe": `a\u202egpj.exe`,
-		"g\u200cit":      `g\u200cit`,
-		"日本語 ñ 🙂":        "日本語 ñ 🙂",
-		"\u00a0\u3164":   `\u00a0\u3164`,
-		"tag\U000e0041":  `tag\U000e0041`,
+		"plain name.go":                   "plain name.go",
+		"a\nb\tc\\d":                      `a\nb\tc\\d`,
+		"\x1b]52;c;x\a":                   `\x1b]52;c;x\x07`,
+		"\x9b\xff":                        `\x9b\xff`,
+		"\u009b":                          `\u009b`,
+		"a\u202egpj.exe":                  `a\u202egpj.exe`,
+		"g\u200cit":                       `g\u200cit`,
+		"日本語 ñ 🙂":                         "日本語 ñ 🙂",
+		"\u00a0\u3164":                    `\u00a0\u3164`,
+		"tag\U000e0041":                   `tag\U000e0041`,
+		"e\u0301 हिन्दी ไม้":              "e\u0301 हिन्दी ไม้",
+		"\u0338/etc":                      `\u0338/etc`,
+		"\x1b\u0338":                      `\x1b\u0338`,
+		"a" + strings.Repeat("\u0301", 8): "a" + strings.Repeat("\u0301", 6) + `\u0301\u0301`,
 	} {
 		if got := termtext.Escape(in); got != want {
 			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
@@ -106,6 +110,9 @@ func FuzzFilterNeverPassesADangerousSequence(f *testing.F) {
 		if parts := filter(termtext.Stream, string(data[:cut]), string(data[cut:])); parts != whole {
 			t.Fatalf("cut at %d gives %q, whole %q", cut, parts, whole)
 		}
+		if again := filter(termtext.Stream, whole); again != whole && again != whole+"\x1b[m" {
+			t.Fatalf("filtering twice gives %q, once %q", again, whole)
+		}
 		plain := filter(termtext.Plain, string(data))
 		check(t, plain)
 		if strings.ContainsAny(plain, "\r\b") {
@@ -132,6 +139,9 @@ func FuzzEscapeGivesOneSafeLine(f *testing.F) {
 		}
 		text := termtext.Text(s)
 		check(t, text)
+		if again := termtext.Text(text); again != text {
+			t.Fatalf("escaping text twice gives %q, once %q", again, text)
+		}
 		if strings.ContainsAny(text, "\r\b") {
 			t.Fatalf("%q moves the cursor", text)
 		}
