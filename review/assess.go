@@ -191,7 +191,7 @@ func (a *assessment) read(ctx context.Context, list []wanted) *blobReader {
 		if len(list) > 0 {
 			err = a.repo.Run(ctx, strings.NewReader(ask.String()), write, "cat-file", "--batch")
 		}
-		write.CloseWithError(err)
+		_ = write.CloseWithError(err) // it has no error of its own
 		b.done <- err
 	}()
 	return b

@@ -216,11 +216,17 @@ func words(text []byte) func(func(string) bool) {
 		for _, word := range strings.FieldsFunc(string(text), func(r rune) bool {
 			return r <= ' ' || strings.ContainsRune("\"'`;|&<>(),=[]{}:$!", r)
 		}) {
-			word = strings.Trim(strings.ReplaceAll(word, `\`, "/"), "/")
-			for strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") {
-				word = strings.TrimLeft(strings.TrimLeft(word, "."), "/")
+			if len(word) > 1024 {
+				continue
 			}
-			if word == "" || len(word) > 1024 {
+			word = strings.Trim(path.Clean(strings.ReplaceAll(word, `\`, "/")), "/")
+			for strings.HasPrefix(word, "../") {
+				word = word[3:]
+			}
+			if variable, rest, ok := strings.Cut(word, "/"); ok && variable == strings.ToUpper(variable) && strings.Contains(variable, "_") {
+				word = rest
+			}
+			if word == "" || word == "." {
 				continue
 			}
 			if !yield(word) {

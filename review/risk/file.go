@@ -43,6 +43,7 @@ type File struct {
 
 	readOnce sync.Once
 	seen     [kinds]sighting
+	hidden   []string // secrets in it; an empty one stands for those not looked for
 }
 
 // span is a stretch of added lines of the new text.
@@ -106,7 +107,7 @@ func (f *File) compare() {
 		return
 	}
 	old := plainText(f.Old.Content)
-	if len(old) == 0 || f.Old.Cut || f.Old.Mode == symlink {
+	if len(old) == 0 || f.Old.Mode == "" || f.Old.Cut || f.Old.Mode == symlink {
 		f.added = []span{{f.text, 1}}
 		return
 	}

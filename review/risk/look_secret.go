@@ -3,6 +3,7 @@ package risk
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"aibox/review/risk/secrets"
@@ -43,6 +44,7 @@ func (f *File) secrets() []Risk {
 	}()
 	var found []Risk
 	seen := map[string]bool{}
+	f.hidden = nil
 	for _, s := range f.stretches() {
 		text := s.text
 		if bytes.IndexByte(text, 0) >= 0 {
@@ -51,6 +53,7 @@ func (f *File) secrets() []Risk {
 		var all []secrets.Finding
 		all, effort = secrets.Find(f.Path, text, effort)
 		for _, secret := range all {
+			f.hidden = append(f.hidden, string(text[secret.Start:secret.End]))
 			if seen[secret.Rule] {
 				continue
 			}
@@ -61,6 +64,7 @@ func (f *File) secrets() []Risk {
 			found = append(found, risk)
 		}
 		if effort < 0 {
+			f.hidden = append(f.hidden, "") // there may be more
 			return append(found, notSearched.at(s.line, "more keywords of secrets than can be looked at"))
 		}
 	}
@@ -75,4 +79,46 @@ func redact(secret []byte) string {
 		return fmt.Sprintf("%d characters", len(secret))
 	}
 	return fmt.Sprintf("%s… (%d characters)", secret[:head], len(secret))
+}
+
+// withhold takes out of other risks of the file what they repeat of a secret.
+func (f *File) withhold(all []Risk) {
+	for i := range all {
+		r := &all[i]
+		if r.Rule == secretRule.name {
+			continue
+		}
+		if f.repeats(r.Found) {
+			r.Found = "not shown: it holds a secret"
+		}
+		if f.repeats(r.Runs) {
+			r.Runs = "the file itself"
+		}
+	}
+}
+
+// repeats reports whether text holds a part of a secret, or may: six characters of
+// one are enough, and so is what would be a secret in a file of any name.
+func (f *File) repeats(text string) bool {
+	const part, many = 6, 16
+	if text == "" {
+		return false
+	}
+	if found, _ := secrets.Find("", []byte(text), maxEffort); len(found) > 0 {
+		return true
+	}
+	for _, secret := range f.hidden {
+		if secret == "" || len(f.hidden) >= many {
+			return true
+		}
+		if len(secret) < part && strings.Contains(text, secret) {
+			return true
+		}
+		for i := 0; i+part <= len(secret); i++ {
+			if strings.Contains(text, secret[i:i+part]) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -19,8 +19,8 @@ type rule struct {
 	severity Severity
 
 	// files are patterns of names, in lower case: "name" at any depth, "/path" from
-	// the top, "folder/name" a path's end, "folder/**" all below, with at most one *
-	// in a name. None: every file.
+	// the top, "folder/name" a path's end, "folder/**" all below; * is any characters
+	// of the last name. None: every file.
 	files []string
 	// about says in words which files the rule is about, where patterns do not.
 	about string
@@ -114,6 +114,10 @@ type glob struct {
 
 // fits reports whether a name has the prefix and the suffix, one behind the other.
 func (g glob) fits(name string) bool {
+	if strings.Contains(g.suffix, "*") {
+		ok, err := path.Match(g.prefix+"*"+g.suffix, name)
+		return ok && err == nil
+	}
 	return len(name) >= len(g.prefix)+len(g.suffix) && strings.HasPrefix(name, g.prefix) && strings.HasSuffix(name, g.suffix)
 }
 
@@ -160,7 +164,11 @@ func (x *index) add(pattern string, r *rule) {
 	case star && prefix != "":
 		x.starts[prefix[0]] = append(x.starts[prefix[0]], glob{prefix, suffix, e})
 	case star:
-		x.finals[path.Ext(suffix)] = append(x.finals[path.Ext(suffix)], glob{prefix, suffix, e})
+		end := path.Ext(suffix)
+		if strings.Contains(end, "*") {
+			end = ""
+		}
+		x.finals[end] = append(x.finals[end], glob{prefix, suffix, e})
 	case len(parts) == 1 && !top:
 		x.names[last] = append(x.names[last], r)
 	default:
@@ -249,7 +257,9 @@ func (x *index) judge(f *File) []Risk {
 	if f.New.Cut && f.Size <= MaxContent {
 		found = append(found, notSearched.at(0, "all changes together are too much"))
 	}
-	return append(found, f.secrets()...)
+	found = append(found, f.secrets()...)
+	f.withhold(found)
+	return found
 }
 
 // Named reports whether a rule is about files of this name, whatever they hold.

@@ -1,0 +1,209 @@
+package risk
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// find is the risk of one rule in a file.
+func find(t *testing.T, f *File, rule string) Risk {
+	t.Helper()
+	found := Judge(f)
+	i := slices.IndexFunc(found, func(r Risk) bool { return r.Rule == rule })
+	if i < 0 {
+		t.Fatalf("%s: no %s among %v", f.Path, rule, names(found))
+	}
+	return found[i]
+}
+
+func TestASecretIsToldByItsShapeAlone(t *testing.T) {
+	for _, f := range []*File{
+		plain("a.py", "\ntoken = \""+token+"\"\n"),
+		plain("package.json", "{\"scripts\":{\"postinstall\":\"curl -H token="+token+" x\"},\n\"dependencies\":{\"a\":\"https://"+token+"@x.example/\"}}"),
+		plain("package.json", "{\"scripts\":{\""+token+"\":\"x\"}}"),
+		plain(".gitattributes", "* filter="+token+"\n"),
+		plain("a.go", "//go:generate curl "+token+"\n"),
+		mode("a.sh", "#!/bin/sh "+token+"\n", "", executable),
+		plain("a.txt", "# vim: foldexpr="+token+"\n"),
+		binary("a.sqlite", "SQLite\x00\x01token="+token+"\x00"),
+	} {
+		found := Judge(f)
+		if !slices.Contains(names(found), "secret") {
+			t.Errorf("%s: no secret among %v", f.Path, names(found))
+		}
+		told, err := json.Marshal(found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i+8 <= len(token)-4; i++ {
+			if strings.Contains(string(told), token[4+i:4+i+8]) {
+				t.Errorf("%s: a part of the secret is told: %s", f.Path, told)
+				break
+			}
+		}
+	}
+	for _, f := range []*File{ // files that gitleaks leaves out
+		plain("go.mod", "module a\nreplace b => "+token+" v1\n"),
+		plain("yarn.lock", "resolved https://"+token+".example/a\n"),
+	} {
+		if told := fmt.Sprint(Judge(f)); strings.Contains(strings.ToLower(told), strings.ToLower(token[10:18])) {
+			t.Errorf("%s: a part of the secret is told: %s", f.Path, told)
+		}
+	}
+	r := find(t, plain("a.py", "\ntoken = \""+token+"\"\n"), "secret")
+	if r.Line != 2 || r.Title != "a secret: github-pat" || r.Found != "ghp_… (40 characters)" || r.Severity != High {
+		t.Errorf("told as %+v", r)
+	}
+}
+
+func TestARiskSaysTheLine(t *testing.T) {
+	for _, c := range []struct {
+		f     *File
+		rule  string
+		line  int
+		found string
+	}{
+		{edited("Makefile", "a:\n\tb\n", "a:\n\tb\nc:\n"), "make", 3, ""},
+		{edited("package.json", "{}", "{\n \"scripts\": {\n  \"test\": \"go\",\n  \"prepare\": \"husky\"\n }\n}"), "npm-scripts", 4, "prepare: husky"},
+		{edited("a.go", "a\n", "a\nb\nc \u202e\n\u2066\n"), "bidi", 3, "U+202E, U+2066 (2 in all)"},
+		{edited("yarn.lock", "https://a.example/\n", "https://a.example/\nx\nhttps://b.example/\n"), "lock-elsewhere", 3, "b.example"},
+		{plain("a.go", "package a\n//go:generate sh x\n//go:generate sh y\n"), "go-generate", 2, "//go:generate sh x (and 1 more)"},
+	} {
+		if r := find(t, c.f, c.rule); r.Line != c.line || r.Found != c.found {
+			t.Errorf("%s: line %d, found %q; want %d, %q", c.rule, r.Line, r.Found, c.line, c.found)
+		}
+	}
+}
+
+func TestScriptsThatRunByThemselvesAreGraver(t *testing.T) {
+	f := plain("package.json", `{"scripts":{"build":"tsc","postinstall":"node x"}}`)
+	found := Judge(f)
+	if len(found) != 2 || found[0].Runs != "the script postinstall" || found[0].Severity != High || found[1].Runs != "the script build" || found[1].Severity != Medium {
+		t.Errorf("%+v", found)
+	}
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("%q:\"x\"", fmt.Sprint("script", i)))
+	}
+	if found := Judge(plain("package.json", `{"scripts":{`+strings.Join(many, ",")+`}}`)); len(found) != maxScripts {
+		t.Errorf("%d risks for 30 scripts", len(found))
+	}
+}
+
+func TestAFileThatOthersRunIsFound(t *testing.T) {
+	caller := func(name, text string) Caller {
+		c, ok := CallerOf(name, []byte(text))
+		if !ok {
+			t.Fatalf("%s is no caller", name)
+		}
+		return c
+	}
+	setting := func(key, value string) Caller {
+		c, ok := GitSetting(key, value)
+		if !ok {
+			t.Fatalf("%s is no setting that runs anything", key)
+		}
+		return c
+	}
+	for _, c := range []struct {
+		caller Caller
+		path   string
+		called bool
+	}{
+		{caller("package.json", `{"scripts":{"postinstall":"node tools/setup.js"}}`), "tools/setup.js", true},
+		{caller("package.json", `{"scripts":{"prepare":"node ./tools/setup"}}`), "tools/setup.js", true},
+		{caller("web/package.json", `{"scripts":{"install":"./setup.sh"}}`), "web/setup.sh", true},
+		{caller("package.json", `{"scripts":{"test":"node tools/setup.js"}}`), "tools/setup.js", false},
+		{caller(".husky/pre-commit", "cd scripts && ./check.sh\n"), "scripts/check.sh", true},
+		{caller(".envrc", "source_env scripts/env.bash\n"), "scripts/env.bash", true},
+		{caller(".github/workflows/a.yml", "run: python -m tools.release\n"), "tools/release.py", true},
+		{caller(".github/workflows/a.yml", "run: make test\n"), "test.go", false},
+		{caller(".vscode/tasks.json", `"command": "${workspaceFolder}\\bin\\run.cmd"`), "bin/run.cmd", true},
+		{caller(".claude/settings.json", `"command": "$CLAUDE_PROJECT_DIR/hooks/fmt.py"`), "hooks/fmt.py", true},
+		{caller(".claude/settings.json", `"theme": "dark"`), "dark/main.go", false},
+		{setting("core.hooksPath", "team/hooks"), "team/hooks/post-merge", true},
+		{setting("core.hookspath", "./team/hooks/"), "team/hooks/lib/a.txt", true},
+		{setting("core.hookspath", "/etc/hooks"), "etc/other/x", false},
+		{setting("filter.tidy.clean", "python3 tools/clean.py %f"), "tools/clean.py", true},
+		{setting("alias.st", "!sh scripts/st.sh"), "scripts/st.sh", true},
+	} {
+		found := Called([]string{c.path}, func(int) bool { return false }, []Caller{c.caller})
+		if r, ok := found[0]; ok != c.called || ok && (r.When == "" || r.By == "" || r.Found != "named in "+c.caller.Name || !r.Holds()) {
+			t.Errorf("%s by %s: %v, %+v", c.path, c.caller.Name, ok, r)
+		}
+	}
+	for _, key := range []string{"user.name", "core.autocrlf", "remote.origin.url", "branch.main.merge"} {
+		if _, ok := GitSetting(key, "x"); ok {
+			t.Errorf("%s is taken for a setting that runs something", key)
+		}
+	}
+	if Calls("src/main.go") || Calls("Makefile") || !Calls(".github/workflows/x.yml") || !Calls("a/Package.JSON") {
+		t.Error("Calls is wrong about a name")
+	}
+}
+
+func TestHostileTextCostsLittle(t *testing.T) {
+	for name, f := range map[string]*File{
+		"keywords":      plain("a.txt", string(hostile(MaxContent))),
+		"a single line": plain("a.js", strings.Repeat("x", MaxContent)),
+		"nested JSON":   plain("package.json", strings.Repeat(`{"a":`, MaxContent/5)),
+		"many scripts":  plain("package.json", `{"scripts":{`+strings.Repeat(`"a":"b",`, MaxContent/8)+`"z":"z"}}`),
+		"many hosts":    plain("yarn.lock", strings.Repeat("https://x/ git@", MaxContent/15)),
+		"many twins":    plain("a.txt", strings.Repeat("a\u0430", MaxContent/3)),
+		"invisible":     plain("a.txt", strings.Repeat("\u200b", MaxContent/3)),
+		"tags":          plain("a.txt", "\U0001f3f4"+strings.Repeat("\U000e0061", MaxContent/4)),
+		"deep path":     plain(strings.Repeat("a/", 2000)+"b", "x"),
+		"modelines":     plain("a.txt", strings.Repeat("vim: ", MaxContent/5)),
+		"short lines":   edited("a.txt", strings.Repeat("\n", MaxContent), strings.Repeat("a\n", MaxContent/2)),
+	} {
+		for _, r := range Judge(f) {
+			if len(r.Found) > 6*maxExcerpt || !utf8.ValidString(r.Found) {
+				t.Errorf("%s: a risk tells %d bytes", name, len(r.Found))
+			}
+		}
+	}
+}
+
+func FuzzJudge(f *testing.F) {
+	for _, c := range cases {
+		for _, file := range append(slices.Clone(c.yes), c.no...) {
+			if len(file.New.Content) < 4<<10 {
+				f.Add(file.Path, file.Old.Content, file.New.Content, file.Old.Mode == symlink, file.New.Mode == symlink, file.Binary)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, path string, before, after []byte, wasLink, isLink, binary bool) {
+		if path == "" || strings.Contains(path, "\x00") {
+			return
+		}
+		side := func(content []byte, link bool) Side {
+			if link {
+				return Side{Mode: symlink, Content: content}
+			}
+			return Side{Mode: "100644", Content: content}
+		}
+		found := Judge(&File{Path: path, Old: side(before, wasLink), New: side(after, isLink), Size: int64(len(after)), Binary: binary})
+		for _, r := range found {
+			for _, text := range []string{r.Title, r.Runs, r.When, r.By, r.Found} {
+				if !utf8.ValidString(text) || strings.ContainsAny(text, "\n\x1b\u202e") || len(text) > 2000 {
+					t.Errorf("%s tells %q", r.Rule, text)
+				}
+			}
+			if r.Line < 0 || r.Line > strings.Count(string(after), "\n")+len(after)/2+2 {
+				t.Errorf("%s is in line %d", r.Rule, r.Line)
+			}
+		}
+		// What was there before is nobody's news, but for what is judged by name.
+		for _, r := range Judge(&File{Path: path, Old: side(after, isLink), New: side(after, isLink), Size: int64(len(after)), Binary: binary}) {
+			if r.Rule == "secret" || r.Rule == "bidi" || r.Rule == "invisible" || r.Rule == "control" || r.Rule == "look-alike" {
+				if !isLink {
+					t.Errorf("%s is found in a file that did not change", r.Rule)
+				}
+			}
+		}
+	})
+}
