@@ -1,0 +1,60 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/workspace"
+)
+
+// Names are the checks of names, for the fuzz tests.
+var (
+	DotGit        = dotGit
+	DotGitmodules = dotGitmodules
+)
+
+// Reading is what Reread found at one path.
+type Reading struct {
+	Path, ID, Refused string
+	Changed           bool
+}
+
+// Reread walks and reads the workspace as Compute does, that many times; only the
+// commit and the comparison, which are git's work, are left out. It calls each
+// with what was found each time.
+func Reread(ctx context.Context, ws *workspace.Workspace, times int, each func([]Reading)) error {
+	opts := Options{}.withDefaults()
+	baseline, err := workspace.LoadBaseline(ws.Baseline)
+	if err != nil {
+		return err
+	}
+	im := git.Owned(ws.GitDir).Import(ctx)
+	defer func() { _ = im.End(errors.New("nothing of it is kept")) }()
+	for range times {
+		root, device, err := openWorkspace(ws)
+		if err != nil {
+			return err
+		}
+		w := newWalk(root, device, baseline, ws, opts)
+		c := &collector{walk: w, opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"), im: im}
+		err = w.run(ctx, opts.Workers)
+		var outcomes []outcome
+		if err == nil {
+			outcomes, err = c.collect(ctx, w.found)
+		}
+		unix.Close(root)
+		if err != nil {
+			return err
+		}
+		readings := make([]Reading, len(outcomes))
+		for i, out := range outcomes {
+			readings[i] = Reading{Path: w.found[i].path, ID: out.entry.ID, Refused: out.refused, Changed: out.changed}
+		}
+		each(readings)
+	}
+	return nil
+}
