@@ -87,11 +87,11 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, nil
 	case dashboard.Request:
 		if msg.Command == dashboard.Review {
-			return a, a.propose(msg.ID)
+			return a, a.open(msg.ID)
 		}
 		return a, a.hand(msg)
-	case proposed:
-		a.review = changes.New(a.ctx, a.request.Sessions, msg.id, msg.message)
+	case found:
+		a.review = changes.New(a.ctx, a.request.Sessions, msg.session)
 		a.fit()
 		return a, a.review.Init()
 	case changes.Closed:
@@ -126,20 +126,17 @@ func (a *app) fit() {
 	}
 }
 
-// proposed brings what a session's commit could say.
-type proposed struct {
-	id      session.ID
-	message string
-}
+// found brings a session to review.
+type found struct{ session session.Session }
 
-func (a *app) propose(id session.ID) tea.Cmd {
+func (a *app) open(id session.ID) tea.Cmd {
 	r := a.request
 	return func() tea.Msg {
-		found, err := r.Sessions.Find(string(id))
+		of, err := r.Sessions.Find(string(id))
 		if err != nil {
 			return done{err: err}
 		}
-		return proposed{id, r.Message(found)}
+		return found{of}
 	}
 }
 

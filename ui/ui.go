@@ -30,8 +30,6 @@ type Request struct {
 	// Do does what needs the whole terminal, while the UI is off the screen, and
 	// returns when the person may come back.
 	Do func(ctx context.Context, command dashboard.Command, id session.ID) error
-	// Message proposes what the commit of a session's work says.
-	Message func(session.Session) string
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

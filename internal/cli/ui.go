@@ -25,7 +25,7 @@ func (a *app) terminalUI(ctx context.Context) error {
 	// ctrl-c is a key here, and belongs to a command while one has the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Do: a.handOver, Message: func(s session.Session) string { return defaultMessage(s.Agent, s.Prompt) }})
+	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Do: a.handOver})
 }
 
 // handOver runs one of aibox's own commands on the whole terminal and waits for the

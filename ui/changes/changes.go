@@ -6,6 +6,7 @@ package changes
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"aibox/internal/fault"
@@ -23,6 +24,10 @@ type Sessions interface {
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
 	Accept(ctx context.Context, id session.ID, opts review.AcceptOptions) (*review.Accepted, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
+	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
+	Feedback(id session.ID) (session.Feedback, error)
+	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
+	Verifications(id session.ID) ([]session.Verification, error)
 }
 
 // Closed tells the owner of the screen that the person has left it, or that the work
@@ -36,8 +41,8 @@ type Closed struct {
 type Model struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
 	sessions Sessions
-	id       session.ID
-	message  string // proposed for the commit
+	session  session.Session
+	message  string // of the commit, as the person wrote it; empty means as proposed
 	theme    theme.Theme
 	keys     keys
 	now      func() time.Time
@@ -54,15 +59,18 @@ type Model struct {
 	undo          []choice
 	ask           *dialog.Confirm
 	deliver       *deliver
+	remark        *remark
+	verified      *session.Verification // of all of the work, the last one; nil when there is none
+	comments      []session.Comment
 	busy          string // what goes on
 	said          string
 	failed        bool
 }
 
-// New makes the screen for one session's changes. message is proposed for the commit.
-func New(ctx context.Context, sessions Sessions, id session.ID, message string) *Model {
+// New makes the screen for the changes of a session that has ended.
+func New(ctx context.Context, sessions Sessions, of session.Session) *Model {
 	return &Model{
-		ctx: ctx, sessions: sessions, id: id, message: message, theme: theme.New(true), keys: newKeys(), now: time.Now,
+		ctx: ctx, sessions: sessions, session: of, theme: theme.New(true), keys: newKeys(), now: time.Now,
 		busy: "looking at what was changed…",
 	}
 }
@@ -76,22 +84,39 @@ func (m *Model) SetSize(width, height int) {
 	if m.deliver != nil {
 		m.deliver.resize(width, height)
 	}
+	if m.remark != nil {
+		m.remark.resize(width, height)
+	}
 	m.scroll()
 }
 
 // Init computes the change set.
 func (m *Model) Init() tea.Cmd {
-	ctx, sessions, id := m.ctx, m.sessions, m.id
+	ctx, sessions, id := m.ctx, m.sessions, m.session.ID
 	return func() tea.Msg {
-		set, err := sessions.Changes(ctx, id)
-		return computed{set, err}
+		msg := computed{}
+		if msg.set, msg.err = sessions.Changes(ctx, id); msg.err != nil {
+			return msg
+		}
+		verifications, err := sessions.Verifications(id)
+		feedback, feedbackErr := sessions.Feedback(id)
+		msg.err = errors.Join(err, feedbackErr)
+		msg.feedback = feedback
+		for _, v := range verifications {
+			if v.Tree == msg.set.Tree {
+				msg.verified = &v
+			}
+		}
+		return msg
 	}
 }
 
 // computed brings the change set.
 type computed struct {
-	set *review.ChangeSet
-	err error
+	set      *review.ChangeSet
+	verified *session.Verification
+	feedback session.Feedback
+	err      error
 }
 
 // read brings the hunks of one file.
@@ -116,11 +141,18 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.store(msg)
 	case delivered:
 		return m.finish(msg)
+	case planned:
+		m.question(msg)
+	case commented:
+		m.keep(msg)
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:
-		if m.deliver != nil {
+		switch {
+		case m.deliver != nil:
 			return m.deliver.update(msg)
+		case m.remark != nil:
+			return m.remark.update(msg)
 		}
 	case tea.MouseWheelMsg:
 		return m.wheel(msg)
@@ -135,10 +167,13 @@ func (m *Model) take(msg computed) tea.Cmd {
 		return closed("", msg.err)
 	}
 	if msg.set.Empty() {
-		return closed(string(m.id)+" changed nothing", nil)
+		return closed(string(m.session.ID)+" changed nothing", nil)
 	}
-	m.set = msg.set
+	m.set, m.verified, m.comments = msg.set, msg.verified, msg.feedback.Comments
 	m.files, m.entries = arrange(msg.set)
+	for _, f := range m.files {
+		f.before = msg.feedback.Rejects
+	}
 	m.goTo(0)
 	return m.load()
 }
@@ -166,6 +201,7 @@ func (m *Model) store(msg read) {
 		if f.change.Path == msg.path {
 			f.hunks, f.loaded, f.err = msg.hunks, true, msg.err
 			f.flatten()
+			f.earlier()
 		}
 	}
 	m.scroll()

@@ -33,7 +33,29 @@ type recorded struct {
 	set      *review.ChangeSet
 	accepts  []review.AcceptOptions
 	rejected []review.HunkID
+	comments []session.Comment
+	verified []string // trees
 	fail     error
+}
+
+func (r *recorded) Comment(_ context.Context, _ session.ID, c session.Comment) (session.Comment, error) {
+	r.comments = append(r.comments, c)
+	return c, r.fail
+}
+
+func (r *recorded) Feedback(session.ID) (session.Feedback, error) {
+	return session.Feedback{Comments: []session.Comment{{Path: "Makefile", Line: 2, Text: "why?\x1b[2J"}}}, nil
+}
+
+func (r *recorded) Verifier(session.Session, session.VerifyRequest) func(context.Context, string) error {
+	return func(_ context.Context, tree string) error {
+		r.verified = append(r.verified, tree)
+		return nil
+	}
+}
+
+func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
+	return []session.Verification{{Command: "make test", Tree: r.set.Tree}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
@@ -116,7 +138,7 @@ type person struct {
 }
 
 func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
-	p := &person{t: t, m: New(t.Context(), sessions, "0aaaa", "Fix it\n"), now: noon}
+	p := &person{t: t, m: New(t.Context(), sessions, session.Session{Spec: session.Spec{ID: "0aaaa", Agent: "codex", Prompt: "Fix it"}}), now: noon}
 	p.m.now = func() time.Time { return p.now }
 	p.m.SetSize(width, height)
 	p.run(p.m.Init())
@@ -130,7 +152,7 @@ func (p *person) run(cmd tea.Cmd) {
 	switch msg := cmd().(type) {
 	case Closed:
 		p.closed = &msg
-	case computed, read, delivered:
+	case computed, read, delivered, planned, commented:
 		p.run(p.m.Update(msg))
 	}
 }
@@ -278,6 +300,36 @@ func TestUndoGoesBackToTheBeginning(t *testing.T) {
 	p.sees("nothing to undo")
 }
 
+func TestACommentIsKeptWithItsHunk(t *testing.T) {
+	sessions := &recorded{set: worked(t)}
+	p := newPerson(t, sessions, 120, 40)
+	p.sees("» line 2: why?")
+	p.press("c", "q", "Y", "ctrl+s")
+	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.files[0].hunks[0].ID || sessions.comments[0].Text != "qY" {
+		t.Errorf("%+v", sessions.comments)
+	}
+	if d, _ := p.m.files[0].sum(); d != open {
+		t.Error("what was typed decided something")
+	}
+	p.sees("aibox run --resume 0aaaa")
+	p.press("c", "x", "esc", "c", "ctrl+s")
+	if len(sessions.comments) != 1 {
+		t.Errorf("%+v", sessions.comments)
+	}
+}
+
+func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
+	sessions := &recorded{set: worked(t)}
+	p := newPerson(t, sessions, 120, 40)
+	p.sees("verified: make test")
+	p.press("A", "enter")
+	p.wait()
+	p.press("ctrl+s")
+	if err := sessions.accepts[0].Verify(t.Context(), "tree"); err != nil || len(sessions.verified) != 1 {
+		t.Errorf("%v, %v", err, sessions.verified)
+	}
+}
+
 func TestAFailedAcceptLosesNoDecision(t *testing.T) {
 	sessions := &recorded{set: worked(t), fail: errors.New("a conflict")}
 	p := newPerson(t, sessions, 120, 40)
@@ -291,7 +343,7 @@ func TestAFailedAcceptLosesNoDecision(t *testing.T) {
 		t.Errorf("closed %v, %+v", p.closed, p.m.tally())
 	}
 	p.press("enter")
-	p.sees("Fix it\n"[:6])
+	p.sees("Fix it")
 }
 
 // FuzzKeys presses any keys at any size: nothing panics, and nothing is accepted

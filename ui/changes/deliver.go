@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/session"
 	"aibox/ui/dialog"
 
 	"charm.land/bubbles/v2/textarea"
@@ -15,21 +17,23 @@ import (
 
 // deliver is the last question: where the work goes, and with which message.
 type deliver struct {
-	target  review.Target
-	message textarea.Model
-	since   time.Time
+	target   review.Target
+	proposed string
+	message  textarea.Model
+	since    time.Time
 }
 
-func newDeliver(message string, now time.Time) *deliver {
+// newArea is a field for some lines of text.
+func newArea(value string) textarea.Model {
 	area := textarea.New()
-	area.SetValue(message)
+	area.SetValue(value)
 	area.ShowLineNumbers = false
 	area.Prompt = ""
 	styles := area.Styles()
-	styles.Cursor.Blink = false
+	styles.Cursor.Blink = false // an idle screen stays idle
 	area.SetStyles(styles)
 	area.Focus()
-	return &deliver{message: area, since: now}
+	return area
 }
 
 func (d *deliver) resize(width, height int) {
@@ -43,13 +47,49 @@ func (d *deliver) update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// open asks the last question, unless nothing is taken.
-func (m *Model) open() {
-	if m.chosen().Empty() {
+// planned brings what the chosen part is, for the last question.
+type planned struct {
+	message string // proposed for the commit
+	err     error
+}
+
+// plan looks at the chosen part, to ask the last question, unless nothing is taken.
+func (m *Model) plan() tea.Cmd {
+	choice := m.chosen()
+	if choice.Empty() {
 		m.say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		return nil
+	}
+	m.busy = "putting the parts together…"
+	ctx, sessions, of, set := m.ctx, m.sessions, m.session, m.set
+	return func() tea.Msg {
+		selection, err := set.Select(ctx, choice)
+		if err != nil {
+			return planned{err: err}
+		}
+		part, err := set.Part(ctx, selection)
+		switch {
+		case fault.KindOf(err) == fault.Conflict:
+			part = set // what was taken before may be what is missing; Accept knows
+		case err != nil:
+			return planned{err: err}
+		}
+		verifications, err := sessions.Verifications(of.ID)
+		return planned{session.Describe(of, part, verifications).Message, err}
+	}
+}
+
+// question asks the last question. What the person has written stays.
+func (m *Model) question(msg planned) {
+	m.busy = ""
+	if msg.err != nil {
+		m.say("", msg.err)
 		return
 	}
-	m.deliver = newDeliver(m.message, m.now())
+	if m.message == "" {
+		m.message = msg.message
+	}
+	m.deliver = &deliver{proposed: msg.message, message: newArea(m.message), since: m.now()}
 	m.deliver.resize(m.width, m.height)
 }
 
@@ -59,6 +99,9 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
 		m.deliver, m.message = nil, d.message.Value()
+		if m.message == d.proposed {
+			m.message = "" // for another choice it is another
+		}
 		return nil
 	case "ctrl+t":
 		d.target = (d.target + 1) % 2
@@ -75,7 +118,8 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 
 // accept delivers, and keeps what was rejected for the agent.
 func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
-	ctx, sessions, id, refused := m.ctx, m.sessions, m.id, m.refused()
+	ctx, sessions, id, refused := m.ctx, m.sessions, m.session.ID, m.refused()
+	opts.Verify = sessions.Verifier(m.session, session.VerifyRequest{})
 	return func() tea.Msg {
 		accepted, err := sessions.Accept(ctx, id, opts)
 		if err == nil && len(refused) > 0 {

@@ -30,9 +30,10 @@ type file struct {
 	loaded bool
 	err    error
 
-	whole decision                   // of every hunk that has no decision of its own
-	own   map[review.HunkID]decision // of single hunks
-	risk  bool                       // the person takes it in spite of its risks
+	whole  decision                   // of every hunk that has no decision of its own
+	own    map[review.HunkID]decision // of single hunks
+	before func(review.HunkID) bool   // whether a hunk was rejected earlier
+	risk   bool                       // the person takes it in spite of its risks
 }
 
 // flatten lists the lines of all hunks, so that any window of them can be shown
@@ -57,6 +58,15 @@ func (f *file) of(id review.HunkID) decision {
 		return d
 	}
 	return f.whole
+}
+
+// earlier takes over what was rejected on another day.
+func (f *file) earlier() {
+	for _, h := range f.hunks {
+		if f.before != nil && f.before(h.ID) {
+			f.decide(h.ID, rejected)
+		}
+	}
 }
 
 // decide sets the decision about one hunk.

@@ -16,7 +16,7 @@ type keys struct {
 	up, down, pageUp, pageDown, first, last, left, right key.Binding
 	nextHunk, lastHunk, nextFile, lastFile, nextOpen     key.Binding
 	take, reject, takeFile, rejectFile, takeAll          key.Binding
-	undo, split, deliver, leave                          key.Binding
+	undo, split, comment, deliver, leave                 key.Binding
 }
 
 func newKeys() keys {
@@ -31,7 +31,7 @@ func newKeys() keys {
 		take:     keymap.Bind("take", "y"), reject: keymap.Bind("reject", "n"),
 		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "N"),
 		takeAll: keymap.Bind("take the rest", "A"),
-		undo:    keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"),
+		undo:    keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), comment: keymap.Bind("comment", "c"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -49,14 +49,14 @@ func (m *Model) Keys() []keymap.Group {
 	}
 	k := m.keys
 	return []keymap.Group{
-		{Title: "Decide", Keys: []key.Binding{k.take, k.reject, k.takeFile, k.rejectFile, k.takeAll, k.split, k.undo, k.deliver, k.leave}},
+		{Title: "Decide", Keys: []key.Binding{k.take, k.reject, k.takeFile, k.rejectFile, k.takeAll, k.split, k.comment, k.undo, k.deliver, k.leave}},
 		{Title: "Jump", Keys: []key.Binding{k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen}},
 		{Title: "Move", Keys: []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.left, k.right}},
 	}
 }
 
 // Typing reports whether keys are text or answers now.
-func (m *Model) Typing() bool { return m.ask != nil || m.deliver != nil }
+func (m *Model) Typing() bool { return m.ask != nil || m.deliver != nil || m.remark != nil }
 
 // press is one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
@@ -65,6 +65,8 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.answer(msg)
 	case m.deliver != nil:
 		return m.delivering(msg)
+	case m.remark != nil:
+		return m.remarking(msg)
 	case key.Matches(msg, m.keys.leave):
 		return closed("", nil)
 	case m.busy != "" || m.set == nil:
@@ -176,6 +178,8 @@ func (m *Model) judge(msg tea.KeyPressMsg) tea.Cmd {
 		return m.decide(rejected, true)
 	case key.Matches(msg, k.takeAll):
 		m.takeAll()
+	case key.Matches(msg, k.comment):
+		m.comment()
 	case key.Matches(msg, k.undo):
 		m.back()
 		return m.load()
@@ -185,7 +189,7 @@ func (m *Model) judge(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		m.scroll()
 	case key.Matches(msg, k.deliver):
-		m.open()
+		return m.plan()
 	}
 	return nil
 }

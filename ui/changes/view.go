@@ -8,6 +8,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/risk"
+	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 
@@ -62,15 +63,22 @@ func (m *Model) View() string {
 		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
 	case m.deliver != nil:
 		view = dialog.Over(view, m.deliverView(), m.width, m.height)
+	case m.remark != nil:
+		view = dialog.Over(view, m.remarkView(), m.width, m.height)
 	}
 	return view
 }
 
 func (m *Model) head() string {
-	left := m.theme.Title.Render("Review " + string(m.id))
+	left := m.theme.Title.Render("Review " + string(m.session.ID))
 	if m.set != nil {
 		added, deleted := m.set.Totals()
 		left += "  " + m.theme.Good.Render(fmt.Sprintf("+%d", added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", deleted)) + "  " + m.summary(m.tally())
+		if v := m.verified; v != nil && v.Passed() {
+			left += " · " + m.theme.Good.Render("verified: "+termtext.Escape(v.Command))
+		} else if v != nil {
+			left += " · " + m.theme.Bad.Render("not verified: "+termtext.Escape(v.Command))
+		}
 	}
 	return ansi.Truncate(left, m.width, "…")
 }
@@ -185,7 +193,24 @@ func (m *Model) notes(f *file) []string {
 	for _, note := range c.Notes {
 		out = append(out, m.theme.Warn.Render("! "+termtext.Escape(note)))
 	}
+	for _, comment := range m.comments {
+		if comment.Path == c.Path {
+			out = append(out, m.theme.Live.Render("» "+place(comment)+termtext.Escape(comment.Text)))
+		}
+	}
 	return append(out, "")
+}
+
+// place says what a comment is about.
+func place(c session.Comment) string {
+	switch {
+	case c.Line > 0:
+		return fmt.Sprintf("line %d: ", c.Line)
+	case c.Hunk != "":
+		return "hunk " + string(c.Hunk[:min(8, len(c.Hunk))]) + ": "
+	default:
+		return ""
+	}
 }
 
 // riskLine is a risk in a line.

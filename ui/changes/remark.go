@@ -1,0 +1,86 @@
+package changes
+
+import (
+	"strings"
+
+	"aibox/session"
+
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+)
+
+// remark is a comment that a person writes on a hunk, or on a file without any.
+type remark struct {
+	on   session.Comment // without its text
+	what string          // what it is about, escaped
+	text textarea.Model
+}
+
+func (r *remark) resize(width, height int) {
+	r.text.SetWidth(max(20, min(72, width-8)))
+	r.text.SetHeight(max(2, min(6, height-12)))
+}
+
+func (r *remark) update(msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	r.text, cmd = r.text.Update(msg)
+	return cmd
+}
+
+// comment begins a comment on where the person is.
+func (m *Model) comment() {
+	path := m.file().change.Path
+	r := &remark{on: session.Comment{Path: path}, what: path.String(), text: newArea("")}
+	if h := m.hunk(); h != nil {
+		r.on, r.what = session.Comment{Hunk: h.ID}, "a hunk of "+r.what
+	}
+	r.resize(m.width, m.height)
+	m.remark = r
+}
+
+// commented says what became of a comment.
+type commented struct {
+	comment session.Comment
+	err     error
+}
+
+// remarking is a key while a comment is written.
+func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
+	r := m.remark
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		m.remark = nil
+		return nil
+	case "ctrl+s":
+		if strings.TrimSpace(r.text.Value()) == "" {
+			return nil
+		}
+		m.remark = nil
+		ctx, sessions, id, comment := m.ctx, m.sessions, m.session.ID, r.on
+		comment.Text = r.text.Value()
+		return func() tea.Msg {
+			kept, err := sessions.Comment(ctx, id, comment)
+			return commented{kept, err}
+		}
+	}
+	return r.update(msg)
+}
+
+// keep shows a comment that was stored.
+func (m *Model) keep(msg commented) {
+	if msg.err != nil {
+		m.say("", msg.err)
+		return
+	}
+	m.comments = append(m.comments, msg.comment)
+	m.say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
+	m.scroll()
+}
+
+// remarkView is the framed field.
+func (m *Model) remarkView() string {
+	return m.theme.Dialog.Render(strings.Join([]string{
+		m.theme.Title.Render("Comment on " + m.remark.what), "", m.remark.text.View(), "",
+		m.theme.Key.Render("ctrl+s") + " keep · " + m.theme.Key.Render("esc") + " back",
+	}, "\n"))
+}
