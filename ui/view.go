@@ -35,10 +35,14 @@ func (a *app) content() string {
 	}
 }
 
+// ownKeys are the keys that every screen has.
+func (a *app) ownKeys() keymap.Group {
+	return keymap.Group{Title: "aibox", Keys: []key.Binding{a.keys.help, a.keys.quit, a.keys.force}}
+}
+
 // helpView is every key of the page and of the app.
 func (a *app) helpView() string {
-	own := keymap.Group{Title: "aibox", Keys: []key.Binding{a.keys.help, a.keys.quit, a.keys.force}}
-	lines := keymap.Help(a.theme, a.width-2, append(a.page().Keys(), own))
+	lines := keymap.Help(a.theme, a.width-2, append(a.page().Keys(), a.ownKeys()))
 	room := a.height - 4
 	from := max(0, min(a.scroll, len(lines)-room))
 	shown := lines[from:min(len(lines), from+room)]

@@ -1,0 +1,149 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"strings"
+	"testing"
+
+	"aibox/review"
+	"aibox/session"
+	"aibox/ui/changes"
+	"aibox/ui/dashboard"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// one is a user with one session; what is not asked for in these tests is absent.
+type one struct{ Sessions }
+
+func (one) Briefs() ([]session.Brief, error) {
+	return []session.Brief{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
+}
+
+func (one) Find(string) (session.Session, error) {
+	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
+}
+
+func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
+func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
+func (one) Repair(context.Context) ([]session.ID, error)       { return nil, nil }
+
+func (one) Changed(context.Context) (<-chan struct{}, error) {
+	return nil, errors.New("nothing can be watched here")
+}
+
+func (one) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
+	return nil, errors.New("the workspace is gone")
+}
+
+// drive sends a message and all that its commands bring, but for ticks.
+func drive(a *app, msg tea.Msg) (quits bool) {
+	_, cmd := a.Update(msg)
+	var run func(cmd tea.Cmd) bool
+	run = func(cmd tea.Cmd) bool {
+		if cmd == nil {
+			return false
+		}
+		switch msg := cmd().(type) {
+		case nil:
+		case tea.QuitMsg:
+			return true
+		case tea.BatchMsg:
+			quits := false
+			for _, cmd := range msg {
+				quits = run(cmd) || quits
+			}
+			return quits
+		case dashboard.Request, found, changes.Closed:
+			return drive(a, msg)
+		default:
+			if dashboard.Owns(msg) || strings.HasPrefix(fmt.Sprintf("%T", msg), "changes.") {
+				return drive(a, msg)
+			}
+		}
+		return false
+	}
+	return run(cmd)
+}
+
+func newTestApp(t *testing.T, width, height int) *app {
+	a := newApp(t.Context(), Request{Sessions: one{}})
+	drive(a, tea.WindowSizeMsg{Width: width, Height: height})
+	drive(a, done{}) // whoever comes back looks again
+	return a
+}
+
+func shown(a *app) string { return ansi.Strip(a.View().Content) }
+
+func press(key string) tea.KeyPressMsg {
+	switch key {
+	case "enter":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	case "ctrl+c":
+		return tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}
+	default:
+		return tea.KeyPressMsg{Code: []rune(key)[0], Text: key}
+	}
+}
+
+func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
+	a := newTestApp(t, 30, 8)
+	if view := shown(a); !strings.Contains(view, "needs 40 columns") {
+		t.Error(view)
+	}
+	drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+	if view := shown(a); !strings.Contains(view, "0aaaa-codex") {
+		t.Error(view)
+	}
+}
+
+func TestTheHelpNamesEveryKeyOfTheScreen(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	drive(a, press("?"))
+	view := shown(a)
+	for _, group := range append(a.dashboard.Keys(), a.ownKeys()) {
+		for _, binding := range group.Keys {
+			if !strings.Contains(view, binding.Help().Desc) {
+				t.Errorf("%q is not in the help", binding.Help().Desc)
+			}
+		}
+	}
+	if drive(a, press("q")) || a.help {
+		t.Error("q does not just close the help")
+	}
+	if !drive(a, press("q")) {
+		t.Error("q does not leave")
+	}
+}
+
+func TestAReviewThatCannotBeMadeComesBackWithTheReason(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	drive(a, press("r"))
+	if view := shown(a); a.review != nil || !strings.Contains(view, "the workspace is gone") {
+		t.Error(view)
+	}
+}
+
+func TestCtrlCLeavesFromEveryScreen(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	if !drive(a, press("ctrl+c")) {
+		t.Error("not from the dashboard")
+	}
+	a.help = true
+	if !drive(a, press("ctrl+c")) {
+		t.Error("not from the help")
+	}
+}
+
+func TestTheThemeFollowsTheBackground(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	dark := a.View().Content
+	drive(a, tea.BackgroundColorMsg{Color: color.White})
+	if light := a.View().Content; light == dark || ansi.Strip(light) != ansi.Strip(dark) {
+		t.Error("a light background changes nothing, or the text")
+	}
+}
