@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -75,6 +76,10 @@ func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
 	})
 }
 
+func removedMeanwhile(id ID) error {
+	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists what can be brought back", id)
+}
+
 // withRecord is withEnded for sessions without a workspace, too.
 func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
 	file, err := lock(s.store.dir(id))
@@ -88,11 +93,17 @@ func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return removedMeanwhile(id)
+	}
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	session, err := s.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) { // while this waited for the lock
+		return removedMeanwhile(id)
+	}
 	if err != nil {
 		return err
 	}

@@ -173,10 +173,15 @@ func (g *gc) do(what string, step func() error) error {
 	if g.options.DryRun {
 		return nil
 	}
-	if g.options.step != nil {
+	g.tell(what)
+	return step()
+}
+
+// tell lets a test know what comes next.
+func (g *gc) tell(what string) {
+	if g.options.step != nil && !g.options.DryRun {
 		g.options.step(what)
 	}
-	return step()
 }
 
 // sessions removes those that are spent, the newest first: one that continued
@@ -202,6 +207,7 @@ func (g *gc) session(ctx context.Context, id ID) error {
 	if _, spent := g.spent(id); !spent {
 		return nil
 	}
+	g.tell("lock " + string(id))
 	file, err := lock(g.store.dir(id))
 	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody is at it

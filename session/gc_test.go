@@ -375,6 +375,43 @@ func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 	}
 }
 
+// What a session looks like may change until it is locked.
+func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
+	d := newDesk(t)
+	d.accepted("00001-a", "one.txt")
+	d.aged("00001-a", 9*month)
+	session, err := d.store.load("00001-a")
+	d.must(err)
+	session.State.Review = Unreviewed
+	r := d.collect(func(o *GCOptions) {
+		o.step = func(what string) {
+			if what == "lock 00001-a" {
+				d.must(d.store.write("00001-a", stateFile, session.State))
+			}
+		}
+	})
+	if len(r.Freed) > 0 {
+		t.Errorf("freed is\n%s", freed(r))
+	}
+}
+
+func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	held, err := lock(d.store.dir("00001-a"))
+	d.must(err)
+	said := make(chan error)
+	go func() {
+		_, err := d.Discard(context.Background(), "00001-a")
+		said <- err
+	}()
+	d.must(d.store.remove(t.Context(), "00001-a"))
+	d.must(held.Close())
+	if err := <-said; err == nil || !strings.Contains(err.Error(), "was removed in the meantime") {
+		t.Errorf("it says %v", err)
+	}
+}
+
 func TestTwoCleanUpsDoNotGoOnAtOnce(t *testing.T) {
 	d := newDesk(t)
 	first := &gc{Sessions: d.Sessions}

@@ -90,9 +90,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		if known.refs[session] || g.options.DryRun && g.saves[session] { // a saved state would take its place
 			continue
 		}
-		if err := g.do("refs of "+session, func() error { return nil }); err != nil {
-			return err
-		}
+		g.tell("refs of " + session)
 		if err := tidying.Forget(ctx, session); err != nil {
 			return err
 		}
@@ -105,9 +103,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		g.report.Add(GCRepositories, gitDir, files, bytes)
 		return nil
 	}
-	if !g.options.DryRun && g.options.step != nil {
-		g.options.step("objects of " + gitDir)
-	}
+	g.tell("objects of " + gitDir)
 	objects, bytes, err := tidying.Collect(ctx)
 	if objects > 0 {
 		g.report.Add(GCObjects, gitDir, 0, bytes)
@@ -130,12 +126,7 @@ func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir stri
 		refs = append(refs, state.Ref)
 		g.report.Add(GCSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
 	}
-	if len(refs) == 0 {
-		return nil
-	}
-	if err := g.do("saved states of "+gitDir, func() error { return nil }); err != nil {
-		return err
-	}
+	g.tell("saved states of " + gitDir)
 	return tidying.Drop(ctx, refs...)
 }
 
