@@ -52,7 +52,7 @@ func (cs *ChangeSet) Quote(ctx context.Context, path Path, n int) (string, error
 	case finder.begun:
 		return string(finder.line), nil // the last one, without a newline
 	default:
-		return "", fault.New(fault.Usage, "%s has %s, so there is no line %d", path, plural(finder.at-1, "line"), n)
+		return "", fault.New(fault.Usage, "%s has %s, so there is no line %d", path, plural(finder.lines(), "line"), n)
 	}
 }
 
@@ -71,8 +71,17 @@ type lineFinder struct {
 	read     int64
 	line     []byte
 	begun    bool // line is the one wanted, as far as it was read
+	open     bool // the line at has begun
 	found    bool
 	failed   error
+}
+
+// lines is how many there were.
+func (f *lineFinder) lines() int {
+	if f.open || f.at == 0 {
+		return f.at
+	}
+	return f.at - 1
 }
 
 func (f *lineFinder) Write(data []byte) (int, error) {
@@ -92,7 +101,7 @@ func (f *lineFinder) Write(data []byte) (int, error) {
 				return 0, errQuoted
 			}
 		}
-		if whole {
+		if f.open = !whole; whole {
 			f.at++
 		}
 		data = rest

@@ -129,8 +129,11 @@ func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context
 		if v.Passed() || err != nil {
 			return err
 		}
-		return fault.New(fault.ParseKind(v.Fault.Kind), "nothing was accepted, because %s", v.Fault.Message).
-			Hint("`aibox verify %s --show` shows what it printed", session.ID).
+		refused := fault.New(fault.ParseKind(v.Fault.Kind), "nothing was accepted, because %s", v.Fault.Message)
+		for _, hint := range v.Fault.Hints {
+			refused = refused.Hint("%s", hint)
+		}
+		return refused.Hint("`aibox verify %s --show` shows what it printed", session.ID).
 			Hint("`aibox accept %s --no-verify` leaves it out", session.ID)
 	}
 }

@@ -172,3 +172,22 @@ func inode(t *testing.T, path string) uint64 {
 	must(t, syscall.Lstat(path, &st))
 	return st.Ino
 }
+
+func TestLineEndsOfTheUsersOwnComeBackWithAFile(t *testing.T) {
+	home := t.TempDir()
+	repo := repository(t)
+	gitIn(t, repo, "config", "core.autocrlf", "true")
+	write(t, repo+"/dos.txt", "one\r\ntwo\r\n")
+	gitIn(t, repo, "add", "dos.txt")
+	gitIn(t, repo, "commit", "-q", "-m", "dos")
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa-shell", Dirs: dirsIn(home)})
+	must(t, err)
+	write(t, ws.Path+"/dos.txt", "changed\n")
+	copied, err := workspace.Throwaway(t.Context(), workspace.ThrowawayRequest{
+		Of: ws, Has: treeOf(t, ws, ws.Path), Tree: ws.BaseTree, Session: "verify-0aaaa", Dirs: dirsIn(home),
+	})
+	must(t, err)
+	if got := read(t, copied.Path+"/dos.txt"); got != "one\r\ntwo\r\n" {
+		t.Errorf("the file of the repository is %q", got)
+	}
+}

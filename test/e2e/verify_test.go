@@ -167,6 +167,21 @@ func TestCtrlCEndsAVerification(t *testing.T) {
 	}
 	m.nothingVerifies("after ctrl-c of verify")
 	m.aibox(0, "diff", id)
+	m.aibox(0, "discard", id)
+
+	stopped := m.detached("shell", "--network", "none", "--repo", m.repo("q", nil), "--verify", "echo begun; sleep 100", "--", "sh", "-c", "echo b > a.txt")
+	m.start("logs", "-f", stopped).stdout.await(t, "begun")
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "verifying") || strings.Contains(o.stdout, "verify-") {
+		t.Errorf("the list is\n%s", o)
+	}
+	if o := m.aibox(0, "ls", "--all"); !strings.Contains(o.stdout, "(verifies "+stopped+")") {
+		t.Errorf("the whole list is\n%s", o)
+	}
+	m.aibox(0, "stop", stopped)
+	if r := m.record(stopped).State.Result; r.Fault == nil || r.Fault.ExitCode != 130 || r.ExitCode != 0 || r.Verification == nil {
+		t.Errorf("stopped, the result is %+v", r)
+	}
+	m.nothingVerifies("after a stop")
 }
 
 // Whichever process is killed, nothing of the verification is left, and the result
