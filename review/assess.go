@@ -225,11 +225,11 @@ func (b *blobReader) next() (content []byte, cut bool, err error) {
 // close ends git, whether all was read or not.
 func (b *blobReader) close() error {
 	if len(b.most) > 0 {
-		b.pipe.CloseWithError(io.ErrClosedPipe)
+		_ = b.pipe.CloseWithError(io.ErrClosedPipe)
 		<-b.done
 		return nil // whoever stopped early has the error
 	}
-	b.pipe.CloseWithError(io.ErrClosedPipe)
+	_ = b.pipe.CloseWithError(io.ErrClosedPipe)
 	return <-b.done
 }
 

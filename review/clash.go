@@ -7,6 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"aibox/internal/termtext"
+	"aibox/review/risk"
 	"aibox/workspace"
 )
 
@@ -24,7 +25,7 @@ func folded(name string) string {
 		return name
 	}
 	name = strings.Map(func(r rune) rune {
-		if hfsIgnored(r) {
+		if risk.Ignorable(r) {
 			return -1
 		}
 		return r

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"aibox/review/risk"
 )
 
 // maxPath is the longest path that is taken: a longer one cannot be named in one
@@ -11,29 +13,12 @@ import (
 // the depth of the walk, too.
 const maxPath = 4095
 
-// hfsIgnored are the characters that HFS+ leaves out when it compares names, so
-// that ".g\u200cit" is ".git" there (git: utf8.c, next_hfs_char).
-func hfsIgnored(r rune) bool {
-	switch {
-	case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
-		return true
-	}
-	return false
-}
-
 // looksLike reports whether some file system takes name for the special name
 // want (lower case): by case, by ignored characters, by trailing dots and spaces
 // or by a stream (NTFS), or by one of the short names.
 func looksLike(name, want string, short ...string) bool {
 	for part := range strings.SplitSeq(name, `\`) { // a separator on Windows
-		part, _, _ = strings.Cut(part, ":")
-		part = strings.Map(func(r rune) rune {
-			if hfsIgnored(r) {
-				return -1
-			}
-			return r
-		}, part)
-		part = strings.TrimRight(part, ". ")
+		part = risk.Fold(part)
 		if strings.EqualFold(part, want) {
 			return true
 		}
@@ -63,7 +48,7 @@ func nameNotes(path string) []string {
 	control, invisible := false, false
 	for _, r := range path {
 		control = control || unicode.IsControl(r)
-		invisible = invisible || unicode.Is(unicode.Cf, r) || hfsIgnored(r)
+		invisible = invisible || unicode.Is(unicode.Cf, r) || risk.Ignorable(r)
 	}
 	if control {
 		notes = append(notes, "the name contains control characters")
