@@ -315,3 +315,18 @@ func TestFilesOfSomePathsAreThoseOfAllPaths(t *testing.T) {
 		t.Errorf("an error of visit comes back as %v", err)
 	}
 }
+
+func TestTheSameLinesAtTwoPlacesAreTwoHunks(t *testing.T) {
+	b := newRepository(t, map[string]string{"f": numbered()}).prepare()
+	b.write("f", numbered("c\n", "c\nNEW\n", "q\n", "q\nNEW\n"))
+	cs := b.compute()
+	hunks := b.hunks(cs, "f")
+	if len(hunks) != 2 || hunks[0].ID == hunks[1].ID {
+		t.Fatalf("the hunks are %+v", hunks)
+	}
+	a := &accepting{bench: b}
+	a.accept(cs, review.Choice{Hunks: []string{string(hunks[1].ID)}})
+	if got := a.on("f"); got != numbered("q\n", "q\nNEW\n") {
+		t.Errorf("f is %q", got)
+	}
+}
