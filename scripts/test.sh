@@ -23,6 +23,7 @@ make --no-print-directory build
 lint=0
 if (($# == 0)); then
 	make --no-print-directory lint || lint=$?
+	(cd test/gitleaks && GOWORK=off go test ./...) || lint=$?
 	set -- ./...
 fi
 echo "==> Docker $(docker version --format '{{.Server.Version}}'): go test $*" >&2
