@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -237,12 +238,24 @@ func TestAChangeMeanwhileIsAConflictThatKeepsIt(t *testing.T) {
 		for _, name := range []string{"edit", "both", "gone/deep", "move", "there", "swap"} {
 			for _, when := range []string{"journal", "staged 0", "moving"} {
 				before := contents(t, b.repo)
+				others := func() map[string]string { // inodes and times of all other files
+					all := picture(t, b.repo)
+					maps.DeleteFunc(all, func(path, _ string) bool {
+						info, err := os.Lstat(path)
+						return err == nil && info.IsDir() || path == b.inRepo(name)
+					})
+					return all
+				}
+				untouched := others()
 				_, err := review.ApplyToWorktree(t.Context(), b.ws, cs.BaseTree, cs.Tree, func(point string) error {
 					if point == when {
 						change(b, name)
 					}
 					return nil
 				})
+				if diff := cmp.Diff(untouched, others()); diff != "" && when != "moving" {
+					t.Errorf("%s %s %s: others were touched:\n%s", way, name, when, diff)
+				}
 				if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), name+": it has just been changed") {
 					t.Errorf("%s %s %s: %v", way, name, when, err)
 				}

@@ -775,3 +775,23 @@ func TestAPlanSaysWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
+
+// TestATreeThatNamesAGitFolderIsRefused makes trees that no agent gets past the change
+// set, and no other control after that.
+func TestATreeThatNamesAGitFolderIsRefused(t *testing.T) {
+	for _, name := range []string{".git", ".GIT", "git~1", ".git."} {
+		b := newRepository(t, map[string]string{"a.txt": "a\n"}).prepare()
+		store := []string{"GIT_DIR=" + b.ws.GitDir}
+		blob := gitWith(t, store, []byte("touch canary\n"), "hash-object", "-w", "--stdin")
+		hooks := gitWith(t, store, []byte("100755 blob "+blob+"\tpost-checkout\n"), "mktree")
+		tree := gitWith(t, store, []byte("040000 tree "+hooks+"\t"+name+"\n"), "mktree")
+		before := picture(t, b.repo)
+		_, err := review.ApplyToWorktree(t.Context(), b.ws, b.ws.BaseTree, tree, nil)
+		if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), name+"/post-checkout: its name means something else") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(before, picture(t, b.repo)); diff != "" {
+			t.Errorf("%s: something was touched:\n%s", name, diff)
+		}
+	}
+}
