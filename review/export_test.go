@@ -17,6 +17,11 @@ var (
 	DotGitmodules = dotGitmodules
 )
 
+// Ignores reports whether the rules leave path out.
+func Ignores(rules []workspace.IgnoreFile, path string, dir bool) bool {
+	return newIgnoreRules(rules).match(path, dir)
+}
+
 // Reading is what Reread found at one path.
 type Reading struct {
 	Path, ID, Refused string

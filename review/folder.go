@@ -148,7 +148,7 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 			return
 		}
 	}
-	if r.base == 0 && dotGitmodules(path) {
+	if dotGitmodules(path[r.base:]) { // git looks at those in folders, too, when it takes objects
 		r.refuse("says where submodules come from; aibox does not bring changes in it back")
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -181,6 +182,9 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	}
 	if now.Mode&unix.S_IFMT != unix.S_IFREG || now.Size != st.Size || now.Mtim != st.Mtim || now.Ino != st.Ino || data.size != st.Size {
 		return outcome{}, errMoving
+	}
+	if dotGitattributes(path.Base(cand.path)) && (data.large != nil || longLine(data.small)) {
+		return outcome{}, refusedError("has a line that is too long for git's attributes, or is too large for them")
 	}
 	mode := gitMode(st)
 	if was != nil && was.Mode != git.Symlink && was.Stat.Perm != 0 && was.Stat.Perm&0o100 == st.Mode&0o100 {

@@ -122,6 +122,28 @@ func Trees() []Tree {
 		{Name: "a .GITMODULES", Make: tree(func(t *trap, _ string) { t.write(".GitModules", "x\n", 0o644) }), Refused: map[string]string{".GitModules": "submodules"}},
 		{Name: "the short name of .gitmodules", Make: tree(func(t *trap, _ string) { t.write("GITMOD~1", "x\n", 0o644) }), Refused: map[string]string{"GITMOD~1": "submodules"}},
 
+		{
+			Name: "a .gitmodules in a folder that is a symlink", Make: tree(func(t *trap, _ string) { t.symlink("b.txt", "sub/.gitmodules") }),
+			Refused: map[string]string{"sub/.gitmodules": "submodules"},
+		},
+		{
+			Name: "a .gitmodules in a folder with an option for a URL",
+			Make: tree(func(t *trap, _ string) {
+				t.write("sub/.gitmodules", "[submodule \"x\"]\n\tpath = x\n\turl = -u./evil\n", 0o644)
+			}),
+			Refused: map[string]string{"sub/.gitmodules": "submodules"},
+		},
+		{
+			Name:    "a .gitattributes with a line that git does not take",
+			Make:    tree(func(t *trap, _ string) { t.write("sub/.gitattributes", "* "+strings.Repeat("x", 3000)+"\n", 0o644) }),
+			Refused: map[string]string{"sub/.gitattributes": "line"},
+		},
+		{
+			Name:  "a .gitattributes that is a symlink",
+			Make:  tree(func(t *trap, _ string) { t.symlink("/etc/passwd", "sub/.gitattributes") }),
+			Taken: map[string]string{"sub/.gitattributes": ""},
+		},
+
 		file("a newline in a name", "new\nline", "control"),
 		file("a tab in a name", "tab\there", "control"),
 		file("an escape in a name", "\x1b]0;title\x07", "control"),
@@ -146,7 +168,7 @@ func Trees() []Tree {
 	}
 	for _, name := range []string{
 		".GIT/config", ".Git", "sub/.git/config", "sub/.git", "deep/er/.git/config", "git~1/config", "GIT~2", "sub/git~11", ".g\u200cit/config", ".gi\u200dt", "\ufeff.git", ".git./config", ".git ",
-		".git . .", ".git::$INDEX_ALLOCATION/config", ".git\\config", "sub\\.git\\config", ".git:stream",
+		".git . .", ".git::$INDEX_ALLOCATION/config", ".git\\config", "sub\\.git\\config", ".git:stream", ".git\xff/config", ".gi\u200dt\x80",
 	} {
 		all = append(all, lookAlike(name))
 	}
