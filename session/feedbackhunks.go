@@ -52,7 +52,7 @@ func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.Hun
 	for i, hunk := range all {
 		if hunk.id == "" {
 			return nil, fault.New(fault.Usage, "no hunk %.64q in the changes of %s", string(prefixes[i]), set.Session).
-				Hint("`aibox diff --json %s` lists them with their ids", set.Session)
+				Hint("`aibox diff --hunks %s` lists them with their ids", set.Session)
 		}
 	}
 	return all, nil

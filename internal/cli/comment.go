@@ -39,10 +39,11 @@ terminal. Without anything behind ID, list the comments and the rejected hunks.
   aibox comment 0dq4f
   aibox comment 0dq4f --remove 2`,
 		Args:              cobra.RangeArgs(1, 3),
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.comment(cmd.Context(), args, o) },
 	}
 	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a beginning of it that no other has")
+	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
 	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "take back the comment of this `NUMBER` (repeatable)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
@@ -205,18 +206,27 @@ them to the agent, which is to do them differently or to take them back.`,
   aibox reject 0dq4f --files vendor/lib.js
   aibox reject 0dq4f 3f9c21 --remove`,
 		Args:              someSessions,
-		ValidArgsFunction: a.completeSessions,
+		ValidArgsFunction: a.completeSessionAndHunks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.reject(cmd.Context(), args[0], args[1:], o) },
 	}
 	cmd.Flags().StringArrayVar(&o.files, "files", nil, "every hunk of this `FILE` (repeatable)")
+	_ = cmd.RegisterFlagCompletionFunc("files", a.completeChanged(func(review.Change) bool { return true }))
 	cmd.Flags().StringVarP(&o.note, "message", "m", "", "why (`TEXT`)")
 	cmd.Flags().BoolVar(&o.remove, "remove", false, "take rejections back")
 	return cmd
 }
 
+// completeSessionAndHunks completes an id, and behind it the ids of hunks.
+func (a *app) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeSessions(cmd, args, prefix)
+	}
+	return a.completeHunks(cmd, args, prefix)
+}
+
 func (a *app) reject(ctx context.Context, text string, words []string, o rejectOptions) error {
 	if len(words) == 0 && len(o.files) == 0 {
-		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --json %s` lists them with their ids", text).
+		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --hunks %s` lists them with their ids", text).
 			Hint("or name a file with --files")
 	}
 	if o.remove && o.note != "" {
@@ -228,7 +238,9 @@ func (a *app) reject(ctx context.Context, text string, words []string, o rejectO
 	}
 	hunks := make([]review.HunkID, 0, len(words))
 	for _, word := range words {
-		hunks = append(hunks, review.HunkID(word))
+		for id := range strings.SplitSeq(word, ",") { // as accept --hunks takes them
+			hunks = append(hunks, review.HunkID(id))
+		}
 	}
 	if len(o.files) > 0 {
 		set, err := service.FinalChanges(found.ID)
