@@ -275,8 +275,9 @@ func (a *assessment) callers(ctx context.Context) ([]risk.Caller, error) {
 // callersAmong are the files of a tree that have others run, at most maxCallers.
 func callersAmong(all []git.Entry) []git.Entry {
 	found := []git.Entry{}
+	var search risk.Search
 	for _, e := range all {
-		if e.Mode != git.Submodule && e.Mode != git.Symlink && risk.Calls(e.Path) {
+		if e.Mode != git.Submodule && e.Mode != git.Symlink && search.Calls(e.Path) {
 			if found = append(found, e); len(found) == maxCallers {
 				break
 			}
@@ -305,9 +306,10 @@ func (a *assessment) called(all []risk.Caller) {
 // callersOf are the files of the baseline that have others run.
 func callersOf(b *workspace.Baseline) []git.Entry {
 	found := []git.Entry{}
+	var search risk.Search
 	for i := range b.Files {
 		f := &b.Files[i]
-		if f.Mode == git.Symlink || !risk.Calls(f.Path) {
+		if f.Mode == git.Symlink || !search.Calls(f.Path) {
 			continue
 		}
 		found = append(found, git.Entry{Mode: f.Mode, ID: hex.EncodeToString([]byte(f.Stored)), Path: f.Path})

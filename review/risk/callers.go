@@ -29,27 +29,40 @@ var callerIndex = lazy(func() *index {
 	return newIndex(func(r *rule) bool { return slices.Contains(callers, r.name) })
 })
 
-// Calls reports whether files of this name have others run. It is quick for names
-// that do not.
-func Calls(name string) bool { return callerIndex().perhaps(name) && callerRule(name) != nil }
+// Calls reports whether files of this name have others run.
+func Calls(name string) bool { return callerRule(name) != nil }
 
-// perhaps looks at a name without keeping anything of it.
-func (x *index) perhaps(name string) bool {
-	if !plainName(name) {
-		return true
+// Search asks Calls for many names. It is quick when names of one folder follow each
+// other. It is used by one goroutine.
+type Search struct {
+	dir    string
+	inside bool // files of dir may be callers by their folder
+	plain  bool // dir is folded already
+	known  bool // the above are of dir
+}
+
+// Calls is the function of that name.
+func (s *Search) Calls(name string) bool {
+	x := callerIndex()
+	dir, base := "", name
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		dir, base = name[:i], name[i+1:]
 	}
-	base := name
-	for {
-		part, rest, more := strings.Cut(base, "/")
-		if len(x.folders[part]) > 0 {
-			return true
+	if !s.known || dir != s.dir {
+		s.dir, s.known, s.plain, s.inside = dir, true, plainName(dir), false
+		for part := range strings.SplitSeq(dir, "/") {
+			s.inside = s.inside || len(x.folders[part]) > 0
 		}
-		if !more {
-			break
-		}
-		base = rest
 	}
-	if base == "" || len(x.names[base]) > 0 || len(x.ends[base]) > 0 {
+	if s.plain && !s.inside && plainName(base) && !x.perhaps(base) {
+		return false
+	}
+	return Calls(name)
+}
+
+// perhaps reports whether a last part can fit a rule.
+func (x *index) perhaps(base string) bool {
+	if base == "" || len(x.folders[base]) > 0 || len(x.names[base]) > 0 || len(x.ends[base]) > 0 {
 		return true
 	}
 	for _, list := range [...][]glob{x.starts[base[0]], x.finals[path.Ext(base)], x.finals[""]} {

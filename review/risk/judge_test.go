@@ -144,6 +144,14 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 	if Calls("src/main.go") || Calls("Makefile") || !Calls(".github/workflows/x.yml") || !Calls("a/Package.JSON") {
 		t.Error("Calls is wrong about a name")
 	}
+	var search Search
+	for _, c := range cases {
+		for _, f := range append(slices.Clone(c.yes), c.no...) {
+			if search.Calls(f.Path) != Calls(f.Path) || search.Calls("x/.claude/"+f.Path) != Calls("x/.claude/"+f.Path) {
+				t.Errorf("a search is wrong about %q", f.Path)
+			}
+		}
+	}
 }
 
 func TestHostileTextCostsLittle(t *testing.T) {
