@@ -108,6 +108,27 @@ func PlanWorktree(ctx context.Context, ws *workspace.Workspace, before, after st
 	return &WorktreePlan{Repo: ws.Repo, Steps: p.steps}, nil
 }
 
+// PlanAccept is PlanWorktree for what opts choose of a change set, as Accept would
+// deliver it; ErrNothing when that is nothing.
+func PlanAccept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*WorktreePlan, error) {
+	chosen, err := cs.Select(ctx, opts.Choice)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.Empty() {
+		return nil, ErrNothing
+	}
+	before := opts.Before
+	if before == nil {
+		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
+	}
+	after, err := cs.after(ctx, before, chosen)
+	if err != nil {
+		return nil, err
+	}
+	return PlanWorktree(ctx, ws, before.Tree, after)
+}
+
 // WorktreeConflict lists what stands in the way of a delivery. The fault around it is
 // of kind Conflict.
 type WorktreeConflict struct {

@@ -149,6 +149,11 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		return err
 	}
 	if o.dryRun {
+		if o.target() == review.ToWorktree {
+			if plan.worktree, err = service.PlanWorktree(ctx, found.ID, choice); err != nil && !errors.Is(err, review.ErrNothing) {
+				return err
+			}
+		}
 		return a.tellPlan(found, plan, o)
 	}
 	opts := review.AcceptOptions{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}

@@ -14,7 +14,8 @@ import (
 // acceptPlan is what an accept would do.
 type acceptPlan struct {
 	selection *review.Selection
-	part      *review.ChangeSet // what is taken, as a change set of its own
+	part      *review.ChangeSet    // what is taken, as a change set of its own
+	worktree  *review.WorktreePlan // what would become of the user's files; nil for a branch
 }
 
 // planAccept finds what a choice means, before anything is written.
@@ -53,6 +54,8 @@ type plannedAccept struct {
 	Taken   []review.Taken   `json:"taken"`
 	Changes []review.Change  `json:"changes"` // as they would be delivered
 	Left    []review.LeftOut `json:"left,omitempty"`
+
+	Worktree *review.WorktreePlan `json:"worktree,omitempty"` // what would become of the user's files
 }
 
 // tellPlan prints what would be done.
@@ -64,7 +67,7 @@ func (a *app) tellPlan(found session.Session, plan *acceptPlan, o acceptOptions)
 	if o.json {
 		return printJSON(a.out, plannedAccept{
 			Target: o.target(), Branch: o.branch, Repo: repo, Tree: plan.part.Tree,
-			Taken: plan.selection.Taken, Changes: plan.part.Changes, Left: plan.selection.Left,
+			Taken: plan.selection.Taken, Changes: plan.part.Changes, Left: plan.selection.Left, Worktree: plan.worktree,
 		})
 	}
 	a.tellLeft(found.ID, plan.selection.Left)
@@ -80,5 +83,7 @@ func (a *app) tellPlan(found session.Session, plan *acceptPlan, o acceptOptions)
 		where = "on branch " + termtext.Escape(o.branch) + " of"
 	}
 	fmt.Fprintf(a.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
-	return plan.part.Stat(a.out, a.term.width)
+	err := plan.part.Stat(a.out, a.term.width)
+	a.tellSteps(plan.worktree)
+	return err
 }

@@ -22,6 +22,28 @@ func (a *app) tellPlaced(accepted *review.Accepted) {
 	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), files(len(accepted.Paths)), termtext.Escape(accepted.Repo))
 }
 
+// tellSteps says what of a plan is not plain: what would be merged, what is there
+// already, and what stands in the way. plan may be nil.
+func (a *app) tellSteps(plan *review.WorktreePlan) {
+	if plan == nil {
+		return
+	}
+	for _, step := range plan.Steps {
+		switch step.Action {
+		case review.MergeFile:
+			fmt.Fprintf(a.err, "  %s: would be merged with what you changed\n", step.Path)
+		case review.KeepFile:
+			fmt.Fprintf(a.err, "  %s: is so already\n", step.Path)
+		case review.Clash:
+			fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), step.Path, step.Reason)
+		default:
+		}
+	}
+	if clashes := len(plan.Conflicts()); clashes > 0 {
+		fmt.Fprintf(a.err, "%s %s in the way, so nothing would be changed\n", a.errTerm.warn("!"), files(clashes))
+	}
+}
+
 // mendWorktrees takes back what an accept onto a working tree had done when it was
 // killed, and says so.
 func (a *app) mendWorktrees(service *session.Sessions) {

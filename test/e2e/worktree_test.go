@@ -45,6 +45,10 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 	m.write(filepath.Join(repo, "a.txt"), "1\n2\n3\n4\n5\n6\n7\n8\nmine\n")
 	m.write(filepath.Join(repo, "d/new.txt"), "mine\n")
 	status := m.git(repo, "status", "--porcelain=v2")
+	o = m.aibox(0, "accept", id, "--to", "worktree", "--dry-run")
+	if !strings.Contains(o.stderr, "a.txt: you and the agent changed the same lines") || !strings.Contains(o.stderr, "2 files in the way") {
+		t.Errorf("the plan says\n%s", o)
+	}
 	o = m.aibox(6, "accept", id, "--to", "worktree")
 	for _, line := range []string{"a.txt: you and the agent changed the same lines", "d/new.txt: a file of yours stands there already", "--to branch"} {
 		if !strings.Contains(o.stderr, line) {
