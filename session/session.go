@@ -33,6 +33,10 @@ type Deps struct {
 	// Names serves the box's name server on the sockets until ctx ends, and
 	// tells refused each name it did not answer.
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
+	// Looking is called when a command begins to look at a workspace: progress hears
+	// how many names were looked at, over that the look has ended. May be nil, and so
+	// may progress.
+	Looking func() (progress func(names int), over func())
 }
 
 // Docker is a container daemon and the guard of its networks.

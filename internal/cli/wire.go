@@ -37,6 +37,7 @@ func (a *app) deps() (session.Deps, error) {
 		Init:      func() (string, error) { return initbin.Install(filepath.Join(dirs.Cache, "init")) },
 		Inference: openInference,
 		Names:     serveNames,
+		Looking:   a.looking,
 	}, nil
 }
 
