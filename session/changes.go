@@ -51,13 +51,7 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 		}
 		return set, nil
 	}
-	opts := review.Options{}
-	over := func() {}
-	if s.deps.Looking != nil {
-		opts.Progress, over = s.deps.Looking()
-	}
-	set, err := review.Compute(ctx, ws, opts)
-	over()
+	set, err := review.Compute(ctx, ws, review.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)
 	}

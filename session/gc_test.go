@@ -170,6 +170,10 @@ func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
 		"its workspace deleted by hand": func(d *desk, s *Session) {
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
+		"not computed, and its workspace deleted": func(d *desk, s *Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
+			d.must(os.RemoveAll(s.State.Workspace.Path))
+		},
 		"accepted and changed since": func(d *desk, s *Session) {
 			s.State.Review = Accepted
 			d.write(filepath.Join(s.State.Workspace.Path, "later.txt"), "later\n")
@@ -343,7 +347,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 	ws := d.ended("00001-a", "one.txt")
 	for _, folder := range []string{
 		d.dirs.Workspace + "/.aibox-removed-x/y", d.dirs.Workspace + "/.aibox-restoring-x/y", d.dirs.Workspace + "/empty",
-		d.dirs.Sessions() + "/.removed-00009-z-x/home", d.dirs.Repos() + "/.clone-1/objects",
+		d.dirs.Sessions() + "/.aibox-removed-z/home", d.dirs.Repos() + "/.clone-1/objects",
 	} {
 		d.must(os.MkdirAll(folder, 0o700))
 	}
@@ -353,7 +357,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 		t.Errorf("scratch may be somebody's, and yet freed is\n%s", freed(r))
 	}
 	r := d.collect()
-	if want := "scratch 6: .aibox-removed-x .aibox-restoring-x empty .clone-1 .snapshot-1 .removed-00009-z-x"; freed(r) != want {
+	if want := "scratch 6: .aibox-removed-x .aibox-restoring-x empty .clone-1 .snapshot-1 .aibox-removed-z"; freed(r) != want {
 		t.Errorf("freed is\n%s\nnot\n%s", freed(r), want)
 	}
 	if len(r.Kept) != 1 || filepath.Base(r.Kept[0].What) != "mine" {

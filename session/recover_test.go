@@ -71,9 +71,13 @@ func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
 
 func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
 	for name, change := range map[string]func(*desk, *Session){
-		"unreviewed":       func(*desk, *Session) {},
-		"partly reviewed":  func(_ *desk, s *Session) { s.State.Review = "partly-accepted" },
-		"not computed":     func(_ *desk, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
+		"unreviewed":      func(*desk, *Session) {},
+		"partly reviewed": func(_ *desk, s *Session) { s.State.Review = "partly-accepted" },
+		"not computed":    func(_ *desk, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
+		"not computed, and its workspace deleted": func(d *desk, s *Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
+			d.must(os.RemoveAll(s.State.Workspace.Path))
+		},
 		"without a result": func(_ *desk, s *Session) { s.State.Result = nil },
 		"changed later": func(d *desk, s *Session) {
 			d.write(filepath.Join(s.State.Workspace.Path, "one.txt"), "later\n")
@@ -98,6 +102,17 @@ func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.must(os.RemoveAll(ws.Path))
+	d.must(os.Remove(filepath.Join(d.store.dir("00001-a"), changesFile)))
+	if err := d.Remove(t.Context(), "00001-a", false); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("unasked it says %v", err)
+	}
+	d.must(d.Remove(t.Context(), "00001-a", true))
 }
 
 func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {

@@ -2,13 +2,9 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -102,6 +98,9 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 		if unreviewed {
 			_, err = s.putAway(ctx, session, review.Removed)
 		}
+		if errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
+			return nil
+		}
 		return err
 	}
 	set, err := review.Compute(ctx, ws, review.Options{})
@@ -127,20 +126,11 @@ func unreviewedWork(id ID) error {
 		Hint("`aibox rm --force %s` drops it; `aibox recover` brings it back", id)
 }
 
-// removedPrefix begins the names of sessions' folders that are being removed. It is
-// no id, so nobody takes such a folder for a session.
-const removedPrefix = ".removed-"
-
-// remove deletes the session's folder. A crash on the way leaves nothing that could
-// be taken for a session.
+// remove deletes the session's folder, some of which an agent wrote. A crash on the
+// way leaves nothing that could be taken for a session.
 func (s store) remove(ctx context.Context, id ID) error {
-	doomed := filepath.Join(s.root, removedPrefix+string(id)+"-"+strings.ToLower(rand.Text()))
-	err := os.Rename(s.dir(id), doomed)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err := workspace.RemoveFolder(ctx, s.dir(id)); err != nil {
 		return fmt.Errorf("removing the record of %s: %w", id, err)
 	}
-	return workspace.RemoveFolder(ctx, doomed) // an agent wrote some of it
+	return nil
 }
