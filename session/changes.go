@@ -51,7 +51,13 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 		}
 		return set, nil
 	}
-	set, err := review.Compute(ctx, ws, review.Options{})
+	opts := review.Options{}
+	over := func() {}
+	if s.deps.Looking != nil {
+		opts.Progress, over = s.deps.Looking()
+	}
+	set, err := review.Compute(ctx, ws, opts)
+	over()
 	if err != nil {
 		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)
 	}
