@@ -44,6 +44,8 @@ func (b *bench) review() string {
 	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: everything(cs)})
 	must(t, err)
 	out.WriteString(gitIn(t, b.repo, "log", "-p", accepted.Branch))
+	_, err = review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: everything(cs), Target: review.ToWorktree})
+	must(t, err)
 	out.WriteString(gitIn(t, b.repo, "status"))
 	return out.String()
 }
