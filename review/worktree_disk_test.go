@@ -117,7 +117,7 @@ func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
 			b.write("d/c.txt", "agent\n")
 			b.write("d/new", "agent\n")
 			must(t, os.Chmod(b.inRepo(c.path), c.mode))
-			defer os.Chmod(b.inRepo(c.path), 0o755)
+			defer func() { must(t, os.Chmod(b.inRepo(c.path), 0o755)) }()
 			if got := b.deliver(powerless()...); got.Kind != c.kind || !strings.Contains(got.Message, c.want) {
 				t.Errorf("it says %q: %s", got.Kind, got.Message)
 			}

@@ -533,6 +533,13 @@ func TestTheStateOfTheRepositoryDoesNotMatterToTheFiles(t *testing.T) {
 			gitIn(b.t, b.repo, "add", "-A")
 			gitIn(b.t, b.repo, "commit", "-qm", "start")
 		}, nil},
+		{"no commit yet", func(b *bench) {
+			other := filepath.Join(b.t.TempDir(), "project")
+			must(b.t, os.Mkdir(other, 0o755))
+			gitIn(b.t, other, "init", "-q")
+			b.repo = other
+			b.user("a.txt", ten)
+		}, nil},
 		{"uncommitted work", func(b *bench) {
 			b.user("b.txt", "uncommitted\n")
 			b.user("untracked", "untracked\n")

@@ -92,8 +92,11 @@ func TestAnAcceptThatIsKilledLeavesAllOrNothing(t *testing.T) {
 		if err := accept.Start(); err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- accept.Wait() }()
+		ended := make(chan struct{})
+		go func() {
+			_ = accept.Wait() // it is killed, or there was nothing left to do
+			close(ended)
+		}()
 		for running := true; running; {
 			select {
 			case <-ended:
