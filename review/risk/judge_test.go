@@ -154,7 +154,7 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 	}
 }
 
-func TestHostileTextCostsLittle(t *testing.T) {
+func TestHostileTextIsJudgedInBoundedWords(t *testing.T) {
 	for name, f := range map[string]*File{
 		"keywords":      plain("a.txt", string(hostile(MaxContent))),
 		"a single line": plain("a.js", strings.Repeat("x", MaxContent)),
@@ -173,6 +173,31 @@ func TestHostileTextCostsLittle(t *testing.T) {
 				t.Errorf("%s: a risk tells %d bytes", name, len(r.Found))
 			}
 		}
+	}
+}
+
+func TestTheEffortForSecretsIsSharedByAReview(t *testing.T) {
+	effort := NewEffort()
+	text := string(hostileAssigns())
+	searched := 0
+	for i := range 200 {
+		f := plain(fmt.Sprint("a", i, ".txt"), text)
+		f.Effort = effort
+		found := f.secrets()
+		if len(found) == 0 || found[len(found)-1].Rule != "not-searched" {
+			t.Fatalf("file %d counts as searched: %v", i, found)
+		}
+		if left := effort.left.Load(); left > 0 {
+			searched++
+		}
+	}
+	if searched > 40 {
+		t.Errorf("%d files had their full effort", searched)
+	}
+	f := plain("last.txt", "key = 1\n")
+	f.Effort = effort
+	if found := f.secrets(); len(found) != 1 || found[0].Rule != "not-searched" || !found[0].Holds() {
+		t.Errorf("behind the limit: %v", found)
 	}
 }
 
