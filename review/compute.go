@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -72,6 +73,12 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 		Computed: time.Now().UTC(),
 	}
 	notes := cs.takeOutcomes(w, outcomes)
+	var callers []git.Entry
+	var search sync.WaitGroup
+	if w.differs(outcomes) {
+		search.Go(func() { callers = callersOf(w.baseline) }) // while git is at work
+		defer search.Wait()
+	}
 	if err := c.commit(ws, cs, outcomes); err != nil {
 		return nil, fmt.Errorf("recording the changes: %w", err)
 	}
@@ -80,7 +87,8 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	}
 	cs.annotate(notes, w.baseline)
 	if !cs.Empty() {
-		cs.callers = callersOf(w.baseline)
+		search.Wait()
+		cs.callers = callers
 	}
 	cs.limits(w)
 	return cs, nil
@@ -105,6 +113,11 @@ func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error)
 		return -1, 0, err
 	}
 	return root, st.Dev, nil
+}
+
+// differs reports whether anything is not as the baseline has it.
+func (w *walk) differs(outcomes []outcome) bool {
+	return slices.Contains(w.seen, false) || slices.ContainsFunc(outcomes, func(o outcome) bool { return o.changed })
 }
 
 // takeOutcomes moves refused files to the refusals and returns the notes on the
