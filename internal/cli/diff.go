@@ -61,6 +61,7 @@ wrote.`,
 	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")
 	f.IntVarP(&o.context, "unified", "U", review.DefaultContext, "show `N` unchanged lines around each change")
 	f.BoolVar(&a.noPager, "no-pager", false, "print on the terminal, through no pager")
+	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

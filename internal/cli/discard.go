@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path"
 	"time"
 
 	"aibox/session"
@@ -34,7 +35,7 @@ func (a *app) discard(ctx context.Context, service *session.Sessions, found sess
 	for _, lost := range saved.NotKept {
 		fmt.Fprintf(a.err, "%s not kept: %s %s\n", a.errTerm.warn("!"), lost.Path, safe(lost.Reason))
 	}
-	fmt.Fprintf(a.err, "%s aibox recover %s --ref %s  brings it back, until %s at least\n", a.errTerm.faint("→"),
-		found.ID, saved.Ref, saved.Until.Local().Format(time.DateOnly))
+	fmt.Fprintf(a.err, "%s aibox recover %s --ref %s  brings it back as a branch, until %s at least\n", a.errTerm.faint("→"),
+		found.ID, path.Base(saved.Ref), saved.Until.Local().Format(time.DateOnly))
 	return nil
 }

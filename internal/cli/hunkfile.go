@@ -34,7 +34,6 @@ type fileQuestions struct {
 	hunks  []hunkQuestion
 	at     int  // the hunk that is asked for now
 	fresh  bool // it was not shown yet
-	partly bool // parts of the file were taken before
 	pages  *pages
 }
 
@@ -318,33 +317,25 @@ func (f *fileQuestions) help() {
 	f.prompt.line("c - comment on this hunk\nr - reject this hunk, and say why: a session that resumes this one is told\nenter - show more of this hunk")
 }
 
-// keep adds what was decided to the choice. A file as a whole is named by its path,
-// unless a hunk of it was rejected before: only an id means such a hunk.
+// keep adds what was decided to the choice. Everything is named by its id, which holds
+// the content: what was changed since it was shown is not found, and so not taken.
 func (f *fileQuestions) keep() {
-	p, path := f.prompt, f.change.Path.Raw()
-	var ids []string
-	whole := !f.partly
+	p, chosen := f.prompt, 0
 	for _, h := range f.hunks {
 		if h.ruled != takeIt {
-			whole = false
 			continue
 		}
-		ids = append(ids, string(h.ID))
+		chosen++
+		p.choice.Hunks = append(p.choice.Hunks, string(h.ID))
 		if p.rejected != nil && p.rejected(h.ID) {
-			whole = false
 			p.restored = append(p.restored, h.ID)
 		}
 	}
-	if len(ids) == 0 {
+	if chosen == 0 {
 		return
 	}
-	p.files, p.count = p.files+1, p.count+len(ids)
-	if whole {
-		p.choice.Files = append(p.choice.Files, path)
-	} else {
-		p.choice.Hunks = append(p.choice.Hunks, ids...)
-	}
+	p.files, p.count = p.files+1, p.count+chosen
 	if f.change.Risky() {
-		p.choice.Risky = append(p.choice.Risky, path)
+		p.choice.Risky = append(p.choice.Risky, f.change.Path.Raw())
 	}
 }

@@ -75,9 +75,7 @@ func (p *hunkPrompt) askFile(ctx context.Context, c *review.Change, number, of i
 	}
 	f := &fileQuestions{prompt: p, change: c}
 	for _, h := range diff.Hunks {
-		open := p.open(c, h)
-		f.partly = f.partly || len(open) != 1 || open[0].ID != h.ID
-		for _, part := range open {
+		for _, part := range p.open(c, h) {
 			f.hunks = append(f.hunks, hunkQuestion{Hunk: part})
 		}
 	}

@@ -82,18 +82,18 @@ func TestHunksAreChosenByAnswers(t *testing.T) {
 		want    review.Choice
 		err     error
 	}{
-		"risky files first, by a whole word": {"yes\nyes\nn\nn\nn\nn\n", review.Choice{Files: []string{"zz"}, Risky: []string{"zz"}}, nil},
-		"one letter takes no risk":           {"y\nn\na\nn\ny\ny\ny\ny\n", review.Choice{Files: []string{"a", "b"}}, nil},
+		"risky files first, by a whole word": {"yes\nyes\nn\nn\nn\nn\n", review.Choice{Hunks: []string{"z1", "z2"}, Risky: []string{"zz"}}, nil},
+		"one letter takes no risk":           {"y\nn\na\nn\ny\ny\ny\ny\n", review.Choice{Hunks: []string{"a1", "a2", "a3", "b1"}}, nil},
 		"part of a risky file":               {"n\nYES\nn\nn\nn\nn\n", review.Choice{Hunks: []string{"z2"}, Risky: []string{"zz"}}, nil},
-		"all and none of a file":             {"d\na\nd\n", review.Choice{Files: []string{"a"}}, nil},
+		"all and none of a file":             {"d\na\nd\n", review.Choice{Hunks: []string{"a1", "a2", "a3"}}, nil},
 		"some of a file":                     {"d\ny\nn\ny\nn\n", review.Choice{Hunks: []string{"a1", "a3"}}, nil},
 		"leave with what was chosen":         {"d\ny\nq\n", review.Choice{Hunks: []string{"a1"}}, nil},
-		"leave one open and come back":       {"d\nj\ny\ny\nn\ny\n", review.Choice{Files: []string{"b"}, Hunks: []string{"a2", "a3"}}, nil},
-		"change an answer":                   {"d\ny\nK\nn\ny\ny\ny\n", review.Choice{Files: []string{"b"}, Hunks: []string{"a2", "a3"}}, nil},
+		"leave one open and come back":       {"d\nj\ny\ny\nn\ny\n", review.Choice{Hunks: []string{"a2", "a3", "b1"}}, nil},
+		"change an answer":                   {"d\ny\nK\nn\ny\ny\ny\n", review.Choice{Hunks: []string{"a2", "a3", "b1"}}, nil},
 		"go to a hunk and search":            {"d\ng 3\ny\n/old a 33\ny\nn\nn\n", review.Choice{Hunks: []string{"a2", "a3"}}, nil},
 		"the end of the input":               {"d\ny\ny\n", review.Choice{}, io.EOF},
 		"nonsense is asked again":            {"d\nyn\nx\n\x1b[A\n?\nd\nn\n", review.Choice{}, nil},
-		"a last line without an end":         {"d\nd\ny", review.Choice{Files: []string{"b"}}, nil},
+		"a last line without an end":         {"d\nd\ny", review.Choice{Hunks: []string{"b1"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := ask(t, threeFiles(), c.answers)
@@ -146,7 +146,7 @@ func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestAHunkRejectedBeforeSaysSoAndIsTakenByItsID(t *testing.T) {
+func TestAHunkRejectedBeforeSaysSoAndCanBeTaken(t *testing.T) {
 	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt) {
 		p.rejected = func(id review.HunkID) bool { return id == "b1" }
 		p.earlier = map[review.HunkID][]string{"b1": {"rejected: too \x1b[31mred"}}
@@ -168,7 +168,7 @@ func TestALongHunkIsShownAScreenfulAtATime(t *testing.T) {
 	files := []review.FileDiff{{Change: &review.Change{Path: "long", Kind: review.Added}, Hunks: []review.Hunk{h}}}
 	small := func(p *hunkPrompt) { p.t = terminal{interactive: true, width: 40, height: 13} }
 	a := ask(t, files, "\n\n\n\n\ny\n", small)
-	if a.err != nil || !slices.Equal(a.choice.Files, []string{"long"}) {
+	if a.err != nil || !slices.Equal(a.choice.Hunks, []string{"l1"}) {
 		t.Fatalf("chosen %+v, %v", a.choice, a.err)
 	}
 	for i, screen := range strings.Split(a.out.String(), "?")[:5] {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ import (
 //	guard-up          the status of the guard comes to be that all of it is up: for
 //	                  moments it is not, while Docker makes another test's network
 //	changed REPO      the newest aibox branch of REPO holds the agent's line
+//	newest VAR        sets VAR to the id of the newest session
+//
+// Where its output goes through a pipe, aibox is found in the PATH, too.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -30,10 +34,11 @@ func TestScripts(t *testing.T) {
 				name, value, _ := strings.Cut(pair, "=")
 				env.Setenv(name, value)
 			}
+			env.Setenv("PATH", filepath.Dir(aibox)+":"+env.Getenv("PATH"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"aibox": exactly, "nothing-left": nothingLeft, "changed": changed, "guard-up": guardUp,
+			"aibox": exactly, "nothing-left": nothingLeft, "changed": changed, "guard-up": guardUp, "newest": newest,
 		},
 	})
 }
@@ -101,4 +106,13 @@ func changed(ts *testscript.TestScript, _ bool, args []string) {
 	if _, err := os.Stat(filepath.Join(dir, "file.txt")); err != nil {
 		ts.Fatalf("%v", err)
 	}
+}
+
+func newest(ts *testscript.TestScript, _ bool, args []string) {
+	ids, err := filepath.Glob(filepath.Join(ts.Getenv("HOME"), ".local/state/aibox/sessions/*", "spec.json"))
+	ts.Check(err)
+	if len(args) != 1 || len(ids) == 0 {
+		ts.Fatalf("usage: newest VAR, after a session")
+	}
+	ts.Setenv(args[0], filepath.Base(filepath.Dir(slices.Max(ids))))
 }
