@@ -1,0 +1,279 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// decision is the planning of one delivery.
+type decision struct {
+	*placement
+	gone   map[string]bool // paths that the delivery removes
+	goneIn map[string]bool // the folders they lie in
+	added  map[string]bool // paths that the baseline does not have
+	made   map[string]bool // folders that it makes
+	kept   map[uint64]int  // per inode that is to stay as it is: its step
+}
+
+// decide settles one change. The error is a clause when it is the user's side that
+// stands in the way.
+func (d *decision) decide(ctx context.Context, c Change) (WorktreeAction, error) {
+	for _, path := range []Path{c.OldPath, c.Path} {
+		if path == "" {
+			continue
+		}
+		if why := d.user.forbids(path.Raw()); why != "" {
+			return Clash, clause(why)
+		}
+	}
+	for _, mode := range []string{c.OldMode, c.NewMode} {
+		switch {
+		case git.Mode(mode) == git.Submodule:
+			return Clash, clause("it is a submodule")
+		case git.Mode(mode) == git.Symlink && !d.user.symlinks:
+			return Clash, clause("it is a symlink, and your repository keeps none (core.symlinks)")
+		}
+	}
+	switch c.Kind {
+	case Added:
+		return d.create(c)
+	case Deleted:
+		return d.remove(c)
+	case Renamed:
+		return d.rename(ctx, c)
+	default:
+		return d.replace(ctx, c)
+	}
+}
+
+// create brings a file to where the agent found none.
+func (d *decision) create(c Change) (WorktreeAction, error) {
+	path, mode, blob := c.Path.Raw(), git.Mode(c.NewMode), c.NewBlob
+	blob, err := d.checkout(path, mode, blob)
+	if err != nil {
+		return Clash, err
+	}
+	over, same, err := d.vacant(path, mode, c.NewBlob, blob)
+	if err != nil || same {
+		return KeepFile, err
+	}
+	d.puts = append(d.puts, placing{path: path, mode: mode, blob: blob, over: over})
+	return CreateFile, nil
+}
+
+// vacant checks that a file may be made at path: nothing stands there, or a folder
+// that the delivery empties (over). same says that the file is there already, as one
+// of the blobs.
+func (d *decision) vacant(path string, mode git.Mode, blobs ...string) (over, same bool, err error) {
+	if other := d.user.clashOfCase(path); other != "" {
+		return false, false, clause("it differs from your " + termtext.Escape(other) + " in case only, which your disk does not tell apart")
+	}
+	dirs := above(path)
+	if i := slices.IndexFunc(dirs, d.givesWay); i >= 0 {
+		_, err := d.tree.enter(dirs[i])
+		d.make(dirs[i:])
+		return false, false, err
+	}
+	missing, err := d.tree.enter(path)
+	if err != nil {
+		return false, false, err
+	}
+	d.make(missing)
+	now, err := d.tree.look(path)
+	switch {
+	case err != nil:
+		return false, false, err
+	case now.kind == 0:
+		return false, false, nil
+	case now.kind == unix.S_IFDIR:
+		return true, false, d.clears(path)
+	case (now.kind == unix.S_IFREG || now.kind == unix.S_IFLNK) && slices.Contains(blobs, now.id) && d.modeOf(now, mode) == mode:
+		d.kept[now.stamp.Inode] = len(d.steps)
+		return false, true, nil
+	}
+	return false, false, clause("a file of yours stands there already")
+}
+
+// givesWay reports whether a file stands at dir that the delivery removes.
+func (d *decision) givesWay(dir string) bool {
+	if !d.gone[dir] {
+		return false
+	}
+	now, err := d.tree.look(dir)
+	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
+}
+
+// gaveWay reports whether a folder is no longer one, as the agent wants it. Whether
+// what stands there is right is another path's matter.
+func (d *decision) gaveWay(dir string) bool {
+	if !d.added[dir] {
+		return false
+	}
+	now, err := d.tree.look(dir)
+	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
+}
+
+// make notes folders that have to be made, outer first.
+func (d *decision) make(dirs []string) {
+	for _, dir := range dirs {
+		if !d.made[dir] {
+			d.made[dir] = true
+			d.placement.made = append(d.placement.made, dir)
+		}
+	}
+}
+
+// clears checks that the delivery leaves nothing in a folder that has to give way.
+func (d *decision) clears(dir string) error {
+	stranger, folders, err := d.tree.strangers(dir, func(path string) bool { return d.gone[path] || d.goneIn[path] })
+	if err != nil {
+		return clauseOf(err)
+	}
+	if stranger != "" {
+		return clause("a folder of yours stands there, with " + termtext.Escape(stranger) + " in it")
+	}
+	for _, folder := range folders {
+		d.goneIn[folder] = true
+	}
+	return nil
+}
+
+// modeOf is the mode of what stands there, as the user's git sees it; known is that
+// of the tree.
+func (d *decision) modeOf(now standing, known git.Mode) git.Mode {
+	if !d.user.fileMode && now.kind == unix.S_IFREG && known != git.Symlink {
+		return known
+	}
+	return now.mode()
+}
+
+// remove takes away a file that the agent deleted.
+func (d *decision) remove(c Change) (WorktreeAction, error) {
+	path, mode := c.Path.Raw(), git.Mode(c.OldMode)
+	if slices.ContainsFunc(above(path), d.gaveWay) {
+		return KeepFile, nil
+	}
+	now, err := d.tree.look(path)
+	if err != nil {
+		return Clash, err
+	}
+	if now.kind == 0 || now.kind == unix.S_IFDIR { // a folder in its place says that it is gone, too
+		return KeepFile, nil
+	}
+	same, err := d.unchanged(path, now, c.OldBlob, mode)
+	if err != nil {
+		return Clash, err
+	}
+	if !same || d.modeOf(now, mode) != mode {
+		return Clash, clause("you changed it, and the agent deleted it")
+	}
+	if _, err := d.tree.enter(path); err != nil {
+		return Clash, err
+	}
+	d.removals = append(d.removals, removal{path, now.stamp})
+	return DeleteFile, nil
+}
+
+// unchanged reports whether what stands at path is the blob, line endings aside.
+func (d *decision) unchanged(path string, now standing, blob string, mode git.Mode) (bool, error) {
+	if (now.kind == unix.S_IFLNK) != (mode == git.Symlink) || now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
+		return false, nil
+	}
+	if now.id == blob || mode == git.Symlink || now.lines.crlf == 0 && now.lines.lf == 0 || now.stamp.Size > maxMerge {
+		return now.id == blob, nil
+	}
+	s, err := d.sides(path, now, blob, blob)
+	if why, ok := errors.AsType[clause](err); ok {
+		return false, why
+	}
+	if err != nil || isBinary(s.base) || isBinary(s.yours) {
+		return false, err
+	}
+	s, _, _ = s.normal(d.user.crlfOf(path))
+	return bytes.Equal(s.base, s.yours), nil
+}
+
+// sides reads the three contents of a file. What is too large is a clause.
+func (d *decision) sides(path string, now standing, base, theirs string) (s sides, err error) {
+	if now.stamp.Size > maxMerge {
+		return s, clause("you changed it, too, and it is too large to merge")
+	}
+	if s.yours, err = d.tree.content(path, now); err != nil {
+		return s, err
+	}
+	if s.base, err = d.blobs.all(base); err != nil {
+		return s, err
+	}
+	if s.theirs = s.base; theirs != base {
+		s.theirs, err = d.blobs.all(theirs)
+	}
+	return s, err
+}
+
+// replace changes a file that the agent changed.
+func (d *decision) replace(ctx context.Context, c Change) (WorktreeAction, error) {
+	path := c.Path.Raw()
+	now, err := d.tree.look(path)
+	if err != nil {
+		return Clash, err
+	}
+	if now.kind == 0 {
+		return Clash, clause("you deleted it, and the agent changed it")
+	}
+	result, err := d.combine(ctx, path, path, now, c)
+	if err != nil {
+		return Clash, err
+	}
+	if result.blob == now.id && result.mode == d.modeOf(now, result.mode) && (now.kind == unix.S_IFLNK) == (result.mode == git.Symlink) {
+		return KeepFile, nil
+	}
+	if _, err := d.tree.enter(path); err != nil {
+		return Clash, err
+	}
+	result.path, result.was = path, &now.stamp
+	d.puts = append(d.puts, result.placing)
+	return result.action, nil
+}
+
+// rename moves a file that the agent renamed, with what the user changed in it.
+func (d *decision) rename(ctx context.Context, c Change) (WorktreeAction, error) {
+	from, path := c.OldPath.Raw(), c.Path.Raw()
+	var now standing
+	if !slices.ContainsFunc(above(from), d.gaveWay) {
+		var err error
+		if now, err = d.tree.look(from); err != nil {
+			return Clash, err
+		}
+	}
+	if now.kind == 0 || now.kind == unix.S_IFDIR {
+		if _, same, err := d.vacant(path, git.Mode(c.NewMode), c.NewBlob); err != nil || same {
+			return KeepFile, err
+		}
+		return Clash, clause(fmt.Sprintf("you deleted %s, and the agent renamed it", c.OldPath))
+	}
+	result, err := d.combine(ctx, from, path, now, c)
+	if err != nil {
+		return Clash, err
+	}
+	if _, err := d.tree.enter(from); err != nil {
+		return Clash, err
+	}
+	over, same, err := d.vacant(path, result.mode, result.blob)
+	if err != nil {
+		return Clash, err
+	}
+	if !same {
+		result.path, result.over = path, over
+		d.puts = append(d.puts, result.placing)
+	}
+	d.removals = append(d.removals, removal{from, now.stamp})
+	return result.action, nil
+}
