@@ -3,10 +3,12 @@ package review_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"aibox/review"
+	"aibox/workspace"
 )
 
 // unusual are repositories that are not just a folder with a branch checked out.
@@ -75,6 +77,12 @@ var unusual = map[string]func(t *testing.T, b *bench) string{
 		gitIn(t, dir, "commit", "-q", "-m", "start")
 		return dir
 	},
+	"a partial clone": func(t *testing.T, b *bench) string { return partial(t, b) },
+	"a partial clone, checked out sparsely": func(t *testing.T, b *bench) string {
+		dir := partial(t, b, "--sparse")
+		gitIn(t, dir, "-c", "protocol.file.allow=always", "sparse-checkout", "set", "src")
+		return dir
+	},
 	"no commit at all": func(t *testing.T, b *bench) string {
 		dir := filepath.Join(t.TempDir(), "fresh")
 		must(t, os.Mkdir(dir, 0o755))
@@ -90,6 +98,19 @@ var unusual = map[string]func(t *testing.T, b *bench) string{
 		gitIn(t, dir, "add", "src")
 		return dir
 	},
+}
+
+// partial clones the repository without the contents of its older commits.
+func partial(t *testing.T, b *bench, options ...string) string {
+	t.Helper()
+	write(t, filepath.Join(b.repo, "src/a.txt"), "an old content\n")
+	gitIn(t, b.repo, "commit", "-q", "-am", "second")
+	gitIn(t, b.repo, "revert", "-n", "HEAD")
+	gitIn(t, b.repo, "commit", "-q", "-m", "third")
+	gitIn(t, b.repo, "config", "uploadpack.allowFilter", "true")
+	dir := filepath.Join(t.TempDir(), "partial")
+	gitIn(t, b.repo, slices.Concat([]string{"clone", "-q", "--filter=blob:none"}, options, []string{"file://" + b.repo, dir})...)
+	return dir
 }
 
 func copyInto(t *testing.T, from, to string, names ...string) {
@@ -146,6 +167,12 @@ func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
 				t.Errorf("the second commit changes %q", got)
 			}
 			gitIn(t, b.repo, "fsck", "--strict", "--no-dangling", "--connectivity-only")
+			tidy, err := workspace.Tidy(t.Context(), b.ws.GitDir, false)
+			must(t, err)
+			_, _, err = tidy.Collect(t.Context())
+			tidy.Close()
+			must(t, err)
+			gitIn(t, b.ws.GitDir, "gc", "--quiet")
 			if after := b.state(); after != before {
 				t.Errorf("the repository was\n%s\nand is\n%s", before, after)
 			}

@@ -228,6 +228,9 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 	} else if p.history.cut {
 		p.ws.Notes = append(p.ws.Notes, fmt.Sprintf("the agent gets the last %d commits", p.depth()))
 	}
+	if p.history.partial && !p.history.hidden {
+		p.ws.Notes = append(p.ws.Notes, "the agent's history lacks what your partial clone has not fetched")
+	}
 	p.agent.entries = p.indexEntries()
 	for _, module := range p.list.modules {
 		if err := os.MkdirAll(remaining(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder

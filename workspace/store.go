@@ -113,6 +113,7 @@ type history struct {
 	shallow []string // commits whose parents are cut off
 	hidden  bool     // a hidden file's name occurs in it
 	cut     bool     // there are more commits
+	partial bool     // contents that the user has not fetched are missing
 }
 
 // copyHistory packs the last depth commits up to head, from the user's
@@ -139,6 +140,11 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide Globs, depth 
 		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
 	}
 	h.pack = pack
+	if h.partial = src.isPartial(); h.partial {
+		if err := s.promise(ctx, pack); err != nil {
+			return nil, err
+		}
+	}
 	return h, s.addShallow(h.shallow)
 }
 
@@ -172,7 +178,7 @@ func (h *history) findShallow(ctx context.Context, src *source, limit []string) 
 
 // packObjects packs what commit reaches, as far as limit goes, into files that
 // begin with base, and returns their path without the extension. names hears of
-// every path.
+// every path. What a partial clone has not fetched stays out.
 func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, names func(string)) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -180,7 +186,7 @@ func packObjects(ctx context.Context, from *git.Repo, commit string, limit []str
 	defer read.Close()
 	listed := make(chan error, 1)
 	go func() {
-		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--objects"}, limit, []string{commit})...)
+		err := from.Run(ctx, nil, write, slices.Concat([]string{"rev-list", "--objects", "--missing=allow-promisor"}, limit, []string{commit})...)
 		write.CloseWithError(err)
 		listed <- err
 	}()

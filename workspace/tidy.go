@@ -203,7 +203,7 @@ func (t *Tidying) unnamed(ctx context.Context) (objects int, size int64, err err
 	}
 	var reached bytes.Buffer
 	if tips.Len() > 0 {
-		if err := t.git.Run(ctx, &tips, &reached, "rev-list", "--objects", "--no-object-names", "--stdin"); err != nil {
+		if err := t.git.Run(ctx, &tips, &reached, "rev-list", "--objects", "--missing=allow-promisor", "--no-object-names", "--stdin"); err != nil {
 			return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
 		}
 	}
