@@ -1,12 +1,10 @@
 package review
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,36 +73,14 @@ func gitSettings(ctx context.Context, repo string) []risk.Caller {
 	return all
 }
 
-// wanted is a blob to be read, and where it goes.
-type wanted struct {
-	id   string
-	most int64
-}
-
 // judge reads the changed files one by one and judges them side by side.
 func (a *assessment) judge(ctx context.Context) error {
-	var list []wanted
-	var total int64
-	skipped := make([]bool, len(a.set.Changes))
-	for i, c := range a.set.Changes {
-		if c.NewBlob == "" || c.Size > risk.MaxContent {
-			continue
-		}
-		if total += c.Size; total > maxAssessed {
-			skipped[i] = true
-			continue
-		}
-		list = append(list, wanted{c.NewBlob, risk.MaxContent})
-		if c.OldBlob != "" && c.OldBlob != c.NewBlob {
-			list = append(list, wanted{c.OldBlob, risk.MaxContent})
-		}
-	}
-	blobs := a.read(ctx, list)
+	blobs := a.repo.Blobs(ctx)
 	g, within := errgroup.WithContext(ctx) // ends with Wait, which git must outlive
 	jobs := make(chan *job)
 	g.Go(func() error {
 		defer close(jobs)
-		return a.feed(within, blobs, skipped, jobs)
+		return a.feed(within, blobs, jobs)
 	})
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
@@ -114,7 +90,7 @@ func (a *assessment) judge(ctx context.Context) error {
 			return nil
 		})
 	}
-	return errors.Join(g.Wait(), blobs.close())
+	return errors.Join(g.Wait(), blobs.Close())
 }
 
 // job is one changed file to be judged.
@@ -124,8 +100,8 @@ type job struct {
 }
 
 // feed makes a job of each change, with the content that was read for it.
-func (a *assessment) feed(ctx context.Context, blobs *blobReader, skipped []bool, jobs chan<- *job) error {
-	effort := risk.NewEffort()
+func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *job) error {
+	effort, total := risk.NewEffort(), int64(0)
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
 		j := &job{index: i, file: risk.File{
@@ -133,7 +109,10 @@ func (a *assessment) feed(ctx context.Context, blobs *blobReader, skipped []bool
 			Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: effort,
 		}}
 		if c.NewBlob != "" {
-			if err := blobs.fill(&j.file, c, skipped[i]); err != nil {
+			if c.Size <= risk.MaxContent {
+				total += c.Size
+			}
+			if err := fill(blobs, &j.file, c, total > maxAssessed); err != nil {
 				return err
 			}
 		}
@@ -146,15 +125,13 @@ func (a *assessment) feed(ctx context.Context, blobs *blobReader, skipped []bool
 	return nil
 }
 
-// fill reads the contents of one change, which come in the order they were asked
-// for.
-func (b *blobReader) fill(f *risk.File, c *Change, skipped bool) error {
-	if c.Size > risk.MaxContent || skipped {
+// fill reads the contents of one change.
+func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
+	if c.Size > risk.MaxContent || skip {
 		f.New.Cut = true
 		return nil
 	}
-	var err error
-	if f.New.Content, f.New.Cut, err = b.next(); err != nil {
+	if f.New.Content, f.New.Cut, err = blobs.ReadWithin(c.NewBlob, risk.MaxContent); err != nil {
 		return err
 	}
 	switch c.OldBlob {
@@ -162,75 +139,9 @@ func (b *blobReader) fill(f *risk.File, c *Change, skipped bool) error {
 	case c.NewBlob:
 		f.Old.Content = f.New.Content
 	default:
-		f.Old.Content, f.Old.Cut, err = b.next()
+		f.Old.Content, f.Old.Cut, err = blobs.ReadWithin(c.OldBlob, risk.MaxContent)
 	}
 	return err
-}
-
-// blobReader is git cat-file with a list of blobs to give.
-type blobReader struct {
-	in   *bufio.Reader
-	pipe *io.PipeReader
-	most []int64
-	done chan error
-}
-
-// read asks for the blobs of a list. close must be called.
-func (a *assessment) read(ctx context.Context, list []wanted) *blobReader {
-	var ask strings.Builder
-	b := &blobReader{done: make(chan error, 1)}
-	for _, w := range list {
-		ask.WriteString(w.id + "\n")
-		b.most = append(b.most, w.most)
-	}
-	var write *io.PipeWriter
-	b.pipe, write = io.Pipe()
-	b.in = bufio.NewReaderSize(b.pipe, 64<<10)
-	go func() {
-		var err error
-		if len(list) > 0 {
-			err = a.repo.Run(ctx, strings.NewReader(ask.String()), write, "cat-file", "--batch")
-		}
-		_ = write.CloseWithError(err) // it has no error of its own
-		b.done <- err
-	}()
-	return b
-}
-
-// next is the next blob; cut is set when it was longer than asked for, and then
-// there is no content.
-func (b *blobReader) next() (content []byte, cut bool, err error) {
-	header, err := b.in.ReadString('\n')
-	if err != nil {
-		return nil, false, fmt.Errorf("reading a changed file: %w", err)
-	}
-	var id, kind string
-	var size int64
-	if _, err := fmt.Sscan(header, &id, &kind, &size); err != nil || kind != "blob" {
-		return nil, false, fmt.Errorf("unexpected line from git cat-file: %q", header)
-	}
-	most := b.most[0]
-	b.most = b.most[1:]
-	if size > most {
-		_, err = io.CopyN(io.Discard, b.in, size+1)
-		return nil, true, err
-	}
-	content = make([]byte, size+1)
-	if _, err := io.ReadFull(b.in, content); err != nil {
-		return nil, false, fmt.Errorf("reading a changed file: %w", err)
-	}
-	return content[:size], false, nil
-}
-
-// close ends git, whether all was read or not.
-func (b *blobReader) close() error {
-	if len(b.most) > 0 {
-		_ = b.pipe.CloseWithError(io.ErrClosedPipe)
-		<-b.done
-		return nil // whoever stopped early has the error
-	}
-	_ = b.pipe.CloseWithError(io.ErrClosedPipe)
-	return <-b.done
 }
 
 // callers are the files that have others run, as the user had them and as the agent
@@ -254,22 +165,21 @@ func (a *assessment) callers(ctx context.Context) ([]risk.Caller, error) {
 		}
 	}
 	entries = entries[:min(len(entries), 2*maxCallers)]
-	list := make([]wanted, len(entries))
-	for i, e := range entries {
-		list[i] = wanted{e.ID, risk.MaxCaller}
+	if len(entries) == 0 {
+		return nil, nil
 	}
-	blobs := a.read(ctx, list)
+	blobs := a.repo.Blobs(ctx)
 	var found []risk.Caller
 	for _, e := range entries {
-		content, _, err := blobs.next()
+		content, _, err := blobs.ReadWithin(e.ID, risk.MaxCaller)
 		if err != nil {
-			return nil, errors.Join(err, blobs.close())
+			return nil, errors.Join(err, blobs.Close())
 		}
 		if c, ok := risk.CallerOf(e.Path, content); ok {
 			found = append(found, c)
 		}
 	}
-	return found, blobs.close()
+	return found, blobs.Close()
 }
 
 // callersAmong are the files of a tree that have others run, at most maxCallers.

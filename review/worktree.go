@@ -176,9 +176,9 @@ type placement struct {
 
 	puts     []placing
 	removals []removal
-	made     []string  // folders to make, outer first
-	emptied  []emptied // folders that may be left empty, inner first
-	blobs    *blobs    // reads the trees' objects
+	made     []string   // folders to make, outer first
+	emptied  []emptied  // folders that may be left empty, inner first
+	blobs    *git.Blobs // reads the trees' objects
 	start    func() *git.Import
 	fresh    *git.Import // takes the merged contents
 }
@@ -213,7 +213,7 @@ func openPlacement(ctx context.Context, job worktreeJob) (_ *placement, err erro
 		return nil, err
 	}
 	p.start = func() *git.Import { return p.owned.Import(ctx) }
-	p.blobs = openBlobs(ctx, p.owned)
+	p.blobs = p.owned.Blobs(ctx)
 	return p, nil
 }
 
@@ -222,7 +222,7 @@ func (p *placement) close() {
 		_ = p.fresh.End(errors.New("not needed"))
 	}
 	if p.blobs != nil {
-		p.blobs.close()
+		_ = p.blobs.Close()
 	}
 	if p.tree != nil {
 		p.tree.close()

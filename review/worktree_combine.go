@@ -100,7 +100,7 @@ func (d *decision) checkout(path string, mode git.Mode, blob string) (string, er
 	if mode == git.Symlink || !conversion.toCRLF {
 		return blob, nil
 	}
-	data, err := d.blobs.all(blob)
+	data, err := mergeable(d.blobs, blob)
 	if _, ok := errors.AsType[clause](err); ok {
 		return blob, nil // too large to look at
 	}

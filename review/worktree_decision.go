@@ -209,11 +209,11 @@ func (d *decision) sides(path string, now standing, base, theirs string) (s side
 	if s.yours, err = d.tree.content(path, now); err != nil {
 		return s, err
 	}
-	if s.base, err = d.blobs.all(base); err != nil {
+	if s.base, err = mergeable(d.blobs, base); err != nil {
 		return s, err
 	}
 	if s.theirs = s.base; theirs != base {
-		s.theirs, err = d.blobs.all(theirs)
+		s.theirs, err = mergeable(d.blobs, theirs)
 	}
 	return s, err
 }

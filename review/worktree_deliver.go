@@ -157,7 +157,7 @@ func (p *placement) stage(ctx context.Context, m *mover) error {
 // stageFile makes one new file or symlink.
 func (p *placement) stageFile(m *mover, name string, put placing) error {
 	if put.mode == git.Symlink {
-		target, err := p.blobs.all(put.blob)
+		target, err := mergeable(p.blobs, put.blob)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (p *placement) stageFile(m *mover, name string, put placing) error {
 			return err
 		}
 	}
-	if err := p.blobs.copy(put.blob, file); err != nil {
+	if err := p.blobs.Copy(put.blob, file); err != nil {
 		return err
 	}
 	if len(p.puts) <= fewFiles {

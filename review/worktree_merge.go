@@ -1,16 +1,13 @@
 package review
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"aibox/internal/command"
 	"aibox/internal/git"
@@ -144,77 +141,11 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 // mergeDir holds the three sides while git merges them; only under the lock.
 func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
 
-// blobs reads objects of a repository, one at a time.
-type blobs struct {
-	ask   *io.PipeWriter
-	read  *io.PipeReader
-	out   *bufio.Reader
-	ended chan struct{}
-}
-
-func openBlobs(ctx context.Context, repo *git.Repo) *blobs {
-	in, ask := io.Pipe()
-	read, out := io.Pipe()
-	b := &blobs{ask: ask, read: read, out: bufio.NewReaderSize(read, 256<<10), ended: make(chan struct{})}
-	go func() {
-		err := repo.Run(ctx, in, out, "cat-file", "--batch")
-		in.CloseWithError(io.ErrClosedPipe)
-		out.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF))
-		close(b.ended)
-	}()
-	return b
-}
-
-func (b *blobs) close() {
-	b.ask.Close()
-	b.read.CloseWithError(io.ErrClosedPipe)
-	<-b.ended
-}
-
-// copy writes the blob id to w.
-func (b *blobs) copy(id string, w io.Writer) error {
-	size, err := b.start(id)
-	if err != nil {
-		return err
+// mergeable is the content of a blob, or a clause when it is larger than maxMerge.
+func mergeable(blobs *git.Blobs, id string) ([]byte, error) {
+	data, cut, err := blobs.ReadWithin(id, maxMerge)
+	if cut && err == nil {
+		err = clause("you changed it, too, and it is too large to merge")
 	}
-	if _, err := io.CopyN(w, b.out, size); err != nil {
-		return err
-	}
-	_, err = b.out.Discard(1)
-	return err
-}
-
-func (b *blobs) start(id string) (size int64, err error) {
-	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
-		return 0, fmt.Errorf("reading objects: %w", err)
-	}
-	line, err := b.out.ReadString('\n')
-	if err != nil {
-		return 0, fmt.Errorf("reading objects: %w", err)
-	}
-	fields := strings.Fields(line)
-	if len(fields) != 3 || fields[1] != "blob" {
-		return 0, fmt.Errorf("an object is missing: %q", strings.TrimSpace(line))
-	}
-	return strconv.ParseInt(fields[2], 10, 64)
-}
-
-// all is the content of the blob id, or a clause when it is larger than maxMerge.
-func (b *blobs) all(id string) ([]byte, error) {
-	size, err := b.start(id)
-	if err != nil {
-		return nil, err
-	}
-	if size > maxMerge {
-		if _, err := io.CopyN(io.Discard, b.out, size+1); err != nil {
-			return nil, err
-		}
-		return nil, clause("you changed it, too, and it is too large to merge")
-	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(b.out, data); err != nil {
-		return nil, err
-	}
-	_, err = b.out.Discard(1)
 	return data, err
 }

@@ -3,8 +3,10 @@ package git
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -28,7 +30,7 @@ func (r *Repo) Blobs(ctx context.Context) *Blobs {
 	go func() {
 		err := r.Run(ctx, askRead, write, "cat-file", "--batch")
 		askRead.CloseWithError(io.ErrClosedPipe)
-		write.CloseWithError(err)
+		write.CloseWithError(errors.Join(err, io.ErrUnexpectedEOF)) // it never ends by itself
 		close(b.done)
 	}()
 	return b
@@ -36,26 +38,59 @@ func (r *Repo) Blobs(ctx context.Context) *Blobs {
 
 // Read gives the content of the blob id. One that is not there is an error.
 func (b *Blobs) Read(id string) ([]byte, error) {
+	content, _, err := b.ReadWithin(id, math.MaxInt64-1)
+	return content, err
+}
+
+// ReadWithin is Read for a blob of at most most bytes; a longer one gives nothing, and
+// cut is set.
+func (b *Blobs) ReadWithin(id string, most int64) (content []byte, cut bool, err error) {
+	size, err := b.start(id)
+	if err != nil {
+		return nil, false, err
+	}
+	if size > most {
+		_, err = io.CopyN(io.Discard, b.answer, size+1)
+		return nil, true, err
+	}
+	content = make([]byte, size+1) // git ends it with a newline
+	if _, err := io.ReadFull(b.answer, content); err != nil {
+		return nil, false, fmt.Errorf("reading %s: %w", id, err)
+	}
+	return content[:size], false, nil
+}
+
+// Copy writes the content of the blob id to w.
+func (b *Blobs) Copy(id string, w io.Writer) error {
+	size, err := b.start(id)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(w, b.answer, size); err != nil {
+		return err
+	}
+	_, err = b.answer.Discard(1)
+	return err
+}
+
+// start asks for a blob and reads how many bytes it has, which come next, and then a
+// newline.
+func (b *Blobs) start(id string) (size int64, err error) {
 	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
-		return nil, fmt.Errorf("asking git for %s: %w", id, err)
+		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
 	header, err := b.answer.ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("asking git for %s: %w", id, err)
+		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
 	fields := strings.Fields(header)
 	if len(fields) != 3 || fields[1] != "blob" {
-		return nil, fmt.Errorf("git has no file content %s", id)
+		return 0, fmt.Errorf("git has no file content %s", id)
 	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("git tells no size of %s: %w", id, err)
+	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
+		return 0, fmt.Errorf("git tells no size of %s: %w", id, err)
 	}
-	content := make([]byte, size+1) // git ends it with a newline
-	if _, err := io.ReadFull(b.answer, content); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", id, err)
-	}
-	return content[:size], nil
+	return size, nil
 }
 
 // Close ends the process and waits for it.
