@@ -23,7 +23,7 @@ func TestFilesGivenToOtherUsersAreReadAndRemoved(t *testing.T) {
 	}
 	cs := b.compute()
 	b.want(cs, "A\tgiven/inner/file")
-	_, err := review.Discard(t.Context(), b.ws, review.Options{})
+	_, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
 	must(t, err)
 }
 

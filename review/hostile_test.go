@@ -75,7 +75,7 @@ func TestNothingHostileRunsLeaksOrHidesInReview(t *testing.T) {
 			}
 
 			must(t, os.RemoveAll(canary))
-			saved, err := review.Discard(t.Context(), b.ws, review.Options{})
+			saved, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
 			must(t, err)
 			restored, err := review.Restore(t.Context(), *saved, "")
 			must(t, err)
@@ -113,7 +113,7 @@ func TestEveryHostileTreeIsRefusedOrNoted(t *testing.T) {
 			if strings.Contains(out.String(), hostile.Secret) {
 				t.Error("a file from outside is in the patch")
 			}
-			_, err = review.Discard(t.Context(), b.ws, review.Options{MaxFiles: tree.Most})
+			_, err = review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{MaxFiles: tree.Most})
 			must(t, err)
 			if secret, err := os.ReadFile(outside + "/a.txt"); err != nil || string(secret) != hostile.Secret+"\n" {
 				t.Errorf("the file outside holds %q now: %v", secret, err)

@@ -48,12 +48,7 @@ type Saved struct {
 	Files   int       `json:"files"` // changed against Base
 	Added   int       `json:"added"` // lines
 	Deleted int       `json:"deleted"`
-	NotKept []Refusal `json:"not_kept,omitempty"` // after Discard: what the workspace held and git cannot
-}
-
-// Discard is PutAway on the occasion that nobody wants the work.
-func Discard(ctx context.Context, ws *workspace.Workspace, opts Options) (*Saved, error) {
-	return PutAway(ctx, ws, Discarded, opts)
+	NotKept []Refusal `json:"not_kept,omitempty"` // after PutAway: what the workspace held and git cannot
 }
 
 // PutAway saves the workspace as it is under a ref in ws.GitDir and then removes

@@ -231,7 +231,7 @@ func TestTheFirstCommitOfARepositoryHasNoParent(t *testing.T) {
 			if (accepted.Uncommitted != "") != (len(files) > 0) {
 				t.Errorf("the uncommitted work is commit %q", accepted.Uncommitted)
 			}
-			saved, err := review.Discard(t.Context(), b.ws, review.Options{})
+			saved, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
 			must(t, err)
 			restored, err := review.Restore(t.Context(), *saved, "back")
 			must(t, err)

@@ -273,7 +273,7 @@ func TestAcceptMakesABranchAndLeavesTheRestAlone(t *testing.T) {
 func TestADiscardedWorkspaceCanBeRestored(t *testing.T) {
 	b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
 	b.write("a.txt", "agent\n")
-	saved, err := review.Discard(t.Context(), b.ws, review.Options{})
+	saved, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
 	must(t, err)
 	if _, err := os.Lstat(b.ws.Path); !os.IsNotExist(err) {
 		t.Error("the workspace is still there")
@@ -432,7 +432,7 @@ func TestADeepTreeIsReadAndRemoved(t *testing.T) {
 	if len(cs.Refused) != 1 {
 		t.Errorf("refused: %d", len(cs.Refused))
 	}
-	if _, err := review.Discard(t.Context(), b.ws, review.Options{}); err != nil {
+	if _, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(b.ws.Path); !os.IsNotExist(err) {
