@@ -157,7 +157,7 @@ func TestChangesAreAcceptedDiscardedAndRecoveredWithoutLoss(t *testing.T) {
 	if o := m.aibox(0, "diff", "--name-status", id); !strings.Contains(o.stdout, "M\ta.txt") {
 		t.Errorf("the names are\n%s", o)
 	}
-	branch := strings.TrimSpace(m.aibox(0, "accept", id).stdout)
+	branch := strings.TrimSpace(m.aibox(0, "accept", id, "--accept-risky", "d/new.txt").stdout)
 	if m.git(repo, "show", branch+":d/new.txt") != "new\n" || m.git(repo, "show", branch+":untracked.txt") != "mine\n" {
 		t.Error("the branch does not hold the work")
 	}
@@ -166,7 +166,8 @@ func TestChangesAreAcceptedDiscardedAndRecoveredWithoutLoss(t *testing.T) {
 		t.Error("accept touched the index, HEAD or the working tree")
 	}
 	m.aibox(2, "accept", id) // twice needs a name
-	m.aibox(6, "accept", id, "--branch", branch)
+	m.aibox(2, "accept", id, "--branch", branch)
+	m.aibox(6, "accept", id, "--branch", "main")
 	m.aibox(0, "rm", id)
 
 	dropped := work()

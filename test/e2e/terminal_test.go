@@ -222,7 +222,8 @@ func TestNothingTheAgentPrintsOrNamesControlsTheTerminal(t *testing.T) {
 	for _, args := range [][]string{
 		{"logs", id},
 		{"attach", id},
-		{"diff", id},
+		{"diff", "--no-pager", id},
+		{"describe", id},
 		{"diff", "--stat", id},
 		{"diff", "--name-status", id},
 		{"ls"},
