@@ -67,7 +67,7 @@ func (cs *ChangeSet) indexes(paths []Path) ([]int, error) {
 	for _, path := range paths {
 		i, ok := byPath[path]
 		if !ok {
-			return nil, fault.New(fault.Usage, "nothing was changed at %s", path).Hint("`aibox diff --stat ID` lists what was")
+			return nil, fault.New(fault.Usage, "nothing was changed at %s", path).Hint("`aibox diff --stat %s` lists what was", cs.Session)
 		}
 		found = append(found, i)
 	}

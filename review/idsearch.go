@@ -49,7 +49,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	for _, text := range s.asked {
 		if text == "" || strings.Trim(text, "0123456789abcdef") != "" {
 			return fault.New(fault.Usage, "%s is not the id of a hunk", termtext.Escape(text)).
-				Hint("`aibox diff --json ID` lists the hunks with their ids")
+				Hint("`aibox diff --hunks %s` lists the hunks with their ids", cs.Session)
 		}
 	}
 	at := -1
@@ -62,7 +62,7 @@ func (s *idSearch) run(ctx context.Context, cs *ChangeSet) error {
 	if err != nil {
 		return err
 	}
-	return s.check()
+	return s.check(cs)
 }
 
 // look notes what is asked for among the hunks of one change.
@@ -101,12 +101,12 @@ func (s *idSearch) note(f idFound) bool {
 }
 
 // check makes sure that each id means one hunk.
-func (s *idSearch) check() error {
+func (s *idSearch) check(cs *ChangeSet) error {
 	for _, text := range s.asked {
 		switch found := s.found[text]; len(found) {
 		case 0:
 			return fault.New(fault.Usage, "no hunk has the id %s", text).
-				Hint("`aibox diff --json ID` lists the hunks with their ids")
+				Hint("`aibox diff --hunks %s` lists the hunks with their ids", cs.Session)
 		case 1:
 		default:
 			return fault.New(fault.Usage, "%s could be %d hunks: %s, %s, …", text, len(found), found[0].id, found[1].id).

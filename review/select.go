@@ -100,7 +100,7 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 		c := cs.named(name)
 		if c == nil {
 			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
-				Hint("`aibox diff --stat ID` lists what was")
+				Hint("`aibox diff --stat %s` lists what was", cs.Session)
 		}
 		fine[c.Path] = true
 	}
@@ -167,7 +167,7 @@ func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 		return found, nil
 	}
 	return nil, fault.New(fault.Usage, "no changed file is called %s", termtext.Escape(pattern)).
-		Hint("`aibox diff --stat ID` lists the changed files")
+		Hint("`aibox diff --stat %s` lists the changed files", cs.Session)
 }
 
 // matchParts matches a path with a glob, both cut at the slashes; "**" stands for

@@ -87,7 +87,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 // changed says that a selection does not belong to the change set.
 func changed(path Path) error {
 	return fault.New(fault.Conflict, "%s is not what it was when it was chosen", path).
-		Hint("look at it again with `aibox diff ID`, and choose again")
+		Hint("look at the diff again, and choose again")
 }
 
 // whole takes all of a change.

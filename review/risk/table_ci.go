@@ -3,7 +3,7 @@ package risk
 var ciRules = []rule{
 	{
 		name: "github-actions", title: "a workflow of GitHub Actions", severity: High,
-		runs: "the steps in it, with the repository's secrets and token", when: "on git push, or on whatever its on: says", by: "GitHub, and act on your machine",
+		runs: "the steps in it, with the repository's secrets and token", when: "on git push, or on whatever its on: says", by: "GitHub, or the program act",
 		files: []string{".github/workflows/**", ".github/actions/**", "action.yml", "action.yaml", ".github/dependabot.y*ml", ".actrc", ".github/*.js", ".github/scripts/**"},
 	},
 	{
