@@ -2,7 +2,9 @@ package review
 
 import (
 	"context"
+	"slices"
 
+	"aibox/internal/fault"
 	"aibox/internal/git"
 )
 
@@ -28,4 +30,17 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 		}
 	}
 	return part, nil
+}
+
+// Outline is Part for one who only lists and describes. Where what was taken before is
+// what the selection lacks, which Accept alone knows, it is the files that the
+// selection names, as they are in the whole change set.
+func (cs *ChangeSet) Outline(ctx context.Context, s *Selection) (*ChangeSet, error) {
+	part, err := cs.Part(ctx, s)
+	if fault.KindOf(err) != fault.Conflict {
+		return part, err
+	}
+	named := *cs
+	named.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return s.of(c.Path) == nil })
+	return &named, nil
 }

@@ -145,3 +145,29 @@ func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.ended("00002-b", "two.txt")
+	set, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	other, err := d.Changes(t.Context(), "00002-b")
+	d.must(err)
+	d.write(filepath.Join(ws.Path, "later.txt"), "later\n")
+	looks := 0
+	d.deps.Looking = func() (func(int), func()) { looks++; return nil, func() {} }
+	plan, err := d.PlanWorktree(t.Context(), "00001-a", set, everything.Choice)
+	d.must(err)
+	if len(plan.Steps) != 1 || plan.Steps[0].Path != "one.txt" {
+		t.Errorf("the plan is %+v", plan.Steps)
+	}
+	if _, err := d.AcceptSet(t.Context(), "00001-a", other, everything); err == nil {
+		t.Error("the changes of another session were accepted")
+	}
+	accepted, err := d.AcceptSet(t.Context(), "00001-a", set, everything)
+	d.must(err)
+	if got := d.git("ls-tree", "--name-only", accepted.Branch); got != "a.txt\ndir\none.txt" || looks != 0 {
+		t.Errorf("the branch has %q after %d looks at the workspace", got, looks)
+	}
+}

@@ -12,17 +12,17 @@ func (s *Sessions) MendWorktrees() ([]review.Mended, error) {
 	return review.MendWorktrees(s.deps.Dirs.Repos())
 }
 
-// PlanWorktree says what Accept would do with choice to the files of the user's working
-// tree, and what stands in its way. It changes nothing. Nothing to do is
+// PlanWorktree says what AcceptSet would do with choice to the files of the user's
+// working tree, and what stands in its way. It changes nothing. Nothing to do is
 // review.ErrNothing.
-func (s *Sessions) PlanWorktree(ctx context.Context, id ID, choice review.Choice) (*review.WorktreePlan, error) {
+func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error) {
 	var plan *review.WorktreePlan
 	err := s.withEnded(id, func(session *Session) error {
 		decisions, err := s.store.decisions(id)
 		if err != nil {
 			return err
 		}
-		set, err := s.changes(ctx, session)
+		set, err := known(set)(ctx, session)
 		if err != nil {
 			return err
 		}

@@ -150,7 +150,7 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 	}
 	if o.dryRun {
 		if o.target() == review.ToWorktree {
-			if plan.worktree, err = service.PlanWorktree(ctx, found.ID, choice); err != nil && !errors.Is(err, review.ErrNothing) {
+			if plan.worktree, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
 				return err
 			}
 		}
@@ -179,7 +179,7 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		request.Show = show
 		opts.Verify = service.Verifier(found, request)
 	}
-	accepted, err := service.Accept(ctx, found.ID, opts)
+	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)
 	if errors.Is(err, review.ErrNothing) {
 		return fault.New(fault.Usage, "what was chosen of %s is accepted already", found.ID).
 			Hint("`aibox diff %s` shows its changes", found.ID)

@@ -33,16 +33,8 @@ func (a *app) planAccept(ctx context.Context, set *review.ChangeSet, choice revi
 				Hint("choose it with --files, too, or leave --files and --hunks out")
 		}
 	}
-	plan := &acceptPlan{selection: selection}
-	if plan.part, err = set.Part(ctx, selection); fault.KindOf(err) == fault.Conflict {
-		// What was taken before may be what is missing; Accept knows.
-		part := *set
-		part.Changes = slices.DeleteFunc(slices.Clone(set.Changes), func(c review.Change) bool {
-			return !slices.ContainsFunc(selection.Taken, func(t review.Taken) bool { return t.Path == c.Path })
-		})
-		plan.part, err = &part, nil
-	}
-	return plan, err
+	part, err := set.Outline(ctx, selection)
+	return &acceptPlan{selection: selection, part: part}, err
 }
 
 // plannedAccept is the JSON of `aibox accept --dry-run`.

@@ -83,8 +83,9 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
+	target := o.acceptTarget()
 	set, err := service.FinalChanges(ended.ID)
-	if err != nil {
+	if err != nil || target != nil && !set.Assessed() {
 		set, err = service.Changes(ctx, ended.ID)
 	}
 	if err == nil {
@@ -92,9 +93,9 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	} else {
 		failure = errors.Join(failure, err)
 	}
-	if target := o.acceptTarget(); target != nil && result.Changed && failure == nil {
+	if target != nil && result.Changed && failure == nil {
 		all := review.Choice{All: true}
-		out.Accepted, failure = service.Accept(ctx, ended.ID, review.AcceptOptions{
+		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, review.AcceptOptions{
 			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: a.verifierAtEnd(o, service, ended),
 		})
 	}

@@ -83,19 +83,14 @@ func (a *app) describeSet(service *session.Sessions, found session.Session, set 
 	return session.Describe(found, set, verified), nil
 }
 
-// proposedMessage is the message of a commit of what is chosen: a plain one where the
-// record tells nothing more.
+// proposedMessage is the message of a commit of what is chosen, or of all where that
+// cannot be told apart.
 func (a *app) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
-	if set == nil {
-		return defaultMessage(found.Agent, found.Prompt)
+	if plan, err := a.planAccept(ctx, set, choice); err == nil {
+		set = plan.part
 	}
-	plan, err := a.planAccept(ctx, set, choice)
-	if err == nil {
-		if described, err := a.describeSet(service, found, plan.part); err == nil {
-			return described.Message
-		}
-	}
-	return defaultMessage(found.Agent, found.Prompt)
+	verified, _ := service.Verifications(found.ID) // a message without them is one, too
+	return session.Describe(found, set, verified).Message
 }
 
 // scissors is the line below which nothing counts, as in git.

@@ -72,16 +72,6 @@ func printNotes(out io.Writer, set *review.ChangeSet) {
 	}
 }
 
-// defaultMessage is the commit message for work done by agent on prompt: the
-// prompt's first line, shortened.
-func defaultMessage(agent, prompt string) string {
-	line := termtext.Escape(firstLine(prompt, 68))
-	if line == "" {
-		line = "Work of " + agent
-	}
-	return fmt.Sprintf("%s\n\nMade by %s in an aibox session.\n", line, agent)
-}
-
 // firstLine is the first line of text, cut to at most width characters.
 func firstLine(text string, width int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
