@@ -34,6 +34,10 @@ const (
 	AgentStarted      Type = "agent.started"
 	ModelAnswered     Type = "model.answered"
 	AccessRefused     Type = "access.refused"
+	NoticeGiven       Type = "notice.given"
+	RequestMade       Type = "request.made"
+	RequestAnswered   Type = "request.answered"
+	LimitExtended     Type = "limit.extended"
 	StopRequested     Type = "stop.requested"
 	LimitReached      Type = "limit.reached"
 	AgentEnded        Type = "agent.ended"
@@ -76,6 +80,10 @@ type Log struct {
 	file *os.File
 	next int
 	prev string
+
+	end    int64 // offset behind the last event
+	closed bool
+	grown  chan struct{} // closed and replaced at each event
 }
 
 // Open opens or creates the log at path (mode 0600) and continues its chain. A
@@ -86,16 +94,16 @@ func Open(path string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{file: file}
-	end, err := scan(file, func(e Event) error {
+	l := &Log{file: file, grown: make(chan struct{})}
+	l.end, err = scan(file, func(e Event) error {
 		l.next, l.prev = e.Seq+1, e.Hash
 		return nil
 	})
 	if err == nil {
-		err = file.Truncate(end)
+		err = file.Truncate(l.end)
 	}
 	if err == nil {
-		_, err = file.Seek(end, io.SeekStart)
+		_, err = file.Seek(l.end, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -131,13 +139,20 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 		return Event{}, err
 	}
 	l.next, l.prev = e.Seq+1, e.Hash
+	l.end += int64(len(line)) + 1
+	close(l.grown)
+	l.grown = make(chan struct{})
 	return e, nil
 }
 
-// Close syncs and closes the file.
+// Close syncs and closes the file, and ends those who follow.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		close(l.grown)
+	}
 	return errors.Join(l.file.Sync(), l.file.Close())
 }
 
@@ -163,34 +178,46 @@ var ErrBroken = errors.New("the audit log was changed after it was written")
 // scan verifies events from the start of r and returns the offset behind the
 // last whole line.
 func scan(r io.Reader, visit func(Event) error) (int64, error) {
-	var end int64
-	next, prev := 0, ""
+	var c chain
+	err := c.read(r, visit)
+	return c.end, err
+}
+
+// chain is how far a log was read.
+type chain struct {
+	end  int64 // offset behind the last whole line
+	next int
+	prev string
+}
+
+// read verifies the events of r, which begins at c.end, up to its last whole line.
+func (c *chain) read(r io.Reader, visit func(Event) error) error {
 	in := bufio.NewReaderSize(r, MaxLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return end, nil // a torn line, if any, is dropped
+			return nil // a torn line, if any, is dropped
 		case errors.Is(err, bufio.ErrBufferFull):
-			return end, fmt.Errorf("%w: line %d is too long", ErrBroken, next+1)
+			return fmt.Errorf("%w: line %d is too long", ErrBroken, c.next+1)
 		case err != nil:
-			return end, err
+			return err
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return end, fmt.Errorf("%w: line %d is not an event", ErrBroken, next+1)
+			return fmt.Errorf("%w: line %d is not an event", ErrBroken, c.next+1)
 		}
 		want, err := e.hash()
 		if err != nil {
-			return end, err
+			return err
 		}
-		if e.Seq != next || e.Prev != prev || e.Hash != want {
-			return end, fmt.Errorf("%w: line %d does not follow the one before", ErrBroken, next+1)
+		if e.Seq != c.next || e.Prev != c.prev || e.Hash != want {
+			return fmt.Errorf("%w: line %d does not follow the one before", ErrBroken, c.next+1)
 		}
 		if err := visit(e); err != nil {
-			return end, err
+			return err
 		}
-		next, prev = e.Seq+1, e.Hash
-		end += int64(len(line))
+		c.next, c.prev = e.Seq+1, e.Hash
+		c.end += int64(len(line))
 	}
 }
