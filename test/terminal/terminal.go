@@ -1,0 +1,273 @@
+// Package terminal is a person's terminal for tests and benchmarks: a program runs on
+// a pseudo-terminal of its own, gets keys, mouse events and new sizes, and what a
+// person would see is known, frame by frame. It never looks into the program, and
+// judges nothing.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"aibox/internal/screen"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// Size is the size of a terminal in characters.
+type Size = screen.Size
+
+// Terminal is a terminal with one program on it. It is safe for concurrent use.
+type Terminal struct {
+	cmd    *exec.Cmd
+	master *os.File
+	before *term.State
+	after  *term.State   // once ended
+	ended  chan struct{} // the program, and all that it printed is known
+
+	mu      sync.Mutex
+	grown   chan struct{} // closed at the next bytes or the end
+	pending []byte        // not on the screen yet
+	screen  *screen.Screen
+	watch   watch
+	last    time.Time // of the last bytes
+}
+
+// Start starts cmd on a terminal of this size. The terminal is dark and knows
+// synchronized output. The caller closes it.
+func Start(cmd *exec.Cmd, size Size) (*Terminal, error) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return nil, fmt.Errorf("opening a pseudo-terminal: %w", err)
+	}
+	defer slave.Close()
+	t := &Terminal{cmd: cmd, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size)}
+	if t.master, err = pollable(master); err != nil {
+		return nil, err
+	}
+	if t.before, err = t.settings(); err == nil {
+		err = pty.Setsize(t.master, winsize(size))
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.master.Close())
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", cmd.Path, err), t.master.Close())
+	}
+	read := make(chan struct{})
+	go func() { defer close(read); t.read() }()
+	go func() {
+		defer close(t.ended)
+		_ = cmd.Wait()
+		t.after, _ = t.settings()
+		<-read
+	}()
+	return t, nil
+}
+
+// settings are those of the line, which both sides of it have in common.
+func (t *Terminal) settings() (state *term.State, err error) {
+	conn, err := t.master.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	failed := conn.Control(func(fd uintptr) { state, err = term.GetState(int(fd)) })
+	return state, errors.Join(failed, err)
+}
+
+// pollable is file again, so that closing it ends a read that waits.
+func pollable(file *os.File) (*os.File, error) {
+	defer file.Close()
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), file.Name()), nil
+}
+
+func winsize(size Size) *pty.Winsize {
+	return &pty.Winsize{Rows: uint16(size.Rows), Cols: uint16(size.Cols)} //nolint:gosec // a terminal's size
+}
+
+// read takes what the program prints until nobody can print any more.
+func (t *Terminal) read() {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := t.master.Read(buffer)
+		now := time.Now()
+		t.mu.Lock()
+		answer := t.watch.take(buffer[:n], now)
+		t.pending, t.last = append(t.pending, buffer[:n]...), now
+		close(t.grown)
+		t.grown = make(chan struct{})
+		t.mu.Unlock()
+		if answer != "" {
+			_, _ = t.master.WriteString(answer)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Process is the program.
+func (t *Terminal) Process() *os.Process { return t.cmd.Process }
+
+// Ended is closed when the program has ended, and no other has the terminal.
+func (t *Terminal) Ended() <-chan struct{} { return t.ended }
+
+// Wait waits for the program's end and returns its exit code, -1 for a signal.
+func (t *Terminal) Wait(ctx context.Context) (int, error) {
+	select {
+	case <-t.ended:
+		return t.cmd.ProcessState.ExitCode(), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("the program does not end: %w", ctx.Err())
+	}
+}
+
+// Close kills the program if it still runs, and takes the terminal away.
+func (t *Terminal) Close() error {
+	_ = t.cmd.Process.Kill()
+	err := t.master.Close()
+	<-t.ended
+	if errors.Is(err, os.ErrClosed) {
+		return nil // by Hangup
+	}
+	return err
+}
+
+// Hangup takes the person's side away, as a window does that is closed.
+func (t *Terminal) Hangup() error { return t.master.Close() }
+
+// Resize changes the terminal's size; the program is told.
+func (t *Terminal) Resize(size Size) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settle()
+	t.screen.Resize(size)
+	return pty.Setsize(t.master, winsize(size))
+}
+
+// Size is the terminal's size.
+func (t *Terminal) Size() Size {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.screen.Size()
+}
+
+// settle puts on the screen what has arrived.
+func (t *Terminal) settle() {
+	_, _ = t.screen.Write(t.pending)
+	t.pending = t.pending[:0]
+	_ = t.screen.Answers() // the questions are answered in read
+}
+
+// Text is what a person sees now, without colors: a line for each row, without
+// blanks at its end; empty rows at the end are left out.
+func (t *Terminal) Text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.settle()
+	return string(t.screen.Text(screen.NoColors, false))
+}
+
+// Await waits until a person sees what pattern matches.
+func (t *Terminal) Await(ctx context.Context, pattern string) error {
+	want := regexp.MustCompile(pattern)
+	for {
+		t.mu.Lock()
+		grown := t.grown
+		t.mu.Unlock()
+		if want.MatchString(t.Text()) {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-t.ended:
+			if want.MatchString(t.Text()) {
+				return nil
+			}
+			return fmt.Errorf("the program ended with %d and never showed %q, but\n%s", t.cmd.ProcessState.ExitCode(), pattern, t.Text())
+		case <-ctx.Done():
+			return fmt.Errorf("%q is never shown, but\n%s", pattern, t.Text())
+		}
+	}
+}
+
+// Quiet waits until nothing was printed for that long.
+func (t *Terminal) Quiet(ctx context.Context, rest time.Duration) error {
+	for {
+		t.mu.Lock()
+		grown, since := t.grown, time.Since(t.last)
+		t.mu.Unlock()
+		if since >= rest {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-time.After(rest - since):
+		case <-t.ended:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("the screen is never quiet: %w", ctx.Err())
+		}
+	}
+}
+
+// Frames is how many whole frames the program has drawn, and when the last byte of
+// the last one arrived.
+func (t *Terminal) Frames() (n int, last time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.watch.frames, t.watch.last
+}
+
+// Frame waits for a frame behind the first n, and returns when its last byte arrived.
+func (t *Terminal) Frame(ctx context.Context, n int) (time.Time, error) {
+	for {
+		t.mu.Lock()
+		grown, frames, last := t.grown, t.watch.frames, t.watch.last
+		t.mu.Unlock()
+		if frames > n {
+			return last, nil
+		}
+		select {
+		case <-grown:
+		case <-t.ended:
+			return time.Time{}, fmt.Errorf("the program ended with %d without another frame", t.cmd.ProcessState.ExitCode())
+		case <-ctx.Done():
+			return time.Time{}, errors.New("there is no further frame")
+		}
+	}
+}
+
+// Left says in what the terminal differs from what the program found: modes that are
+// still on, a hidden cursor, other settings of the line. It is empty when all is
+// given back, and complete once the program has ended.
+func (t *Terminal) Left() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := t.watch.left()
+	select {
+	case <-t.ended:
+		if t.after == nil || *t.after != *t.before {
+			left = append(left, "other settings of the line")
+		}
+	default:
+	}
+	return left
+}
