@@ -62,7 +62,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
-			string(b.ID), status(b), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
+			string(b.ID), string(b.Status()), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
 	err = a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
@@ -81,22 +81,6 @@ func (a *app) hintAtStale(service *session.Sessions) {
 	}
 	if stale := service.Stale(own.Settings.Keep); stale >= manyStale {
 		fmt.Fprintln(a.err, a.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run tells what they take", stale)))
-	}
-}
-
-// status is the state of a session in one or two words.
-func status(b session.Brief) string {
-	switch {
-	case b.Phase != session.Ended:
-		return string(b.Phase)
-	case b.ContinuedBy != "":
-		return "continued"
-	case b.Review != session.Unreviewed:
-		return string(b.Review)
-	case b.Failed:
-		return "failed"
-	default:
-		return "done"
 	}
 }
 

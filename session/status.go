@@ -1,0 +1,47 @@
+package session
+
+// Status is how a session stands, in a word or two for people: its phase while it
+// goes on, then what became of its work.
+type Status string
+
+// The statuses.
+const (
+	StatusStarting  Status = "starting"
+	StatusRunning   Status = "running"
+	StatusVerifying Status = "verifying"
+	StatusToReview  Status = "to review"    // it ended with changes that nobody has decided on
+	StatusPartly    Status = "partly taken" // some of its changes are accepted, the rest is open
+	StatusAccepted  Status = "accepted"
+	StatusDiscarded Status = "discarded"
+	StatusContinued Status = "continued" // its work is in the session that went on from it
+	StatusFailed    Status = "failed"
+	StatusUnchanged Status = "no changes"
+)
+
+// Status is how the session stands.
+func (b *Brief) Status() Status {
+	switch {
+	case b.Phase == Preparing:
+		return StatusStarting
+	case b.Phase != Ended:
+		return Status(b.Phase)
+	case b.ContinuedBy != "":
+		return StatusContinued
+	case b.Review == PartlyAccepted:
+		return StatusPartly
+	case b.Review != Unreviewed:
+		return Status(b.Review)
+	case b.Failed:
+		return StatusFailed
+	case b.Changed:
+		return StatusToReview
+	default:
+		return StatusUnchanged
+	}
+}
+
+// Open reports whether the session has ended with work that waits for a decision, all
+// of it or the rest.
+func (b *Brief) Open() bool {
+	return b.Phase == Ended && b.Changed && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
+}
