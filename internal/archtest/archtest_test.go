@@ -28,7 +28,7 @@ var layers = []layer{
 	{"cmd/aibox", []string{"internal/cli"}},
 	{"cmd/aibox-init", []string{"internal/lifeline"}},
 	{"internal/cli", []string{
-		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
+		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/health", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "ui", "ui/dashboard", "ui/form", "workspace",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
@@ -47,6 +47,7 @@ var layers = []layer{
 	{"internal/fault", nil},
 	{"internal/git", nil},
 	{"internal/golden", nil},
+	{"internal/health", nil},
 	{"internal/initbin", nil},
 	{"internal/lifeline", nil},
 	{"internal/paths", nil},

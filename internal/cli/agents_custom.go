@@ -13,6 +13,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/custom"
 	"aibox/internal/fault"
+	"aibox/internal/health"
 	"aibox/internal/paths"
 )
 
@@ -151,15 +152,15 @@ func (a *app) warnGuests() {
 }
 
 // guestsFinding is what doctor says of the user's agent files.
-func (a *app) guestsFinding() finding {
+func (a *app) guestsFinding() health.Finding {
 	g := a.guests()
-	f := finding{Name: "your agents", State: stateOK, Detail: "none"}
+	f := health.Finding{Name: "your agents", State: health.OK, Detail: "none"}
 	if n := len(g.files); n > 0 {
 		f.Detail = plural(n, "file")
 	}
 	if n := len(g.broken); n > 0 {
 		first := g.broken[0]
-		f.State, f.Detail = stateWarning, fmt.Sprintf("%s left out, the first is %s: %v", plural(n, "file"), first.path, first.err)
+		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", plural(n, "file"), first.path, first.err)
 		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.path), ".toml")
 	}
 	return f

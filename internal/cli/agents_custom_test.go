@@ -12,6 +12,7 @@ import (
 	"aibox/agents/custom"
 	"aibox/bakery"
 	"aibox/internal/fault"
+	"aibox/internal/health"
 )
 
 // withAgents is an app whose user has these agent files, by name.
@@ -86,7 +87,7 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	if lines := strings.Count(errOut.String(), "\n"); lines != 4 {
 		t.Errorf("%d lines of warning:\n%s", lines, errOut)
 	}
-	if f := a.guestsFinding(); f.State != stateWarning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
+	if f := a.guestsFinding(); f.State != health.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
 		t.Errorf("doctor says %+v", f)
 	}
 	_, err := a.agents().Find("bad")

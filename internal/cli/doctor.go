@@ -6,22 +6,9 @@ import (
 	"strings"
 
 	"aibox/internal/fault"
+	"aibox/internal/health"
 
 	"github.com/spf13/cobra"
-)
-
-// finding is what doctor says of one requirement.
-type finding struct {
-	Name   string `json:"name"`
-	State  string `json:"state"` // "ok", "warning" (aibox works with less) or "missing"
-	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"` // the command or step that mends it
-}
-
-const (
-	stateOK      = "ok"
-	stateWarning = "warning"
-	stateMissing = "missing"
 )
 
 // doctorOptions are the flags of `aibox doctor`.
@@ -55,21 +42,16 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	if options.yes && !options.fix {
 		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
 	}
-	findings := a.examine(ctx)
+	findings := health.All(ctx, a.checks())
 	report := doctorReport{Findings: findings}
 	var unfinished error
 	if options.fix {
 		if report.Findings, unfinished = a.fix(ctx, findings, options.yes); report.Findings == nil {
 			return unfinished
 		}
-		report.Mended = mended(findings, report.Findings)
+		report.Mended = health.Mended(findings, report.Findings)
 	}
-	missing := 0
-	for _, f := range report.Findings {
-		if f.State == stateMissing {
-			missing++
-		}
-	}
+	missing := health.Count(report.Findings, health.Missing)
 	var err error
 	if options.probe && missing == 0 {
 		if report.Proof, err = a.prove(ctx); err != nil {
@@ -98,9 +80,9 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 
 // doctorReport is the whole of doctor's answer, also its JSON.
 type doctorReport struct {
-	Findings []finding `json:"findings"`
-	Mended   []string  `json:"mended,omitempty"` // names of findings that --fix made better
-	Proof    *proof    `json:"proof,omitempty"`
+	Findings []health.Finding `json:"findings"`
+	Mended   []string         `json:"mended,omitempty"` // names of findings that --fix made better
+	Proof    *health.Proof    `json:"proof,omitempty"`
 }
 
 func (a *app) printReport(r doctorReport) {
@@ -108,9 +90,9 @@ func (a *app) printReport(r doctorReport) {
 	for _, f := range r.Findings {
 		mark := a.term.good("✓")
 		switch f.State {
-		case stateWarning:
+		case health.Warning:
 			mark = a.term.warn("!")
-		case stateMissing:
+		case health.Missing:
 			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		detail := safe(f.Detail)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aibox/bakery"
+	"aibox/internal/health"
 	"aibox/runtime"
 	"aibox/session"
 
@@ -20,66 +21,41 @@ import (
 // setupDir is where the set-up keeps its runsc.
 const setupDir = "/usr/local/lib/aibox/"
 
-// examine checks everything, one finding each.
-func (a *app) examine(ctx context.Context) []finding {
-	findings := []finding{
-		program("git"),
-		program("nsenter"),
-		program("iptables"),
-		a.initFinding(),
-		a.settingsFinding(), a.guestsFinding(),
-	}
-	// Settings that cannot be read do not say which Docker.
-	if system, err := a.systemDocker(); err == nil {
-		docker := a.dockerFindings(ctx, system)
-		findings = append(findings, thisMachine(system).findings(docker[0].State == stateOK)...)
-		findings = append(findings, docker...)
-	}
-	return append(findings, a.diskFinding())
-}
-
 // program looks for a command in PATH and where Debian keeps those of root.
-func program(name string) finding {
+func program(name string) health.Finding {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		for _, dir := range []string{"/usr/sbin/", "/sbin/"} {
 			if unix.Access(dir+name, unix.X_OK) == nil {
-				return finding{Name: name, State: stateOK, Detail: dir + name}
+				return health.Finding{Name: name, State: health.OK, Detail: dir + name}
 			}
 		}
-		return finding{Name: name, State: stateMissing, Detail: "not found in PATH", Mend: fixCommand}
+		return health.Finding{Name: name, State: health.Missing, Detail: "not found in PATH", Mend: health.SetUp}
 	}
-	return finding{Name: name, State: stateOK, Detail: path}
+	return health.Finding{Name: name, State: health.OK, Detail: path}
 }
 
-func (a *app) initFinding() finding {
-	f := finding{Name: "first process of a box"}
+func (a *app) initFinding() health.Finding {
+	f := health.Finding{Name: "first process of a box"}
 	deps, err := a.deps()
 	if err == nil {
 		f.Detail, err = deps.Init()
 	}
 	if err != nil {
-		f.State, f.Detail, f.Mend = stateMissing, err.Error(), "make build"
+		f.State, f.Detail, f.Mend = health.Missing, err.Error(), "make build"
 		return f
 	}
-	f.State = stateOK
+	f.State = health.OK
 	return f
 }
 
-// dockerFindings are about the daemon, the system's or the user's own, and what
-// depends on it. The first one says whether there is a daemon.
-func (a *app) dockerFindings(ctx context.Context, system bool) []finding {
-	daemon, err := a.docker(ctx)
-	var info runtime.Info
-	if err == nil {
-		info, err = daemon.Backend.Info(ctx)
-	}
+// daemonFinding is about the daemon, the system's or the user's own: what it is, or
+// why there is none.
+func daemonFinding(info runtime.Info, err error, system bool) health.Finding {
 	if err != nil {
-		return []finding{{Name: "rootless Docker with runsc", State: stateMissing, Detail: err.Error(), Mend: dockerMend(system)}}
+		return health.Finding{Name: "rootless Docker with runsc", State: health.Missing, Detail: err.Error(), Mend: dockerMend(system)}
 	}
-	found := []finding{{Name: "Docker", State: stateOK, Detail: fmt.Sprintf("%s, rootless %v", info.Version, info.Rootless)}}
-	found = append(found, runscFinding(info), a.guardFinding(ctx))
-	return append(found, a.imageFindings(ctx)...)
+	return health.Finding{Name: "Docker", State: health.OK, Detail: fmt.Sprintf("%s, rootless %v", info.Version, info.Rootless)}
 }
 
 // dockerMend is what to type where the daemon cannot be used.
@@ -89,9 +65,9 @@ func dockerMend(system bool) string {
 	case system:
 		return "sudo systemctl start docker"
 	case host == "" || host == "unix://"+filepath.Join(runtimeDir(), "docker.sock"):
-		return fixCommand
+		return health.SetUp
 	default:
-		return "unset DOCKER_HOST; " + fixCommand
+		return "unset DOCKER_HOST; " + health.SetUp
 	}
 }
 
@@ -103,36 +79,36 @@ func runtimeDir() string {
 	return filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 }
 
-func runscFinding(info runtime.Info) finding {
-	f := finding{Name: "gVisor (runsc)", State: stateOK}
+func runscFinding(info runtime.Info) health.Finding {
+	f := health.Finding{Name: "gVisor (runsc)", State: health.OK}
 	runsc, ok := info.Find("runsc")
-	overlay := fixCommand
+	overlay := health.SetUp
 	if !strings.HasPrefix(runsc.Path, setupDir) { // the set-up leaves alone what others registered
 		overlay = "add --overlay2=root:self,size=10g to runtimes.runsc.runtimeArgs in Docker's daemon.json, then restart Docker"
 	}
 	switch {
 	case !ok:
-		return finding{Name: f.Name, State: stateMissing, Detail: "Docker has no runtime named runsc", Mend: fixCommand}
+		return health.Finding{Name: f.Name, State: health.Missing, Detail: "Docker has no runtime named runsc", Mend: health.SetUp}
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Mend = stateWarning, "the box's own files are written to Docker's disk", overlay
+		f.State, f.Detail, f.Mend = health.Warning, "the box's own files are written to Docker's disk", overlay
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Mend = stateWarning, "what a box may write outside the workspace has no limit", overlay
+		f.State, f.Detail, f.Mend = health.Warning, "what a box may write outside the workspace has no limit", overlay
 	default:
 		f.Detail = fmt.Sprintf("%s, a box may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
 	return f
 }
 
-func (a *app) guardFinding(ctx context.Context) finding {
-	f := finding{Name: "network guard", State: stateOK}
+func (a *app) guardFinding(ctx context.Context) health.Finding {
+	f := health.Finding{Name: "network guard", State: health.OK}
 	client, err := a.rules(ctx)
 	if err != nil {
-		return finding{Name: f.Name, State: stateMissing, Detail: err.Error(), Mend: fixCommand}
+		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error(), Mend: health.SetUp}
 	}
 	status, err := client.Status(ctx)
 	switch {
 	case err != nil:
-		f.State, f.Detail, f.Mend = stateMissing, err.Error(), fixCommand
+		f.State, f.Detail, f.Mend = health.Missing, err.Error(), health.SetUp
 	case !status.Up:
 		f.Detail = "not up; every start of a session puts it up"
 	default:
@@ -141,24 +117,27 @@ func (a *app) guardFinding(ctx context.Context) finding {
 	return f
 }
 
-func (a *app) imageFindings(ctx context.Context) []finding {
+func (a *app) imageFindings(ctx context.Context) []health.Finding {
 	options, err := a.recipes()
 	if err != nil {
 		return nil // settingsFinding tells
 	}
 	kitchen, err := a.bakery(ctx, options)
 	if err != nil {
-		return []finding{{Name: "images", State: stateWarning, Detail: err.Error()}}
+		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
 	}
 	states, err := kitchen.Check(ctx)
 	if err != nil {
-		return []finding{{Name: "images", State: stateWarning, Detail: err.Error()}}
+		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
 	}
-	var found []finding
+	var found []health.Finding
 	for _, s := range states {
-		f := finding{Name: "image " + s.Name, State: stateOK, Detail: s.State.String()}
+		f := health.Finding{
+			Name: "image " + s.Name, State: health.OK, Detail: s.State.String(),
+			Image: s.Name, Agent: s.Name != bakery.Base,
+		}
 		if s.State != bakery.Fresh {
-			f.State, f.Mend = stateWarning, "aibox bake "+s.Name
+			f.State, f.Mend = health.Warning, "aibox bake "+s.Name
 		}
 		found = append(found, f)
 	}
@@ -166,15 +145,15 @@ func (a *app) imageFindings(ctx context.Context) []finding {
 }
 
 // diskFinding warns when there is little room for workspaces and records.
-func (a *app) diskFinding() finding {
-	f := finding{Name: "disk", State: stateOK}
+func (a *app) diskFinding() health.Finding {
+	f := health.Finding{Name: "disk", State: health.OK}
 	deps, err := a.deps()
 	if err != nil {
-		return finding{Name: f.Name, State: stateMissing, Detail: err.Error()}
+		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error()}
 	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(deps.Dirs.Home, &stat); err != nil {
-		return finding{Name: f.Name, State: stateMissing, Detail: errors.Join(err).Error()}
+		return health.Finding{Name: f.Name, State: health.Missing, Detail: errors.Join(err).Error()}
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, deps.Dirs.Home)
@@ -184,7 +163,7 @@ func (a *app) diskFinding() finding {
 		}
 	}
 	if free < 2<<30 {
-		f.State, f.Mend = stateWarning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
+		f.State, f.Mend = health.Warning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
 	}
 	return f
 }

@@ -15,12 +15,10 @@ import (
 
 	"aibox/internal/command"
 	"aibox/internal/fault"
+	"aibox/internal/health"
 	"aibox/internal/paths"
 	"aibox/scripts"
 )
-
-// fixCommand mends what the set-up script can mend.
-const fixCommand = "aibox doctor --fix"
 
 // setupEnv are the settings of a person that the set-up needs: where things are, how
 // the network is reached, how to print. Keys and tokens are not among them.
@@ -29,16 +27,16 @@ var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM
 // fix runs the set-up for what it can mend of found, after showing what that is and
 // a question, and examines again. An error beside findings says that the set-up
 // stopped; findings are nil where it could not be asked to start.
-func (a *app) fix(ctx context.Context, found []finding, yes bool) ([]finding, error) {
+func (a *app) fix(ctx context.Context, found []health.Finding, yes bool) ([]health.Finding, error) {
 	if system, _ := a.systemDocker(); system {
 		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
 			Hint("leave --rootful out, and rootful out of the settings")
 	}
 	if os.Getuid() == 0 {
 		return nil, fault.New(fault.Usage, "rootless Docker needs a user other than root, and you are root").
-			Hint("as that user: %s", fixCommand).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
+			Hint("as that user: %s", health.SetUp).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
 	}
-	if !slices.ContainsFunc(found, mendedBySetup) {
+	if !slices.ContainsFunc(found, health.Finding.BySetUp) {
 		fmt.Fprintln(a.err, "nothing is missing that the set-up could mend")
 		return found, nil
 	}
@@ -66,27 +64,10 @@ func (a *app) fix(ctx context.Context, found []finding, yes bool) ([]finding, er
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", fixCommand)
+		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", health.SetUp)
 	}
 	fmt.Fprintln(a.err)
-	return a.examine(ctx), err
-}
-
-func mendedBySetup(f finding) bool {
-	return f.State != stateOK && f.Mend == fixCommand
-}
-
-// mended names what is better after than before.
-func mended(before, after []finding) []string {
-	rank := []string{stateMissing, stateWarning, stateOK}
-	var names []string
-	for _, f := range after {
-		i := slices.IndexFunc(before, func(old finding) bool { return old.Name == f.Name })
-		if i < 0 && f.State == stateOK || i >= 0 && slices.Index(rank, f.State) > slices.Index(rank, before[i].State) {
-			names = append(names, f.Name)
-		}
-	}
-	return names
+	return health.All(ctx, a.checks()), err
 }
 
 // setupScript writes the script into a folder of its own that nobody else can open,
@@ -156,7 +137,7 @@ func (a *app) showPlan(ctx context.Context, script string) error {
 // askToFix asks a person, with no as the answer of the return key.
 func (a *app) askToFix(ctx context.Context) (bool, error) {
 	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
-		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s --yes` does it without a question", fixCommand)
+		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s --yes` does it without a question", health.SetUp)
 	}
 	fmt.Fprint(a.err, "Do that? [y/N] ")
 	line := make(chan string, 1)

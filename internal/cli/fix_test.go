@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/internal/health"
 	"aibox/scripts"
 )
 
@@ -95,7 +96,7 @@ func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
 		}
 		return
 	}
-	found := []finding{{Name: "bridge filter", State: stateMissing, Mend: fixCommand}}
+	found := []health.Finding{{Name: "bridge filter", State: health.Missing, Mend: health.SetUp}}
 	after, err := a.fix(context.Background(), found, false)
 	if after != nil || fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), ""), "--yes") {
 		t.Errorf("findings %v, error %v", after, err)
@@ -114,7 +115,7 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 		return // who is refused before, as the test above shows
 	}
 	a, progress := quietApp(t)
-	found := []finding{{Name: "a", State: stateOK}, {Name: "b", State: stateWarning, Mend: "aibox bake b"}}
+	found := []health.Finding{{Name: "a", State: health.OK}, {Name: "b", State: health.Warning, Mend: "aibox bake b"}}
 	after, err := a.fix(context.Background(), found, true)
 	if err != nil || len(after) != 2 || !strings.Contains(progress.String(), "nothing is missing that the set-up could mend") {
 		t.Errorf("findings %v, error %v, %q", after, err, progress.String())

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"aibox/internal/health"
 )
 
 // machine is what the findings about the kernel, systemd and the user's account are
@@ -30,15 +32,15 @@ func thisMachine(system bool) machine {
 
 // findings are one for each requirement that this machine can have. Where the daemon
 // answers, what it needs to start is no more than a warning.
-func (m machine) findings(answers bool) []finding {
-	found := []finding{m.bridgeFilter()}
+func (m machine) findings(answers bool) []health.Finding {
+	found := []health.Finding{m.bridgeFilter()}
 	if m.system {
 		return found
 	}
-	needed := []finding{m.userNamespaces(), m.appArmor(), m.subordinateIDs()}
+	needed := []health.Finding{m.userNamespaces(), m.appArmor(), m.subordinateIDs()}
 	for _, f := range needed {
-		if f.State == stateMissing && answers {
-			f.State, f.Detail = stateWarning, f.Detail+"; the daemon that runs now could not start again"
+		if f.State == health.Missing && answers {
+			f.State, f.Detail = health.Warning, f.Detail+"; the daemon that runs now could not start again"
 		}
 		found = append(found, f)
 	}
@@ -51,25 +53,25 @@ func (m machine) findings(answers bool) []finding {
 
 // bridgeFilter is about the kernel module without which Docker refuses networks
 // whose containers cannot talk to each other. Rootless Docker cannot load it.
-func (m machine) bridgeFilter() finding {
-	f := finding{Name: "bridge filter", State: stateOK, Detail: "the kernel has br_netfilter"}
+func (m machine) bridgeFilter() health.Finding {
+	f := health.Finding{Name: "bridge filter", State: health.OK, Detail: "the kernel has br_netfilter"}
 	if !m.exists("proc/sys/net/bridge") {
-		f.State, f.Detail, f.Mend = stateMissing, "the kernel module br_netfilter is not loaded", fixCommand
+		f.State, f.Detail, f.Mend = health.Missing, "the kernel module br_netfilter is not loaded", health.SetUp
 	}
 	return f
 }
 
 // userNamespaces looks for the settings that forbid them to everybody. The set-up
 // leaves those to a person, who may have had a reason.
-func (m machine) userNamespaces() finding {
-	f := finding{Name: "user namespaces", State: stateOK, Detail: "allowed to normal users"}
+func (m machine) userNamespaces() health.Finding {
+	f := health.Finding{Name: "user namespaces", State: health.OK, Detail: "allowed to normal users"}
 	switch {
 	case !m.exists("proc/sys/user/max_user_namespaces"):
-		f.State, f.Detail, f.Mend = stateMissing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
+		f.State, f.Detail, f.Mend = health.Missing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
 	case m.read("proc/sys/user/max_user_namespaces") == "0":
-		f.State, f.Detail, f.Mend = stateMissing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633"
+		f.State, f.Detail, f.Mend = health.Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633"
 	case m.read("proc/sys/kernel/unprivileged_userns_clone") == "0":
-		f.State, f.Detail, f.Mend = stateMissing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+		f.State, f.Detail, f.Mend = health.Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"
 	}
 	return f
 }
@@ -80,8 +82,8 @@ var rootlesskitProfile = regexp.MustCompile(`(?m)^(profile .* )?"?/[^ "]*/rootle
 
 // appArmor is about Ubuntu's restriction since 24.04: only a program whose profile
 // says so may make a user namespace that is of use.
-func (m machine) appArmor() finding {
-	f := finding{Name: "AppArmor", State: stateOK, Detail: "does not restrict user namespaces"}
+func (m machine) appArmor() health.Finding {
+	f := health.Finding{Name: "AppArmor", State: health.OK, Detail: "does not restrict user namespaces"}
 	if m.read("proc/sys/kernel/apparmor_restrict_unprivileged_userns") != "1" {
 		return f
 	}
@@ -92,13 +94,13 @@ func (m machine) appArmor() finding {
 			return f
 		}
 	}
-	f.State, f.Detail, f.Mend = stateMissing, "restricts user namespaces, and rootlesskit has no profile that allows them", fixCommand
+	f.State, f.Detail, f.Mend = health.Missing, "restricts user namespaces, and rootlesskit has no profile that allows them", health.SetUp
 	return f
 }
 
 // subordinateIDs are the ids that a container's users other than root are outside.
-func (m machine) subordinateIDs() finding {
-	f := finding{Name: "subordinate ids", State: stateOK}
+func (m machine) subordinateIDs() health.Finding {
+	f := health.Finding{Name: "subordinate ids", State: health.OK}
 	var lacking []string
 	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
 		if !m.hasIDs(m.read(file[1:])) {
@@ -106,7 +108,7 @@ func (m machine) subordinateIDs() finding {
 		}
 	}
 	if len(lacking) > 0 {
-		f.State, f.Mend = stateMissing, fixCommand
+		f.State, f.Mend = health.Missing, health.SetUp
 		f.Detail = fmt.Sprintf("%s has no 65536 ids in %s", m.user, strings.Join(lacking, " and "))
 		return f
 	}
@@ -132,8 +134,8 @@ var limitControllers = []string{"cpu", "memory", "pids"}
 
 // delegation is about who can hold limits of memory and processor: the kernel, where
 // the user's systemd was given the controllers for it.
-func (m machine) delegation() finding {
-	f := finding{Name: "cgroup delegation", State: stateWarning}
+func (m machine) delegation() health.Finding {
+	f := health.Finding{Name: "cgroup delegation", State: health.Warning}
 	const unlimited = "; the memory and CPU of boxes are not limited"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
@@ -146,13 +148,13 @@ func (m machine) delegation() finding {
 	case len(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers"))) > 0:
 		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + unlimited
 	case !m.exists(manager):
-		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+unlimited, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+unlimited, health.SetUp
 	case len(lacking) > 0 && m.exists(delegationFile):
 		f.Detail, f.Mend = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+unlimited, "sudo reboot"
 	case len(lacking) > 0:
-		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, fixCommand
+		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, health.SetUp
 	default:
-		f.State, f.Detail = stateOK, given+"; they do not limit boxes yet"
+		f.State, f.Detail = health.OK, given+"; they do not limit boxes yet"
 	}
 	return f
 }
@@ -168,10 +170,10 @@ func lackingOf(list string) []string {
 }
 
 // linger is about a daemon that outlives its user's login.
-func (m machine) linger() finding {
-	f := finding{Name: "lingering", State: stateOK, Detail: "the daemon of " + m.user + " runs without a login"}
+func (m machine) linger() health.Finding {
+	f := health.Finding{Name: "lingering", State: health.OK, Detail: "the daemon of " + m.user + " runs without a login"}
 	if !m.exists("var/lib/systemd/linger/" + m.user) {
-		f.State, f.Detail, f.Mend = stateWarning, "sessions end when "+m.user+" logs out", fixCommand
+		f.State, f.Detail, f.Mend = health.Warning, "sessions end when "+m.user+" logs out", health.SetUp
 	}
 	return f
 }

@@ -2,10 +2,11 @@ package cli
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"aibox/internal/health"
 )
 
 const delegated = "sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/cgroup.controllers"
@@ -34,7 +35,7 @@ func machineOf(files map[string]string) machine {
 
 func TestAMachineWithAllItNeedsHasOnlyGoodFindings(t *testing.T) {
 	for _, f := range machineOf(goodFiles()).findings(false) {
-		if f.State != stateOK || f.Mend != "" || f.Detail == "" {
+		if f.State != health.OK || f.Mend != "" || f.Detail == "" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -44,68 +45,69 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 	const without = "\x00"
 	for name, test := range map[string]struct {
 		change            map[string]string
-		finding, state    string
+		finding           string
+		state             health.State
 		detail, mend      string
-		alsoWhereItAnswer string // the state where a daemon answers
+		alsoWhereItAnswer health.State // the state where a daemon answers
 	}{
 		"no bridge filter": {
 			map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": without},
-			"bridge filter", stateMissing, "br_netfilter", fixCommand, stateMissing,
+			"bridge filter", health.Missing, "br_netfilter", health.SetUp, health.Missing,
 		},
 		"namespaces switched off, Debian's way": {
 			map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "0\n"},
-			"user namespaces", stateMissing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1", stateWarning,
+			"user namespaces", health.Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1", health.Warning,
 		},
 		"no namespaces allowed": {
 			map[string]string{"proc/sys/user/max_user_namespaces": "0\n"},
-			"user namespaces", stateMissing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633", stateWarning,
+			"user namespaces", health.Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633", health.Warning,
 		},
 		"a kernel without namespaces": {
 			map[string]string{"proc/sys/user/max_user_namespaces": without},
-			"user namespaces", stateMissing, "built without", "sudo apt-get install linux-image-amd64, then reboot", stateWarning,
+			"user namespaces", health.Missing, "built without", "sudo apt-get install linux-image-amd64, then reboot", health.Warning,
 		},
 		"AppArmor's restriction": {
 			map[string]string{
 				"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n",
 				"etc/apparmor.d/rootlesskit-docker-proxy":               "profile x /usr/bin/rootlesskit-docker-proxy flags=(unconfined) {\n",
 			},
-			"AppArmor", stateMissing, "no profile", fixCommand, stateWarning,
+			"AppArmor", health.Missing, "no profile", health.SetUp, health.Warning,
 		},
 		"no subordinate ids": {
 			map[string]string{"etc/subuid": without, "etc/subgid": without},
-			"subordinate ids", stateMissing, "/etc/subuid and /etc/subgid", fixCommand, stateWarning,
+			"subordinate ids", health.Missing, "/etc/subuid and /etc/subgid", health.SetUp, health.Warning,
 		},
 		"too few subordinate ids": {
 			map[string]string{"etc/subgid": "ann:165536:65535\nanna:1:65536\nann:1:many\n"},
-			"subordinate ids", stateMissing, "in /etc/subgid", fixCommand, stateWarning,
+			"subordinate ids", health.Missing, "in /etc/subgid", health.SetUp, health.Warning,
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", stateWarning, "was not given cpu; the memory and CPU of boxes are not limited", fixCommand, stateWarning,
+			"cgroup delegation", health.Warning, "was not given cpu; the memory and CPU of boxes are not limited", health.SetUp, health.Warning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},
-			"cgroup delegation", stateWarning, "is given cpu when it starts again", "sudo reboot", stateWarning,
+			"cgroup delegation", health.Warning, "is given cpu when it starts again", "sudo reboot", health.Warning,
 		},
 		"a machine that has no controllers to give": {
 			map[string]string{delegated: "\n", "sys/fs/cgroup/cgroup.controllers": "pids\n"},
-			"cgroup delegation", stateWarning, "the cgroups of this machine lack cpu, memory", "", stateWarning,
+			"cgroup delegation", health.Warning, "the cgroups of this machine lack cpu, memory", "", health.Warning,
 		},
 		"no systemd of the user's": {
 			map[string]string{delegated: without},
-			"cgroup delegation", stateWarning, "does not run", fixCommand, stateWarning,
+			"cgroup delegation", health.Warning, "does not run", health.SetUp, health.Warning,
 		},
 		"old cgroups": {
 			map[string]string{"sys/fs/cgroup/cgroup.controllers": without},
-			"cgroup delegation", stateWarning, "old cgroups", "", stateWarning,
+			"cgroup delegation", health.Warning, "old cgroups", "", health.Warning,
 		},
 		"no systemd": {
 			map[string]string{"run/systemd/system/units": without, "var/lib/systemd/linger/ann": without},
-			"cgroup delegation", stateWarning, "no systemd", "", stateWarning,
+			"cgroup delegation", health.Warning, "no systemd", "", health.Warning,
 		},
 		"no lingering": {
 			map[string]string{"var/lib/systemd/linger/ann": without},
-			"lingering", stateWarning, "logs out", fixCommand, stateWarning,
+			"lingering", health.Warning, "logs out", health.SetUp, health.Warning,
 		},
 	} {
 		files := goodFiles()
@@ -118,7 +120,7 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 			}
 			for _, f := range machineOf(files).findings(answers) {
 				switch {
-				case f.Name != test.finding && f.State != stateOK:
+				case f.Name != test.finding && f.State != health.OK:
 					t.Errorf("%s: also %+v", name, f)
 				case f.Name == test.finding && (f.State != want || f.Mend != test.mend || !strings.Contains(f.Detail, test.detail)):
 					t.Errorf("%s, daemon answers %v: %+v", name, answers, f)
@@ -137,7 +139,7 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 		files := goodFiles()
 		files["proc/sys/kernel/apparmor_restrict_unprivileged_userns"] = "1\n"
 		files["etc/apparmor.d/some"] = profile
-		if f := machineOf(files).appArmor(); f.State != stateOK || !strings.Contains(f.Detail, "/etc/apparmor.d/some") {
+		if f := machineOf(files).appArmor(); f.State != health.OK || !strings.Contains(f.Detail, "/etc/apparmor.d/some") {
 			t.Errorf("%q: %+v", profile, f)
 		}
 	}
@@ -146,15 +148,7 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 func TestTheSystemsDockerNeedsNothingOfTheUsers(t *testing.T) {
 	m := machineOf(map[string]string{"proc/sys/net/bridge/x": ""})
 	m.system = true
-	if found := m.findings(false); len(found) != 1 || found[0].State != stateOK {
+	if found := m.findings(false); len(found) != 1 || found[0].State != health.OK {
 		t.Errorf("found %+v", found)
-	}
-}
-
-func TestWhatIsBetterThanBeforeIsMended(t *testing.T) {
-	before := []finding{{Name: "a", State: stateMissing}, {Name: "b", State: stateWarning}, {Name: "c", State: stateOK}, {Name: "d", State: stateOK}, {Name: "gone", State: stateMissing}}
-	after := []finding{{Name: "a", State: stateWarning}, {Name: "b", State: stateWarning}, {Name: "c", State: stateOK}, {Name: "d", State: stateMissing}, {Name: "new", State: stateOK}, {Name: "poor", State: stateWarning}}
-	if got := mended(before, after); !slices.Equal(got, []string{"a", "new"}) {
-		t.Errorf("mended %q", got)
 	}
 }

@@ -11,21 +11,15 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/command"
+	"aibox/internal/health"
 	"aibox/internal/probe"
 	"aibox/netguard"
 	"aibox/session"
 )
 
-// proof is what a real box could reach and what it could not.
-type proof struct {
-	Kernel  string         `json:"kernel"`
-	Results []probe.Result `json:"results"`
-	Failed  int            `json:"failed"`
-}
-
 // prove starts a session like any other, with a command that does nothing, and
 // reads from its log what the probes found.
-func (a *app) prove(ctx context.Context) (*proof, error) {
+func (a *app) prove(ctx context.Context) (*health.Proof, error) {
 	service, err := a.service()
 	if err != nil {
 		return nil, err
@@ -55,16 +49,16 @@ func (a *app) prove(ctx context.Context) (*proof, error) {
 	if _, err := service.Follow(ctx, id, 0, func(session.Chunk) error { return nil }); err != nil {
 		return nil, err
 	}
-	found := new(proof)
-	err = service.Events(id, found.read)
+	found := new(health.Proof)
+	err = service.Events(id, func(e audit.Event) error { return readProof(found, e) })
 	if _, stopErr := service.Stop(ctx, id, "the probes are done"); stopErr != nil {
 		return nil, errors.Join(err, stopErr)
 	}
 	return found, errors.Join(err, service.Remove(ctx, id, true))
 }
 
-// read takes what one event of the log tells.
-func (p *proof) read(e audit.Event) error {
+// readProof takes what one event of the log tells.
+func readProof(p *health.Proof, e audit.Event) error {
 	switch e.Type {
 	case audit.BoxStarted:
 		var box struct{ Kernel string }
@@ -97,7 +91,7 @@ func sampleRepository(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (a *app) printProof(p *proof) {
+func (a *app) printProof(p *health.Proof) {
 	if p == nil {
 		return
 	}

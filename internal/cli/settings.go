@@ -12,6 +12,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/config"
 	"aibox/internal/fault"
+	"aibox/internal/health"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/netguard"
@@ -102,11 +103,11 @@ func (a *app) systemDocker() (bool, error) {
 }
 
 // settingsFinding is what doctor says of the settings.
-func (a *app) settingsFinding() finding {
-	f := finding{Name: "settings", State: stateOK, Detail: "built in"}
+func (a *app) settingsFinding() health.Finding {
+	f := health.Finding{Name: "settings", State: health.OK, Detail: "built in"}
 	own, err := a.ownSettings()
 	if err != nil {
-		f.State, f.Mend = stateMissing, "aibox config edit"
+		f.State, f.Mend = health.Missing, "aibox config edit"
 		f.Detail, _, _ = strings.Cut(err.Error(), "\n")
 		return f
 	}
