@@ -137,9 +137,8 @@ func (p *preparation) run(ctx context.Context) error {
 	})
 	g.Go(func() error {
 		report(p.req, Progress{Stage: "reading"})
-		outside := []string{p.req.Dirs.Workspace, p.req.Dirs.Data, p.req.Dirs.State, p.req.Dirs.Cache}
 		var err error
-		if p.list, err = p.src.list(gctx, p.hide, outside); err != nil {
+		if p.list, err = p.src.list(gctx, p.hide, ownFolders(p.req.Dirs)); err != nil {
 			return err
 		}
 		return p.copyFiles(gctx)

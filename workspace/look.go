@@ -1,0 +1,142 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/termtext"
+)
+
+// Place is a repository that an agent can work on, as it is now.
+type Place struct {
+	Top    string // of the working tree; for a URL the URL itself
+	Branch string // that is checked out; empty for a URL, and where no branch is
+	Unborn bool   // there is no commit yet
+}
+
+// Look tells whether path, in a working tree, or an address is a repository that
+// Prepare takes, without copying or fetching anything. The error is Prepare's.
+func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
+	if IsURL(repo) {
+		return Place{Top: repo}, checkURL(repo)
+	}
+	src := &source{}
+	if err := src.locate(ctx, repo, dirs.Workspace); err != nil {
+		return Place{}, err
+	}
+	if err := src.identify(ctx); err != nil {
+		return Place{}, err
+	}
+	if err := notBelow(src.common, dirs.Workspace); err != nil {
+		return Place{}, err
+	}
+	if err := src.choose(ctx, ""); err != nil {
+		return Place{}, err
+	}
+	return Place{Top: src.top, Branch: strings.TrimPrefix(src.headRef, "refs/heads/"), Unborn: src.unborn}, nil
+}
+
+// Files are the paths that an agent would get (visible) and those that the globs
+// hide, both sorted and raw, as Prepare would sort them: from what is on disk, or
+// with a branch or clean from a commit. Nothing is known of an address before it is
+// cloned.
+func Files(ctx context.Context, req Request) (visible, hidden []string, err error) {
+	if IsURL(req.Repo) {
+		return nil, nil, checkURL(req.Repo)
+	}
+	hide, err := ParseGlobs(req.Hide)
+	if err != nil {
+		return nil, nil, err
+	}
+	src, err := openSource(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	if src.unborn {
+		return nil, nil, nil
+	}
+	l, err := src.list(ctx, hide, ownFolders(req.Dirs))
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.visible, l.hidden, nil
+}
+
+// ownFolders are aibox's folders, of which no copy is made.
+func ownFolders(dirs paths.Dirs) []string {
+	return []string{dirs.Workspace, dirs.Data, dirs.State, dirs.Cache}
+}
+
+// mostBranches bounds what Branches gives.
+const mostBranches = 2000
+
+// silent keeps git's helpers from asking on a terminal that shows something else:
+// ssh asks a program instead, which has no answer.
+var silent = []string{"SSH_ASKPASS_REQUIRE=force", "SSH_ASKPASS=false"}
+
+// Branches are the names of the branches that Request.Branch takes, raw: of a
+// repository its own, the last used first, and then those of its remote; of an
+// address what its server says now, the default one first. Nobody is asked for a
+// password.
+func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, error) {
+	if IsURL(repo) {
+		return remoteBranches(ctx, repo)
+	}
+	src := &source{}
+	if err := src.locate(ctx, repo, dirs.Workspace); err != nil {
+		return nil, err
+	}
+	refs, err := src.git.Output(ctx, "for-each-ref", "--sort=-committerdate", "--format=%(refname)", "refs/heads/", "refs/remotes/origin/")
+	if err != nil {
+		return nil, notARepository(termtext.Escape(src.top), err)
+	}
+	var own, theirs []string
+	for ref := range strings.Lines(string(refs)) {
+		ref = strings.TrimSuffix(ref, "\n")
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			own = append(own, name)
+		} else if name := strings.TrimPrefix(ref, "refs/remotes/origin/"); name != "HEAD" {
+			theirs = append(theirs, name)
+		}
+	}
+	for _, name := range theirs {
+		if !slices.Contains(own, name) {
+			own = append(own, name)
+		}
+	}
+	return own[:min(len(own), mostBranches)], nil
+}
+
+func remoteBranches(ctx context.Context, address string) ([]string, error) {
+	if err := checkURL(address); err != nil {
+		return nil, err
+	}
+	out, err := git.Anywhere().With(silent...).Output(ctx, "ls-remote", "--quiet", "--symref", "--", address, "HEAD", "refs/heads/*")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, errors.Join(ctx.Err(), err)
+		}
+		return nil, fault.New(fault.Usage, "the branches of %s cannot be read: %s", termtext.Escape(address), git.Message(err)).
+			Hint("check the address and your access to it: git ls-remote %s", termtext.Escape(address))
+	}
+	var names []string
+	first := ""
+	for line := range strings.Lines(string(out)) {
+		what, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if target, ok := strings.CutPrefix(what, "ref: refs/heads/"); ok && ref == "HEAD" {
+			first = target
+		}
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && len(names) < mostBranches {
+			names = append(names, name)
+		}
+	}
+	if i := slices.Index(names, first); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, first)
+	}
+	return names, nil
+}
