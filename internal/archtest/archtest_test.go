@@ -32,6 +32,7 @@ var layers = []layer{
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "ui", "ui/dashboard", "ui/form", "workspace",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
+	{"session/draft", []string{"agents/spec", "internal/config", "session", "workspace"}},
 	{"agents", []string{"agents/spec"}},
 	{"agents/custom", []string{"agents", "agents/spec"}},
 	{"agents/spec", nil},

@@ -1,0 +1,150 @@
+// Package draft is what a person would like to run, before anything is checked: it
+// says itself as a command line of aibox, which is how it is checked and run, so
+// that a form has no rules of its own. It also remembers a repository's last choices
+// in a private file. It holds no secret and no value of a variable, knows nothing of
+// which values are right, and starts nothing.
+package draft
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/config"
+)
+
+// Draft is a run that is being put together. The zero value says nothing: all of it
+// is what the settings say.
+type Draft struct {
+	Agent       string `json:"agent,omitempty"`
+	Repository  string `json:"-"` // an absolute path, or a URL
+	Branch      string `json:"branch,omitempty"`
+	Interactive bool   `json:"interactive,omitempty"`
+	Prompt      string `json:"-"`
+	// Settings are the settings that this run has otherwise, by the key of
+	// config.Settings, as spec.Field.Set takes them.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Options are the agent's own options that this run has otherwise, by key.
+	Options map[string]string `json:"options,omitempty"`
+	Args    []string          `json:"-"` // behind "--"
+}
+
+// Settable are the settings that a draft can say otherwise, in the order of a form.
+// Each is a flag of `aibox run` with the same name.
+func Settable() []string {
+	return []string{
+		"model", "inference", "network", "timeout", "pids", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+	}
+}
+
+// Clone is a copy that shares nothing with d.
+func (d Draft) Clone() Draft {
+	d.Settings, d.Options, d.Args = maps.Clone(d.Settings), maps.Clone(d.Options), slices.Clone(d.Args)
+	return d
+}
+
+// Words are the arguments of aibox that run d: "run", the agent and its flags. own
+// says which of the agent's options are flags of their own; nil is none of them.
+func (d Draft) Words(own func(key string) bool) []string {
+	words := []string{"run"}
+	if d.Agent != "" {
+		words = append(words, d.Agent)
+	}
+	if d.Repository != "" {
+		words = append(words, "--repo="+d.Repository)
+	}
+	if d.Branch != "" {
+		words = append(words, "--branch="+d.Branch)
+	}
+	if d.Interactive {
+		words = append(words, "--interactive")
+	}
+	words = append(append(words, d.settings()...), d.options(own)...)
+	if d.Prompt != "" {
+		words = append(words, "--prompt="+d.Prompt)
+	}
+	if len(d.Args) > 0 {
+		words = append(append(words, "--"), d.Args...)
+	}
+	return words
+}
+
+// settings are the flags of the settings. One of a key that is no setting comes too:
+// it is refused where the words are read.
+func (d Draft) settings() []string {
+	known := map[string]spec.Field{}
+	fields, _ := spec.Of(config.Settings{}) // a test makes sure that the tags can be read
+	for _, field := range fields {
+		known[field.Key] = field
+	}
+	keys := Settable()
+	for _, key := range slices.Sorted(maps.Keys(d.Settings)) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	var words []string
+	for _, key := range keys {
+		text, said := d.Settings[key]
+		if !said {
+			continue
+		}
+		switch field := known[key]; field.Type {
+		case spec.List, spec.Choices:
+			for _, word := range List(text) {
+				words = append(words, "--"+key+"="+word)
+			}
+		case spec.Bool:
+			words = append(words, flag(key, text))
+		default:
+			words = append(words, "--"+key+"="+text)
+		}
+	}
+	return words
+}
+
+func (d Draft) options(own func(key string) bool) []string {
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(d.Options)) {
+		switch text := d.Options[key]; {
+		case own == nil || !own(key):
+			words = append(words, "--set", key+"="+text)
+		default:
+			words = append(words, flag(key, text))
+		}
+	}
+	return words
+}
+
+// flag is a flag with its value; a switch that is on is the flag alone.
+func flag(key, text string) string {
+	if text == "true" {
+		return "--" + key
+	}
+	return "--" + key + "=" + text
+}
+
+// list is a list by itself, for reading and printing one.
+type list struct {
+	Words []string `label:"Words" help:"Words"`
+}
+
+// List are the words of a setting that is a list.
+func List(text string) []string {
+	var l list
+	fields, _ := spec.Of(l)
+	if len(fields) == 0 || fields[0].Set(&l, text) != nil {
+		return []string{text} // refused where the words are read
+	}
+	return l.Words
+}
+
+// Text is words as one setting, as List reads it.
+func Text(words []string) string {
+	fields, _ := spec.Of(list{})
+	if len(fields) == 0 {
+		return strings.Join(words, ",")
+	}
+	return fields[0].Text(&list{Words: words})
+}
