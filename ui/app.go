@@ -3,16 +3,32 @@ package ui
 import (
 	"context"
 	"io"
+	"slices"
 
-	"aibox/session"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/keymap"
+	"aibox/ui/page"
 	"aibox/ui/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
+
+// app is the root model: the screens on top of each other, the dashboard lowest. It
+// routes messages, draws the line of keys, and gives every screen its size, theme and
+// end.
+type app struct {
+	ctx     context.Context //nolint:containedctx // it ends with the program
+	request Request
+	open    []*layer // the last one is shown
+	keys    appKeys
+	theme   theme.Theme
+
+	width, height int
+	help          bool
+	scroll        int // first line of the help
+}
 
 // The smallest screen that shows something of use.
 const (
@@ -20,56 +36,72 @@ const (
 	minHeight = 12
 )
 
-// page is a full screen. The app is its owner: it sets size and theme, routes
-// messages to it and shows its keys.
-type page interface {
-	Init() tea.Cmd
-	Update(msg tea.Msg) tea.Cmd
-	View() string
-	SetSize(width, height int)
-	SetTheme(t theme.Theme)
-	Keys() []keymap.Group
-	Typing() bool // keys are text or answers: none of the app's own counts
+// layer is a screen that is open.
+type layer struct {
+	page.Page
+	close context.CancelFunc // ends what it waits for
+	side  bool               // one of sides: nothing is lost when it is left
 }
 
-// done says that the terminal is back from a command.
-type done struct {
-	said string
-	err  error
+// sides are the screens beside the dashboard that a digit leads to, from 2 on; 1 is
+// the dashboard.
+var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}}
+
+// asked is what a screen asks for. It counts while that screen is the one that is
+// shown: a second press of a key, or an answer that comes late, must not act on
+// another screen.
+type asked struct {
+	by      *layer
+	request page.Request
 }
 
-// app is the root model.
-type app struct {
-	ctx       context.Context //nolint:containedctx // it ends with the program
-	request   Request
-	dashboard *dashboard.Model
-	review    *changes.Model // on top of the dashboard, or nil
-	keys      appKeys
-	theme     theme.Theme
-
-	width, height int
-	help          bool
-	scroll        int // first line of the help
+// by makes the requests among what a screen's command brings the screen's own.
+func (l *layer) by(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		switch msg := cmd().(type) {
+		case page.Request:
+			return asked{l, msg}
+		case tea.BatchMsg:
+			for i, cmd := range msg {
+				msg[i] = l.by(cmd)
+			}
+			return msg
+		default:
+			return msg
+		}
+	}
 }
 
-type appKeys struct{ help, quit, force key.Binding }
+// Update and Init are the page's, with its requests marked as its own.
+func (l *layer) Update(msg tea.Msg) tea.Cmd { return l.by(l.Page.Update(msg)) }
+
+// Init starts the page.
+func (l *layer) Init() tea.Cmd { return l.by(l.Page.Init()) }
+
+type appKeys struct {
+	help, quit, force key.Binding
+	sides             []key.Binding // the dashboard, then sides
+}
 
 func newApp(ctx context.Context, r Request) *app {
-	return &app{
-		ctx: ctx, request: r, dashboard: dashboard.New(ctx, r.Sessions), theme: theme.New(true),
+	a := &app{
+		ctx: ctx, request: r, theme: theme.New(true),
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), quit: keymap.Bind("quit; what runs goes on", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
+			sides: []key.Binding{
+				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
+			},
 		},
 	}
+	a.open = []*layer{{Page: dashboard.New(ctx, r.Sessions), close: func() {}}}
+	return a
 }
 
 // page is the screen that is shown.
-func (a *app) page() page {
-	if a.review != nil {
-		return a.review
-	}
-	return a.dashboard
-}
+func (a *app) page() *layer { return a.open[len(a.open)-1] }
 
 // Init asks the terminal for its background and starts the first screen.
 func (a *app) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, a.page().Init()) }
@@ -85,59 +117,80 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.theme = theme.New(msg.IsDark())
 		a.fit()
 		return a, nil
-	case dashboard.Request:
-		if msg.Command == dashboard.Review {
-			return a, a.open(msg.ID)
+	case asked:
+		if msg.by == a.page() {
+			return a, a.do(msg.request)
 		}
-		return a, a.hand(msg)
-	case found:
-		a.review = changes.New(a.ctx, a.request.Sessions, msg.session)
-		a.fit()
-		return a, a.review.Init()
-	case changes.Closed:
-		a.review = nil
-		return a, a.dashboard.Say(msg.Said, msg.Err)
-	case done:
-		return a, a.dashboard.Say(msg.said, msg.err)
+		return a, nil
+	case page.Returned: // from a command
+		return a, a.page().Update(msg)
 	case tea.KeyPressMsg:
 		return a, a.press(msg)
-	case tea.MouseWheelMsg, tea.MouseClickMsg:
+	case tea.MouseClickMsg:
+		return a, a.click(msg)
+	case tea.MouseMsg, tea.PasteMsg, tea.KeyMsg:
 		if a.help {
 			return a, nil
 		}
+		return a, a.page().Update(msg)
 	}
-	if a.review == nil || dashboard.Owns(msg) {
-		return a, a.dashboard.Update(msg)
+	return a, a.tell(msg)
+}
+
+// tell brings a message to every screen that is open.
+func (a *app) tell(msg tea.Msg) tea.Cmd {
+	commands := make([]tea.Cmd, len(a.open))
+	for i, l := range a.open {
+		commands[i] = l.Update(msg)
 	}
-	return a, a.review.Update(msg)
+	return tea.Batch(commands...)
 }
 
 // fit gives every screen the size and the theme.
 func (a *app) fit() {
-	pages := []page{a.dashboard}
-	if a.review != nil {
-		pages = append(pages, a.review)
-	}
-	for _, p := range pages {
-		p.SetTheme(a.theme)
+	for _, l := range a.open {
+		l.SetTheme(a.theme)
 		if a.width > 0 {
-			p.SetSize(a.width, a.height)
+			l.SetSize(a.width, max(1, a.height-footRows))
 		}
 	}
 }
 
-// found brings a session to review.
-type found struct{ session session.Session }
-
-func (a *app) open(id session.ID) tea.Cmd {
-	r := a.request
-	return func() tea.Msg {
-		of, err := r.Sessions.Find(string(id))
-		if err != nil {
-			return done{err: err}
-		}
-		return found{of}
+// do does what the screen that is shown asks for.
+func (a *app) do(request page.Request) tea.Cmd {
+	switch of := request.(type) {
+	case page.Command:
+		return a.hand(of)
+	case page.Close:
+		return a.leave(of)
+	default:
+		return a.show(request)
 	}
+}
+
+// show opens the screen that is asked for, on top of all others.
+func (a *app) show(request page.Request) tea.Cmd {
+	ctx, cancel := context.WithCancel(a.ctx)
+	l := &layer{close: cancel, side: slices.Contains(sides, request)}
+	switch of := request.(type) {
+	case page.Review:
+		l.Page = changes.New(ctx, a.request.Sessions, of.ID)
+	default:
+		cancel()
+		return nil
+	}
+	a.open = append(a.open, l)
+	a.fit()
+	return l.Init()
+}
+
+// leave closes the screen that is shown, and tells the one below.
+func (a *app) leave(said page.Close) tea.Cmd {
+	if len(a.open) > 1 {
+		a.page().close()
+		a.open = a.open[:len(a.open)-1]
+	}
+	return a.page().Update(page.Returned(said))
 }
 
 // press is one key: the app's own, or the page's.
@@ -153,10 +206,53 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.help):
 		a.help, a.scroll = true, 0
 		return nil
-	case key.Matches(msg, a.keys.quit) && a.review == nil:
+	case key.Matches(msg, a.keys.quit) && len(a.open) == 1:
 		return tea.Quit
 	}
+	for i, binding := range a.sideKeys() {
+		if key.Matches(msg, binding) {
+			return a.aside(i)
+		}
+	}
 	return a.page().Update(msg)
+}
+
+// sideKeys are the keys to the dashboard and the screens beside it. On a screen where
+// something would be lost there are none.
+func (a *app) sideKeys() []key.Binding {
+	if len(a.open) > 1 && !a.page().side {
+		return nil
+	}
+	return a.keys.sides
+}
+
+// aside goes to the dashboard, 0, or to one of sides, from 1 on.
+func (a *app) aside(i int) tea.Cmd {
+	var left tea.Cmd
+	if len(a.open) > 1 {
+		left = a.leave(page.Close{})
+	}
+	if i == 0 {
+		return left
+	}
+	return tea.Batch(left, a.show(sides[i-1]))
+}
+
+// click is the mouse: on the line of keys it presses the key.
+func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
+	switch {
+	case a.help:
+		a.help = false
+		return nil
+	case msg.Y < a.height-footRows:
+		return a.page().Update(msg)
+	case msg.Button != tea.MouseLeft:
+		return nil
+	}
+	if binding, hit := a.footKey(msg.X); hit {
+		return a.press(keymap.Press(binding.Keys()[0]))
+	}
+	return nil
 }
 
 // turn is a key while the help is open.
@@ -172,19 +268,19 @@ func (a *app) turn(msg tea.KeyPressMsg) {
 }
 
 // hand gives the terminal to a command.
-func (a *app) hand(r dashboard.Request) tea.Cmd {
-	return tea.Exec(handover{a.ctx, a.request.Do, r}, func(err error) tea.Msg { return done{err: err} })
+func (a *app) hand(c page.Command) tea.Cmd {
+	return tea.Exec(handover{a.ctx, a.request.Do, c}, func(err error) tea.Msg { return page.Returned{Err: err} })
 }
 
 // handover is a command that has the terminal for itself.
 type handover struct {
 	ctx     context.Context //nolint:containedctx // it ends with the program
-	do      func(context.Context, dashboard.Command, session.ID) error
-	request dashboard.Request
+	do      func(context.Context, page.Command) error
+	command page.Command
 }
 
 // Run does the command.
-func (h handover) Run() error { return h.do(h.ctx, h.request.Command, h.request.ID) }
+func (h handover) Run() error { return h.do(h.ctx, h.command) }
 
 // SetStdin and the others are not needed: the command knows the terminal.
 func (handover) SetStdin(io.Reader)  {}

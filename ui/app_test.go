@@ -3,15 +3,13 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"image/color"
 	"strings"
 	"testing"
 
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/changes"
-	"aibox/ui/dashboard"
+	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -58,12 +56,8 @@ func drive(a *app, msg tea.Msg) (quits bool) {
 				quits = run(cmd) || quits
 			}
 			return quits
-		case dashboard.Request, found, changes.Closed:
-			return drive(a, msg)
 		default:
-			if dashboard.Owns(msg) || strings.HasPrefix(fmt.Sprintf("%T", msg), "changes.") {
-				return drive(a, msg)
-			}
+			return drive(a, msg)
 		}
 		return false
 	}
@@ -73,7 +67,7 @@ func drive(a *app, msg tea.Msg) (quits bool) {
 func newTestApp(t *testing.T, width, height int) *app {
 	a := newApp(t.Context(), Request{Sessions: one{}})
 	drive(a, tea.WindowSizeMsg{Width: width, Height: height})
-	drive(a, done{}) // whoever comes back looks again
+	drive(a, page.Returned{}) // whoever comes back looks again
 	return a
 }
 
@@ -105,7 +99,7 @@ func TestTheHelpNamesEveryKeyOfTheScreen(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	drive(a, press("?"))
 	view := shown(a)
-	for _, group := range append(a.dashboard.Keys(), a.ownKeys()) {
+	for _, group := range append(a.page().Keys(), a.ownKeys()) {
 		for _, binding := range group.Keys {
 			if !strings.Contains(view, binding.Help().Desc) {
 				t.Errorf("%q is not in the help", binding.Help().Desc)
@@ -123,7 +117,7 @@ func TestTheHelpNamesEveryKeyOfTheScreen(t *testing.T) {
 func TestAReviewThatCannotBeMadeComesBackWithTheReason(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	drive(a, press("r"))
-	if view := shown(a); a.review != nil || !strings.Contains(view, "the workspace is gone") {
+	if view := shown(a); len(a.open) != 1 || !strings.Contains(view, "the workspace is gone") {
 		t.Error(view)
 	}
 }
@@ -145,5 +139,50 @@ func TestTheThemeFollowsTheBackground(t *testing.T) {
 	drive(a, tea.BackgroundColorMsg{Color: color.White})
 	if light := a.View().Content; light == dark || ansi.Strip(light) != ansi.Strip(dark) {
 		t.Error("a light background changes nothing, or the text")
+	}
+}
+
+func TestARequestCountsOnlyWhileItsScreenIsShown(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	a.Update(asked{a.page(), page.Review{ID: "0aaaa-codex"}})
+	if len(a.open) != 2 {
+		t.Fatalf("%d screens are open", len(a.open))
+	}
+	review := a.page()
+	drive(a, asked{a.open[0], page.Close{}}) // of a screen below
+	if a.page() != review {
+		t.Error("a screen below has closed the one that is shown")
+	}
+	drive(a, asked{review, page.Close{Said: "left"}})
+	drive(a, asked{review, page.Close{Said: "left"}}) // the key was pressed twice
+	if view := shown(a); len(a.open) != 1 || !strings.Contains(view, "left") {
+		t.Errorf("%d screens are open:\n%s", len(a.open), view)
+	}
+}
+
+func TestAClickOnTheLineOfKeysPressesTheKey(t *testing.T) {
+	a := newTestApp(t, 120, 40)
+	lines := strings.Split(shown(a), "\n")
+	foot := lines[len(lines)-1]
+	click := func(text string) bool {
+		at := strings.Index(foot, text)
+		if at < 0 {
+			t.Fatalf("%q is not in %q", text, foot)
+		}
+		return drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: ansi.StringWidth(foot[:at]), Y: 39})
+	}
+	if click("? help"); !a.help {
+		t.Error("the help does not open")
+	}
+	drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: 3, Y: 3})
+	if a.help {
+		t.Error("a click does not close the help")
+	}
+	if click("filter"); !a.page().Typing() {
+		t.Error("the filter does not open")
+	}
+	drive(a, press("enter"))
+	if !click("q quit") {
+		t.Error("q does not quit")
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"io"
 
-	"aibox/session"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
+	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -27,9 +27,9 @@ type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
-	// Do does what needs the whole terminal, while the UI is off the screen, and
-	// returns when the person may come back.
-	Do func(ctx context.Context, command dashboard.Command, id session.ID) error
+	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
+	// screen, and returns when the person may come back.
+	Do func(ctx context.Context, command page.Command) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

@@ -31,13 +31,52 @@ func (a *app) content() string {
 	case a.help:
 		return a.helpView()
 	default:
-		return a.page().View()
+		return a.page().View() + "\n" + a.foot()
 	}
+}
+
+// footRows is the line of keys.
+const footRows = 1
+
+// foot is the line of keys: the page's as far as they fit, and the help at its end.
+func (a *app) foot() string {
+	keys := keymap.Short(a.theme, a.footWidth(), a.page().Short())
+	rest := keymap.Short(a.theme, restWidth, a.rest())
+	pad := max(1, a.width-ansi.StringWidth(keys)-ansi.StringWidth(rest))
+	return ansi.Truncate(keys+strings.Repeat(" ", pad)+rest, a.width, "")
+}
+
+// footKey is the key that stands at column x of the foot.
+func (a *app) footKey(x int) (key.Binding, bool) {
+	if binding, hit := keymap.At(a.footWidth(), a.page().Short(), x); hit {
+		return binding, true
+	}
+	rest := a.rest()
+	from := a.width - ansi.StringWidth(keymap.Short(a.theme, restWidth, rest))
+	return keymap.At(restWidth, rest, x-from)
+}
+
+// restWidth is the most columns of the keys at the foot's end.
+const restWidth = 20
+
+func (a *app) footWidth() int { return a.width - restWidth }
+
+// rest is the keys at the end of the foot. While keys are text none of them counts.
+func (a *app) rest() []key.Binding {
+	if a.page().Typing() {
+		return nil
+	}
+	keys := []key.Binding{keymap.Bind("help", "?")}
+	if len(a.open) == 1 {
+		keys = append(keys, keymap.Bind("quit", "q"))
+	}
+	return keys
 }
 
 // ownKeys are the keys that every screen has.
 func (a *app) ownKeys() keymap.Group {
-	return keymap.Group{Title: "aibox", Keys: []key.Binding{a.keys.help, a.keys.quit, a.keys.force}}
+	keys := append([]key.Binding{a.keys.help, a.keys.quit, a.keys.force}, a.sideKeys()...)
+	return keymap.Group{Title: "aibox", Keys: keys}
 }
 
 // helpView is every key of the page and of the app.

@@ -21,6 +21,7 @@ type layer struct {
 // leaves are what everybody may know.
 var leaves = []string{
 	"internal/fault", "internal/undo", "internal/secret", "internal/command", "internal/paths", "internal/termtext", "internal/probe",
+	"internal/amount",
 }
 
 // layers is the architecture, top to bottom.
@@ -30,6 +31,7 @@ var layers = []layer{
 	{"internal/cli", []string{
 		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/health", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "ui", "ui/dashboard", "ui/form", "workspace",
+		"ui/page",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
 	{"session/draft", []string{"agents/spec", "internal/config", "session", "workspace"}},
@@ -41,6 +43,7 @@ var layers = []layer{
 	{"bakery/bakerytest", []string{"bakery"}},
 	{"bakery/docker", []string{"bakery"}},
 	{"dockerfiles", nil},
+	{"internal/amount", nil},
 	{"internal/archtest", nil},
 	{"internal/command", nil},
 	{"internal/config", []string{"agents/spec"}},
@@ -70,13 +73,17 @@ var layers = []layer{
 	{"scripts", nil},
 	{"runtime/docker", []string{"runtime"}},
 	{"runtime/runtimetest", []string{"runtime"}},
-	{"ui", []string{"review", "session", "ui/changes", "ui/dashboard", "ui/dialog", "ui/keymap", "ui/theme"}},
-	{"ui/changes", []string{"review", "review/risk", "session", "ui/dialog", "ui/keymap", "ui/theme"}},
-	{"ui/dashboard", []string{"internal/screen", "review", "session", "ui/dialog", "ui/keymap", "ui/theme"}},
+	{"ui", []string{"review", "session", "ui/changes", "ui/dashboard", "ui/dialog", "ui/keymap", "ui/page", "ui/theme"}},
+	{"ui/changes", []string{"review", "review/risk", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},
+	{"ui/cursor", []string{"ui/keymap"}},
+	{"ui/dashboard", []string{"internal/screen", "review", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},
 	{"ui/dialog", []string{"ui/keymap", "ui/theme"}},
 	{"ui/form", []string{"agents/spec"}},
+	{"ui/frame", []string{"ui/theme"}},
 	{"ui/keymap", []string{"ui/theme"}},
+	{"ui/page", []string{"session", "ui/keymap", "ui/theme"}},
 	{"ui/theme", nil},
+	{"ui/uitest", []string{"internal/golden", "ui/keymap", "ui/page", "ui/theme"}},
 	{"workspace", []string{"internal/git"}},
 }
 
@@ -89,12 +96,12 @@ var owners = map[string][]string{
 	"github.com/coreos/go-iptables":        {"netguard/rules"},
 	"github.com/miekg/dns":                 {"netguard/egress"},
 	"github.com/go-git/go-git/v5":          {"internal/git", "workspace", "review"},
-	"github.com/charmbracelet/x/ansi":      {"internal/termtext", "internal/screen", "internal/cli", "bakery", "review", "ui", "ui/changes", "ui/dashboard", "ui/dialog", "ui/form", "ui/keymap"},
+	"github.com/charmbracelet/x/ansi":      {"internal/termtext", "internal/screen", "internal/cli", "bakery", "review", "ui", "ui/changes", "ui/dashboard", "ui/dialog", "ui/form", "ui/frame", "ui/keymap", "ui/uitest"},
 	"github.com/fsnotify/fsnotify":         {"session"},
 	"github.com/charmbracelet/x/vt":        {"internal/screen"},
 	"github.com/charmbracelet/ultraviolet": {"internal/screen"},
-	"charm.land/bubbletea/v2":              {"ui", "ui/changes", "ui/dashboard", "ui/dialog", "ui/form"},
-	"charm.land/bubbles/v2":                {"ui", "ui/changes", "ui/dashboard", "ui/dialog", "ui/form", "ui/keymap"},
+	"charm.land/bubbletea/v2":              {"ui", "ui/changes", "ui/cursor", "ui/dashboard", "ui/dialog", "ui/form", "ui/keymap", "ui/page", "ui/uitest"},
+	"charm.land/bubbles/v2":                {"ui", "ui/changes", "ui/cursor", "ui/dashboard", "ui/dialog", "ui/form", "ui/keymap", "ui/page"},
 	"charm.land/lipgloss/v2":               {"ui/changes", "ui/dashboard", "ui/dialog", "ui/form", "ui/keymap", "ui/theme"},
 	"github.com/muesli/cancelreader":       {"ui/form", "internal/cli"},
 	"charm.land/huh/v2":                    {"ui/form"},
@@ -103,7 +110,8 @@ var owners = map[string][]string{
 	"github.com/creack/pty":                {"cmd/aibox-init"},
 	"aibox/runtime/runtimetest":            {},
 	"github.com/google/go-cmp":             {"internal/golden"},
-	"aibox/internal/golden":                {},
+	"aibox/internal/golden":                {"ui/uitest"},
+	"aibox/ui/uitest":                      {},
 	"pgregory.net/rapid":                   {},
 	"github.com/opencontainers/image-spec": {"runtime/docker", "bakery/docker"},
 }

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"time"
 
-	"aibox/internal/fault"
-	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/frame"
+	"aibox/ui/page"
 	"aibox/ui/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,6 +21,7 @@ import (
 
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
 type Sessions interface {
+	Find(text string) (session.Session, error)
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
 	Accept(ctx context.Context, id session.ID, opts review.AcceptOptions) (*review.Accepted, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
@@ -28,13 +29,6 @@ type Sessions interface {
 	Feedback(id session.ID) (session.Feedback, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
-}
-
-// Closed tells the owner of the screen that the person has left it, or that the work
-// was delivered.
-type Closed struct {
-	Said string // escaped
-	Err  error
 }
 
 // Model is the screen.
@@ -63,14 +57,14 @@ type Model struct {
 	verified      *session.Verification // of all of the work, the last one; nil when there is none
 	comments      []session.Comment
 	busy          string // what goes on
-	said          string
-	failed        bool
+	note          frame.Note
 }
 
-// New makes the screen for the changes of a session that has ended.
-func New(ctx context.Context, sessions Sessions, of session.Session) *Model {
+// New makes the screen for the changes of a session that has ended. Its commands end
+// with ctx.
+func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	return &Model{
-		ctx: ctx, sessions: sessions, session: of, theme: theme.New(true), keys: newKeys(), now: time.Now,
+		ctx: ctx, sessions: sessions, session: session.Session{Spec: session.Spec{ID: id}}, theme: theme.New(true), keys: newKeys(), now: time.Now,
 		busy: "looking at what was changed…",
 	}
 }
@@ -90,11 +84,14 @@ func (m *Model) SetSize(width, height int) {
 	m.scroll()
 }
 
-// Init computes the change set.
+// Init finds the session and computes its change set.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions, id := m.ctx, m.sessions, m.session.ID
 	return func() tea.Msg {
 		msg := computed{}
+		if msg.session, msg.err = sessions.Find(string(id)); msg.err != nil {
+			return msg
+		}
 		if msg.set, msg.err = sessions.Changes(ctx, id); msg.err != nil {
 			return msg
 		}
@@ -113,6 +110,7 @@ func (m *Model) Init() tea.Cmd {
 
 // computed brings the change set.
 type computed struct {
+	session  session.Session
 	set      *review.ChangeSet
 	verified *session.Verification
 	feedback session.Feedback
@@ -164,12 +162,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 func (m *Model) take(msg computed) tea.Cmd {
 	m.busy = ""
 	if msg.err != nil {
-		return closed("", msg.err)
+		return page.Leave("", msg.err)
 	}
 	if msg.set.Empty() {
-		return closed(string(m.session.ID)+" changed nothing", nil)
+		return page.Leave(string(m.session.ID)+" changed nothing", nil)
 	}
-	m.set, m.verified, m.comments = msg.set, msg.verified, msg.feedback.Comments
+	m.session, m.set, m.verified, m.comments = msg.session, msg.set, msg.verified, msg.feedback.Comments
 	m.files, m.entries = arrange(msg.set)
 	for _, f := range m.files {
 		f.before = msg.feedback.Rejects
@@ -222,19 +220,4 @@ func (m *Model) hunk() *review.Hunk {
 		return nil
 	}
 	return &f.hunks[f.rows[m.row].hunk]
-}
-
-func closed(said string, err error) tea.Cmd {
-	return func() tea.Msg { return Closed{said, err} }
-}
-
-// say shows what became of something.
-func (m *Model) say(text string, err error) {
-	m.said, m.failed = text, err != nil
-	if err != nil {
-		m.said = termtext.Escape(err.Error())
-		if hints := fault.Hints(err); len(hints) > 0 {
-			m.said += " → " + termtext.Escape(hints[0])
-		}
-	}
 }

@@ -8,22 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"aibox/internal/golden"
 	"aibox/internal/paths"
 	"aibox/review"
 	"aibox/review/risk"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/uitest"
 	"aibox/workspace"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -56,6 +52,10 @@ func (r *recorded) Verifier(session.Session, session.VerifyRequest) func(context
 
 func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 	return []session.Verification{{Command: "make test", Tree: r.set.Tree}}, nil
+}
+
+func (r *recorded) Find(text string) (session.Session, error) {
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it"}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
@@ -129,95 +129,43 @@ func worked(t testing.TB) *review.ChangeSet {
 	return set
 }
 
-// person drives the screen and runs what its commands ask for.
+// person is one before a review whose clock stands still.
 type person struct {
-	t      testing.TB
-	m      *Model
-	now    time.Time
-	closed *Closed
+	*uitest.Person
+	m   *Model
+	now time.Time
 }
 
 func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
-	p := &person{t: t, m: New(t.Context(), sessions, session.Session{Spec: session.Spec{ID: "0aaaa", Agent: "codex", Prompt: "Fix it"}}), now: noon}
+	p := &person{m: New(t.Context(), sessions, "0aaaa"), now: noon}
 	p.m.now = func() time.Time { return p.now }
-	p.m.SetSize(width, height)
-	p.run(p.m.Init())
+	p.Person = uitest.New(t, p.m, width, height)
+	p.Run(p.m.Init())
 	return p
-}
-
-func (p *person) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	switch msg := cmd().(type) {
-	case Closed:
-		p.closed = &msg
-	case computed, read, delivered, planned, commented:
-		p.run(p.m.Update(msg))
-	}
-}
-
-func (p *person) press(keys ...string) {
-	special := map[string]tea.KeyPressMsg{
-		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
-		"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "end": {Code: tea.KeyEnd}, "home": {Code: tea.KeyHome}, "pgdown": {Code: tea.KeyPgDown}, "right": {Code: tea.KeyRight},
-		"ctrl+s": {Code: 's', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl},
-	}
-	for _, name := range keys {
-		msg, ok := special[name]
-		if !ok {
-			msg = tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-		}
-		p.run(p.m.Update(msg))
-	}
 }
 
 // wait lets a question be open long enough.
 func (p *person) wait() { p.now = p.now.Add(dialog.Grace) }
 
-func (p *person) view() string { return ansi.Strip(p.m.View()) }
-
-func (p *person) sees(want string) {
-	p.t.Helper()
-	if !strings.Contains(p.view(), want) {
-		p.t.Errorf("%q is not to be seen:\n%s", want, p.view())
-	}
-}
-
 func TestTheReviewLooksAsItDid(t *testing.T) {
 	set := worked(t)
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+	for _, size := range uitest.Sizes {
 		p := newPerson(t, &recorded{set: set}, size[0], size[1])
-		var views strings.Builder
-		show := func(what string) {
-			view := p.view()
-			for i, line := range strings.Split(view, "\n") {
-				if ansi.StringWidth(line) > size[0] {
-					t.Errorf("%v, %s: row %d is %d columns wide", size, what, i, ansi.StringWidth(line))
-				}
-			}
-			if rows := strings.Count(view, "\n") + 1; rows != size[1] {
-				t.Errorf("%v, %s: %d rows", size, what, rows)
-			}
-			fmt.Fprintf(&views, "== %s\n%s\n", what, trimmed(view))
-		}
-		show("what is risky first")
-		p.press("y")
-		show("a risk is asked about")
+		p.Show("what is risky first")
+		p.Press("y")
+		p.Show("a risk is asked about")
 		p.wait()
-		p.press("esc", "}", "}", "s", "y", "n")
-		show("in part")
-		p.press("tab", "tab")
-		show("hostile bytes")
-		p.press("A", "enter")
-		show("the last question")
-		p.press("esc", "A")
-		show("the decisions stay")
-		golden.Check(t, fmt.Sprintf("%dx%d.golden", size[0], size[1]), views.String())
+		p.Press("esc", "}", "}", "s", "y", "n")
+		p.Show("in part")
+		p.Press("tab", "tab")
+		p.Show("hostile bytes")
+		p.Press("A", "enter")
+		p.Show("the last question")
+		p.Press("esc", "A")
+		p.Show("the decisions stay")
+		p.Golden("")
 	}
 }
-
-func trimmed(view string) string { return regexp.MustCompile(`(?m) +$`).ReplaceAllString(view, "") }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	p := newPerson(t, &recorded{set: worked(t)}, 120, 40)
@@ -225,7 +173,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 		if view := p.m.View(); strings.Contains(view, "\x1b]") || strings.Contains(view, "\x1b[2J") || strings.ContainsAny(view, "\x07\u202e") {
 			t.Errorf("%q", view)
 		}
-		p.press("tab")
+		p.Press("tab")
 	}
 }
 
@@ -233,19 +181,19 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newPerson(t, sessions, 120, 40)
 	for p.m.file().change.Path != "src/big.txt" {
-		p.press("tab")
+		p.Press("tab")
 	}
 	f := p.m.file()
-	p.press("s") // the first hunk changes two lines
+	p.Press("s") // the first hunk changes two lines
 	if len(f.hunks) != 3 {
 		t.Fatalf("%d hunks", len(f.hunks))
 	}
-	p.press("y", "n", "y")
-	p.press("A", "enter")
+	p.Press("y", "n", "y")
+	p.Press("A", "enter")
 	p.wait()
-	p.press("ctrl+t", "ctrl+s")
-	if len(sessions.accepts) != 1 || p.closed == nil {
-		t.Fatalf("accepted %d times, closed %v", len(sessions.accepts), p.closed)
+	p.Press("ctrl+t", "ctrl+s")
+	if len(sessions.accepts) != 1 || len(p.Asked) != 1 {
+		t.Fatalf("accepted %d times, asked for %v", len(sessions.accepts), p.Asked)
 	}
 	got := sessions.accepts[0]
 	want := []string{string(f.hunks[0].ID), string(f.hunks[2].ID)}
@@ -267,21 +215,21 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 func TestARiskyFileIsTakenOnlyByAWordOfItsOwn(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newPerson(t, sessions, 120, 40)
-	p.press("A", "home", "Y", "y", "enter") // typed ahead of the question
+	p.Press("A", "home", "Y", "y", "enter") // typed ahead of the question
 	if d, _ := p.m.files[0].sum(); d != open {
 		t.Fatal("the risky file is taken")
 	}
 	p.wait()
-	p.press("enter") // the choice that does nothing
+	p.Press("enter") // the choice that does nothing
 	if d, _ := p.m.files[0].sum(); d != open || p.m.ask != nil {
 		t.Fatal("the risky file is taken")
 	}
-	p.press("Y")
+	p.Press("Y")
 	p.wait()
-	p.press("y")
-	p.press("enter")
+	p.Press("y")
+	p.Press("enter")
 	p.wait()
-	p.press("ctrl+s")
+	p.Press("ctrl+s")
 	if got := sessions.accepts[0].Choice; !slices.Equal(got.Risky, []string{"Makefile"}) || !slices.Contains(got.Files, "Makefile") {
 		t.Errorf("%+v", got)
 	}
@@ -290,29 +238,29 @@ func TestARiskyFileIsTakenOnlyByAWordOfItsOwn(t *testing.T) {
 func TestUndoGoesBackToTheBeginning(t *testing.T) {
 	p := newPerson(t, &recorded{set: worked(t)}, 120, 40)
 	before := p.m.tally()
-	p.press("N", "Y", "y", "n", "tab", "y", "A")
+	p.Press("N", "Y", "y", "n", "tab", "y", "A")
 	for range 20 {
-		p.press("u")
+		p.Press("u")
 	}
 	if after := p.m.tally(); after != before {
 		t.Errorf("%+v, was %+v", after, before)
 	}
-	p.sees("nothing to undo")
+	p.Sees("nothing to undo")
 }
 
 func TestACommentIsKeptWithItsHunk(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newPerson(t, sessions, 120, 40)
-	p.sees("» line 2: why?")
-	p.press("c", "q", "Y", "ctrl+s")
+	p.Sees("» line 2: why?")
+	p.Press("c", "q", "Y", "ctrl+s")
 	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.files[0].hunks[0].ID || sessions.comments[0].Text != "qY" {
 		t.Errorf("%+v", sessions.comments)
 	}
 	if d, _ := p.m.files[0].sum(); d != open {
 		t.Error("what was typed decided something")
 	}
-	p.sees("aibox run --resume 0aaaa")
-	p.press("c", "x", "esc", "c", "ctrl+s")
+	p.Sees("aibox run --resume 0aaaa")
+	p.Press("c", "x", "esc", "c", "ctrl+s")
 	if len(sessions.comments) != 1 {
 		t.Errorf("%+v", sessions.comments)
 	}
@@ -321,10 +269,10 @@ func TestACommentIsKeptWithItsHunk(t *testing.T) {
 func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newPerson(t, sessions, 120, 40)
-	p.sees("verified: make test")
-	p.press("A", "enter")
+	p.Sees("verified: make test")
+	p.Press("A", "enter")
 	p.wait()
-	p.press("ctrl+s")
+	p.Press("ctrl+s")
 	if err := sessions.accepts[0].Verify(t.Context(), "tree"); err != nil || len(sessions.verified) != 1 {
 		t.Errorf("%v, %v", err, sessions.verified)
 	}
@@ -333,17 +281,17 @@ func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 func TestAFailedAcceptLosesNoDecision(t *testing.T) {
 	sessions := &recorded{set: worked(t), fail: errors.New("a conflict")}
 	p := newPerson(t, sessions, 120, 40)
-	p.press("A")
+	p.Press("A")
 	before := p.m.tally()
-	p.press("enter", "!")
+	p.Press("enter", "!")
 	p.wait()
-	p.press("ctrl+s")
-	p.sees("a conflict")
-	if p.closed != nil || p.m.tally() != before {
-		t.Errorf("closed %v, %+v", p.closed, p.m.tally())
+	p.Press("ctrl+s")
+	p.Sees("a conflict")
+	if len(p.Asked) > 0 || p.m.tally() != before {
+		t.Errorf("asked for %v, %+v", p.Asked, p.m.tally())
 	}
-	p.press("enter")
-	p.sees("Fix it")
+	p.Press("enter")
+	p.Sees("Fix it")
 }
 
 // FuzzKeys presses any keys at any size: nothing panics, and nothing is accepted
@@ -356,14 +304,8 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		sessions := &recorded{set: set}
-		p := newPerson(t, sessions, max(1, int(width)), max(1, int(height)))
-		for range 80 {
-			if random.IntN(12) == 0 {
-				p.m.SetSize(1+random.IntN(220), 1+random.IntN(70))
-			}
-			p.press(names[random.IntN(len(names))])
-			_ = p.m.View()
-		}
+		p := newPerson(t, sessions, max(40, int(width)), max(12, int(height)))
+		p.Mash(random, 80, names)
 		if len(sessions.accepts) > 0 { // the clock stands still, so no question was open long enough
 			t.Error("something was accepted")
 		}

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/page"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
@@ -57,7 +59,7 @@ type planned struct {
 func (m *Model) plan() tea.Cmd {
 	choice := m.chosen()
 	if choice.Empty() {
-		m.say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		m.note.Say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
 		return nil
 	}
 	m.busy = "putting the parts together…"
@@ -83,7 +85,7 @@ func (m *Model) plan() tea.Cmd {
 func (m *Model) question(msg planned) {
 	m.busy = ""
 	if msg.err != nil {
-		m.say("", msg.err)
+		m.note.Say("", msg.err)
 		return
 	}
 	if m.message == "" {
@@ -134,15 +136,15 @@ func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
 func (m *Model) finish(msg delivered) tea.Cmd {
 	m.busy = ""
 	if msg.err != nil {
-		m.say("", msg.err)
+		m.note.Say("", msg.err)
 		return nil
 	}
 	a := msg.accepted
-	said := fmt.Sprintf("%s accepted on branch %s", count(a.Files, "file"), name(a.Branch))
+	said := fmt.Sprintf("%s accepted on branch %s", amount.Of(a.Files, "file"), name(a.Branch))
 	if a.Target == review.ToWorktree {
-		said = count(len(a.Paths), "file") + " written to your working tree"
+		said = amount.Of(len(a.Paths), "file") + " written to your working tree"
 	}
-	return closed(said, nil)
+	return page.Leave(said, nil)
 }
 
 // deliverView is the framed question.
@@ -161,7 +163,7 @@ func (m *Model) deliverView() string {
 
 // summary is what accepting would do now.
 func (m *Model) summary(t tally) string {
-	parts := []string{m.theme.Good.Render(fmt.Sprintf("%d of %s taken", t.taken, count(t.files, "file")))}
+	parts := []string{m.theme.Good.Render(fmt.Sprintf("%d of %s taken", t.taken, amount.Of(t.files, "file")))}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
@@ -174,11 +176,4 @@ func (m *Model) summary(t tally) string {
 		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky", t.risky)))
 	}
 	return strings.Join(parts, " · ")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

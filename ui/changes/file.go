@@ -178,7 +178,7 @@ func (m *Model) remember(i int) {
 // back takes the last decision back.
 func (m *Model) back() {
 	if len(m.undo) == 0 {
-		m.say("there is nothing to undo", nil)
+		m.note.Say("there is nothing to undo", nil)
 		return
 	}
 	c := m.undo[len(m.undo)-1]

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/ui/dialog"
 	"aibox/ui/keymap"
+	"aibox/ui/page"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -68,11 +69,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.remark != nil:
 		return m.remarking(msg)
 	case key.Matches(msg, m.keys.leave):
-		return closed("", nil)
+		return page.Leave("", nil)
 	case m.busy != "" || m.set == nil:
 		return nil
 	}
-	m.said = ""
+	m.note.Say("", nil)
 	if m.move(msg) || m.jump(msg) {
 		m.scroll()
 		return m.load()
@@ -82,16 +83,16 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // move goes through the lines of the file.
 func (m *Model) move(msg tea.KeyPressMsg) bool {
-	k, page := m.keys, max(1, m.bodyHeight()-2)
+	k, whole := m.keys, max(1, m.bodyHeight()-2)
 	switch {
 	case key.Matches(msg, k.up):
 		m.row--
 	case key.Matches(msg, k.down):
 		m.row++
 	case key.Matches(msg, k.pageUp):
-		m.row -= page
+		m.row -= whole
 	case key.Matches(msg, k.pageDown):
-		m.row += page
+		m.row += whole
 	case key.Matches(msg, k.first):
 		m.row = 0
 	case key.Matches(msg, k.last):
@@ -155,7 +156,7 @@ func (m *Model) toOpen() {
 			return
 		}
 	}
-	m.say("everything is decided; enter accepts it", nil)
+	m.note.Say("everything is decided; enter accepts it", nil)
 }
 
 // goTo shows a file.
@@ -185,7 +186,7 @@ func (m *Model) judge(msg tea.KeyPressMsg) tea.Cmd {
 		return m.load()
 	case key.Matches(msg, k.split):
 		if h := m.hunk(); h != nil && !f.split(f.rows[m.row].hunk) {
-			m.say("this hunk has no parts", nil)
+			m.note.Say("this hunk has no parts", nil)
 		}
 		m.scroll()
 	case key.Matches(msg, k.deliver):
@@ -267,7 +268,7 @@ func (m *Model) takeAll() {
 	if left > 0 {
 		text += fmt.Sprintf("; %d risky ones wait for a decision of their own", left)
 	}
-	m.say(text, nil)
+	m.note.Say(text, nil)
 }
 
 // wheel scrolls the diff.

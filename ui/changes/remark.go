@@ -69,11 +69,11 @@ func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
 // keep shows a comment that was stored.
 func (m *Model) keep(msg commented) {
 	if msg.err != nil {
-		m.say("", msg.err)
+		m.note.Say("", msg.err)
 		return
 	}
 	m.comments = append(m.comments, msg.comment)
-	m.say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
+	m.note.Say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
 	m.scroll()
 }
 

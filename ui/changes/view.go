@@ -10,19 +10,18 @@ import (
 	"aibox/review/risk"
 	"aibox/session"
 	"aibox/ui/dialog"
-	"aibox/ui/keymap"
+	"aibox/ui/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 const (
-	headRows  = 2
-	footRows  = 2
+	footRows  = 1    // what was said
 	maxColumn = 4000 // how far a long line can be shifted
 )
 
-func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
+func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-footRows) }
 
 // listWidth is the columns of the list of files.
 func (m *Model) listWidth() int { return max(18, min(44, m.width*3/10)) }
@@ -54,9 +53,12 @@ func (m *Model) scroll() {
 
 // View is the screen.
 func (m *Model) View() string {
-	lines := make([]string, 0, m.height)
-	lines = append(lines, m.head(), m.theme.Rule.Render(strings.Repeat("─", m.width)))
-	lines = append(append(lines, m.body()...), m.foot()...)
+	note := m.note.View(m.theme, m.width)
+	if m.busy != "" {
+		note = m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))
+	}
+	lines := append(frame.Head(m.theme, m.width, m.head(), ""), m.body()...)
+	lines = append(lines, note)
 	view := strings.Join(lines, "\n")
 	switch {
 	case m.ask != nil:
@@ -80,31 +82,13 @@ func (m *Model) head() string {
 			left += " · " + m.theme.Bad.Render("not verified: "+termtext.Escape(v.Command))
 		}
 	}
-	return ansi.Truncate(left, m.width, "…")
-}
-
-func (m *Model) foot() []string {
-	style := m.theme.Faint
-	if m.failed {
-		style = m.theme.Bad
-	}
-	text := m.said
-	if m.busy != "" {
-		text = m.busy
-	}
-	return []string{style.Render(ansi.Truncate(text, m.width, "…")), keymap.Short(m.theme, m.width-9, m.Short()) + "   " + m.theme.Key.Render("?") + " help"}
+	return left
 }
 
 // body is the list of files and the diff, side by side.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.bodyHeight()
-	list, diff := m.list(width, height), m.diff(m.width-width-3, height)
-	out := make([]string, height)
-	for i := range out {
-		pad := strings.Repeat(" ", max(0, width-ansi.StringWidth(list[i])))
-		out[i] = list[i] + pad + m.theme.Rule.Render(" │ ") + diff[i]
-	}
-	return out
+	return frame.Panes(m.theme, m.list(width, height), m.diff(m.width-width-frame.PaneGap, height), width)
 }
 
 // list is the lines of the list of files.

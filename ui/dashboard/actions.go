@@ -3,10 +3,11 @@ package dashboard
 import (
 	"fmt"
 
-	"aibox/internal/fault"
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/page"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -22,26 +23,26 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.attach):
-		return request(Attach, b.ID)
+		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
 	case key.Matches(msg, k.review):
-		return request(Review, b.ID)
+		return page.Ask(page.Review{ID: b.ID})
 	case key.Matches(msg, k.diff):
-		return request(Diff, b.ID)
+		return command("diff", b.ID)
 	case key.Matches(msg, k.accept):
-		return request(Accept, b.ID)
+		return command("accept", b.ID)
 	case key.Matches(msg, k.logs):
-		return request(Logs, b.ID)
+		return command("logs", b.ID)
 	case key.Matches(msg, k.place):
 		return m.place()
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)
-		m.say(acted{said: "copied: " + command})
+		m.note.Say("copied: "+command, nil)
 		return tea.SetClipboard(command)
 	case key.Matches(msg, k.stop):
 		m.confirm("Stop "+string(b.ID)+"?", "Its agent is asked to end, then ended. What it did so far is kept.", "stop", m.stop(b.ID))
 	case key.Matches(msg, k.discard):
 		text := fmt.Sprintf("Its workspace with %s (+%d -%d) is removed. `aibox recover %s` brings it back for 30 days.",
-			count(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
+			amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
 		m.confirm("Discard "+string(b.ID)+"?", text, "discard", m.discard(b.ID))
 	case key.Matches(msg, k.remove):
 		m.confirm("Remove "+string(b.ID)+"?", "Its record, its output and its workspace are removed.", "remove", m.remove(b.ID))
@@ -56,12 +57,13 @@ func (m *Model) place() tea.Cmd {
 	if !m.shown.known || m.shown.id != m.at || ws == nil {
 		return nil
 	}
-	m.say(acted{said: "copied: " + termtext.Escape(ws.Path) + " (run no git there: its .git is the agent's)"})
+	m.note.Say("copied: "+termtext.Escape(ws.Path)+" (run no git there: its .git is the agent's)", nil)
 	return tea.SetClipboard(ws.Path)
 }
 
-func request(command Command, id session.ID) tea.Cmd {
-	return func() tea.Msg { return Request{command, id} }
+// command asks for a command whose output is to be read.
+func command(verb string, id session.ID) tea.Cmd {
+	return page.Ask(page.Command{Args: []string{verb, string(id)}, Wait: true})
 }
 
 // commandFor is the command line that goes on with a session.
@@ -88,7 +90,7 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 		m.ask = nil
 	case dialog.Taken:
 		m.ask = nil
-		m.say(acted{said: ask.Yes + "…"})
+		m.note.Say(ask.Yes+"…", nil)
 		return ask.Do
 	}
 	return nil
@@ -114,23 +116,5 @@ func (m *Model) remove(id session.ID) tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
 	return func() tea.Msg {
 		return acted{string(id) + " is removed", sessions.Remove(ctx, id, false)}
-	}
-}
-
-// Say shows what became of a command that the screen's owner did.
-func (m *Model) Say(text string, err error) tea.Cmd {
-	m.say(acted{text, err})
-	return m.list()
-}
-
-func (m *Model) say(a acted) {
-	switch {
-	case a.err != nil:
-		m.said, m.failed = termtext.Escape(a.err.Error()), true
-		if hints := fault.Hints(a.err); len(hints) > 0 {
-			m.said += " → " + termtext.Escape(hints[0])
-		}
-	case a.said != "":
-		m.said, m.failed = a.said, false
 	}
 }

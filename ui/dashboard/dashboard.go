@@ -9,6 +9,8 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/frame"
+	"aibox/ui/page"
 	"aibox/ui/theme"
 
 	"charm.land/bubbles/v2/textinput"
@@ -28,25 +30,6 @@ type Sessions interface {
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*review.Saved, error)
 	Remove(ctx context.Context, id session.ID, force bool) error
-}
-
-// Command is a word for what a person wants done outside of this screen, with a
-// session: the screen's owner hands over the terminal for it.
-type Command string
-
-// The commands.
-const (
-	Attach Command = "attach" // to a session that runs, or show what it left
-	Diff   Command = "diff"
-	Accept Command = "accept"
-	Logs   Command = "logs"
-	Review Command = "review" // on a screen of its own
-)
-
-// Request asks the screen's owner for a command.
-type Request struct {
-	Command Command
-	ID      session.ID
 }
 
 // Model is the dashboard.
@@ -70,8 +53,7 @@ type Model struct {
 	preview       bool
 	shown         preview
 	ask           *dialog.Confirm
-	said          string // what the last action did, or why it failed; escaped
-	failed        bool
+	note          frame.Note
 	changed       <-chan struct{}
 }
 
@@ -164,17 +146,6 @@ func (m *Model) tick() tea.Cmd {
 	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tick{} })
 }
 
-// Owns reports whether a message is an answer to the dashboard, which goes on while
-// another screen is shown.
-func Owns(msg tea.Msg) bool {
-	switch msg.(type) {
-	case listed, watching, news, acted, tick, looked:
-		return true
-	default:
-		return false
-	}
-}
-
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
@@ -182,7 +153,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.take(msg)
 	case watching:
 		if msg.err != nil {
-			m.say(acted{err: msg.err})
+			m.note.Say("", msg.err)
 			return nil
 		}
 		m.changed = msg.changed
@@ -190,7 +161,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case news:
 		return tea.Batch(m.list(), m.await())
 	case acted:
-		m.say(msg)
+		m.say(msg.said, msg.err)
+		return m.list()
+	case page.Returned:
+		m.say(msg.Said, msg.Err)
 		return m.list()
 	case tick:
 		return tea.Batch(m.tick(), m.look(false))
@@ -210,10 +184,17 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// say keeps what became of something; one that says nothing leaves what was said.
+func (m *Model) say(text string, err error) {
+	if text != "" || err != nil {
+		m.note.Say(text, err)
+	}
+}
+
 // take shows a new list.
 func (m *Model) take(msg listed) tea.Cmd {
 	if msg.err != nil {
-		m.say(acted{err: msg.err})
+		m.note.Say("", msg.err)
 	}
 	m.all, m.loaded = msg.briefs, true
 	m.arrange()

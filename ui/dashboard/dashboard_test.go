@@ -9,14 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"aibox/internal/golden"
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
+	"aibox/ui/uitest"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -81,164 +78,109 @@ func some() []session.Brief {
 	}
 }
 
-// person drives a dashboard and runs what its commands ask for.
+// person is one before a dashboard whose clock stands still.
 type person struct {
-	t   testing.TB
+	*uitest.Person
 	m   *Model
-	out []tea.Msg // what the owner of the screen is asked for
 	now time.Time
 }
 
 func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
-	p := &person{t: t, m: New(t.Context(), sessions), now: noon}
+	p := &person{m: New(t.Context(), sessions), now: noon}
 	p.m.now = func() time.Time { return p.now }
-	p.m.SetSize(width, height)
-	p.send(p.m.list()())
+	p.Person = uitest.New(t, p.m, width, height)
+	p.Run(p.m.list())
 	return p
 }
 
-func (p *person) send(msg tea.Msg) { p.run(p.m.Update(msg)) }
-
-func (p *person) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	switch msg := cmd().(type) {
-	case nil:
-	case tea.BatchMsg:
-		for _, cmd := range msg {
-			p.run(cmd)
-		}
-	case listed, looked, acted:
-		p.send(msg)
-	default:
-		p.out = append(p.out, msg)
-	}
-}
-
-func (p *person) press(keys ...string) {
-	for _, name := range keys {
-		p.send(keyPress(name))
-	}
-}
-
-func keyPress(name string) tea.KeyPressMsg {
-	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "tab": tea.KeyTab, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd, "delete": tea.KeyDelete, "backspace": tea.KeyBackspace}
-	if code, ok := special[name]; ok {
-		return tea.KeyPressMsg{Code: code}
-	}
-	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
-}
-
-func (p *person) view() string { return ansi.Strip(p.m.View()) }
-
-func (p *person) sees(want string) {
-	p.t.Helper()
-	if !strings.Contains(p.view(), want) {
-		p.t.Errorf("%q is not to be seen:\n%s", want, p.view())
-	}
-}
-
 func TestTheDashboardLooksAsItDid(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+	for _, size := range uitest.Sizes {
 		p := newPerson(t, &recorded{briefs: some()}, size[0], size[1])
-		var views strings.Builder
-		show := func(what string) {
-			view := p.view()
-			for i, line := range strings.Split(view, "\n") {
-				if ansi.StringWidth(line) > size[0] {
-					t.Errorf("%v, %s: row %d is %d columns wide", size, what, i, ansi.StringWidth(line))
-				}
-			}
-			if rows := strings.Count(view, "\n") + 1; rows != size[1] {
-				t.Errorf("%v, %s: %d rows", size, what, rows)
-			}
-			fmt.Fprintf(&views, "== %s\n%s\n", what, view)
-		}
-		show("newest first")
-		p.press("end")
-		show("the oldest")
-		p.press("v")
-		show("grouped")
-		p.press("v", "/", "s", "h", "o", "p")
-		show("filtered")
-		p.press("esc", "p")
-		show("without a preview")
-		p.press("end", "x")
-		show("a question")
-		golden.Check(t, fmt.Sprintf("%dx%d.golden", size[0], size[1]), views.String())
+		p.Show("newest first")
+		p.Press("end")
+		p.Show("the oldest")
+		p.Press("v")
+		p.Show("grouped")
+		p.Press("v", "/")
+		p.Type("shop")
+		p.Show("filtered")
+		p.Press("esc", "p")
+		p.Show("without a preview")
+		p.Press("end", "x")
+		p.Show("a question")
+		p.Golden("")
 	}
 }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	p := newPerson(t, &recorded{briefs: some()}, 120, 40)
-	p.press("end")
+	p.Press("end")
 	for range 4 {
 		if view := p.m.View(); strings.Contains(view, "\x1b]") || strings.Contains(view, "\x1b[2J") || strings.Contains(view, "\x07") {
 			t.Errorf("%q", view)
 		}
-		p.press("up")
+		p.Press("up")
 	}
 }
 
 func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	sessions := &recorded{briefs: some()}
 	p := newPerson(t, sessions, 80, 24)
-	p.press("down", "down")
+	p.Press("down", "down")
 	if p.m.at != "0bbbb-aider" {
 		t.Fatalf("at %s", p.m.at)
 	}
 	sessions.briefs = append(sessions.briefs, session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
-	p.send(p.m.list()())
+	p.Run(p.m.list())
 	if p.m.at != "0bbbb-aider" {
 		t.Errorf("at %s after a session has come", p.m.at)
 	}
 	sessions.briefs = append(sessions.briefs[:1], sessions.briefs[2:]...)
-	p.send(p.m.list()())
+	p.Run(p.m.list())
 	if p.m.at != "0aaaa-codex" {
 		t.Errorf("at %s after the session has gone", p.m.at)
 	}
 	sessions.briefs = nil
-	p.send(p.m.list()())
-	p.press("down", "enter", "x", "d")
-	p.sees("There is no session yet")
-	if len(p.out)+len(sessions.done) > 0 {
-		t.Errorf("%v %v happened with no session", p.out, sessions.done)
+	p.Run(p.m.list())
+	p.Press("down", "enter", "x", "d")
+	p.Sees("There is no session yet")
+	if len(p.Asked)+len(sessions.done) > 0 {
+		t.Errorf("%v %v happened with no session", p.Asked, sessions.done)
 	}
 }
 
 func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 	sessions := &recorded{briefs: some()}
 	p := newPerson(t, sessions, 80, 24)
-	p.press("end", "x", "y", "enter")
+	p.Press("end", "x", "y", "enter")
 	if len(sessions.done) > 0 {
 		t.Fatalf("%v was done", sessions.done)
 	}
-	p.sees("Discard 0aaaa-codex?")
+	p.Sees("Discard 0aaaa-codex?")
 	p.now = p.now.Add(dialog.Grace)
-	p.press("enter") // the choice that does nothing has the focus
+	p.Press("enter") // the choice that does nothing has the focus
 	if len(sessions.done) > 0 || p.m.ask != nil {
 		t.Fatalf("%v was done", sessions.done)
 	}
-	p.press("x")
+	p.Press("x")
 	p.now = p.now.Add(dialog.Grace)
-	p.press("tab", "enter")
+	p.Press("tab", "enter")
 	if fmt.Sprint(sessions.done) != "[discard 0aaaa-codex]" {
 		t.Errorf("%v was done", sessions.done)
 	}
-	p.sees("recover")
+	p.Sees("recover")
 }
 
 func TestAFailureIsSaid(t *testing.T) {
 	sessions := &recorded{briefs: some(), fail: errors.New("the disk is \x1b[31mfull")}
 	p := newPerson(t, sessions, 80, 24)
-	p.press("home", "s")
+	p.Press("home", "s")
 	p.now = p.now.Add(dialog.Grace)
-	p.press("y")
+	p.Press("y")
 	if fmt.Sprint(sessions.done) != "[stop 0dddd-shell]" {
 		t.Errorf("%v was done", sessions.done)
 	}
-	p.sees("the disk is")
+	p.Sees("the disk is")
 }
 
 func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
@@ -252,12 +194,12 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 		if string(p.m.at) != c.id {
 			t.Fatalf("at %s", p.m.at)
 		}
-		p.sees(strings.ReplaceAll(c.offered, "X remove", "delete remove"))
-		p.press("down")
+		p.Sees(strings.ReplaceAll(c.offered, "X remove", "delete remove"))
+		p.Press("down")
 	}
-	p.press("d", "home", "enter")
-	if fmt.Sprint(p.out) != "[{diff 0aaaa-codex} {attach 0dddd-shell}]" {
-		t.Errorf("asked for %v", p.out)
+	p.Press("d", "home", "enter")
+	if fmt.Sprint(p.Asked) != "[{[diff 0aaaa-codex] true} {[attach 0dddd-shell] false}]" {
+		t.Errorf("asked for %v", p.Asked)
 	}
 }
 
@@ -270,20 +212,11 @@ func FuzzKeys(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		sessions := &recorded{briefs: some()}
-		p := newPerson(t, sessions, max(1, int(width)), max(1, int(height)))
-		for range 60 {
-			switch random.IntN(12) {
-			case 0:
-				p.m.SetSize(1+random.IntN(220), 1+random.IntN(70))
-			case 1:
-				sessions.briefs = some()[:random.IntN(5)]
-				p.send(p.m.list()())
-			case 2:
-				p.send(tea.MouseClickMsg{Button: tea.MouseLeft, X: random.IntN(100), Y: random.IntN(40)})
-			default:
-				p.press(names[random.IntN(len(names))])
-			}
-			_ = p.m.View()
+		p := newPerson(t, sessions, max(40, int(width)), max(11, int(height)))
+		for range 6 {
+			sessions.briefs = some()[:random.IntN(5)]
+			p.Run(p.m.list())
+			p.Mash(random, 10, names)
 		}
 		if len(sessions.done) > 0 { // the clock stands still, so no question was open long enough
 			t.Errorf("%v was done", sessions.done)

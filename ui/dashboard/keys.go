@@ -93,7 +93,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.filter.SetValue("")
 	case key.Matches(msg, k.order):
 		m.order = (m.order + 1) % orders
-		m.say(acted{said: "sorted " + m.order.String()})
+		m.note.Say("sorted "+m.order.String(), nil)
 	case key.Matches(msg, k.group):
 		m.grouped = !m.grouped
 	case key.Matches(msg, k.preview):

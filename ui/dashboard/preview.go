@@ -9,6 +9,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/frame"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -109,17 +110,14 @@ func (m *Model) previewView(width, height int) []string {
 			}
 		}
 		if room := height - len(out) - 1; room > 0 && len(m.shown.output) > 0 {
-			add(m.theme.Rule.Render(strings.Repeat("─", width)))
+			add(frame.Rule(m.theme, width))
 			last := m.shown.output[max(0, len(m.shown.output)-room):]
 			for _, line := range last {
 				add(line + "\x1b[m")
 			}
 		}
 	}
-	for len(out) < height {
-		out = append(out, "")
-	}
-	return out
+	return frame.Fill(out, height)
 }
 
 // change is one changed file.

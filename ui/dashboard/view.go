@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
-	"aibox/ui/keymap"
+	"aibox/ui/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
 const (
-	headRows = 3   // title, rule, names of the columns
-	footRows = 2   // what was said, keys
-	beside   = 120 // from this width on the preview stands beside the list
+	headRows = frame.HeadRows + 1 // and the names of the columns
+	footRows = 1                  // what was said
+	beside   = 120                // from this width on the preview stands beside the list
 )
 
 // wide reports whether the preview stands beside the list.
@@ -44,12 +44,13 @@ func (m *Model) listWidth() int {
 
 // View is the screen.
 func (m *Model) View() string {
-	lines := []string{m.head(), m.theme.Rule.Render(strings.Repeat("─", m.width))}
+	left, right := m.head()
+	lines := frame.Head(m.theme, m.width, left, right)
 	body := m.body()
 	if m.preview && len(m.rows) > 0 {
 		body = m.withPreview(body)
 	}
-	lines = append(append(lines, body...), m.foot()...)
+	lines = append(append(lines, body...), m.note.View(m.theme, m.width))
 	view := strings.Join(lines, "\n")
 	if m.ask != nil {
 		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
@@ -57,8 +58,8 @@ func (m *Model) View() string {
 	return view
 }
 
-// head is the title with the numbers.
-func (m *Model) head() string {
+// head is the title with the numbers, and the filter.
+func (m *Model) head() (left, right string) {
 	running, open := 0, 0
 	for _, b := range m.all {
 		switch urgency(b) {
@@ -68,29 +69,20 @@ func (m *Model) head() string {
 			open++
 		}
 	}
-	left := m.theme.Title.Render("aibox") + fmt.Sprintf("  %s", count(len(m.all), "session"))
+	left = m.theme.Title.Render("aibox") + "  " + amount.Of(len(m.all), "session")
 	if running > 0 {
 		left += " · " + m.theme.Live.Render(fmt.Sprintf("%d running", running))
 	}
 	if open > 0 {
 		left += " · " + m.theme.Warn.Render(fmt.Sprintf("%d to review", open))
 	}
-	right := ""
 	switch {
 	case m.filtering:
 		right = m.filter.View()
 	case m.filter.Value() != "":
 		right = m.theme.Key.Render("/") + termtext.Escape(m.filter.Value())
 	}
-	pad := max(1, m.width-ansi.StringWidth(left)-ansi.StringWidth(right))
-	return ansi.Truncate(left+strings.Repeat(" ", pad)+right, m.width, "…")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return left, right
 }
 
 // body is the names of the columns and the list.
@@ -112,37 +104,17 @@ func (m *Model) body() []string {
 			out = append(out, m.row(m.rows[i], width))
 		}
 	}
-	for len(out) < height+1 {
-		out = append(out, "")
-	}
-	return out[:height+1]
+	return frame.Fill(out, height+1)
 }
 
 func (m *Model) withPreview(list []string) []string {
 	if !m.wide() {
 		rows := m.bodyHeight() - m.listHeight() - 1
-		list = append(list, m.theme.Rule.Render(strings.Repeat("─", m.width)))
+		list = append(list, frame.Rule(m.theme, m.width))
 		return append(list, m.previewView(m.width, max(0, rows))...)
 	}
 	width := m.listWidth()
-	pane := m.previewView(m.width-width-3, len(list))
-	for i, line := range list {
-		pad := strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
-		list[i] = line + pad + m.theme.Rule.Render(" │ ") + pane[i]
-	}
-	return list
-}
-
-// foot is what was said last, and the keys.
-func (m *Model) foot() []string {
-	style := m.theme.Faint
-	if m.failed {
-		style = m.theme.Bad
-	}
-	keys := keymap.Short(m.theme, m.width-18, m.Short())
-	rest := m.theme.Key.Render("?") + " help " + m.theme.Faint.Render("·") + " " + m.theme.Key.Render("q") + " quit"
-	pad := max(1, m.width-ansi.StringWidth(keys)-ansi.StringWidth(rest))
-	return []string{style.Render(ansi.Truncate(m.said, m.width, "…")), keys + strings.Repeat(" ", pad) + rest}
+	return frame.Panes(m.theme, list, m.previewView(m.width-width-frame.PaneGap, len(list)), width)
 }
 
 // look is a state as a person sees it.
@@ -201,7 +173,7 @@ func (m *Model) row(r row, width int) string {
 	l := status(b)
 	line := columns(width).line(cells{
 		state: l.mark + " " + l.word, id: string(b.ID), repo: repository(b), task: termtext.Escape(b.Task),
-		changes: changes(b), tokens: amount(b.Tokens), refused: amount(b.Refused), time: m.took(b),
+		changes: changes(b), tokens: counted(b.Tokens), refused: counted(b.Refused), time: m.took(b),
 	})
 	if b.ID == m.at {
 		return m.theme.Selected.Render(line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
@@ -226,18 +198,12 @@ func changes(b session.Brief) string {
 	return fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
 }
 
-// amount is a number in at most five columns; empty for 0.
-func amount(n int) string {
-	switch {
-	case n == 0:
+// counted is a number that is empty for none.
+func counted(n int) string {
+	if n == 0 {
 		return ""
-	case n < 10_000:
-		return fmt.Sprint(n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	default:
-		return fmt.Sprintf("%dM", n/1_000_000)
 	}
+	return amount.Short(n)
 }
 
 // took is how long a session has run, or for one that has ended, how long ago that
@@ -248,25 +214,11 @@ func (m *Model) took(b session.Brief) string {
 		if since.IsZero() {
 			since = b.Created
 		}
-		return short(m.now().Sub(since))
+		return amount.Age(m.now().Sub(since))
 	}
 	end := b.Ended
 	if end.IsZero() {
 		end = b.Created
 	}
-	return short(m.now().Sub(end)) + " ago"
-}
-
-// short is a time in its largest unit.
-func short(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
-	}
+	return amount.Age(m.now().Sub(end)) + " ago"
 }

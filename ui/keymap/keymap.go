@@ -4,10 +4,12 @@ package keymap
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"aibox/ui/theme"
 
 	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -46,26 +48,55 @@ func shown(name string) string {
 // Bindings that are disabled are left out.
 func Short(t theme.Theme, width int, keys []key.Binding) string {
 	var line strings.Builder
-	used := 0
+	for i, place := range places(width, keys) {
+		if i > 0 {
+			line.WriteString(t.Faint.Render(between))
+		}
+		h := place.binding.Help()
+		line.WriteString(t.Key.Render(h.Key) + " " + h.Desc)
+	}
+	return line.String()
+}
+
+// At is the key that Short shows at column x.
+func At(width int, keys []key.Binding, x int) (key.Binding, bool) {
+	for _, place := range places(width, keys) {
+		if x >= place.from && x < place.to {
+			return place.binding, true
+		}
+	}
+	return key.Binding{}, false
+}
+
+// between stands between two keys.
+const between = " · "
+
+// place is where a key stands in the line of keys.
+type place struct {
+	binding  key.Binding
+	from, to int // columns, to is behind the last one
+}
+
+// places is where the keys that fit into width stand.
+func places(width int, keys []key.Binding) []place {
+	var out []place
+	at := 0
 	for _, binding := range keys {
 		if !binding.Enabled() {
 			continue
 		}
-		h := binding.Help()
-		size := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Desc)
-		if used > 0 {
-			size += 3
+		if at > 0 {
+			at += ansi.StringWidth(between)
 		}
-		if used+size > width {
+		h := binding.Help()
+		to := at + ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Desc)
+		if to > width {
 			break
 		}
-		if used > 0 {
-			line.WriteString(t.Faint.Render(" · "))
-		}
-		line.WriteString(t.Key.Render(h.Key) + " " + h.Desc)
-		used += size
+		out = append(out, place{binding, at, to})
+		at = to
 	}
-	return line.String()
+	return out
 }
 
 // Help is every key of the groups, in as many columns as fit into width; it may
@@ -128,4 +159,37 @@ func allKeys(binding key.Binding) string {
 		names[i] = shown(name)
 	}
 	return strings.Join(names, " ")
+}
+
+// Press is the message of a key by its name, as in Bind: "a", "enter", "ctrl+s",
+// "shift+tab". A name that is not known is the text of its first rune.
+func Press(name string) tea.KeyPressMsg {
+	var mod tea.KeyMod
+	rest := name
+	for prefix, bit := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "alt+": tea.ModAlt, "shift+": tea.ModShift} {
+		if strings.Contains(rest, prefix) && len(rest) > len(prefix) {
+			rest, mod = strings.Replace(rest, prefix, "", 1), mod|bit
+		}
+	}
+	if code, ok := special[rest]; ok {
+		msg := tea.KeyPressMsg{Code: code, Mod: mod}
+		if code == tea.KeySpace && mod == 0 {
+			msg.Text = " "
+		}
+		return msg
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	msg := tea.KeyPressMsg{Code: first, Mod: mod}
+	if mod == 0 {
+		msg.Text = rest
+	}
+	return msg
+}
+
+// special are the keys that are no text.
+var special = map[string]rune{
+	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
+	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+	"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "insert": tea.KeyInsert,
+	"f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5,
 }

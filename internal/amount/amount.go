@@ -1,0 +1,74 @@
+// Package amount writes numbers, sizes and times as people read them: short, and
+// never more exact than is of use. It is for eyes only; nothing parses it.
+package amount
+
+import (
+	"fmt"
+	"time"
+)
+
+// Of is a number of things: "1 file", "3 files", "2 branches". The noun is the
+// singular of one whose plural takes an s, or es after s, x, z, ch and sh.
+func Of(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %s%s", n, noun, ending(noun))
+}
+
+func ending(noun string) string {
+	if noun == "" {
+		return ""
+	}
+	switch last := noun[len(noun)-1]; {
+	case last == 's', last == 'x', last == 'z':
+		return "es"
+	case last == 'h' && len(noun) > 1 && (noun[len(noun)-2] == 'c' || noun[len(noun)-2] == 's'):
+		return "es"
+	}
+	return "s"
+}
+
+// Short is a count in at most five columns: 9999, 12k, 3M.
+func Short(n int) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprint(n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	default:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	}
+}
+
+// Age is a time in its largest unit: 5s, 12m, 30h, 4d. A negative one is 0s.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+// Bytes is a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. One digit stands
+// behind the point below 10.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n), ""
+	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
+		if size /= 1000; size < 999.5 {
+			break
+		}
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %s", size, unit)
+	}
+	return fmt.Sprintf("%.0f %s", size, unit)
+}

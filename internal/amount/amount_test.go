@@ -1,0 +1,20 @@
+package amount
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAmountsReadAsPeopleWriteThem(t *testing.T) {
+	for got, want := range map[string]string{
+		Of(1, "file"): "1 file", Of(0, "file"): "0 files", Of(2, "branch"): "2 branches", Of(3, "box"): "3 boxes", Of(4, "hash"): "4 hashes",
+		Short(0): "0", Short(9999): "9999", Short(12_345): "12k", Short(34_567_890): "34M",
+		Age(-time.Second): "0s", Age(59 * time.Second): "59s", Age(90 * time.Second): "1m", Age(47 * time.Hour): "47h", Age(72 * time.Hour): "3d",
+		Bytes(0): "0 B", Bytes(999): "999 B", Bytes(1000): "1.0 kB", Bytes(12_345): "12 kB", Bytes(999_600): "1.0 MB", Bytes(21_400_000_000): "21 GB",
+		Bytes(5_000_000_000_000_000): "5000 TB",
+	} {
+		if got != want {
+			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}

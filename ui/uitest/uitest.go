@@ -1,0 +1,180 @@
+// Package uitest drives a screen as a person does, without a terminal: keys in,
+// views out, commands run where they stand. Only tests import it.
+package uitest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"aibox/internal/golden"
+	"aibox/ui/keymap"
+	"aibox/ui/page"
+	"aibox/ui/theme"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Sizes are the three sizes of golden views.
+var Sizes = [][2]int{{80, 24}, {120, 40}, {200, 60}}
+
+// Person sits before one screen.
+type Person struct {
+	T     testing.TB
+	Page  page.Page
+	Asked []page.Request // what the owner of the screen was asked for
+	// Quiet says of a message that it is not to reach the page: a tick that would come
+	// again for ever. May be nil.
+	Quiet func(msg tea.Msg) bool
+	Dark  []tea.Msg // what was kept from the page by Quiet
+
+	width, height int
+	views         strings.Builder
+}
+
+// New sits down before a screen of this size. Init has not been called: Run does it
+// where its commands end.
+func New(t testing.TB, p page.Page, width, height int) *Person {
+	person := &Person{T: t, Page: p}
+	person.Resize(width, height)
+	return person
+}
+
+// Resize changes the size of the terminal.
+func (p *Person) Resize(width, height int) {
+	p.width, p.height = width, height
+	p.Page.SetSize(width, height-1) // the owner's line of keys is the last one
+}
+
+// Send brings the page a message and runs what it asks for, to the end.
+func (p *Person) Send(msg tea.Msg) { p.Run(p.Page.Update(msg)) }
+
+// Run runs a command and brings the page what comes of it. It waits, so a command
+// that never ends must not get here.
+func (p *Person) Run(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, cmd := range msg {
+			p.Run(cmd)
+		}
+	case page.Request:
+		p.Asked = append(p.Asked, msg)
+	default:
+		if p.Quiet != nil && p.Quiet(msg) {
+			p.Dark = append(p.Dark, msg)
+			return
+		}
+		p.Send(msg)
+	}
+}
+
+// Press presses keys by their names: "a", "enter", "ctrl+s".
+func (p *Person) Press(names ...string) {
+	for _, name := range names {
+		p.Send(keymap.Press(name))
+	}
+}
+
+// Type types text, rune by rune.
+func (p *Person) Type(text string) {
+	for _, r := range text {
+		p.Send(keymap.Press(string(r)))
+	}
+}
+
+// Click clicks the left button on a cell.
+func (p *Person) Click(x, y int) {
+	p.Send(tea.MouseClickMsg{Button: tea.MouseLeft, X: x, Y: y})
+}
+
+// ClickOn clicks on the first place where text stands.
+func (p *Person) ClickOn(text string) {
+	p.T.Helper()
+	for y, line := range strings.Split(p.View(), "\n") {
+		if at := strings.Index(line, text); at >= 0 {
+			p.Click(ansi.StringWidth(line[:at]), y)
+			return
+		}
+	}
+	p.T.Errorf("%q is not to be seen, so it cannot be clicked:\n%s", text, p.View())
+}
+
+// View is the screen as text, without styles, and the page's keys as its last line.
+func (p *Person) View() string {
+	return ansi.Strip(p.Page.View() + "\n" + keymap.Short(theme.New(true), p.width, p.Page.Short()))
+}
+
+// Sees checks that the screen shows a text.
+func (p *Person) Sees(want string) {
+	p.T.Helper()
+	if !strings.Contains(p.View(), want) {
+		p.T.Errorf("%q is not to be seen:\n%s", want, p.View())
+	}
+}
+
+// DoesNotSee checks that the screen does not show a text.
+func (p *Person) DoesNotSee(unwanted string) {
+	p.T.Helper()
+	if strings.Contains(p.View(), unwanted) {
+		p.T.Errorf("%q is to be seen:\n%s", unwanted, p.View())
+	}
+}
+
+// Fits checks that the view has exactly the cells of the screen.
+func (p *Person) Fits(what string) {
+	p.T.Helper()
+	lines := strings.Split(p.View(), "\n")
+	for i, line := range lines {
+		if ansi.StringWidth(line) > p.width {
+			p.T.Errorf("%dx%d, %s: row %d is %d columns wide", p.width, p.height, what, i, ansi.StringWidth(line))
+		}
+	}
+	if len(lines) != p.height {
+		p.T.Errorf("%dx%d, %s: %d rows", p.width, p.height, what, len(lines))
+	}
+}
+
+// Show keeps the view under a name for Golden and checks that it fits.
+func (p *Person) Show(what string) {
+	p.T.Helper()
+	p.Fits(what)
+	fmt.Fprintf(&p.views, "== %s\n", what)
+	for line := range strings.SplitSeq(p.View(), "\n") {
+		fmt.Fprintln(&p.views, strings.TrimRight(line, " "))
+	}
+}
+
+// Golden compares everything shown with testdata/WIDTHxHEIGHT.golden; a name stands
+// before the size.
+func (p *Person) Golden(name string) {
+	p.T.Helper()
+	golden.Check(p.T, fmt.Sprintf("%s%dx%d.golden", name, p.width, p.height), p.views.String())
+}
+
+// Mash does n random things: keys of the names, sizes, the mouse. The view must
+// always fit.
+func (p *Person) Mash(random *rand.Rand, n int, names []string) {
+	p.T.Helper()
+	for range n {
+		switch random.IntN(12) {
+		case 0:
+			p.Resize(40+random.IntN(180), 11+random.IntN(60))
+		case 1:
+			p.Click(random.IntN(p.width), random.IntN(p.height))
+		case 2:
+			p.Send(tea.MouseWheelMsg{Button: []tea.MouseButton{tea.MouseWheelUp, tea.MouseWheelDown}[random.IntN(2)], X: random.IntN(p.width), Y: random.IntN(p.height)})
+		default:
+			p.Press(names[random.IntN(len(names))])
+		}
+		p.Fits("mashed")
+		if p.T.Failed() {
+			return
+		}
+	}
+}
