@@ -1,0 +1,93 @@
+package session
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Filter is what a person looks for among sessions. The zero value lets every session
+// through.
+type Filter struct{ words []word }
+
+// word is one condition; a session has to meet all of them.
+type word struct {
+	not    bool
+	column func(*Brief) string // lower case; nil looks everywhere
+	any    []string            // lower case; one of them has to stand there
+}
+
+// columns are the words that may stand before a colon.
+var columns = map[string]func(*Brief) string{
+	"id":     func(b *Brief) string { return string(b.ID) },
+	"state":  states,
+	"agent":  func(b *Brief) string { return strings.ToLower(b.Agent) },
+	"repo":   func(b *Brief) string { return strings.ToLower(b.Repository) },
+	"branch": func(b *Brief) string { return strings.ToLower(b.Branch) },
+	"task":   func(b *Brief) string { return strings.ToLower(b.Task) },
+}
+
+// FilterColumns are the columns that a filter knows, sorted.
+func FilterColumns() []string {
+	names := make([]string, 0, len(columns))
+	for name := range columns {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ParseFilter reads what a person typed: words that all have to stand in a session's
+// line, in any case. "state:running,failed" looks in one column (FilterColumns) for
+// either word, and a "-" before a word wants it not to stand there. Everything is a
+// filter; a colon behind another word is text.
+func ParseFilter(text string) Filter {
+	var f Filter
+	for _, typed := range strings.Fields(strings.ToLower(text)) {
+		w := word{any: []string{typed}}
+		if rest, not := strings.CutPrefix(typed, "-"); not && rest != "" {
+			w.not, w.any = true, []string{rest}
+		}
+		if name, values, ok := strings.Cut(w.any[0], ":"); ok && columns[name] != nil {
+			w.column, w.any = columns[name], strings.Split(values, ",")
+			if values == "" {
+				continue // about to be typed
+			}
+		}
+		f.words = append(f.words, w)
+	}
+	return f
+}
+
+// Match reports whether the session meets every word.
+func (f Filter) Match(b *Brief) bool {
+	everywhere := ""
+	for _, w := range f.words {
+		text := ""
+		if w.column != nil {
+			text = w.column(b)
+		} else {
+			if everywhere == "" {
+				everywhere = strings.ToLower(strings.Join([]string{
+					string(b.ID), b.Agent, filepath.Base(b.Repository), b.Branch, b.Task, string(b.Status()),
+				}, " "))
+			}
+			text = everywhere
+		}
+		found := slices.ContainsFunc(w.any, func(value string) bool { return value != "" && strings.Contains(text, value) })
+		if found == w.not {
+			return false
+		}
+	}
+	return true
+}
+
+// states are the words for how a session stands: its status, its phase, and "open"
+// where its work waits for a decision. A blank in them is a "-", too, since words have none.
+func states(b *Brief) string {
+	text := string(b.Status()) + " " + string(b.Phase)
+	if b.Open() {
+		text += " open"
+	}
+	return text + " " + strings.ReplaceAll(string(b.Status()), " ", "-")
+}

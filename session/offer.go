@@ -1,0 +1,28 @@
+package session
+
+// Offer is what can be done with a session as it stands. The use cases check again:
+// it says what is worth a key, not what is allowed.
+type Offer struct {
+	Attach    bool // take part: its agent has a terminal that is alive
+	Stop      bool
+	Review    bool // it has changes to look at
+	Accept    bool
+	Discard   bool
+	Remove    bool
+	Workspace bool // its workspace is there and its own
+}
+
+// Offer is what can be done with the session.
+func (b *Brief) Offer() Offer {
+	ended := b.Phase == Ended
+	owns := ended && b.ContinuedBy == "" && b.Review != Discarded
+	return Offer{
+		Attach:    b.Interactive && !ended,
+		Stop:      !ended,
+		Review:    ended && b.Changed,
+		Accept:    owns && b.Changed,
+		Discard:   b.Open(),
+		Remove:    ended && !b.Open(),
+		Workspace: owns,
+	}
+}
