@@ -82,6 +82,7 @@ var layers = []layer{
 	{"ui/frame", []string{"ui/theme"}},
 	{"ui/keymap", []string{"ui/theme"}},
 	{"ui/page", []string{"session", "ui/keymap", "ui/theme"}},
+	{"ui/syntax", nil},
 	{"ui/theme", nil},
 	{"ui/uitest", []string{"internal/golden", "ui/keymap", "ui/page", "ui/theme"}},
 	{"workspace", []string{"internal/git"}},

@@ -1,0 +1,337 @@
+package syntax
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// scanner goes through one line. Each step looks at a part of the line once and moves
+// behind it.
+type scanner struct {
+	language *Language
+	text     []byte
+	at       int
+	state    State
+	spans    []Span
+}
+
+// add says what the text up to end is, and goes there.
+func (s *scanner) add(end int, class Class) {
+	if class != Plain && end > s.at {
+		if last := len(s.spans) - 1; last >= 0 && s.spans[last].To == s.at && s.spans[last].Class == class {
+			s.spans[last].To = end
+		} else {
+			s.spans = append(s.spans, Span{s.at, end, class})
+		}
+	}
+	s.at = end
+}
+
+// code reads a line of a program or of data.
+func (s *scanner) code() {
+	if s.state == (State{}) {
+		s.beginning()
+	}
+	for s.at < len(s.text) {
+		switch {
+		case s.state.comment:
+			s.comment()
+		case s.state.quote > 0:
+			s.quoted()
+		case s.opens():
+		default:
+			s.word()
+		}
+	}
+	if q := s.state.quote; q > 0 && !s.language.quotes[q-1].lines {
+		s.state.quote = 0
+	}
+}
+
+// beginning looks at what only the beginning of a line can be.
+func (s *scanner) beginning() {
+	l := s.language
+	rest := bytes.TrimLeft(s.text, " \t")
+	start := len(s.text) - len(rest)
+	switch {
+	case len(rest) == 0:
+	case l.block[0] == "/*" && rest[0] == '*' && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '/'):
+		// The middle of a comment whose beginning is not shown.
+		s.at = start
+		s.state.comment = true
+	case l.hash && rest[0] == '#':
+		end := start + 1
+		for end < len(s.text) && letter(s.text[end]) {
+			end++
+		}
+		s.at = start
+		s.add(end, Keyword)
+	}
+	if bytes.HasPrefix(s.text, []byte("#!")) {
+		s.add(len(s.text), Comment)
+	}
+}
+
+// comment goes to the end of a comment of several lines.
+func (s *scanner) comment() {
+	end := s.language.block[1]
+	i := bytes.Index(s.text[s.at:], []byte(end))
+	if i < 0 {
+		s.add(len(s.text), Comment)
+		return
+	}
+	s.add(s.at+i+len(end), Comment)
+	s.state.comment = false
+}
+
+// quoted goes to the end of a text.
+func (s *scanner) quoted() {
+	q := s.language.quotes[s.state.quote-1]
+	for i := s.at; i < len(s.text); i++ {
+		switch {
+		case s.text[i] == '\\' && !q.raw:
+			i++
+		case s.text[i] == q.end[0] && bytes.HasPrefix(s.text[i:], []byte(q.end)):
+			s.add(i+len(q.end), String)
+			s.state.quote = 0
+			return
+		}
+	}
+	s.add(len(s.text), String)
+}
+
+// opens looks whether a comment or a text begins here.
+func (s *scanner) opens() bool {
+	l, rest := s.language, s.text[s.at:]
+	if !l.marks[rest[0]] {
+		return false
+	}
+	for _, mark := range l.line {
+		if bytes.HasPrefix(rest, []byte(mark)) && s.begins(mark) {
+			s.add(len(s.text), Comment)
+			return true
+		}
+	}
+	if l.block[0] != "" && bytes.HasPrefix(rest, []byte(l.block[0])) {
+		s.add(s.at+len(l.block[0]), Comment)
+		s.state.comment = true
+		return true
+	}
+	if l.char && rest[0] == '\'' {
+		class := String
+		end := charEnd(rest)
+		if end == 1 {
+			class = Plain
+		}
+		s.add(s.at+end, class)
+		return true
+	}
+	if l.apart && s.at > 0 && (letter(s.text[s.at-1]) || digit(s.text[s.at-1])) {
+		return false
+	}
+	for i, q := range l.quotes {
+		if bytes.HasPrefix(rest, []byte(q.begin)) {
+			if !s.key(len(q.begin)) {
+				s.add(s.at+len(q.begin), String)
+				s.state.quote = int8(i + 1)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether a mark begins a comment here: a # only where a word begins,
+// since it is part of many.
+func (s *scanner) begins(mark string) bool {
+	if mark != "#" || s.at == 0 {
+		return true
+	}
+	return strings.IndexByte(" \t;,({[)}]", s.text[s.at-1]) >= 0
+}
+
+// key takes a name with a value behind it, when it is one; n bytes begin it.
+func (s *scanner) key(n int) bool {
+	if s.language.keys == "" {
+		return false
+	}
+	rest := s.text[s.at:]
+	end := bytes.IndexByte(rest[n:min(len(rest), n+200)], rest[0])
+	if end < 0 || bytes.IndexByte(rest[n:n+end], '\\') >= 0 || !s.hasValue(s.at+n+end+1) {
+		return false
+	}
+	s.add(s.at+n+end+1, Key)
+	return true
+}
+
+// hasValue reports whether behind a name that ends at i its value stands.
+func (s *scanner) hasValue(i int) bool {
+	for i < len(s.text) && (s.text[i] == ' ' || s.text[i] == '\t') {
+		i++
+	}
+	if i >= len(s.text) || strings.IndexByte(s.language.keys, s.text[i]) < 0 {
+		return false
+	}
+	next := byte(' ')
+	if i+1 < len(s.text) {
+		next = s.text[i+1]
+	}
+	return s.text[i] == '=' && next != '=' || s.text[i] == ':' && strings.IndexByte(" \t\"'[{0123456789", next) >= 0
+}
+
+// charEnd is where a character in single quotes ends; behind the quote when it is
+// none, but a lifetime or a mark at the end of a name.
+func charEnd(rest []byte) int {
+	for i := 1; i < min(len(rest), 12); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '\'':
+			if i == 1 {
+				return 2
+			}
+			if _, size := utf8.DecodeRune(rest[1:]); rest[1] == '\\' || size == i-1 {
+				return i + 1
+			}
+			return 1
+		}
+	}
+	return 1
+}
+
+// word takes a name, a number, or one sign.
+func (s *scanner) word() {
+	c := s.text[s.at]
+	switch {
+	case digit(c):
+		end := s.at + 1
+		for end < len(s.text) && (letter(s.text[end]) || digit(s.text[end]) || s.text[end] == '_' || s.text[end] == '.' && end+1 < len(s.text) && digit(s.text[end+1])) {
+			end++
+		}
+		s.add(end, Number)
+	case s.named(c):
+		end := s.at + 1
+		for end < len(s.text) && (s.named(s.text[end]) || digit(s.text[end])) {
+			end++
+		}
+		s.add(end, s.classOf(end))
+	default:
+		s.at++
+	}
+}
+
+// classOf is what the name up to end is.
+func (s *scanner) classOf(end int) Class {
+	l, name := s.language, s.text[s.at:end]
+	if len(name) <= longestWord {
+		if class, ok := l.words[string(name)]; ok {
+			return class
+		}
+		if l.anyCase {
+			if class, ok := l.words[strings.ToLower(string(name))]; ok {
+				return class
+			}
+		}
+	}
+	switch {
+	case l.keys != "" && len(bytes.Trim(s.text[:s.at], " \t-.,{([")) == 0 && s.hasValue(end):
+		return Key
+	case end < len(s.text) && s.text[end] == '(' && (len(name) > 1 || letter(name[0])):
+		return Function
+	case l.capitals && name[0] >= 'A' && name[0] <= 'Z':
+		return Type
+	}
+	return Plain
+}
+
+// named reports whether a byte belongs to a name of the language.
+func (s *scanner) named(c byte) bool {
+	return letter(c) || c == '_' || c >= 0x80 || strings.IndexByte(s.language.letters, c) >= 0
+}
+
+func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+
+// markup reads a line of HTML or XML: tags with their attributes, and comments.
+func (s *scanner) markup() {
+	for s.at < len(s.text) {
+		switch rest := s.text[s.at:]; {
+		case s.state.comment:
+			s.comment()
+		case s.state.inner:
+			s.tag()
+		case bytes.HasPrefix(rest, []byte("<!--")):
+			s.add(s.at+4, Comment)
+			s.state.comment = true
+		case rest[0] == '<' && len(rest) > 1 && (letter(rest[1]) || strings.IndexByte("/!?", rest[1]) >= 0):
+			end := s.at + 2
+			for end < len(s.text) && (letter(s.text[end]) || digit(s.text[end]) || strings.IndexByte("-_:.", s.text[end]) >= 0) {
+				end++
+			}
+			s.add(end, Keyword)
+			s.state.inner = true
+		default:
+			s.at++
+		}
+	}
+}
+
+// tag takes the next part within a tag.
+func (s *scanner) tag() {
+	switch c := s.text[s.at]; {
+	case c == '>':
+		s.add(s.at+1, Keyword)
+		s.state.inner = false
+	case c == '"' || c == '\'':
+		end := bytes.IndexByte(s.text[s.at+1:], c)
+		if end < 0 {
+			s.add(len(s.text), String)
+			return
+		}
+		s.add(s.at+end+2, String)
+	case letter(c) || c == '_' || c == ':' || c == '@' || c == '#':
+		end := s.at + 1
+		for end < len(s.text) && (letter(s.text[end]) || digit(s.text[end]) || strings.IndexByte("-_:.@", s.text[end]) >= 0) {
+			end++
+		}
+		s.add(end, Key)
+	default:
+		s.at++
+	}
+}
+
+// prose reads a line of Markdown: headings, listings, quotations, code in the text.
+func (s *scanner) prose() {
+	rest := bytes.TrimLeft(s.text, " ")
+	switch {
+	case bytes.HasPrefix(rest, []byte("```")) || bytes.HasPrefix(rest, []byte("~~~")):
+		s.add(len(s.text), Comment)
+		s.state.inner = !s.state.inner
+		return
+	case s.state.inner:
+		s.add(len(s.text), String)
+		return
+	case bytes.HasPrefix(rest, []byte("#")):
+		s.add(len(s.text), Keyword)
+		return
+	case bytes.HasPrefix(rest, []byte(">")):
+		s.add(len(s.text), Comment)
+		return
+	case len(rest) > 1 && strings.IndexByte("-*+", rest[0]) >= 0 && rest[1] == ' ':
+		s.at = len(s.text) - len(rest)
+		s.add(s.at+1, Keyword)
+	}
+	for s.at < len(s.text) {
+		i := bytes.IndexByte(s.text[s.at:], '`')
+		if i < 0 {
+			return
+		}
+		s.at += i
+		end := bytes.IndexByte(s.text[s.at+1:], '`')
+		if end < 0 {
+			return
+		}
+		s.add(s.at+end+2, String)
+	}
+}
