@@ -36,6 +36,10 @@ type Brief struct {
 	Deleted     int       `json:"deleted,omitempty"`
 	Refused     int       `json:"refused,omitempty"` // what the network refused, each time counted
 	Tokens      int       `json:"tokens,omitempty"`  // read and written
+	// Deadline and Waiting are of a session that runs: when its time is up, zero without
+	// a limit, and the number of its questions that wait for an answer.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Waiting  int       `json:"waiting,omitempty"`
 }
 
 // taskLimit is how many bytes of a prompt a Brief holds.
@@ -60,6 +64,15 @@ func briefOf(s Session) Brief {
 		}
 	}
 	return b
+}
+
+// enliven adds what a session that runs has come to so far.
+func (b *Brief) enliven(live Live) {
+	b.Tokens, b.Refused = live.Tokens.Input+live.Tokens.Output, 0
+	for _, refusal := range live.Refused {
+		b.Refused += refusal.Times
+	}
+	b.Deadline, b.Waiting = live.Deadline, len(live.Requests)
 }
 
 // briefsFile remembers the briefs of ended sessions between two lists. It is a
@@ -106,6 +119,9 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 				continue
 			}
 			old = remembered{briefForm, inode, changed, briefOf(session)}
+			if old.Brief.Phase != Ended {
+				old.Brief.enliven(s.store.live(id))
+			}
 			fresh = fresh || old.Brief.Phase == Ended
 		}
 		briefs = append(briefs, old.Brief)
@@ -158,7 +174,7 @@ func (s *Sessions) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Briefs()
 	stale := 0
 	for _, b := range briefs {
-		if b.Phase != Ended || b.ContinuedBy != "" || b.Changed && b.Review != Accepted && b.Review != Discarded {
+		if b.Phase != Ended || b.ContinuedBy != "" || b.Open() {
 			continue
 		}
 		if s.store.age(b.ID) >= olderThan {

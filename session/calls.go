@@ -143,6 +143,7 @@ func (s *supervisor) modelCalled(call ModelCall) {
 	if call.Error != "" {
 		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
 	}
+	s.pulse.changed()
 }
 
 // notice tells those who follow the session something that is not from the agent.
@@ -152,6 +153,7 @@ func (s *supervisor) notice(text string) {
 		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
 	}
 	s.term.notice(text)
+	s.audit(audit.NoticeGiven, map[string]string{"text": text})
 }
 
 // watchModel ends the run when its model is dead. A person at a terminal sees what

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // errNoSupervisor says that nobody answers at the control socket.
@@ -47,7 +48,7 @@ func (c client) call(ctx context.Context, method, path string, query url.Values)
 	if response.StatusCode/100 != 2 {
 		defer response.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return nil, fmt.Errorf("the session's supervisor refused: %s", text)
+		return nil, &refusedError{response.StatusCode, strings.TrimSpace(string(text))}
 	}
 	return response, nil
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"time"
 
+	"aibox/audit"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -23,6 +25,12 @@ import (
 //	GET  /v1/state            the State as JSON
 //	GET  /v1/output?from=N    chunks from byte N on, until the agent has ended:
 //	                          stream (1 byte), length (4 bytes, big-endian), bytes
+//	GET  /v1/events?from=N    events of the log from number N on and, between them,
+//	                          LiveChanged, as lines of JSON, until the log ends
+//	POST /v1/answer?id=N&yes=BOOL
+//	                          answer a request
+//	POST /v1/extend?by=DURATION
+//	                          give the session more time
 //	POST /v1/stop?reason=TEXT ask the agent to end, then end it
 //	POST /v1/signal?number=N  send a signal to the agent's process group
 //	POST /v1/attach?rows=R&cols=C&colors=N
@@ -33,6 +41,9 @@ import (
 type controls interface {
 	state() State
 	follow(ctx context.Context, from int64, visit func(Chunk) error) error
+	events(ctx context.Context, from int, visit func(audit.Event) error) error
+	answer(request int, yes bool) error
+	extend(by time.Duration) error
 	stop(reason string)
 	signal(number int) error
 	attachable() *terminal // nil: the session is not interactive
@@ -91,6 +102,9 @@ func serveControl(listener net.Listener, c controls) *http.Server {
 			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
 		}
 	})
+	mux.HandleFunc("GET /v1/events", serveEvents(c))
+	mux.HandleFunc("POST /v1/answer", serveAnswer(c))
+	mux.HandleFunc("POST /v1/extend", serveExtend(c))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {
 		c.stop(r.FormValue("reason"))
 		w.WriteHeader(http.StatusAccepted)

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
 )
 
 // fakeControls answers like a supervisor whose record is r.
@@ -16,11 +20,27 @@ type fakeControls struct {
 	dir     string
 	reasons chan string
 	signals chan int
+
+	log     *audit.Log
+	asking  *ledger
+	extends chan time.Duration
 }
 
 func (f fakeControls) state() State { return State{Phase: Running} }
 func (f fakeControls) follow(ctx context.Context, from int64, visit func(Chunk) error) error {
 	return f.r.follow(ctx, f.dir, from, visit)
+}
+
+func (f fakeControls) events(ctx context.Context, from int, visit func(audit.Event) error) error {
+	return f.log.Follow(ctx, from, visit)
+}
+func (f fakeControls) answer(request int, yes bool) error { return f.asking.answer(request, yes) }
+func (f fakeControls) extend(by time.Duration) error {
+	if by > maxExtension {
+		return fault.New(fault.Usage, "too long")
+	}
+	f.extends <- by
+	return nil
 }
 func (f fakeControls) attachable() *terminal { return f.term }
 func (f fakeControls) stop(reason string)    { f.reasons <- reason }
@@ -35,7 +55,14 @@ func (f fakeControls) signal(number int) error {
 func serveFake(t *testing.T, dir string) (fakeControls, client) {
 	t.Helper()
 	r, _ := newTestRecorder(t)
-	f := fakeControls{r: r, dir: filepath.Dir(r.raw.Name()), reasons: make(chan string, 1), signals: make(chan int, 1)}
+	log, err := audit.Open(filepath.Join(dir, auditFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fakeControls{
+		r: r, dir: filepath.Dir(r.raw.Name()), reasons: make(chan string, 1), signals: make(chan int, 1),
+		log: log, asking: &ledger{record: func(Request, string) {}}, extends: make(chan time.Duration, 1),
+	}
 	listener, err := listenControl(dir)
 	if err != nil {
 		t.Fatal(err)

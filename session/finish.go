@@ -62,6 +62,9 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	}
 	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
 	err = errors.Join(err, s.record.finish()) // those who follow have it all now
+	if err == nil {
+		err = s.store.removeLive(s.id) // the result says it all
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "storing the result:", err)
 	}

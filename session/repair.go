@@ -176,6 +176,8 @@ func (s *Sessions) conclude(ctx context.Context, session *Session) error {
 		Fault: failureOf(fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
 			Hint("`aibox diff %s` shows the agent's work so far", session.ID)),
 	}
+	live := s.store.live(session.ID)
+	result.Tokens, result.Refused = live.Tokens, live.Refused
 	set, err := s.changes(ctx, session)
 	if err != nil {
 		result.Changes.Notes = []string{"not computed: " + err.Error()}
@@ -185,5 +187,6 @@ func (s *Sessions) conclude(ctx context.Context, session *Session) error {
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
 	return errors.Join(
 		s.append(session.ID, audit.SessionRepaired, result.Fault),
-		s.store.write(session.ID, stateFile, session.State))
+		s.store.write(session.ID, stateFile, session.State),
+		s.store.removeLive(session.ID))
 }

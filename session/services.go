@@ -52,4 +52,5 @@ func (s *supervisor) refused(what, target, reason string) {
 	if s.tally.refuse(what, target, reason) {
 		s.audit(audit.AccessRefused, Refusal{What: what, Target: target, Reason: reason, Times: 1})
 	}
+	s.pulse.changed()
 }

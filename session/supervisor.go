@@ -44,6 +44,10 @@ type supervisor struct {
 	record *recorder
 	tally  tally
 	vitals vitals    // of the model
+	clock  countdown // of the time limit
+	asking ledger    // of questions to the user
+	pulse  pulse     // publishes
+	news   broadcast // of what was published
 	term   *terminal // nil unless the session is interactive
 
 	mu    sync.Mutex
@@ -147,6 +151,7 @@ func (s *supervisor) open() error {
 	} else {
 		s.id, err = s.store.create(s.launch.Spec.Agent, time.Now())
 	}
+	s.asking.record = s.answered
 	if err != nil {
 		return err
 	}

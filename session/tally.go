@@ -98,6 +98,13 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 	return true
 }
 
+// asked is the number of requests to the model.
+func (t *tally) asked() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls
+}
+
 // modelCalls is how the requests for an answer went until now.
 func (t *tally) modelCalls() modelTally {
 	t.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/runtime"
@@ -31,28 +30,26 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 	go func() { _, err := box.Wait(watching); lost <- err }()
 	go func() { lost <- s.line.Watch(watching, 0) }()
 
-	var deadline, kill <-chan time.Time
-	if limit := time.Duration(s.launch.Spec.Timeout); limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		deadline = timer.C
-	}
+	s.limitTime()
+	s.pulse.start(s.publish)
+	defer func() {
+		s.clock.stop()
+		s.asking.close()
+		s.pulse.stop()
+	}()
 	defer s.vitals.stop()
+	var kill <-chan time.Time
 	interrupted, ended := ctx.Done(), s.ended
 	for {
 		select {
 		case out := <-line:
 			s.mu.Lock()
-			defer s.mu.Unlock()
-			return out, s.cause
+			cause := s.cause
+			s.mu.Unlock()
+			return out, cause
 		case <-interrupted:
 			interrupted = nil
 			s.stop("the supervisor was told to end")
-		case <-deadline:
-			limit := time.Duration(s.launch.Spec.Timeout)
-			s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
-			s.end(fault.New(fault.Limit, "the time limit of %v was reached", limit).
-				Hint("--timeout sets another limit; the agent's work so far is kept"))
 		case <-ended:
 			ended = nil
 			if s.line.Stop(stopGrace) != nil {

@@ -1,0 +1,153 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// liveFile holds the Live of a session that runs.
+const liveFile = "live.json"
+
+// liveTime is the shortest time between two numbers of a running session, which is
+// also how stale they may be. Questions do not wait for it.
+const liveTime = time.Second
+
+// Live is what a running session has come to so far.
+type Live struct {
+	Tokens   Tokens    `json:"tokens"`
+	Calls    int       `json:"calls"`              // requests to the model, whatever became of them
+	Refused  []Refusal `json:"refused,omitempty"`  // as in a Result
+	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
+	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
+}
+
+// Live is what a session has come to: of one that runs as it stood at most a second
+// ago, of one that has ended from its result.
+func (s *Sessions) Live(id ID) (Live, error) {
+	session, err := s.store.load(id)
+	if err != nil {
+		return Live{}, err
+	}
+	if r := session.State.Result; r != nil && session.State.Phase == Ended {
+		return Live{Tokens: r.Tokens, Calls: r.Tokens.Requests, Refused: r.Refused}, nil
+	}
+	return s.store.live(id), nil
+}
+
+// Requests are the questions of all running sessions, oldest session first.
+func (s *Sessions) Requests() ([]Request, error) {
+	ids, err := s.store.ids()
+	if err != nil {
+		return nil, err
+	}
+	var open []Request
+	for _, id := range ids {
+		if s.store.ended(id) {
+			continue
+		}
+		if asked := s.store.live(id).Requests; len(asked) > 0 && held(s.store.dir(id)) {
+			open = append(open, asked...)
+		}
+	}
+	return open, nil
+}
+
+// live reads what a session's supervisor wrote last; zero when there is nothing.
+func (s store) live(id ID) Live {
+	var live Live
+	if s.read(id, liveFile, &live) != nil {
+		return Live{}
+	}
+	return live
+}
+
+// writeLive replaces a session's Live and tells those who watch. It is for people
+// who look on, so that a power cut may lose it.
+func (s store) writeLive(id ID, live Live) error {
+	data, err := json.Marshal(live)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(s.dir(id), liveFile)
+	next := file + ".next"
+	if err := errors.Join(os.WriteFile(next, data, 0o600), os.Rename(next, file)); err != nil {
+		return err
+	}
+	s.touch()
+	return nil
+}
+
+// removeLive is for the end of a session, whose result says it all.
+func (s store) removeLive(id ID) error {
+	err := os.Remove(filepath.Join(s.dir(id), liveFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// pulse does something soon after it was told that things have changed, but not
+// more often than every liveTime, and nothing while nothing changes. It is safe for
+// concurrent use; before start it does nothing.
+type pulse struct {
+	mu    sync.Mutex
+	do    func()
+	doing sync.Mutex // held while do runs
+	last  time.Time
+	timer *time.Timer // nil unless do is due
+}
+
+// start begins, with do at once.
+func (p *pulse) start(do func()) {
+	p.mu.Lock()
+	p.do = do
+	p.mu.Unlock()
+	p.now()
+}
+
+// changed has do done soon.
+func (p *pulse) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.do != nil && p.timer == nil {
+		p.timer = time.AfterFunc(time.Until(p.last.Add(liveTime)), p.fire)
+	}
+}
+
+// now has do done at once, and waits for that.
+func (p *pulse) now() {
+	p.mu.Lock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.mu.Unlock()
+	p.fire()
+}
+
+func (p *pulse) fire() {
+	p.doing.Lock()
+	defer p.doing.Unlock()
+	p.mu.Lock()
+	p.timer, p.last = nil, time.Now()
+	do := p.do
+	p.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+// stop has do done a last time.
+func (p *pulse) stop() {
+	p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.do = nil
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
