@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"aibox/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) extendCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "extend ID DURATION",
+		Short: "Give a running session more time than its limit",
+		Long: `Give a running session more time. It asks for that itself, in the terminal UI and
+in what it prints, shortly before its time limit ends it.`,
+		Example:           "  aibox extend 0dq4f 30m",
+		Args:              sessionAndDuration,
+		ValidArgsFunction: a.completeSessions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.extend(cmd.Context(), args[0], args[1]) },
+	}
+}
+
+func sessionAndDuration(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		return nil
+	}
+	return fault.New(fault.Usage, "%s takes a session id and a duration", cmd.CommandPath()).Hint("`%s 0dq4f 30m` gives half an hour", cmd.CommandPath())
+}
+
+func (a *app) extend(ctx context.Context, text, duration string) error {
+	by, err := time.ParseDuration(duration)
+	if err != nil {
+		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m and 1h30m are")
+	}
+	service, found, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	if err := service.Extend(ctx, found.ID, by); err != nil {
+		return err
+	}
+	live, err := service.Live(found.ID)
+	if err != nil || live.Deadline.IsZero() {
+		fmt.Fprintln(a.out, found.ID)
+		return err
+	}
+	fmt.Fprintf(a.out, "%s may run until %s\n", found.ID, live.Deadline.Local().Format(time.DateTime))
+	return nil
+}
