@@ -178,7 +178,7 @@ func (f *filesReader) raw(line string) error {
 	var change *Change
 	if i, ok := f.wanted[Path(path)]; ok {
 		c := &f.cs.Changes[i]
-		if old, gone := cmpBlob(c.OldBlob, fields[2]), cmpBlob(c.NewBlob, fields[3]); !old || !gone || c.Kind.letter() != fields[4][:1] {
+		if old, gone := cmpBlob(c.OldBlob, fields[2]), cmpBlob(c.NewBlob, fields[3]); !old || !gone || c.Kind.Letter() != fields[4][:1] {
 			return fmt.Errorf("git diff-tree says something else of %s than before", c.Path)
 		}
 		change = c

@@ -6,11 +6,13 @@ import (
 	"io"
 	"strings"
 
+	"aibox/internal/amount"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
-// letter is the kind as git prints it.
-func (k Kind) letter() string {
+// Letter is the kind as git prints it: A, D, R, T, or M for any other change.
+func (k Kind) Letter() string {
 	switch k {
 	case Added:
 		return "A"
@@ -29,7 +31,7 @@ func (k Kind) letter() string {
 // D, R, T), a tab, the name (for a rename: old, tab, new).
 func (cs *ChangeSet) NameStatus(w io.Writer) error {
 	return cs.names(w, func(c Change) string {
-		line := c.Kind.letter() + "\t"
+		line := c.Kind.Letter() + "\t"
 		if c.OldPath != "" {
 			line += c.OldPath.String() + "\t"
 		}
@@ -41,7 +43,7 @@ func (cs *ChangeSet) NameStatus(w io.Writer) error {
 // names raw, each ended by a NUL.
 func (cs *ChangeSet) NameStatusZ(w io.Writer) error {
 	return cs.names(w, func(c Change) string {
-		line := c.Kind.letter() + "\x00"
+		line := c.Kind.Letter() + "\x00"
 		if c.OldPath != "" {
 			line += c.OldPath.Raw() + "\x00"
 		}
@@ -90,10 +92,10 @@ func (cs *ChangeSet) Stat(w io.Writer, width int) error {
 	room := max(5, width-longest-13)
 	for i, c := range cs.Changes {
 		pad := strings.Repeat(" ", longest-ansi.StringWidth(names[i]))
-		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.letter(), names[i], pad, c.bar(most, room))
+		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.Letter(), names[i], pad, c.bar(most, room))
 	}
 	added, deleted := cs.Totals()
-	fmt.Fprintf(&out, " %s changed, +%d -%d\n", plural(len(cs.Changes), "file"), added, deleted)
+	fmt.Fprintf(&out, " %s changed, +%d -%d\n", amount.Of(len(cs.Changes), "file"), added, deleted)
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -112,11 +114,4 @@ func (c Change) bar(most, room int) string {
 		plus, minus = scale(plus), scale(minus)
 	}
 	return fmt.Sprintf("%5d %s%s", c.Added+c.Deleted, strings.Repeat("+", plus), strings.Repeat("-", minus))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 )
@@ -52,7 +53,7 @@ func (cs *ChangeSet) Quote(ctx context.Context, path Path, n int) (string, error
 	case finder.begun:
 		return string(finder.line), nil // the last one, without a newline
 	default:
-		return "", fault.New(fault.Usage, "%s has %s, so there is no line %d", path, plural(finder.lines(), "line"), n)
+		return "", fault.New(fault.Usage, "%s has %s, so there is no line %d", path, amount.Of(finder.lines(), "line"), n)
 	}
 }
 
@@ -132,7 +133,7 @@ func (h Hunk) Diff(limit int) string {
 	}
 	for i, line := range h.Lines {
 		if out.Len()+len(line.Text) > limit {
-			fmt.Fprintf(&out, "… (%s more)\n", plural(len(h.Lines)-i, "line"))
+			fmt.Fprintf(&out, "… (%s more)\n", amount.Of(len(h.Lines)-i, "line"))
 			break
 		}
 		out.WriteByte(line.Op)

@@ -10,6 +10,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/runtime"
 	"aibox/workspace"
@@ -212,7 +213,7 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string
 	s.audit(audit.WorkspacePrepared, map[string]any{
 		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": len(ws.Hidden),
 	})
-	detail := fmt.Sprintf("%s, %s", ws.Path, plural(ws.Files, "file"))
+	detail := fmt.Sprintf("%s, %s", ws.Path, amount.Of(ws.Files, "file"))
 	if len(ws.Hidden) > 0 {
 		detail += fmt.Sprintf(", %d hidden", len(ws.Hidden))
 	}
@@ -260,12 +261,4 @@ func (s *supervisor) closeNetwork(ctx context.Context, guard Guard, bridge strin
 	}
 	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
 	return sockets, nil
-}
-
-// plural is a number of things in words.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 )
@@ -36,7 +37,7 @@ func (s Session) request(set *review.ChangeSet, verified []Verification) string 
 
 // names lists the files.
 func (s Session) names(b *strings.Builder, set *review.ChangeSet) {
-	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", plural(len(set.Changes), "file"))
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", amount.Of(len(set.Changes), "file"))
 	for i, c := range set.Changes {
 		if i == maxNamed {
 			fmt.Fprintf(b, "- and %d more\n", len(set.Changes)-i)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/review"
 )
 
@@ -113,7 +114,7 @@ func (f Feedback) prompt() string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%s did not fit in here.\n", plural(left, "more point"))
+		fmt.Fprintf(&b, "\n%s did not fit in here.\n", amount.Of(left, "more point"))
 	}
 	return b.String()
 }

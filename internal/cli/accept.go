@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -223,7 +224,7 @@ func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o a
 			fmt.Fprintln(a.out, path)
 		}
 	}
-	fmt.Fprintf(a.err, "%s %s %s %s\n", a.errTerm.good("✓"), files(accepted.Files), where, termtext.Escape(accepted.Repo))
+	fmt.Fprintf(a.err, "%s %s %s %s\n", a.errTerm.good("✓"), amount.Of(accepted.Files, "file"), where, termtext.Escape(accepted.Repo))
 	return nil
 }
 
@@ -232,7 +233,7 @@ func (a *app) tellLeft(id session.ID, left []review.LeftOut) {
 	for _, file := range left {
 		fmt.Fprintf(a.err, "%s left out: %s\n", a.errTerm.warn("!"), file.Path)
 		for _, r := range file.Risks {
-			fmt.Fprintf(a.err, "    %s\n", riskLine(r))
+			fmt.Fprintf(a.err, "    %s\n", notice(r.String()))
 		}
 	}
 	if len(left) > 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
@@ -109,7 +110,7 @@ func (a *app) confirm(ctx context.Context, p *hunkPrompt, set *review.ChangeSet,
 		if err != nil {
 			return err
 		}
-		p.line("Chosen: %s in %s", count(p.count, "part"), files(p.files))
+		p.line("Chosen: %s in %s", amount.Of(p.count, "part"), amount.Of(p.files, "file"))
 		if err := plan.part.Stat(p.out, p.t.width); err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (a *app) confirm(ctx context.Context, p *hunkPrompt, set *review.ChangeSet,
 		}
 	}
 	if len(p.said) > 0 {
-		p.line("Said: %s, %s", count(len(p.said)-rejected, "comment"), count(rejected, "rejection"))
+		p.line("Said: %s, %s", amount.Of(len(p.said)-rejected, "comment"), amount.Of(rejected, "rejection"))
 	}
 	for {
 		answer, err := p.read(ctx, question+" [y,n]?")

@@ -11,6 +11,7 @@ import (
 	"aibox/agents/custom"
 	"aibox/agents/spec"
 	"aibox/bakery"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -193,19 +194,12 @@ func (c *checkup) options(agent agents.Agent) bool {
 		c.done(step)
 		return false
 	}
-	c.done(checkStep{Name: "options", State: checkOK, Detail: plural(len(fields), "option") + ", command lines made"})
+	c.done(checkStep{Name: "options", State: checkOK, Detail: amount.Of(len(fields), "option") + ", command lines made"})
 	return true
 }
 
 // shellAgent runs what stands behind "--" and nothing else.
 const shellAgent = "shell"
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
 
 // image is the step that bakes the agent's image.
 func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {

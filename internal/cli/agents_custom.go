@@ -12,6 +12,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/health"
 	"aibox/internal/paths"
@@ -156,11 +157,11 @@ func (a *app) guestsFinding() health.Finding {
 	g := a.guests()
 	f := health.Finding{Name: "your agents", State: health.OK, Detail: "none"}
 	if n := len(g.files); n > 0 {
-		f.Detail = plural(n, "file")
+		f.Detail = amount.Of(n, "file")
 	}
 	if n := len(g.broken); n > 0 {
 		first := g.broken[0]
-		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", plural(n, "file"), first.path, first.err)
+		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.path, first.err)
 		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.path), ".toml")
 	}
 	return f

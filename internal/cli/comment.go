@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -259,7 +260,7 @@ func (a *app) reject(ctx context.Context, text string, words []string, o rejectO
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", a.errTerm.good("✓"), count(len(hunks), "hunk"), found.ID)
+	fmt.Fprintf(a.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", a.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
 	return nil
 }
 
@@ -277,14 +278,6 @@ func hunksOf(ctx context.Context, set *review.ChangeSet, names []string) ([]revi
 		return nil
 	}, paths...)
 	return ids, err
-}
-
-// count is a number of things in words.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // hear notes whether there is feedback for the agent of the session that is resumed.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/review/risk"
 	"aibox/session"
 
 	"github.com/charmbracelet/x/ansi"
@@ -42,9 +42,9 @@ func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found
 		return err
 	}
 	added, deleted := set.Totals()
-	fmt.Fprintf(w, "%s, +%d -%d\n", files(len(set.Changes)), added, deleted)
+	fmt.Fprintf(w, "%s, +%d -%d\n", amount.Of(len(set.Changes), "file"), added, deleted)
 	if held := len(risky(set)); held > 0 {
-		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), files(held))
+		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), amount.Of(held, "file"))
 	}
 	_, err = fmt.Fprintln(w)
 	return err
@@ -160,29 +160,7 @@ func lastLine(h review.Hunk) review.Remark {
 func riskRemarks(c *review.Change) []review.Remark {
 	remarks := make([]review.Remark, 0, len(c.Risks))
 	for _, r := range c.Risks {
-		remarks = append(remarks, review.Remark{Alarm: r.Holds(), Text: riskLine(r)})
+		remarks = append(remarks, review.Remark{Alarm: r.Holds(), Text: notice(r.String())})
 	}
 	return remarks
-}
-
-// riskLine says in a line what a risk is, safe.
-func riskLine(r risk.Risk) string {
-	var b strings.Builder
-	b.WriteString(r.Title)
-	if r.Line > 0 {
-		fmt.Fprintf(&b, ", line %d", r.Line)
-	}
-	if r.Runs != "" {
-		b.WriteString(": runs " + r.Runs)
-	}
-	if r.When != "" {
-		b.WriteString(", " + r.When)
-	}
-	if r.By != "" {
-		b.WriteString(", by " + r.By)
-	}
-	if r.Found != "" {
-		b.WriteString(" (" + r.Found + ")")
-	}
-	return notice(b.String())
 }

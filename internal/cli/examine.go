@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aibox/bakery"
+	"aibox/internal/amount"
 	"aibox/internal/health"
 	"aibox/runtime"
 	"aibox/session"
@@ -159,7 +160,7 @@ func (a *app) diskFinding() health.Finding {
 	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, deps.Dirs.Home)
 	if own, err := a.ownSettings(); err == nil {
 		if stale := session.New(deps).Stale(own.Settings.Keep); stale > 0 {
-			f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", plural(stale, "old session"))
+			f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", amount.Of(stale, "old session"))
 		}
 	}
 	if free < 2<<30 {

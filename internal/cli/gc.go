@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/bakery"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -161,7 +162,7 @@ func (a *app) printFreed(report *session.GCReport) error {
 	rows := make([][]string, 0, len(report.Freed))
 	for _, freed := range report.Freed {
 		rows = append(rows, []string{
-			string(freed.Kind), fmt.Sprint(freed.Count), fmt.Sprint(freed.Files), sizeOf(freed.Bytes), termtext.Escape(strings.Join(freed.Names, " ")),
+			string(freed.Kind), fmt.Sprint(freed.Count), fmt.Sprint(freed.Files), amount.Bytes(freed.Bytes), termtext.Escape(strings.Join(freed.Names, " ")),
 		})
 	}
 	switch {
@@ -169,22 +170,9 @@ func (a *app) printFreed(report *session.GCReport) error {
 		fmt.Fprintln(a.err, "there is nothing to tidy away")
 		return nil
 	case report.DryRun:
-		fmt.Fprintf(a.err, "about %s would be free; this was a dry run\n", sizeOf(bytes))
+		fmt.Fprintf(a.err, "about %s would be free; this was a dry run\n", amount.Bytes(bytes))
 	default:
-		fmt.Fprintf(a.err, "%s %s freed\n", a.errTerm.good("✓"), sizeOf(bytes))
+		fmt.Fprintf(a.err, "%s %s freed\n", a.errTerm.good("✓"), amount.Bytes(bytes))
 	}
 	return a.overview("KIND\tCOUNT\tFILES\tSIZE\tWHAT", rows)
-}
-
-// sizeOf is a number of bytes for people.
-func sizeOf(bytes int64) string {
-	units := []string{"B", "KB", "MB", "GB"}
-	value, unit := float64(bytes), 0
-	for value >= 999.5 && unit < len(units)-1 {
-		value, unit = value/1000, unit+1
-	}
-	if unit == 0 || value >= 9.95 {
-		return fmt.Sprintf("%.0f %s", value, units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
 }

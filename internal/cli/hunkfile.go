@@ -47,7 +47,7 @@ func (f *fileQuestions) head(number, of int) {
 	p.line("")
 	p.line("%s  %s", p.t.bold(name), p.t.faint(fmt.Sprintf("file %d of %d", number, of)))
 	for _, r := range f.change.Risks {
-		p.line("%s %s", p.t.warn("!"), riskLine(r))
+		p.line("%s %s", p.t.warn("!"), notice(r.String()))
 	}
 	for _, note := range f.change.Notes {
 		p.line("%s %s", p.t.warn("!"), termtext.Escape(note))

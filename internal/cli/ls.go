@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 
@@ -62,7 +63,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
-			string(b.ID), string(b.Status()), termtext.Escape(filepath.Base(b.Repository)), changed(b), age(b.Created), termtext.Escape(firstLine(b.Task, 40)),
+			string(b.ID), string(b.Status()), termtext.Escape(filepath.Base(b.Repository)), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
 	err = a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
@@ -91,29 +92,6 @@ func changed(b session.Brief) string {
 	case !b.Changed:
 		return "none"
 	default:
-		return fmt.Sprintf("%s +%d -%d", files(b.Files), b.Added, b.Deleted)
+		return fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted)
 	}
-}
-
-// age is how long ago t was, in the largest unit that fits.
-func age(t time.Time) string {
-	d := time.Since(t)
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%dd", int(d.Hours()/24))
-	}
-}
-
-// files is a number of files in words.
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

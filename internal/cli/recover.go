@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -112,8 +113,8 @@ func (a *app) listSaved(saved []review.Saved, asJSON bool) error {
 	rows := make([][]string, 0, len(saved))
 	for _, s := range saved {
 		rows = append(rows, []string{
-			termtext.Escape(s.By), strconv.Itoa(s.Number), termtext.Escape(string(s.What)), age(s.When), s.Until.Local().Format(time.DateOnly),
-			fmt.Sprintf("%s +%d -%d", files(s.Files), s.Added, s.Deleted), termtext.Escape(s.Repo),
+			termtext.Escape(s.By), strconv.Itoa(s.Number), termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), s.Until.Local().Format(time.DateOnly),
+			fmt.Sprintf("%s +%d -%d", amount.Of(s.Files, "file"), s.Added, s.Deleted), termtext.Escape(s.Repo),
 		})
 	}
 	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
@@ -238,5 +239,5 @@ func (a *app) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]st
 
 // about is a saved state in a few words.
 func about(s review.Saved) string {
-	return fmt.Sprintf("%s %s ago, %s", termtext.Escape(string(s.What)), age(s.When), files(s.Files))
+	return fmt.Sprintf("%s %s ago, %s", termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), amount.Of(s.Files, "file"))
 }

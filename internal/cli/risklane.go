@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"aibox/internal/amount"
 	"aibox/review"
 	"aibox/review/risk"
 )
@@ -31,10 +32,10 @@ func printRisks(out io.Writer, t terminal, set *review.ChangeSet) {
 	if len(held) == 1 {
 		are, them = "is", "it is"
 	}
-	fmt.Fprintf(out, "%s %s %s left out of a plain accept, since %s not what can be taken unread:\n", t.warn("!"), files(len(held)), are, them)
+	fmt.Fprintf(out, "%s %s %s left out of a plain accept, since %s not what can be taken unread:\n", t.warn("!"), amount.Of(len(held), "file"), are, them)
 	for i, c := range held {
 		if i == maxRiskyFiles {
-			fmt.Fprintf(out, "  and %s more\n", files(len(held)-i))
+			fmt.Fprintf(out, "  and %s more\n", amount.Of(len(held)-i, "file"))
 			break
 		}
 		fmt.Fprintf(out, "  %s\n", t.bold(c.Path.String()))
@@ -52,7 +53,7 @@ func printRisksOf(out io.Writer, t terminal, all []risk.Risk) {
 			more++
 		default:
 			shown++
-			for i, line := range breakLines(riskLine(r), max(40, t.width-6)) {
+			for i, line := range breakLines(notice(r.String()), max(40, t.width-6)) {
 				if i > 0 {
 					line = "  " + line
 				}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
@@ -19,7 +20,7 @@ func (o *runOptions) acceptTarget() *review.Target {
 
 // tellPlaced says what was put onto the working tree.
 func (a *app) tellPlaced(accepted *review.Accepted) {
-	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), files(len(accepted.Paths)), termtext.Escape(accepted.Repo))
+	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }
 
 // tellSteps says what of a plan is not plain: what would be merged, what is there
@@ -40,7 +41,7 @@ func (a *app) tellSteps(plan *review.WorktreePlan) {
 		}
 	}
 	if clashes := len(plan.Conflicts()); clashes > 0 {
-		fmt.Fprintf(a.err, "%s %s in the way, so nothing would be changed\n", a.errTerm.warn("!"), files(clashes))
+		fmt.Fprintf(a.err, "%s %s in the way, so nothing would be changed\n", a.errTerm.warn("!"), amount.Of(clashes, "file"))
 	}
 }
 

@@ -4,7 +4,10 @@
 // The package opens no file, starts no program and never repeats a secret.
 package risk
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Severity says what a risk means for accepting. The zero value is the gravest.
 type Severity int
@@ -55,3 +58,25 @@ type Risk struct {
 
 // Holds reports whether the file is left out of a plain accept.
 func (r Risk) Holds() bool { return r.Severity < Note }
+
+// String says in a line what the risk is.
+func (r Risk) String() string {
+	var b strings.Builder
+	b.WriteString(r.Title)
+	if r.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", r.Line)
+	}
+	if r.Runs != "" {
+		b.WriteString(": runs " + r.Runs)
+	}
+	if r.When != "" {
+		b.WriteString(", " + r.When)
+	}
+	if r.By != "" {
+		b.WriteString(", by " + r.By)
+	}
+	if r.Found != "" {
+		b.WriteString(" (" + r.Found + ")")
+	}
+	return b.String()
+}
