@@ -118,7 +118,7 @@ func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agen
 		spec.Prompt = ""
 	}
 	launch := session.Launch{Spec: spec, Secrets: secrets}
-	if launch.ImageID, err = c.imageOf(ctx, &launch.Spec); err != nil {
+	if launch.ImageID, err = c.imageOf(ctx, &launch.Spec, c.offerToBake); err != nil {
 		return tried{}, err
 	}
 	id, err := service.Launch(ctx, launch, func(session.Step) {})

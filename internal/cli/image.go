@@ -7,44 +7,18 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/runtime"
-	"aibox/session"
 )
 
-// imageOf finds the image for a session: the one the user named, else the
-// agent's own. When that is not baked yet, a person is offered to bake it.
-func (a *app) imageOf(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
-	if spec.Image != "" {
-		return a.namedImage(ctx, spec.Image)
+// offerToBake bakes a missing image where a person is there to say yes.
+func (a *app) offerToBake(ctx context.Context, kitchen *bakery.Bakery, agent, image string) (bool, error) {
+	if !a.offer(fmt.Sprintf("The image of %s is not there yet. Bake it now? It takes some minutes.", agent)) {
+		return false, nil
 	}
-	agent, err := a.agents().Find(spec.Agent)
-	if err != nil {
-		return "", err
-	}
-	name := agent.Info().Image
-	options, err := a.recipes()
-	if err != nil {
-		return "", err
-	}
-	kitchen, err := a.bakery(ctx, options)
-	if err != nil {
-		return "", err
-	}
-	image, err := kitchen.Find(ctx, name)
-	if missingImage(err) && a.offer(fmt.Sprintf("The image of %s is not there yet. Bake it now? It takes some minutes.", spec.Agent)) {
-		if _, err := a.bakeWith(ctx, kitchen, []string{name}); err != nil {
-			return "", err
-		}
-		image, err = kitchen.Find(ctx, name)
-	}
-	if err != nil {
-		return "", a.whyDocker(ctx, err)
-	}
-	if len(image.Refs) > 0 {
-		spec.Image = image.Refs[0]
-	}
-	return runtime.ImageID(image.ID), nil
+	_, err := a.bakeWith(ctx, kitchen, []string{image})
+	return err == nil, err
 }
 
 // whyDocker is the better error of two where the bakery failed because the daemon

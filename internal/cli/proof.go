@@ -36,7 +36,7 @@ func (a *app) prove(ctx context.Context) (*health.Proof, error) {
 		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
 		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
 	}
-	image, err := a.imageOf(ctx, &spec)
+	image, err := a.imageOf(ctx, &spec, a.offerToBake)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,10 @@ type runOptions struct {
 	form    filled
 }
 
-func (a *app) runCommand() *cobra.Command {
+func (a *app) runCommand() *cobra.Command { return a.commandOf(a.run) }
+
+// commandOf is `aibox run`, which does do with what the command line says.
+func (a *app) commandOf(do func(context.Context, *runOptions) error) *cobra.Command {
 	o := &runOptions{network: netguard.Local}
 	cmd := &cobra.Command{
 		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
@@ -78,12 +81,12 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 				return err
 			}
 			o.given = cmd.Flags().Changed
-			return a.run(cmd.Context(), o)
+			return do(cmd.Context(), o)
 		},
 	}
 	o.bind(a, cmd)
 	for _, agent := range a.agents().All() {
-		cmd.AddCommand(a.runAgentCommand(o, cmd.PersistentFlags(), agent))
+		cmd.AddCommand(a.runAgentCommand(o, do, cmd.PersistentFlags(), agent))
 	}
 	return cmd
 }
@@ -144,7 +147,7 @@ func (o *runOptions) positional(cmd *cobra.Command, args []string) error {
 
 // runAgentCommand is `aibox run AGENT`, with the agent's own options as flags. An
 // option that has the name of one of the common flags, or is secret, goes by --set.
-func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents.Agent) *cobra.Command {
+func (a *app) runAgentCommand(o *runOptions, do func(context.Context, *runOptions) error, common *pflag.FlagSet, agent agents.Agent) *cobra.Command {
 	info := agent.Info()
 	cmd := &cobra.Command{
 		Use:   info.Name + " [flags] [-- ARGUMENT…]",
@@ -186,7 +189,7 @@ func (a *app) runAgentCommand(o *runOptions, common *pflag.FlagSet, agent agents
 		slices.Sort(o.set)
 		o.takeFlags(cmd, taken)
 		o.given = cmd.Flags().Changed
-		return a.run(cmd.Context(), o)
+		return do(cmd.Context(), o)
 	}
 	return cmd
 }
@@ -198,22 +201,9 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.resume != "" {
-		old, err := service.Find(o.resume)
-		if err == nil {
-			err = o.inherit(old)
-		}
-		if err == nil {
-			err = o.hear(service)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := a.checkInteractive(o); err != nil {
-		return err
-	}
-	if err := a.settle(o); err != nil {
+	told, err := a.ready(service, o)
+	a.tell(told)
+	if err != nil {
 		return err
 	}
 	if o.form.wanted {
@@ -221,30 +211,14 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 			return err
 		}
 	}
-	launch, err := o.launch(a.agents(), a.in)
+	launch, err := a.checked(o)
 	if err != nil {
-		return err
-	}
-	if launch.Spec.System, err = a.systemPrompts(o.repo, o.system); err != nil {
-		return err
-	}
-	launch.Size = a.agentSize()
-	supervisor, err := service.Spawn() // first, so that it starts while this process looks around
-	if err != nil {
-		return err
-	}
-	defer supervisor.Close()
-	a.repair(ctx, service)
-	if launch.ImageID, err = a.imageOf(ctx, &launch.Spec); err != nil {
 		return err
 	}
 	progress := newSteps(a.err, a.errTerm)
-	id, err := supervisor.Launch(ctx, launch, progress.handle)
+	id, err := a.start(ctx, service, launch, starting{step: progress.handle, mend: a.repair, bake: a.offerToBake})
 	progress.close()
 	if err != nil {
-		if ctx.Err() != nil {
-			return fault.New(fault.Interrupted, "interrupted; nothing was started")
-		}
 		return err
 	}
 	if o.detach {

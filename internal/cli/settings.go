@@ -141,23 +141,23 @@ func (a *app) recipes() (bakery.Options, error) {
 // inherited are the flags that a resumed session takes from the one before.
 var inherited = []string{"model", "inference", "network", "pids", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
 
-// settle fills what the command line left open with the settings, and says what a
-// file in the repository had a part in. It comes before anything is started.
-func (a *app) settle(o *runOptions) error {
+// settled fills what the command line left open with the settings, and returns what
+// a file in the repository had a part in. It comes before anything is started.
+func (a *app) settled(o *runOptions) (told string, err error) {
 	resolved, err := a.settings(o.repo, o.overrides()...)
 	if err != nil {
-		return err
+		return "", err
 	}
 	s := resolved.Settings
 	if o.network, err = netguard.ParsePolicy(s.Network); err != nil {
-		return err
+		return "", err
 	}
 	if o.agent == "" {
 		o.agent = s.Agent
 	}
 	if o.agent == "" {
 		_, err := a.agents().Find("")
-		return fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` says which one to take from now on")
+		return "", fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` says which one to take from now on")
 	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
@@ -172,8 +172,7 @@ func (a *app) settle(o *runOptions) error {
 		options = append(options, setting.Field.Key+"="+setting.Text())
 	}
 	o.set = append(options, o.set...) // the later one counts
-	a.tellRepository(resolved, o)
-	return nil
+	return ofRepository(resolved, o), nil
 }
 
 // overrides are the flags that are settings too.
@@ -220,9 +219,9 @@ func withNames(flags, names []string) []string {
 	return append(all, flags...)
 }
 
-// tellRepository says in one line what a file in the repository set. A resumed
-// session is as its first one was.
-func (a *app) tellRepository(resolved *config.Resolved, o *runOptions) {
+// ofRepository says in one line what a file in the repository set, raw; empty for
+// nothing. A resumed session is as its first one was.
+func ofRepository(resolved *config.Resolved, o *runOptions) string {
 	var told []string
 	for _, setting := range resolved.OfRepository() {
 		agent, ofAgent := strings.CutPrefix(setting.Key, "agents.")
@@ -235,7 +234,12 @@ func (a *app) tellRepository(resolved *config.Resolved, o *runOptions) {
 		}
 		told = append(told, setting.Key+" "+value)
 	}
-	if len(told) > 0 {
-		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, firstLine(termtext.Escape(strings.Join(told, ", ")), 400))
+	return strings.Join(told, ", ")
+}
+
+// tell says what ofRepository found.
+func (a *app) tell(told string) {
+	if told != "" {
+		fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), config.RepositoryName, firstLine(termtext.Escape(told), 400))
 	}
 }

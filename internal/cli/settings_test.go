@@ -56,6 +56,13 @@ func flags(t *testing.T, a *app, line ...string) *runOptions {
 	return o
 }
 
+// settle settles and tells, as a run does.
+func settle(a *app, o *runOptions) error {
+	told, err := a.settled(o)
+	a.tell(told)
+	return err
+}
+
 func TestWhatNoFlagSaysTheSettingsSay(t *testing.T) {
 	a, _, errOut := testApp(t)
 	t.Setenv("TOKEN", "x")
@@ -72,7 +79,7 @@ picture = ["a,b", "c"]
 thinking = true
 `, "network = \"none\"\npids = 64\nhide = [\"vault\"]\n")
 	o := flags(t, a, "--repo", repo, "--model", "other", "--set", "verbosity=high", "--hide", "mine", "--env", "PLAIN=1")
-	if err := a.settle(o); err != nil {
+	if err := settle(a, o); err != nil {
 		t.Fatal(err)
 	}
 	switch {
@@ -92,7 +99,7 @@ func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
 	a, _, errOut := testApp(t)
 	want := flags(t, a, "--agent", "codex", "--repo", settingsOf(t, "", ""))
 	o := flags(t, a, "--agent", "codex", "--repo", want.repo)
-	if err := a.settle(o); err != nil || errOut.Len() > 0 {
+	if err := settle(a, o); err != nil || errOut.Len() > 0 {
 		t.Fatal(err, errOut)
 	}
 	if o.timeout != want.timeout || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
@@ -114,7 +121,7 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.resumes = "0dq4f"
-	if err := a.settle(o); err != nil {
+	if err := settle(a, o); err != nil {
 		t.Fatal(err)
 	}
 	if o.agent != "codex" || o.network != netguard.Local || o.timeout != time.Minute || o.pids != 7 || o.inference != "scripted" ||
@@ -126,7 +133,7 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 func TestADetachedRunLeavesDeliveryOut(t *testing.T) {
 	a, _, _ := testApp(t)
 	o := flags(t, a, "--repo", settingsOf(t, "accept = \"branch\"\nrequire-changes = true\n", ""), "--agent", "codex", "--detach")
-	if err := a.settle(o); err != nil || o.accept != "none" || o.changes {
+	if err := settle(a, o); err != nil || o.accept != "none" || o.changes {
 		t.Errorf("got %q, %v, %v", o.accept, o.changes, err)
 	}
 }
