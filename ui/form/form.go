@@ -28,6 +28,8 @@ type Request struct {
 	Options any
 	// Mode leaves out the options that this way of running does not know.
 	Mode spec.Mode
+	// Only are the keys of the options to ask for, where that is not all of them.
+	Only []string
 	// Suggest gives values to pick from for models and paths, and may take its time;
 	// nil for none. It is called from another goroutine.
 	Suggest func(spec.Field) []string

@@ -1,6 +1,8 @@
 package form
 
 import (
+	"slices"
+
 	"aibox/agents/spec"
 
 	"charm.land/bubbles/v2/key"
@@ -29,6 +31,7 @@ type model struct {
 	current *answer // the question at at; nil in the review
 
 	suggestions map[string][]string
+	asked       int      // how often suggestions were asked for
 	preview     []string // the lines of the preview, made safe, not yet wrapped
 	page        page
 	scroll      int // first line shown of a page that is longer than the screen
@@ -36,6 +39,7 @@ type model struct {
 	height      int
 	problem     error // why the form cannot be finished
 	done        bool
+	part        bool // inside another screen: no head, no foot, no review
 }
 
 // newModel makes a form whose draft is a copy of the options.
@@ -56,7 +60,7 @@ func inOrder(r Request) []spec.Field {
 	groups := []string{""}
 	byGroup := map[string][]spec.Field{}
 	for _, field := range all {
-		if !field.Mode.Includes(r.Mode) {
+		if !field.Mode.Includes(r.Mode) || r.Only != nil && !slices.Contains(r.Only, field.Key) {
 			continue
 		}
 		if _, known := byGroup[field.Group]; !known && field.Group != "" {
@@ -81,10 +85,21 @@ func (m *model) finish() (bool, error) {
 
 // Init asks for what the terminal and the caller know.
 func (m *model) Init() tea.Cmd {
-	commands := []tea.Cmd{tea.RequestBackgroundColor, m.focus()}
+	return tea.Batch(tea.RequestBackgroundColor, m.begin())
+}
+
+// begin asks the first question, and for all of them what can be suggested.
+func (m *model) begin() tea.Cmd {
+	return tea.Batch(m.focus(), m.ask())
+}
+
+// ask asks for what can be suggested.
+func (m *model) ask() tea.Cmd {
+	m.asked++
+	var commands []tea.Cmd
 	for _, field := range m.fields {
-		if suggest := m.request.Suggest; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
-			commands = append(commands, func() tea.Msg { return suggested{field.Key, suggest(field)} })
+		if suggest, turn := m.request.Suggest, m.asked; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
+			commands = append(commands, func() tea.Msg { return suggested{m, turn, field.Key, suggest(field)} })
 		}
 	}
 	return tea.Batch(commands...)
@@ -92,8 +107,21 @@ func (m *model) Init() tea.Cmd {
 
 // suggested brings the values to pick from for one field.
 type suggested struct {
+	of     *model // that asked: a screen may have several forms
+	turn   int    // of asking
 	key    string
 	values []string
+}
+
+// take keeps what is suggested, if it is for this form.
+func (m *model) take(msg suggested) {
+	if msg.of != m || msg.turn != m.asked {
+		return // to another form, or too late
+	}
+	m.suggestions[msg.key] = safeWords(msg.values)
+	if m.current != nil && m.current.field.Key == msg.key {
+		m.current.suggest(m.suggestions[msg.key])
+	}
 }
 
 // Update routes.
@@ -107,10 +135,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.styles = newStyles(msg.IsDark())
 		return m, m.renew()
 	case suggested:
-		m.suggestions[msg.key] = safeWords(msg.values)
-		if m.current != nil && m.current.field.Key == msg.key {
-			m.current.suggest(m.suggestions[msg.key])
-		}
+		m.take(msg)
 		return m, nil
 	case tea.KeyPressMsg:
 		return m, m.press(msg)

@@ -1,13 +1,14 @@
 package form
 
 import (
+	"aibox/ui/theme"
+
 	"charm.land/huh/v2"
 	"charm.land/lipgloss/v2"
 )
 
-// styles are the form's semantic styles. The terminal's 16 colors follow the
-// person's own palette; NO_COLOR is obeyed by the renderer, and what matters is
-// told by a mark or a word besides its color.
+// styles are the form's semantic styles, those of every screen. What matters is told
+// by a mark or a word besides its color.
 type styles struct {
 	Title   lipgloss.Style // what the form is for
 	Section lipgloss.Style // a heading
@@ -19,20 +20,12 @@ type styles struct {
 	Button  lipgloss.Style // the side of a switch that is on
 }
 
-func newStyles(dark bool) styles {
-	pick := lipgloss.LightDark(dark)
-	color := func(light, dark string) lipgloss.Style {
-		return lipgloss.NewStyle().Foreground(pick(lipgloss.Color(light), lipgloss.Color(dark)))
-	}
+func newStyles(dark bool) styles { return stylesOf(theme.New(dark)) }
+
+// stylesOf are the styles of a screen's theme.
+func stylesOf(t theme.Theme) styles {
 	return styles{
-		Title:   lipgloss.NewStyle().Bold(true),
-		Section: color("5", "13").Bold(true),
-		Current: color("4", "12").Bold(true),
-		Value:   color("2", "10"),
-		Faint:   color("8", "7").Faint(true),
-		Problem: color("1", "9").Bold(true),
-		Rule:    color("8", "8"),
-		Button:  lipgloss.NewStyle().Reverse(true).Bold(true),
+		Title: t.Title, Section: t.Key, Current: t.Live, Value: t.Good, Faint: t.Faint, Problem: t.Bad.Bold(true), Rule: t.Rule, Button: t.Button,
 	}
 }
 

@@ -78,6 +78,9 @@ func (m *model) glimpseHeight() int {
 // bodyHeight is what is left for the question: of the screen without the title and
 // its line, the preview and its line, and the keys.
 func (m *model) bodyHeight() int {
+	if m.part {
+		return m.height
+	}
 	height := m.height - 3
 	if m.page == asking && m.current != nil && m.request.Preview != nil {
 		height -= m.glimpseHeight() + 1
