@@ -13,6 +13,7 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 )
 
 // app is the root model: the screens on top of each other, the dashboard lowest. It
@@ -26,8 +27,9 @@ type app struct {
 	theme   theme.Theme
 
 	width, height int
-	help          bool
-	scroll        int // first line of the help
+	over          overlay
+	colors        colorprofile.Profile // what the terminal can show
+	light         bool                 // its background
 }
 
 // The smallest screen that shows something of use.
@@ -82,15 +84,16 @@ func (l *layer) Update(msg tea.Msg) tea.Cmd { return l.by(l.Page.Update(msg)) }
 func (l *layer) Init() tea.Cmd { return l.by(l.Page.Init()) }
 
 type appKeys struct {
-	help, quit, force key.Binding
-	sides             []key.Binding // the dashboard, then sides
+	help, palette, quit, force key.Binding
+	sides                      []key.Binding // the dashboard, then sides
 }
 
 func newApp(ctx context.Context, r Request) *app {
 	a := &app{
-		ctx: ctx, request: r, theme: theme.New(true),
+		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor,
 		keys: appKeys{
-			help: keymap.Bind("this help", "?", "f1"), quit: keymap.Bind("quit; what runs goes on", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
+			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("find what can be done", ":", "ctrl+k"),
+			quit: keymap.Bind("quit; what runs goes on", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
 			sides: []key.Binding{
 				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
 			},
@@ -114,8 +117,12 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.fit()
 		return a, nil
 	case tea.BackgroundColorMsg:
-		a.theme = theme.New(msg.IsDark())
-		a.fit()
+		a.light = !msg.IsDark()
+		a.paint()
+		return a, nil
+	case tea.ColorProfileMsg:
+		a.colors = msg.Profile
+		a.paint()
 		return a, nil
 	case asked:
 		if msg.by == a.page() {
@@ -129,8 +136,8 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.MouseClickMsg:
 		return a, a.click(msg)
 	case tea.MouseMsg, tea.PasteMsg, tea.KeyMsg:
-		if a.help {
-			return a, nil
+		if a.over.open() {
+			return a, a.pass(msg)
 		}
 		return a, a.page().Update(msg)
 	}
@@ -146,8 +153,18 @@ func (a *app) tell(msg tea.Msg) tea.Cmd {
 	return tea.Batch(commands...)
 }
 
+// paint takes the theme that the terminal's colors and its background ask for.
+func (a *app) paint() {
+	a.theme = theme.New(!a.light)
+	if a.colors <= colorprofile.ANSI {
+		a.theme = theme.Basic(!a.light)
+	}
+	a.fit()
+}
+
 // fit gives every screen the size and the theme.
 func (a *app) fit() {
+	a.fitOverlay()
 	for _, l := range a.open {
 		l.SetTheme(a.theme)
 		if a.width > 0 {
@@ -196,15 +213,17 @@ func (a *app) leave(said page.Close) tea.Cmd {
 // press is one key: the app's own, or the page's.
 func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
-	case key.Matches(msg, a.keys.force) && !a.page().Typing():
+	case key.Matches(msg, a.keys.force) && !a.typing():
 		return tea.Quit
-	case a.help:
-		a.turn(msg)
-		return nil
+	case a.over.open():
+		return a.pass(msg)
 	case a.page().Typing():
 		return a.page().Update(msg)
 	case key.Matches(msg, a.keys.help):
-		a.help, a.scroll = true, 0
+		a.openHelp()
+		return nil
+	case key.Matches(msg, a.keys.palette):
+		a.openPalette()
 		return nil
 	case key.Matches(msg, a.keys.quit) && len(a.open) == 1:
 		return tea.Quit
@@ -241,9 +260,8 @@ func (a *app) aside(i int) tea.Cmd {
 // click is the mouse: on the line of keys it presses the key.
 func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 	switch {
-	case a.help:
-		a.help = false
-		return nil
+	case msg.Y < a.height-footRows && a.over.open():
+		return a.pass(msg)
 	case msg.Y < a.height-footRows:
 		return a.page().Update(msg)
 	case msg.Button != tea.MouseLeft:
@@ -253,18 +271,6 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 		return a.press(keymap.Press(binding.Keys()[0]))
 	}
 	return nil
-}
-
-// turn is a key while the help is open.
-func (a *app) turn(msg tea.KeyPressMsg) {
-	switch msg.String() {
-	case "down", "j", "pgdown", "space":
-		a.scroll++
-	case "up", "k", "pgup":
-		a.scroll = max(0, a.scroll-1)
-	default:
-		a.help = false
-	}
 }
 
 // hand gives the terminal to a command.

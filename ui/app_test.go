@@ -106,7 +106,7 @@ func TestTheHelpNamesEveryKeyOfTheScreen(t *testing.T) {
 			}
 		}
 	}
-	if drive(a, press("q")) || a.help {
+	if drive(a, press("q")) || a.over.open() {
 		t.Error("q does not just close the help")
 	}
 	if !drive(a, press("q")) {
@@ -127,7 +127,7 @@ func TestCtrlCLeavesFromEveryScreen(t *testing.T) {
 	if !drive(a, press("ctrl+c")) {
 		t.Error("not from the dashboard")
 	}
-	a.help = true
+	drive(a, press("?"))
 	if !drive(a, press("ctrl+c")) {
 		t.Error("not from the help")
 	}
@@ -171,11 +171,11 @@ func TestAClickOnTheLineOfKeysPressesTheKey(t *testing.T) {
 		}
 		return drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: ansi.StringWidth(foot[:at]), Y: 39})
 	}
-	if click("? help"); !a.help {
+	if click("? help"); a.over.help == nil {
 		t.Error("the help does not open")
 	}
 	drive(a, tea.MouseClickMsg{Button: tea.MouseLeft, X: 3, Y: 3})
-	if a.help {
+	if a.over.open() {
 		t.Error("a click does not close the help")
 	}
 	if click("filter"); !a.page().Typing() {

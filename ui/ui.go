@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 )
 
 // Sessions are the use cases that the screens ask for.
@@ -40,11 +44,14 @@ type Request struct {
 func Run(ctx context.Context, r Request) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler()}
-	if r.Environ != nil {
-		options = append(options, tea.WithEnvironment(r.Environ))
+	if r.Environ == nil {
+		r.Environ = os.Environ()
 	}
-	_, err := tea.NewProgram(newApp(ctx, r), options...).Run()
+	app := newApp(ctx, r)
+	app.colors = colorsOf(r.Environ)
+	app.paint()
+	_, err := tea.NewProgram(app, tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
+		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors)).Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -52,4 +59,17 @@ func Run(ctx context.Context, r Request) error {
 		return fmt.Errorf("showing the terminal UI: %w", err)
 	}
 	return nil
+}
+
+// colorsOf is what a terminal with these variables can show. The library would take
+// NO_COLOR only where its value is a yes; no-color.org says that any value counts.
+func colorsOf(environ []string) colorprofile.Profile {
+	profile := colorprofile.Env(environ)
+	if slices.ContainsFunc(environ, func(pair string) bool {
+		value, found := strings.CutPrefix(pair, "NO_COLOR=")
+		return found && value != ""
+	}) {
+		return min(profile, colorprofile.ASCII)
+	}
+	return profile
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"aibox/ui/keymap"
@@ -28,10 +27,36 @@ func (a *app) content() string {
 	case a.width < minWidth || a.height < minHeight:
 		return ansi.Wrap(fmt.Sprintf("aibox needs %d columns and %d rows; there are %d and %d. q quits.",
 			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
-	case a.help:
-		return a.helpView()
+	case a.over.help != nil:
+		return a.over.help.View() + "\n" + a.foot()
+	case a.over.palette != nil:
+		return a.over.palette.View(a.page().View()) + "\n" + a.foot()
 	default:
 		return a.page().View() + "\n" + a.foot()
+	}
+}
+
+// typing reports whether keys are text or answers on what is shown.
+func (a *app) typing() bool {
+	switch {
+	case a.over.help != nil:
+		return a.over.help.Typing()
+	case a.over.palette != nil:
+		return true
+	default:
+		return a.page().Typing()
+	}
+}
+
+// short is the keys for the foot, of what is shown.
+func (a *app) short() []key.Binding {
+	switch {
+	case a.over.help != nil:
+		return a.over.help.Short()
+	case a.over.palette != nil:
+		return a.over.palette.Short()
+	default:
+		return a.page().Short()
 	}
 }
 
@@ -40,7 +65,7 @@ const footRows = 1
 
 // foot is the line of keys: the page's as far as they fit, and the help at its end.
 func (a *app) foot() string {
-	keys := keymap.Short(a.theme, a.footWidth(), a.page().Short())
+	keys := keymap.Short(a.theme, a.footWidth(), a.short())
 	rest := keymap.Short(a.theme, restWidth, a.rest())
 	pad := max(1, a.width-ansi.StringWidth(keys)-ansi.StringWidth(rest))
 	return ansi.Truncate(keys+strings.Repeat(" ", pad)+rest, a.width, "")
@@ -48,7 +73,7 @@ func (a *app) foot() string {
 
 // footKey is the key that stands at column x of the foot.
 func (a *app) footKey(x int) (key.Binding, bool) {
-	if binding, hit := keymap.At(a.footWidth(), a.page().Short(), x); hit {
+	if binding, hit := keymap.At(a.footWidth(), a.short(), x); hit {
 		return binding, true
 	}
 	rest := a.rest()
@@ -63,7 +88,7 @@ func (a *app) footWidth() int { return a.width - restWidth }
 
 // rest is the keys at the end of the foot. While keys are text none of them counts.
 func (a *app) rest() []key.Binding {
-	if a.page().Typing() {
+	if a.over.open() || a.page().Typing() {
 		return nil
 	}
 	keys := []key.Binding{keymap.Bind("help", "?")}
@@ -75,24 +100,6 @@ func (a *app) rest() []key.Binding {
 
 // ownKeys are the keys that every screen has.
 func (a *app) ownKeys() keymap.Group {
-	keys := append([]key.Binding{a.keys.help, a.keys.quit, a.keys.force}, a.sideKeys()...)
+	keys := append([]key.Binding{a.keys.help, a.keys.palette, a.keys.quit, a.keys.force}, a.sideKeys()...)
 	return keymap.Group{Title: "aibox", Keys: keys}
-}
-
-// helpView is every key of the page and of the app.
-func (a *app) helpView() string {
-	lines := keymap.Help(a.theme, a.width-2, append(a.page().Keys(), a.ownKeys()))
-	room := a.height - 4
-	from := max(0, min(a.scroll, len(lines)-room))
-	shown := lines[from:min(len(lines), from+room)]
-	out := []string{a.theme.Title.Render("Keys"), a.theme.Rule.Render(strings.Repeat("─", a.width))}
-	out = append(out, slices.Clone(shown)...)
-	for len(out) < a.height-1 {
-		out = append(out, "")
-	}
-	foot := "any key closes this"
-	if len(lines) > room {
-		foot = "↑ ↓ scroll · " + foot
-	}
-	return strings.Join(append(out, a.theme.Faint.Render(foot)), "\n")
 }

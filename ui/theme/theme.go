@@ -1,18 +1,21 @@
-// Package theme holds the styles of the terminal UI as meanings, not colors. The
-// colors are the 16 of the person's own palette; NO_COLOR and poorer terminals are
-// obeyed by the renderer, so whatever matters is told by a word or a mark, too.
+// Package theme holds the styles of the terminal UI as meanings, not colors: screens
+// ask for what something means and never name a color of their own. It never carries a
+// meaning alone. What matters is told by a word or a mark, too, so that a screen says
+// the same with NO_COLOR, and to people who tell colors apart less well.
 package theme
 
 import (
+	"image/color"
+
 	"charm.land/lipgloss/v2"
 )
 
-// Theme is the styles of every screen. Make one with New.
+// Theme is the styles of every screen. Make one with New or Basic.
 type Theme struct {
 	Title    lipgloss.Style // names of screens and panes
 	Plain    lipgloss.Style
 	Faint    lipgloss.Style // what matters less
-	Selected lipgloss.Style // the row a person is at
+	Selected lipgloss.Style // the row a person is at; over what is not styled itself
 	Good     lipgloss.Style // done, added
 	Bad      lipgloss.Style // failed, deleted, refused
 	Warn     lipgloss.Style // wants a look
@@ -23,25 +26,63 @@ type Theme struct {
 	Dialog   lipgloss.Style // the frame of a question
 }
 
-// New makes the theme for a dark or a light background.
+// colors are what the meanings are shown in.
+type colors struct {
+	faint, good, bad, warn, live, key, rule color.Color
+	selected, behind                        color.Color // the row a person is at; nil is the two of the terminal, turned around
+}
+
+// New makes the theme for a terminal with 256 colors or more, whose background is dark
+// or light. Its colors can be read on any background of that kind; the renderer finds
+// the nearest of 256.
 func New(dark bool) Theme {
-	pick := lipgloss.LightDark(dark)
-	color := func(light, dark string) lipgloss.Style {
-		return lipgloss.NewStyle().Foreground(pick(lipgloss.Color(light), lipgloss.Color(dark)))
+	if dark {
+		return paint(colors{
+			faint: hex("#a8a8a8"), good: hex("#87d787"), bad: hex("#ff8787"), warn: hex("#ffd75f"),
+			live: hex("#5fd7ff"), key: hex("#d7afff"), rule: hex("#6c6c6c"), selected: hex("#ffffff"), behind: hex("#3a4c6b"),
+		})
 	}
-	border := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).Padding(0, 2)
-	return Theme{
+	return paint(colors{
+		faint: hex("#626262"), good: hex("#005f00"), bad: hex("#af0000"), warn: hex("#875f00"),
+		live: hex("#005faf"), key: hex("#8700af"), rule: hex("#949494"), selected: hex("#000000"), behind: hex("#d0e0ff"),
+	})
+}
+
+// Basic makes the theme for a terminal with 16 colors, which are the person's own
+// palette, or with none: then what has a color is plain, and the rest is as bold,
+// faint or turned around as here.
+func Basic(dark bool) Theme {
+	pick := lipgloss.LightDark(dark)
+	of := func(light, dark string) color.Color { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
+	return paint(colors{
+		good: of("2", "10"), bad: of("1", "9"), warn: of("3", "11"), live: of("4", "14"), key: of("5", "13"), rule: of("8", "8"),
+	})
+}
+
+func hex(text string) color.Color { return lipgloss.Color(text) }
+
+// paint makes the styles of colors.
+func paint(c colors) Theme {
+	in := func(c color.Color) lipgloss.Style { return lipgloss.NewStyle().Foreground(c) }
+	t := Theme{
 		Title:    lipgloss.NewStyle().Bold(true),
 		Plain:    lipgloss.NewStyle(),
 		Faint:    lipgloss.NewStyle().Faint(true),
 		Selected: lipgloss.NewStyle().Reverse(true),
-		Good:     color("2", "10"),
-		Bad:      color("1", "9"),
-		Warn:     color("3", "11"),
-		Live:     color("4", "14").Bold(true),
-		Key:      color("5", "13").Bold(true),
-		Rule:     color("8", "8"),
+		Good:     in(c.good),
+		Bad:      in(c.bad),
+		Warn:     in(c.warn),
+		Live:     in(c.live).Bold(true),
+		Key:      in(c.key).Bold(true),
+		Rule:     in(c.rule),
 		Button:   lipgloss.NewStyle().Reverse(true).Bold(true),
-		Dialog:   border.BorderForeground(pick(lipgloss.Color("5"), lipgloss.Color("13"))),
+		Dialog:   lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).Padding(0, 2).BorderForeground(c.key),
 	}
+	if c.faint != nil { // terminals disagree on what faint is; a color is what it is
+		t.Faint = in(c.faint)
+	}
+	if c.behind != nil {
+		t.Selected = in(c.selected).Background(c.behind).Bold(true)
+	}
+	return t
 }
