@@ -59,24 +59,32 @@ func (c *copier) copyTree(ctx context.Context, paths []string) ([]copied, error)
 	if err := makeFolders(c.to, paths); err != nil {
 		return nil, err
 	}
+	return results, inBatches(ctx,
+		func(ctx context.Context, batches chan<- batch) error { return split(ctx, paths, results, batches) },
+		c.copyBatch)
+}
+
+// inBatches has as many workers as there are processors do the work on the batches
+// that hand gives out, each with a buffer of its own for small files.
+func inBatches(ctx context.Context, hand func(context.Context, chan<- batch) error, work func(batch, []byte) error) error {
 	batches := make(chan batch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(batches)
-		return split(ctx, paths, results, batches)
+		return hand(ctx, batches)
 	})
 	for range runtime.NumCPU() {
 		g.Go(func() error {
 			buf := make([]byte, smallFile+1)
 			for b := range batches {
-				if err := c.copyBatch(b, buf); err != nil {
+				if err := work(b, buf); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	return results, g.Wait()
+	return g.Wait()
 }
 
 // split cuts paths into batches of one folder each.
@@ -145,19 +153,32 @@ func (c *copier) copyBatch(b batch, buf []byte) error {
 		return unreadable(b.dir, err)
 	}
 	defer unix.Close(from)
+	var bytes int64
+	err = c.copyFiles(from, b, buf, func(i int, one copied, err error) error {
+		b.into[i] = one
+		bytes += int64(one.Stat.Size)
+		return err
+	})
+	if err == nil {
+		c.progress(len(b.at), bytes)
+	}
+	return err
+}
+
+// copyFiles copies the files of a batch from the open folder from, and ends with what
+// done makes of one of them.
+func (c *copier) copyFiles(from int, b batch, buf []byte, done func(i int, one copied, err error) error) error {
 	to, err := openDir(c.to, b.dir)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(to)
-	var bytes int64
 	for i, path := range b.at {
-		if b.into[i], err = c.copyFile(from, to, path, buf); err != nil {
+		one, err := c.copyFile(from, to, path, buf)
+		if err := done(i, one, err); err != nil {
 			return err
 		}
-		bytes += int64(b.into[i].Stat.Size)
 	}
-	c.progress(len(b.at), bytes)
 	return nil
 }
 

@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/fault"
@@ -33,10 +31,11 @@ type duplicate struct {
 	bytes   int64
 	foreign bool // something belongs to another user, as root in a box may have it
 
+	special int // what is neither file, folder nor symlink, or lies elsewhere
+	deep    int
+
 	mu         sync.Mutex
-	special    int // what is neither file, folder nor symlink, or lies elsewhere
 	unreadable int
-	deep       int
 }
 
 // run copies. The order is from the top down, so that a folder is there before
@@ -47,25 +46,8 @@ func (d *duplicate) run(ctx context.Context) error {
 		return err
 	}
 	d.device = top.Dev
-	batches := make(chan batch)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(batches)
-		return d.walk(ctx, batches)
-	})
-	for range runtime.NumCPU() {
-		g.Go(func() error {
-			c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
-			buf := make([]byte, smallFile+1)
-			for b := range batches {
-				if err := d.copyBatch(c, b, buf); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
+	c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
+	return inBatches(ctx, d.walk, func(b batch, buf []byte) error { return d.copyBatch(c, b, buf) })
 }
 
 // walk makes the folders and hands out the files.
@@ -86,9 +68,7 @@ func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
 func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch) (subs []string, err error) {
 	fd, err := openDir(d.from, dir)
 	if errors.Is(err, fs.ErrPermission) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.unreadable++
+		d.unread()
 		return nil, nil
 	}
 	if err != nil {
@@ -175,24 +155,20 @@ func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
 		return unreadable(b.dir, err)
 	}
 	defer unix.Close(from)
-	to, err := openDir(d.to, b.dir)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(to)
-	for _, path := range b.at {
-		_, err := c.copyFile(from, to, path, buf)
+	return c.copyFiles(from, b, buf, func(_ int, _ copied, err error) error {
 		if errors.Is(err, fs.ErrPermission) {
-			d.mu.Lock()
-			d.unreadable++
-			d.mu.Unlock()
-			continue
+			d.unread()
+			return nil
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
+}
+
+// unread counts what cannot be read.
+func (d *duplicate) unread() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unreadable++
 }
 
 // notes are what the copy lacks.
