@@ -10,7 +10,7 @@ const (
 	StatusRunning   Status = "running"
 	StatusVerifying Status = "verifying"
 	StatusToReview  Status = "to review"    // it ended with changes that nobody has decided on
-	StatusPartly    Status = "partly taken" // some of its changes are accepted, the rest is open
+	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
 	StatusAccepted  Status = "accepted"
 	StatusDiscarded Status = "discarded"
 	StatusContinued Status = "continued" // its work is in the session that went on from it
