@@ -43,7 +43,7 @@ type Hunk struct {
 
 	// Lines are the lines with those around them. They are there for text, and to be
 	// shown for added and deleted files and for symlinks; never for binary files or
-	// for files of more than 200,000 lines.
+	// for files of more than 500,000 changed lines.
 	Lines []Line `json:"lines,omitempty"`
 }
 
@@ -129,6 +129,7 @@ func (h Hunk) Split() []Hunk {
 		return []Hunk{h}
 	}
 	parts := make([]Hunk, 0, len(blocks))
+	n := h.counter()
 	for i := range blocks {
 		from, to := 0, len(h.Lines)
 		if i > 0 {
@@ -139,31 +140,43 @@ func (h Hunk) Split() []Hunk {
 		}
 		part := h
 		part.Lines = h.Lines[from:to:to]
-		part.span(h.countTo(from))
+		part.span(n.to(from))
 		part.ID = part.id(Change{})
 		parts = append(parts, part)
 	}
 	return parts
 }
 
-// countTo is how many lines of each side come before line i of the hunk, in all.
-func (h *Hunk) countTo(i int) (before, after int) {
-	before, after = h.OldStart, h.NewStart
+// counter counts the lines of each side of a hunk that come before one of its lines.
+type counter struct {
+	lines         []Line
+	at            int
+	before, after int // in all
+}
+
+func (h *Hunk) counter() *counter {
+	n := &counter{lines: h.Lines, before: h.OldStart, after: h.NewStart}
 	if h.OldLines > 0 {
-		before--
+		n.before--
 	}
 	if h.NewLines > 0 {
-		after--
+		n.after--
 	}
-	for _, line := range h.Lines[:i] {
-		if line.Op != '+' {
-			before++
+	return n
+}
+
+// to is how many there are before line i, which must not lie before the one asked for
+// last.
+func (n *counter) to(i int) (before, after int) {
+	for ; n.at < i; n.at++ {
+		if n.lines[n.at].Op != '+' {
+			n.before++
 		}
-		if line.Op != '-' {
-			after++
+		if n.lines[n.at].Op != '-' {
+			n.after++
 		}
 	}
-	return before, after
+	return n.before, n.after
 }
 
 // span sets the numbers of a hunk whose lines come after so many of each side.

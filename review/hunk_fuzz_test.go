@@ -87,7 +87,7 @@ func FuzzPatchReader(f *testing.F) {
 func agrees(t *testing.T, h Hunk) {
 	t.Helper()
 	count := h
-	count.span(h.countTo(0))
+	count.span(h.counter().to(0))
 	if count.OldStart != h.OldStart || count.OldLines != h.OldLines || count.NewStart != h.NewStart || count.NewLines != h.NewLines {
 		t.Fatalf("the numbers of %+v come out as %+v", h, count)
 	}
@@ -109,7 +109,7 @@ func agrees(t *testing.T, h Hunk) {
 		// Other lines around it do not make it another hunk.
 		bare := part
 		for len(bare.Lines) > 0 && bare.Lines[0].Op == ' ' {
-			before, after := bare.countTo(1)
+			before, after := bare.counter().to(1)
 			bare.Lines = bare.Lines[1:]
 			bare.span(before, after)
 		}
@@ -178,4 +178,17 @@ func FuzzHunksOfAnyContent(f *testing.F) {
 			t.Fatalf("some hunks cannot be taken: %v", err)
 		}
 	})
+}
+
+func TestAHunkOfAHundredThousandPartsIsSplitInTimeLinearInItsLines(t *testing.T) {
+	h := Hunk{Kind: HunkText, OldStart: 1, NewStart: 1}
+	for i := range 100_000 {
+		text := fmt.Appendf(nil, "line %d", i)
+		h.Lines = append(h.Lines, Line{Op: '-', Text: text}, Line{Op: '+', Text: text}, Line{Op: ' ', Text: text})
+	}
+	h.span(0, 0)
+	parts := h.Split()
+	if last := parts[len(parts)-1]; len(parts) != 100_000 || last.OldStart != 199_998 || last.NewStart != 199_998 {
+		t.Errorf("%d parts, the last one at -%d +%d", len(parts), last.OldStart, last.NewStart)
+	}
 }

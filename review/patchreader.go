@@ -12,7 +12,7 @@ import (
 
 // maxHunkLines is how many lines of one file are kept. A file with more is taken or
 // left as a whole.
-const maxHunkLines = 200_000
+const maxHunkLines = 500_000
 
 // patchVisitor is told what is in the output of git diff-tree --raw -p.
 type patchVisitor interface {
@@ -66,9 +66,28 @@ func readPatch(r io.Reader, to patchVisitor) error {
 }
 
 type patchReader struct {
-	in  *bufio.Reader
-	to  patchVisitor
-	now *patchSection
+	in   *bufio.Reader
+	to   patchVisitor
+	now  *patchSection
+	room []byte // for the texts of lines to come
+}
+
+// textRoom is how many bytes are allocated at once for the texts of lines, most of
+// which are far shorter.
+const textRoom = 32 << 10
+
+// keep copies the text of a line.
+func (p *patchReader) keep(text []byte) []byte {
+	if len(text) > textRoom/8 {
+		return bytes.Clone(text)
+	}
+	if len(text) > len(p.room) {
+		p.room = make([]byte, textRoom)
+	}
+	kept := p.room[:len(text):len(text)]
+	p.room = p.room[len(text):]
+	copy(kept, text)
+	return kept
 }
 
 // line is the next line without its newline; it is valid until the next call when
@@ -151,7 +170,7 @@ func (p *patchReader) hunk(header string) error {
 			s.long, s.hunks, h.Lines = true, nil, nil
 		}
 		if !s.long {
-			h.Lines = append(h.Lines, Line{Op: line[0], Text: bytes.Clone(line[1:])})
+			h.Lines = append(h.Lines, Line{Op: line[0], Text: p.keep(line[1:])})
 		}
 		if old < 0 || fresh < 0 {
 			return errors.New("git diff-tree prints more lines in a hunk than it announces")

@@ -107,13 +107,20 @@ func (r *run) highlight() {
 	}
 	for i, old := range removed {
 		fresh := added[i]
-		head, tail := common(old.text, fresh.text)
-		if 3*(head+tail) < max(len(old.text), len(fresh.text)) {
-			continue // so much differs that marks tell nothing
-		}
-		old.from, old.to = head, len(old.text)-tail
-		fresh.from, fresh.to = head, len(fresh.text)-tail
+		old.from, old.to, fresh.to = Differing(old.text, fresh.text)
+		fresh.from = old.from
 	}
+}
+
+// Differing is what differs between two versions of a line, in whole words: of the old
+// one the bytes from up to oldTo, of the fresh one from up to freshTo. All are 0 where
+// so much differs that it tells nothing.
+func Differing(old, fresh []byte) (from, oldTo, freshTo int) {
+	head, tail := common(old, fresh)
+	if 3*(head+tail) < max(len(old), len(fresh)) {
+		return 0, 0, 0
+	}
+	return head, len(old) - tail, len(fresh) - tail
 }
 
 // common is how many bytes at the beginning and the end of a and b are the same,
