@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,41 @@ import (
 type FileDiff struct {
 	Change *Change
 	Hunks  []Hunk
+}
+
+// Pieces are all that a hunk's id can name in the file: the hunks, each behind its
+// parts when it has several.
+func (f FileDiff) Pieces() iter.Seq[Hunk] {
+	return func(yield func(Hunk) bool) {
+		for _, h := range f.Hunks {
+			if parts := h.Split(); len(parts) > 1 {
+				for _, part := range parts {
+					if !yield(part) {
+						return
+					}
+				}
+			}
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// Changed are those of paths that are the paths of changes, sorted, each once.
+func (cs *ChangeSet) Changed(paths []Path) []Path {
+	wanted := make(map[Path]bool, len(paths))
+	for _, path := range paths {
+		wanted[path] = true
+	}
+	var changed []Path
+	for _, c := range cs.Changes {
+		if wanted[c.Path] {
+			changed = append(changed, c.Path)
+		}
+	}
+	slices.Sort(changed)
+	return changed
 }
 
 // Limits on how git is asked about single files.

@@ -20,28 +20,16 @@ type found struct {
 // beginnings of those. One that is not there is a Usage fault.
 func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]found, error) {
 	all := make([]found, len(prefixes))
-	// A whole hunk of one part and that part have the same id, and are the same.
-	visit := func(h review.Hunk) error {
-		for i, prefix := range prefixes {
-			if prefix == "" || !strings.HasPrefix(string(h.ID), strings.ToLower(string(prefix))) || all[i].id == h.ID {
-				continue
-			}
-			if all[i].id != "" {
-				return ambiguous(prefix)
-			}
-			all[i] = found{h.ID, h.Path, h.Diff(maxRejected)}
-		}
-		return nil
-	}
 	err := set.Files(ctx, func(file review.FileDiff) error {
-		for _, h := range file.Hunks {
-			if err := visit(h); err != nil {
-				return err
-			}
-			for _, part := range h.Split() {
-				if err := visit(part); err != nil {
-					return err
+		for h := range file.Pieces() {
+			for i, prefix := range prefixes {
+				if prefix == "" || !strings.HasPrefix(string(h.ID), strings.ToLower(string(prefix))) || all[i].id == h.ID {
+					continue
 				}
+				if all[i].id != "" {
+					return ambiguous(prefix)
+				}
+				all[i] = found{h.ID, h.Path, h.Diff(maxRejected)}
 			}
 		}
 		return nil
@@ -64,38 +52,21 @@ func (f Feedback) rejected(ctx context.Context, set *review.ChangeSet) ([]string
 	wanted := map[review.HunkID]bool{}
 	var paths []review.Path
 	for _, r := range f.Open().Rejected {
-		if !wanted[r.Hunk] {
-			wanted[r.Hunk] = true
-			paths = append(paths, r.Path)
-		}
+		wanted[r.Hunk] = true
+		paths = append(paths, r.Path)
+	}
+	if paths = set.Changed(paths); len(paths) == 0 {
+		return nil, nil
 	}
 	var ids []string
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	there := map[review.Path]bool{}
-	for _, c := range set.Changes {
-		there[c.Path] = true
-	}
-	paths = slices.DeleteFunc(paths, func(p review.Path) bool { return !there[p] })
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	slices.Sort(paths)
 	err := set.Files(ctx, func(file review.FileDiff) error {
-		for _, h := range file.Hunks {
+		for h := range file.Pieces() {
 			if wanted[h.ID] {
 				ids = append(ids, string(h.ID))
-				continue
-			}
-			for _, part := range h.Split() {
-				if wanted[part.ID] {
-					ids = append(ids, string(part.ID))
-				}
 			}
 		}
 		return nil
-	}, slices.Compact(paths)...)
+	}, paths...)
 	return ids, err
 }
 

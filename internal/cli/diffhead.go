@@ -101,36 +101,19 @@ func rejectedText(r session.Rejection) string {
 
 // placeOnHunks finds the lines of what was said of hunks.
 func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Path, onHunks map[review.HunkID]string, said map[review.Path][]review.Remark) error {
-	there := map[review.Path]bool{}
-	for _, c := range set.Changes {
-		there[c.Path] = true
-	}
-	var wanted []review.Path
-	for _, path := range paths {
-		if there[path] { // it may have been changed back since
-			wanted = append(wanted, path)
-			delete(there, path)
-		}
-	}
-	if len(wanted) == 0 {
+	if paths = set.Changed(paths); len(paths) == 0 {
 		return nil
 	}
 	return set.Files(ctx, func(file review.FileDiff) error {
-		for _, whole := range file.Hunks {
-			parts := whole.Split()
-			if len(parts) > 1 || parts[0].ID != whole.ID {
-				parts = append(parts, whole)
-			}
-			for _, h := range parts {
-				if text := onHunks[h.ID]; text != "" {
-					remark := lastLine(h)
-					remark.Text = text
-					said[h.Path] = append(said[h.Path], remark)
-				}
+		for h := range file.Pieces() {
+			if text := onHunks[h.ID]; text != "" {
+				remark := lastLine(h)
+				remark.Text = text
+				said[h.Path] = append(said[h.Path], remark)
 			}
 		}
 		return nil
-	}, wanted...)
+	}, paths...)
 }
 
 // lastLine is the place of a hunk's last changed line; of one without lines it is
