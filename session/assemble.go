@@ -188,6 +188,18 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 	return err
 }
 
+// begins keeps a workspace in the record as soon as its folder is there, and tells
+// made.
+func (s *supervisor) begins(made func(path string)) func(workspace.Workspace) error {
+	return func(begun workspace.Workspace) error {
+		err := s.save(func(st *State) { st.Workspace = &begun })
+		if err == nil {
+			made(begun.Path)
+		}
+		return err
+	}
+}
+
 // prepareWorkspace makes the workspace and tells made its folder when that is
 // there.
 func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
@@ -196,13 +208,7 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
 		Session: string(s.id), Dirs: s.deps.Dirs,
-		Made: func(begun workspace.Workspace) error {
-			err := s.save(func(st *State) { st.Workspace = &begun })
-			if err == nil {
-				made(begun.Path)
-			}
-			return err
-		},
+		Made: s.begins(made),
 	})
 	if err != nil {
 		return nil, err

@@ -148,13 +148,7 @@ func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) 
 	}
 	ws, err := workspace.Throwaway(ctx, workspace.ThrowawayRequest{
 		Of: of.State.Workspace, Has: verifies.Has, Tree: verifies.Tree, Session: string(s.id), Dirs: s.deps.Dirs,
-		Made: func(begun workspace.Workspace) error {
-			err := s.save(func(st *State) { st.Workspace = &begun })
-			if err == nil {
-				made(begun.Path)
-			}
-			return err
-		},
+		Made: s.begins(made),
 	})
 	if err != nil {
 		return nil, err
