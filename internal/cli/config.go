@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"aibox/internal/config"
@@ -116,9 +115,10 @@ func (a *app) showSettings(o configShowOptions) error {
 		fmt.Fprintln(a.err, "nothing is set; `aibox config edit` writes settings")
 		return nil
 	}
+	home, _ := os.UserHomeDir()
 	rows := make([][]string, 0, len(kept))
 	for _, setting := range kept {
-		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), origin(setting)})
+		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), setting.Origin(home)})
 	}
 	return table(a.out, "SETTING\tVALUE\tFROM", rows)
 }
@@ -142,34 +142,18 @@ func (a *app) showSetting(setting config.Setting, asJSON bool) error {
 	if value == "" {
 		value = "not set"
 	}
+	home, _ := os.UserHomeDir()
 	rows := [][]string{
 		{setting.Key, a.term.bold(value)},
-		{"from", origin(setting)},
+		{"from", setting.Origin(home)},
 		{"what it is", setting.Field.Help},
 	}
-	if len(setting.Field.Choices) > 0 {
-		rows = append(rows, []string{"takes", strings.Join(setting.Field.Choices, ", ")})
-	} else {
-		rows = append(rows, []string{"takes", setting.Field.Type.String()})
-	}
+	rows = append(rows, []string{"takes", setting.Takes()})
 	if variable := setting.Variable(); variable != "" {
 		rows = append(rows, []string{"variable", variable})
 	}
 	rows = append(rows, []string{"a repository may", setting.May()})
 	return table(a.out, "", rows)
-}
-
-// origin tells people where a value came from, with the home folder as ~.
-func origin(setting config.Setting) string {
-	home, _ := os.UserHomeDir()
-	names := make([]string, len(setting.From))
-	for i, source := range setting.From {
-		names[i] = termtext.Escape(source.String())
-		if rest, ok := strings.CutPrefix(names[i], home+string(filepath.Separator)); ok && home != "" {
-			names[i] = "~/" + rest
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 func (a *app) configSchemaCommand() *cobra.Command {

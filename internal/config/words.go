@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/agents/spec"
+	"aibox/internal/termtext"
+)
+
+// Section is the table that the setting stands in: "images", "agents.codex", and ""
+// for the top of a file.
+func (s Setting) Section() string { return s.section.name }
+
+// Default is the built-in value as text, "" when nothing is built in.
+func (s Setting) Default() string {
+	return Setting{Value: s.Field.Value(s.section.defaults), Field: s.Field, section: s.section}.Text()
+}
+
+// Takes says in words for people what a value may be.
+func (s Setting) Takes() string {
+	switch s.Field.Type {
+	case spec.Choice:
+		return strings.Join(s.Field.Choices, ", ")
+	case spec.Choices:
+		return "any of " + strings.Join(s.Field.Choices, ", ") + ", with commas between them"
+	case spec.Bool:
+		return "true or false"
+	case spec.Int:
+		return "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
+	case spec.Duration:
+		return "a length of time, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return time.Duration(n).String() })
+	case spec.List:
+		return "words with commas between them"
+	case spec.Path:
+		return "a file or a folder"
+	case spec.Model:
+		return "the name of a model"
+	case spec.Secret:
+		return "nothing from a file: it is a secret of your environment"
+	default:
+		return "text"
+	}
+}
+
+// bounds says between what a number has to lie, "" when anywhere above nothing.
+func (s Setting) bounds(text func(int64) string) string {
+	low, high := s.Field.Min, s.Field.Max
+	switch {
+	case low != nil && high != nil:
+		return fmt.Sprintf(", from %s to %s", text(*low), text(*high))
+	case low != nil && *low != 0:
+		return ", at least " + text(*low)
+	case high != nil:
+		return ", at most " + text(*high)
+	default:
+		return ""
+	}
+}
+
+// Origin tells people where the value came from, with the folder home as ~. It is
+// escaped.
+func (s Setting) Origin(home string) string {
+	names := make([]string, len(s.From))
+	for i, source := range s.From {
+		names[i] = termtext.Escape(source.String())
+		if rest, ok := strings.CutPrefix(names[i], home+string(filepath.Separator)); ok && home != "" {
+			names[i] = "~/" + rest
+		}
+	}
+	return strings.Join(names, ", ")
+}

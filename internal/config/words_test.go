@@ -1,0 +1,36 @@
+package config
+
+import "testing"
+
+func TestEverySettingSaysInWordsWhatItTakes(t *testing.T) {
+	r, err := resolve("timeout = \"20m\"\n", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string][3]string{
+		"timeout":                 {"", "a length of time, such as 90s, 20m, 2h or 30d", "1h"},
+		"pids":                    {"", "a whole number, from 0 to 4194304", "4096"},
+		"network":                 {"", "none, local", "local"},
+		"clean":                   {"", "true or false", "false"},
+		"hide":                    {"", "words with commas between them", ""},
+		"model":                   {"", "the name of a model", ""},
+		"agents.painter.layers":   {"agents.painter", "a whole number, from 1 to 9", "3"},
+		"agents.painter.key":      {"agents.painter", "nothing from a file: it is a secret of your environment", ""},
+		"images.versions.painter": {"images.versions", "text", ""},
+	} {
+		setting, err := r.Find(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]string{setting.Section(), setting.Takes(), setting.Default()}; got != want {
+			t.Errorf("%s: %q, not %q", key, got, want)
+		}
+	}
+	timeout, _ := r.Find("timeout")
+	if got := timeout.Origin("/home/ann"); got != "~/config.toml:1" {
+		t.Error(got)
+	}
+	if got := timeout.Origin(""); got != "/home/ann/config.toml:1" {
+		t.Error(got)
+	}
+}
