@@ -76,6 +76,9 @@ func suite() []plan {
 		{"list", list},
 		{"supervisor", supervisor},
 		{"binary", binary},
+		{"tui dashboard", dashboard},
+		{"tui review", reviews},
+		{"tui idle", idle},
 	}
 }
 

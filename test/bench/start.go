@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,8 +59,11 @@ func multiply(from, id, to string, n int) error {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		for _, file := range []string{"spec.json", "state.json"} {
+		for _, file := range []string{"spec.json", "state.json", "changes.json", "output.raw", "output.idx"} {
 			data, err := os.ReadFile(filepath.Join(from, file))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 
 	"aibox/internal/screen"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -176,34 +177,41 @@ func (t *Terminal) settle() {
 	_ = t.screen.Answers() // the questions are answered in read
 }
 
-// Text is what a person sees now, without colors: a line for each row, without
+// Text is what a person sees now, without colors and styles: a line for each row, without
 // blanks at its end; empty rows at the end are left out.
 func (t *Terminal) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.settle()
-	return string(t.screen.Text(screen.NoColors, false))
+	return ansi.Strip(string(t.screen.Text(screen.NoColors, false)))
 }
 
 // Await waits until a person sees what pattern matches.
 func (t *Terminal) Await(ctx context.Context, pattern string) error {
+	_, err := t.Seen(ctx, pattern)
+	return err
+}
+
+// Seen waits until a person sees what pattern matches, and returns when the last of
+// the bytes arrived that show it.
+func (t *Terminal) Seen(ctx context.Context, pattern string) (time.Time, error) {
 	want := regexp.MustCompile(pattern)
 	for {
 		t.mu.Lock()
-		grown := t.grown
+		grown, last := t.grown, t.last
 		t.mu.Unlock()
 		if want.MatchString(t.Text()) {
-			return nil
+			return last, nil
 		}
 		select {
 		case <-grown:
 		case <-t.ended:
 			if want.MatchString(t.Text()) {
-				return nil
+				return last, nil
 			}
-			return fmt.Errorf("the program ended with %d and never showed %q, but\n%s", t.cmd.ProcessState.ExitCode(), pattern, t.Text())
+			return time.Time{}, fmt.Errorf("the program ended with %d and never showed %q, but\n%s", t.cmd.ProcessState.ExitCode(), pattern, t.Text())
 		case <-ctx.Done():
-			return fmt.Errorf("%q is never shown, but\n%s", pattern, t.Text())
+			return time.Time{}, fmt.Errorf("%q is never shown, but\n%s", pattern, t.Text())
 		}
 	}
 }
@@ -229,7 +237,8 @@ func (t *Terminal) Quiet(ctx context.Context, rest time.Duration) error {
 }
 
 // Frames is how many whole frames the program has drawn, and when the last byte of
-// the last one arrived.
+// the last one arrived. A program that does not know yet that its terminal knows
+// synchronized output draws none: those at its start are not counted.
 func (t *Terminal) Frames() (n int, last time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

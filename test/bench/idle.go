@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// idle measures the terminal UI while nobody touches it: 20 sessions, of which some
+// run and say nothing. Whether it starts programs or reads files is seen from outside:
+// by a git that leaves a mark, and by what the kernel counts.
+func idle(ctx context.Context, b *bench) (rows []Row, err error) {
+	running := 3
+	if b.quick {
+		running = 1
+	}
+	state, err := b.crowd(ctx, 20-running)
+	if err != nil {
+		return nil, err
+	}
+	marks := filepath.Join(b.scratch, "marks")
+	path, err := b.markedGit(marks)
+	if err != nil {
+		return nil, err
+	}
+	s := b.screens(state)
+	defer func() { err = errors.Join(err, s.endAll(context.WithoutCancel(ctx))) }()
+	for range running {
+		if _, err := s.detached(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.env = append(s.env, "PATH="+path)
+	on, _, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, on.Close()) }()
+	if _, err := s.seen(ctx, on, fmt.Sprintf("%d running", running)); err != nil {
+		return nil, err
+	}
+	if err := on.Quiet(ctx, time.Second); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(marks); err != nil {
+		return nil, err
+	}
+	return b.still(ctx, on.Process().Pid, marks)
+}
+
+// endAll stops what runs; its files go with the scratch folder.
+func (s screens) endAll(ctx context.Context) error {
+	found, err := s.sessions(ctx)
+	for _, one := range found {
+		if one.State.Supervisor.PID > 0 {
+			_, failed := s.quiet(ctx, s.aibox, "stop", one.ID)
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// still measures a process for a while.
+func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error) {
+	long := 20 * time.Second
+	if b.quick {
+		long = 3 * time.Second
+	}
+	before, err := ticks(pid)
+	if err != nil {
+		return nil, err
+	}
+	bytes, err := read(pid)
+	if err != nil {
+		return nil, err
+	}
+	over := time.After(long)
+	children := 0
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-over:
+			waiting = false
+		case <-look.C:
+			children = max(children, childrenOf(pid))
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	after, err := ticks(pid)
+	if err != nil {
+		return nil, err
+	}
+	now, err := read(pid)
+	if err != nil {
+		return nil, err
+	}
+	share := float64(after-before) / 100 / long.Seconds() * 100 // a tick is 10 ms
+	row := alone("terminal UI idle, 20 sessions", "% of a core", share, target{most: 1, absolute: true})
+	started, _ := os.ReadFile(marks)
+	row.Note = fmt.Sprintf("%d bytes read, %d calls of git, %d child processes", now-bytes, strings.Count(string(started), "\n"), children)
+	row.Met = row.Met && len(started) == 0 && children == 0 && now == bytes
+	return []Row{row}, nil
+}
+
+// read is how many bytes a process has read, from files or anything else (proc(5):
+// io, rchar).
+func read(pid int) (int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0, err
+	}
+	rest, found := strings.CutPrefix(string(data), "rchar: ")
+	if !found {
+		return 0, errors.New("the process's reads are not counted")
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return strconv.Atoi(line)
+}
+
+// childrenOf counts the processes that pid has started.
+func childrenOf(pid int) int {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	n := 0
+	for _, list := range lists {
+		data, _ := os.ReadFile(list)
+		n += len(strings.Fields(string(data)))
+	}
+	return n
+}
+
+// markedGit makes a git that leaves a line in a file before it does its work, and
+// returns a PATH on which it comes first.
+func (b *bench) markedGit(marks string) (path string, err error) {
+	folder := filepath.Join(b.scratch, "marked")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	script := fmt.Sprintf("#!/bin/sh\necho git >> %s\nPATH=${PATH#*:} exec git \"$@\"\n", marks)
+	err = os.WriteFile(filepath.Join(folder, "git"), []byte(script), 0o700) //nolint:gosec // a program
+	return folder + ":" + os.Getenv("PATH"), err
+}
