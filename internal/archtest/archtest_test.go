@@ -30,7 +30,7 @@ var layers = []layer{
 	{"cmd/aibox-init", []string{"internal/lifeline"}},
 	{"internal/cli", []string{
 		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/health", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
-		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "ui", "ui/dashboard", "ui/form", "workspace",
+		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "session/draft", "ui", "ui/dashboard", "ui/form", "ui/newrun", "workspace",
 		"ui/page",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
@@ -78,6 +78,7 @@ var layers = []layer{
 	{"ui/cursor", []string{"ui/keymap"}},
 	{"ui/dashboard", []string{"internal/screen", "review", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},
 	{"ui/dialog", []string{"ui/keymap", "ui/theme"}},
+	{"ui/newrun", []string{"agents/spec", "internal/config", "internal/prompts", "session", "session/draft", "workspace"}},
 	{"ui/form", []string{"agents/spec", "ui/theme"}},
 	{"ui/frame", []string{"ui/theme"}},
 	{"ui/help", []string{"ui/dialog", "ui/keymap", "ui/theme"}},

@@ -114,7 +114,7 @@ changed comes back as a diff that you accept or discard.`,
 			root.AddCommand(command)
 		}
 	}
-	add("run", a.runCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.extendCommand(), a.removeCommand())
+	add("run", a.runCommand(), a.rerunCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.extendCommand(), a.removeCommand())
 	add("review", a.diffCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand(), a.gcCommand())
 	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.modelsCommand(), a.netguardCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.superviseCommand(), a.jobCommand())

@@ -47,7 +47,14 @@ func (a *app) preview(o *runOptions, given map[string]string, draft any) string 
 		fmt.Fprintf(&out, "\n%s\n", err)
 		return out.String()
 	}
-	fmt.Fprintf(&out, "\nIn the box:\n%s\n", quoteAll(invocation.Argv))
+	fmt.Fprintf(&out, "\nIn the box:\n%s", invoked(invocation))
+	return out.String()
+}
+
+// invoked is what an agent is started with, in lines.
+func invoked(invocation agents.Invocation) string {
+	var out strings.Builder
+	fmt.Fprintln(&out, quoteAll(invocation.Argv))
 	for _, variable := range invocation.Env {
 		fmt.Fprintln(&out, variable)
 	}

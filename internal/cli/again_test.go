@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// keptSession writes the files of a session that has ended.
+func keptSession(t *testing.T, a *app, spec session.Spec) session.ID {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", "")
+	deps, err := a.deps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.ID, spec.Created = "0dq4f-codex", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	dir := filepath.Join(deps.Dirs.Sessions(), string(spec.ID))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]any{"spec.json": spec, "state.json": session.State{Phase: session.Ended, Result: &session.Result{}}} {
+		data, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return spec.ID
+}
+
+func wasRun(repo string) session.Spec {
+	return session.Spec{
+		Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Hide: append(workspace.DefaultHide(), "vault"),
+		Network: netguard.None, Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: session.Duration(30 * time.Minute), Pids: 64,
+	}
+}
+
+func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) {
+	a, _, errOut := testApp(t)
+	repo := settingsOf(t, "", "")
+	keptSession(t, a, wasRun(repo))
+	// It ends before anything is started: these two exclude each other.
+	err := a.execute(t.Context(), []string{"rerun", "0dq4f", "--model", "other", "--detach", "--require-changes", "--set", "verbosity=high"})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--detach comes back before") {
+		t.Fatalf("got %v", err)
+	}
+	line, _, _ := strings.Cut(errOut.String(), "\n")
+	want := "→ aibox run codex --repo=" + repo + " --model=qwen3 --inference=scripted --network=none --timeout=30m --pids=64 --hide=vault --clean=false --verify= " +
+		"--set verbosity=low '--prompt=mend it' --detach --model=other --require-changes --set=verbosity=high"
+	if line != want {
+		t.Errorf("says  %s\nwants %s", line, want)
+	}
+}
+
+func TestARerunTakesAnotherAgentATaskFromAFileAndOtherArguments(t *testing.T) {
+	a, _, errOut := testApp(t)
+	keptSession(t, a, wasRun(settingsOf(t, "", "")))
+	for line, want := range map[string]string{
+		"--agent aider":                   "run aider ",
+		"--prompt-file no/such/file":      "--prompt-file=no/such/file",
+		"--prompt other -- --more words":  "--prompt=other --detach --require-changes -- --more words",
+		"--repo /elsewhere --branch dark": "--repo=/elsewhere",
+	} {
+		errOut.Reset()
+		before, behind, args := strings.Cut(line, " -- ")
+		words := append([]string{"rerun", "0dq4f", "--detach", "--require-changes"}, strings.Fields(before)...)
+		if args {
+			words = append(append(words, "--"), strings.Fields(behind)...)
+		}
+		if err := a.execute(t.Context(), words); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%s gives %v", line, err)
+		}
+		said, _, _ := strings.Cut(errOut.String(), "\n")
+		if !strings.Contains(said, want) && !strings.Contains(said, strings.ReplaceAll(want, "--prompt=other --detach --require-changes", "--detach --prompt=other --require-changes")) {
+			t.Errorf("%s runs %s", line, said)
+		}
+		if strings.Contains(line, "aider") && strings.Contains(said, "verbosity") || strings.Contains(line, "prompt-file") && strings.Contains(said, "mend it") {
+			t.Errorf("%s runs %s", line, said)
+		}
+	}
+}
+
+func TestWhatCannotBeRunAgainIsAUsageFault(t *testing.T) {
+	a, _, _ := testApp(t)
+	keptSession(t, a, wasRun(settingsOf(t, "", "")))
+	for _, line := range []string{"rerun", "rerun 0zzzz", "rerun 0dq4f 0dq4f", "rerun 0dq4f --resume 0dq4f", "rerun 0dq4f --agent nobody", "rerun 0dq4f --nonsense"} {
+		if err := a.execute(t.Context(), strings.Fields(line)); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q gave %v", line, err)
+		}
+	}
+}

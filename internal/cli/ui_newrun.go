@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/agents"
+	"aibox/bakery"
+	"aibox/internal/paths"
+	"aibox/session"
+	"aibox/session/draft"
+	"aibox/ui/newrun"
+	"aibox/workspace"
+)
+
+// starter is what the screen for a new run works with: it reads drafts as the command
+// lines that they are.
+type starter struct {
+	*app
+	service *session.Sessions
+	dirs    paths.Dirs
+}
+
+// newRuns makes the services of the screen for a new run.
+func (a *app) newRuns(service *session.Sessions) (newrun.Services, error) {
+	dirs, err := paths.Default()
+	s := starter{a, service, dirs}
+	return newrun.Services{Places: s, Choices: s, Runs: s}, err
+}
+
+// mostRecent bounds the repositories that are offered.
+const mostRecent = 50
+
+// Recent is the repository that aibox was called in, and those of the sessions.
+func (s starter) Recent(context.Context) ([]string, error) {
+	var all []string
+	add := func(repository string) {
+		if repository != "" && len(all) < mostRecent && !slices.Contains(all, repository) {
+			all = append(all, repository)
+		}
+	}
+	add(topOf("."))
+	briefs, err := s.service.Briefs()
+	for _, b := range slices.Backward(briefs) {
+		add(b.Repository)
+	}
+	return all, err
+}
+
+// Look is a look at a repository with what is set and remembered for it.
+func (s starter) Look(ctx context.Context, repository string) (newrun.Place, error) {
+	at, err := workspace.Look(ctx, s.path(repository), s.dirs)
+	if err != nil {
+		return newrun.Place{}, err
+	}
+	place := newrun.Place{Place: at}
+	if place.Settings, err = s.settings(at.Top); err != nil {
+		return newrun.Place{}, err
+	}
+	if last, ok := s.store().Last(at.Top); ok {
+		last = s.said(last, place.Settings)
+		place.Last = &last
+	}
+	library, err := s.library(at.Top)
+	if err != nil {
+		return newrun.Place{}, err
+	}
+	place.Prompts, _ = library.All() // one that cannot be read is not offered
+	return place, nil
+}
+
+func (s starter) store() draft.Store { return draft.Open(filepath.Join(s.dirs.State, "choices")) }
+
+// path is what a person typed as a path or an address.
+func (s starter) path(typed string) string {
+	if typed == "~" || strings.HasPrefix(typed, "~/") {
+		return s.dirs.Home + typed[1:]
+	}
+	return typed
+}
+
+// Branches asks git.
+func (s starter) Branches(ctx context.Context, repository string) ([]string, error) {
+	return workspace.Branches(ctx, s.path(repository), s.dirs)
+}
+
+// mostFolders bounds the folders that are offered.
+const mostFolders = 200
+
+// Folders reads the folder that is typed as far as its last slash.
+func (s starter) Folders(_ context.Context, typed string) []newrun.Folder {
+	begin, prefix := filepath.Split(typed)
+	dir := s.path(begin)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []newrun.Folder
+	for _, entry := range entries {
+		name := entry.Name()
+		if len(found) == mostFolders || !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, ".") && prefix == "" {
+			continue
+		}
+		full := filepath.Join(dir, name)
+		if info, err := os.Stat(full); err != nil || !info.IsDir() {
+			continue
+		}
+		_, err := os.Lstat(filepath.Join(full, ".git"))
+		found = append(found, newrun.Folder{Path: begin + name, Repository: err == nil})
+	}
+	return found
+}
+
+// Agents are all agents, those of files among them.
+func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
+	var all []newrun.Agent
+	for _, agent := range s.agents().All() {
+		if err := presetSecrets(agent); err != nil {
+			return nil, err
+		}
+		info := agent.Info()
+		all = append(all, newrun.Agent{
+			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Unservable: info.Servable(),
+			Options: agents.Options(agent), Flag: s.ownFlags(agent),
+		})
+	}
+	return all, nil
+}
+
+// Images asks the daemon.
+func (s starter) Images(ctx context.Context) (map[string]string, error) {
+	options, err := s.recipes()
+	if err != nil {
+		return nil, err
+	}
+	kitchen, err := s.bakery(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	all, err := kitchen.Check(ctx)
+	if err != nil {
+		return nil, s.whyDocker(ctx, err)
+	}
+	states := map[string]string{}
+	for _, agent := range s.agents().All() {
+		i := slices.IndexFunc(all, func(image bakery.Status) bool { return image.Name == agent.Info().Image })
+		if i >= 0 {
+			states[agent.Info().Name] = all[i].State.String()
+		}
+	}
+	return states, nil
+}
+
+// Models asks the model server, or what it said last.
+func (s starter) Models(ctx context.Context, inference string) []string {
+	var names []string
+	for _, model := range s.modelNames(ctx, inference) {
+		names = append(names, model.ID)
+	}
+	return names
+}
+
+// Again is what a session ran, as far as the settings do not say it anyway.
+func (s starter) Again(_ context.Context, id session.ID) (draft.Draft, error) {
+	old, err := s.service.Find(string(id))
+	if err != nil {
+		return draft.Draft{}, err
+	}
+	d := again(old)
+	resolved, err := s.settings(d.Repository)
+	if err != nil {
+		return d, nil //nolint:nilerr // the screen tells it when it looks at the repository
+	}
+	return s.said(d, resolved), nil
+}
+
+// Files are those of the repository, as a run with the draft would sort them.
+func (s starter) Files(ctx context.Context, d draft.Draft) (visible, hidden []string, err error) {
+	err = s.doWords(ctx, d.Words(nil), func(ctx context.Context, o *runOptions) error {
+		if _, err := s.settled(o); err != nil {
+			return err
+		}
+		request := workspace.Request{
+			Repo: o.repo, Branch: o.branch, Clean: o.clean, Hide: slices.Concat(workspace.DefaultHide(), o.hide), Dirs: s.dirs,
+		}
+		visible, hidden, err = workspace.Files(ctx, request)
+		return err
+	})
+	return visible, hidden, err
+}
+
+// Check goes the way of a run as far as nothing is touched.
+func (s starter) Check(ctx context.Context, d draft.Draft, options any) (newrun.Checked, error) {
+	var checked newrun.Checked
+	_, err := s.launching(ctx, d, options, &checked)
+	return checked, err
+}
+
+// launching is what a draft asks for.
+func (s starter) launching(ctx context.Context, d draft.Draft, options any, checked *newrun.Checked) (session.Launch, error) {
+	var launch session.Launch
+	err := s.doWords(ctx, d.Words(nil), func(_ context.Context, o *runOptions) (err error) {
+		if options != nil {
+			if o.form.secrets, err = typedSecrets(options); err != nil {
+				return err
+			}
+		}
+		if checked.Told, err = s.ready(s.service, o); err != nil {
+			return err
+		}
+		checked.Hide, checked.Stays = slices.Concat(workspace.DefaultHide(), o.hide), o.accept != "none" || o.changes
+		if invocation, err := s.standIn(o, options); err == nil && options != nil {
+			checked.Box = invoked(invocation)
+		}
+		launch, err = s.checked(o)
+		return err
+	})
+	return launch, err
+}
+
+// Start starts it as `aibox run` does, and remembers what was chosen.
+func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (session.ID, error) {
+	launch, err := s.launching(ctx, d, options, new(newrun.Checked))
+	if err != nil {
+		return "", err
+	}
+	id, err := s.start(ctx, s.service, launch, starting{
+		step: step,
+		mend: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
+		bake: func(ctx context.Context, kitchen *bakery.Bakery, agent, image string) (bool, error) {
+			if !bake {
+				return false, nil
+			}
+			begun := time.Now()
+			_, err := kitchen.Bake(ctx, []string{image}, bakeSteps{step})
+			if err == nil {
+				step(session.Step{Name: "image", Done: true, Detail: "of " + agent + ", baked", Took: time.Since(begun)})
+			}
+			return err == nil, err
+		},
+	})
+	if err == nil {
+		_ = s.store().Save(d) // choices that cannot be remembered are made again
+	}
+	return id, err
+}
+
+// NoImage says whether the agent's image has to be baked first.
+func (s starter) NoImage(err error) bool { return missingImage(err) }
+
+// bakeSteps tells of a bake as one stage of a start, whose detail is what it is at.
+type bakeSteps struct{ step func(session.Step) }
+
+// Handle takes one piece of progress.
+func (b bakeSteps) Handle(e bakery.Event) {
+	if e.Kind == bakery.StepStarted || e.Kind == bakery.ImageStarted {
+		b.step(session.Step{Name: "image", Detail: strings.TrimSpace(e.Image + " " + e.Text)})
+	}
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/draft"
+)
+
+// newStarter is the services of the screen for a new run, and a repository.
+func newStarter(t *testing.T) (starter, string) {
+	t.Helper()
+	a, _, errOut := testApp(t)
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("XDG_DATA_HOME", "")
+	repo := settingsOf(t, "", "")
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ann", "-c", "user.email=a@e", "commit", "-qm", "one", "--allow-empty"}, {"branch", "dark"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	service, err := a.service()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deps, err := a.deps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if errOut.Len() > 0 {
+			t.Errorf("it wrote over the screen: %s", errOut)
+		}
+	})
+	return starter{a, service, deps.Dirs}, repo
+}
+
+func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
+	s, repo := newStarter(t)
+	good := draft.Draft{Agent: "codex", Repository: repo, Prompt: "mend it"}
+	if _, err := s.Check(t.Context(), good, nil); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(*draft.Draft){
+		"no agent":          func(d *draft.Draft) { d.Agent = "" },
+		"unknown agent":     func(d *draft.Draft) { d.Agent = "codx" },
+		"no prompt":         func(d *draft.Draft) { d.Prompt = "" },
+		"unknown option":    func(d *draft.Draft) { d.Options = map[string]string{"shade": "red"} },
+		"impossible choice": func(d *draft.Draft) { d.Options = map[string]string{"verbosity": "some"} },
+		"unknown setting":   func(d *draft.Draft) { d.Settings = map[string]string{"shade": "red"} },
+		"network":           func(d *draft.Draft) { d.Settings = map[string]string{"network": "all"} },
+		"time":              func(d *draft.Draft) { d.Settings = map[string]string{"timeout": "soon"} },
+		"glob":              func(d *draft.Draft) { d.Settings = map[string]string{"hide": "["} },
+		"system prompt":     func(d *draft.Draft) { d.Settings = map[string]string{"system": "nobody"} },
+		"variable":          func(d *draft.Draft) { d.Settings = map[string]string{"env": "AIBOX_NO_SUCH_VARIABLE"} },
+		"no terminal":       func(d *draft.Draft) { d.Interactive = true },
+	} {
+		bad := good.Clone()
+		change(&bad)
+		_, err := s.Check(t.Context(), bad, nil)
+		var said error
+		s.in = noInput(t)
+		said = s.execute(t.Context(), bad.Words(nil))
+		if err == nil || fault.KindOf(err) != fault.Usage || said == nil || err.Error() != said.Error() {
+			t.Errorf("%s: the check says %v, the command %v", what, err, said)
+		}
+		if _, err := s.Start(t.Context(), bad, nil, false, func(session.Step) {}); err == nil || err.Error() != said.Error() {
+			t.Errorf("%s: the start says %v", what, err)
+		}
+	}
+}
+
+func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "canary")
+	s, repo := newStarter(t)
+	d := draft.Draft{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: map[string]string{"hide": "vault", "accept": "branch"}}
+	agent, err := agents.Builtin().Find("codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := s.Check(t.Context(), d, agents.Options(agent))
+	if err != nil || !strings.Contains(checked.Box, "codex") || strings.Contains(checked.Box, "canary") {
+		t.Errorf("got %+v, %v", checked, err)
+	}
+	if !slices.Contains(checked.Hide, "vault") || !slices.Contains(checked.Hide, ".env") || !checked.Stays {
+		t.Errorf("got %+v", checked)
+	}
+}
+
+func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
+	s, repo := newStarter(t)
+	place, err := s.Look(t.Context(), repo)
+	if err != nil || place.Branch != "main" || place.Last != nil || place.Settings.Settings.Network != "local" {
+		t.Fatalf("got %+v, %v", place, err)
+	}
+	chosen := draft.Draft{Agent: "codex", Repository: place.Top, Settings: map[string]string{"network": "local", "pids": "64"}, Options: map[string]string{"verbosity": "low"}}
+	if err := s.store().Save(chosen); err != nil {
+		t.Fatal(err)
+	}
+	place, err = s.Look(t.Context(), repo)
+	if err != nil || place.Last == nil || place.Last.Settings["pids"] != "64" || place.Last.Options["verbosity"] != "low" {
+		t.Fatalf("got %+v, %v", place, err)
+	}
+	if _, said := place.Last.Settings["network"]; said {
+		t.Error("what the settings say anyway was kept")
+	}
+	if names, err := s.Branches(t.Context(), repo); err != nil || !slices.Contains(names, "dark") {
+		t.Errorf("the branches are %q, %v", names, err)
+	}
+	if _, err := s.Look(t.Context(), filepath.Join(repo, "none")); fault.KindOf(err) != fault.Usage {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
+	s, repo := newStarter(t)
+	for _, name := range []string{"a.go", "secret.key", ".env"} {
+		if err := os.WriteFile(filepath.Join(repo, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := draft.Draft{Agent: "codex", Repository: repo, Settings: map[string]string{"hide": "*.key"}}
+	visible, hidden, err := s.Files(t.Context(), d)
+	if err != nil || !slices.Equal(visible, []string{"a.go"}) || !slices.Equal(hidden, []string{".env", "secret.key"}) {
+		t.Errorf("got %q and %q, %v", visible, hidden, err)
+	}
+}
+
+func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
+	s, repo := newStarter(t)
+	home := s.dirs.Home
+	for _, name := range []string{"work/shop", "work/ship", "work/.hidden", "work/other"} {
+		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(repo, filepath.Join(home, "work", "sh-link")); err != nil {
+		t.Fatal(err)
+	}
+	var paths, repositories []string
+	for _, folder := range s.Folders(t.Context(), "~/work/sh") {
+		paths = append(paths, folder.Path)
+		if folder.Repository {
+			repositories = append(repositories, folder.Path)
+		}
+	}
+	if !slices.Equal(paths, []string{"~/work/sh-link", "~/work/ship", "~/work/shop"}) || !slices.Equal(repositories, []string{"~/work/sh-link"}) {
+		t.Errorf("got %q, of which repositories %q", paths, repositories)
+	}
+	if len(s.Folders(t.Context(), "~/none/")) > 0 || len(s.Folders(t.Context(), "~/work/")) != 4 {
+		t.Error("hidden folders are offered, or folders of nowhere")
+	}
+}
+
+func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
+	s, _ := newStarter(t)
+	all, err := s.Agents(t.Context())
+	if err != nil || len(all) != len(agents.Builtin().All()) {
+		t.Fatalf("%d agents, %v", len(all), err)
+	}
+	for _, agent := range all {
+		fields, err := spec.Of(agent.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := draft.Draft{Agent: agent.Name, Prompt: "x", Options: map[string]string{}}
+		for _, field := range fields {
+			if agent.Flag(field.Key) && field.Text(agent.Options) != "" && field.Type != spec.Secret {
+				d.Options[field.Key] = field.Text(agent.Options)
+			}
+		}
+		// What is said as flags is what is said with --set.
+		var one, other *runOptions
+		take := func(to **runOptions) func(context.Context, *runOptions) error {
+			return func(_ context.Context, o *runOptions) error { *to = o; return nil }
+		}
+		err = errors.Join(s.doWords(t.Context(), d.Words(agent.Flag), take(&one)), s.doWords(t.Context(), d.Words(nil), take(&other)))
+		if err != nil {
+			t.Errorf("%s: %v", agent.Name, err)
+		}
+		if one != nil && other != nil && !slices.Equal(slices.Sorted(slices.Values(one.set)), slices.Sorted(slices.Values(other.set))) {
+			t.Errorf("%s: %q and %q", agent.Name, one.set, other.set)
+		}
+	}
+}
