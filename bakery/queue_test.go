@@ -1,0 +1,255 @@
+package bakery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"aibox/bakery"
+	"aibox/bakery/bakerytest"
+)
+
+// three is a base and three images on it.
+func three() fstest.MapFS {
+	all := files()
+	all["second.Dockerfile"], all["third.Dockerfile"] = all["agent.Dockerfile"], all["agent.Dockerfile"]
+	return all
+}
+
+// queue is one whose images are made by a Fake, and closed with the test.
+func queue(t *testing.T, fake *bakerytest.Fake, width int) *bakery.Queue {
+	t.Helper()
+	q := bakery.NewQueue(t.Context(), width, func(_ context.Context, anew bool) (*bakery.Bakery, error) {
+		return bakery.New(fake, three(), bakery.Options{NoCache: anew})
+	})
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// until waits for the jobs to be as wanted, and answers them.
+func until(t *testing.T, q *bakery.Queue, wanted func([]bakery.Job) bool) []bakery.Job {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	changed := q.Changed(ctx)
+	for {
+		jobs := q.Jobs()
+		if wanted(jobs) {
+			return jobs
+		}
+		if _, ok := <-changed; !ok {
+			t.Fatalf("it stays at %+v", jobs)
+		}
+	}
+}
+
+func over(jobs []bakery.Job) bool {
+	return !slices.ContainsFunc(jobs, func(j bakery.Job) bool { return !j.State.Over() })
+}
+
+// states are the jobs as "name state".
+func states(jobs []bakery.Job) []string {
+	all := make([]string, len(jobs))
+	for i, j := range jobs {
+		all[i] = j.Name + " " + j.State.String()
+	}
+	slices.Sort(all)
+	return all
+}
+
+func builtOf(fake *bakerytest.Fake, name string) (n int) {
+	for _, b := range fake.Builds() {
+		if b.Labels[bakery.LabelAgent] == name {
+			n++
+		}
+	}
+	return n
+}
+
+func TestImagesAreBakedSideBySideOnABaseThatIsMadeOnce(t *testing.T) {
+	var atWork sync.WaitGroup
+	atWork.Add(2)
+	fake := reachable()
+	fake.OnBuild = func(_ context.Context, b bakery.Build, _ func(bakery.Update)) error {
+		if b.Labels[bakery.LabelAgent] != bakery.Base && !b.NoCache {
+			atWork.Done()
+			atWork.Wait() // ends only when the other one is at work, too
+		}
+		return nil
+	}
+	q := queue(t, fake, 2)
+	q.Put(false, "agent", "second", "agent")
+	jobs := until(t, q, over)
+	if got := states(jobs); !slices.Equal(got, []string{"agent done", "base done", "second done"}) {
+		t.Errorf("jobs %v", got)
+	}
+	if builtOf(fake, bakery.Base) != 1 || builtOf(fake, "agent") != 1 {
+		t.Errorf("builds %+v", fake.Builds())
+	}
+	q.Put(false, "agent")
+	if got := states(until(t, q, over)); !slices.Contains(got, "agent reused") {
+		t.Errorf("again: %v", got)
+	}
+	q.Put(true, "agent")
+	if got := states(until(t, q, over)); !slices.Contains(got, "agent done") || builtOf(fake, "agent") != 2 {
+		t.Errorf("anew: %v", got)
+	}
+}
+
+func TestNoMoreImagesAreAtWorkThanTheQueueIsWide(t *testing.T) {
+	fake := reachable()
+	at := make(chan struct{}, 1)
+	fake.OnBuild = func(context.Context, bakery.Build, func(bakery.Update)) error {
+		select {
+		case at <- struct{}{}:
+		default:
+			return errors.New("two at once")
+		}
+		<-at
+		return nil
+	}
+	q := queue(t, fake, 1)
+	q.Put(false, "agent", "second", "third")
+	for _, job := range until(t, q, over) {
+		if job.State != bakery.Done {
+			t.Errorf("%s %v: %v", job.Name, job.State, job.Err)
+		}
+	}
+}
+
+// steps plays a build with two steps, the second of which says a line, and then waits
+// for its end when hang is set.
+func steps(hang bool, failure string) func(context.Context, bakery.Build, func(bakery.Update)) error {
+	return func(ctx context.Context, b bakery.Build, report func(bakery.Update)) error {
+		if b.Labels[bakery.LabelAgent] == bakery.Base {
+			return nil
+		}
+		begun := time.Unix(100, 0)
+		first := bakery.Step{ID: "1", Name: "[1/3] FROM base", Cached: true, Started: begun, Ended: begun}
+		second := bakery.Step{ID: "2", Name: "[2/3] RUN install", Started: begun}
+		report(bakery.Update{Steps: []bakery.Step{first}})
+		report(bakery.Update{Steps: []bakery.Step{second}, Logs: []bakery.Log{{Step: "2", Data: []byte("fetching \x1b[31mit\n")}}})
+		if hang {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		second.Ended, second.Error = begun.Add(3*time.Second), failure
+		report(bakery.Update{Steps: []bakery.Step{second}})
+		if failure != "" {
+			return errors.New(failure)
+		}
+		return nil
+	}
+}
+
+func TestAJobTellsItsStepsAndWhatTheySaid(t *testing.T) {
+	fake := reachable()
+	fake.OnBuild = steps(false, "exit code: 7")
+	q := queue(t, fake, 2)
+	q.Put(false, "agent")
+	jobs := until(t, q, over)
+	job := jobs[slices.IndexFunc(jobs, func(j bakery.Job) bool { return j.Name == "agent" })]
+	if job.State != bakery.Failed || job.Err == nil || !strings.Contains(job.Err.Error(), "exit code: 7") || job.Ended.Before(job.Began) {
+		t.Errorf("job %+v", job)
+	}
+	if len(job.Steps) != 2 || job.Steps[0].Kind != bakery.StepCached || job.Steps[1].Kind != bakery.StepFailed || job.Steps[1].Took != 3*time.Second {
+		t.Errorf("steps %+v", job.Steps)
+	}
+	if at, of := job.Place(); at != 2 || of != 3 {
+		t.Errorf("at %d of %d", at, of)
+	}
+	log := strings.Join(job.Log, "\n")
+	for _, want := range []string{"cached [1/3] FROM base", "▸ [2/3] RUN install\n  fetching ", "FAILED [2/3] RUN install"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %q in\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "\x1b") {
+		t.Errorf("raw bytes in %q", log)
+	}
+}
+
+func TestOneJobIsCanceledAndTheOthersGoOn(t *testing.T) {
+	fake := reachable()
+	fake.OnBuild = steps(true, "")
+	q := queue(t, fake, 2)
+	q.Put(false, "agent", "second")
+	until(t, q, func(jobs []bakery.Job) bool {
+		hanging := 0
+		for _, job := range jobs {
+			if len(job.Steps) == 2 {
+				hanging++
+			}
+		}
+		return hanging == 2
+	})
+	q.Cancel("agent")
+	jobs := until(t, q, func(jobs []bakery.Job) bool { return slices.Contains(states(jobs), "agent canceled") })
+	if !slices.Contains(states(jobs), "second baking") {
+		t.Errorf("jobs %v", states(jobs))
+	}
+	for _, job := range jobs {
+		if job.Name == "agent" && (job.Err != nil || job.Steps[1].Kind != bakery.StepSkipped) {
+			t.Errorf("job %+v", job)
+		}
+	}
+	if open := q.Close(); !slices.Equal(open, []string{"second"}) {
+		t.Errorf("open at the end: %v", open)
+	}
+	q.Put(false, "third")
+	if len(q.Jobs()) != 3 {
+		t.Errorf("a closed queue took %v", states(q.Jobs()))
+	}
+}
+
+func TestWithoutItsBaseAnImageIsNotBaked(t *testing.T) {
+	fake := reachable()
+	fake.OnBuild = func(context.Context, bakery.Build, func(bakery.Update)) error { return errors.New("no room") }
+	q := queue(t, fake, 2)
+	q.Put(false, "agent", "second")
+	jobs := until(t, q, over)
+	if got := states(jobs); !slices.Equal(got, []string{"agent failed", "base failed", "second failed"}) {
+		t.Errorf("jobs %v", got)
+	}
+	if builtOf(fake, "agent") != 0 {
+		t.Error("it was tried")
+	}
+}
+
+func TestALongLogKeepsItsEnd(t *testing.T) {
+	fake := reachable()
+	const lines = 4 * bakery.LogLimit
+	fake.OnBuild = func(_ context.Context, b bakery.Build, report func(bakery.Update)) error {
+		var said strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&said, "line %d\n", i)
+		}
+		report(bakery.Update{Steps: []bakery.Step{{ID: "1", Name: "x", Started: time.Unix(1, 0)}}, Logs: []bakery.Log{{Step: "1", Data: []byte(said.String())}}})
+		return nil
+	}
+	q := queue(t, fake, 1)
+	q.Put(false, bakery.Base)
+	job := until(t, q, over)[0]
+	last := fmt.Sprintf("  line %d", lines-1)
+	if len(job.Log) < bakery.LogLimit || len(job.Log) > 2*bakery.LogLimit || !slices.Contains(job.Log, last) {
+		t.Errorf("%d lines are kept", len(job.Log))
+	}
+}
+
+func TestAWatcherLeavesWithItsContext(t *testing.T) {
+	q := queue(t, reachable(), 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	changed := q.Changed(ctx)
+	cancel()
+	if _, ok := <-changed; ok {
+		t.Error("something has changed")
+	}
+	q.Put(false, "agent")
+	until(t, q, over)
+}
