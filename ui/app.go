@@ -286,7 +286,9 @@ type handover struct {
 }
 
 // Run does the command.
-func (h handover) Run() error { return h.do(h.ctx, h.command) }
+func (h handover) Run() error {
+	return guarded(func() error { return h.do(h.ctx, h.command) })
+}
 
 // SetStdin and the others are not needed: the command knows the terminal.
 func (handover) SetStdin(io.Reader)  {}

@@ -39,19 +39,33 @@ type Request struct {
 	Environ []string
 }
 
-// Run shows the UI until the person leaves it or ctx ends. The terminal is as it
-// was when it returns.
+// Run shows the UI until the person leaves it, ctx ends or something panics (a
+// *Crash). The terminal is as it was when it returns.
 func Run(ctx context.Context, r Request) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	if r.Environ == nil {
 		r.Environ = os.Environ()
 	}
 	app := newApp(ctx, r)
 	app.colors = colorsOf(r.Environ)
 	app.paint()
-	_, err := tea.NewProgram(app, tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
-		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors)).Run()
+	return show(ctx, end, app)
+}
+
+// framesPerSecond is how often what has changed is drawn, at most. A key waits for the
+// next frame, so that half as many would cost twice the time.
+const framesPerSecond = 120
+
+// show runs the program around a root model until it ends, or ctx with end.
+func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
+	r := app.request
+	_, err := tea.NewProgram(guard{app, end}, tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
+		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond)).Run()
+	var crash *Crash
+	if errors.As(context.Cause(ctx), &crash) {
+		return crash
+	}
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -279,4 +280,11 @@ func (t *Terminal) Left() []string {
 	default:
 	}
 	return left
+}
+
+// Titles are the titles that the program gave its window, in order.
+func (t *Terminal) Titles() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.watch.titles)
 }

@@ -105,6 +105,16 @@ func TestProgramsHearOfKeysAndSizesAndGetAnswers(t *testing.T) {
 	}
 }
 
+func TestTitlesOfTheWindowAreKept(t *testing.T) {
+	on, ctx := run(t, `printf '\033]0;one\007\033]2;t'; printf 'wo\033\\\033]52;c;x\007.'`)
+	if err := on.Await(ctx, `\.`); err != nil {
+		t.Fatal(err)
+	}
+	if titles := on.Titles(); !slices.Equal(titles, []string{"one", "two"}) {
+		t.Errorf("titles are %q", titles)
+	}
+}
+
 func TestMouseEventsAreWhatTerminalsSend(t *testing.T) {
 	for got, want := range map[string]string{
 		Mouse(Left, 0, 0):        "\x1b[<0;1;1M\x1b[<0;1;1m",

@@ -15,14 +15,15 @@ import (
 type watch struct {
 	modes  map[string]bool // by number, as they were switched last
 	kitty  int             // keyboard modes on the stack
+	titles []string        // of the window, in order
 	frames int
 	last   time.Time
 	rest   []byte // the begin of a sequence whose end is not here yet
 }
 
 // told are the sequences that matter here: private modes, the question for one, the
-// keyboard's stack, and the question for the color behind the text.
-var told = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl]|\$p)|\x1b\[([<>])[0-9]*u|\x1b\]11;\?(\x07|\x1b\\)`)
+// keyboard's stack, the window's title, and the question for the color behind the text.
+var told = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl]|\$p)|\x1b\[([<>])[0-9]*u|\x1b\][02];([^\x07\x1b]*)(\x07|\x1b\\)|\x1b\]11;\?(\x07|\x1b\\)`)
 
 // longest is how long a sequence of told can be.
 const longest = 64
@@ -51,6 +52,8 @@ func (w *watch) take(p []byte, now time.Time) (answer string) {
 			w.kitty++
 		case part(3) == "<":
 			w.kitty = max(0, w.kitty-1)
+		case part(5) != "":
+			w.titles = append(w.titles, part(4))
 		default:
 			answer += "\x1b]11;rgb:1010/1010/1010\x1b\\"
 		}
