@@ -9,6 +9,7 @@ import (
 	"aibox/ui/dashboard"
 	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/settings"
 	"aibox/ui/theme"
 
 	"charm.land/bubbles/v2/key"
@@ -192,6 +193,8 @@ func (a *app) show(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Review:
 		l.Page = changes.New(ctx, a.request.Sessions, of.ID)
+	case page.Settings:
+		l.Page = settings.New(ctx, a.request.Settings)
 	default:
 		cancel()
 		return nil

@@ -15,6 +15,7 @@ import (
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/page"
+	"aibox/ui/settings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -31,6 +32,7 @@ type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
+	Settings settings.Settings
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the person may come back.
 	Do func(ctx context.Context, command page.Command) error

@@ -49,7 +49,8 @@ type app struct {
 	rootfulGiven  bool      // whether --rootful was said; see systemDocker
 	noPager       bool      // --no-pager
 
-	ownOnce sync.Once // see ownSettings
+	ownLock sync.Mutex // see ownSettings
+	ownRead bool
 	own     *config.Resolved
 	ownErr  error
 

@@ -109,25 +109,31 @@ func (a *app) configUnsetCommand() *cobra.Command {
 	}
 }
 
-// changeSettings replaces the user's own file by what change makes of it.
+// changeSettings replaces the user's own file by what change makes of it, and says so.
 func (a *app) changeSettings(change func(*config.Document) ([]byte, error)) error {
+	file, err := rewriteSettings(change)
+	if err == nil && file != "" {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.good("✓"), termtext.Escape(file))
+	}
+	return err
+}
+
+// rewriteSettings replaces the user's own file by what change makes of it, and gives
+// its name, which is empty when there was nothing to write.
+func rewriteSettings(change func(*config.Document) ([]byte, error)) (string, error) {
 	file, err := userFile()
 	if err != nil {
-		return err
+		return "", err
 	}
 	document, err := config.ReadUser(file)
 	if err != nil {
-		return brokenSettings(err)
+		return "", brokenSettings(err)
 	}
 	data, err := change(document)
 	if err != nil || document == nil && len(data) == 0 {
-		return err
+		return "", err
 	}
-	if err := writeSettings(file, data); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.good("✓"), termtext.Escape(file))
-	return nil
+	return file, writeSettings(file, data)
 }
 
 // writeSettings writes the user's own file, and what it links to when it is a link.

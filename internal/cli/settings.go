@@ -84,8 +84,20 @@ func brokenSettings(err error) error {
 
 // ownSettings are the settings without any repository's, read once.
 func (a *app) ownSettings() (*config.Resolved, error) {
-	a.ownOnce.Do(func() { a.own, a.ownErr = a.settings("") })
+	a.ownLock.Lock()
+	defer a.ownLock.Unlock()
+	if !a.ownRead {
+		a.own, a.ownErr = a.settings("")
+		a.ownRead = true
+	}
 	return a.own, a.ownErr
+}
+
+// forgetOwnSettings has them read anew by whoever asks next.
+func (a *app) forgetOwnSettings() {
+	a.ownLock.Lock()
+	defer a.ownLock.Unlock()
+	a.ownRead = false
 }
 
 // systemDocker reports whether to use the system's Docker: what the flag says, or

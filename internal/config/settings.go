@@ -10,6 +10,7 @@ package config
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,12 +162,19 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	return nil
 }
 
-func (c Catalog) checkAgent(name string) error {
-	known := make([]string, len(c.Agents))
+// Names are the names of the agents.
+func (c Catalog) Names() []string {
+	names := make([]string, len(c.Agents))
 	for i, agent := range c.Agents {
-		if known[i] = agent.Name; agent.Name == name {
-			return nil
-		}
+		names[i] = agent.Name
+	}
+	return names
+}
+
+func (c Catalog) checkAgent(name string) error {
+	known := c.Names()
+	if slices.Contains(known, name) {
+		return nil
 	}
 	unknown := fault.New(fault.Usage, "there is no agent %q", name)
 	if near := spec.Closest(name, known); near != "" {

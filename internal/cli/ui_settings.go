@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"aibox/internal/config"
+	"aibox/ui/settings"
+)
+
+// settingsDesk is what the screen of settings works with: the files and the variables
+// that a run in this folder would go by.
+type settingsDesk struct{ app *app }
+
+// Read reads everything anew, for this process too: the settings may have been changed
+// by another one.
+func (d settingsDesk) Read(context.Context) (settings.Book, error) {
+	d.app.forgetOwnSettings()
+	file, err := userFile()
+	if err != nil {
+		return settings.Book{}, err
+	}
+	held, err := d.app.settings(".")
+	if err != nil {
+		return settings.Book{}, err
+	}
+	document, err := config.ReadUser(file)
+	if err != nil {
+		return settings.Book{}, brokenSettings(err)
+	}
+	catalog := d.app.catalog()
+	own, err := catalog.Resolve(config.Input{User: document})
+	if err != nil {
+		return settings.Book{}, brokenSettings(err)
+	}
+	home, _ := os.UserHomeDir()
+	book := settings.Book{
+		Held: held.All(), Own: map[string]config.Setting{}, File: file, Repository: topOf("."), Home: home,
+		Choices: func(setting config.Setting) []string {
+			if setting.Key == "agent" {
+				return catalog.Names()
+			}
+			return setting.Values()
+		},
+		Check: func(key, text string) error {
+			_, err := catalog.With(document, key, text)
+			return err
+		},
+	}
+	for _, setting := range own.All() {
+		book.Own[setting.Key] = setting
+	}
+	return book, nil
+}
+
+// Set writes one setting into the user's own file.
+func (d settingsDesk) Set(_ context.Context, key, text string) error {
+	return d.change(func(document *config.Document) ([]byte, error) { return d.app.catalog().With(document, key, text) })
+}
+
+// Unset takes one out of it.
+func (d settingsDesk) Unset(_ context.Context, key string) error {
+	return d.change(func(document *config.Document) ([]byte, error) { return d.app.catalog().Without(document, key) })
+}
+
+func (d settingsDesk) change(change func(*config.Document) ([]byte, error)) error {
+	_, err := rewriteSettings(change)
+	return err
+}

@@ -1,0 +1,152 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+	"aibox/internal/config"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+)
+
+// edit is a value that is being changed: typed, or chosen from a list.
+type edit struct {
+	setting config.Setting
+	line    textinput.Model // where there is nothing to choose from
+	choices []string
+	at      int    // the choice a person is at
+	several bool   // any number of the choices
+	picked  []bool // of several
+	problem error  // why the value cannot be saved; nil when it can
+}
+
+// begin begins to change the setting a person is at, from what their file says or
+// else from what holds.
+func (m *Model) begin() {
+	setting, some := m.current()
+	if !some || m.busy {
+		return
+	}
+	m.note.Say("", nil)
+	if setting.Field.Type == spec.Secret {
+		// The same sentence that `aibox config set` has for it.
+		m.note.Say("", m.book.Check(setting.Key, ""))
+		return
+	}
+	from := setting
+	if own, known := m.book.Own[setting.Key]; known && own.Source().Kind == config.UserFile {
+		from = own
+	}
+	text := from.Text()
+	if strings.ContainsAny(text, "\n\r") {
+		m.note.Say("this value has several lines; o opens your file in the editor", nil)
+		return
+	}
+	e := &edit{setting: setting, line: input("› "), choices: m.book.Choices(setting), several: setting.Field.Type == spec.Choices}
+	e.line.SetValue(text)
+	e.line.CursorEnd()
+	e.line.Focus()
+	words := strings.Split(text, ",")
+	for i, choice := range e.choices {
+		e.picked = append(e.picked, e.several && slices.Contains(words, choice))
+		if choice == text {
+			e.at = i
+		}
+	}
+	m.edit = e
+	m.check()
+	m.fit()
+}
+
+// value is what would be saved.
+func (e *edit) value() string {
+	switch {
+	case len(e.choices) == 0:
+		return e.line.Value()
+	case !e.several:
+		return e.choices[e.at]
+	}
+	var words []string
+	for i, on := range e.picked {
+		if on {
+			words = append(words, e.choices[i])
+		}
+	}
+	if len(words) == 0 {
+		return "[]"
+	}
+	return strings.Join(words, ",")
+}
+
+// check looks whether the value can be saved.
+func (m *Model) check() { m.edit.problem = m.book.Check(m.edit.setting.Key, m.edit.value()) }
+
+// editing is a key while a value is changed.
+func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
+	k, e := m.keys, m.edit
+	switch {
+	case key.Matches(msg, k.cancel):
+		m.edit = nil
+		m.fit()
+		return nil
+	case key.Matches(msg, k.save):
+		return m.save()
+	case m.busy:
+		return nil
+	case len(e.choices) == 0:
+		e.line, _ = e.line.Update(msg)
+	case key.Matches(msg, k.up):
+		e.at = max(0, e.at-1)
+	case key.Matches(msg, k.down):
+		e.at = min(len(e.choices)-1, e.at+1)
+	case key.Matches(msg, k.toggle):
+		e.picked[e.at] = !e.picked[e.at]
+	}
+	m.check()
+	return nil
+}
+
+// save writes the value, if it can be one.
+func (m *Model) save() tea.Cmd {
+	if m.edit.problem != nil || m.busy {
+		return nil
+	}
+	m.busy = true
+	ctx, settings, key, text := m.ctx, m.settings, m.edit.setting.Key, m.edit.value()
+	return func() tea.Msg { return written{key: key, err: settings.Set(ctx, key, text)} }
+}
+
+// unset takes the setting out of the user's file.
+func (m *Model) unset() tea.Cmd {
+	setting, some := m.current()
+	if !some || m.busy {
+		return nil
+	}
+	m.busy = true
+	ctx, settings, key, was := m.ctx, m.settings, setting.Key, orNothing(m.book.Own[setting.Key].Text())
+	return func() tea.Msg { return written{key: key, was: was, err: settings.Unset(ctx, key)} }
+}
+
+// pick is a click while a value is changed: on a choice it goes there, and on the one
+// a person is at it saves that, or switches it where there may be several.
+func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
+	e := m.edit
+	top, from, room := m.choicesAt()
+	i := from + msg.Y - top
+	if len(e.choices) == 0 || msg.X < m.paneLeft() || msg.Y < top || msg.Y >= top+room || i >= len(e.choices) {
+		return nil
+	}
+	again := e.at == i
+	e.at = i
+	if e.several {
+		e.picked[i] = !e.picked[i]
+	}
+	m.check()
+	if again && !e.several {
+		return m.save()
+	}
+	return nil
+}

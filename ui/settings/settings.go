@@ -1,0 +1,249 @@
+// Package settings is the screen that shows every setting with its value and where
+// that came from, and changes the user's own file. It decides nothing about what a
+// value may be: the same code that `aibox config set` goes by says so while a person
+// types. It never shows a secret, and never writes any other file.
+package settings
+
+import (
+	"context"
+	"strings"
+
+	"aibox/internal/config"
+	"aibox/internal/termtext"
+	"aibox/ui/cursor"
+	"aibox/ui/frame"
+	"aibox/ui/page"
+	"aibox/ui/theme"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+)
+
+// Settings are the use cases that the screen asks for.
+type Settings interface {
+	// Read reads everything anew. Its error says which file is wrong, and where.
+	Read(ctx context.Context) (Book, error)
+	// Set writes one setting into the user's own file, as `aibox config set` does.
+	Set(ctx context.Context, key, text string) error
+	// Unset takes one out of it.
+	Unset(ctx context.Context, key string) error
+}
+
+// Book is all settings at one moment.
+type Book struct {
+	Held       []config.Setting          // what holds where the person is, in the order of documentation
+	Own        map[string]config.Setting // by key: what the user's own file says, built in where it says nothing
+	File       string                    // the user's own file, which need not be there
+	Repository string                    // the top of the repository the person is in; empty for none
+	Home       string                    // the user's home folder, shown as ~; may be empty
+	// Choices are the values to choose from; nil when there are too many to list.
+	Choices func(setting config.Setting) []string
+	// Check says whether text can be the value of a setting, as Set would, without
+	// writing anything.
+	Check func(key, text string) error
+}
+
+// Model is the screen.
+type Model struct {
+	ctx      context.Context //nolint:containedctx // it ends with the screen
+	settings Settings
+	theme    theme.Theme
+	keys     keys
+
+	width, height int
+	book          Book
+	loaded        bool
+	reads         int   // of the answers only the last one asked for counts
+	broken        error // why there are no settings; nil when there are
+	rows          []row
+	cursor        cursor.Cursor
+	at            string // key of the setting a person is at; it stays so when rows come and go
+	filter        textinput.Model
+	filtering     bool
+	changed       bool // only what somebody has set
+	edit          *edit
+	busy          bool // a change is being written
+	note          frame.Note
+}
+
+// row is a line of the list: a setting, or the name of a section.
+type row struct {
+	heading string
+	setting config.Setting
+}
+
+// New makes the screen. Its commands end with ctx.
+func New(ctx context.Context, settings Settings) *Model {
+	filter := input("/")
+	return &Model{ctx: ctx, settings: settings, theme: theme.New(true), keys: newKeys(), filter: filter}
+}
+
+// input is a line to type in.
+func input(prompt string) textinput.Model {
+	line := textinput.New()
+	line.Prompt = prompt
+	still := line.Styles()
+	still.Cursor.Blink = false // an idle screen stays idle
+	line.SetStyles(still)
+	return line
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	m.filter.SetWidth(max(5, min(30, width-30)))
+	m.fit()
+}
+
+// read brings the settings.
+type read struct {
+	of   int
+	book Book
+	err  error
+}
+
+// written says what became of a change.
+type written struct {
+	key string
+	was string // what the user's file said, where it was taken out
+	err error
+}
+
+// Init reads the settings.
+func (m *Model) Init() tea.Cmd { return m.reread() }
+
+func (m *Model) reread() tea.Cmd {
+	m.reads++
+	ctx, settings, of := m.ctx, m.settings, m.reads
+	return func() tea.Msg {
+		book, err := settings.Read(ctx)
+		return read{of, book, err}
+	}
+}
+
+// Update routes.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case read:
+		if msg.of == m.reads {
+			m.take(msg)
+		}
+	case written:
+		return m.wrote(msg)
+	case page.Returned: // from the editor
+		m.note.Say(msg.Said, msg.Err)
+		return m.reread()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		m.paste(msg)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
+	case tea.MouseClickMsg:
+		return m.click(msg)
+	}
+	return nil
+}
+
+// take shows what was read.
+func (m *Model) take(msg read) {
+	m.loaded, m.broken = true, msg.err
+	if msg.err == nil {
+		m.book = msg.book
+	}
+	m.arrange()
+}
+
+// wrote says what became of a change, and reads what holds now.
+func (m *Model) wrote(msg written) tea.Cmd {
+	m.busy = false
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+		return nil
+	}
+	m.edit = nil
+	said := msg.key + " is set in your file"
+	if msg.was != "" {
+		said = msg.key + " is out of your file; it was " + termtext.Escape(msg.was)
+	}
+	m.note.Say(said, nil)
+	m.fit()
+	return m.reread()
+}
+
+// arrange makes the rows of what is to be shown, and stays at the same setting.
+func (m *Model) arrange() {
+	words := strings.Fields(strings.ToLower(m.filter.Value()))
+	m.rows = nil
+	section := "\x00"
+	for _, setting := range m.book.Held {
+		if m.changed && setting.Source().Kind == config.BuiltIn || !holds(setting, words) {
+			continue
+		}
+		if setting.Section() != section {
+			section = setting.Section()
+			m.rows = append(m.rows, row{heading: title(section)})
+		}
+		m.rows = append(m.rows, row{setting: setting})
+	}
+	at := 0
+	for i, r := range m.rows {
+		if r.heading == "" && r.setting.Key == m.at {
+			at = i
+		}
+	}
+	m.fit()
+	m.cursor.Go(at)
+	m.settle(1)
+}
+
+// holds reports whether a setting has every word in its name, its value or its help.
+func holds(setting config.Setting, words []string) bool {
+	text := strings.ToLower(setting.Key + " " + setting.Text() + " " + setting.Field.Label + " " + setting.Field.Help)
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// title is the name of a section for people.
+func title(section string) string {
+	if section == "" {
+		return "sessions"
+	}
+	return section
+}
+
+// settle moves off a heading, in the direction given if there is a setting there.
+func (m *Model) settle(direction int) {
+	for _, step := range []int{direction, -direction} {
+		for i := m.cursor.At(); i >= 0 && i < len(m.rows); i += step {
+			if m.rows[i].heading == "" {
+				m.cursor.Go(i)
+				m.at = m.rows[i].setting.Key
+				return
+			}
+		}
+	}
+}
+
+// current is the setting a person is at.
+func (m *Model) current() (config.Setting, bool) {
+	if i := m.cursor.At(); i < len(m.rows) && m.rows[i].heading == "" {
+		return m.rows[i].setting, true
+	}
+	return config.Setting{}, false
+}
+
+// fit tells the parts how much room they have.
+func (m *Model) fit() {
+	m.cursor.Fit(len(m.rows), m.listHeight())
+	if m.edit != nil {
+		m.edit.line.SetWidth(max(5, m.paneWidth()-4))
+	}
+}

@@ -1,0 +1,360 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"aibox/agents/spec"
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/secret"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// painter is an agent with an option of every kind that is edited differently.
+type painter struct {
+	Color   string       `label:"Color" help:"What to paint with" choices:"red green blue" default:"red"`
+	Layers  int          `label:"Layers" help:"How many layers of paint" min:"1" max:"9" default:"3" scope:"at-most"`
+	Brushes []string     `label:"Brushes" help:"Which ones" choices:"flat round fan" scope:"at-most"`
+	Notes   string       `label:"Notes" help:"What to keep in mind" type:"text"`
+	Key     secret.Value `label:"Key" help:"To the studio" env:"PAINTER_KEY" secret:"true"`
+}
+
+// desk is a user with a file of settings in memory: what is written there is made by
+// the code that makes the real one.
+type desk struct {
+	user, repository string
+	environment      []string
+	fail             error // of the next write
+	writes           int
+}
+
+func (d *desk) catalog() config.Catalog {
+	options := new(painter)
+	_ = spec.Defaults(options)
+	return config.Catalog{Agents: []config.Agent{{Name: "painter", Options: options}}, Images: []string{"painter"}}
+}
+
+func (d *desk) document() (*config.Document, error) {
+	return config.Parse(config.UserFile, "/home/ann/.config/aibox/config.toml", []byte(d.user))
+}
+
+func (d *desk) Read(context.Context) (Book, error) {
+	document, err := d.document()
+	if err != nil {
+		return Book{}, fault.New(fault.Usage, "%w", err).Hint("`aibox config edit` opens it")
+	}
+	in := config.Input{User: document, Environment: d.environment}
+	if d.repository != "" {
+		if in.Repository, err = config.Parse(config.RepositoryFile, "/src/shop/.aibox.toml", []byte(d.repository)); err != nil {
+			return Book{}, err
+		}
+	}
+	held, err := d.catalog().Resolve(in)
+	if err != nil {
+		return Book{}, err
+	}
+	own, err := d.catalog().Resolve(config.Input{User: document})
+	if err != nil {
+		return Book{}, err
+	}
+	book := Book{
+		Held: held.All(), Own: map[string]config.Setting{}, File: "/home/ann/.config/aibox/config.toml", Repository: "/home/ann/shop", Home: "/home/ann",
+		Choices: func(setting config.Setting) []string { return setting.Values() },
+		Check: func(key, text string) error {
+			_, err := d.catalog().With(document, key, text)
+			return err
+		},
+	}
+	for _, setting := range own.All() {
+		book.Own[setting.Key] = setting
+	}
+	return book, nil
+}
+
+func (d *desk) write(change func(*config.Document) ([]byte, error)) error {
+	if d.fail != nil {
+		return d.fail
+	}
+	document, err := d.document()
+	if err != nil {
+		return err
+	}
+	data, err := change(document)
+	if err == nil {
+		d.user = string(data)
+		d.writes++
+	}
+	return err
+}
+
+func (d *desk) Set(_ context.Context, key, text string) error {
+	return d.write(func(document *config.Document) ([]byte, error) { return d.catalog().With(document, key, text) })
+}
+
+func (d *desk) Unset(_ context.Context, key string) error {
+	return d.write(func(document *config.Document) ([]byte, error) { return d.catalog().Without(document, key) })
+}
+
+func newDesk() *desk {
+	return &desk{
+		user:        "# mine\ntimeout = \"30m\"\nhide = [\"*.key\"]\n[agents.painter]\nlayers = 5\n",
+		repository:  "pids = 64\n",
+		environment: []string{"AIBOX_TIMEOUT=25m", "PAINTER_KEY=hush"},
+	}
+}
+
+// sit opens the screen before a person.
+func sit(t testing.TB, d *desk, width, height int) (*uitest.Person, *Model) {
+	m := New(t.Context(), d)
+	p := uitest.New(t, m, width, height)
+	p.Run(m.Init())
+	return p, m
+}
+
+// goTo goes to a setting by the filter.
+func goTo(p *uitest.Person, key string) {
+	p.Press("/")
+	p.Type(key)
+	p.Press("enter")
+}
+
+func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		p, _ := sit(t, newDesk(), size[0], size[1])
+		p.Show("opened")
+		goTo(p, "timeout")
+		p.Show("a setting of three places")
+		p.Press("esc", "c")
+		p.Show("only what is set")
+		p.Press("tab", "enter")
+		p.Type("x")
+		p.Show("a value that cannot stand")
+		p.Press("esc", "c")
+		goTo(p, "color")
+		p.Press("enter", "down")
+		p.Show("a value to choose")
+		p.Press("esc", "esc")
+		goTo(p, "nothing like it")
+		p.Show("nothing found")
+		p.Golden("")
+	}
+}
+
+func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "pids")
+	p.Press("enter", "backspace", "backspace", "backspace", "backspace")
+	p.Type("100")
+	p.Sees("can be saved")
+	p.Press("enter")
+	p.Sees("pids is set in your file")
+	if want := "# mine\ntimeout = \"30m\"\nhide = [\"*.key\"]\npids = 100\n[agents.painter]\nlayers = 5\n"; d.user != want {
+		t.Errorf("the file is\n%s", d.user)
+	}
+	p.Sees("your file") // the repository's lower value still counts
+	p.Sees("100; the later place counts")
+}
+
+func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
+	d := newDesk()
+	before := d.user
+	p, m := sit(t, d, 120, 40)
+	goTo(p, "painter layers")
+	for _, typed := range []string{"0", "99", "x"} {
+		p.Press("enter", "backspace")
+		p.Type(typed)
+		if p.Press("enter"); m.edit == nil || m.edit.problem == nil {
+			t.Errorf("%q is taken", typed)
+		}
+		p.Sees("✗")
+		p.Press("esc")
+	}
+	if d.user != before || d.writes > 0 {
+		t.Errorf("the file is\n%s", d.user)
+	}
+}
+
+func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
+	p, _ := sit(t, newDesk(), 120, 40)
+	goTo(p, "verify-timeout")
+	p.Press("enter", "backspace", "backspace", "backspace")
+	p.Type("90")
+	p.Sees("✗")
+	p.Type("s")
+	p.Sees("can be saved")
+	p.Send(tea.PasteMsg{Content: "oon"})
+	p.Sees("✗")
+}
+
+func TestASettingIsTakenOutOfTheFile(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "painter layers")
+	p.Press("u")
+	p.Sees("agents.painter.layers is out of your file; it was 5")
+	if strings.Contains(d.user, "layers") {
+		t.Errorf("the file is\n%s", d.user)
+	}
+	p.Press("u") // it is not there any more
+	if d.writes != 1 {
+		t.Errorf("the file was written %d times", d.writes)
+	}
+}
+
+func TestChoicesArePickedByKeyAndByMouse(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "painter color")
+	p.Press("enter", "down", "down", "enter")
+	if !strings.Contains(d.user, `color = "blue"`) {
+		t.Errorf("the file is\n%s", d.user)
+	}
+	p.Press("enter")
+	p.ClickOn("  green") // goes there
+	p.ClickOn("▸ green") // and takes it
+	if !strings.Contains(d.user, `color = "green"`) {
+		t.Errorf("the file is\n%s", d.user)
+	}
+	p.Press("esc")
+	goTo(p, "brushes")
+	p.Press("enter", "space", "down", "down", "space", "enter")
+	if !strings.Contains(d.user, `brushes = ["flat", "fan"]`) {
+		t.Errorf("the file is\n%s", d.user)
+	}
+	p.Press("enter", "space", "down", "down", "space", "enter")
+	if !strings.Contains(d.user, `brushes = []`) {
+		t.Errorf("nothing picked is no empty list:\n%s", d.user)
+	}
+}
+
+func TestASecretIsNeitherShownNorTaken(t *testing.T) {
+	p, m := sit(t, newDesk(), 120, 40)
+	goTo(p, "painter key")
+	p.Sees("••••")
+	p.DoesNotSee("hush")
+	if p.Press("enter"); m.edit != nil {
+		t.Error("a secret can be typed")
+	}
+	p.Sees("is a secret")
+	p.Sees("export PAINTER_KEY")
+}
+
+func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
+	d := newDesk()
+	d.user = "[agents.painter]\nnotes = \"one\\ntwo\"\n"
+	p, m := sit(t, d, 120, 40)
+	goTo(p, "notes")
+	if p.Press("enter"); m.edit != nil {
+		t.Error("it can be typed, and would lose its lines")
+	}
+	p.Sees("o opens your file")
+	p.Press("o")
+	if command, ok := p.Asked[0].(page.Command); !ok || strings.Join(command.Args, " ") != "config edit" {
+		t.Errorf("asked for %v", p.Asked)
+	}
+}
+
+func TestABrokenFileIsSaidWithItsPlaceAndHowToMendIt(t *testing.T) {
+	d := newDesk()
+	d.user = "timeout = 5\npids = \n"
+	p, _ := sit(t, d, 80, 24)
+	p.Sees("config.toml:2:")
+	p.Sees("opens your file in the editor")
+	p.Fits("broken")
+	d.user = "timeout = \"5m\"\n"
+	p.Send(page.Returned{})
+	p.Sees("25m")
+	p.Sees("AIBOX_TIMEOUT")
+}
+
+func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
+	d := newDesk()
+	p, m := sit(t, d, 120, 40)
+	goTo(p, "verify-timeout")
+	d.fail = errors.New("the disk is full\x1b[2J")
+	p.Press("enter", "backspace")
+	p.Type("5m")
+	p.Press("enter")
+	p.Sees("the disk is full")
+	if m.edit == nil || m.edit.line.Value() != "105m" {
+		t.Error("what was typed is gone")
+	}
+	d.fail = nil
+	p.Press("enter")
+	p.Sees("verify-timeout is set in your file")
+}
+
+func TestOnlyTheLastReadingCounts(t *testing.T) {
+	d := newDesk()
+	p, m := sit(t, d, 120, 40)
+	old := m.reread()
+	p.Press("r")
+	stale := old().(read)
+	stale.err = errors.New("too late")
+	p.Send(stale)
+	p.DoesNotSee("too late")
+}
+
+func TestLeavingIsByEscOrQ(t *testing.T) {
+	for _, name := range []string{"esc", "q"} {
+		p, _ := sit(t, newDesk(), 80, 24)
+		p.Press(name)
+		if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
+			t.Errorf("%s asks for %v", name, p.Asked)
+		}
+	}
+}
+
+func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
+	p, m := sit(t, newDesk(), 120, 40)
+	p.ClickOn("verify-timeout")
+	if m.at != "verify-timeout" || m.edit != nil {
+		t.Fatalf("at %s", m.at)
+	}
+	p.ClickOn("images") // a heading is no setting
+	if m.at != "verify-timeout" {
+		t.Errorf("at %s", m.at)
+	}
+	p.ClickOn("▸ verify-timeout")
+	if m.edit == nil {
+		t.Error("a second click does not begin to change it")
+	}
+	p.Press("esc")
+	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	if m.at == "verify-timeout" {
+		t.Error("the wheel does not move")
+	}
+}
+
+var names = []string{
+	"enter", "esc", "up", "down", "pgup", "pgdown", "home", "end", "tab", "shift+tab", "/", "c", "u", "r", "o", "e", "space", "a", "5", "m",
+	"backspace", "delete", "ctrl+s", "ctrl+c", "[", "]", "漢",
+}
+
+func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 80, 24)
+	p.Mash(rand.New(rand.NewPCG(1, 2)), 700, names)
+	if _, err := d.Read(t.Context()); err != nil && !strings.Contains(err.Error(), "looser") {
+		t.Errorf("%v\n%s", err, d.user)
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte{0, 2, 3, 10, 11})
+	f.Fuzz(func(t *testing.T, pressed []byte) {
+		p, _ := sit(t, newDesk(), 60, 20)
+		for _, b := range pressed {
+			p.Press(names[int(b)%len(names)])
+		}
+		p.Fits("fuzzed")
+	})
+}
