@@ -44,6 +44,9 @@ func (c ModelCall) failed() bool {
 	return c.Generates && (c.Outcome == Busy || c.Outcome == Refused || c.Outcome == Broken)
 }
 
+// target is what was asked of the gateway.
+func (c ModelCall) target() string { return c.Method + " " + c.Path }
+
 // trouble is a failed call in a clause.
 func (c ModelCall) trouble() string {
 	switch {
@@ -141,7 +144,7 @@ func (s *supervisor) modelCalled(call ModelCall) {
 		s.vitals.ended(call)
 	}
 	if call.Error != "" {
-		s.tally.refuse("model", fmt.Sprintf("%s %s", call.Method, call.Path), call.Error)
+		s.tally.refuse(AskedModel, call.target(), call.Error)
 	}
 	s.pulse.changed()
 }

@@ -53,7 +53,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsIt(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		open := s.asking.waiting()
-		if len(open) != 1 || open[0].ID != 1 || open[0].Session != s.id || open[0].Yes != "give it 10m0s more" {
+		if len(open) != 1 || open[0].ID != 1 || open[0].Session != s.id || open[0].Yes != "give it 10m more" {
 			t.Fatalf("asks %+v", open)
 		}
 		if left := time.Until(open[0].Until); left > time.Minute || left < 50*time.Second {
@@ -124,6 +124,17 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 			t.Errorf("more time after the end gave %v", err)
 		}
 	})
+}
+
+func TestADurationIsWrittenAsPeopleDo(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s": 0, "10s": 10 * time.Second, "1m": time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute,
+		"1h0m30s": time.Hour + 30*time.Second, "10m10s": 610 * time.Second, "20h": 20 * time.Hour,
+	} {
+		if got := inWords(d); got != want {
+			t.Errorf("%v is %q, not %q", d, got, want)
+		}
+	}
 }
 
 func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {

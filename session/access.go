@@ -1,0 +1,191 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"aibox/audit"
+)
+
+// AskedModel is the What of an Access that is a request to the model.
+const AskedModel = "model"
+
+// Access is one thing that a box asked of the network. Refusals of the same thing
+// are one, with a number.
+type Access struct {
+	Session ID
+	Time    time.Time // of the first
+	Allowed bool
+	What    string    // AskedModel, "name" for a DNS question, else a protocol
+	Target  string    // raw
+	Why     string    // of a refusal: raw
+	Times   int       // how often, as far as it is known
+	Call    ModelCall // of AskedModel
+}
+
+// AccessOf is what an event of a session's log says of the network; false when it is
+// about something else.
+func AccessOf(id ID, e audit.Event) (Access, bool) {
+	a := Access{Session: id, Time: e.Time, Times: 1}
+	switch e.Type {
+	case audit.AccessRefused:
+		var r Refusal
+		if json.Unmarshal(e.Data, &r) != nil {
+			return Access{}, false
+		}
+		a.What, a.Target, a.Why = r.What, r.Target, r.Reason
+	case audit.ModelAnswered:
+		if json.Unmarshal(e.Data, &a.Call) != nil {
+			return Access{}, false
+		}
+		a.What, a.Target, a.Why = AskedModel, a.Call.target(), a.Call.Error
+		a.Allowed = a.Call.Error == "" || a.Call.Outcome == Broken
+	default:
+		return Access{}, false
+	}
+	return a, true
+}
+
+// Same reports whether a is what r counts.
+func (a Access) Same(r Refusal) bool {
+	return !a.Allowed && a.What == r.What && a.Target == r.Target && a.Why == r.Reason
+}
+
+// LiveOf is what a LiveChanged says; false for every other event.
+func LiveOf(e audit.Event) (Live, bool) {
+	var live Live
+	if e.Type != LiveChanged || json.Unmarshal(e.Data, &live) != nil {
+		return Live{}, false
+	}
+	return live, true
+}
+
+// Traffic is news of the network: an access, or how a session stands now.
+type Traffic struct {
+	Session ID
+	Access  *Access
+	Live    *Live
+}
+
+// WatchTraffic visits what the boxes of all sessions ask of the network, until ctx
+// ends or visit fails: of the sessions that run what they asked so far and what they
+// ask from now on, and of those that have ended what they asked, the latest first,
+// until about history accesses were visited. visit is called by one goroutine at a
+// time; its error is returned. Sessions whose logs are damaged are left out.
+func (s *Sessions) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	changed, err := s.Changed(ctx)
+	if err != nil {
+		cancel(nil)
+		return err
+	}
+	w := trafficWatch{sessions: s, visit: visit, left: history, seen: map[ID]*sight{}, fail: cancel}
+	defer w.watching.Wait()
+	defer cancel(nil)
+	for {
+		if err := w.look(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// trafficWatch is a WatchTraffic under way.
+type trafficWatch struct {
+	sessions *Sessions
+	seen     map[ID]*sight
+	fail     context.CancelCauseFunc
+	watching sync.WaitGroup
+
+	mu    sync.Mutex
+	visit func(Traffic) error
+	left  int // of the history
+}
+
+// sight is how far a session was visited.
+type sight struct {
+	mu   sync.Mutex // held while it is visited
+	next int        // event
+	over bool       // nothing comes any more
+}
+
+// look begins to visit the sessions that run, and visits those that have ended. One
+// that is about to start, or to be repaired, waits for the next change.
+func (w *trafficWatch) look(ctx context.Context) error {
+	ids, err := w.sessions.store.ids()
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Backward(ids) {
+		at := w.seen[id]
+		if at == nil {
+			at = new(sight)
+			w.seen[id] = at
+		}
+		if ctx.Err() != nil || !at.mu.TryLock() {
+			continue
+		}
+		ended := w.sessions.store.ended(id)
+		switch {
+		case at.over:
+		case ended && at.next == 0 && !w.some():
+			at.over = true
+		case ended:
+			w.read(ctx, id, at)
+			at.over = true
+		case held(w.sessions.store.dir(id)):
+			w.watching.Go(func() {
+				defer at.mu.Unlock()
+				w.read(ctx, id, at)
+				at.over = w.sessions.store.ended(id)
+			})
+			continue
+		}
+		at.mu.Unlock()
+	}
+	return nil
+}
+
+// some reports whether there is to be more history.
+func (w *trafficWatch) some() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left > 0
+}
+
+// read visits one session from where it was left.
+func (w *trafficWatch) read(ctx context.Context, id ID, at *sight) {
+	err := w.sessions.Watch(ctx, id, at.next, func(e audit.Event) error {
+		at.next = max(at.next, e.Seq+1)
+		news := Traffic{Session: id}
+		if access, ok := AccessOf(id, e); ok {
+			news.Access = &access
+		} else if live, ok := LiveOf(e); ok {
+			news.Live = &live
+		} else {
+			return nil
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if news.Access != nil {
+			w.left--
+		}
+		if err := w.visit(news); err != nil {
+			w.fail(err)
+			return err
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, audit.ErrBroken) && !errors.Is(err, fs.ErrNotExist) {
+		w.fail(err)
+	}
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/audit"
+)
+
+// past is a session that has ended and was refused the names.
+func past(t *testing.T, sessions *Sessions, names ...string) ID {
+	t.Helper()
+	id, err := sessions.store.create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(filepath.Join(sessions.store.dir(id), auditFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := log.Append(audit.AccessRefused, Refusal{What: "name", Target: name, Reason: "no"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{}})
+	return id
+}
+
+func TestWhatIsLetThroughAndWhatIsRefusedIsToldApart(t *testing.T) {
+	event := func(kind audit.Type, data any) audit.Event {
+		t.Helper()
+		log, err := audit.Open(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		e, err := log.Append(kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	call := func(outcome Outcome, text string) audit.Event {
+		return event(audit.ModelAnswered, ModelCall{Method: "POST", Path: "/v1/x", Status: 200, Error: text, Outcome: outcome})
+	}
+	for _, test := range []struct {
+		name    string
+		event   audit.Event
+		allowed bool
+	}{
+		{"an answer", call(Answered, ""), true},
+		{"a server's no", call(Refused, ""), true},
+		{"a server that is not there", call(Broken, "nothing answers"), true},
+		{"the gateway's no", call(Refused, "no such path"), false},
+		{"the gateway's later", call(Busy, "more than 32"), false},
+		{"a name", event(audit.AccessRefused, Refusal{What: "name", Target: "x", Reason: "no"}), false},
+	} {
+		a, ok := AccessOf("0a-x", test.event)
+		if !ok || a.Allowed != test.allowed || a.Times != 1 || a.Session != "0a-x" || a.Time.IsZero() {
+			t.Errorf("%s: %+v, %v", test.name, a, ok)
+		}
+		if a.What == AskedModel && a.Target != "POST /v1/x" {
+			t.Errorf("%s: %+v", test.name, a)
+		}
+	}
+	if _, ok := AccessOf("0a-x", event(audit.StopRequested, nil)); ok {
+		t.Error("a stop is an access")
+	}
+	if _, ok := AccessOf("0a-x", event(audit.AccessRefused, []int{1})); ok {
+		t.Error("nonsense is an access")
+	}
+}
+
+func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
+	sessions, s := watched(t)
+	first := past(t, sessions, "one.example", "two.example")
+	second := past(t, sessions, "three.example")
+	s.refused("name", "now.example", "no")
+	ctx, cancel := context.WithCancel(t.Context())
+	news := make(chan Traffic, 100)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- sessions.WatchTraffic(ctx, 100, func(n Traffic) error {
+			news <- n
+			return nil
+		})
+	}()
+	got := map[ID][]string{}
+	var order []ID
+	await := func(target string) {
+		t.Helper()
+		for n := range news {
+			if n.Access == nil {
+				continue
+			}
+			got[n.Session] = append(got[n.Session], n.Access.Target)
+			order = append(order, n.Session)
+			if n.Access.Target == target {
+				return
+			}
+		}
+	}
+	await("two.example")
+	if !slices.Equal(got[first], []string{"one.example", "two.example"}) || !slices.Equal(got[second], []string{"three.example"}) {
+		t.Errorf("%v", got)
+	}
+	if slices.Index(order, second) > slices.Index(order, first) {
+		t.Errorf("visited %v", order)
+	}
+	s.refused("name", "later.example", "no")
+	await("later.example")
+	third := past(t, sessions, "new.example")
+	await("new.example")
+	if !slices.Equal(got[third], []string{"new.example"}) {
+		t.Errorf("a new session: %v", got[third])
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the end is %v", err)
+	}
+}
+
+func TestOnlySoMuchHistoryIsRead(t *testing.T) {
+	sessions := New(Deps{})
+	sessions.store.root = t.TempDir()
+	past(t, sessions, "old.example")
+	past(t, sessions, "new.example", "newer.example")
+	enough := errors.New("enough")
+	var targets []string
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := sessions.WatchTraffic(ctx, 1, func(n Traffic) error {
+		if n.Live != nil {
+			return enough // the end of a session
+		}
+		targets = append(targets, n.Access.Target)
+		return nil
+	})
+	if !errors.Is(err, enough) || !slices.Equal(targets, []string{"new.example", "newer.example"}) {
+		t.Errorf("%v, %v", targets, err)
+	}
+	targets = nil
+	err = sessions.WatchTraffic(ctx, 1, func(n Traffic) error {
+		if n.Live != nil {
+			cancel()
+			return nil
+		}
+		targets = append(targets, n.Access.Target)
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || len(targets) != 2 {
+		t.Errorf("%v, %v", targets, err)
+	}
+}
