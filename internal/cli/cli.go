@@ -92,7 +92,7 @@ changed comes back as a diff that you accept or discard.`,
 		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.conversable() {
-				return a.terminalUI(cmd.Context())
+				return crashed(a.terminalUI(cmd.Context()))
 			}
 			_ = cmd.Help()
 			return fault.New(fault.Usage, "no command was given, and there is no terminal to show the sessions on").

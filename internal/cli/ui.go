@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"aibox/ui"
 	"aibox/ui/page"
@@ -31,23 +31,40 @@ func (a *app) terminalUI(ctx context.Context) error {
 // person to have read what the command says where that is asked for, or where it
 // failed.
 func (a *app) handOver(ctx context.Context, command page.Command) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
-	defer stop()
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding aibox itself: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, exe, command.Args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
-	cmd.Cancel = func() error { return nil } // it has had the same ctrl-c
+	// A ctrl-c is the command's alone. What ends the UI ends the command first, since
+	// the terminal is still its own.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = goodbye
 	var failed *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) && ctx.Err() == nil {
 		return fmt.Errorf("running aibox %s: %w", command.Args[0], err)
 	}
-	if failed == nil && !command.Wait {
+	if ctx.Err() != nil || failed == nil && !command.Wait {
 		return nil
 	}
+	return a.read(ctx)
+}
+
+// goodbye is how long a command may take to end when the UI has to.
+const goodbye = 10 * time.Second
+
+// read waits until the person has read what stands on the terminal, and says so with
+// enter or ctrl-c.
+func (a *app) read(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	lines, err := a.answers(ctx)
+	if err != nil {
+		return err
+	}
+	defer lines.close()
 	fmt.Fprintf(a.err, "\n%s ", a.errTerm.faint("enter goes back"))
-	_, _ = bufio.NewReader(a.in).ReadString('\n')
+	_, _ = lines.next(ctx)
 	return nil
 }
