@@ -98,8 +98,11 @@ func (a *app) rest() []key.Binding {
 	return keys
 }
 
-// ownKeys are the keys that every screen has.
+// ownKeys are the app's own keys that count on the screen that is shown.
 func (a *app) ownKeys() keymap.Group {
-	keys := append([]key.Binding{a.keys.help, a.keys.palette, a.keys.quit, a.keys.force}, a.sideKeys()...)
-	return keymap.Group{Title: "aibox", Keys: keys}
+	keys := []key.Binding{a.keys.help, a.keys.palette}
+	if len(a.open) == 1 {
+		keys = append(keys, a.keys.quit)
+	}
+	return keymap.Group{Title: "aibox", Keys: append(append(keys, a.keys.force), a.sideKeys()...)}
 }

@@ -10,7 +10,6 @@ import (
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -97,68 +96,6 @@ func places(width int, keys []key.Binding) []place {
 		at = to
 	}
 	return out
-}
-
-// Help is every key of the groups, in as many columns as fit into width; it may
-// have more lines than the screen.
-func Help(t theme.Theme, width int, groups []Group) []string {
-	blocks := make([]string, 0, len(groups))
-	for _, group := range groups {
-		blocks = append(blocks, block(t, group))
-	}
-	var rows []string
-	for len(blocks) > 0 {
-		n, used := 0, 0
-		for n < len(blocks) {
-			size := lipgloss.Width(blocks[n]) + gap
-			if n > 0 && used+size > width {
-				break
-			}
-			used += size
-			n++
-		}
-		padded := make([]string, n)
-		for i, b := range blocks[:n] {
-			padded[i] = lipgloss.NewStyle().PaddingRight(gap).Render(b)
-		}
-		rows = append(rows, strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, padded...), "\n")...)
-		rows = append(rows, "")
-		blocks = blocks[n:]
-	}
-	for i, row := range rows {
-		rows[i] = ansi.Truncate(strings.TrimRight(row, " "), width, "…")
-	}
-	return rows
-}
-
-// gap is the columns between two groups.
-const gap = 4
-
-func block(t theme.Theme, group Group) string {
-	widest := 0
-	for _, binding := range group.Keys {
-		widest = max(widest, ansi.StringWidth(allKeys(binding)))
-	}
-	lines := []string{t.Title.Render(group.Title)}
-	for _, binding := range group.Keys {
-		if !binding.Enabled() {
-			continue
-		}
-		keys := allKeys(binding)
-		pad := strings.Repeat(" ", widest-ansi.StringWidth(keys))
-		lines = append(lines, t.Key.Render(keys)+pad+"  "+binding.Help().Desc)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// allKeys is every key of a binding.
-func allKeys(binding key.Binding) string {
-	keys := binding.Keys()
-	names := make([]string, len(keys))
-	for i, name := range keys {
-		names[i] = shown(name)
-	}
-	return strings.Join(names, " ")
 }
 
 // Press is the message of a key by its name, as in Bind: "a", "enter", "ctrl+s",
