@@ -59,6 +59,7 @@ func edit(t *rapid.T, dir string) {
 // friendly, so that git itself may be asked: the tree, the list of names and the
 // patch must agree with it, and accepting must give the agent's tree.
 func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		root, err := os.MkdirTemp("", "aibox-property-*")
 		must(t, err)

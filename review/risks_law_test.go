@@ -27,6 +27,7 @@ func drawRisky(t *rapid.T) treeFile {
 }
 
 func TestNoAcceptOfEverythingTakesARiskyFile(t *testing.T) {
+	t.Parallel()
 	_ = flag.Set("rapid.nofailfile", "true")
 	dir := newOwned(t)
 	held := 0

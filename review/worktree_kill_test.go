@@ -69,6 +69,7 @@ func without(plain bool, point string) error {
 var errBroken = errors.New("broken on purpose")
 
 func TestAFailureAtAnyStepPutsEverythingBack(t *testing.T) {
+	t.Parallel()
 	for _, plain := range []bool{false, true} {
 		points := steps(t, plain)
 		if len(points) < 20 {
@@ -106,6 +107,7 @@ type killed struct {
 // TestAKilledDeliveryIsTakenBack kills a process (SIGKILL) at each step of its
 // delivery and lets the next command mend.
 func TestAKilledDeliveryIsTakenBack(t *testing.T) {
+	t.Parallel()
 	if text := os.Getenv("AIBOX_TEST_KILLED"); text != "" {
 		var k killed
 		must(t, json.Unmarshal([]byte(text), &k))
@@ -226,6 +228,7 @@ func TestTheNextDeliveryMendsFirst(t *testing.T) {
 // TestAChangeMeanwhileIsAConflictThatKeepsIt changes a target at each step of a
 // delivery, in every way in which editors write.
 func TestAChangeMeanwhileIsAConflictThatKeepsIt(t *testing.T) {
+	t.Parallel()
 	ways := map[string]func(b *bench, name string){
 		"in place": func(b *bench, name string) { b.user(name, "meanwhile\n") },
 		"by rename": func(b *bench, name string) {

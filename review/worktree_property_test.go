@@ -72,6 +72,7 @@ func (g *ground) merged(t *testing.T, yours, theirs string, renames bool) string
 // both did, it becomes what git's own merge gives; and with any conflict nothing at all
 // has been touched.
 func TestTheWorkingTreeGetsWhatABranchWouldHold(t *testing.T) {
+	t.Parallel()
 	outcomes := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
 		g := newGround(t, func(dir string) {
@@ -124,6 +125,7 @@ func TestTheWorkingTreeGetsWhatABranchWouldHold(t *testing.T) {
 // TestEditsApartBothSurvive draws edits of both sides to the same files, a few lines
 // apart, and computes what must come out.
 func TestEditsApartBothSurvive(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		const blocks, height = 8, 6
 		want := map[string]string{}
