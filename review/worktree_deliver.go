@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -191,10 +192,18 @@ func (p *placement) stageFile(m *mover, name string, put placing) error {
 
 // recheck looks at every target again, just before the first one is touched.
 func (p *placement) recheck() error {
+	removed := make(map[string]bool, len(p.removals))
+	for _, r := range p.removals {
+		removed[r.path] = true
+	}
+	// Below a symlink that a folder takes the place of there is nothing yet.
+	absent := func(path string, err error) bool {
+		return nothing(err) || errors.Is(err, unix.ELOOP) && slices.ContainsFunc(above(path), func(dir string) bool { return removed[dir] })
+	}
 	var drifted []WorktreeStep
 	check := func(path string, was *stamp) {
 		now, err := p.tree.lstat(path)
-		if was == nil && nothing(err) || was != nil && err == nil && now == *was {
+		if was == nil && absent(path, err) || was != nil && err == nil && now == *was {
 			return
 		}
 		drifted = append(drifted, WorktreeStep{Path: Path(path), Action: Clash, Reason: errDrift.Error()})

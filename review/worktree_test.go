@@ -59,6 +59,22 @@ func TestWorkIsPutOntoTheWorkingTreeAndNowhereElse(t *testing.T) {
 	}
 }
 
+// TestAFolderTakesThePlaceOfASymlinkThatMoved has the agent give a symlink another name,
+// so that below its old one a look finds a symlink in the way until it is gone.
+func TestAFolderTakesThePlaceOfASymlinkThatMoved(t *testing.T) {
+	b := newRepository(t, map[string]string{"a.txt": ten})
+	must(t, os.Symlink("a.txt", b.inRepo("link")))
+	gitIn(t, b.repo, "add", "-A")
+	gitIn(t, b.repo, "commit", "-qm", "a link")
+	b.prepare()
+	must(t, os.Rename(b.path("link"), b.path("other")))
+	b.write("link/deep/file", "below\n")
+	b.mustPlace()
+	if diff := cmp.Diff(contents(t, b.ws.Path), contents(t, b.repo)); diff != "" {
+		t.Errorf("it is not the agent's (-agent +user):\n%s", diff)
+	}
+}
+
 func TestEditsOfTheUserSurviveBesideThoseOfTheAgent(t *testing.T) {
 	b := newRepository(t, map[string]string{"a.txt": ten, "both.txt": ten, "moved.txt": ten, "mode": ten, "gone": "g\n", "same": "s\n"}).prepare()
 	b.user("a.txt", "zero\n"+ten)
