@@ -230,7 +230,7 @@ func TestPartsKeepLineEndingsAndModes(t *testing.T) {
 
 // TestAFileWithVeryManyLinesIsTakenAsAWhole bounds the memory that one file takes.
 func TestAFileWithVeryManyLinesIsTakenAsAWhole(t *testing.T) {
-	many := strings.Repeat("x\n", 210_000)
+	many := strings.Repeat("x\n", 510_000)
 	b := newRepository(t, map[string]string{"changed": many, "gone": many, "small": "s\n"}).prepare()
 	b.write("changed", strings.ReplaceAll(many, "x", "y"))
 	b.write("added", strings.ReplaceAll(many, "x", "z"))
