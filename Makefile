@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench docs secrets lint fmt vuln setup clean
+.PHONY: help demo test build install test-unit test-matrix bench docs pictures secrets lint fmt vuln setup clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -33,6 +33,9 @@ bench: ## the ratios of aibox against plain Docker and git, as a table and as JS
 
 docs: ## write the generated parts of docs/ anew
 	@go test ./internal/docs -update
+
+pictures: ## draw every screen for docs/pictures, by driving the program (needs tmux)
+	@scripts/pictures.sh
 
 secrets: ## write the rules for secrets anew, from the version of gitleaks in test/gitleaks/go.mod
 	@cd test/gitleaks && GOWORK=off go test . -update

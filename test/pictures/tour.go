@@ -1,0 +1,45 @@
+package main
+
+// view is a screen to take a picture of: how a person gets there, and what it shows
+// then.
+type view struct {
+	name  string
+	args  []string // of aibox; none is the screen of all sessions
+	env   []string // besides the world's
+	steps []step
+}
+
+// step is what a person types, by tmux's names of keys, or text as it is, and what
+// shows that the program is there.
+type step struct {
+	keys  []string
+	text  string
+	shows string // a regular expression
+}
+
+func press(shows string, keys ...string) step { return step{keys: keys, shows: shows} }
+func typed(text, shows string) step           { return step{text: text, shows: shows} }
+func sees(shows string) step                  { return step{shows: shows} }
+func at(session string, then ...step) []step {
+	return append([]step{
+		sees(`to review`), press(`/`, "/"), typed(session, session), press(`▸? ?\S* .*`+session, "Enter"),
+	}, then...)
+}
+
+// tour is every screen, in the order in which a person meets them.
+func tour(w *world) []view {
+	return []view{
+		{name: "first-run", env: []string{"DOCKER_HOST=unix:///nowhere/docker.sock", "HOME=" + w.repo("empty")}, steps: []step{sees(`(?i)docker`)}},
+		{name: "sessions", steps: []step{sees(`to review`)}},
+		{name: "help", steps: []step{sees(`to review`), press(`Keys`, "?")}},
+		{name: "palette", steps: []step{sees(`to review`), press(`what to do`, ":"), typed("re", `›.*re`)}},
+		{name: "question", steps: at(w.mend, press(`(?i)discard`, "x"))},
+		{name: "new-run", steps: []step{sees(`to review`), press(`(?i)new run`, "n")}},
+		{name: "session", steps: at(w.live, press(`(?i)sleep 3600`, "Enter"))},
+		{name: "review", steps: at(w.mend, press(`coupon`, "r"))},
+		{name: "images", steps: []step{sees(`to review`), press(`(?i)images`, "2"), sees(`codex`)}},
+		{name: "network", steps: []step{sees(`to review`), press(`(?i)network`, "3"), sees(`example\.com`)}},
+		{name: "doctor", steps: []step{sees(`to review`), press(`(?i)docker`, "4"), sees(`(?i)gvisor|runsc`)}},
+		{name: "settings", steps: []step{sees(`to review`), press(`Settings`, "5"), sees(`built in`), press(`Time limit`, "j", "j", "j", "j", "j")}},
+	}
+}
