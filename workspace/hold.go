@@ -26,7 +26,7 @@ func Hold(ctx context.Context, gitDir string) (release func(), err error) {
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return func() { letGo(file) }, nil
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, errors.Join(err, file.Close())
@@ -53,9 +53,16 @@ func seize(gitDir string) (release func(), err error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return func() { _ = file.Close() }, nil
+	return func() { letGo(file) }, nil
 }
 
 func openHold(gitDir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(gitDir, "aibox", holdFile), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+}
+
+// letGo ends a lock. Closing the file alone would not at once: a process that is just
+// being started elsewhere in this one has it open until it runs its program.
+func letGo(file *os.File) {
+	_ = unix.Flock(int(file.Fd()), unix.LOCK_UN)
+	_ = file.Close()
 }
