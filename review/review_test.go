@@ -32,7 +32,9 @@ type bench struct {
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "git", append([]string{
+		"-C", dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "maintenance.auto=false",
+	}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -40,6 +42,16 @@ func gitIn(t testing.TB, dir string, args ...string) string {
 		t.Fatalf("git %v: %v\n%s", args, err, stderr.String())
 	}
 	return strings.TrimSuffix(string(out), "\n")
+}
+
+// settle writes the settings of Ann's repository: she has a name, and nothing is tidied
+// in the background. A git less for each repository of the tests is seconds in all.
+func settle(t testing.TB, repo string) {
+	t.Helper()
+	config, err := os.OpenFile(filepath.Join(repo, ".git/config"), os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	_, err = config.WriteString("[gc]\n\tauto = 0\n[user]\n\tname = Ann\n\temail = ann@example.org\n")
+	must(t, errors.Join(err, config.Close()))
 }
 
 func write(t testing.TB, path, content string) {
@@ -72,9 +84,7 @@ func newRepository(t testing.TB, files map[string]string) *bench {
 	b := &bench{t: t, repo: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
 	must(t, os.Mkdir(b.repo, 0o755))
 	gitIn(t, b.repo, "init", "-q", "-b", "main")
-	gitIn(t, b.repo, "config", "gc.auto", "0") // it would go on in the background
-	gitIn(t, b.repo, "config", "user.name", "Ann")
-	gitIn(t, b.repo, "config", "user.email", "ann@example.org")
+	settle(t, b.repo)
 	for name, content := range files {
 		write(t, filepath.Join(b.repo, name), content)
 	}

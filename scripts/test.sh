@@ -19,6 +19,19 @@ fi
 # Some tests only need an image that can run a static program; the setup left one.
 export AIBOX_TEST_IMAGE=${AIBOX_TEST_IMAGE:-aibox-setup-proof:1}
 
+# One package makes and syncs thousands of small repositories: in memory, where there is
+# some that programs may be run from, that takes half the time. The name is always the
+# same, so that Go knows what it has tested already.
+memory=/dev/shm/aibox-test-$EUID
+in_memory() {
+	[[ $(df --output=avail -k /dev/shm 2>/dev/null | tail -1) -gt 524288 ]] || return
+	[[ -d $memory ]] || mkdir -m 0700 "$memory" || return
+	[[ -O $memory && ! -L $memory ]] || return
+	printf '#!/bin/sh\n' >"$memory/run" && chmod +x "$memory/run" && "$memory/run"
+}
+if in_memory; then export AIBOX_TEST_MEMORY=$memory; fi
+trap 'rm -f "$memory/run"; rmdir "$memory" 2>/dev/null || true' EXIT
+
 make --no-print-directory build
 lint=0
 if (($# == 0)); then
