@@ -132,7 +132,7 @@ func allKeys(binding key.Binding) string {
 	keys := binding.Keys()
 	names := make([]string, len(keys))
 	for i, name := range keys {
-		names[i] = shown(name)
+		names[i] = Shown(name)
 	}
 	return strings.Join(names, " ")
 }

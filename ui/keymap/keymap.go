@@ -22,11 +22,11 @@ type Group struct {
 // Bind makes a binding: the keys, and a verb for people. The first key is the one
 // that is shown.
 func Bind(help string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown(keys[0]), help))
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Shown(keys[0]), help))
 }
 
-// shown is a key as people know it.
-func shown(name string) string {
+// Shown is a key as people know it: "↑" for "up".
+func Shown(name string) string {
 	switch name {
 	case "up":
 		return "↑"

@@ -31,8 +31,8 @@ type Model struct {
 
 // entry is one thing to do.
 type entry struct {
-	group string
-	keys  key.Binding
+	group, does string
+	key         string // which does it
 }
 
 // The measures of the box, in cells.
@@ -44,8 +44,8 @@ const (
 	indent = 3  // columns of border and padding at each side
 )
 
-// New opens a palette of every key of the groups that counts now. A key that two
-// groups have is there once.
+// New opens a palette of every key of the groups that counts now. Where two have a key
+// in common the first one has it, as on the screen.
 func New(groups []keymap.Group) *Model {
 	m := &Model{typed: textinput.New()}
 	m.typed.Prompt = "› "
@@ -54,25 +54,22 @@ func New(groups []keymap.Group) *Model {
 	still.Cursor.Blink = false // an idle screen stays idle
 	m.typed.SetStyles(still)
 	m.typed.Focus()
-	seen := map[string]bool{}
+	taken := map[string]bool{}
 	for _, group := range groups {
 		for _, binding := range group.Keys {
-			if name := first(binding); name != "" && binding.Enabled() && !seen[name] {
-				seen[name] = true
-				m.all = append(m.all, entry{group.Title, binding})
+			if !binding.Enabled() {
+				continue
+			}
+			if i := slices.IndexFunc(binding.Keys(), func(name string) bool { return !taken[name] }); i >= 0 {
+				m.all = append(m.all, entry{group.Title, binding.Help().Desc, binding.Keys()[i]})
+			}
+			for _, name := range binding.Keys() {
+				taken[name] = true
 			}
 		}
 	}
 	m.filter()
 	return m
-}
-
-// first is the key that does what a binding says, "" when it has none.
-func first(binding key.Binding) string {
-	if keys := binding.Keys(); len(keys) > 0 {
-		return keys[0]
-	}
-	return ""
 }
 
 // SetTheme changes the styles.
@@ -141,7 +138,7 @@ func (m *Model) take() (dialog.Outcome, tea.KeyPressMsg) {
 	if len(m.shown) == 0 {
 		return dialog.Open, tea.KeyPressMsg{}
 	}
-	return dialog.Taken, keymap.Press(first(m.shown[m.at].keys))
+	return dialog.Taken, keymap.Press(m.shown[m.at].key)
 }
 
 func (m *Model) step(n int) { m.at = max(0, min(m.at+n, len(m.shown)-1)) }
@@ -173,8 +170,8 @@ func (m *Model) filter() {
 	}
 	var found []scored
 	for _, e := range m.all {
-		inName, named := match(m.typed.Value(), e.keys.Help().Desc)
-		inGroup, grouped := match(m.typed.Value(), e.group+" "+e.keys.Help().Desc)
+		inName, named := match(m.typed.Value(), e.does)
+		inGroup, grouped := match(m.typed.Value(), e.group+" "+e.does)
 		switch {
 		case named:
 			found = append(found, scored{e, inName + 100})
@@ -231,11 +228,11 @@ func (m *Model) box() string {
 // line is one entry: what it does, what that belongs to, and its key.
 func (m *Model) line(i, width int) string {
 	e := m.shown[i]
-	mark, shortcut := "  ", e.keys.Help().Key
+	mark, shortcut := "  ", keymap.Shown(e.key)
 	if i == m.at {
 		mark = "▸ "
 	}
-	left := ansi.Truncate(mark+e.keys.Help().Desc, max(0, width-ansi.StringWidth(shortcut)-2), "…")
+	left := ansi.Truncate(mark+e.does, max(0, width-ansi.StringWidth(shortcut)-2), "…")
 	group := "  " + e.group
 	if ansi.StringWidth(left)+ansi.StringWidth(group)+ansi.StringWidth(shortcut)+2 > width {
 		group = ""

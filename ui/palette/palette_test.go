@@ -66,6 +66,18 @@ func TestOnlyWhatCanBeDoneNowIsThereAndOnce(t *testing.T) {
 	}
 }
 
+func TestAKeyThatTwoHaveInCommonIsTheFirstOnes(t *testing.T) {
+	m := New([]keymap.Group{
+		{Title: "List", Keys: []key.Binding{keymap.Bind("clear the filter", "esc")}},
+		{Title: "Screen", Keys: []key.Binding{keymap.Bind("back", "esc", "q")}},
+	})
+	m.SetSize(80, 24)
+	m.types("back")
+	if _, press := m.Update(keymap.Press("enter")); press.String() != "q" {
+		t.Errorf("back is done by %q, which clears the filter", press.String())
+	}
+}
+
 func TestWhereNothingMatchesEnterDoesNothing(t *testing.T) {
 	m := opened(80, 24)
 	m.types("qqq")
