@@ -22,16 +22,14 @@ import (
 )
 
 // Sessions are the use cases that the screens ask for.
-type Sessions interface {
-	dashboard.Sessions
-	changes.Sessions
-}
+type Sessions interface{ dashboard.Sessions }
 
 // Request is what the UI works with.
 type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
+	Changes  changes.Services
 	Settings settings.Settings
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the person may come back.
@@ -55,9 +53,10 @@ func Run(ctx context.Context, r Request) error {
 	return show(ctx, end, app)
 }
 
-// framesPerSecond is how often what has changed is drawn, at most. A key waits for the
-// next frame, so that half as many would cost twice the time.
-const framesPerSecond = 120
+// framesPerSecond is how often the library looks whether something is to be drawn. A
+// key waits for the next look, so that fewer cost time; an idle screen pays for each,
+// a hundredth of a core for a hundred.
+const framesPerSecond = 80
 
 // show runs the program around a root model until it ends, or ctx with end.
 func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {

@@ -71,7 +71,7 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 	if b.quick {
 		long = 3 * time.Second
 	}
-	before, err := ticks(pid)
+	before, err := ran(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 			return nil, ctx.Err()
 		}
 	}
-	after, err := ticks(pid)
+	after, err := ran(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +101,33 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 	if err != nil {
 		return nil, err
 	}
-	share := float64(after-before) / 100 / long.Seconds() * 100 // a tick is 10 ms
+	share := (after - before).Seconds() / long.Seconds() * 100
 	row := alone("terminal UI idle, 20 sessions", "% of a core", share, target{most: 1, absolute: true})
 	started, _ := os.ReadFile(marks)
 	row.Note = fmt.Sprintf("%d bytes read, %d calls of git, %d child processes", now-bytes, strings.Count(string(started), "\n"), children)
 	row.Met = row.Met && len(started) == 0 && children == 0 && now == bytes
 	return []Row{row}, nil
+}
+
+// ran is the time that a process was on a processor. It is exact, where the ticks of
+// proc(5) miss what wakes often and briefly (sched-stats in the kernel's documentation).
+func ran(pid int) (time.Duration, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err == nil && len(threads) == 0 {
+		err = errors.New("the process's time is not counted")
+	}
+	var sum time.Duration
+	for _, thread := range threads {
+		data, failed := os.ReadFile(thread)
+		if failed != nil {
+			continue // it has just ended
+		}
+		first, _, _ := strings.Cut(string(data), " ")
+		nanoseconds, failed := strconv.ParseInt(first, 10, 64)
+		err = errors.Join(err, failed)
+		sum += time.Duration(nanoseconds)
+	}
+	return sum, err
 }
 
 // read is how many bytes a process has read, from files or anything else (proc(5):
