@@ -78,3 +78,16 @@ func TestTheVariablesOfATerminalSayWhatItShows(t *testing.T) {
 		}
 	}
 }
+
+func TestTheVariablesOfATerminalMayTellItsBackground(t *testing.T) {
+	for value, light := range map[string]bool{
+		"15;0": false, "0;15": true, "0;default;15": true, "12;8": false, "0;7": true, "default;default": false, "": false, "x;99": false,
+	} {
+		if lightOf([]string{"TERM=xterm", "COLORFGBG=" + value}) != light {
+			t.Errorf("COLORFGBG=%s is taken for the other", value)
+		}
+	}
+	if lightOf(nil) {
+		t.Error("without a word a terminal is taken for a light one")
+	}
+}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
@@ -18,7 +16,6 @@ import (
 	"aibox/ui/settings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 )
 
 // Sessions are the use cases that the screens ask for.
@@ -48,7 +45,7 @@ func Run(ctx context.Context, r Request) error {
 		r.Environ = os.Environ()
 	}
 	app := newApp(ctx, r)
-	app.colors = colorsOf(r.Environ)
+	app.colors, app.light = colorsOf(r.Environ), lightOf(r.Environ)
 	app.paint()
 	return show(ctx, end, app)
 }
@@ -74,17 +71,4 @@ func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
 		return fmt.Errorf("showing the terminal UI: %w", err)
 	}
 	return nil
-}
-
-// colorsOf is what a terminal with these variables can show. The library would take
-// NO_COLOR only where its value is a yes; no-color.org says that any value counts.
-func colorsOf(environ []string) colorprofile.Profile {
-	profile := colorprofile.Env(environ)
-	if slices.ContainsFunc(environ, func(pair string) bool {
-		value, found := strings.CutPrefix(pair, "NO_COLOR=")
-		return found && value != ""
-	}) {
-		return min(profile, colorprofile.ASCII)
-	}
-	return profile
 }
