@@ -9,7 +9,8 @@ const (
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
 	StatusVerifying Status = "verifying"
-	StatusToReview  Status = "to review"    // it ended with changes that nobody has decided on
+	StatusAsks      Status = "asks"       // it goes on, with a question that waits for an answer
+	StatusToReview  Status = "to review"  // it ended with changes that nobody has decided on
 	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
 	StatusAccepted  Status = "accepted"
 	StatusDiscarded Status = "discarded"
@@ -21,6 +22,8 @@ const (
 // Status is how the session stands.
 func (b *Brief) Status() Status {
 	switch {
+	case b.Phase != Ended && b.Waiting > 0:
+		return StatusAsks
 	case b.Phase == Preparing:
 		return StatusStarting
 	case b.Phase != Ended:

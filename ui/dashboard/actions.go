@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
@@ -13,41 +15,62 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// act does what a key asks for with the session a person is at. What cannot be
-// taken back by a key asks first.
+// act does what a key asks for with the session a person is at, or with those that
+// are marked. What cannot be taken back by a key asks first.
 func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
-	b, some := m.current()
-	if !some {
-		return nil
-	}
 	k := m.keys
 	switch {
-	case key.Matches(msg, k.attach):
-		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
+	case key.Matches(msg, k.stop):
+		m.askStop(m.able(canStop))
+	case key.Matches(msg, k.discard):
+		m.askDiscard(m.able(canDiscard))
+	case key.Matches(msg, k.remove):
+		m.askRemove(m.able(canRemove))
+	case key.Matches(msg, k.newRun):
+		return page.Ask(page.NewRun{})
+	default:
+		if b := m.current(); b != nil {
+			return m.actOn(b, msg)
+		}
+	}
+	return nil
+}
+
+// actOn does what concerns one session alone.
+func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.attach, k.attend):
+		return m.open(b)
+	case key.Matches(msg, k.read):
+		return page.Ask(page.Attend{ID: b.ID})
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: b.ID})
+	case key.Matches(msg, k.again):
+		return page.Ask(page.NewRun{Again: b.ID})
 	case key.Matches(msg, k.diff):
-		return command("diff", b.ID)
+		return page.Ask(page.Command{Args: []string{"diff", string(b.ID)}, Wait: true})
 	case key.Matches(msg, k.accept):
-		return command("accept", b.ID)
-	case key.Matches(msg, k.logs):
-		return command("logs", b.ID)
+		m.askAccept(b)
+	case key.Matches(msg, k.network):
+		return page.Ask(page.Network{ID: b.ID})
 	case key.Matches(msg, k.place):
 		return m.place()
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)
 		m.note.Say("copied: "+command, nil)
 		return tea.SetClipboard(command)
-	case key.Matches(msg, k.stop):
-		m.confirm("Stop "+string(b.ID)+"?", "Its agent is asked to end, then ended. What it did so far is kept.", "stop", m.stop(b.ID))
-	case key.Matches(msg, k.discard):
-		text := fmt.Sprintf("Its workspace with %s (+%d -%d) is removed. `aibox recover %s` brings it back for 30 days.",
-			amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
-		m.confirm("Discard "+string(b.ID)+"?", text, "discard", m.discard(b.ID))
-	case key.Matches(msg, k.remove):
-		m.confirm("Remove "+string(b.ID)+"?", "Its record, its output and its workspace are removed.", "remove", m.remove(b.ID))
 	}
 	return nil
+}
+
+// open goes to a session: to its agent's terminal where that is alive, else to what
+// it said and says.
+func (m *Model) open(b *session.Brief) tea.Cmd {
+	if b.Offer().Attach {
+		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
+	}
+	return page.Ask(page.Attend{ID: b.ID})
 }
 
 // place copies where the workspace is. Nothing is opened there: an editor, a shell's
@@ -61,21 +84,116 @@ func (m *Model) place() tea.Cmd {
 	return tea.SetClipboard(ws.Path)
 }
 
-// command asks for a command whose output is to be read.
-func command(verb string, id session.ID) tea.Cmd {
-	return page.Ask(page.Command{Args: []string{verb, string(id)}, Wait: true})
-}
-
 // commandFor is the command line that goes on with a session.
-func commandFor(b session.Brief) string {
+func commandFor(b *session.Brief) string {
 	switch {
 	case b.Phase != session.Ended:
 		return "aibox attach " + string(b.ID)
-	case b.Changed && b.Review == session.Unreviewed && b.ContinuedBy == "":
+	case b.Open():
 		return "aibox diff " + string(b.ID)
 	default:
 		return "aibox logs " + string(b.ID)
 	}
+}
+
+// askAccept asks whether to take a session's work as a whole; the command says what
+// became of it, and what it left out.
+func (m *Model) askAccept(b *session.Brief) {
+	text := fmt.Sprintf("What is open of its %s (+%d -%d), but for files with risks, becomes a commit on the branch aibox/%s. "+
+		"Your files and branches stay as they are.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
+	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Command{Args: []string{"accept", string(b.ID)}, Wait: true}))
+}
+
+func (m *Model) askStop(of []*session.Brief) {
+	m.confirmAll("Stop", of, "Its agent is asked to end, then ended. What it did so far is kept.",
+		"Their agents are asked to end, then ended. What they did so far is kept.", "have ended", m.sessions.stop)
+}
+
+func (m *Model) askDiscard(of []*session.Brief) {
+	files, added, deleted := 0, 0, 0
+	for _, b := range of {
+		files, added, deleted = files+b.Files, added+b.Added, deleted+b.Deleted
+	}
+	work := fmt.Sprintf("%s (+%d -%d)", amount.Of(files, "changed file"), added, deleted)
+	m.confirmAll("Discard", of, "Its workspace with "+work+" is removed. `aibox recover` brings it back for 30 days.",
+		"Their workspaces with "+work+" are removed. `aibox recover` brings them back for 30 days.",
+		"are discarded; `aibox recover` brings them back", m.sessions.discard)
+}
+
+func (m *Model) askRemove(of []*session.Brief) {
+	m.confirmAll("Remove", of, "Its record, its output and its workspace are removed.",
+		"Their records, their output and their workspaces are removed.", "are removed", m.sessions.remove)
+}
+
+// most is how many ids a question names.
+const most = 6
+
+// confirmAll asks whether to do something with each of some sessions. verb is the
+// title's, one and many say what will happen, and done what has.
+func (m *Model) confirmAll(verb string, of []*session.Brief, one, many, done string, do deed) {
+	if len(of) == 0 {
+		return
+	}
+	ids := make([]session.ID, len(of))
+	for i, b := range of {
+		ids[i] = b.ID
+	}
+	what, text := string(ids[0]), one
+	if len(ids) > 1 {
+		what, text = amount.Of(len(ids), "session"), named(ids)+"\n\n"+many
+	}
+	if left := len(m.chosen()) - len(ids); left > 0 {
+		text += fmt.Sprintf(" With %d more of the marked ones this cannot be done; they stay as they are.", left)
+	}
+	m.confirm(verb+" "+what+"?", text, strings.ToLower(verb), m.each(ids, done, do))
+}
+
+// named lists ids.
+func named(ids []session.ID) string {
+	words := make([]string, 0, most+1)
+	for i, id := range ids {
+		if i == most {
+			words = append(words, fmt.Sprintf("and %d more", len(ids)-most))
+			break
+		}
+		words = append(words, string(id))
+	}
+	return strings.Join(words, ", ")
+}
+
+// deed is something that is done with a session.
+type deed func(ctx context.Context, id session.ID) error
+
+// each does something with sessions, one after another, and says what became of it.
+func (m *Model) each(ids []session.ID, done string, do deed) tea.Cmd {
+	ctx := m.ctx
+	return func() tea.Msg {
+		var first error
+		var did []session.ID
+		for _, id := range ids {
+			err := do(ctx, id)
+			if err == nil {
+				did = append(did, id)
+			} else if first == nil {
+				first = err
+			}
+		}
+		switch failed := len(ids) - len(did); {
+		case first != nil && len(ids) > 1:
+			return acted{err: fmt.Errorf("%d of %d failed: %w", failed, len(ids), first), done: did}
+		case first != nil:
+			return acted{err: first}
+		case len(ids) == 1:
+			return acted{said: string(ids[0]) + " " + singular(done), done: did}
+		default:
+			return acted{said: amount.Of(len(ids), "session") + " " + done, done: did}
+		}
+	}
+}
+
+// singular is what is said of several, said of one.
+func singular(done string) string {
+	return strings.NewReplacer("have ", "has ", "are ", "is ", "them", "it").Replace(done)
 }
 
 func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
@@ -96,25 +214,17 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) stop(id session.ID) tea.Cmd {
-	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg {
-		_, err := sessions.Stop(ctx, id, "stopped in the terminal UI")
-		return acted{string(id) + " has ended", err}
-	}
+// service is the use cases, as deeds.
+type service struct{ Sessions }
+
+func (s service) stop(ctx context.Context, id session.ID) error {
+	_, err := s.Stop(ctx, id, "stopped in the terminal UI")
+	return err
 }
 
-func (m *Model) discard(id session.ID) tea.Cmd {
-	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg {
-		_, err := sessions.Discard(ctx, id)
-		return acted{fmt.Sprintf("discarded; `aibox recover %s` brings it back", id), err}
-	}
+func (s service) discard(ctx context.Context, id session.ID) error {
+	_, err := s.Discard(ctx, id)
+	return err
 }
 
-func (m *Model) remove(id session.ID) tea.Cmd {
-	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg {
-		return acted{string(id) + " is removed", sessions.Remove(ctx, id, false)}
-	}
-}
+func (s service) remove(ctx context.Context, id session.ID) error { return s.Remove(ctx, id, false) }

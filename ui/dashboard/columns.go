@@ -1,73 +1,170 @@
 package dashboard
 
 import (
+	"cmp"
+	"fmt"
+	"path/filepath"
 	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// cells are the texts of one line, escaped.
-type cells struct{ state, id, repo, task, changes, tokens, refused, time string }
+// column is one of the list, also what the list is sorted by.
+type column int
 
-// head is the names of the columns.
-var head = cells{"  STATE", "SESSION", "REPOSITORY", "TASK", "CHANGES", "TOKENS", "REFUSED", "TIME"}
+// The columns, from left to right.
+const (
+	byState column = iota
+	bySession
+	byRepository
+	byTask
+	byChanges
+	byTokens
+	byRefused
+	byTime
+	columnCount
+)
+
+// kind is what a column shows and how it sorts.
+type kind struct {
+	name    string
+	first   string // for people: what comes first
+	right   bool   // its end stands at its right
+	text    func(m *Model, b *session.Brief) string
+	compare func(a, b *session.Brief) int // what people look for comes first
+}
+
+var kinds = [columnCount]kind{
+	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Brief) string {
+		return lookOf(b).text()
+	}, func(a, b *session.Brief) int { return cmp.Compare(lookOf(a).urgency, lookOf(b).urgency) }},
+	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Brief) string {
+		return string(b.ID)
+	}, func(a, b *session.Brief) int { return cmp.Compare(b.ID, a.ID) }},
+	byRepository: {"REPOSITORY", "by name", false, func(_ *Model, b *session.Brief) string {
+		return repository(b)
+	}, func(a, b *session.Brief) int {
+		return cmp.Or(cmp.Compare(filepath.Base(a.Repository), filepath.Base(b.Repository)), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
+	}},
+	byTask: {"TASK", "by its first words", false, func(_ *Model, b *session.Brief) string {
+		return termtext.Escape(b.Task)
+	}, func(a, b *session.Brief) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
+	byChanges: {"CHANGES", "most lines first", true, func(_ *Model, b *session.Brief) string {
+		if !b.Changed {
+			return ""
+		}
+		return fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
+	}, func(a, b *session.Brief) int {
+		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
+	}},
+	byTokens: {"TOKENS", "most first", true, func(_ *Model, b *session.Brief) string {
+		return counted(b.Tokens)
+	}, func(a, b *session.Brief) int { return cmp.Compare(b.Tokens, a.Tokens) }},
+	byRefused: {"REFUSED", "most first", true, func(_ *Model, b *session.Brief) string {
+		return counted(b.Refused)
+	}, func(a, b *session.Brief) int { return cmp.Compare(b.Refused, a.Refused) }},
+	byTime: {"TIME", "newest first", true, func(m *Model, b *session.Brief) string {
+		return m.took(b)
+	}, func(a, b *session.Brief) int { return b.Created.Compare(a.Created) }},
+}
+
+func repository(b *session.Brief) string {
+	name := termtext.Escape(filepath.Base(b.Repository))
+	if b.Branch != "" {
+		name += "@" + termtext.Escape(b.Branch)
+	}
+	return name
+}
+
+// counted is a number that is empty for none.
+func counted(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return amount.Short(n)
+}
+
+// took is how long a session has run, or for one that has ended, how long ago that
+// was.
+func (m *Model) took(b *session.Brief) string {
+	age := amount.Age(m.now().Sub(since(b)))
+	if b.Phase == session.Ended {
+		age += " ago"
+	}
+	return age
+}
 
 // layout is the width of each column; 0 leaves it out.
-type layout struct{ state, id, repo, task, changes, tokens, refused, time int }
+type layout [columnCount]int
 
-// columns divides a width. What matters least goes first; the task takes the rest.
-func columns(width int) layout {
-	l := layout{state: 12, id: 16, repo: 16, changes: 15, tokens: 6, refused: 7, time: 8}
+// leadWidth is the columns before the first one: where a person is, and what is
+// marked.
+const leadWidth = 2
+
+// leastTask is how narrow the task may get before other columns go.
+const leastTask = 14
+
+// layoutOf divides a width. What matters least goes first; the task takes the rest.
+func layoutOf(width int) layout {
+	l := layout{byState: 12, bySession: 16, byRepository: 16, byChanges: 15, byTokens: 7, byRefused: 8, byTime: 8}
 	rest := func() int {
-		used := 0
-		for _, w := range []int{l.state, l.id, l.repo, l.changes, l.tokens, l.refused, l.time} {
-			if w > 0 {
+		used := leadWidth
+		for c, w := range l {
+			if w > 0 && column(c) != byTask {
 				used += w + 1
 			}
 		}
 		return width - used
 	}
-	for _, narrow := range []func(){
-		func() { l.refused = 0 }, func() { l.tokens = 0 }, func() { l.repo = 12 },
-		func() { l.id = 12 }, func() { l.repo = 0 }, func() { l.changes = 0 },
-	} {
-		if rest() >= 16 {
+	for _, narrow := range []struct {
+		column column
+		width  int
+	}{{byRefused, 0}, {byTokens, 0}, {byRepository, 12}, {bySession, 12}, {byChanges, 0}, {byRepository, 0}} {
+		if rest() >= leastTask {
 			break
 		}
-		narrow()
+		l[narrow.column] = narrow.width
 	}
-	l.task = max(0, rest())
+	l[byTask] = max(0, rest())
 	return l
 }
 
-// line is one line of the list.
-func (l layout) line(c cells) string {
+// line puts texts into the columns.
+func (l *layout) line(text func(column) string) string {
 	var out strings.Builder
-	for _, cell := range []struct {
-		text  string
-		width int
-		right bool
-	}{
-		{c.state, l.state, false},
-		{c.id, l.id, false},
-		{c.repo, l.repo, false},
-		{c.task, l.task, false},
-		{c.changes, l.changes, true},
-		{c.tokens, l.tokens, true},
-		{c.refused, l.refused, true},
-		{c.time, l.time, true},
-	} {
-		if cell.width == 0 {
+	for c, width := range l {
+		if width == 0 {
 			continue
 		}
-		text := ansi.Truncate(cell.text, cell.width, "…")
-		pad := strings.Repeat(" ", max(0, cell.width-ansi.StringWidth(text)))
-		if cell.right {
-			text = pad + text
-		} else {
-			text += pad
+		if out.Len() > 0 {
+			out.WriteByte(' ')
 		}
-		out.WriteString(text + " ")
+		cell := ansi.Truncate(text(column(c)), width, "…")
+		pad := strings.Repeat(" ", max(0, width-ansi.StringWidth(cell)))
+		if kinds[c].right {
+			out.WriteString(pad + cell)
+		} else {
+			out.WriteString(cell + pad)
+		}
 	}
-	return strings.TrimSuffix(out.String(), " ")
+	return out.String()
+}
+
+// at is the column that stands at x, counted behind the lead.
+func (l *layout) at(x int) (column, bool) {
+	from := 0
+	for c, width := range l {
+		if width == 0 {
+			continue
+		}
+		if x >= from && x <= from+width {
+			return column(c), true
+		}
+		from += width + 1
+	}
+	return 0, false
 }

@@ -24,6 +24,7 @@ type Sessions interface {
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
+	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
 	Tail(id session.ID, limit int64) ([]byte, error)
 	Repair(ctx context.Context) ([]session.ID, error)
@@ -35,38 +36,52 @@ type Sessions interface {
 // Model is the dashboard.
 type Model struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
-	sessions Sessions
+	sessions service
 	theme    theme.Theme
 	keys     keys
 	now      func() time.Time
+	after    func(time.Duration, tea.Msg) tea.Cmd
+	breath   time.Duration // how long news are gathered before they are shown
 
 	width, height int
 	all           []session.Brief
+	asked         int // lists, so that a stale one is known
 	loaded        bool
+	alive         bool // it was started: its times grow
+	growing       bool // a tick is under way
 	rows          []row
 	at            session.ID // the session a person is at; it stays so when rows come and go
 	top           int        // first row shown
-	order         order
-	grouped       bool
+	order         column
+	reversed      bool
+	grouping      grouping
+	marked        map[session.ID]bool
+	clicked       clicked
 	filter        textinput.Model
 	filtering     bool
 	preview       bool
 	shown         preview
+	ear           *ear // nil while nobody who talks is looked at
 	ask           *dialog.Confirm
 	note          frame.Note
 	changed       <-chan struct{}
 }
 
+// breath is how long news are gathered, so that many sessions that are busy at once
+// do not keep the screen busy.
+const breath = 120 * time.Millisecond
+
 // New makes the dashboard. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions) *Model {
 	filter := textinput.New()
 	filter.Prompt = "/"
+	filter.Placeholder = "words, state:running agent:codex -word"
 	still := filter.Styles()
 	still.Cursor.Blink = false // an idle screen stays idle
 	filter.SetStyles(still)
 	return &Model{
-		ctx: ctx, sessions: sessions, theme: theme.New(true), keys: newKeys(), now: time.Now,
-		filter: filter, preview: true,
+		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, breath: breath,
+		filter: filter, preview: true, order: byTime, marked: map[session.ID]bool{},
 	}
 }
 
@@ -76,13 +91,14 @@ func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	m.filter.SetWidth(max(10, min(30, width-50)))
+	m.filter.SetWidth(max(10, min(40, width-56)))
 	m.scroll()
 }
 
 // Init lists the sessions, mends what crashes left and begins to watch.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
+	m.alive = true
 	return tea.Batch(
 		m.list(),
 		func() tea.Msg {
@@ -93,12 +109,12 @@ func (m *Model) Init() tea.Cmd {
 			_, err := sessions.Repair(ctx)
 			return acted{err: err}
 		},
-		m.tick(),
 	)
 }
 
 // listed brings the sessions.
 type listed struct {
+	number int
 	briefs []session.Brief
 	err    error
 }
@@ -112,38 +128,31 @@ type watching struct {
 // news says that something has changed.
 type news struct{}
 
-// acted says what became of an action.
+// acted says what became of an action, and which sessions it was done to.
 type acted struct {
 	said string
 	err  error
+	done []session.ID
 }
 
-// tick makes times grow, and the screens of agents that run move.
-type tick struct{}
-
-// tickTime is how often the screen of the agent that is looked at is asked for.
-const tickTime = time.Second
-
 func (m *Model) list() tea.Cmd {
-	sessions := m.sessions
+	m.asked++
+	number, sessions := m.asked, m.sessions
 	return func() tea.Msg {
 		briefs, err := sessions.Briefs()
-		return listed{briefs, err}
+		return listed{number, briefs, err}
 	}
 }
 
 func (m *Model) await() tea.Cmd {
-	changed := m.changed
+	ctx, changed, pause := m.ctx, m.changed, m.breath
 	return func() tea.Msg {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
+		wait(ctx, pause)
 		return news{}
 	}
-}
-
-func (m *Model) tick() tea.Cmd {
-	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tick{} })
 }
 
 // Update routes.
@@ -162,14 +171,22 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.list(), m.await())
 	case acted:
 		m.say(msg.said, msg.err)
+		for _, id := range msg.done {
+			delete(m.marked, id)
+		}
 		return m.list()
 	case page.Returned:
 		m.say(msg.Said, msg.Err)
 		return m.list()
 	case tick:
-		return tea.Batch(m.tick(), m.look(false))
+		m.growing = false
+		return m.grow()
 	case looked:
-		m.shown.take(msg)
+		return m.see(msg)
+	case hearing:
+		return m.next(msg.ear)
+	case heard:
+		return m.hear(msg)
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
@@ -191,12 +208,16 @@ func (m *Model) say(text string, err error) {
 	}
 }
 
-// take shows a new list.
+// take shows a new list, unless a newer one is on its way.
 func (m *Model) take(msg listed) tea.Cmd {
+	if msg.number != m.asked {
+		return nil
+	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 	}
 	m.all, m.loaded = msg.briefs, true
+	m.forget()
 	m.arrange()
-	return m.look(true)
+	return tea.Batch(m.look(), m.grow())
 }

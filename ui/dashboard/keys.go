@@ -1,72 +1,102 @@
 package dashboard
 
 import (
-	"aibox/session"
+	"slices"
+
+	"aibox/ui/cursor"
 	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the dashboard's keys. Those for a session are enabled when it can be
-// done with the session a person is at.
+// keys are the dashboard's keys, but for those that move. Those for sessions are
+// enabled when it can be done with the one a person is at, or with one that is marked.
 type keys struct {
-	up, down, pageUp, pageDown, first, last key.Binding
-	attach, review, diff, accept, discard   key.Binding
-	stop, remove, logs, place, copy         key.Binding
-	filter, clear, order, group, preview    key.Binding
+	attach, attend, read, review, diff key.Binding
+	accept, discard, stop, remove      key.Binding
+	newRun, again                      key.Binding
+	network, place, copy               key.Binding
+	filter, clear, order, turn, group  key.Binding
+	preview, mark, markAll             key.Binding
+	keep, drop                         key.Binding // while filtering
 }
 
 func newKeys() keys {
 	return keys{
-		up: keymap.Bind("up", "up", "k"), down: keymap.Bind("down", "down", "j"),
-		pageUp: keymap.Bind("page up", "pgup", "ctrl+b"), pageDown: keymap.Bind("page down", "pgdown", "ctrl+f"),
-		first: keymap.Bind("first", "home", "g"), last: keymap.Bind("last", "end", "G"),
-		attach: keymap.Bind("attach", "enter"), review: keymap.Bind("review", "enter", "r"), diff: keymap.Bind("diff", "d"), accept: keymap.Bind("accept", "a"),
-		discard: keymap.Bind("discard", "x"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
-		logs: keymap.Bind("output", "l"), place: keymap.Bind("copy the workspace's path", "o"), copy: keymap.Bind("copy the command", "c"),
-		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("clear the filter", "esc"), order: keymap.Bind("sort", "S"),
-		group: keymap.Bind("group", "v"), preview: keymap.Bind("preview", "p"),
+		attach: keymap.Bind("attach", "enter"), attend: keymap.Bind("open", "enter"), read: keymap.Bind("read along", "l"),
+		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
+		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
+		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
+		network: keymap.Bind("its network", "w"), place: keymap.Bind("copy the workspace's path", "o"), copy: keymap.Bind("copy the command", "c"),
+		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
+		order: keymap.Bind("sort by the next column", "S"), turn: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
+		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
+		keep: keymap.Bind("keep the filter", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
 	}
 }
 
-// fit enables what can be done with the session a person is at.
+// fit enables what can be done now.
 func (m *Model) fit() {
-	b, some := m.current()
-	ended := some && b.Phase == session.Ended
-	owns := ended && b.ContinuedBy == ""
-	open := owns && b.Changed && b.Review == session.Unreviewed
-	m.keys.review.SetEnabled(ended && b.Changed)
-	m.keys.attach.SetEnabled(some && (!ended || b.Interactive && !b.Changed))
-	m.keys.diff.SetEnabled(ended && b.Changed)
-	m.keys.accept.SetEnabled(owns && b.Changed && b.Review != session.Discarded)
-	m.keys.discard.SetEnabled(open)
-	m.keys.stop.SetEnabled(some && !ended)
-	m.keys.remove.SetEnabled(ended && !open)
-	m.keys.logs.SetEnabled(some)
-	m.keys.place.SetEnabled(owns && b.Review != session.Discarded)
-	m.keys.copy.SetEnabled(some)
-	m.keys.clear.SetEnabled(m.filter.Value() != "")
+	k, b := &m.keys, m.current()
+	for _, binding := range []*key.Binding{&k.attach, &k.attend, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.place, &k.copy, &k.mark} {
+		binding.SetEnabled(b != nil)
+	}
+	if b != nil {
+		can := b.Offer()
+		k.attach.SetEnabled(can.Attach)
+		k.attend.SetEnabled(!can.Attach)
+		k.read.SetEnabled(can.Attach)
+		k.review.SetEnabled(can.Review)
+		k.diff.SetEnabled(can.Review)
+		k.accept.SetEnabled(can.Accept)
+		k.place.SetEnabled(can.Workspace)
+	}
+	k.stop.SetEnabled(len(m.able(canStop)) > 0)
+	k.discard.SetEnabled(len(m.able(canDiscard)) > 0)
+	k.remove.SetEnabled(len(m.able(canRemove)) > 0)
+	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.turn, &k.group, &k.preview, &k.markAll} {
+		binding.SetEnabled(len(m.all) > 0)
+	}
+	k.clear.SetEnabled(len(m.marked) > 0 || m.filter.Value() != "")
 }
 
 // Short is the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
+	k := &m.keys
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()[0].Keys
+	case m.filtering:
+		return []key.Binding{k.keep, k.drop}
+	}
 	m.fit()
-	k := m.keys
-	return []key.Binding{k.attach, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.filter, k.preview}
+	if len(m.marked) > 0 {
+		return []key.Binding{k.stop, k.discard, k.remove, k.mark, k.markAll, k.clear}
+	}
+	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
 }
 
-// Keys is every key, for the help.
+// Keys is every key that counts, for the help.
 func (m *Model) Keys() []keymap.Group {
-	if m.ask != nil {
+	m.fit()
+	k := m.keys
+	switch {
+	case m.ask != nil:
 		return m.ask.Keys()
+	case m.filtering:
+		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
 	}
-	k := newKeys()
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.logs, k.place, k.copy}},
-		{Title: "List", Keys: []key.Binding{k.filter, k.clear, k.order, k.group, k.preview}},
-		{Title: "Move", Keys: []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last}},
+		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.newRun, k.again, k.network, k.place, k.copy),
+		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.turn, k.group, k.preview),
+		cursor.Keys(),
 	}
+}
+
+// group is those of the keys that count now.
+func group(title string, keys ...key.Binding) keymap.Group {
+	return keymap.Group{Title: title, Keys: slices.DeleteFunc(keys, func(k key.Binding) bool { return !k.Enabled() })}
 }
 
 // Typing reports whether keys are text or answers now, so that no key of the whole
@@ -82,49 +112,43 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.filtering:
 		return m.typed(msg)
 	case m.move(msg):
-		return m.look(true)
+		return m.look()
 	}
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.filter):
 		m.filtering = true
 		return m.filter.Focus()
+	case key.Matches(msg, k.clear) && len(m.marked) > 0:
+		clear(m.marked)
 	case key.Matches(msg, k.clear):
 		m.filter.SetValue("")
 	case key.Matches(msg, k.order):
-		m.order = (m.order + 1) % orders
-		m.note.Say("sorted "+m.order.String(), nil)
+		m.order, m.reversed = (m.order+1)%columnCount, false
+		m.note.Say("sorted by "+kinds[m.order].name+", "+kinds[m.order].first, nil)
+	case key.Matches(msg, k.turn):
+		m.reversed = !m.reversed
 	case key.Matches(msg, k.group):
-		m.grouped = !m.grouped
+		m.grouping = (m.grouping + 1) % groupings
+		m.note.Say(m.grouping.String(), nil)
 	case key.Matches(msg, k.preview):
 		m.preview = !m.preview
+	case key.Matches(msg, k.mark):
+		m.mark()
+		return m.look()
+	case key.Matches(msg, k.markAll):
+		m.markAll()
+		return nil
 	default:
 		return m.act(msg)
 	}
 	m.arrange()
-	return m.look(true)
+	return m.look()
 }
 
-// move goes through the list.
+// move goes through the list, by the keys of every list.
 func (m *Model) move(msg tea.KeyPressMsg) bool {
-	k, at, page := m.keys, m.index(), max(1, m.listHeight()-1)
-	switch {
-	case key.Matches(msg, k.up):
-		m.step(-1, at)
-	case key.Matches(msg, k.down):
-		m.step(1, at)
-	case key.Matches(msg, k.pageUp):
-		m.step(-page, at)
-	case key.Matches(msg, k.pageDown):
-		m.step(page, at)
-	case key.Matches(msg, k.first):
-		m.step(0, 0)
-	case key.Matches(msg, k.last):
-		m.step(0, len(m.rows))
-	default:
-		return false
-	}
-	return true
+	return m.moved(func(c *cursor.Cursor) bool { return c.Press(msg) })
 }
 
 // typed is a key or a paste while a person filters.
@@ -140,38 +164,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 			m.filter.Blur()
 			m.filter.SetValue("")
 			m.arrange()
-			return m.look(true)
+			return m.look()
 		case "up", "down", "pgup", "pgdown":
 			m.move(press)
-			return m.look(true)
+			return m.look()
 		}
 	}
 	var cmd tea.Cmd
 	m.filter, cmd = m.filter.Update(msg)
 	m.arrange()
-	return tea.Batch(cmd, m.look(true))
-}
-
-// wheel scrolls.
-func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	if m.ask != nil {
-		return nil
-	}
-	switch msg.Button {
-	case tea.MouseWheelUp:
-		m.step(-1, m.index())
-	case tea.MouseWheelDown:
-		m.step(1, m.index())
-	}
-	return m.look(true)
-}
-
-// click goes to the row under the mouse.
-func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
-	i := m.top + msg.Y - headRows
-	if m.ask != nil || msg.Button != tea.MouseLeft || msg.Y < headRows || msg.Y >= headRows+m.listHeight() || i >= len(m.rows) || m.rows[i].heading != "" {
-		return nil
-	}
-	m.at = m.rows[i].brief.ID
-	return m.look(true)
+	return tea.Batch(cmd, m.look())
 }

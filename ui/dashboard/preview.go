@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -19,6 +20,7 @@ import (
 type preview struct {
 	id      session.ID
 	asked   session.ID // whose answer is awaited; empty is nobody's
+	again   bool       // it said more since that was asked
 	session session.Session
 	changes *review.ChangeSet
 	output  []string // the last lines, made safe
@@ -28,6 +30,7 @@ type preview struct {
 // looked brings what there is to show.
 type looked struct {
 	id      session.ID
+	part    bool // of a session that is known: only what it said
 	session session.Session
 	changes *review.ChangeSet
 	output  []string
@@ -37,37 +40,61 @@ type looked struct {
 // tailBytes is how much of a session's output is read for the preview.
 const tailBytes = 16 << 10
 
-// look asks for the session a person is at. A look that is not fresh is for one
-// that runs, whose screen moves; one at a time is under way.
-func (m *Model) look(fresh bool) tea.Cmd {
-	b, some := m.current()
-	if !some || !m.preview || m.shown.asked == b.ID || !fresh && b.Phase == session.Ended {
+// look asks for the session a person is at.
+func (m *Model) look() tea.Cmd {
+	b := m.current()
+	if b == nil || !m.preview || m.shown.asked == b.ID {
+		return m.listen()
+	}
+	m.shown.asked, m.shown.again = b.ID, false
+	sessions, of, said := m.sessions, *b, m.said(b)
+	return func() tea.Msg {
+		found, err := sessions.Find(string(of.ID))
+		if err != nil {
+			return looked{id: of.ID, err: err}
+		}
+		msg := said()
+		msg.session = found
+		if of.Phase == session.Ended && of.Changed {
+			msg.changes, _ = sessions.FinalChanges(of.ID) // the list does without
+		}
+		return msg
+	}
+}
+
+// glance asks for what the session that is looked at said last.
+func (m *Model) glance() tea.Cmd {
+	b := m.current()
+	switch {
+	case b == nil || !m.preview || m.shown.id != b.ID:
+		return nil
+	case m.shown.asked == b.ID:
+		m.shown.again = true
 		return nil
 	}
-	m.shown.asked = b.ID
-	ctx, sessions := m.ctx, m.sessions
+	m.shown.asked, m.shown.again = b.ID, false
+	said := m.said(b)
 	return func() tea.Msg {
-		msg := looked{id: b.ID}
-		msg.session, msg.err = sessions.Find(string(b.ID))
-		if msg.err != nil {
-			return msg
-		}
-		if b.Phase == session.Ended && b.Changed {
-			msg.changes, _ = sessions.FinalChanges(b.ID) // the list does without
-		}
-		if b.Interactive {
-			if text, err := sessions.Screen(ctx, b.ID); err == nil {
-				msg.output = lines(string(screen.Recolor(text, screen.Colors16)))
-				return msg
+		msg := said()
+		msg.part = true
+		return msg
+	}
+}
+
+// said is how to get what a session shows on its terminal, or said last.
+func (m *Model) said(b *session.Brief) func() looked {
+	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
+	return func() looked {
+		if interactive {
+			if text, err := sessions.Screen(ctx, id); err == nil {
+				return looked{id: id, output: lines(string(screen.Recolor(text, screen.Colors16)))}
 			}
 		}
-		text, err := sessions.Tail(b.ID, tailBytes)
+		text, err := sessions.Tail(id, tailBytes)
 		if err != nil {
-			msg.err = err
-			return msg
+			return looked{id: id, err: err}
 		}
-		msg.output = lines(termtext.Text(string(text)))
-		return msg
+		return looked{id: id, output: lines(termtext.Text(string(text)))}
 	}
 }
 
@@ -76,61 +103,69 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }
 
-func (p *preview) take(msg looked) {
+// see takes what was looked at; of a session that was left meanwhile, nothing.
+func (m *Model) see(msg looked) tea.Cmd {
+	p := &m.shown
 	if p.asked != msg.id {
-		return // of somebody who was left meanwhile
+		return nil
 	}
 	p.asked = ""
-	p.id, p.session, p.changes, p.output, p.known = msg.id, msg.session, msg.changes, msg.output, msg.err == nil
+	if msg.part {
+		if p.id == msg.id && msg.err == nil {
+			p.output = msg.output
+		}
+	} else {
+		p.id, p.session, p.changes, p.output, p.known = msg.id, msg.session, msg.changes, msg.output, msg.err == nil
+	}
+	if p.again {
+		return m.glance()
+	}
+	return m.listen()
 }
 
-// view is the pane, of exactly width by height cells.
+// previewView is the pane, of exactly height lines of at most width columns.
 func (m *Model) previewView(width, height int) []string {
-	out := make([]string, 0, height)
-	b, some := m.current()
-	add := func(line string) {
-		if len(out) < height {
-			out = append(out, ansi.Truncate(line, width, "…"))
-		}
+	b := m.current()
+	if b == nil {
+		return frame.Fill(nil, height)
 	}
-	if some {
-		for _, line := range m.facts(b) {
-			add(line)
-		}
-	}
-	if some && m.shown.known && m.shown.id == b.ID {
-		if set := m.shown.changes; set != nil && height-len(out) > 6 {
-			add("")
-			for i, c := range set.Changes {
-				if i == min(8, (height-len(out))/2) {
-					add(m.theme.Faint.Render(fmt.Sprintf("… %d more files", len(set.Changes)-i)))
-					break
-				}
-				add(m.change(c))
-			}
+	out := m.facts(b)
+	if m.shown.known && m.shown.id == b.ID {
+		if room := height - len(out); room > 6 && m.shown.changes != nil {
+			out = append(append(out, ""), m.files(m.shown.changes.Changes, min(8, room/2))...)
 		}
 		if room := height - len(out) - 1; room > 0 && len(m.shown.output) > 0 {
-			add(frame.Rule(m.theme, width))
-			last := m.shown.output[max(0, len(m.shown.output)-room):]
-			for _, line := range last {
-				add(line + "\x1b[m")
+			out = append(out, frame.Rule(m.theme, width))
+			for _, line := range m.shown.output[max(0, len(m.shown.output)-room):] {
+				out = append(out, line+"\x1b[m")
 			}
 		}
+	}
+	for i, line := range out {
+		out[i] = ansi.Truncate(line, width, "…")
 	}
 	return frame.Fill(out, height)
 }
 
-// change is one changed file.
-func (m *Model) change(c review.Change) string {
-	counts := m.theme.Good.Render(fmt.Sprintf("+%d", c.Added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", c.Deleted))
-	if c.Binary {
-		counts = "binary"
+// files is a line for each of the first changes, and one for the rest.
+func (m *Model) files(changes []review.Change, most int) []string {
+	shown := changes[:min(len(changes), most)]
+	out := make([]string, 0, len(shown)+1)
+	for _, c := range shown {
+		counts := m.theme.Good.Render(fmt.Sprintf("+%d", c.Added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", c.Deleted))
+		if c.Binary {
+			counts = "binary"
+		}
+		out = append(out, fmt.Sprintf("%-12s %s  %s", c.Kind, c.Path, counts))
 	}
-	return fmt.Sprintf("%-12s %s  %s", c.Kind, c.Path, counts)
+	if more := len(changes) - len(shown); more > 0 {
+		out = append(out, m.theme.Faint.Render("… "+amount.Of(more, "more file")))
+	}
+	return out
 }
 
 // facts are the lines about a session.
-func (m *Model) facts(b session.Brief) []string {
+func (m *Model) facts(b *session.Brief) []string {
 	t := m.theme
 	out := []string{t.Title.Render(string(b.ID)) + "  " + m.state(b)}
 	if b.Task != "" {
@@ -141,6 +176,9 @@ func (m *Model) facts(b session.Brief) []string {
 		place += " on " + termtext.Escape(b.Branch)
 	}
 	out = append(out, t.Faint.Render(place))
+	if numbers := m.numbers(b); numbers != "" {
+		out = append(out, numbers)
+	}
 	if !m.shown.known || m.shown.id != b.ID {
 		return out
 	}
@@ -153,7 +191,7 @@ func (m *Model) facts(b session.Brief) []string {
 		}
 		for i, refusal := range r.Refused {
 			if i == 3 {
-				out = append(out, t.Faint.Render(fmt.Sprintf("… %d more refusals", len(r.Refused)-i)))
+				out = append(out, t.Faint.Render("… "+amount.Of(len(r.Refused)-i, "more refusal")))
 				break
 			}
 			out = append(out, t.Warn.Render(fmt.Sprintf("refused %s %s: %s (%d×)", refusal.What,
@@ -161,6 +199,29 @@ func (m *Model) facts(b session.Brief) []string {
 		}
 	}
 	return out
+}
+
+// numbers is what a session has come to, in a line; empty for nothing yet.
+func (m *Model) numbers(b *session.Brief) string {
+	var words []string
+	if b.Tokens > 0 {
+		words = append(words, amount.Short(b.Tokens)+" tokens")
+	}
+	if b.Refused > 0 {
+		words = append(words, m.theme.Warn.Render(amount.Short(b.Refused)+" refused"))
+	}
+	if b.Changed {
+		words = append(words, fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted))
+	}
+	if b.Phase != session.Ended {
+		if !b.Deadline.IsZero() {
+			words = append(words, amount.Age(b.Deadline.Sub(m.now()))+" left")
+		}
+		if b.Waiting > 0 {
+			words = append(words, m.theme.Warn.Render(amount.Of(b.Waiting, "question")+" for you"))
+		}
+	}
+	return strings.Join(words, m.theme.Faint.Render(" · "))
 }
 
 func orDash(text string) string {

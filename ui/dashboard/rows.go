@@ -2,140 +2,171 @@ package dashboard
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"aibox/session"
+	"aibox/ui/cursor"
 )
 
-// order is what the list is sorted by.
-type order int
+// grouping is what stands together under a heading.
+type grouping int
 
-// The orders, in the order in which a key goes through them.
+// The groupings, in the order in which a key goes through them.
 const (
-	byAge   order = iota // newest first
-	byState              // what goes on and what wants a look first
-	byRepository
-	orders
+	ungrouped grouping = iota
+	perRepository
+	perState
+	perAgent
+	groupings
 )
 
-func (o order) String() string { return [...]string{"newest first", "by state", "by repository"}[o] }
+func (g grouping) String() string {
+	return [...]string{"not grouped", "grouped by repository", "grouped by state", "grouped by agent"}[g]
+}
+
+// heading is the group that a session belongs to.
+func (g grouping) heading(b *session.Brief) string {
+	switch g {
+	case perRepository:
+		return b.Repository
+	case perState:
+		return string(b.Status())
+	case perAgent:
+		return b.Agent
+	default:
+		return ""
+	}
+}
+
+// compare brings the sessions of a group together.
+func (g grouping) compare(a, b *session.Brief) int {
+	first := 0
+	if g == perState {
+		first = cmp.Compare(lookOf(a).urgency, lookOf(b).urgency)
+	}
+	return cmp.Or(first, cmp.Compare(g.heading(a), g.heading(b)))
+}
 
 // row is a line of the list: a session, or the heading of a group.
 type row struct {
+	brief   *session.Brief // nil for a heading
 	heading string
-	brief   session.Brief
+	count   int // sessions below the heading
 }
 
 // arrange makes the rows from all sessions, the filter and the order. The session
 // a person is at stays; when it is gone, the one in its place is next.
 func (m *Model) arrange() {
 	was := m.index()
-	words := strings.Fields(strings.ToLower(m.filter.Value()))
-	kept := make([]session.Brief, 0, len(m.all))
-	for _, b := range m.all {
-		if matches(b, words) {
-			kept = append(kept, b)
+	filter := session.ParseFilter(m.filter.Value())
+	kept := make([]*session.Brief, 0, len(m.all))
+	for i := range m.all {
+		if filter.Match(&m.all[i]) {
+			kept = append(kept, &m.all[i])
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b session.Brief) int {
-		age := b.Created.Compare(a.Created)
-		var first int
-		switch {
-		case m.grouped || m.order == byRepository:
-			first = cmp.Compare(a.Repository, b.Repository)
-		}
-		if first == 0 && m.order == byState {
-			first = cmp.Compare(urgency(a), urgency(b))
-		}
-		return cmp.Or(first, age)
-	})
+	slices.SortStableFunc(kept, m.compare)
 	m.rows = m.rows[:0]
-	group := ""
+	heading := -1 // the row of the last one
 	for _, b := range kept {
-		if m.grouped && b.Repository != group {
-			group = b.Repository
-			m.rows = append(m.rows, row{heading: group})
+		if m.grouping != ungrouped {
+			if group := m.grouping.heading(b); heading < 0 || m.rows[heading].heading != group {
+				heading = len(m.rows)
+				m.rows = append(m.rows, row{heading: group})
+			}
+			m.rows[heading].count++
 		}
 		m.rows = append(m.rows, row{brief: b})
 	}
 	if m.index() < 0 {
-		m.at = ""
-		m.step(0, max(0, was))
+		m.settle(max(0, was))
 	}
 	m.scroll()
 }
 
-// matches reports whether every word stands somewhere in what the list shows.
-func matches(b session.Brief, words []string) bool {
-	text := strings.ToLower(strings.Join([]string{
-		string(b.ID), b.Agent, filepath.Base(b.Repository), b.Branch, b.Task, status(b).word,
-	}, " "))
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
+// compare sorts sessions: by group, then by the chosen column, then the newest first.
+func (m *Model) compare(a, b *session.Brief) int {
+	chosen := kinds[m.order].compare(a, b)
+	if m.reversed {
+		chosen = -chosen
 	}
-	return true
+	return cmp.Or(m.grouping.compare(a, b), chosen, b.Created.Compare(a.Created))
 }
 
-// urgency sorts by state: what goes on, what wants a decision, the rest.
-func urgency(b session.Brief) int {
-	switch {
-	case b.Phase != session.Ended:
-		return 0
-	case b.Changed && b.Review == session.Unreviewed && b.ContinuedBy == "":
-		return 1
-	case b.Failed:
-		return 2
-	default:
-		return 3
-	}
+// sort sorts by a column; once more, the other way round.
+func (m *Model) sort(by column) {
+	m.reversed = m.order == by && !m.reversed
+	m.order = by
+	m.arrange()
 }
 
 // index is the row a person is at, or -1.
 func (m *Model) index() int {
-	return slices.IndexFunc(m.rows, func(r row) bool { return r.heading == "" && r.brief.ID == m.at && m.at != "" })
-}
-
-// current is the session a person is at.
-func (m *Model) current() (session.Brief, bool) {
-	if i := m.index(); i >= 0 {
-		return m.rows[i].brief, true
+	if m.at == "" {
+		return -1
 	}
-	return session.Brief{}, false
+	return slices.IndexFunc(m.rows, func(r row) bool { return r.brief != nil && r.brief.ID == m.at })
 }
 
-// step goes by n sessions from row from and stays within the list; from a row that is
-// no session, the next one counts.
-func (m *Model) step(n, from int) {
-	var sessions []int // rows
-	at := -1
+// current is the session a person is at, or nil.
+func (m *Model) current() *session.Brief {
+	if i := m.index(); i >= 0 {
+		return m.rows[i].brief
+	}
+	return nil
+}
+
+// moved lets move go through the sessions of the list, past the headings, and
+// reports what it says.
+func (m *Model) moved(move func(*cursor.Cursor) bool) bool {
+	rows, at := m.places()
+	var c cursor.Cursor
+	c.Fit(len(rows), m.listHeight())
+	c.Go(at)
+	if !move(&c) {
+		return false
+	}
+	if len(rows) > 0 {
+		m.at = m.rows[rows[c.At()]].brief.ID
+	}
+	m.scroll()
+	return true
+}
+
+// places are the rows that are sessions, and which of them a person is at.
+func (m *Model) places() (rows []int, at int) {
 	for i, r := range m.rows {
-		if r.heading != "" {
+		if r.brief == nil {
 			continue
 		}
-		if at < 0 && i >= from {
-			at = len(sessions)
+		if r.brief.ID == m.at {
+			at = len(rows)
 		}
-		sessions = append(sessions, i)
+		rows = append(rows, i)
 	}
-	if len(sessions) == 0 {
-		return
-	}
-	if at < 0 {
-		at = len(sessions) - 1
-	}
-	m.at = m.rows[sessions[max(0, min(at+n, len(sessions)-1))]].brief.ID
-	m.scroll()
+	return rows, at
 }
 
-// scroll keeps the session a person is at on the screen.
+// settle goes to the session in row i, or to the next one, or to the last.
+func (m *Model) settle(i int) {
+	rows, _ := m.places()
+	m.at = ""
+	if len(rows) == 0 {
+		return
+	}
+	next := slices.IndexFunc(rows, func(row int) bool { return row >= i })
+	if next < 0 {
+		next = len(rows) - 1
+	}
+	m.at = m.rows[rows[next]].brief.ID
+}
+
+// scroll keeps the session a person is at on the screen, with the heading right
+// above it.
 func (m *Model) scroll() {
 	height := m.listHeight()
 	i := max(0, m.index())
-	if i > 0 && m.rows[i-1].heading != "" {
+	if i > 0 && m.rows[i-1].brief == nil {
 		m.top = min(m.top, i-1)
 	}
 	m.top = max(min(m.top, i), i-height+1, 0)

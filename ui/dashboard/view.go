@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"aibox/internal/amount"
@@ -29,7 +28,7 @@ func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
 
 // listHeight is the rows of the list.
 func (m *Model) listHeight() int {
-	if !m.preview || m.wide() {
+	if !m.preview || m.wide() || len(m.rows) == 0 {
 		return m.bodyHeight()
 	}
 	return max(1, (m.bodyHeight()-1)/2)
@@ -60,29 +59,30 @@ func (m *Model) View() string {
 
 // head is the title with the numbers, and the filter.
 func (m *Model) head() (left, right string) {
-	running, open := 0, 0
-	for _, b := range m.all {
-		switch urgency(b) {
-		case 0:
-			running++
-		case 1:
-			open++
+	var counts [rest + 1]int
+	for i := range m.all {
+		counts[lookOf(&m.all[i]).urgency]++
+	}
+	t := m.theme
+	words := []string{t.Title.Render("aibox") + "  " + amount.Of(len(m.all), "session")}
+	for _, part := range []struct {
+		n     int
+		what  string
+		style lipgloss.Style
+	}{
+		{counts[asks], "waiting for you", t.Warn}, {counts[goesOn], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.marked), "marked", t.Key},
+	} {
+		if part.n > 0 {
+			words = append(words, part.style.Render(fmt.Sprintf("%d %s", part.n, part.what)))
 		}
-	}
-	left = m.theme.Title.Render("aibox") + "  " + amount.Of(len(m.all), "session")
-	if running > 0 {
-		left += " · " + m.theme.Live.Render(fmt.Sprintf("%d running", running))
-	}
-	if open > 0 {
-		left += " · " + m.theme.Warn.Render(fmt.Sprintf("%d to review", open))
 	}
 	switch {
 	case m.filtering:
 		right = m.filter.View()
 	case m.filter.Value() != "":
-		right = m.theme.Key.Render("/") + termtext.Escape(m.filter.Value())
+		right = t.Key.Render("/") + termtext.Escape(m.filter.Value())
 	}
-	return left, right
+	return strings.Join(words, " · "), right
 }
 
 // body is the names of the columns and the list.
@@ -93,15 +93,14 @@ func (m *Model) body() []string {
 	case !m.loaded:
 		out = append(out, "", m.theme.Faint.Render("  looking for sessions…"))
 	case len(m.all) == 0:
-		out = append(out, "", "  There is no session yet. In a repository, `aibox run codex --prompt \"fix the",
-			"  failing test\"` starts one; `aibox agents` lists the agents, and `aibox doctor`",
-			"  says whether this machine is ready.")
+		out = append(out, m.empty()...)
 	case len(m.rows) == 0:
 		out = append(out, "", m.theme.Faint.Render("  no session has all of these words; esc clears the filter"))
 	default:
-		out = append(out, m.theme.Faint.Render(columns(width).line(head)))
+		layout := layoutOf(width)
+		out = append(out, m.names(&layout))
 		for i := m.top; i < min(len(m.rows), m.top+height); i++ {
-			out = append(out, m.row(m.rows[i], width))
+			out = append(out, m.row(&m.rows[i], &layout, width))
 		}
 	}
 	return frame.Fill(out, height+1)
@@ -117,108 +116,48 @@ func (m *Model) withPreview(list []string) []string {
 	return frame.Panes(m.theme, list, m.previewView(m.width-width-frame.PaneGap, len(list)), width)
 }
 
-// look is a state as a person sees it.
-type look struct {
-	word string
-	mark string // tells it without color
-}
-
-func status(b session.Brief) look {
-	switch {
-	case b.Phase == session.Preparing:
-		return look{"starting", "◌"}
-	case b.Phase != session.Ended:
-		return look{string(b.Phase), "●"}
-	case b.ContinuedBy != "":
-		return look{"continued", "→"}
-	case b.Review != session.Unreviewed:
-		return look{string(b.Review), "✓"}
-	case b.Failed:
-		return look{"failed", "✗"}
-	case b.Changed:
-		return look{"to review", "▲"}
-	default:
-		return look{"no changes", "·"}
+// names is the line of the columns' names, with an arrow at the one that sorts.
+func (m *Model) names(layout *layout) string {
+	arrow := "↓"
+	if m.reversed {
+		arrow = "↑"
 	}
+	return strings.Repeat(" ", leadWidth) + m.theme.Faint.Render(layout.line(func(c column) string {
+		if c == m.order {
+			return kinds[c].name + arrow
+		}
+		return kinds[c].name
+	}))
 }
 
-func (m *Model) style(b session.Brief) lipgloss.Style {
-	switch {
-	case b.Phase != session.Ended:
-		return m.theme.Live
-	case b.ContinuedBy != "":
-		return m.theme.Faint
-	case b.Review == session.Accepted:
-		return m.theme.Good
-	case b.Failed && b.Review == session.Unreviewed:
-		return m.theme.Bad
-	case b.Changed && b.Review == session.Unreviewed:
-		return m.theme.Warn
-	default:
-		return m.theme.Faint
-	}
+func (m *Model) state(b *session.Brief) string {
+	l := lookOf(b)
+	return l.style(&m.theme).Render(l.text())
 }
 
-func (m *Model) state(b session.Brief) string {
-	l := status(b)
-	return m.style(b).Render(l.mark + " " + l.word)
-}
-
-// row is a line of the list.
-func (m *Model) row(r row, width int) string {
-	if r.heading != "" {
-		return m.theme.Title.Render(ansi.Truncate(" "+termtext.Escape(r.heading), width, "…"))
+// row is a line of the list. Where a person is and what is marked is told by the
+// first two columns, too, for those who see no colors.
+func (m *Model) row(r *row, layout *layout, width int) string {
+	if r.brief == nil {
+		title := fmt.Sprintf("%s (%d)", termtext.Escape(r.heading), r.count)
+		return m.theme.Title.Render(ansi.Truncate(" "+title, width, "…"))
 	}
 	b := r.brief
-	l := status(b)
-	line := columns(width).line(cells{
-		state: l.mark + " " + l.word, id: string(b.ID), repo: repository(b), task: termtext.Escape(b.Task),
-		changes: changes(b), tokens: counted(b.Tokens), refused: counted(b.Refused), time: m.took(b),
-	})
+	lead := []byte("  ")
 	if b.ID == m.at {
-		return m.theme.Selected.Render(line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
+		lead[0] = '>'
+	}
+	if m.marked[b.ID] {
+		lead[1] = '*'
+	}
+	line := layout.line(func(c column) string { return kinds[c].text(m, b) })
+	if b.ID == m.at {
+		return m.theme.Selected.Render(frame.Pad(string(lead)+line, width))
 	}
 	// The state alone is colored: it begins the line.
-	at := len(l.mark) + 1 + len(l.word) + 1
-	return m.style(b).Render(line[:at]) + line[at:]
-}
-
-func repository(b session.Brief) string {
-	name := termtext.Escape(filepath.Base(b.Repository))
-	if b.Branch != "" {
-		name += "@" + termtext.Escape(b.Branch)
+	l := lookOf(b)
+	if state := l.text(); strings.HasPrefix(line, state) {
+		line = l.style(&m.theme).Render(state) + line[len(state):]
 	}
-	return name
-}
-
-func changes(b session.Brief) string {
-	if !b.Changed {
-		return ""
-	}
-	return fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
-}
-
-// counted is a number that is empty for none.
-func counted(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return amount.Short(n)
-}
-
-// took is how long a session has run, or for one that has ended, how long ago that
-// was.
-func (m *Model) took(b session.Brief) string {
-	if b.Phase != session.Ended {
-		since := b.Started
-		if since.IsZero() {
-			since = b.Created
-		}
-		return amount.Age(m.now().Sub(since))
-	}
-	end := b.Ended
-	if end.IsZero() {
-		end = b.Created
-	}
-	return amount.Age(m.now().Sub(end)) + " ago"
+	return m.theme.Key.Render(string(lead)) + line
 }

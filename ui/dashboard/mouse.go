@@ -1,0 +1,56 @@
+package dashboard
+
+import (
+	"time"
+
+	"aibox/session"
+	"aibox/ui/cursor"
+	"aibox/ui/frame"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// doubleTime is how soon a second click on a session opens it.
+const doubleTime = 400 * time.Millisecond
+
+// clicked is the last click on a session.
+type clicked struct {
+	id session.ID
+	at time.Time
+}
+
+// wheel scrolls.
+func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+	if m.ask != nil {
+		return nil
+	}
+	m.moved(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
+	return m.look()
+}
+
+// click sorts by the column whose name is under the mouse, or goes to the session
+// there; a second click opens it.
+func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.rows) == 0 {
+		return nil
+	}
+	if msg.Y == frame.HeadRows {
+		layout := layoutOf(m.listWidth())
+		if by, hit := layout.at(msg.X - leadWidth); hit {
+			m.sort(by)
+			return m.look()
+		}
+		return nil
+	}
+	i := m.top + msg.Y - headRows
+	if msg.Y < headRows || msg.Y >= headRows+m.listHeight() || i >= len(m.rows) || m.rows[i].brief == nil {
+		return nil
+	}
+	b, before := m.rows[i].brief, m.clicked
+	m.at, m.clicked = b.ID, clicked{b.ID, m.now()}
+	if before.id == b.ID && m.now().Sub(before.at) < doubleTime && !m.filtering {
+		m.clicked = clicked{}
+		return m.open(b)
+	}
+	return m.look()
+}
