@@ -1,0 +1,225 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/review"
+	"aibox/workspace"
+)
+
+func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
+	for name, change := range map[string]func(*desk, *Session){
+		"unreviewed":      func(*desk, *Session) {},
+		"partly reviewed": func(_ *desk, s *Session) { s.State.Review = PartlyAccepted },
+		"not computed": func(_ *desk, s *Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, Changes{Notes: []string{"not computed"}}
+		},
+		"without a result": func(_ *desk, s *Session) { s.State.Result = nil },
+		"its workspace deleted by hand": func(d *desk, s *Session) {
+			d.must(os.RemoveAll(s.State.Workspace.Path))
+		},
+		"not computed, and its workspace deleted": func(d *desk, s *Session) {
+			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
+			d.must(os.RemoveAll(s.State.Workspace.Path))
+		},
+		"accepted and changed since": func(d *desk, s *Session) {
+			s.State.Review = Accepted
+			d.write(filepath.Join(s.State.Workspace.Path, "later.txt"), "later\n")
+		},
+		"nothing changed, but since": func(_ *desk, s *Session) { s.State.Result.Changed = false },
+		"accepted, and its baseline is damaged": func(d *desk, s *Session) {
+			s.State.Review = Accepted
+			d.must(os.WriteFile(s.State.Workspace.Baseline, []byte("x"), 0o600))
+		},
+		"accepted, and the decisions are damaged": func(d *desk, s *Session) {
+			s.State.Review = Accepted
+			d.must(os.WriteFile(filepath.Join(d.store.dir(s.ID), decisionsFile), []byte("x"), 0o600))
+		},
+		"of an unknown review": func(_ *desk, s *Session) { s.State.Review = "whatever" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			ws := d.ended("00001-a", "one.txt")
+			session, err := d.store.load("00001-a")
+			d.must(err)
+			change(d, &session)
+			d.must(d.store.write("00001-a", stateFile, session.State))
+			d.aged("00001-a", 9*month)
+			d.predate(ws.GitDir, 9*month)
+			gone, _ := ws.Gone()
+			for range 2 {
+				r := d.collect(func(o *GCOptions) { o.OlderThan = 0 })
+				if len(r.Kept) != 1 || r.Kept[0].What != "session 00001-a" || slices.ContainsFunc(r.Freed, func(f Freed) bool { return f.Kind != GCObjects }) {
+					t.Fatalf("kept is %+v, freed\n%s", r.Kept, freed(r))
+				}
+			}
+			if now, _ := ws.Gone(); now != gone {
+				t.Error("the workspace is gone")
+			}
+			d.gitIn(ws.GitDir, "cat-file", "-e", "refs/aibox/00001-a/work:one.txt")
+		})
+	}
+}
+
+func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
+	t.Run("running", func(t *testing.T) {
+		d := newDesk(t)
+		d.prepared("00001-a")
+		held, err := lock(d.store.dir("00001-a"))
+		d.must(err)
+		defer held.Close()
+		d.aged("00001-a", 9*month)
+		if r := d.collect(func(o *GCOptions) { o.OlderThan = 0 }); len(r.Freed) > 0 {
+			t.Errorf("freed is\n%s", freed(r))
+		}
+	})
+	t.Run("used by another command", func(t *testing.T) {
+		d := newDesk(t)
+		d.accepted("00001-a", "one.txt")
+		d.aged("00001-a", 9*month)
+		held, err := lock(d.store.dir("00001-a"))
+		d.must(err)
+		defer held.Close()
+		if r := d.collect(); len(r.Freed) > 0 {
+			t.Errorf("freed is\n%s", freed(r))
+		}
+	})
+	t.Run("damaged", func(t *testing.T) {
+		d := newDesk(t)
+		ws := d.accepted("00001-a", "one.txt")
+		d.aged("00001-a", 9*month)
+		d.must(os.WriteFile(filepath.Join(d.store.dir("00001-a"), stateFile), []byte("{"), 0o600))
+		d.predate(ws.GitDir, 9*month)
+		d.write(filepath.Join(d.dirs.Workspace, "other", "x"), "x")
+		r := d.collect()
+		if got := freed(r); got != "saved states 1: 1" {
+			t.Errorf("freed is\n%s", got)
+		}
+		var kept []string
+		for _, k := range r.Kept {
+			kept = append(kept, filepath.Base(k.What))
+		}
+		if want := []string{"session 00001-a", filepath.Base(ws.GitDir), "other", "project"}; !slices.Equal(kept, want) {
+			t.Errorf("kept is %q, not %q", kept, want)
+		}
+		d.gitIn(ws.GitDir, "cat-file", "-e", "refs/aibox/00001-a/work:one.txt")
+	})
+	t.Run("a repository in use", func(t *testing.T) {
+		d := newDesk(t)
+		ws := d.accepted("00001-a", "one.txt")
+		d.must(d.Remove(t.Context(), "00001-a", false))
+		d.predate(ws.GitDir, 9*month)
+		release, err := workspace.Hold(t.Context(), ws.GitDir)
+		d.must(err)
+		defer release()
+		if r := d.collect(); len(r.Freed) > 0 || len(r.Kept) != 1 {
+			t.Errorf("freed is\n%s\nkept %+v", freed(r), r.Kept)
+		}
+	})
+}
+
+// What a session looks like may change until it is locked.
+func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
+	d := newDesk(t)
+	d.accepted("00001-a", "one.txt")
+	d.aged("00001-a", 9*month)
+	session, err := d.store.load("00001-a")
+	d.must(err)
+	session.State.Review = Unreviewed
+	r := d.collect(func(o *GCOptions) {
+		o.step = func(what string) {
+			if what == "lock 00001-a" {
+				d.must(d.store.write("00001-a", stateFile, session.State))
+			}
+		}
+	})
+	if len(r.Freed) > 0 {
+		t.Errorf("freed is\n%s", freed(r))
+	}
+}
+
+// Whatever sessions there are, of whatever age: what is not reviewed to its end is as
+// it was, and all that is saved for long enough can still be looked at.
+func TestNoMixOfSessionsLosesWork(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			losesNothing(t, rand.New(rand.NewPCG(seed, 7)))
+		})
+	}
+}
+
+func losesNothing(t *testing.T, random *rand.Rand) {
+	d := newDesk(t)
+	work := map[ID]string{}
+	var gitDir string
+	for n := range 8 {
+		id := ID(fmt.Sprintf("%05d-x", n))
+		ws := d.ended(id, []string{"one.txt", "two.txt", "deep/three.txt"}[:random.IntN(4)]...)
+		gitDir = ws.GitDir
+		switch random.IntN(5) {
+		case 0:
+			_, _ = d.Accept(t.Context(), id, everything)
+		case 1:
+			_, _ = d.Accept(t.Context(), id, review.AcceptOptions{Choice: review.Choice{Files: []string{"one.txt"}}})
+		case 2:
+			_, err := d.Discard(t.Context(), id)
+			d.must(err)
+		case 3:
+			next := ID(fmt.Sprintf("%05d-y", n))
+			d.resumed(id, next, "more.txt")
+			d.aged(next, time.Duration(random.IntN(60*24))*time.Hour)
+		}
+		if random.IntN(4) == 0 {
+			if gone, _ := ws.Gone(); !gone {
+				d.write(filepath.Join(ws.Path, "later.txt"), "later\n")
+			}
+		}
+		d.aged(id, time.Duration(random.IntN(60*24))*time.Hour)
+	}
+	sessions, err := d.List()
+	d.must(err)
+	for _, s := range sessions {
+		set, err := d.Changes(t.Context(), s.ID)
+		d.must(err)
+		decisions, err := d.store.decisions(s.ID)
+		d.must(err)
+		if s.State.ContinuedBy == "" && s.State.Review != Discarded && !decisions.Taken.Complete(set) {
+			work[s.ID] = set.Tree
+		}
+	}
+	if random.IntN(2) == 0 {
+		d.predate(gitDir, time.Duration(random.IntN(60*24))*time.Hour)
+	}
+	promised, err := d.Recoverable(t.Context(), "")
+	d.must(err)
+	options := GCOptions{OlderThan: time.Duration(random.IntN(40*24)) * time.Hour, settle: -1}
+	for range 2 {
+		if _, err := d.GC(t.Context(), options); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Lstat(gitDir); err == nil {
+		d.gitIn(gitDir, "gc", "--quiet", "--prune=now")
+		d.gitIn(gitDir, "fsck", "--strict")
+	}
+	for id, tree := range work {
+		set, err := d.Changes(t.Context(), id)
+		if err != nil || set.Tree != tree {
+			t.Errorf("the work of %s is not what it was: %v", id, err)
+		}
+	}
+	for _, state := range promised {
+		if time.Now().Before(state.Until) {
+			if _, err := state.Changes(context.Background()); err != nil {
+				t.Errorf("%s was promised: %v", state.Ref, err)
+			}
+		}
+	}
+}
