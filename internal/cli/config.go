@@ -115,10 +115,9 @@ func (a *app) showSettings(o configShowOptions) error {
 		fmt.Fprintln(a.err, "nothing is set; `aibox config edit` writes settings")
 		return nil
 	}
-	home, _ := os.UserHomeDir()
 	rows := make([][]string, 0, len(kept))
 	for _, setting := range kept {
-		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), setting.Origin(home)})
+		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), setting.Origin()})
 	}
 	return table(a.out, "SETTING\tVALUE\tFROM", rows)
 }
@@ -142,10 +141,9 @@ func (a *app) showSetting(setting config.Setting, asJSON bool) error {
 	if value == "" {
 		value = "not set"
 	}
-	home, _ := os.UserHomeDir()
 	rows := [][]string{
 		{setting.Key, a.term.bold(value)},
-		{"from", setting.Origin(home)},
+		{"from", setting.Origin()},
 		{"what it is", setting.Field.Help},
 	}
 	rows = append(rows, []string{"takes", setting.Takes()})

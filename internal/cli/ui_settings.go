@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 
 	"aibox/internal/config"
 	"aibox/ui/settings"
@@ -33,9 +32,8 @@ func (d settingsDesk) Read(context.Context) (settings.Book, error) {
 	if err != nil {
 		return settings.Book{}, brokenSettings(err)
 	}
-	home, _ := os.UserHomeDir()
 	book := settings.Book{
-		Held: held.All(), Own: map[string]config.Setting{}, File: file, Repository: topOf("."), Home: home,
+		Held: held.All(), Own: map[string]config.Setting{}, File: file, Repository: topOf("."),
 		Choices: func(setting config.Setting) []string {
 			if setting.Key == "agent" {
 				return catalog.Names()

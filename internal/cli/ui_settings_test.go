@@ -20,7 +20,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 	}
 	held := map[string]string{}
 	for _, setting := range book.Held {
-		held[setting.Key] = setting.Text() + " from " + setting.Origin(book.Home)
+		held[setting.Key] = setting.Text() + " from " + setting.Origin()
 		if setting.Key == "agent" && !strings.Contains(strings.Join(book.Choices(setting), " "), "codex") {
 			t.Errorf("the agents to choose from are %q", book.Choices(setting))
 		}

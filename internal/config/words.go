@@ -2,11 +2,11 @@ package config
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/internal/paths"
 	"aibox/internal/termtext"
 )
 
@@ -60,15 +60,11 @@ func (s Setting) bounds(text func(int64) string) string {
 	}
 }
 
-// Origin tells people where the value came from, with the folder home as ~. It is
-// escaped.
-func (s Setting) Origin(home string) string {
+// Origin tells people where the value came from. It is escaped.
+func (s Setting) Origin() string {
 	names := make([]string, len(s.From))
 	for i, source := range s.From {
-		names[i] = termtext.Escape(source.String())
-		if rest, ok := strings.CutPrefix(names[i], home+string(filepath.Separator)); ok && home != "" {
-			names[i] = "~/" + rest
-		}
+		names[i] = termtext.Escape(paths.Short(source.String()))
 	}
 	return strings.Join(names, ", ")
 }

@@ -27,10 +27,12 @@ func TestEverySettingSaysInWordsWhatItTakes(t *testing.T) {
 		}
 	}
 	timeout, _ := r.Find("timeout")
-	if got := timeout.Origin("/home/ann"); got != "~/config.toml:1" {
+	t.Setenv("HOME", "/home/ann")
+	if got := timeout.Origin(); got != "~/config.toml:1" {
 		t.Error(got)
 	}
-	if got := timeout.Origin(""); got != "/home/ann/config.toml:1" {
+	t.Setenv("HOME", "/home/bob")
+	if got := timeout.Origin(); got != "/home/ann/config.toml:1" {
 		t.Error(got)
 	}
 }

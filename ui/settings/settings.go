@@ -35,7 +35,6 @@ type Book struct {
 	Own        map[string]config.Setting // by key: what the user's own file says, built in where it says nothing
 	File       string                    // the user's own file, which need not be there
 	Repository string                    // the top of the repository the person is in; empty for none
-	Home       string                    // the user's home folder, shown as ~; may be empty
 	// Choices are the values to choose from; nil when there are too many to list.
 	Choices func(setting config.Setting) []string
 	// Check says whether text can be the value of a setting, as Set would, without

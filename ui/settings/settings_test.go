@@ -65,7 +65,7 @@ func (d *desk) Read(context.Context) (Book, error) {
 		return Book{}, err
 	}
 	book := Book{
-		Held: held.All(), Own: map[string]config.Setting{}, File: "/home/ann/.config/aibox/config.toml", Repository: "/home/ann/shop", Home: "/home/ann",
+		Held: held.All(), Own: map[string]config.Setting{}, File: "/home/ann/.config/aibox/config.toml", Repository: "/home/ann/shop",
 		Choices: func(setting config.Setting) []string { return setting.Values() },
 		Check: func(key, text string) error {
 			_, err := d.catalog().With(document, key, text)
@@ -112,6 +112,7 @@ func newDesk() *desk {
 
 // sit opens the screen before a person.
 func sit(t testing.TB, d *desk, width, height int) (*uitest.Person, *Model) {
+	t.Setenv("HOME", "/home/ann")
 	m := New(t.Context(), d)
 	p := uitest.New(t, m, width, height)
 	p.Run(m.Init())

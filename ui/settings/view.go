@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/config"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/ui/frame"
 
@@ -94,17 +95,9 @@ func (m *Model) head() string {
 		left += m.theme.Warn.Render(" · only these")
 	}
 	if m.book.Repository != "" {
-		left += m.theme.Faint.Render(" · in " + m.short(m.book.Repository))
+		left += m.theme.Faint.Render(" · in " + termtext.Escape(paths.Short(m.book.Repository)))
 	}
 	return left
-}
-
-// short is a path as people write it, escaped.
-func (m *Model) short(path string) string {
-	if rest, ok := strings.CutPrefix(path, m.book.Home+"/"); ok && m.book.Home != "" {
-		path = "~/" + rest
-	}
-	return termtext.Escape(path)
 }
 
 func (m *Model) filterView() string {
@@ -166,7 +159,7 @@ func (m *Model) line(r row, here bool) string {
 		originWidth = min(32, width/3)
 	}
 	value := termtext.Escape(r.setting.Text())
-	origin := tail(r.setting.Origin(m.book.Home), originWidth-1)
+	origin := tail(r.setting.Origin(), originWidth-1)
 	builtIn := r.setting.Source().Kind == config.BuiltIn
 	if value == "" && builtIn {
 		value = "–"
@@ -233,7 +226,7 @@ func (m *Model) facts(setting config.Setting, width int) []string {
 	}
 	if m.edit == nil {
 		fact("value", orNothing(setting.Text()))
-		fact("from", setting.Origin(m.book.Home))
+		fact("from", setting.Origin())
 	}
 	own, known := m.book.Own[setting.Key]
 	inFile := known && own.Source().Kind == config.UserFile

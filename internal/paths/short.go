@@ -1,0 +1,19 @@
+package paths
+
+import (
+	"os"
+	"strings"
+)
+
+// Short is a path as people write it: with ~ for the user's home folder. It is for
+// eyes only, and still to be escaped.
+func Short(path string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || home == "/" || home == "" {
+		return path
+	}
+	if rest, below := strings.CutPrefix(path, home); below && (rest == "" || rest[0] == '/') {
+		return "~" + rest
+	}
+	return path
+}
