@@ -7,6 +7,8 @@ import (
 
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
+	"aibox/ui/doctor"
+	"aibox/ui/images"
 	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/settings"
@@ -195,6 +197,10 @@ func (a *app) show(request page.Request) tea.Cmd {
 		l.Page = changes.New(ctx, a.request.Sessions, of.ID)
 	case page.Settings:
 		l.Page = settings.New(ctx, a.request.Settings)
+	case page.Images:
+		l.Page = images.New(ctx, a.request.Images)
+	case page.Doctor:
+		l.Page = doctor.New(ctx, a.request.Machine)
 	default:
 		cancel()
 		return nil

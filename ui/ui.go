@@ -12,6 +12,8 @@ import (
 
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
+	"aibox/ui/doctor"
+	"aibox/ui/images"
 	"aibox/ui/page"
 	"aibox/ui/settings"
 
@@ -28,6 +30,8 @@ type Request struct {
 	Sessions Sessions
 	Changes  changes.Services
 	Settings settings.Settings
+	Machine  doctor.Machine
+	Images   images.Kitchen
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the person may come back.
 	Do func(ctx context.Context, command page.Command) error

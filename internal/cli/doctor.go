@@ -54,7 +54,10 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	missing := health.Count(report.Findings, health.Missing)
 	var err error
 	if options.probe && missing == 0 {
-		if report.Proof, err = a.prove(ctx); err != nil {
+		progress := newSteps(a.err, a.errTerm)
+		report.Proof, err = a.prove(ctx, a.offerToBake, progress.handle)
+		progress.close()
+		if err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,9 @@ import (
 )
 
 // prove starts a session like any other, with a command that does nothing, and
-// reads from its log what the probes found.
-func (a *app) prove(ctx context.Context) (*health.Proof, error) {
+// reads from its log what the probes found. bake may bake a missing image; step is
+// told of the stages of the start. The session is gone afterwards, also when ctx ends.
+func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*health.Proof, error) {
 	service, err := a.service()
 	if err != nil {
 		return nil, err
@@ -36,25 +37,28 @@ func (a *app) prove(ctx context.Context) (*health.Proof, error) {
 		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
 		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
 	}
-	image, err := a.imageOf(ctx, &spec, a.offerToBake)
+	image, err := a.imageOf(ctx, &spec, bake)
 	if err != nil {
 		return nil, err
 	}
-	progress := newSteps(a.err, a.errTerm)
-	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: image}, progress.handle)
-	progress.close()
+	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: image}, step)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := service.Follow(ctx, id, 0, func(session.Chunk) error { return nil }); err != nil {
 		return nil, err
 	}
 	found := new(health.Proof)
-	err = service.Events(id, func(e audit.Event) error { return readProof(found, e) })
+	_, err = service.Follow(ctx, id, 0, func(session.Chunk) error { return nil })
+	if err == nil {
+		err = service.Events(id, func(e audit.Event) error { return readProof(found, e) })
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
 	if _, stopErr := service.Stop(ctx, id, "the probes are done"); stopErr != nil {
 		return nil, errors.Join(err, stopErr)
 	}
-	return found, errors.Join(err, service.Remove(ctx, id, true))
+	if err := errors.Join(err, service.Remove(ctx, id, true)); err != nil {
+		return nil, err
+	}
+	return found, nil
 }
 
 // readProof takes what one event of the log tells.

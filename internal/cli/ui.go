@@ -24,7 +24,9 @@ func (a *app) terminalUI(ctx context.Context) error {
 	// ctrl-c is a key here, and belongs to a command while one has the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Settings: settingsDesk{a}, Do: a.handOver})
+	machine := a.openMachineDesk(ctx)
+	defer machine.close()
+	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
 }
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the

@@ -3,7 +3,11 @@
 // a new user has come. It looks at nothing itself and mends nothing.
 package health
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // State is how a requirement is met, as it stands in JSON.
 type State string
@@ -49,6 +53,18 @@ func (f Finding) BySetUp() bool { return f.State != OK && f.Mend == SetUp }
 
 // ByBake reports whether baking f.Image mends it.
 func (f Finding) ByBake() bool { return f.State != OK && f.Image != "" }
+
+// ownCommand finds a Mend that is one of aibox's own commands and nothing else.
+var ownCommand = regexp.MustCompile(`^aibox( [A-Za-z0-9._-]+)+$`)
+
+// Command is the arguments of the command of aibox's own that mends it; false where
+// Mend is something else for a person to do.
+func (f Finding) Command() ([]string, bool) {
+	if !ownCommand.MatchString(f.Mend) {
+		return nil, false
+	}
+	return strings.Fields(f.Mend)[1:], true
+}
 
 // Count is how many of the findings are in a state.
 func Count(found []Finding, state State) int {

@@ -1,0 +1,180 @@
+// Package checkup is a look at this machine that goes on behind a screen: what is
+// found arrives while the rest is still looked at. It looks at nothing itself and
+// shows nothing; the screens that hold one do.
+package checkup
+
+import (
+	"context"
+	"slices"
+
+	"aibox/internal/health"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Machine is what can be looked at.
+type Machine interface {
+	// Checks are the looks of one examination.
+	Checks() []health.Check
+}
+
+// Row is one finding, or a check that has found nothing yet.
+type Row struct {
+	health.Finding
+	Looking bool // it is looked at now; what Finding says is from before, if anything
+}
+
+// Checkup is the examination that was begun last.
+type Checkup struct {
+	machine Machine
+	now     *exam
+	before  map[string][]health.Finding // what the one before found, by its checks' names
+}
+
+// exam is one examination. Its address tells it from others.
+type exam struct {
+	stop   context.CancelFunc
+	checks []health.Check // nil until they are known
+	found  [][]health.Finding
+	ended  []bool
+	stream <-chan found
+}
+
+// began brings the checks, and the stream of what they find.
+type began struct {
+	of     *exam
+	checks []health.Check
+	stream <-chan found
+}
+
+// found is what one check found. The last message of a stream has no check.
+type found struct {
+	of       *exam
+	check    int // -1: all is done
+	findings []health.Finding
+}
+
+// New makes one that has not begun.
+func New(machine Machine) *Checkup { return &Checkup{machine: machine} }
+
+// Begin looks at everything anew, until ctx ends. An examination that goes on is given
+// up; what it had found stays until it is found again.
+func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
+	if c.now != nil {
+		c.now.stop()
+		c.before = c.byCheck()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	of, machine := &exam{stop: stop}, c.machine
+	c.now = of
+	return func() tea.Msg {
+		checks := machine.Checks()
+		stream := make(chan found, len(checks)) // nobody who looks has to wait for a screen
+		go func() {
+			defer close(stream)
+			health.Examine(ctx, checks, func(i int, findings []health.Finding) { stream <- found{of, i, findings} })
+		}()
+		return began{of, checks, stream}
+	}
+}
+
+// byCheck is what is known, by the names of the checks.
+func (c *Checkup) byCheck() map[string][]health.Finding {
+	known := map[string][]health.Finding{}
+	for i, check := range c.now.checks {
+		known[check.Name] = c.before[check.Name]
+		if c.now.ended[i] {
+			known[check.Name] = c.now.found[i]
+		}
+	}
+	if c.now.checks == nil {
+		return c.before
+	}
+	return known
+}
+
+// Take takes a message and reports whether it was one of its own; a stale one changes
+// nothing.
+func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case began:
+		if msg.of != c.now {
+			return nil, true
+		}
+		c.now.checks, c.now.stream = msg.checks, msg.stream
+		c.now.found, c.now.ended = make([][]health.Finding, len(msg.checks)), make([]bool, len(msg.checks))
+		return c.next(), true
+	case found:
+		if msg.of != c.now {
+			return nil, true
+		}
+		if msg.check < 0 {
+			c.now.stop()
+			return nil, true
+		}
+		c.now.found[msg.check], c.now.ended[msg.check] = msg.findings, true
+		return c.next(), true
+	default:
+		return nil, false
+	}
+}
+
+func (c *Checkup) next() tea.Cmd {
+	of, stream := c.now, c.now.stream
+	return func() tea.Msg {
+		if msg, more := <-stream; more {
+			return msg
+		}
+		return found{of: of, check: -1}
+	}
+}
+
+// Busy reports whether something is still looked at.
+func (c *Checkup) Busy() bool {
+	return c.now != nil && (c.now.checks == nil || slices.Contains(c.now.ended, false))
+}
+
+// Looking reports whether something of a part is still looked at.
+func (c *Checkup) Looking(part health.Part) bool {
+	if c.now == nil || c.now.checks == nil {
+		return true
+	}
+	for i, check := range c.now.checks {
+		if check.Part == part && !c.now.ended[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// Rows is what is known, in the order of the checks.
+func (c *Checkup) Rows() []Row {
+	if c.now == nil {
+		return nil
+	}
+	var rows []Row
+	for i, check := range c.now.checks {
+		findings := c.now.found[i]
+		if !c.now.ended[i] {
+			findings = c.before[check.Name]
+			if len(findings) == 0 {
+				findings = []health.Finding{{Name: check.Name, Part: check.Part}}
+			}
+		}
+		for _, f := range findings {
+			rows = append(rows, Row{f, !c.now.ended[i]})
+		}
+	}
+	return rows
+}
+
+// Findings is what is known without what is still looked at.
+func (c *Checkup) Findings() []health.Finding {
+	var all []health.Finding
+	for _, row := range c.Rows() {
+		if !row.Looking {
+			all = append(all, row.Finding)
+		}
+	}
+	return all
+}

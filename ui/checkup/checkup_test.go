@@ -1,0 +1,95 @@
+package checkup
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"aibox/internal/health"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// two is a machine with a look that ends at once and one that ends when go is closed.
+type two struct{ goOn chan struct{} }
+
+func (m two) Checks() []health.Check {
+	return []health.Check{
+		{Name: "slow", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
+			select {
+			case <-m.goOn:
+			case <-ctx.Done():
+			}
+			return []health.Finding{{Name: "daemon", State: health.OK}}
+		}},
+		{Name: "quick", Part: health.Model, Look: func(context.Context) []health.Finding {
+			return []health.Finding{{Name: "model", State: health.Warning}}
+		}},
+	}
+}
+
+// names are the rows, with a star where it is still looked.
+func names(c *Checkup) []string {
+	var all []string
+	for _, row := range c.Rows() {
+		name := row.Name
+		if row.Looking {
+			name += "*"
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+func take(t *testing.T, c *Checkup, msg tea.Msg) tea.Cmd {
+	t.Helper()
+	cmd, own := c.Take(msg)
+	if !own {
+		t.Fatalf("%T is not its own", msg)
+	}
+	return cmd
+}
+
+func TestWhatIsFoundIsShownWhileTheRestIsLookedAt(t *testing.T) {
+	machine := two{make(chan struct{})}
+	c := New(machine)
+	if c.Busy() || len(c.Rows()) != 0 {
+		t.Error("it has begun by itself")
+	}
+	next := take(t, c, c.Begin(t.Context())())
+	if got := names(c); !slices.Equal(got, []string{"slow*", "quick*"}) || !c.Looking(health.Model) {
+		t.Errorf("at first %v", got)
+	}
+	next = take(t, c, next())
+	if got := names(c); !slices.Equal(got, []string{"slow*", "model"}) || c.Looking(health.Model) || !c.Looking(health.Docker) || len(c.Findings()) != 1 {
+		t.Errorf("then %v", got)
+	}
+	close(machine.goOn)
+	next = take(t, c, next())
+	if got := names(c); !slices.Equal(got, []string{"daemon", "model"}) || c.Busy() {
+		t.Errorf("at last %v", got)
+	}
+	if cmd := take(t, c, next()); cmd != nil {
+		t.Error("it goes on")
+	}
+}
+
+func TestASecondLookKeepsWhatWasKnownAndDropsTheFirst(t *testing.T) {
+	machine := two{make(chan struct{})}
+	c := New(machine)
+	stale := take(t, c, take(t, c, c.Begin(t.Context())())()) // quick has been found
+	begin := c.Begin(t.Context())
+	if cmd := take(t, c, stale()); cmd != nil {
+		t.Error("a stale stream is read on")
+	}
+	take(t, c, begin())
+	if got := names(c); !slices.Equal(got, []string{"slow*", "model*"}) {
+		t.Errorf("shown are %v", got)
+	}
+}
+
+func TestMessagesOfOthersAreLeftAlone(t *testing.T) {
+	if _, own := New(two{}).Take(tea.WindowSizeMsg{}); own {
+		t.Error("it took one")
+	}
+}

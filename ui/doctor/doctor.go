@@ -1,0 +1,137 @@
+// Package doctor is the screen about this machine: every requirement with its state
+// and its reason as soon as it is known, what mends it on a key, and the proof in a
+// real box. It mends nothing itself: `aibox doctor --fix`, on the whole terminal, and
+// bakes do.
+package doctor
+
+import (
+	"context"
+
+	"aibox/internal/health"
+	"aibox/session"
+	"aibox/ui/checkup"
+	"aibox/ui/cursor"
+	"aibox/ui/frame"
+	"aibox/ui/page"
+	"aibox/ui/theme"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Machine are the use cases that the screen asks for.
+type Machine interface {
+	checkup.Machine
+	// Prove starts a box and reads what it could reach. step is told of the stages.
+	Prove(ctx context.Context, step func(session.Step)) (*health.Proof, error)
+	// Bake has an image baked; the screen of images shows how it goes.
+	Bake(image string)
+}
+
+// Model is the screen.
+type Model struct {
+	ctx     context.Context //nolint:containedctx // it ends with the screen
+	machine Machine
+	theme   theme.Theme
+	keys    keys
+
+	width, height int
+	checkup       *checkup.Checkup
+	rows          []checkup.Row
+	cursor        cursor.Cursor
+	at            string        // the name of the row a person is at; it stays so when rows come
+	moved         bool          // the person has chosen where they are
+	trial         *trial        // the proof, nil before there is one
+	proving       bool          // the proof is shown in place of the list
+	scroll        cursor.Cursor // the first line of the proof that is shown
+	note          frame.Note
+}
+
+// New makes the screen. Its commands end with ctx.
+func New(ctx context.Context, machine Machine) *Model {
+	return &Model{ctx: ctx, machine: machine, theme: theme.New(true), keys: newKeys(), checkup: checkup.New(machine)}
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	m.arrange()
+}
+
+// Typing is never so: no key is text here.
+func (m *Model) Typing() bool { return false }
+
+// Init looks at everything.
+func (m *Model) Init() tea.Cmd { return m.look() }
+
+func (m *Model) look() tea.Cmd { return m.checkup.Begin(m.ctx) }
+
+// Update routes.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, own := m.checkup.Take(msg); own {
+		m.arrange()
+		return cmd
+	}
+	switch msg := msg.(type) {
+	case stage:
+		return m.staged(msg)
+	case proved:
+		m.proved(msg)
+	case page.Returned: // something may be mended now
+		m.note.Say(msg.Said, msg.Err)
+		return m.look()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.MouseWheelMsg:
+		if m.proving {
+			m.scroll.Wheel(msg)
+			return nil
+		}
+		m.cursor.Wheel(msg)
+		m.chosen()
+	case tea.MouseClickMsg:
+		if msg.Button == tea.MouseLeft && !m.proving && (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(msg.Y-frame.HeadRows) {
+			m.chosen()
+		}
+	}
+	return nil
+}
+
+// arrange takes the rows anew. A person stays at the row they have chosen; until they
+// have chosen one, they are at the worst that is known.
+func (m *Model) arrange() {
+	m.rows = m.checkup.Rows()
+	m.fitProof()
+	m.cursor.Fit(len(m.rows), m.listHeight())
+	worst, place := health.OK, 0
+	for i, row := range m.rows {
+		switch {
+		case m.moved && row.Name == m.at:
+			m.cursor.Go(i)
+			return
+		case !row.Looking && row.State == health.Missing && worst != health.Missing,
+			!row.Looking && row.State == health.Warning && worst == health.OK:
+			worst, place = row.State, i
+		}
+	}
+	if !m.moved {
+		m.cursor.Go(place)
+	}
+}
+
+// chosen keeps the row that the person went to.
+func (m *Model) chosen() {
+	if row := m.current(); row != nil {
+		m.at, m.moved = row.Name, true
+	}
+}
+
+// current is the row a person is at, nil while there is none.
+func (m *Model) current() *checkup.Row {
+	if m.cursor.At() >= len(m.rows) {
+		return nil
+	}
+	return &m.rows[m.cursor.At()]
+}

@@ -1,0 +1,277 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/health"
+	"aibox/internal/probe"
+	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+)
+
+// machine is one whose findings are given, by check.
+type machine struct {
+	checks []health.Check
+	proof  *health.Proof
+	err    error
+	baked  []string
+	looks  int
+}
+
+func (m *machine) Checks() []health.Check { m.looks++; return m.checks }
+func (m *machine) Bake(image string)      { m.baked = append(m.baked, image) }
+
+func (m *machine) Prove(_ context.Context, step func(session.Step)) (*health.Proof, error) {
+	step(session.Step{Name: "workspace"})
+	step(session.Step{Name: "workspace", Done: true, Detail: "1 file", Took: 40 * time.Millisecond})
+	step(session.Step{Name: "box"})
+	return m.proof, m.err
+}
+
+func check(part health.Part, findings ...health.Finding) health.Check {
+	return health.Check{Name: findings[0].Name, Part: part, Look: func(context.Context) []health.Finding { return slices.Clone(findings) }}
+}
+
+// sample is a machine with some of everything.
+func sample() *machine {
+	return &machine{
+		checks: []health.Check{
+			check(health.Tools, health.Finding{Name: "git", State: health.OK, Detail: "/usr/bin/git"}),
+			check(health.Tools, health.Finding{Name: "iptables", State: health.Missing, Detail: "not found in PATH", Mend: health.SetUp}),
+			check(health.Machine,
+				health.Finding{Name: "bridge filter", State: health.OK, Detail: "the kernel has br_netfilter"},
+				health.Finding{Name: "user namespaces", State: health.Missing, Detail: "user.max_user_namespaces is 0", Mend: "sudo sysctl -w user.max_user_namespaces=28633"}),
+			check(health.Docker, health.Finding{Name: "Docker", State: health.OK, Detail: "29.1.0, rootless true"}),
+			check(health.Images,
+				health.Finding{Name: "image base", State: health.OK, Detail: "fresh", Image: "base"},
+				health.Finding{Name: "image codex", State: health.Warning, Detail: "outdated", Mend: "aibox bake codex", Image: "codex", Agent: true}),
+			check(health.Model, health.Finding{
+				Name: "model", State: health.Warning, Detail: "there is no model to use: no model server answers on this machine, and no key is set",
+				Mend: "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY",
+			}),
+			check(health.Tools, health.Finding{Name: "settings \x1b[31m", State: health.Warning, Detail: "line 3 \x1b]0;x\a is wrong", Mend: "aibox config edit"}),
+		},
+		proof: &health.Proof{Kernel: "4.4.0", Results: []probe.Result{
+			{Name: "inference gateway", Target: "10.200.200.1:80", Want: probe.Answers, OK: true, Detail: "answered"},
+			{Name: "metadata address", Target: "169.254.169.254:80", Want: probe.Refused, OK: true, Detail: "connection refused"},
+			{Name: "a name server", Target: "192.0.2.53:53", Want: probe.Refused, OK: true, Detail: "network is unreachable"},
+		}},
+	}
+}
+
+// sound is the sample with nothing missing.
+func sound() *machine {
+	m := sample()
+	m.checks = slices.DeleteFunc(m.checks, func(c health.Check) bool { return health.Count(c.Look(context.Background()), health.Missing) > 0 })
+	return m
+}
+
+func sit(t testing.TB, m *machine, width, height int) *uitest.Person {
+	person := uitest.New(t, New(t.Context(), m), width, height)
+	person.Run(person.Page.Init())
+	return person
+}
+
+// goTo goes to the row with a name.
+func goTo(p *uitest.Person, name string) {
+	p.T.Helper()
+	p.Press("home")
+	model, _ := p.Page.(*Model)
+	for range len(model.rows) {
+		if model.current().Name == name {
+			return
+		}
+		p.Press("down")
+	}
+	p.T.Fatalf("there is no %q:\n%s", name, p.View())
+}
+
+func TestTheViewsAreAsTheyWere(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		m := sound()
+		p := sit(t, sample(), size[0], size[1])
+		p.Show("something is missing")
+		goTo(p, "model")
+		p.Show("at the model")
+		p.Golden("")
+		p = sit(t, m, size[0], size[1])
+		p.Press("p")
+		p.Show("proved")
+		p.Golden("proof-")
+	}
+}
+
+func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	p.Sees("enter runs: aibox doctor --fix")
+	goTo(p, "git")
+	p.Press("r")
+	if model, _ := p.Page.(*Model); model.current().Name != "git" {
+		t.Errorf("a second look moved the person to %q", model.current().Name)
+	}
+	p = sit(t, sound(), 80, 24)
+	p.Sees("enter bakes it: aibox bake codex")
+}
+
+func TestAKeyMendsWhatAnAiboxCommandCanMend(t *testing.T) {
+	for name, args := range map[string][]string{
+		"iptables":          {"doctor", "--fix"},
+		"settings \x1b[31m": {"config", "edit"},
+	} {
+		p := sit(t, sample(), 80, 24)
+		goTo(p, name)
+		p.Press("enter", "f")
+		if len(p.Asked) != 2 {
+			t.Fatalf("%q: asked %+v", name, p.Asked)
+		}
+		for _, asked := range p.Asked {
+			if command, ok := asked.(page.Command); !ok || !slices.Equal(command.Args, args) || !command.Wait {
+				t.Errorf("%q: asked %+v", name, asked)
+			}
+		}
+	}
+	p := sit(t, sample(), 80, 24)
+	goTo(p, "git")
+	p.Press("enter", "F")
+	if len(p.Asked) != 1 {
+		t.Errorf("what is in order is mended, or F does nothing: %+v", p.Asked)
+	}
+}
+
+func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
+	m := sample()
+	p := sit(t, m, 80, 24)
+	goTo(p, "image codex")
+	p.Press("enter")
+	if !slices.Equal(m.baked, []string{"codex"}) || !slices.Equal(p.Asked, []page.Request{page.Images{}}) {
+		t.Errorf("baked %v, asked %+v", m.baked, p.Asked)
+	}
+}
+
+func TestWhatAPersonHasToDoIsShownAndCopiedAndNotRun(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	goTo(p, "user namespaces")
+	p.Sees("to mend it: sudo sysctl -w user.max_user_namespaces=28633")
+	p.Press("enter")
+	if len(p.Asked) != 0 {
+		t.Errorf("asked %+v", p.Asked)
+	}
+	p.Press("c")
+	p.Sees("copied: sudo sysctl")
+}
+
+func TestWhoeverComesBackSeesTheMachineAsItIsNow(t *testing.T) {
+	m := sample()
+	p := sit(t, m, 80, 24)
+	m.checks = m.checks[:1]
+	p.Send(page.Returned{})
+	p.Sees("1 in order")
+	p.DoesNotSee("missing")
+	if m.looks != 2 {
+		t.Errorf("%d looks", m.looks)
+	}
+}
+
+func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
+	m := sample()
+	m.checks = append(m.checks, health.Check{Name: "network guard", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
+		<-ctx.Done()
+		return nil
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	model := New(ctx, m)
+	p := uitest.New(t, model, 80, 24)
+	next := model.Update(model.Init()())
+	p.Sees("… git")
+	for range len(m.checks) - 1 {
+		next = model.Update(next())
+	}
+	p.Sees("✓ git")
+	p.Sees("… network guard")
+	p.Sees("looking…")
+	cancel()
+	p.Run(next)
+	p.DoesNotSee("looking…")
+}
+
+func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
+	m := sound()
+	p := sit(t, m, 120, 40)
+	p.Press("p")
+	for _, want := range []string{"✓ workspace  1 file 0.0s", "… box", "kernel 4.4.0", "✓ metadata address", "must be refused", "all 3 probes came out as they must"} {
+		p.Sees(want)
+	}
+	p.Press("esc")
+	p.Sees("image codex")
+	if len(p.Asked) != 0 {
+		t.Errorf("asked %+v", p.Asked)
+	}
+	m.proof.Results[1].OK, m.proof.Failed = false, 1
+	p.Press("p")
+	p.Sees("✗ metadata address")
+	p.Sees("1 of 3 probes came out wrong: the box is not closed")
+	m.proof, m.err = nil, fault.New(fault.Environment, "no box").Hint("aibox bake base")
+	p.Press("p")
+	p.Sees("no box → aibox bake base")
+}
+
+func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	p.Press("p")
+	p.DoesNotSee("workspace")
+	p.DoesNotSee("prove")
+}
+
+func TestAnErrorBesideACommandIsSaid(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	p.Send(page.Returned{Err: errors.New("it did not start")})
+	p.Sees("it did not start")
+}
+
+func TestRawBytesReachNoScreen(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	goTo(p, "settings \x1b[31m")
+	if view := p.Page.View(); strings.Contains(view, "\x1b]0") {
+		t.Errorf("%q", view)
+	}
+}
+
+func TestTheMouseGoesToARowAndTheWheelThroughThem(t *testing.T) {
+	p := sit(t, sample(), 80, 24)
+	p.ClickOn("model")
+	p.Sees("to mend it: start Ollama")
+	p.Press("q")
+	if !slices.Equal(p.Asked, []page.Request{page.Close{}}) {
+		t.Errorf("asked %+v", p.Asked)
+	}
+}
+
+var mash = []string{"enter", "f", "F", "r", "p", "c", "esc", "q", "up", "down", "pgdown", "home", "end", "G", "x"}
+
+func FuzzKeys(f *testing.F) {
+	f.Add(uint64(1))
+	f.Add(uint64(7))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		m := sample()
+		if seed%2 == 0 {
+			m = sound()
+		}
+		p := sit(t, m, 80, 24)
+		p.Mash(random, 150, mash)
+		for _, asked := range p.Asked {
+			if command, ok := asked.(page.Command); ok && !slices.Contains([]string{"doctor", "config"}, command.Args[0]) {
+				t.Errorf("asked %+v", command)
+			}
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"aibox/internal/health"
+	"aibox/internal/termtext"
+	"aibox/ui/checkup"
+	"aibox/ui/cursor"
+	"aibox/ui/keymap"
+	"aibox/ui/page"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// keys are the screen's keys.
+type keys struct {
+	mend, setUp, again, prove, copy, list, back key.Binding
+}
+
+func newKeys() keys {
+	return keys{
+		mend: keymap.Bind("mend it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
+		again: keymap.Bind("look again", "r"), prove: keymap.Bind("prove it in a box", "p"),
+		copy: keymap.Bind("copy what mends it", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
+	}
+}
+
+// fit enables what can be done now.
+func (m *Model) fit() {
+	row := m.current()
+	bad := row != nil && !row.Looking && row.Mend != ""
+	_, command := m.commandOf(row)
+	m.keys.mend.SetEnabled(!m.proving && bad && (row.ByBake() || command))
+	m.keys.copy.SetEnabled(!m.proving && bad)
+	m.keys.again.SetEnabled(!m.proving)
+	m.keys.prove.SetEnabled(!m.checkup.Busy() && health.Count(m.checkup.Findings(), health.Missing) == 0 && !m.trial.running())
+	m.keys.setUp.SetEnabled(!m.proving && m.anyBySetUp())
+	m.keys.list.SetEnabled(m.proving)
+	m.keys.back.SetEnabled(!m.proving)
+}
+
+func (m *Model) anyBySetUp() bool {
+	for _, row := range m.rows {
+		if !row.Looking && row.BySetUp() {
+			return true
+		}
+	}
+	return false
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	m.fit()
+	k := m.keys
+	return []key.Binding{k.mend, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
+}
+
+// Keys is every key that counts now.
+func (m *Model) Keys() []keymap.Group {
+	m.fit()
+	k := m.keys
+	return []keymap.Group{
+		{Title: "This machine", Keys: []key.Binding{k.mend, k.setUp, k.again, k.prove, k.copy, k.list, k.back}},
+		cursor.Keys(),
+	}
+}
+
+// press is one key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	m.fit()
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.back):
+		return page.Leave("", nil)
+	case key.Matches(msg, k.list):
+		m.proving = false
+	case key.Matches(msg, k.prove):
+		return m.prove()
+	case key.Matches(msg, k.again):
+		m.note.Say("", nil)
+		return m.look()
+	case key.Matches(msg, k.mend):
+		return m.mend(m.current())
+	case key.Matches(msg, k.setUp):
+		return setUp()
+	case key.Matches(msg, k.copy):
+		text := m.current().Mend
+		m.note.Say("copied: "+termtext.Escape(text), nil)
+		return tea.SetClipboard(text)
+	case m.proving:
+		m.scroll.Press(msg)
+	case m.cursor.Press(msg):
+		m.chosen()
+	}
+	return nil
+}
+
+// mend does what mends a finding: a bake, or one of aibox's own commands on the whole
+// terminal, which asks before it changes anything.
+func (m *Model) mend(row *checkup.Row) tea.Cmd {
+	if row.ByBake() {
+		m.machine.Bake(row.Image)
+		return page.Ask(page.Images{})
+	}
+	args, _ := m.commandOf(row)
+	return page.Ask(page.Command{Args: args, Wait: true})
+}
+
+// setUp mends all that the set-up can.
+func setUp() tea.Cmd {
+	args, _ := health.Finding{Mend: health.SetUp}.Command()
+	return page.Ask(page.Command{Args: args, Wait: true})
+}
+
+// commandOf is the command that mends a row, if one does.
+func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
+	if row == nil || row.Looking || row.State == health.OK {
+		return nil, false
+	}
+	return row.Command()
+}

@@ -1,0 +1,155 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/health"
+	"aibox/internal/termtext"
+	"aibox/ui/checkup"
+	"aibox/ui/frame"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	noteRows   = 1
+	beside     = 110 // from this width on the pane stands beside the list
+	paneHeight = 6   // below the list, its rule included
+	nameWidth  = 24
+)
+
+func (m *Model) wide() bool { return m.width >= beside }
+
+// bodyHeight is the rows between head and note.
+func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-noteRows) }
+
+func (m *Model) listHeight() int {
+	if m.wide() {
+		return m.bodyHeight()
+	}
+	return max(1, m.bodyHeight()-paneHeight)
+}
+
+func (m *Model) listWidth() int {
+	if m.wide() {
+		return m.width*11/20 - frame.PaneGap
+	}
+	return m.width
+}
+
+// View is the screen.
+func (m *Model) View() string {
+	lines := frame.Head(m.theme, m.width, m.head(), "")
+	switch {
+	case m.proving:
+		from := m.scroll.At()
+		lines = append(lines, frame.Fill(m.trialView()[from:], m.bodyHeight())...)
+	case m.wide():
+		width := m.listWidth()
+		pane := m.pane(m.width-width-frame.PaneGap, m.bodyHeight())
+		lines = append(lines, frame.Panes(m.theme, m.list(), pane, width)...)
+	default:
+		lines = append(lines, m.list()...)
+		lines = append(lines, frame.Rule(m.theme, m.width))
+		lines = append(lines, m.pane(m.width, paneHeight-1)...)
+	}
+	return strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
+}
+
+// head is the title with the numbers.
+func (m *Model) head() string {
+	if m.proving {
+		return m.theme.Title.Render("this machine") + " · what a box can reach"
+	}
+	found := m.checkup.Findings()
+	parts := []string{m.theme.Title.Render("this machine")}
+	if n := health.Count(found, health.Missing); n > 0 {
+		parts = append(parts, m.theme.Bad.Render(fmt.Sprintf("%d missing", n)))
+	}
+	if n := health.Count(found, health.Warning); n > 0 {
+		parts = append(parts, m.theme.Warn.Render(amount.Of(n, "warning")))
+	}
+	if m.checkup.Busy() {
+		parts = append(parts, m.theme.Faint.Render("looking…"))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d in order", health.Count(found, health.OK)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// list is the rows that are shown.
+func (m *Model) list() []string {
+	out := make([]string, 0, m.listHeight())
+	from, to := m.cursor.Window()
+	for i := from; i < to; i++ {
+		out = append(out, m.row(m.rows[i], i == m.cursor.At()))
+	}
+	if len(m.rows) == 0 {
+		out = append(out, m.theme.Faint.Render("looking…"))
+	}
+	return frame.Fill(out, m.listHeight())
+}
+
+// row is a line of the list.
+func (m *Model) row(row checkup.Row, selected bool) string {
+	mark, style := m.mark(row)
+	text := frame.Pad(termtext.Escape(row.Name), nameWidth) + "  " + termtext.Escape(row.Detail)
+	if row.Looking && row.Detail == "" {
+		text = termtext.Escape(row.Name)
+	}
+	width := m.listWidth()
+	if selected {
+		return m.theme.Selected.Render(frame.Pad(mark+" "+text, width))
+	}
+	return style.Render(mark) + " " + ansi.Truncate(text, width-2, "…")
+}
+
+// mark tells a state without color.
+func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
+	switch {
+	case row.Looking:
+		return "…", m.theme.Faint
+	case row.State == health.Missing:
+		return "✗", m.theme.Bad
+	case row.State == health.Warning:
+		return "!", m.theme.Warn
+	default:
+		return "✓", m.theme.Good
+	}
+}
+
+// pane is the whole of the row a person is at.
+func (m *Model) pane(width, height int) []string {
+	row := m.current()
+	if row == nil {
+		return frame.Fill(nil, height)
+	}
+	mark, style := m.mark(*row)
+	out := []string{style.Render(mark) + " " + m.theme.Title.Render(ansi.Truncate(termtext.Escape(row.Name), width-2, "…"))}
+	add := func(text string, style lipgloss.Style) {
+		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), width, ""), "\n") {
+			out = append(out, style.Render(line))
+		}
+	}
+	if row.Detail != "" {
+		add(row.Detail, m.theme.Plain)
+	}
+	if row.Mend != "" {
+		if height > paneHeight {
+			out = append(out, "")
+		}
+		_, own := m.commandOf(row)
+		switch {
+		case row.ByBake():
+			add("enter bakes it: "+row.Mend, m.theme.Key)
+		case own:
+			add("enter runs: "+row.Mend, m.theme.Key)
+		default:
+			add("to mend it: "+row.Mend, m.theme.Key)
+		}
+	}
+	return frame.Fill(out, height)
+}

@@ -1,0 +1,196 @@
+// Package images is the screen of the images that agents run in: how each stands to
+// its recipe, and bakes side by side, with their steps, their output and a way to give
+// one up. It builds nothing itself, and what goes on does so when the screen is left.
+package images
+
+import (
+	"context"
+	"time"
+
+	"aibox/bakery"
+	"aibox/ui/cursor"
+	"aibox/ui/dialog"
+	"aibox/ui/frame"
+	"aibox/ui/page"
+	"aibox/ui/theme"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Kitchen are the use cases that the screen asks for.
+type Kitchen interface {
+	// Check tells how every image stands to its recipe.
+	Check(ctx context.Context) ([]bakery.Status, error)
+	// Put has images baked; anew builds even what has not changed.
+	Put(anew bool, names ...string)
+	// Cancel gives up what Put began.
+	Cancel(name string)
+	// Jobs are the bakes of this program, as they stand now.
+	Jobs() []bakery.Job
+	// Changed tells that Jobs are not what they were. It is closed when ctx ends.
+	Changed(ctx context.Context) <-chan struct{}
+}
+
+// Model is the screen.
+type Model struct {
+	ctx     context.Context //nolint:containedctx // it ends with the screen
+	kitchen Kitchen
+	theme   theme.Theme
+	keys    keys
+	now     func() time.Time
+	after   func(time.Duration, tea.Msg) tea.Cmd
+	breath  time.Duration // how long news are gathered before they are shown
+
+	width, height int
+	states        []bakery.Status
+	loaded        bool
+	checks        int // of the answers only the last one asked for counts
+	jobs          []bakery.Job
+	rows          []row
+	cursor        cursor.Cursor
+	at            string // the image a person is at
+	marked        map[string]bool
+	changed       <-chan struct{}
+	growing       bool // a tick is under way
+	log           log
+	ask           *dialog.Confirm
+	note          frame.Note
+}
+
+// breath is how long news are gathered: a build says hundreds of lines in a second.
+const breath = 120 * time.Millisecond
+
+// New makes the screen. Its commands end with ctx.
+func New(ctx context.Context, kitchen Kitchen) *Model {
+	return &Model{
+		ctx: ctx, kitchen: kitchen, theme: theme.New(true), keys: newKeys(), now: time.Now, breath: breath,
+		after:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
+		marked: map[string]bool{}, log: newLog(),
+	}
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	m.arrange()
+}
+
+// Typing reports whether keys are text or answers now.
+func (m *Model) Typing() bool { return m.ask != nil || m.log.typing }
+
+// Init looks at the images and begins to watch the bakes.
+func (m *Model) Init() tea.Cmd {
+	ctx, kitchen := m.ctx, m.kitchen
+	return tea.Batch(m.check(), func() tea.Msg {
+		changed := kitchen.Changed(ctx)
+		return news{kitchen.Jobs(), changed}
+	})
+}
+
+// checked brings how the images stand.
+type checked struct {
+	number int
+	states []bakery.Status
+	err    error
+}
+
+// news brings the bakes, and where the next news come from.
+type news struct {
+	jobs    []bakery.Job
+	changed <-chan struct{}
+}
+
+// tick makes times grow while something is baked.
+type tick struct{}
+
+func (m *Model) check() tea.Cmd {
+	m.checks++
+	number, ctx, kitchen := m.checks, m.ctx, m.kitchen
+	return func() tea.Msg {
+		states, err := kitchen.Check(ctx)
+		return checked{number, states, err}
+	}
+}
+
+// await waits for news, and a moment longer, so that many are shown at once.
+func (m *Model) await(changed <-chan struct{}) tea.Cmd {
+	ctx, kitchen, pause := m.ctx, m.kitchen, m.breath
+	return func() tea.Msg {
+		if _, going := <-changed; !going {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		return news{kitchen.Jobs(), changed}
+	}
+}
+
+// Update routes.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case checked:
+		if msg.number == m.checks {
+			m.states, m.loaded = msg.states, true
+			if msg.err != nil {
+				m.note.Say("", msg.err)
+			}
+			m.arrange()
+		}
+	case news:
+		return m.take(msg)
+	case tick:
+		m.growing = false
+		return m.grow()
+	case page.Returned:
+		m.note.Say(msg.Said, msg.Err)
+		return m.check()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		m.log.paste(msg)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
+	case tea.MouseClickMsg:
+		m.click(msg)
+	}
+	return nil
+}
+
+// take shows the bakes as they stand now. One that has come to its end has changed how
+// its image stands.
+func (m *Model) take(msg news) tea.Cmd {
+	var again tea.Cmd
+	if over(msg.jobs) != over(m.jobs) {
+		again = m.check()
+	}
+	m.jobs = msg.jobs
+	m.arrange()
+	return tea.Batch(again, m.await(msg.changed), m.grow())
+}
+
+func over(jobs []bakery.Job) int {
+	n := 0
+	for _, j := range jobs {
+		if j.State.Over() {
+			n++
+		}
+	}
+	return n
+}
+
+// grow has the times of what is baked drawn again in a second.
+func (m *Model) grow() tea.Cmd {
+	if m.growing || m.baking() == 0 {
+		return nil
+	}
+	m.growing = true
+	return m.after(time.Second, tick{})
+}
+
+// baking is how many images wait or are at work.
+func (m *Model) baking() int { return len(m.jobs) - over(m.jobs) }

@@ -1,0 +1,234 @@
+package images
+
+import (
+	"strings"
+
+	"aibox/bakery"
+	"aibox/internal/amount"
+	"aibox/ui/cursor"
+	"aibox/ui/dialog"
+	"aibox/ui/frame"
+	"aibox/ui/keymap"
+	"aibox/ui/page"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// keys are the screen's keys.
+type keys struct {
+	bake, anew, all, mark, markAll, cancel, open, again, copy, back key.Binding
+}
+
+func newKeys() keys {
+	return keys{
+		bake: keymap.Bind("bake", "b"), anew: keymap.Bind("bake anew, without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
+		mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all, or none", "*"),
+		cancel: keymap.Bind("give up the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("look again", "r"),
+		copy: keymap.Bind("copy the command", "c"), back: keymap.Bind("back", "esc", "q"),
+	}
+}
+
+// fit enables what can be done now.
+func (m *Model) fit() {
+	r := m.current()
+	m.keys.bake.SetEnabled(r != nil)
+	m.keys.anew.SetEnabled(r != nil)
+	m.keys.all.SetEnabled(len(m.stale()) > 0)
+	m.keys.mark.SetEnabled(r != nil)
+	m.keys.markAll.SetEnabled(r != nil)
+	m.keys.copy.SetEnabled(r != nil)
+	m.keys.cancel.SetEnabled(r != nil && r.working())
+	m.keys.open.SetEnabled(r != nil && r.job != nil)
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	m.fit()
+	k := m.keys
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()[0].Keys
+	case m.log.open:
+		return m.log.short(m.current())
+	default:
+		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.all, k.anew, k.back}
+	}
+}
+
+// Keys is every key that counts now.
+func (m *Model) Keys() []keymap.Group {
+	m.fit()
+	k := m.keys
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()
+	case m.log.open:
+		return []keymap.Group{{Title: "Output", Keys: append(m.log.all(), k.cancel)}, cursor.Keys()}
+	}
+	return []keymap.Group{
+		{Title: "Image", Keys: []key.Binding{k.bake, k.anew, k.cancel, k.open, k.copy}},
+		{Title: "Images", Keys: []key.Binding{k.mark, k.markAll, k.all, k.again, k.back}},
+		cursor.Keys(),
+	}
+}
+
+// press is one key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	m.fit()
+	switch {
+	case m.ask != nil:
+		return m.answer(msg)
+	case m.log.typing:
+		m.search(msg)
+		return nil
+	case key.Matches(msg, m.keys.cancel):
+		m.giveUp(m.current().Name)
+		return nil
+	case m.log.open:
+		m.pressLog(msg)
+		return nil
+	case m.cursor.Press(msg):
+		m.chosen()
+		m.fitLog()
+		return nil
+	default:
+		return m.act(msg)
+	}
+}
+
+// act does what a key of the list asks for.
+func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.back):
+		return page.Leave("", nil)
+	case key.Matches(msg, k.open):
+		m.log.open = true
+		m.note.Say("", nil)
+		m.log.follow = true
+		m.fitLog()
+	case key.Matches(msg, k.bake):
+		return m.put(false, m.meant())
+	case key.Matches(msg, k.anew):
+		return m.put(true, m.meant())
+	case key.Matches(msg, k.all):
+		return m.put(false, m.stale())
+	case key.Matches(msg, k.mark):
+		m.mark(m.current().Name)
+	case key.Matches(msg, k.markAll):
+		m.markAll()
+	case key.Matches(msg, k.again):
+		return m.recheck()
+	case key.Matches(msg, k.copy):
+		command := "aibox bake " + strings.Join(m.meant(), " ")
+		m.note.Say("copied: "+command, nil)
+		return tea.SetClipboard(command)
+	}
+	return nil
+}
+
+// recheck looks at the images by hand, so that what was said before is gone.
+func (m *Model) recheck() tea.Cmd {
+	m.note.Say("", nil)
+	return m.check()
+}
+
+// put has images baked that are not at work. A fresh one is left as it is unless it is
+// to be made anew.
+func (m *Model) put(anew bool, names []string) tea.Cmd {
+	var wanted []string
+	for _, r := range m.rows {
+		for _, name := range names {
+			if r.Name == name && !r.working() && (anew || r.State != bakery.Fresh) {
+				wanted = append(wanted, name)
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+" is as its recipe says; B bakes anew", nil)
+		return nil
+	}
+	clear(m.marked)
+	said := amount.Of(len(wanted), "image")
+	if len(wanted) == 1 {
+		said = wanted[0]
+	}
+	m.note.Say("baking "+said, nil)
+	kitchen := m.kitchen
+	return func() tea.Msg {
+		kitchen.Put(anew, wanted...)
+		return nil // the news come by themselves
+	}
+}
+
+func (m *Model) mark(name string) {
+	if m.marked[name] {
+		delete(m.marked, name)
+	} else {
+		m.marked[name] = true
+	}
+	m.cursor.Go(m.cursor.At() + 1)
+	m.chosen()
+	m.fitLog()
+}
+
+func (m *Model) markAll() {
+	if len(m.marked) > 0 {
+		clear(m.marked)
+		return
+	}
+	for _, r := range m.rows {
+		m.marked[r.Name] = true
+	}
+}
+
+// giveUp asks whether to end a bake.
+func (m *Model) giveUp(name string) {
+	kitchen := m.kitchen
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Give up baking " + name + "?",
+		Text:  "The steps that are done stay in the build cache. Other bakes go on.",
+		Yes:   "give up",
+		Do:    func() tea.Msg { kitchen.Cancel(name); return nil },
+	}, m.now())
+}
+
+// answer is a key while a question is open.
+func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
+	ask := m.ask
+	switch ask.Press(msg, m.now()) {
+	case dialog.Left:
+		m.ask = nil
+	case dialog.Taken:
+		m.ask = nil
+		return ask.Do
+	}
+	return nil
+}
+
+// wheel scrolls.
+func (m *Model) wheel(msg tea.MouseWheelMsg) {
+	switch {
+	case m.ask != nil:
+	case m.log.open:
+		m.log.wheel(msg)
+	default:
+		m.cursor.Wheel(msg)
+		m.chosen()
+		m.fitLog()
+	}
+}
+
+// click goes to the image under the mouse; on its mark it marks it.
+func (m *Model) click(msg tea.MouseClickMsg) {
+	row := msg.Y - frame.HeadRows - 1 // below the names of the columns
+	if m.ask != nil || m.log.open || msg.Button != tea.MouseLeft || m.wide() && msg.X >= m.listWidth() || !m.cursor.Click(row) {
+		return
+	}
+	m.chosen()
+	m.fitLog()
+	if msg.X < 2 {
+		m.mark(m.at)
+	}
+}

@@ -1,0 +1,84 @@
+package images
+
+import (
+	"slices"
+
+	"aibox/bakery"
+)
+
+// row is an image, with its bake if there is one.
+type row struct {
+	bakery.Status
+	job *bakery.Job // nil: none in this program
+}
+
+// working reports whether the image waits or is at work.
+func (r *row) working() bool { return r.job != nil && !r.job.State.Over() }
+
+// arrange makes the rows anew. A person stays at the image they are at.
+func (m *Model) arrange() {
+	m.rows = m.rows[:0]
+	for _, s := range m.states {
+		m.rows = append(m.rows, row{Status: s, job: m.jobOf(s.Name)})
+	}
+	for i := range m.jobs { // of an image that the list does not have, or not yet
+		if job := &m.jobs[i]; !slices.ContainsFunc(m.states, func(s bakery.Status) bool { return s.Name == job.Name }) {
+			m.rows = append(m.rows, row{Status: bakery.Status{Name: job.Name}, job: job})
+		}
+	}
+	m.cursor.Fit(len(m.rows), m.listHeight())
+	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.Name == m.at }); i >= 0 {
+		m.cursor.Go(i)
+	}
+	m.chosen()
+	m.fitLog()
+}
+
+func (m *Model) jobOf(name string) *bakery.Job {
+	for i := range m.jobs {
+		if m.jobs[i].Name == name {
+			return &m.jobs[i]
+		}
+	}
+	return nil
+}
+
+// chosen keeps the image that the person went to.
+func (m *Model) chosen() {
+	if r := m.current(); r != nil {
+		m.at = r.Name
+	}
+}
+
+// current is the image a person is at, nil while there is none.
+func (m *Model) current() *row {
+	if m.cursor.At() >= len(m.rows) {
+		return nil
+	}
+	return &m.rows[m.cursor.At()]
+}
+
+// meant are the images that a key is for: the marked ones, or the one a person is at.
+func (m *Model) meant() []string {
+	var names []string
+	for _, r := range m.rows {
+		if m.marked[r.Name] {
+			names = append(names, r.Name)
+		}
+	}
+	if r := m.current(); len(names) == 0 && r != nil {
+		names = []string{r.Name}
+	}
+	return names
+}
+
+// stale are the images that are not as their recipes say.
+func (m *Model) stale() []string {
+	var names []string
+	for _, r := range m.rows {
+		if r.State != bakery.Fresh && !r.working() {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,226 @@
+package images
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/bakery"
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/ui/dialog"
+	"aibox/ui/frame"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	noteRows = 1
+	beside   = 120 // from this width on the pane stands beside the list
+)
+
+func (m *Model) wide() bool { return m.width >= beside }
+
+// bodyHeight is the rows between head and note.
+func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-noteRows) }
+
+// listHeight is the rows of the list, without the names of the columns.
+func (m *Model) listHeight() int {
+	if m.wide() {
+		return max(1, m.bodyHeight()-1)
+	}
+	return max(1, m.bodyHeight()-1-m.paneHeight()-1)
+}
+
+// paneHeight is the rows of the pane below the list, its rule not included.
+func (m *Model) paneHeight() int {
+	return max(0, min(m.bodyHeight()/2, m.bodyHeight()-4))
+}
+
+func (m *Model) listWidth() int {
+	if m.wide() {
+		return m.width/2 - 1
+	}
+	return m.width
+}
+
+// View is the screen.
+func (m *Model) View() string {
+	lines := frame.Head(m.theme, m.width, m.head(), m.right())
+	switch {
+	case m.log.open:
+		lines = append(lines, m.logView()...)
+	case m.wide():
+		width := m.listWidth()
+		pane := m.pane(m.width-width-frame.PaneGap, m.bodyHeight())
+		lines = append(lines, frame.Panes(m.theme, m.list(), pane, width)...)
+	default:
+		lines = append(lines, m.list()...)
+		lines = append(lines, frame.Rule(m.theme, m.width))
+		lines = append(lines, m.pane(m.width, m.paneHeight())...)
+	}
+	view := strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
+	if m.ask != nil {
+		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
+	}
+	return view
+}
+
+func (m *Model) head() string {
+	if r := m.current(); m.log.open && r != nil && r.job != nil {
+		return m.theme.Title.Render("baking "+termtext.Escape(r.Name)) + " · " + m.doing(r.job)
+	}
+	parts := []string{m.theme.Title.Render("images")}
+	count := map[bakery.State]int{}
+	for _, r := range m.rows {
+		count[r.State]++
+	}
+	if n := m.baking(); n > 0 {
+		parts = append(parts, m.theme.Live.Render(fmt.Sprintf("%d baking", n)))
+	}
+	for _, state := range []bakery.State{bakery.Fresh, bakery.Outdated, bakery.Missing} {
+		if count[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// right is the end of the head.
+func (m *Model) right() string {
+	switch {
+	case m.log.typing:
+		return m.log.query.View()
+	case m.log.open && m.log.query.Value() != "":
+		return m.theme.Key.Render("/") + termtext.Escape(m.log.query.Value())
+	case m.log.open && m.log.follow:
+		return m.theme.Faint.Render("at its end")
+	case len(m.marked) > 0 && !m.log.open:
+		return m.theme.Key.Render(fmt.Sprintf("%d marked", len(m.marked)))
+	default:
+		return ""
+	}
+}
+
+// list is the names of the columns and the rows that are shown.
+func (m *Model) list() []string {
+	width := m.listWidth()
+	out := make([]string, 0, m.listHeight()+1)
+	if !m.loaded && len(m.rows) == 0 {
+		return frame.Fill([]string{"", m.theme.Faint.Render("  looking at the images…")}, m.listHeight()+1)
+	}
+	out = append(out, m.theme.Faint.Render(ansi.Truncate(m.columns("  ", "STATE", "IMAGE", "VERSION", "SIZE", "AGE", ""), width, "…")))
+	from, to := m.cursor.Window()
+	for i := from; i < to; i++ {
+		out = append(out, m.row(&m.rows[i], i == m.cursor.At()))
+	}
+	return frame.Fill(out, m.listHeight()+1)
+}
+
+// columns is a line of the list.
+func (m *Model) columns(mark, state, name, version, size, age, doing string) string {
+	name = frame.Pad(name, 12)
+	line := mark + frame.Pad(state, 11) + " " + name + " " + frame.Pad(version, 10)
+	if m.listWidth() >= 58 || doing == "" {
+		line += " " + fmt.Sprintf("%7s %4s", size, age)
+	}
+	if doing != "" {
+		line += "  " + doing
+	}
+	return line
+}
+
+// row is a line of the list.
+func (m *Model) row(r *row, selected bool) string {
+	width := m.listWidth()
+	l := m.look(r)
+	mark := "  "
+	if m.marked[r.Name] {
+		mark = "▌ "
+	}
+	size, age := "", ""
+	if r.Image.Size > 0 {
+		size = amount.Bytes(r.Image.Size)
+	}
+	if !r.Image.Created.IsZero() {
+		age = amount.Age(m.now().Sub(r.Image.Created))
+	}
+	doing := ""
+	if r.job != nil && r.job.State == bakery.Baking {
+		doing = m.doing(r.job)
+	}
+	line := m.columns(mark, l.mark+" "+l.word, termtext.Escape(r.Name), termtext.Escape(r.Version), size, age, doing)
+	if selected {
+		return m.theme.Selected.Render(frame.Pad(line, width))
+	}
+	head := len(mark) + len(l.mark) + 1 + len(l.word)
+	return m.theme.Key.Render(mark) + l.style.Render(line[len(mark):head]) + ansi.Truncate(line[head:], width-ansi.StringWidth(line[:head]), "…")
+}
+
+// look is a state as a person sees it.
+type look struct {
+	mark, word string // the mark tells it without color
+	style      lipgloss.Style
+}
+
+func (m *Model) look(r *row) look {
+	if r.job != nil {
+		switch r.job.State {
+		case bakery.Waiting:
+			return look{"◌", "waiting", m.theme.Live}
+		case bakery.Baking:
+			return look{m.spinner(), "baking", m.theme.Live}
+		case bakery.Failed:
+			return look{"✗", "failed", m.theme.Bad}
+		case bakery.Canceled:
+			if r.State != bakery.Fresh {
+				return look{"–", "given up", m.theme.Warn}
+			}
+		}
+	}
+	switch r.State {
+	case bakery.Fresh:
+		return look{"✓", "fresh", m.theme.Good}
+	case bakery.Outdated:
+		return look{"!", "outdated", m.theme.Warn}
+	default:
+		return look{"·", "missing", m.theme.Faint}
+	}
+}
+
+// spinner is a mark that moves as long as something is baked.
+func (m *Model) spinner() string {
+	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[m.now().Unix()%10])
+}
+
+// doing is where a bake is, in a few words.
+func (m *Model) doing(job *bakery.Job) string {
+	switch job.State {
+	case bakery.Waiting:
+		return "waits for its turn"
+	case bakery.Baking:
+		text := clock(m.now().Sub(job.Began))
+		if at, of := job.Place(); of > 0 {
+			text = fmt.Sprintf("step %d/%d · ", at, of) + text
+		}
+		return text
+	default:
+		text := job.State.String()
+		if job.State == bakery.Canceled {
+			text = "given up"
+		}
+		if !job.Began.IsZero() && job.State != bakery.Reused {
+			text += " after " + clock(job.Ended.Sub(job.Began))
+		}
+		return text
+	}
+}
+
+// clock is how long something has taken: 7s, 2m05s.
+func clock(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	}
+	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+}
