@@ -21,14 +21,16 @@ import (
 )
 
 // Sessions are the use cases that the screens ask for.
-type Sessions interface{ dashboard.Sessions }
+type Sessions interface {
+	dashboard.Sessions
+	changes.Sessions
+}
 
 // Request is what the UI works with.
 type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
-	Changes  changes.Services
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Kitchen
