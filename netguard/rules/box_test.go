@@ -61,9 +61,7 @@ func site(t testing.TB) Site {
 			continue
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		site := Site{PID: pid}
 		if file := filepath.Join(dir, "dockerd-rootless/netns"); exists(file) {
 			site.NetNS = file
@@ -169,16 +167,12 @@ func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
 	t.Helper()
 	client := Client{Site: site(t), Args: []string{"test-job"}}
 	reply, err := client.call(context.Background(), request{Op: op, Bridge: bridge, GuardRequest: ports})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if op == "forget" {
 		return nil
 	}
 	sockets, err := newSockets(reply.files, ports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { sockets.Close() })
 	return sockets
 }
@@ -200,17 +194,11 @@ func listenInNamespace(t testing.TB, program string) string {
 func startServer(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	stdin, err := cmd.StdinPipe() // its end ends the server
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() { stdin.Close(); _ = cmd.Wait() })
 	port, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -302,9 +290,7 @@ func (l *lab) forbidden(wild, other string) (all, reachable []string) {
 func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 	needBoxes(t)
 	client := Client{Site: site(t)}
-	if err := client.Up(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Up(context.Background()))
 	program, image := newProber(t)
 	wild := listenInNamespace(t, program)
 	for _, test := range []struct {
@@ -365,9 +351,7 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 // The counterpart of the test above: without the locks there is something to reach.
 func TestWithoutBothLocksABoxWouldReachTheNamespaceAndOtherBoxes(t *testing.T) {
 	needBoxes(t)
-	if err := (Client{Site: site(t)}).Up(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (Client{Site: site(t)}).Up(context.Background()))
 	program, image := newProber(t)
 	wild := listenInNamespace(t, program)
 	l, other := newLab(t, unmatched, image), newLab(t, unmatched, image)
@@ -421,9 +405,7 @@ func TestADetachedNamespaceIsEnteredByItsFile(t *testing.T) {
 	s := site(t)
 	s.NetNS = cmp.Or(s.NetNS, fmt.Sprintf("/proc/%d/ns/net", s.PID))
 	client := Client{Site: s}
-	if err := client.Up(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Up(context.Background()))
 	if status, err := client.Status(context.Background()); err != nil || !status.Up {
 		t.Errorf("%+v, %v", status, err)
 	}

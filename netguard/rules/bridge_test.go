@@ -74,14 +74,10 @@ func TestTheReleaseOfABridgeThatIsGoneLeavesNothing(t *testing.T) {
 	sh(t, dockerLike)
 	ctx := context.Background()
 	sockets, err := here.Guard(ctx, "aibox-test1", onePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sockets.Close()
 	sh(t, "ip link del aibox-test1")
-	if err := here.Release(ctx, "aibox-test1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Release(ctx, "aibox-test1"))
 	if rules := sh(t, "ip rule; ip -6 rule"); strings.Contains(rules, "aibox") {
 		t.Errorf("left:\n%s", rules)
 	}
@@ -139,9 +135,7 @@ func TestDownIsRefusedUnderABoxThatOutlivedItsSupervisor(t *testing.T) {
 	sh(t, dockerLike)
 	ctx := context.Background()
 	sockets, err := here.Guard(ctx, "aibox-test0", onePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sockets.Close() // as the kernel does for a process that is killed
 	sh(t, "ip link add port type veth peer name box; ip link set port master aibox-test0")
 	before := sh(t, snapshot)
@@ -164,17 +158,13 @@ func TestTheLimitOnICMPThatWasInForceIsPutBack(t *testing.T) {
 	for _, rate := range []string{"1000", "500", "0"} {
 		sh(t, "echo "+rate+" > /proc/sys/net/ipv4/icmp_ratelimit")
 		for range 2 {
-			if err := here.Up(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, here.Up(ctx))
 		}
 		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != "0" {
 			t.Errorf("the limit is %s while up", got)
 		}
 		for range 2 {
-			if err := here.Down(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, here.Down(ctx))
 		}
 		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != rate {
 			t.Errorf("the limit was %s and is %s", rate, got)
@@ -230,8 +220,6 @@ func TestDownAndStartsThatRaceLeaveNoSessionUnguarded(t *testing.T) {
 		}
 	}
 	sh(t, "for i in 0 1 2 3; do ip link del aibox-race$i; done")
-	if err := here.Down(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Down(ctx))
 	unchanged(t, before, snapshot)
 }

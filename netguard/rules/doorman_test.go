@@ -101,9 +101,7 @@ func FuzzTurnAwayNeverAmplifies(f *testing.F) {
 
 func TestTheFilterKeepsExactlyWhatIsNotAllowed(t *testing.T) {
 	vm, err := bpf.NewVM(refusedFilter(GuardRequest{TCP: []int{11434, 53}, UDP: []int{53}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	options := ipv4("10.200.200.1", 6, append([]byte{1, 1, 1, 1}, tcp(11434, 2, 0)...)...)
 	options[0] = 0x46 // one word of options before the ports
 	for _, test := range []struct {

@@ -44,16 +44,10 @@ func visit(t *testing.T, script string) {
 	t.Helper()
 	box := exec.Command("unshare", "-n", "bash", "-c", "echo here; read _; ip addr add 172.31.240.2/29 dev box; ip link set box up; ip route add default via 172.31.240.1\n"+script)
 	in, err := box.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := box.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := box.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, box.Start())
 	if _, err := io.ReadFull(out, make([]byte, len("here\n"))); err != nil {
 		t.Fatal(err)
 	}
@@ -94,9 +88,7 @@ func TestStatusCountsWhatPassesAndRepairsOfJumpsDoNotResetIt(t *testing.T) {
 		"iptables -F FORWARD",
 	} {
 		sh(t, change)
-		if err := here.Up(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, here.Up(ctx))
 		if again := accepted(); again < count {
 			t.Errorf("%s: %d packets became %d", change, count, again)
 		}
@@ -108,10 +100,7 @@ func TestRefusedPacketsAreCountedWhereLockOneTurnsThemAway(t *testing.T) {
 		return
 	}
 	sh(t, dockerLike)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
 	visit(t, "! exec 3<>/dev/tcp/10.200.200.1/22") // no routing lock on the bridge yet
 	status, err := here.Status(ctx)
 	if err != nil || status.Firewall.Refused == 0 {
@@ -168,15 +157,10 @@ func TestALockLeftInTheBackendThatDockerLeftGoesTooWhenAllGoesDown(t *testing.T)
 	}
 	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge; iptables-legacy -N DOCKER-USER; iptables -A INPUT -s 192.0.2.7/32 -j DROP")
 	before := sh(t, snapshot)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
 	// As it was before dockerd chose the legacy backend: a lock in each.
 	sh(t, "iptables-legacy-save -t filter | grep -v DOCKER | iptables-restore --noflush")
-	if err := here.Down(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Down(ctx))
 	unchanged(t, before, snapshot)
 }
 
@@ -191,13 +175,9 @@ func TestATableWithAnybodyElsesThingsInItStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sh(t, "ip link set lo up; nft flush ruleset; "+test.before)
-			if err := here.Up(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, here.Up(context.Background()))
 			sh(t, test.during)
-			if err := here.Down(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, here.Down(context.Background()))
 			if left := sh(t, "nft list ruleset"); !strings.Contains(left, "theirs") && !strings.Contains(left, "policy drop") || strings.Contains(left, "AIBOX") {
 				t.Errorf("left:\n%s", left)
 			}
@@ -215,16 +195,12 @@ nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'`)
 	t.Setenv("PATH", "/mnt:/usr/sbin:/usr/bin:/bin")
 	before := sh(t, "nft list ruleset")
 	sockets, err := here.Guard(context.Background(), "aibox-test0", onePort)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sockets.Close()
 	if rules := sh(t, "iptables-legacy -S; ip6tables-legacy -S"); strings.Count(rules, "-N AIBOX-INPUT") != 2 {
 		t.Errorf("the lock is not in the legacy tables:\n%s", rules)
 	}
-	if err := here.Down(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Down(context.Background()))
 	if rules := sh(t, "iptables-legacy -S; ip6tables-legacy -S"); strings.Contains(rules, "AIBOX") {
 		t.Errorf("left:\n%s", rules)
 	}
@@ -233,9 +209,7 @@ nft 'add table ip6 filter; add set ip6 filter theirs { type ipv6_addr; }'`)
 
 func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
 	cmd, err := Client{Exe: "/aibox", Site: Site{PID: 42}}.command()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if env := strings.Join(cmd.Env, "\n"); !strings.Contains(env, "XTABLES_LOCKFILE=/proc/42/root/run/xtables.lock") {
 		t.Errorf("the job's environment:\n%s", env)
 	}

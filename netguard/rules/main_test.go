@@ -41,9 +41,7 @@ func inNamespace(t *testing.T) bool {
 		return true
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command("unshare", "-rnm", "--", exe, "-test.run=^"+t.Name()+"$", "-test.v", "-test.count=1")
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_NAMESPACE="+t.Name(), "XTABLES_LOCKFILE="+t.TempDir()+"/lock", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	out, err := cmd.CombinedOutput()
@@ -67,6 +65,21 @@ func sh(t *testing.T, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// locked puts the locks up, which the rest of the test is about.
+func locked(t *testing.T) context.Context {
+	t.Helper()
+	ctx := context.Background()
+	must(t, here.Up(ctx))
+	return ctx
+}
+
 // unchanged compares what script prints with what it printed before.
 func unchanged(t *testing.T, before, script string) {
 	t.Helper()
@@ -79,9 +92,7 @@ func unchanged(t *testing.T, before, script string) {
 func guarded(t *testing.T, bridge string, request GuardRequest) *Sockets {
 	t.Helper()
 	sockets, err := here.Guard(context.Background(), bridge, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = sockets.Close() })
 	return sockets
 }

@@ -39,21 +39,14 @@ func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	before := sh(t, snapshot)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
 	once := sh(t, snapshot)
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Up(ctx))
 	if twice := sh(t, snapshot); twice != once {
 		t.Errorf("up twice is not up once:\n%s\n---\n%s", once, twice)
 	}
 	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: netguard.Local.TCPPorts(), UDP: netguard.Local.UDPPorts()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	during := sh(t, snapshot)
 	if during == once {
 		t.Error("guard added no routing rules")
@@ -61,13 +54,9 @@ func TestDownLeavesEverythingAsItWasBeforeUp(t *testing.T) {
 	if err := here.Down(ctx); fault.KindOf(err) != fault.Refused || sh(t, snapshot) != during {
 		t.Errorf("the guard of a running session was taken down: %v", err)
 	}
-	if err := sockets.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sockets.Close())
 	for range 2 {
-		if err := here.Down(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, here.Down(ctx))
 		unchanged(t, before, snapshot)
 	}
 }
@@ -78,13 +67,8 @@ func TestAnEmptyNamespaceIsEmptyAgainAfterDown(t *testing.T) {
 	}
 	sh(t, "ip link set lo up; ip link add aibox-test0 type bridge")
 	before := sh(t, snapshot)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := here.Down(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
+	must(t, here.Down(ctx))
 	unchanged(t, before, snapshot)
 }
 
@@ -93,10 +77,7 @@ func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
 		return
 	}
 	sh(t, dockerLike)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
 	for _, damage := range []string{
 		"iptables -F AIBOX-INPUT",
 		"iptables -F FORWARD",
@@ -111,9 +92,7 @@ func TestGuardRepairsWhatSomebodyElseBroke(t *testing.T) {
 	} {
 		sh(t, damage)
 		status, err := here.Status(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if status.Up || len(status.Drift) == 0 {
 			t.Errorf("%s: not noticed", damage)
 		}
@@ -135,9 +114,7 @@ func TestTheLimitOnICMPIsTakenOffAgain(t *testing.T) {
 	}
 	sh(t, dockerLike)
 	for range 2 {
-		if err := here.Up(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, here.Up(context.Background()))
 		if got := sh(t, "cat /proc/sys/net/ipv4/icmp_ratelimit"); got != "0" {
 			t.Errorf("the limit is %s", got)
 		}
@@ -178,9 +155,7 @@ func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
 	// nf_tables.
 	sh(t, strings.ReplaceAll(dockerLike, "iptables", "iptables-legacy"))
 	before := sh(t, snapshot)
-	if err := here.Up(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Up(context.Background()))
 	status, err := here.Status(context.Background())
 	if err != nil || !status.Up || !strings.Contains(status.Firewall.Backend, "legacy") {
 		t.Errorf("%+v, %v", status, err)
@@ -188,9 +163,7 @@ func TestTheBackendThatDockerUsesIsUsed(t *testing.T) {
 	if got := sh(t, "iptables-legacy -S DOCKER-USER 1"); got != "-A DOCKER-USER -i aibox-+ -j AIBOX-FORWARD" {
 		t.Errorf("got %s", got)
 	}
-	if err := here.Down(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Down(context.Background()))
 	unchanged(t, before, snapshot)
 }
 
@@ -199,10 +172,7 @@ func TestDockersOwnJumpOnTopOfForwardIsNoDrift(t *testing.T) {
 		return
 	}
 	sh(t, dockerLike)
-	ctx := context.Background()
-	if err := here.Up(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ctx := locked(t)
 	sh(t, "iptables -D FORWARD -j DOCKER-USER; iptables -I FORWARD 1 -j DOCKER-USER") // as each new network does
 	status, err := here.Status(ctx)
 	if err != nil || !status.Up {
@@ -219,9 +189,7 @@ func TestEachSessionOwnsTheSameAddressOnItsOwnBridge(t *testing.T) {
 	ports := GuardRequest{TCP: []int{11434, 11435, 53}, UDP: []int{53}}
 	guarded(t, "aibox-test0", ports)
 	second, err := here.Guard(ctx, "aibox-test1", ports)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(second.TCP) != 3 || len(second.UDP) != 1 {
 		t.Errorf("got %v", second)
 	}
@@ -251,17 +219,11 @@ func TestReleaseLeavesABridgeLockedEntirely(t *testing.T) {
 	sh(t, dockerLike)
 	ctx := context.Background()
 	sockets, err := here.Guard(ctx, "aibox-test0", GuardRequest{TCP: []int{11434}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sockets.Close()
-	if err := here.Release(ctx, "aibox-test0"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.Release(ctx, "aibox-test0"))
 	status, err := here.Status(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(status.Routing.Locked) != 1 || strings.Contains(strings.Join(status.Routing.Rules, "\n"), "11434") {
 		t.Errorf("after release: %+v", status.Routing)
 	}
@@ -275,9 +237,7 @@ func TestTheRulesOfABridgeThatIsNoMoreAreSweptOut(t *testing.T) {
 	ctx := context.Background()
 	for _, bridge := range []string{"aibox-test1", "aibox-test0"} {
 		sockets, err := here.Guard(ctx, bridge, GuardRequest{TCP: []int{11434}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sockets.Close()
 		sh(t, "ip link del aibox-test1 2>/dev/null || true")
 	}
