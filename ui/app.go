@@ -194,7 +194,7 @@ func (a *app) show(request page.Request) tea.Cmd {
 	l := &layer{close: cancel, side: slices.Contains(sides, request)}
 	switch of := request.(type) {
 	case page.Review:
-		l.Page = changes.New(ctx, a.request.Sessions, of.ID)
+		l.Page = changes.New(ctx, a.request.Changes, of.ID)
 	case page.Settings:
 		l.Page = settings.New(ctx, a.request.Settings)
 	case page.Images:

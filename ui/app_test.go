@@ -9,6 +9,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/changes"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,7 +17,10 @@ import (
 )
 
 // one is a user with one session; what is not asked for in these tests is absent.
-type one struct{ Sessions }
+type one struct {
+	Sessions
+	changes.Services
+}
 
 func (one) Briefs() ([]session.Brief, error) {
 	return []session.Brief{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
@@ -65,7 +69,7 @@ func drive(a *app, msg tea.Msg) (quits bool) {
 }
 
 func newTestApp(t *testing.T, width, height int) *app {
-	a := newApp(t.Context(), Request{Sessions: one{}})
+	a := newApp(t.Context(), Request{Sessions: one{}, Changes: one{}})
 	drive(a, tea.WindowSizeMsg{Width: width, Height: height})
 	drive(a, page.Returned{}) // whoever comes back looks again
 	return a

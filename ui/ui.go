@@ -21,16 +21,14 @@ import (
 )
 
 // Sessions are the use cases that the screens ask for.
-type Sessions interface {
-	dashboard.Sessions
-	changes.Sessions
-}
+type Sessions interface{ dashboard.Sessions }
 
 // Request is what the UI works with.
 type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
+	Changes  changes.Services
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Kitchen

@@ -74,7 +74,7 @@ var layers = []layer{
 	{"runtime/docker", []string{"runtime"}},
 	{"runtime/runtimetest", []string{"runtime"}},
 	{"ui", []string{"review", "session", "ui/changes", "ui/dashboard", "ui/dialog", "ui/doctor", "ui/help", "ui/images", "ui/keymap", "ui/page", "ui/palette", "ui/settings", "ui/theme"}},
-	{"ui/changes", []string{"review", "review/risk", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},
+	{"ui/changes", []string{"review", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/syntax", "ui/theme"}},
 	{"ui/checkup", []string{"internal/health"}},
 	{"ui/cursor", []string{"ui/keymap"}},
 	{"ui/dashboard", []string{"internal/screen", "review", "session", "ui/cursor", "ui/dialog", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},

@@ -1,7 +1,8 @@
 // Package changes is the screen on which a person reviews what a session's agent
 // changed: file by file and hunk by hunk, risky files first. Nothing is taken before
 // the person has seen a summary and said so. Text of the agent's is escaped; nothing
-// in it is a link or a command.
+// in it is a link or a command. It shows a window of a diff and never goes through all
+// of it for a key.
 package changes
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 	"aibox/ui/page"
@@ -19,90 +21,125 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Sessions are the use cases that the screen asks for; *session.Sessions has them.
-type Sessions interface {
+// Services are the use cases that the screen asks for. But for the last two
+// *session.Sessions has them.
+type Services interface {
 	Find(text string) (session.Session, error)
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
-	Accept(ctx context.Context, id session.ID, opts review.AcceptOptions) (*review.Accepted, error)
+	AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error)
+	PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
 	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
 	Feedback(id session.ID) (session.Feedback, error)
+	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
+
+	// VerifyRequest is how the user has the work of a session verified; without a
+	// command it is not.
+	VerifyRequest(of session.Session) (session.VerifyRequest, error)
+	// Edit lets the person change text in their editor, which has the terminal
+	// meanwhile. Below the text stands what the part is about.
+	Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error)
 }
 
 // Model is the screen.
 type Model struct {
-	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the program
-	sessions Sessions
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
+	services Services
 	session  session.Session
+	request  session.VerifyRequest
 	message  string // of the commit, as the person wrote it; empty means as proposed
+	target   review.Target
 	theme    theme.Theme
+	inks     inks
 	keys     keys
 	now      func() time.Time
 
 	width, height int
 	set           *review.ChangeSet
 	files         []*file
-	entries       []entry // the lines of the list of files
-	at            int     // the file a person is at
-	top           int     // first line of the list shown
-	row           int     // the line of the diff a person is at
-	rowTop        int     // first line of the diff shown
-	column        int     // columns the diff is shifted by
-	undo          []choice
-	ask           *dialog.Confirm
-	deliver       *deliver
-	remark        *remark
-	verified      *session.Verification // of all of the work, the last one; nil when there is none
-	comments      []session.Comment
-	busy          string // what goes on
-	note          frame.Note
+	byPath        map[review.Path]int
+	at            int // the file a person is at
+	clock         int // counts the files a person was at
+	reading       bool
+	wanted        *hit // of a file that is not read yet
+
+	entries    []entry // the lines of the tree
+	foldedDirs map[string]bool
+	tree       cursor.Cursor
+	inTree     bool // keys move in the tree
+
+	style  style
+	fixed  bool // the person has chosen between side by side and below each other
+	row    int  // the line of the diff a person is at
+	rowTop int  // first line of the diff shown
+	column int  // columns the diff is shifted by
+	colors colors
+
+	undo     []undo
+	tally    tally
+	remarks  remarks
+	search   search
+	ask      *dialog.Confirm
+	deliver  *deliver
+	remark   *remark
+	check    *check
+	conflict *conflict
+	verified *session.Verification // of all of the work, the last one; nil when there is none
+	busy     string                // what goes on
+	note     frame.Note
 }
 
 // New makes the screen for the changes of a session that has ended. Its commands end
 // with ctx.
-func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
-	return &Model{
-		ctx: ctx, sessions: sessions, session: session.Session{Spec: session.Spec{ID: id}}, theme: theme.New(true), keys: newKeys(), now: time.Now,
-		busy: "looking at what was changed…",
+func New(ctx context.Context, services Services, id session.ID) *Model {
+	m := &Model{
+		ctx: ctx, services: services, session: session.Session{Spec: session.Spec{ID: id}}, keys: newKeys(), now: time.Now,
+		busy: "looking at what was changed…", foldedDirs: map[string]bool{}, search: search{at: -1},
 	}
+	m.SetTheme(theme.New(true))
+	return m
 }
 
 // SetTheme changes the styles.
-func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+func (m *Model) SetTheme(t theme.Theme) { m.theme, m.inks = t, newInks(t) }
 
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	if m.deliver != nil {
-		m.deliver.resize(width, height)
+	m.tree.Fit(len(m.entries), m.bodyHeight())
+	m.resizeSearch()
+	for _, part := range []interface{ resize(width, height int) }{m.deliver, m.remark, m.check, m.conflict} {
+		part.resize(width, height)
 	}
-	if m.remark != nil {
-		m.remark.resize(width, height)
-	}
+	m.arrangeRows()
 	m.scroll()
 }
 
 // Init finds the session and computes its change set.
 func (m *Model) Init() tea.Cmd {
-	ctx, sessions, id := m.ctx, m.sessions, m.session.ID
+	ctx, services, id, to := m.ctx, m.services, m.session.ID, m
 	return func() tea.Msg {
-		msg := computed{}
-		if msg.session, msg.err = sessions.Find(string(id)); msg.err != nil {
+		msg := computed{to: to}
+		if msg.session, msg.err = services.Find(string(id)); msg.err != nil {
 			return msg
 		}
-		if msg.set, msg.err = sessions.Changes(ctx, id); msg.err != nil {
+		if msg.set, msg.err = services.Changes(ctx, id); msg.err != nil {
 			return msg
 		}
-		verifications, err := sessions.Verifications(id)
-		feedback, feedbackErr := sessions.Feedback(id)
-		msg.err = errors.Join(err, feedbackErr)
-		msg.feedback = feedback
+		verifications, err := services.Verifications(id)
+		feedback, feedbackErr := services.Feedback(id)
+		request, requestErr := services.VerifyRequest(msg.session)
+		msg.feedback, msg.request = feedback, request
+		msg.err = errors.Join(err, feedbackErr, requestErr)
 		for _, v := range verifications {
 			if v.Tree == msg.set.Tree {
 				msg.verified = &v
 			}
+		}
+		if msg.err == nil {
+			msg.err = msg.readRejected(ctx)
 		}
 		return msg
 	}
@@ -110,50 +147,99 @@ func (m *Model) Init() tea.Cmd {
 
 // computed brings the change set.
 type computed struct {
+	to       *Model
 	session  session.Session
 	set      *review.ChangeSet
 	verified *session.Verification
+	request  session.VerifyRequest
 	feedback session.Feedback
+	rejected map[review.Path][]review.Hunk // of the files with hunks that were rejected earlier
 	err      error
+}
+
+// readRejected reads the files of which something was rejected on another day.
+func (c *computed) readRejected(ctx context.Context) error {
+	var paths []review.Path
+	for _, r := range c.feedback.Open().Rejected {
+		paths = append(paths, r.Path)
+	}
+	if paths = c.set.Changed(paths); len(paths) == 0 {
+		return nil
+	}
+	c.rejected = map[review.Path][]review.Hunk{}
+	return c.set.Files(ctx, func(d review.FileDiff) error {
+		c.rejected[d.Change.Path] = d.Hunks
+		return nil
+	}, paths...)
 }
 
 // read brings the hunks of one file.
 type read struct {
-	path  review.Path
+	to    *Model
+	file  int
 	hunks []review.Hunk
 	err   error
-}
-
-// delivered says what became of an accept.
-type delivered struct {
-	accepted *review.Accepted
-	err      error
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case computed:
-		return m.take(msg)
-	case read:
-		m.store(msg)
-	case delivered:
-		return m.finish(msg)
-	case planned:
-		m.question(msg)
-	case commented:
-		m.keep(msg)
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:
-		switch {
-		case m.deliver != nil:
-			return m.deliver.update(msg)
-		case m.remark != nil:
-			return m.remark.update(msg)
-		}
+		return m.paste(msg)
 	case tea.MouseWheelMsg:
-		return m.wheel(msg)
+		m.wheel(msg)
+		return nil
+	case tea.MouseClickMsg:
+		return m.click(msg)
+	case computed:
+		if msg.to == m {
+			return m.take(msg)
+		}
+	case read:
+		if msg.to == m {
+			return m.store(msg)
+		}
+	case found:
+		if msg.to == m {
+			return m.gather(msg)
+		}
+	}
+	return m.answered(msg)
+}
+
+// answered takes what became of what the person asked for.
+func (m *Model) answered(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case confirmed:
+		if msg.to == m {
+			return msg.do()
+		}
+	case planned:
+		if msg.to == m {
+			m.question(msg)
+		}
+	case edited:
+		if msg.to == m {
+			m.rewrite(msg)
+		}
+	case delivered:
+		if msg.to == m {
+			return m.finish(msg)
+		}
+	case commented:
+		if msg.to == m {
+			m.keep(msg)
+		}
+	case printed:
+		if msg.of == m.check && m.check != nil {
+			return m.check.take(msg)
+		}
+	case checked:
+		if msg.of == m.check && m.check != nil {
+			m.conclude(msg)
+		}
 	}
 	return nil
 }
@@ -167,25 +253,41 @@ func (m *Model) take(msg computed) tea.Cmd {
 	if msg.set.Empty() {
 		return page.Leave(string(m.session.ID)+" changed nothing", nil)
 	}
-	m.session, m.set, m.verified, m.comments = msg.session, msg.set, msg.verified, msg.feedback.Comments
-	m.files, m.entries = arrange(msg.set)
-	for _, f := range m.files {
-		f.before = msg.feedback.Rejects
+	m.session, m.set, m.verified, m.request = msg.session, msg.set, msg.verified, msg.request
+	m.remarks.add(msg.feedback.Comments...)
+	m.files = arrange(msg.set)
+	m.byPath = make(map[review.Path]int, len(m.files))
+	for i, f := range m.files {
+		m.byPath[f.change.Path] = i
+		if hunks := msg.rejected[f.change.Path]; hunks != nil {
+			f.fill(hunks)
+			f.takeOver(msg.feedback.Rejects)
+			if f.lines() > maxHeld/10 {
+				f.letGo()
+			}
+		}
 	}
+	m.decided()
+	m.replant()
 	m.goTo(0)
 	return m.load()
 }
 
-// load reads the hunks of the file a person is at, once.
+// maxHeld is how many lines are held of all files; beyond it those seen longest ago
+// are read again when a person comes back to them.
+const maxHeld = 400_000
+
+// load reads the hunks of the file a person is at. One file is read at a time: who
+// holds a key down passes by many.
 func (m *Model) load() tea.Cmd {
 	f := m.file()
-	if f == nil || f.asked {
+	if f == nil || f.loaded || f.err != nil || m.reading {
 		return nil
 	}
-	f.asked = true
-	ctx, set, path := m.ctx, m.set, f.change.Path
+	m.reading = true
+	ctx, set, to, at, path := m.ctx, m.set, m, m.at, f.change.Path
 	return func() tea.Msg {
-		msg := read{path: path}
+		msg := read{to: to, file: at}
 		msg.err = set.Files(ctx, func(d review.FileDiff) error {
 			msg.hunks = d.Hunks
 			return nil
@@ -194,18 +296,50 @@ func (m *Model) load() tea.Cmd {
 	}
 }
 
-func (m *Model) store(msg read) {
-	for _, f := range m.files {
-		if f.change.Path == msg.path {
-			f.hunks, f.loaded, f.err = msg.hunks, true, msg.err
-			f.flatten()
-			f.earlier()
+// store takes the hunks of a file. The person may be at another one by now.
+func (m *Model) store(msg read) tea.Cmd {
+	m.reading = false
+	f := m.files[msg.file]
+	if f.err = msg.err; f.err == nil {
+		f.fill(msg.hunks)
+		f.foldLong()
+	}
+	m.makeRoom()
+	if msg.file == m.at {
+		m.arrangeRows()
+		m.toHead(0)
+		m.scroll()
+		if m.wanted != nil && f.err == nil {
+			return m.toHit()
 		}
 	}
-	m.scroll()
+	return m.load()
 }
 
-// file is the file a person is at.
+// makeRoom lets go of what was seen longest ago.
+func (m *Model) makeRoom() {
+	held := 0
+	for _, f := range m.files {
+		if f.loaded {
+			held += f.lines()
+		}
+	}
+	for held > maxHeld {
+		var oldest *file
+		for i, f := range m.files {
+			if f.loaded && i != m.at && (oldest == nil || f.seen < oldest.seen) {
+				oldest = f
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		held -= oldest.lines()
+		oldest.letGo()
+	}
+}
+
+// file is the file a person is at, or nil.
 func (m *Model) file() *file {
 	if m.at < 0 || m.at >= len(m.files) {
 		return nil
@@ -213,11 +347,11 @@ func (m *Model) file() *file {
 	return m.files[m.at]
 }
 
-// hunk is the hunk a person is at, or nil.
-func (m *Model) hunk() *review.Hunk {
+// hunkAt is the number of the hunk a person is at, or -1.
+func (m *Model) hunkAt() int {
 	f := m.file()
-	if f == nil || m.row < 0 || m.row >= len(f.rows) {
-		return nil
+	if f == nil || m.row < 0 || m.row >= len(f.layout.rows) {
+		return -1
 	}
-	return &f.hunks[f.rows[m.row].hunk]
+	return int(f.layout.rows[m.row].hunk)
 }

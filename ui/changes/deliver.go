@@ -1,12 +1,16 @@
 package changes
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
@@ -19,8 +23,9 @@ import (
 
 // deliver is the last question: where the work goes, and with which message.
 type deliver struct {
-	target   review.Target
 	proposed string
+	part     *review.ChangeSet // what is taken, as a change set of its own
+	plan     *review.WorktreePlan
 	message  textarea.Model
 	since    time.Time
 }
@@ -39,8 +44,10 @@ func newArea(value string) textarea.Model {
 }
 
 func (d *deliver) resize(width, height int) {
-	d.message.SetWidth(max(20, min(72, width-8)))
-	d.message.SetHeight(max(2, min(8, height-14)))
+	if d != nil {
+		d.message.SetWidth(max(20, min(72, width-8)))
+		d.message.SetHeight(max(2, min(8, height-14)))
+	}
 }
 
 func (d *deliver) update(msg tea.Msg) tea.Cmd {
@@ -51,33 +58,46 @@ func (d *deliver) update(msg tea.Msg) tea.Cmd {
 
 // planned brings what the chosen part is, for the last question.
 type planned struct {
-	message string // proposed for the commit
+	to      *Model
+	part    *review.ChangeSet
+	plan    *review.WorktreePlan // nil where the working tree cannot be looked at
+	message string               // proposed for the commit
 	err     error
 }
 
-// plan looks at the chosen part, to ask the last question, unless nothing is taken.
+// plan looks at the chosen part, to ask the last question. When nothing is taken the
+// question is whether what was rejected is kept.
 func (m *Model) plan() tea.Cmd {
 	choice := m.chosen()
-	if choice.Empty() {
+	switch {
+	case choice.Empty() && m.tally.rejected+m.tally.partly > 0:
+		m.askToKeep()
+		return nil
+	case choice.Empty():
 		m.note.Say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		return nil
+	case m.check != nil && m.check.running:
+		m.note.Say("a verification goes on: v shows it", nil)
 		return nil
 	}
 	m.busy = "putting the parts together…"
-	ctx, sessions, of, set := m.ctx, m.sessions, m.session, m.set
+	ctx, services, of, set, to := m.ctx, m.services, m.session, m.set, m
 	return func() tea.Msg {
+		msg := planned{to: to}
 		selection, err := set.Select(ctx, choice)
-		if err != nil {
-			return planned{err: err}
+		if err == nil {
+			msg.part, err = set.Part(ctx, selection)
 		}
-		part, err := set.Part(ctx, selection)
 		switch {
-		case fault.KindOf(err) == fault.Conflict:
-			part = set // what was taken before may be what is missing; Accept knows
+		case msg.part == nil && selection != nil && fault.KindOf(err) == fault.Conflict:
+			msg.part = set // what was taken before may be what is missing; AcceptSet knows
 		case err != nil:
-			return planned{err: err}
+			return planned{to: to, err: err}
 		}
-		verifications, err := sessions.Verifications(of.ID)
-		return planned{session.Describe(of, part, verifications).Message, err}
+		verifications, err := services.Verifications(of.ID)
+		msg.message, msg.err = session.Describe(of, msg.part, verifications).Message, err
+		msg.plan, _ = services.PlanWorktree(ctx, of.ID, set, choice) // what is wrong is told when it is asked for
+		return msg
 	}
 }
 
@@ -91,7 +111,7 @@ func (m *Model) question(msg planned) {
 	if m.message == "" {
 		m.message = msg.message
 	}
-	m.deliver = &deliver{proposed: msg.message, message: newArea(m.message), since: m.now()}
+	m.deliver = &deliver{proposed: msg.message, part: msg.part, plan: msg.plan, message: newArea(m.message), since: m.now()}
 	m.deliver.resize(m.width, m.height)
 }
 
@@ -106,64 +126,238 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	case "ctrl+t":
-		d.target = (d.target + 1) % 2
+		m.target = (m.target + 1) % 2
 		return nil
+	case "ctrl+e":
+		return m.edit()
 	case "ctrl+s":
 		if m.now().Sub(d.since) < dialog.Grace {
 			return nil
 		}
 		m.deliver, m.message, m.busy = nil, d.message.Value(), "delivering…"
-		return m.accept(review.AcceptOptions{Choice: m.chosen(), Target: d.target, Message: d.message.Value()})
+		return m.accept(review.AcceptOptions{Choice: m.chosen(), Target: m.target, Message: d.message.Value()})
+	}
+	if m.target == review.ToWorktree {
+		return nil // there is no message
 	}
 	return d.update(msg)
 }
 
+// edited brings the message back from the editor.
+type edited struct {
+	to   *Model
+	text string
+	err  error
+}
+
+// edit gives the terminal to the person's editor.
+func (m *Model) edit() tea.Cmd {
+	if m.target == review.ToWorktree {
+		return nil
+	}
+	e := &editing{ctx: m.ctx, services: m.services, text: m.deliver.message.Value(), part: m.deliver.part}
+	return tea.Exec(e, func(err error) tea.Msg { return edited{m, e.text, err} })
+}
+
+// editing is an editor that has the terminal.
+type editing struct {
+	ctx      context.Context //nolint:containedctx // it ends with the screen
+	services Services
+	text     string
+	part     *review.ChangeSet
+}
+
+// Run waits for the editor.
+func (e *editing) Run() (err error) {
+	e.text, err = e.services.Edit(e.ctx, e.text, e.part)
+	return err
+}
+
+// SetStdin and the others are not needed: the editor knows the terminal.
+func (*editing) SetStdin(io.Reader)  {}
+func (*editing) SetStdout(io.Writer) {}
+func (*editing) SetStderr(io.Writer) {}
+
+// rewrite takes the message from the editor. One that failed changes nothing.
+func (m *Model) rewrite(msg edited) {
+	if m.deliver == nil {
+		return
+	}
+	m.deliver.since = m.now() // what was typed at the end of the editor answers nothing
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+		return
+	}
+	m.deliver.message.SetValue(msg.text)
+}
+
+// delivered says what became of an accept.
+type delivered struct {
+	to       *Model
+	accepted *review.Accepted
+	err      error
+	unkept   error // why what was rejected is not kept
+}
+
 // accept delivers, and keeps what was rejected for the agent.
 func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
-	ctx, sessions, id, refused := m.ctx, m.sessions, m.session.ID, m.refused()
-	opts.Verify = sessions.Verifier(m.session, session.VerifyRequest{})
+	ctx, services, id, set, to, keep := m.ctx, m.services, m.session.ID, m.set, m, m.keeper()
+	opts.Verify = services.Verifier(m.session, m.request)
 	return func() tea.Msg {
-		accepted, err := sessions.Accept(ctx, id, opts)
-		if err == nil && len(refused) > 0 {
-			err = sessions.Reject(ctx, id, refused, "")
+		msg := delivered{to: to}
+		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err == nil {
+			_, msg.unkept = keep()
 		}
-		return delivered{accepted, err}
+		return msg
 	}
+}
+
+// keeper is what keeps the rejections, and tells how many they are. It reads the files
+// that were rejected without a look.
+func (m *Model) keeper() func() (int, error) {
+	ctx, services, id, set, refused := m.ctx, m.services, m.session.ID, m.set, m.refused()
+	var unread []review.Path
+	for _, f := range m.files {
+		if d, _ := f.sum(); d == rejected && len(f.hunks) == 0 {
+			unread = append(unread, f.change.Path)
+		}
+	}
+	return func() (int, error) {
+		if len(unread) > 0 {
+			err := set.Files(ctx, func(d review.FileDiff) error {
+				for i := range d.Hunks {
+					refused = append(refused, d.Hunks[i].ID)
+				}
+				return nil
+			}, unread...)
+			if err != nil {
+				return 0, err
+			}
+		}
+		if len(refused) == 0 {
+			return 0, nil
+		}
+		return len(refused), services.Reject(ctx, id, refused, "")
+	}
+}
+
+// askToKeep asks whether what was rejected is kept for the agent, when nothing is
+// taken.
+func (m *Model) askToKeep() {
+	keep, id, to := m.keeper(), m.session.ID, m
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Keep what you rejected?", Yes: "keep it",
+		Text: fmt.Sprintf("Nothing is taken. What you rejected is kept for the agent: `aibox run --resume %s` tells it.", id),
+		Do: func() tea.Msg {
+			n, err := keep()
+			if err != nil {
+				return delivered{to: to, err: err}
+			}
+			return page.Close{Said: fmt.Sprintf("%s rejected: `aibox run --resume %s` tells the agent", amount.Of(n, "hunk"), id)}
+		},
+	}, m.now())
 }
 
 // finish tells what became of the accept. After a failure everything decided is as it
 // was.
 func (m *Model) finish(msg delivered) tea.Cmd {
 	m.busy = ""
+	if clash, ok := errors.AsType[*review.WorktreeConflict](msg.err); ok {
+		m.conflict = newConflict(m, clash)
+		return m.conflict.look()
+	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		return nil
 	}
 	a := msg.accepted
-	said := fmt.Sprintf("%s accepted on branch %s", amount.Of(a.Files, "file"), name(a.Branch))
+	said := amount.Of(a.Files, "file") + " accepted on branch " + termtext.Escape(a.Branch)
 	if a.Target == review.ToWorktree {
 		said = amount.Of(len(a.Paths), "file") + " written to your working tree"
+	}
+	if msg.unkept != nil {
+		said += "; what was rejected is not kept: " + termtext.Escape(msg.unkept.Error())
 	}
 	return page.Leave(said, nil)
 }
 
 // deliverView is the framed question.
 func (m *Model) deliverView() string {
-	d, t := m.deliver, m.tally()
-	where := "a commit on a new branch; your working tree, index and HEAD stay as they are"
-	if d.target == review.ToWorktree {
-		where = "the files of your working tree, all or nothing; index and HEAD stay as they are"
+	d := m.deliver
+	width := d.message.Width()
+	where := "A commit on a new branch; your working tree, index and HEAD stay as they are."
+	if m.target == review.ToWorktree {
+		where = "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
-	lines := []string{m.theme.Title.Render("Accept into " + d.target.String()), ""}
-	lines = append(lines, strings.Split(ansi.Wrap(where, d.message.Width(), ""), "\n")...)
-	lines = append(lines, "", m.summary(t), "", d.message.View(), "",
-		m.theme.Key.Render("ctrl+s")+" accept · "+m.theme.Key.Render("ctrl+t")+" branch or working tree · "+m.theme.Key.Render("esc")+" back")
+	lines := []string{m.theme.Title.Render("Accept into " + m.target.String()), ""}
+	lines = append(lines, strings.Split(ansi.Wrap(where, width, ""), "\n")...)
+	lines = append(lines, "")
+	lines = append(lines, strings.Split(ansi.Wrap(m.summary(), width, ""), "\n")...)
+	lines = append(lines, "")
+	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
+	if m.target == review.ToWorktree {
+		lines = append(lines, m.steps(width, d.message.Height())...)
+	} else {
+		lines = append(lines, strings.Split(d.message.View(), "\n")...)
+		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
+	}
+	if text := m.note.Text(); text != "" {
+		lines = append(lines, "", m.note.View(m.theme, width))
+	}
+	var foot []string
+	for i := 0; i < len(keys); i += 2 {
+		foot = append(foot, m.theme.Key.Render(keys[i])+" "+keys[i+1])
+	}
+	lines = append(append(lines, ""), strings.Split(ansi.Wrap(strings.Join(foot, " · "), width, ""), "\n")...)
 	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
 }
 
+// steps are the lines that say what would become of the files of the working tree.
+func (m *Model) steps(width, height int) []string {
+	plan := m.deliver.plan
+	if plan == nil {
+		return []string{m.theme.Faint.Render(ansi.Wrap("What becomes of your files is not known yet.", width, ""))}
+	}
+	count := map[review.WorktreeAction]int{}
+	for _, step := range plan.Steps {
+		count[step.Action]++
+	}
+	var parts []string
+	for _, action := range []review.WorktreeAction{review.CreateFile, review.ReplaceFile, review.MergeFile, review.DeleteFile, review.KeepFile} {
+		if n := count[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", n, action))
+		}
+	}
+	lines := []string{ansi.Truncate(strings.Join(parts, " · "), width, "…")}
+	clashes := plan.Conflicts()
+	if len(clashes) == 0 {
+		return lines
+	}
+	lines = append(lines, m.theme.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "file")+" in the way:", width, "…")))
+	for i, step := range clashes {
+		if room := height - len(lines); room == 1 && i < len(clashes)-1 {
+			lines = append(lines, fmt.Sprintf("… and %d more", len(clashes)-i))
+			break
+		}
+		lines = append(lines, ansi.Truncate("  "+step.Path.String()+": "+step.Reason, width, "…"))
+	}
+	return lines
+}
+
 // summary is what accepting would do now.
-func (m *Model) summary(t tally) string {
-	parts := []string{m.theme.Good.Render(fmt.Sprintf("%d of %s taken", t.taken, amount.Of(t.files, "file")))}
+func (m *Model) summary() string {
+	t := m.tally
+	where := "a new branch"
+	if m.target == review.ToWorktree {
+		where = "your working tree"
+	}
+	parts := []string{m.theme.Plain.Render("nothing taken yet")}
+	if t.takesAny() {
+		parts = []string{fmt.Sprintf("accepts %s of %d files %s %s to %s", m.theme.Good.Render(fmt.Sprint(t.taken+t.partly)), t.files,
+			m.theme.Good.Render(fmt.Sprintf("+%d", t.lines.added)), m.theme.Bad.Render(fmt.Sprintf("-%d", t.lines.deleted)), where)}
+	} else {
+		parts[0] += " for " + where
+	}
 	add := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
@@ -173,7 +367,7 @@ func (m *Model) summary(t tally) string {
 	add(t.rejected, "rejected")
 	add(t.open, "undecided")
 	if t.risky > 0 {
-		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky", t.risky)))
+		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky left out", t.risky)))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -1,12 +1,11 @@
 package changes
 
 import (
-	"cmp"
 	"maps"
-	"path"
 	"slices"
 
 	"aibox/review"
+	"aibox/ui/syntax"
 )
 
 // decision is what a person has decided about a hunk.
@@ -16,39 +15,83 @@ const (
 	open decision = iota
 	taken
 	rejected
+	decisions // how many there are
 )
 
-// row is a line of a file's diff: the head of a hunk when line is -1.
-type row struct{ hunk, line int }
+// size is how many lines are added and deleted.
+type size struct{ added, deleted int }
+
+func (s size) plus(other size) size  { return size{s.added + other.added, s.deleted + other.deleted} }
+func (s size) minus(other size) size { return size{s.added - other.added, s.deleted - other.deleted} }
 
 // file is a changed file with what was decided about it.
 type file struct {
-	change *review.Change
-	hunks  []review.Hunk
-	rows   []row
-	asked  bool
-	loaded bool
-	err    error
+	change   *review.Change
+	risky    bool
+	hunks    []review.Hunk // none before they were read; without their lines when those were let go
+	sizes    []size        // of the hunks
+	loaded   bool          // the hunks have their lines
+	err      error         // why they could not be read
+	seen     int           // when a person was at the file last
+	parted   map[review.HunkID]bool
+	folded   map[review.HunkID]bool
+	language *syntax.Language
+	layout   layout
 
-	whole  decision                   // of every hunk that has no decision of its own
-	own    map[review.HunkID]decision // of single hunks
-	before func(review.HunkID) bool   // whether a hunk was rejected earlier
-	risk   bool                       // the person takes it in spite of its risks
+	whole decision                   // of every hunk that has no decision of its own
+	own   map[review.HunkID]decision // of single hunks, where it is another one
+	count [decisions]int             // of the decisions in own
+	sums  [decisions]size            // of their hunks
+	risk  bool                       // the person takes it in spite of its risks
 }
 
-// flatten lists the lines of all hunks, so that any window of them can be shown
-// without looking at the others.
-func (f *file) flatten() {
-	n := 0
-	for _, h := range f.hunks {
-		n += 1 + len(h.Lines)
-	}
-	f.rows = make([]row, 0, n)
-	for i, h := range f.hunks {
-		f.rows = append(f.rows, row{i, -1})
-		for j := range h.Lines {
-			f.rows = append(f.rows, row{i, j})
+// fill gives the file its hunks, as they are divided.
+func (f *file) fill(hunks []review.Hunk) {
+	f.hunks, f.loaded, f.layout = hunks, true, layout{}
+	for i := 0; i < len(f.hunks); i++ {
+		if f.parted[f.hunks[i].ID] {
+			f.hunks = slices.Replace(f.hunks, i, i+1, f.hunks[i].Split()...)
 		}
+	}
+	f.measure()
+	if f.language == nil {
+		var first []byte
+		if len(hunks) > 0 && len(hunks[0].Lines) > 0 && hunks[0].NewStart == 1 {
+			first = hunks[0].Lines[0].Text
+		}
+		f.language = syntax.Of(f.change.Path.Raw(), first)
+	}
+}
+
+// measure counts the lines of the hunks.
+func (f *file) measure() {
+	f.sizes = make([]size, len(f.hunks))
+	for i := range f.hunks {
+		for _, line := range f.hunks[i].Lines {
+			switch line.Op {
+			case '+':
+				f.sizes[i].added++
+			case '-':
+				f.sizes[i].deleted++
+			}
+		}
+	}
+}
+
+// lines is how many lines of the file are held.
+func (f *file) lines() int {
+	n := 0
+	for i := range f.hunks {
+		n += len(f.hunks[i].Lines)
+	}
+	return n
+}
+
+// letGo gives the lines of the hunks up, which are read again when they are needed.
+func (f *file) letGo() {
+	f.loaded, f.layout, f.hunks = false, layout{}, slices.Clone(f.hunks)
+	for i := range f.hunks {
+		f.hunks[i].Lines = nil
 	}
 }
 
@@ -60,189 +103,89 @@ func (f *file) of(id review.HunkID) decision {
 	return f.whole
 }
 
-// earlier takes over what was rejected on another day.
-func (f *file) earlier() {
-	for _, h := range f.hunks {
-		if f.before != nil && f.before(h.ID) {
-			f.decide(h.ID, rejected)
+// decide sets the decision about hunk i.
+func (f *file) decide(i int, d decision) {
+	id, lines := f.hunks[i].ID, f.sizes[i]
+	was := f.of(id)
+	if was == d {
+		return
+	}
+	if _, ok := f.own[id]; ok {
+		f.count[was]--
+		f.sums[was] = f.sums[was].minus(lines)
+		delete(f.own, id)
+	}
+	if d != f.whole {
+		if f.own == nil {
+			f.own = map[review.HunkID]decision{}
 		}
+		f.own[id] = d
+		f.count[d]++
+		f.sums[d] = f.sums[d].plus(lines)
 	}
-}
-
-// decide sets the decision about one hunk.
-func (f *file) decide(id review.HunkID, d decision) {
-	f.own = maps.Clone(f.own)
-	if f.own == nil {
-		f.own = map[review.HunkID]decision{}
+	if f.count[d] == len(f.hunks) {
+		f.decideAll(d)
 	}
-	f.own[id] = d
-	for _, h := range f.hunks {
-		if f.of(h.ID) != d {
-			return
-		}
-	}
-	f.decideAll(d)
 }
 
 // decideAll sets the decision about all hunks.
-func (f *file) decideAll(d decision) { f.whole, f.own = d, nil }
-
-// sum is the decision about the whole file; mixed when its hunks differ.
-func (f *file) sum() (d decision, mixed bool) {
-	for _, own := range f.own {
-		if own != f.whole {
-			return open, true
-		}
-	}
-	return f.whole, false
+func (f *file) decideAll(d decision) {
+	f.whole, f.own, f.count, f.sums = d, nil, [decisions]int{}, [decisions]size{}
 }
 
-// split puts the parts of hunk i in its place.
+// sum is the decision about the whole file; mixed when its hunks differ.
+func (f *file) sum() (d decision, mixed bool) { return f.whole, len(f.own) > 0 }
+
+// takes is how many lines are taken of the file.
+func (f *file) takes() size {
+	if f.whole == taken {
+		return size{f.change.Added, f.change.Deleted}.minus(f.sums[open]).minus(f.sums[rejected])
+	}
+	return f.sums[taken]
+}
+
+// number is the place of a hunk among the file's, or -1.
+func (f *file) number(id review.HunkID) int {
+	return slices.IndexFunc(f.hunks, func(h review.Hunk) bool { return h.ID == id })
+}
+
+// split puts the parts of hunk i in its place, which have its decision.
 func (f *file) split(i int) bool {
 	parts := f.hunks[i].Split()
 	if len(parts) < 2 {
 		return false
 	}
-	was := f.of(f.hunks[i].ID)
+	id, was := f.hunks[i].ID, f.of(f.hunks[i].ID)
+	own := was != f.whole
+	if own {
+		f.decide(i, f.whole)
+	}
 	f.hunks = slices.Replace(slices.Clone(f.hunks), i, i+1, parts...)
-	f.flatten()
-	if was != f.whole {
-		for _, part := range parts {
-			f.decide(part.ID, was)
+	f.layout = layout{}
+	f.measure()
+	f.parted = maps.Clone(f.parted)
+	if f.parted == nil {
+		f.parted = map[review.HunkID]bool{}
+	}
+	f.parted[id] = true
+	for j := range parts {
+		if own {
+			f.decide(i+j, was)
 		}
 	}
 	return true
 }
 
-// riskyHeading stands above the files that a plain accept leaves out.
-const riskyHeading = "risky, look first"
-
-// entry is a line of the list of files: a heading, or a file.
-type entry struct {
-	heading string // escaped
-	file    int    // index of the file, or -1
-}
-
-// arrange lists the files: those with risks first, then the others by folder.
-func arrange(set *review.ChangeSet) ([]*file, []entry) {
-	files := make([]*file, len(set.Changes))
-	for i := range set.Changes {
-		files[i] = &file{change: &set.Changes[i]}
-	}
-	slices.SortStableFunc(files, func(a, b *file) int {
-		risky := func(f *file) int {
-			if f.change.Risky() {
-				return 0
-			}
-			return 1
+// takeOver sets the decisions of another day: the hunks and parts of hunks that were
+// rejected.
+func (f *file) takeOver(wasRejected func(review.HunkID) bool) {
+	for i := 0; i < len(f.hunks); i++ {
+		if wasRejected(f.hunks[i].ID) {
+			f.decide(i, rejected)
+			continue
 		}
-		return cmp.Or(
-			cmp.Compare(risky(a), risky(b)),
-			cmp.Compare(path.Dir(a.change.Path.Raw()), path.Dir(b.change.Path.Raw())),
-			cmp.Compare(a.change.Path, b.change.Path),
-		)
-	})
-	var entries []entry
-	last := ""
-	for i, f := range files {
-		heading := riskyHeading
-		if !f.change.Risky() {
-			heading = review.Path(path.Dir(f.change.Path.Raw())).String() + "/"
-			if heading == "./" {
-				heading = "top of the repository"
-			}
-		}
-		if heading != last {
-			entries = append(entries, entry{heading, -1})
-			last = heading
-		}
-		entries = append(entries, entry{"", i})
-	}
-	return files, entries
-}
-
-// choice is what was decided about a file, to be put back.
-type choice struct {
-	file  int
-	whole decision
-	own   map[review.HunkID]decision
-	risk  bool
-}
-
-// remember puts what was decided about a file on the stack.
-func (m *Model) remember(i int) {
-	f := m.files[i]
-	m.undo = append(m.undo, choice{i, f.whole, f.own, f.risk})
-}
-
-// back takes the last decision back.
-func (m *Model) back() {
-	if len(m.undo) == 0 {
-		m.note.Say("there is nothing to undo", nil)
-		return
-	}
-	c := m.undo[len(m.undo)-1]
-	m.undo = m.undo[:len(m.undo)-1]
-	f := m.files[c.file]
-	f.whole, f.own, f.risk = c.whole, c.own, c.risk
-	m.goTo(c.file)
-}
-
-// chosen is what the decisions mean for an accept. A file of which no hunk was read
-// is taken as a whole, by its exact path.
-func (m *Model) chosen() review.Choice {
-	var c review.Choice
-	for _, f := range m.files {
-		before := len(c.Files) + len(c.Hunks)
-		switch d, mixed := f.sum(); {
-		case mixed:
-			for _, h := range f.hunks {
-				if f.of(h.ID) == taken {
-					c.Hunks = append(c.Hunks, string(h.ID))
-				}
-			}
-		case d == taken:
-			c.Files = append(c.Files, f.change.Path.Raw())
-		}
-		if f.risk && len(c.Files)+len(c.Hunks) > before {
-			c.Risky = append(c.Risky, f.change.Path.Raw())
+		if slices.ContainsFunc(f.hunks[i].Split(), func(part review.Hunk) bool { return wasRejected(part.ID) }) && f.split(i) {
+			i-- // look at the parts
 		}
 	}
-	return c
-}
-
-// refused are the hunks that the person rejected, of the files that were read.
-func (m *Model) refused() []review.HunkID {
-	var ids []review.HunkID
-	for _, f := range m.files {
-		for _, h := range f.hunks {
-			if f.of(h.ID) == rejected {
-				ids = append(ids, h.ID)
-			}
-		}
-	}
-	return ids
-}
-
-// tally counts what was decided.
-type tally struct{ files, taken, partly, rejected, open, risky int }
-
-func (m *Model) tally() tally {
-	t := tally{files: len(m.files)}
-	for _, f := range m.files {
-		switch d, mixed := f.sum(); {
-		case mixed:
-			t.partly++
-		case d == taken:
-			t.taken++
-		case d == rejected:
-			t.rejected++
-		default:
-			t.open++
-			if f.change.Risky() {
-				t.risky++
-			}
-		}
-	}
-	return t
 }

@@ -2,9 +2,8 @@ package changes
 
 import (
 	"fmt"
-	"strings"
 
-	"aibox/internal/termtext"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 	"aibox/ui/page"
@@ -13,11 +12,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
+type binding = key.Binding
+
 type keys struct {
-	up, down, pageUp, pageDown, first, last, left, right key.Binding
-	nextHunk, lastHunk, nextFile, lastFile, nextOpen     key.Binding
-	take, reject, takeFile, rejectFile, takeAll          key.Binding
-	undo, split, comment, deliver, leave                 key.Binding
+	up, down, pageUp, pageDown, first, last, left, right binding
+	nextHunk, lastHunk, nextFile, lastFile, nextOpen     binding
+	take, reject, clear, takeFile, rejectFile            binding
+	takeAll, rejectAll, forget                           binding
+	undo, split, comment, verify, target, deliver, leave binding
+	tree, open, closed                                   binding
+	layout, blanks, brief, fold, foldAll                 binding
+	search, nextHit, lastHit, endSearch                  binding
 }
 
 func newKeys() keys {
@@ -29,35 +34,92 @@ func newKeys() keys {
 		nextHunk: keymap.Bind("next hunk", "]"), lastHunk: keymap.Bind("hunk before", "["),
 		nextFile: keymap.Bind("next file", "tab", "}"), lastFile: keymap.Bind("file before", "shift+tab", "{"),
 		nextOpen: keymap.Bind("next undecided file", "."),
-		take:     keymap.Bind("take", "y"), reject: keymap.Bind("reject", "n"),
-		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "N"),
-		takeAll: keymap.Bind("take the rest", "A"),
-		undo:    keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), comment: keymap.Bind("comment", "c"),
+		take:     keymap.Bind("take", "y"), reject: keymap.Bind("reject", "x", "n"), clear: keymap.Bind("decide later", "backspace"),
+		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "X", "N"),
+		takeAll: keymap.Bind("take the rest", "A"), rejectAll: keymap.Bind("reject the rest", "R"), forget: keymap.Bind("forget all decisions", "F"),
+		undo: keymap.Bind("undo", "u"), split: keymap.Bind("split the hunk", "s"), comment: keymap.Bind("comment", "c"),
+		verify: keymap.Bind("verify…", "v"), target: keymap.Bind("branch or working tree", "T"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
+		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
+		layout: keymap.Bind("side by side", "|"), blanks: keymap.Bind("blanks do not count", "w"), brief: keymap.Bind("changed lines alone", "o"),
+		fold: keymap.Bind("fold the hunk", "z"), foldAll: keymap.Bind("fold all hunks", "Z"),
+		search:  keymap.Bind("search", "/"),
+		nextHit: keymap.Bind("next hit", "n"), lastHit: keymap.Bind("hit before", "N"), endSearch: keymap.Bind("end the search", "esc"),
 	}
 }
 
-// Short is the keys for the foot of the screen.
-func (m *Model) Short() []key.Binding {
+// bound is the keys as they count now: while something is searched for, n and N go
+// through what was found.
+func (m *Model) bound() keys {
 	k := m.keys
-	return []key.Binding{k.deliver, k.take, k.reject, k.nextHunk, k.nextFile, k.takeAll, k.undo, k.leave}
+	found := m.search.text != ""
+	k.nextHit.SetEnabled(found)
+	k.lastHit.SetEnabled(found)
+	k.endSearch.SetEnabled(found)
+	if found {
+		k.reject.SetKeys("x")
+		k.rejectFile.SetKeys("X")
+	}
+	k.layout.SetEnabled(m.width >= splitWidth)
+	return k
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []binding {
+	k := m.bound()
+	switch {
+	case m.conflict != nil:
+		return m.conflict.keys()
+	case m.check != nil && m.check.shown():
+		return m.check.keys()
+	case m.Typing() || m.set == nil:
+		return nil
+	case m.inTree:
+		return []binding{k.open, k.takeFile, k.rejectFile, k.undo, k.closed}
+	case m.search.text != "":
+		return []binding{k.nextHit, k.lastHit, k.take, k.reject, k.endSearch}
+	}
+	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.layout, k.verify, k.leave}
 }
 
 // Keys is every key, for the help.
 func (m *Model) Keys() []keymap.Group {
-	if m.ask != nil {
+	switch {
+	case m.ask != nil:
 		return m.ask.Keys()
+	case m.search.field != nil:
+		return []keymap.Group{searchKeys()}
+	case m.conflict != nil:
+		return []keymap.Group{{Title: "Conflict", Keys: m.conflict.keys()}}
+	case m.check != nil && m.check.shown():
+		return []keymap.Group{{Title: "Verification", Keys: m.check.keys()}}
 	}
-	k := m.keys
+	k := m.bound()
+	if m.inTree {
+		return []keymap.Group{
+			{Title: "Files", Keys: []binding{k.open, k.closed, k.takeFile, k.rejectFile, k.undo}}, cursor.Keys(),
+		}
+	}
 	return []keymap.Group{
-		{Title: "Decide", Keys: []key.Binding{k.take, k.reject, k.takeFile, k.rejectFile, k.takeAll, k.split, k.comment, k.undo, k.deliver, k.leave}},
-		{Title: "Jump", Keys: []key.Binding{k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen}},
-		{Title: "Move", Keys: []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.left, k.right}},
+		{Title: "Decide", Keys: []binding{
+			k.take, k.reject, k.clear, k.takeFile, k.rejectFile, k.takeAll, k.rejectAll, k.forget, k.undo, k.split, k.comment,
+			k.verify, k.target, k.deliver, k.leave,
+		}},
+		{Title: "Jump", Keys: []binding{
+			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,
+		}},
+		{Title: "Show", Keys: []binding{k.layout, k.blanks, k.brief, k.fold, k.foldAll}},
+		{Title: "Move", Keys: []binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.left, k.right}},
 	}
 }
 
 // Typing reports whether keys are text or answers now.
-func (m *Model) Typing() bool { return m.ask != nil || m.deliver != nil || m.remark != nil }
+func (m *Model) Typing() bool {
+	return m.ask != nil || m.deliver != nil || m.remark != nil || m.search.field != nil || m.check != nil && m.check.asks()
+}
+
+// covered reports whether something else stands in the place of the diff.
+func (m *Model) covered() bool { return m.conflict != nil || m.check != nil && m.check.shown() }
 
 // press is one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
@@ -68,175 +130,165 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.delivering(msg)
 	case m.remark != nil:
 		return m.remarking(msg)
-	case key.Matches(msg, m.keys.leave):
-		return page.Leave("", nil)
+	case m.search.field != nil:
+		return m.searching(msg)
+	case m.check != nil && (m.check.asks() || m.check.shown()):
+		return m.checking(msg)
+	case m.conflict != nil:
+		return m.clashing(msg)
 	case m.busy != "" || m.set == nil:
+		if m.set == nil && key.Matches(msg, m.keys.leave) {
+			return page.Leave("", nil)
+		}
 		return nil
 	}
 	m.note.Say("", nil)
-	if m.move(msg) || m.jump(msg) {
-		m.scroll()
+	if m.inTree {
+		return m.pressTree(msg)
+	}
+	return m.pressDiff(msg)
+}
+
+// pressDiff is a key on the diff.
+func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.bound()
+	switch {
+	case key.Matches(msg, k.endSearch):
+		m.endSearch()
+		return nil
+	case key.Matches(msg, k.nextHit):
+		return m.nextHit(1)
+	case key.Matches(msg, k.lastHit):
+		return m.nextHit(-1)
+	case key.Matches(msg, k.leave):
+		return m.goBack()
+	case key.Matches(msg, k.tree):
+		m.inTree = true
+		m.reveal()
+		return nil
+	case m.move(msg) || m.jump(msg) || m.show(msg):
 		return m.load()
 	}
-	return m.judge(msg)
+	return m.judge(msg, k)
 }
 
-// move goes through the lines of the file.
-func (m *Model) move(msg tea.KeyPressMsg) bool {
-	k, whole := m.keys, max(1, m.bodyHeight()-2)
+// show changes how the diff is shown.
+func (m *Model) show(msg tea.KeyPressMsg) bool {
+	k := m.bound()
 	switch {
-	case key.Matches(msg, k.up):
-		m.row--
-	case key.Matches(msg, k.down):
-		m.row++
-	case key.Matches(msg, k.pageUp):
-		m.row -= whole
-	case key.Matches(msg, k.pageDown):
-		m.row += whole
-	case key.Matches(msg, k.first):
-		m.row = 0
-	case key.Matches(msg, k.last):
-		m.row = len(m.file().rows) - 1
-	case key.Matches(msg, k.left):
-		m.column = max(0, m.column-8)
-	case key.Matches(msg, k.right):
-		m.column = min(m.column+8, maxColumn)
+	case key.Matches(msg, k.layout):
+		m.style.split, m.fixed = !m.styled().split, true
+	case key.Matches(msg, k.blanks):
+		m.style.blank = !m.style.blank
+	case key.Matches(msg, k.brief):
+		m.style.brief = !m.style.brief
+	case key.Matches(msg, k.fold):
+		m.foldHunk()
+	case key.Matches(msg, k.foldAll):
+		m.foldAll()
+	case key.Matches(msg, k.search):
+		m.beginSearch()
 	default:
 		return false
 	}
-	return true
-}
-
-// jump goes to another hunk or file.
-func (m *Model) jump(msg tea.KeyPressMsg) bool {
-	k := m.keys
-	switch {
-	case key.Matches(msg, k.nextHunk):
-		if !m.toHunk(1) && m.at+1 < len(m.files) {
-			m.goTo(m.at + 1)
-		}
-	case key.Matches(msg, k.lastHunk):
-		if !m.toHunk(-1) && m.at > 0 {
-			m.goTo(m.at - 1)
-		}
-	case key.Matches(msg, k.nextFile):
-		m.goTo((m.at + 1) % len(m.files))
-	case key.Matches(msg, k.lastFile):
-		m.goTo((m.at + len(m.files) - 1) % len(m.files))
-	case key.Matches(msg, k.nextOpen):
-		m.toOpen()
-	default:
-		return false
-	}
-	return true
-}
-
-// toHunk goes to the head of the hunk that is n further.
-func (m *Model) toHunk(n int) bool {
-	f := m.file()
-	if m.row >= len(f.rows) {
-		return false
-	}
-	want := f.rows[m.row].hunk + n
-	for i, r := range f.rows {
-		if r.hunk == want && r.line < 0 {
-			m.row = i
-			return true
-		}
-	}
-	return false
-}
-
-// toOpen goes to the next file with something that is not decided.
-func (m *Model) toOpen() {
-	for n := 1; n <= len(m.files); n++ {
-		i := (m.at + n) % len(m.files)
-		if d, mixed := m.files[i].sum(); mixed || d == open {
-			m.goTo(i)
-			return
-		}
-	}
-	m.note.Say("everything is decided; enter accepts it", nil)
-}
-
-// goTo shows a file.
-func (m *Model) goTo(i int) {
-	m.at, m.row, m.rowTop, m.column = i, 0, 0, 0
+	m.arrangeRows()
 	m.scroll()
+	return true
 }
 
 // judge takes a decision.
-func (m *Model) judge(msg tea.KeyPressMsg) tea.Cmd {
-	k, f := m.keys, m.file()
+func (m *Model) judge(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.take):
-		return m.decide(taken, false)
+		return m.decideHunk(taken)
 	case key.Matches(msg, k.takeFile):
-		return m.decide(taken, true)
+		return m.decideFile(taken)
 	case key.Matches(msg, k.reject):
-		return m.decide(rejected, false)
+		return m.decideHunk(rejected)
 	case key.Matches(msg, k.rejectFile):
-		return m.decide(rejected, true)
+		return m.decideFile(rejected)
+	case key.Matches(msg, k.clear):
+		return m.decideHunk(open)
 	case key.Matches(msg, k.takeAll):
-		m.takeAll()
+		m.decideRest(0, len(m.files), taken)
+	case key.Matches(msg, k.rejectAll):
+		m.decideRest(0, len(m.files), rejected)
+	case key.Matches(msg, k.forget):
+		m.forget()
 	case key.Matches(msg, k.comment):
 		m.comment()
 	case key.Matches(msg, k.undo):
 		m.back()
 		return m.load()
 	case key.Matches(msg, k.split):
-		if h := m.hunk(); h != nil && !f.split(f.rows[m.row].hunk) {
-			m.note.Say("this hunk has no parts", nil)
-		}
-		m.scroll()
+		m.divide()
+	case key.Matches(msg, k.verify):
+		m.beginCheck()
+	case key.Matches(msg, k.target):
+		m.target = (m.target + 1) % 2
 	case key.Matches(msg, k.deliver):
 		return m.plan()
 	}
 	return nil
 }
 
-// decide decides about the hunk a person is at, or the whole file, and goes on to the
-// next. A file with risks is asked about first.
-func (m *Model) decide(d decision, whole bool) tea.Cmd {
-	f, at := m.file(), m.at
-	h := m.hunk()
-	if h == nil && !whole {
-		return nil
-	}
-	do := func() tea.Cmd {
-		m.remember(at)
-		if d == taken {
-			f.risk = f.change.Risky()
-		}
-		if whole {
-			f.decideAll(d)
-		} else {
-			f.decide(h.ID, d)
-		}
-		if (whole || !m.toHunk(1)) && m.at+1 < len(m.files) {
-			m.goTo(m.at + 1)
-		}
-		m.scroll()
-		return m.load()
-	}
-	if d != taken || !f.change.Risky() || f.risk {
-		return do()
-	}
-	var why strings.Builder
-	for _, r := range f.change.Risks {
-		if r.Holds() {
-			fmt.Fprintf(&why, "• %s\n", riskLine(r))
+// pressTree is a key in the tree of files.
+func (m *Model) pressTree(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.bound()
+	at := m.tree.At()
+	e := m.entries[min(at, len(m.entries)-1)]
+	switch {
+	case key.Matches(msg, k.open):
+		m.inTree = !e.file
+		return m.enter()
+	case key.Matches(msg, k.closed):
+		m.inTree = false
+		m.reveal()
+	case key.Matches(msg, k.left):
+		m.outward(e)
+	case key.Matches(msg, k.undo):
+		m.back()
+	case key.Matches(msg, k.takeFile), key.Matches(msg, k.take):
+		return m.decideEntry(e, taken)
+	case key.Matches(msg, k.rejectFile), key.Matches(msg, k.reject):
+		return m.decideEntry(e, rejected)
+	case m.tree.Press(msg):
+		if e := m.entries[m.tree.At()]; e.file && e.from != m.at {
+			m.goTo(e.from)
 		}
 	}
-	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Take " + f.change.Path.String() + " in spite of this?", Text: strings.TrimRight(why.String(), "\n"), Yes: "take it",
-		Do: func() tea.Msg { return confirmed{do} },
-	}, m.now())
+	return m.load()
+}
+
+// decideEntry decides about the file or the files below a line of the tree.
+func (m *Model) decideEntry(e entry, d decision) tea.Cmd {
+	if e.file {
+		m.goTo(e.from)
+		return m.decideFile(d)
+	}
+	m.decideRest(e.from, e.to, d)
 	return nil
 }
 
+// outward folds the folder, or goes to the one around it.
+func (m *Model) outward(e entry) {
+	if e.folder != "" && !m.foldedDirs[e.folder] {
+		m.foldDir(e)
+		return
+	}
+	for i := m.tree.At() - 1; i >= 0; i-- {
+		if around := m.entries[i]; !around.file && around.depth < max(1, e.depth) && around.from <= e.from && around.to >= e.to {
+			m.tree.Go(i)
+			return
+		}
+	}
+}
+
 // confirmed is a decision that was asked about.
-type confirmed struct{ do func() tea.Cmd }
+type confirmed struct {
+	to *Model
+	do func() tea.Cmd
+}
 
 // answer is a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
@@ -246,45 +298,37 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 		m.ask = nil
 	case dialog.Taken:
 		m.ask = nil
-		if yes, ok := ask.Do().(confirmed); ok {
-			return yes.do()
-		}
+		return ask.Do
 	}
 	return nil
 }
 
-// takeAll takes what is not decided yet and not risky.
-func (m *Model) takeAll() {
-	n := 0
-	for i, f := range m.files {
-		if d, mixed := f.sum(); d == open && !mixed && !f.change.Risky() {
-			m.remember(i)
-			f.decideAll(taken)
-			n++
-		}
+// goBack leaves the screen; decisions that would be lost are asked about.
+func (m *Model) goBack() tea.Cmd {
+	if len(m.undo) == 0 {
+		return page.Leave("", nil)
 	}
-	left := m.tally().risky
-	text := fmt.Sprintf("%d files taken", n)
-	if left > 0 {
-		text += fmt.Sprintf("; %d risky ones wait for a decision of their own", left)
-	}
-	m.note.Say(text, nil)
-}
-
-// wheel scrolls the diff.
-func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	if m.Typing() || m.set == nil {
-		return nil
-	}
-	switch msg.Button {
-	case tea.MouseWheelUp:
-		m.row -= 3
-	case tea.MouseWheelDown:
-		m.row += 3
-	}
-	m.scroll()
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Leave the review?", Yes: "leave",
+		Text: fmt.Sprintf("What you decided of %s is not accepted, and not kept. Comments are.", m.session.ID),
+		Do:   page.Leave("", nil),
+	}, m.now())
 	return nil
 }
 
-// name is a path for a sentence.
-func name(text string) string { return termtext.Escape(text) }
+// paste is text that was pasted.
+func (m *Model) paste(msg tea.PasteMsg) tea.Cmd {
+	switch {
+	case m.deliver != nil:
+		return m.deliver.update(msg)
+	case m.remark != nil:
+		return m.remark.update(msg)
+	case m.search.field != nil:
+		var cmd tea.Cmd
+		*m.search.field, cmd = m.search.field.Update(msg)
+		return cmd
+	case m.check != nil && m.check.asks():
+		return m.check.update(msg)
+	}
+	return nil
+}

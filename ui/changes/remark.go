@@ -17,8 +17,10 @@ type remark struct {
 }
 
 func (r *remark) resize(width, height int) {
-	r.text.SetWidth(max(20, min(72, width-8)))
-	r.text.SetHeight(max(2, min(6, height-12)))
+	if r != nil {
+		r.text.SetWidth(max(20, min(72, width-8)))
+		r.text.SetHeight(max(2, min(6, height-12)))
+	}
 }
 
 func (r *remark) update(msg tea.Msg) tea.Cmd {
@@ -31,8 +33,8 @@ func (r *remark) update(msg tea.Msg) tea.Cmd {
 func (m *Model) comment() {
 	path := m.file().change.Path
 	r := &remark{on: session.Comment{Path: path}, what: path.String(), text: newArea("")}
-	if h := m.hunk(); h != nil {
-		r.on, r.what = session.Comment{Hunk: h.ID}, "a hunk of "+r.what
+	if i := m.hunkAt(); i >= 0 {
+		r.on, r.what = session.Comment{Hunk: m.file().hunks[i].ID}, "a hunk of "+r.what
 	}
 	r.resize(m.width, m.height)
 	m.remark = r
@@ -40,6 +42,7 @@ func (m *Model) comment() {
 
 // commented says what became of a comment.
 type commented struct {
+	to      *Model
 	comment session.Comment
 	err     error
 }
@@ -56,11 +59,14 @@ func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		m.remark = nil
-		ctx, sessions, id, comment := m.ctx, m.sessions, m.session.ID, r.on
+		ctx, services, id, comment, to := m.ctx, m.services, m.session.ID, r.on, m
 		comment.Text = r.text.Value()
 		return func() tea.Msg {
-			kept, err := sessions.Comment(ctx, id, comment)
-			return commented{kept, err}
+			kept, err := services.Comment(ctx, id, comment)
+			if err != nil {
+				kept = comment
+			}
+			return commented{to, kept, err}
 		}
 	}
 	return r.update(msg)
@@ -68,12 +74,16 @@ func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
 
 // keep shows a comment that was stored.
 func (m *Model) keep(msg commented) {
-	if msg.err != nil {
+	if msg.err != nil { // what was written stays
 		m.note.Say("", msg.err)
+		m.remark = &remark{on: msg.comment, what: "it once more", text: newArea(msg.comment.Text)}
+		m.remark.on.Text = ""
+		m.remark.resize(m.width, m.height)
 		return
 	}
-	m.comments = append(m.comments, msg.comment)
+	m.remarks.add(msg.comment)
 	m.note.Say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
+	m.arrangeRows()
 	m.scroll()
 }
 

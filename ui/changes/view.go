@@ -2,13 +2,10 @@ package changes
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/review/risk"
-	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 
@@ -16,111 +13,157 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
+// Rows of the screen that are not the body: the title and its rule; what accepting
+// would do, and the note.
 const (
-	footRows  = 1    // what was said
-	maxColumn = 4000 // how far a long line can be shifted
+	headRows = frame.HeadRows
+	footRows = 2
 )
 
-func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-footRows) }
+func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
 
-// listWidth is the columns of the list of files.
-func (m *Model) listWidth() int { return max(18, min(44, m.width*3/10)) }
-
-// scroll keeps the line and the file a person is at on the screen.
-func (m *Model) scroll() {
-	f := m.file()
-	if f == nil {
-		return
+// listWidth is the columns of the tree: fewer beside two versions.
+func (m *Model) listWidth() int {
+	if m.styled().split {
+		return max(18, min(36, m.width/5))
 	}
-	m.row = max(0, min(m.row, len(f.rows)-1))
-	height := max(1, m.bodyHeight()-len(m.notes(f)))
-	m.rowTop = max(min(m.rowTop, m.row), m.row-height+1, 0)
-	if r := f.rows; m.row < len(r) && r[m.row].line < 0 { // show what a hunk begins with
-		end := min(len(r), m.row+height)
-		for i := m.row + 1; i < end; i++ {
-			if r[i].line < 0 {
-				end = i
-			}
-		}
-		m.rowTop = max(m.rowTop, min(m.row, end-height))
-	}
-	for i, e := range m.entries {
-		if e.file == m.at {
-			m.top = max(min(m.top, max(0, i-1)), i-m.bodyHeight()+1, 0)
-		}
-	}
+	return max(14, min(44, m.width*3/10))
 }
 
 // View is the screen.
 func (m *Model) View() string {
-	note := m.note.View(m.theme, m.width)
-	if m.busy != "" {
-		note = m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))
+	lines := m.head()
+	switch {
+	case m.conflict != nil:
+		lines = append(lines, m.conflict.view(m, m.width, m.bodyHeight())...)
+	case m.check != nil && m.check.shown():
+		lines = append(lines, m.check.view(m, m.width, m.bodyHeight())...)
+	default:
+		lines = append(lines, m.body()...)
 	}
-	lines := append(frame.Head(m.theme, m.width, m.head(), ""), m.body()...)
-	lines = append(lines, note)
-	view := strings.Join(lines, "\n")
+	view := strings.Join(frame.Fill(append(lines, m.foot()...), m.height), "\n")
+	box := ""
 	switch {
 	case m.ask != nil:
-		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
+		box = m.ask.View(m.theme, m.width)
 	case m.deliver != nil:
-		view = dialog.Over(view, m.deliverView(), m.width, m.height)
+		box = m.deliverView()
 	case m.remark != nil:
-		view = dialog.Over(view, m.remarkView(), m.width, m.height)
+		box = m.remarkView()
+	case m.check != nil && m.check.asks():
+		box = m.check.question(m)
+	default:
+		return view
 	}
-	return view
+	return dialog.Over(view, box, m.width, m.height)
 }
 
-func (m *Model) head() string {
+func (m *Model) head() []string {
 	left := m.theme.Title.Render("Review " + string(m.session.ID))
+	right := ""
 	if m.set != nil {
 		added, deleted := m.set.Totals()
-		left += "  " + m.theme.Good.Render(fmt.Sprintf("+%d", added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", deleted)) + "  " + m.summary(m.tally())
-		if v := m.verified; v != nil && v.Passed() {
-			left += " · " + m.theme.Good.Render("verified: "+termtext.Escape(v.Command))
-		} else if v != nil {
-			left += " · " + m.theme.Bad.Render("not verified: "+termtext.Escape(v.Command))
+		left += "  " + m.theme.Good.Render(fmt.Sprintf("+%d", added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", deleted))
+		switch v := m.verified; {
+		case m.check != nil && m.check.running:
+			right = m.theme.Live.Render("verifying…")
+		case v != nil && v.Passed():
+			right = m.theme.Good.Render("✓ verified: " + termtext.Escape(v.Command))
+		case v != nil:
+			right = m.theme.Bad.Render("✗ not verified: " + termtext.Escape(v.Command))
 		}
 	}
-	return left
+	return frame.Head(m.theme, m.width, left, ansi.Truncate(right, max(0, m.width-40), "…"))
 }
 
-// body is the list of files and the diff, side by side.
+// foot is what accepting would do, and what was said last.
+func (m *Model) foot() []string {
+	summary := ""
+	if m.set != nil {
+		summary = ansi.Truncate(m.summary(), m.width, "…")
+	}
+	said := m.note.View(m.theme, m.width)
+	switch text := m.search.view(m); {
+	case m.busy != "":
+		said = m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))
+	case m.note.Text() == "" && text != "":
+		said = ansi.Truncate(text, m.width, "…")
+	case m.note.Text() == "":
+		said = m.theme.Faint.Render(ansi.Truncate(m.shownAs(), m.width, "…"))
+	}
+	return []string{summary, said}
+}
+
+// shownAs says what is not shown of the file as it is.
+func (m *Model) shownAs() string {
+	f := m.file()
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	if m.style.blank {
+		parts = append(parts, fmt.Sprintf("blanks do not count: %d lines (w)", f.layout.blank))
+	}
+	if m.style.brief {
+		parts = append(parts, "changed lines alone (o)")
+	}
+	if m.column > 0 {
+		parts = append(parts, fmt.Sprintf("from column %d", m.column+1))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// body is the tree and the diff, side by side.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.bodyHeight()
 	return frame.Panes(m.theme, m.list(width, height), m.diff(m.width-width-frame.PaneGap, height), width)
 }
 
-// list is the lines of the list of files.
+// list is the window of the tree.
 func (m *Model) list(width, height int) []string {
-	out := make([]string, height)
-	for i := range out {
-		if m.top+i >= len(m.entries) {
-			break
-		}
-		e := m.entries[m.top+i]
-		if e.file < 0 {
-			style := m.theme.Title
-			if e.heading == riskyHeading {
-				style = m.theme.Warn
-			}
-			out[i] = style.Render(ansi.Truncate(e.heading, width, "…"))
-			continue
-		}
-		out[i] = m.fileLine(e.file, width)
+	out := make([]string, 0, height)
+	from, to := m.tree.Window()
+	for i := from; i < to; i++ {
+		out = append(out, m.entryLine(i, width))
 	}
-	return out
+	return frame.Fill(out, height)
 }
 
-func (m *Model) fileLine(i, width int) string {
-	f := m.files[i]
-	label := review.Path(path.Base(f.change.Path.Raw())).String()
-	if f.change.Risky() {
-		label = f.change.Path.String()
+// entryLine is a line of the tree.
+func (m *Model) entryLine(i, width int) string {
+	e := m.entries[i]
+	indent := strings.Repeat(" ", min(e.depth, 8))
+	var text string
+	var style lipgloss.Style
+	switch {
+	case e.file:
+		f := m.files[e.from]
+		var mark string
+		mark, style = m.mark(f)
+		text = mark + " " + indent + f.change.Kind.Letter() + " " + e.name
+	case e.folder == "":
+		style = m.theme.Title
+		if e.name == riskyHeading {
+			style = m.theme.Warn.Bold(true)
+		}
+		text = e.name
+	default:
+		arrow := "▾ "
+		if m.foldedDirs[e.folder] {
+			arrow = "▸ "
+		}
+		style = m.theme.Title
+		text = " " + indent + arrow + e.name
+		if m.foldedDirs[e.folder] {
+			text += fmt.Sprintf(" (%d)", e.to-e.from)
+		}
 	}
-	mark, style := m.mark(f)
-	text := ansi.Truncate(mark+" "+letter(f.change.Kind)+" "+label, width, "…")
-	if i == m.at {
+	text = ansi.Truncate(text, width, "…")
+	here := e.file && e.from == m.at
+	if m.inTree {
+		here = i == m.tree.At()
+	}
+	if here {
 		return m.theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
 	}
 	return style.Render(text)
@@ -140,178 +183,197 @@ func (m *Model) mark(f *file) (string, lipgloss.Style) {
 	}
 }
 
-// letter is the kind of a change as git prints it.
-func letter(k review.Kind) string {
-	switch k {
-	case review.Added:
-		return "A"
-	case review.Deleted:
-		return "D"
-	case review.Renamed:
-		return "R"
-	case review.TypeChanged:
-		return "T"
-	default:
-		return "M"
-	}
-}
-
-// notes are the lines above a file's diff: its name, what happened to it, its risks.
-func (m *Model) notes(f *file) []string {
-	c := f.change
-	title := c.Path.String()
-	if c.OldPath != "" {
-		title = c.OldPath.String() + " → " + title
-	}
-	if c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode {
-		title += fmt.Sprintf(" (mode %s → %s)", c.OldMode, c.NewMode)
-	}
-	out := []string{m.theme.Title.Render(title) + "  " + m.theme.Faint.Render(string(c.Kind))}
-	for _, r := range c.Risks {
-		style := m.theme.Faint
-		if r.Holds() {
-			style = m.theme.Warn
-		}
-		out = append(out, style.Render("! "+riskLine(r)))
-	}
-	for _, note := range c.Notes {
-		out = append(out, m.theme.Warn.Render("! "+termtext.Escape(note)))
-	}
-	for _, comment := range m.comments {
-		if comment.Path == c.Path {
-			out = append(out, m.theme.Live.Render("» "+place(comment)+termtext.Escape(comment.Text)))
-		}
-	}
-	return append(out, "")
-}
-
-// place says what a comment is about.
-func place(c session.Comment) string {
-	switch {
-	case c.Line > 0:
-		return fmt.Sprintf("line %d: ", c.Line)
-	case c.Hunk != "":
-		return "hunk " + string(c.Hunk[:min(8, len(c.Hunk))]) + ": "
-	default:
-		return ""
-	}
-}
-
-// riskLine is a risk in a line.
-func riskLine(r risk.Risk) string {
-	text := r.Title
-	if r.Runs != "" {
-		text += ": runs " + r.Runs
-	}
-	if r.When != "" {
-		text += ", " + r.When
-	}
-	if r.By != "" {
-		text += ", by " + r.By
-	}
-	if r.Found != "" {
-		text += " (" + r.Found + ")"
-	}
-	if r.Line > 0 {
-		text += fmt.Sprintf(", line %d", r.Line)
-	}
-	return text
-}
-
 // diff is the window of the file's diff, of exactly height lines.
 func (m *Model) diff(width, height int) []string {
-	out := make([]string, 0, height)
 	f := m.file()
 	if f == nil {
-		return append(out, make([]string, height)...)
+		return make([]string, height)
 	}
-	for _, line := range m.notes(f) {
-		if len(out) < height {
-			out = append(out, ansi.Truncate(line, width, "…"))
-		}
+	out := make([]string, 0, height)
+	p := painter{m: m, f: f, width: width, here: m.hunkAt()}
+	rows := f.layout.rows
+	for i := m.rowTop; i < len(rows) && len(out) < height; i++ {
+		out = append(out, p.row(i))
 	}
 	switch {
+	case len(out) >= height:
 	case f.err != nil:
 		out = append(out, m.theme.Bad.Render(ansi.Truncate(termtext.Escape(f.err.Error()), width, "…")))
 	case !f.loaded:
 		out = append(out, m.theme.Faint.Render("reading…"))
 	}
-	for i := m.rowTop; i < len(f.rows) && len(out) < height; i++ {
-		out = append(out, m.rowView(f, i, width))
-	}
-	for len(out) < height {
-		out = append(out, "")
-	}
-	return out[:height]
+	return frame.Fill(out, height)
 }
 
-// rowView is one line of the diff.
-func (m *Model) rowView(f *file, i, width int) string {
-	r := f.rows[i]
-	h := &f.hunks[r.hunk]
-	here := m.row < len(f.rows) && f.rows[m.row].hunk == r.hunk
+// painter paints the rows of one file's diff.
+type painter struct {
+	m     *Model
+	f     *file
+	width int
+	here  int // the hunk a person is at
+}
+
+// row is row i.
+func (p painter) row(i int) string {
+	m, k := p.m, &p.m.inks
+	r := p.f.layout.rows[i]
 	bar := "  "
-	if here {
-		bar = m.theme.Key.Render("▌ ")
+	switch {
+	case i == m.row && !m.inTree:
+		bar = k.here.paint("▶ ")
+	case r.hunk >= 0 && int(r.hunk) == p.here:
+		bar = k.here.paint("▌ ")
 	}
-	if i == m.row {
-		bar = m.theme.Key.Render("▶ ")
+	width := p.width - 2
+	switch r.kind {
+	case noteRow:
+		n := p.f.layout.notes[r.left]
+		return bar + k.tones[n.tone].paint(ansi.Truncate(n.text, width, "…"))
+	case headRow:
+		return bar + p.head(int(r.hunk), width)
+	case foldRow:
+		what := "unchanged"
+		if p.f.folded[p.f.hunks[r.hunk].ID] {
+			what = "folded; z shows them"
+		}
+		return bar + k.number.paint(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), width, "…"))
+	case pairRow:
+		return bar + p.pair(r, width)
+	default:
+		return bar + p.single(r, width)
 	}
-	width -= 2
-	if r.line < 0 {
-		return bar + m.hunkHead(f, h, width)
-	}
-	line := h.Lines[r.line]
-	style := m.theme.Plain
-	switch line.Op {
-	case '+':
-		style = m.theme.Good
-	case '-':
-		style = m.theme.Bad
-	}
-	text := cut(string(line.Op)+untab(termtext.Text(string(line.Text[:min(len(line.Text), maxColumn*4)]))), m.column, width)
-	if line.NoNewline {
-		text = ansi.Truncate(text+" ⏎ missing", width, "…")
-	}
-	return bar + style.Render(text)
 }
 
-// cut is width columns of a line from column on; its sign stays.
-func cut(line string, column, width int) string {
-	if column > 0 {
-		line = line[:1] + ansi.TruncateLeft(line[1:], column, "")
+// numberWidth is the columns of line numbers; none where there is little room.
+func (p painter) numberWidth(width int) int {
+	if width < 45 || len(p.f.hunks) == 0 {
+		return 0
 	}
-	return ansi.Truncate(line, width, "…")
+	last := &p.f.hunks[len(p.f.hunks)-1]
+	return max(3, len(fmt.Sprint(max(last.OldStart+last.OldLines, last.NewStart+last.NewLines)))) + 1
 }
 
-// untab makes a tab four columns, whose width a terminal would decide.
-func untab(text string) string { return strings.ReplaceAll(text, "\t", "    ") }
+// single is a line in the unified diff.
+func (p painter) single(r row, width int) string {
+	h := &p.f.hunks[r.hunk]
+	number := r.new
+	op := h.Lines[r.left].Op
+	if op == '-' {
+		number = r.old
+	}
+	if r.same {
+		op = ' '
+	}
+	return p.side(r, r.left, r.right, op, number, p.numberWidth(width), width, false)
+}
 
-// hunkHead is the line above a hunk: what it is and what was decided.
-func (m *Model) hunkHead(f *file, h *review.Hunk, width int) string {
+// pair is an old and a new line, side by side.
+func (p painter) pair(r row, width int) string {
+	h := &p.f.hunks[r.hunk]
+	half := (width - 1) / 2
+	digits := p.numberWidth(width)
+	blank := func(width int) string { return strings.Repeat(" ", width) }
+	left, right := blank(half), blank(width-1-half)
+	same := r.same || r.left == r.right
+	if r.left >= 0 {
+		op, other := h.Lines[r.left].Op, r.right
+		if same {
+			op, other = ' ', -1
+		}
+		left = p.side(r, r.left, other, op, r.old, digits, half, true)
+	}
+	if r.right >= 0 {
+		op, other := h.Lines[r.right].Op, r.left
+		if same {
+			op, other = ' ', -1
+		}
+		right = p.side(r, r.right, other, op, r.new, digits, width-1-half, true)
+	}
+	return left + p.m.inks.rule.paint("│") + right
+}
+
+// side is one version of a line: its number, its sign, its text from the column on
+// that the person has shifted to.
+func (p painter) side(r row, at, other int32, op byte, number int32, digits, width int, fill bool) string {
+	k := &p.m.inks
+	h := &p.f.hunks[r.hunk]
+	l := line{text: h.Lines[at].Text, classes: p.m.colors.spans(p.f, int(r.hunk), int(at)), hits: p.m.search.hitsIn(h.Lines[at].Text)}
+	l.ink, l.changed = k.ofLine(op)
+	if other >= 0 {
+		l.differs = differing(h.Lines[at], h.Lines[other])
+	}
+	gutter := ""
+	if digits > 0 {
+		gutter = k.number.paint(fmt.Sprintf("%*d ", digits-1, number))
+	}
+	end := ""
+	if h.Lines[at].NoNewline {
+		end = " ⏎ missing"
+	}
+	room := max(0, width-digits-1-ansi.StringWidth(end))
+	return gutter + l.ink.paint(string(op)) + l.window(k, p.m.column, room, fill || end != "") + k.number.paint(end)
+}
+
+// differing is what differs in a line from another version of it.
+func differing(l, other review.Line) span {
+	old, fresh := l, other
+	if l.Op == '+' {
+		old, fresh = other, l
+	}
+	from, oldTo, freshTo := review.Differing(old.Text[:min(len(old.Text), maxShown)], fresh.Text[:min(len(fresh.Text), maxShown)])
+	if l.Op == '+' {
+		return span{from, freshTo}
+	}
+	return span{from, oldTo}
+}
+
+// head is the line above a hunk: what it is and what was decided.
+func (p painter) head(i, width int) string {
+	m, h := p.m, &p.f.hunks[i]
 	mark, style := "[ ]", m.theme.Faint
-	switch f.of(h.ID) {
+	switch p.f.of(h.ID) {
 	case taken:
 		mark, style = "[✓ taken]", m.theme.Good
 	case rejected:
 		mark, style = "[✗ rejected]", m.theme.Bad
 	}
-	text := ""
-	switch h.Kind {
-	case review.HunkText:
-		text = fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.OldStart, h.OldLines, h.NewStart, h.NewLines, termtext.Escape(h.Section))
-	case review.HunkAdded:
-		text = "new file"
-	case review.HunkDeleted:
-		text = "the file is deleted"
-	case review.HunkContent:
-		text = fmt.Sprintf("binary or symlink: %d bytes now", f.change.Size)
-	case review.HunkType:
-		text = "a file becomes a symlink, or the reverse"
-	case review.HunkMode:
-		text = fmt.Sprintf("mode %s → %s", f.change.OldMode, f.change.NewMode)
-	case review.HunkRenamed:
-		text = "renamed from " + h.OldPath.String()
+	text := p.about(h)
+	if len(p.f.hunks) > 1 {
+		text += fmt.Sprintf("  %d/%d", i+1, len(p.f.hunks))
 	}
 	return ansi.Truncate(style.Render(mark)+" "+m.theme.Live.Render(text), width, "…")
+}
+
+// about says what a hunk does.
+func (p painter) about(h *review.Hunk) string {
+	c := p.f.change
+	switch h.Kind {
+	case review.HunkText:
+		return strings.TrimRight(fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.OldStart, h.OldLines, h.NewStart, h.NewLines, termtext.Escape(h.Section)), " ")
+	case review.HunkAdded:
+		return "new file" + p.unshown(h)
+	case review.HunkDeleted:
+		return "the file is deleted" + p.unshown(h)
+	case review.HunkType:
+		return "a file becomes a symlink, or the reverse"
+	case review.HunkMode:
+		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
+	case review.HunkRenamed:
+		return "renamed from " + h.OldPath.String()
+	default:
+		return "new content" + p.unshown(h)
+	}
+}
+
+// unshown says why a file has no lines to be looked at.
+func (p painter) unshown(h *review.Hunk) string {
+	c := p.f.change
+	switch {
+	case len(h.Lines) > 0 || !p.f.loaded || c.Size == 0 && !c.Binary:
+		return ""
+	case c.Binary:
+		return fmt.Sprintf(": binary, %d bytes", c.Size)
+	default:
+		return fmt.Sprintf(": %d lines added and %d deleted are too many to show", c.Added, c.Deleted)
+	}
 }

@@ -1,0 +1,165 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/paths"
+	"aibox/review"
+	"aibox/review/risk"
+	"aibox/session"
+	"aibox/ui/dialog"
+	"aibox/ui/uitest"
+	"aibox/workspace"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// recorded is a session whose change set is real; what is accepted is remembered.
+type recorded struct {
+	set      *review.ChangeSet
+	accepts  []review.AcceptOptions
+	rejected []review.HunkID
+	comments []session.Comment
+	verified []string // trees
+	fail     error
+	plan     *review.WorktreePlan
+	verify   func(req session.VerifyRequest) (session.Verification, error)
+	earlier  []session.Rejection
+	edited   string
+}
+
+func (r *recorded) VerifyRequest(session.Session) (session.VerifyRequest, error) {
+	return session.VerifyRequest{Command: "make test"}, nil
+}
+
+func (r *recorded) Verify(_ context.Context, _ session.ID, req session.VerifyRequest) (session.Verification, error) {
+	return r.verify(req)
+}
+
+func (r *recorded) Edit(_ context.Context, text string, _ *review.ChangeSet) (string, error) {
+	return r.edited + text, nil
+}
+
+func (r *recorded) PlanWorktree(context.Context, session.ID, *review.ChangeSet, review.Choice) (*review.WorktreePlan, error) {
+	return r.plan, nil
+}
+
+func (r *recorded) Comment(_ context.Context, _ session.ID, c session.Comment) (session.Comment, error) {
+	r.comments = append(r.comments, c)
+	return c, r.fail
+}
+
+func (r *recorded) Feedback(session.ID) (session.Feedback, error) {
+	return session.Feedback{Comments: []session.Comment{{Path: "Makefile", Line: 2, Text: "why?\x1b[2J"}}, Rejected: r.earlier}, nil
+}
+
+func (r *recorded) Verifier(session.Session, session.VerifyRequest) func(context.Context, string) error {
+	return func(_ context.Context, tree string) error {
+		r.verified = append(r.verified, tree)
+		return nil
+	}
+}
+
+func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
+	return []session.Verification{{Command: "make test", Tree: r.set.Tree}}, nil
+}
+
+func (r *recorded) Find(text string) (session.Session, error) {
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it"}}, nil
+}
+
+func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
+	return r.set, nil
+}
+
+func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
+	r.accepts = append(r.accepts, opts)
+	return &review.Accepted{Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
+}
+
+func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID, _ string) error {
+	r.rejected = hunks
+	return nil
+}
+
+// worked makes a change set of each kind of change, once for all tests.
+func worked(t testing.TB) *review.ChangeSet {
+	t.Helper()
+	root := t.TempDir()
+	repo := filepath.Join(root, "shop")
+	write := func(dir, name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var lines []string
+	for i := range 60 {
+		lines = append(lines, fmt.Sprintf("line %d", i+1))
+	}
+	big := strings.Join(lines, "\n") + "\n"
+	write(repo, "src/big.txt", big)
+	write(repo, "Makefile", "all:\n")
+	write(repo, "README.md", "read me\n")
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "-A"},
+		{"-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "-m", "start"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "0aaaa", Dirs: paths.Dirs{
+		Home: root, Config: root + "/c", State: root + "/s", Data: root + "/d", Cache: root + "/k", Workspace: root + "/w",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(ws.Path, "src/big.txt", strings.NewReplacer("line 5\n", "LINE five\n", "line 8\n", "line 8 and more\n", "line 40\n", "line forty\n").Replace(big))
+	write(ws.Path, "Makefile", "all:\n\tcurl evil\n")
+	write(ws.Path, "src/evil\x1b[2J.txt", "a\x1b]52;c;ZXZpbA==\x07b \u202eevil\n")
+	write(ws.Path, "src/blob.bin", "\x00\x01")
+	if err := os.Remove(filepath.Join(ws.Path, "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	set, err := review.Compute(t.Context(), ws, review.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range set.Changes { // by a rule of this test, whatever the real ones say
+		set.Changes[i].Risks = nil
+		if set.Changes[i].Path == "Makefile" {
+			set.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a Makefile", Runs: "its recipes", When: "on make", By: "make", Severity: risk.Medium}}
+		}
+	}
+	return set
+}
+
+// person is one before a review whose clock stands still.
+type person struct {
+	*uitest.Person
+	m   *Model
+	now time.Time
+}
+
+func newPerson(t testing.TB, services Services, width, height int) *person {
+	p := &person{m: New(t.Context(), services, "0aaaa"), now: noon}
+	p.m.now = func() time.Time { return p.now }
+	p.Person = uitest.New(t, p.m, width, height)
+	p.Run(p.m.Init())
+	return p
+}
+
+// wait lets a question be open long enough.
+func (p *person) wait() { p.now = p.now.Add(dialog.Grace) }

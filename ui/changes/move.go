@@ -1,0 +1,289 @@
+package changes
+
+import (
+	"slices"
+
+	"aibox/review"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// splitWidth is the least columns of a screen with old and new side by side, and
+// wideWidth those of one that has them so unless the person says otherwise.
+const (
+	splitWidth = 110
+	wideWidth  = 160
+)
+
+// longDeletion is how many lines of a deleted file are shown without being asked for.
+const longDeletion = 200
+
+// foldLong folds what a person need not read line by line: a long file that goes.
+func (f *file) foldLong() {
+	for i := range f.hunks {
+		if h := &f.hunks[i]; h.Kind == review.HunkDeleted && len(h.Lines) > longDeletion && f.folded == nil {
+			f.folded = map[review.HunkID]bool{h.ID: true}
+		}
+	}
+}
+
+// styled is how diffs are laid out at this size.
+func (m *Model) styled() style {
+	s := m.style
+	if !m.fixed {
+		s.split = m.width >= wideWidth
+	}
+	s.split = s.split && m.width >= splitWidth
+	return s
+}
+
+// arrangeRows makes the rows of the file a person is at, where they are not as they
+// should be; the person stays at the same line.
+func (m *Model) arrangeRows() {
+	f := m.file()
+	if f == nil {
+		return
+	}
+	s := m.styled()
+	if f.layout.rows != nil && f.layout.style == s && f.layout.made == m.remarks.version {
+		return
+	}
+	var here row
+	if m.row < len(f.layout.rows) {
+		here = f.layout.rows[m.row]
+	}
+	fresh := f.layout.rows == nil
+	f.layout = f.lay(s, m.remarks)
+	if !fresh {
+		m.row = f.layout.find(here)
+	}
+}
+
+// find is the row that shows what another layout's row shows, or comes near.
+func (l *layout) find(r row) int {
+	if r.hunk < 0 || int(r.hunk) >= len(l.heads) {
+		return 0
+	}
+	from := l.heads[r.hunk]
+	if r.kind == headRow || r.kind == noteRow || r.kind == foldRow {
+		return from
+	}
+	for i := from; i < len(l.rows) && l.rows[i].hunk == r.hunk; i++ {
+		if at := l.rows[i]; r.new > 0 && at.new >= r.new || r.new == 0 && at.old >= r.old && at.old > 0 {
+			return i
+		}
+	}
+	return from
+}
+
+// refresh makes the rows of the file a person is at anew.
+func (m *Model) refresh() {
+	if f := m.file(); f != nil {
+		f.layout.made = -1
+	}
+	m.arrangeRows()
+	m.scroll()
+}
+
+// scroll keeps the line a person is at on the screen.
+func (m *Model) scroll() {
+	f := m.file()
+	if f == nil {
+		return
+	}
+	rows := f.layout.rows
+	m.row = max(0, min(m.row, len(rows)-1))
+	height := m.bodyHeight()
+	m.rowTop = max(min(m.rowTop, m.row), m.row-height+1, 0)
+	if m.row < len(rows) && rows[m.row].kind == headRow { // show what a hunk begins with
+		end := len(rows)
+		if next := int(rows[m.row].hunk) + 1; next < len(f.layout.heads) {
+			end = f.layout.heads[next]
+		}
+		end = min(end, m.row+height)
+		m.rowTop = max(m.rowTop, min(m.row, end-height))
+	}
+	m.rowTop = max(0, min(m.rowTop, len(rows)-height))
+}
+
+// move goes through the lines of the file.
+func (m *Model) move(msg tea.KeyPressMsg) bool {
+	k, page := m.keys, max(1, m.bodyHeight()-2)
+	switch {
+	case key.Matches(msg, k.up):
+		m.row--
+	case key.Matches(msg, k.down):
+		m.row++
+	case key.Matches(msg, k.pageUp):
+		m.row -= page
+	case key.Matches(msg, k.pageDown):
+		m.row += page
+	case key.Matches(msg, k.first):
+		m.row = 0
+	case key.Matches(msg, k.last):
+		m.row = len(m.file().layout.rows) - 1
+	case key.Matches(msg, k.left):
+		m.column = max(0, m.column-8)
+	case key.Matches(msg, k.right):
+		m.column = min(m.column+8, maxColumn)
+	default:
+		return false
+	}
+	m.scroll()
+	return true
+}
+
+// jump goes to another hunk or file.
+func (m *Model) jump(msg tea.KeyPressMsg) bool {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.nextHunk):
+		if !m.toHunk(1) && m.at+1 < len(m.files) {
+			m.goTo(m.at + 1)
+		}
+	case key.Matches(msg, k.lastHunk):
+		if !m.toHunk(-1) && m.at > 0 {
+			m.goTo(m.at - 1)
+		}
+	case key.Matches(msg, k.nextFile):
+		m.goTo((m.at + 1) % len(m.files))
+	case key.Matches(msg, k.lastFile):
+		m.goTo((m.at + len(m.files) - 1) % len(m.files))
+	case key.Matches(msg, k.nextOpen):
+		m.toOpen()
+	default:
+		return false
+	}
+	m.scroll()
+	return true
+}
+
+// toHunk goes to the head of the hunk that is n further.
+func (m *Model) toHunk(n int) bool { return m.toHead(m.hunkAt() + n) }
+
+// toHead goes to the head of a hunk.
+func (m *Model) toHead(hunk int) bool {
+	f := m.file()
+	if f == nil || hunk < 0 || hunk >= len(f.layout.heads) {
+		return false
+	}
+	m.row = f.layout.heads[hunk]
+	return true
+}
+
+// toOpen goes to the next file with something that is not decided.
+func (m *Model) toOpen() {
+	for n := 1; n <= len(m.files); n++ {
+		i := (m.at + n) % len(m.files)
+		if d, mixed := m.files[i].sum(); mixed && m.files[i].anyOpen() || !mixed && d == open {
+			m.goTo(i)
+			return
+		}
+	}
+	m.note.Say("everything is decided; enter accepts it", nil)
+}
+
+// anyOpen reports whether a hunk is not decided.
+func (f *file) anyOpen() bool {
+	return f.count[open] > 0 || f.whole == open && len(f.own) < len(f.hunks)
+}
+
+// goTo shows a file, at its first hunk.
+func (m *Model) goTo(i int) {
+	m.at, m.row, m.rowTop, m.column = i, 0, 0, 0
+	m.clock++
+	m.files[i].seen = m.clock
+	m.arrangeRows()
+	m.toHead(0)
+	m.reveal()
+	m.scroll()
+}
+
+// foldHunk folds or unfolds the hunk a person is at.
+func (m *Model) foldHunk() {
+	f, i := m.file(), m.hunkAt()
+	if i < 0 {
+		return
+	}
+	f.fold(f.hunks[i].ID, !f.folded[f.hunks[i].ID])
+	m.toHead(i)
+	m.refresh()
+}
+
+// foldAll folds all hunks of the file, or unfolds them when one is folded.
+func (m *Model) foldAll() {
+	f, i := m.file(), max(0, m.hunkAt())
+	some := slices.ContainsFunc(f.hunks, func(h review.Hunk) bool { return f.folded[h.ID] })
+	for j := range f.hunks {
+		f.fold(f.hunks[j].ID, !some)
+	}
+	m.toHead(i)
+	m.refresh()
+}
+
+func (f *file) fold(id review.HunkID, folded bool) {
+	if f.folded == nil {
+		f.folded = map[review.HunkID]bool{}
+	}
+	f.folded[id] = folded
+}
+
+// wheel scrolls the tree or the diff, whichever it is over.
+func (m *Model) wheel(msg tea.MouseWheelMsg) {
+	if m.set == nil {
+		return
+	}
+	by := 3
+	if msg.Button == tea.MouseWheelUp {
+		by = -3
+	} else if msg.Button != tea.MouseWheelDown {
+		return
+	}
+	switch {
+	case m.conflict != nil:
+		m.conflict.scroll(by)
+	case m.check != nil && m.check.shown():
+		m.check.scroll(by)
+	case m.Typing():
+	case msg.X < m.listWidth():
+		m.tree.Go(m.tree.At() + by)
+	default:
+		m.row += by
+		m.scroll()
+	}
+}
+
+// click goes to what the mouse points at: a file, a folder, a line.
+func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	row := msg.Y - headRows
+	if m.set == nil || m.Typing() || m.covered() || msg.Button != tea.MouseLeft || row < 0 || row >= m.bodyHeight() {
+		return nil
+	}
+	if msg.X >= m.listWidth() {
+		m.inTree = false
+		if f := m.file(); m.rowTop+row < len(f.layout.rows) {
+			m.row = m.rowTop + row
+			m.scroll()
+		}
+		return nil
+	}
+	if !m.tree.Click(row) {
+		return nil
+	}
+	return m.enter()
+}
+
+// enter shows the file at the tree's cursor, or folds the folder.
+func (m *Model) enter() tea.Cmd {
+	if m.tree.At() >= len(m.entries) {
+		return nil
+	}
+	e := m.entries[m.tree.At()]
+	if !e.file {
+		m.foldDir(e)
+		return nil
+	}
+	m.goTo(e.from)
+	return m.load()
+}

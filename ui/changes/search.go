@@ -1,0 +1,339 @@
+package changes
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/ui/keymap"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+)
+
+// maxHits bounds what is kept of a search.
+const maxHits = 10_000
+
+// hit is a line with what was searched for: of the agent's version, or of the old one
+// where the line is gone.
+type hit struct {
+	path review.Path
+	line int
+	old  bool
+}
+
+// search is what a person looks for in the lines of the changes.
+type search struct {
+	field  *textinput.Model // while it is typed
+	all    bool             // in all files, not the one a person is at
+	text   string           // "" means that nothing is looked for
+	match  *regexp.Regexp
+	serial int // of the search whose hits are awaited
+	asked  bool
+	hits   []hit
+	more   bool // than are kept
+	at     int  // the hit a person is at, -1 before the first
+}
+
+// matcher finds text as it stands; without capitals in it, in capitals, too.
+func matcher(text string) *regexp.Regexp {
+	pattern := regexp.QuoteMeta(text)
+	if !strings.ContainsFunc(text, unicode.IsUpper) {
+		pattern = "(?i)" + pattern
+	}
+	return regexp.MustCompile(pattern)
+}
+
+// beginSearch opens the field.
+func (m *Model) beginSearch() {
+	field := textinput.New()
+	field.Prompt = ""
+	field.CharLimit = 200
+	styles := field.Styles()
+	styles.Cursor.Blink = false // an idle screen stays idle
+	field.SetStyles(styles)
+	field.SetValue(m.search.text)
+	field.CursorEnd()
+	field.Focus()
+	m.search.field = &field
+	m.resizeSearch()
+}
+
+func (m *Model) resizeSearch() {
+	if m.search.field != nil {
+		m.search.field.SetWidth(max(5, m.width-30))
+	}
+}
+
+// searching is a key while the field is open.
+func (m *Model) searching(msg tea.KeyPressMsg) tea.Cmd {
+	s := &m.search
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		s.field = nil
+		return nil
+	case "tab":
+		s.all = !s.all
+		return nil
+	case "enter":
+		text := s.field.Value()
+		*s = search{all: s.all, serial: s.serial + 1, at: -1}
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		s.text, s.match, s.asked = text, matcher(text), true
+		return m.seek()
+	}
+	var cmd tea.Cmd
+	*s.field, cmd = s.field.Update(msg)
+	return cmd
+}
+
+// found brings the hits of a search.
+type found struct {
+	to     *Model
+	serial int
+	hits   []hit
+	more   bool
+	err    error
+}
+
+// errEnough ends the reading of files when enough is found.
+var errEnough = errors.New("enough is found")
+
+// seek looks for the text, in the order of the tree.
+func (m *Model) seek() tea.Cmd {
+	ctx, set, msg, match := m.ctx, m.set, found{to: m, serial: m.search.serial}, m.search.match
+	if f := m.file(); !m.search.all && f.loaded {
+		path, hunks := f.change.Path, f.hunks
+		return func() tea.Msg {
+			msg.hits, msg.more = look(msg.hits, path, hunks, match)
+			return msg
+		}
+	}
+	var paths []review.Path
+	if !m.search.all {
+		paths = []review.Path{m.file().change.Path}
+	}
+	return func() tea.Msg {
+		err := set.Files(ctx, func(d review.FileDiff) error {
+			msg.hits, msg.more = look(msg.hits, d.Change.Path, d.Hunks, match)
+			if msg.more {
+				return errEnough
+			}
+			return ctx.Err()
+		}, paths...)
+		if !errors.Is(err, errEnough) {
+			msg.err = err
+		}
+		return msg
+	}
+}
+
+// look adds the hits in hunks; more says that there are more than are kept.
+func look(hits []hit, path review.Path, hunks []review.Hunk, match *regexp.Regexp) (_ []hit, more bool) {
+	for i := range hunks {
+		h := &hunks[i]
+		old, fresh := h.OldStart, h.NewStart
+		for _, line := range h.Lines {
+			if match.Match(line.Text[:min(len(line.Text), maxShown)]) {
+				if len(hits) == maxHits {
+					return hits, true
+				}
+				at := hit{path, fresh, false}
+				if line.Op == '-' {
+					at = hit{path, old, true}
+				}
+				hits = append(hits, at)
+			}
+			if line.Op != '+' {
+				old++
+			}
+			if line.Op != '-' {
+				fresh++
+			}
+		}
+	}
+	return hits, false
+}
+
+// gather takes the hits of a search and goes to the first behind where a person is.
+func (m *Model) gather(msg found) tea.Cmd {
+	s := &m.search
+	if msg.serial != s.serial {
+		return nil
+	}
+	s.asked, s.hits, s.more = false, m.inOrder(msg.hits), msg.more
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+		return nil
+	}
+	if len(s.hits) == 0 {
+		where := "in this file"
+		if s.all {
+			where = "in any file"
+		}
+		m.note.Say(fmt.Sprintf("nothing says %s %s", termtext.Escape(s.text), where), nil)
+		s.text, s.match = "", nil
+		return nil
+	}
+	s.at = -1
+	for i, h := range s.hits {
+		if !m.passed(h) {
+			break
+		}
+		s.at = i
+	}
+	return m.nextHit(1)
+}
+
+// inOrder puts the hits into the order of the tree.
+func (m *Model) inOrder(hits []hit) []hit {
+	byPath := map[review.Path][]hit{}
+	for _, h := range hits {
+		byPath[h.path] = append(byPath[h.path], h)
+	}
+	out := make([]hit, 0, len(hits))
+	for _, f := range m.files {
+		out = append(out, byPath[f.change.Path]...)
+	}
+	return out
+}
+
+// passed reports whether a hit lies before the line a person is at.
+func (m *Model) passed(h hit) bool {
+	f := m.file()
+	if h.path != f.change.Path {
+		return m.number(h.path) < m.at
+	}
+	row := f.rowOf(h)
+	return row >= 0 && row < m.row
+}
+
+// number is the place of a file in the tree.
+func (m *Model) number(path review.Path) int {
+	i, ok := m.byPath[path]
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// nextHit goes n hits further, from the last to the first.
+func (m *Model) nextHit(n int) tea.Cmd {
+	s := &m.search
+	if len(s.hits) == 0 {
+		return nil
+	}
+	s.at = (max(s.at, -1) + n + len(s.hits)) % len(s.hits)
+	return m.toHit()
+}
+
+// toHit goes to the hit a person wants, or asks for its file first.
+func (m *Model) toHit() tea.Cmd {
+	h := m.search.hits[m.search.at]
+	if i := m.number(h.path); i >= 0 && i != m.at {
+		m.goTo(i)
+	}
+	f := m.file()
+	if !f.loaded {
+		m.wanted = &h
+		return m.load()
+	}
+	m.wanted = nil
+	row := f.rowOf(h)
+	if row < 0 && m.unfold(h) {
+		row = f.rowOf(h)
+	}
+	if row >= 0 {
+		m.row = row
+	}
+	m.scroll()
+	return m.load()
+}
+
+// unfold shows the lines of the hunk with a hit.
+func (m *Model) unfold(h hit) bool {
+	f := m.file()
+	for i := range f.hunks {
+		if k := &f.hunks[i]; h.within(k) && (f.folded[k.ID] || m.style.brief) {
+			delete(f.folded, k.ID)
+			m.style.brief = false
+			m.arrangeRows()
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether the hit's line is one of the hunk's.
+func (h hit) within(k *review.Hunk) bool {
+	if h.old {
+		return h.line >= k.OldStart && h.line < k.OldStart+k.OldLines
+	}
+	return h.line >= k.NewStart && h.line < k.NewStart+k.NewLines
+}
+
+// rowOf is the row that shows a hit, or -1.
+func (f *file) rowOf(h hit) int {
+	for i, r := range f.layout.rows {
+		if r.kind != lineRow && r.kind != pairRow {
+			continue
+		}
+		if !h.old && int(r.new) == h.line || h.old && int(r.old) == h.line && (r.new == 0 || r.kind == pairRow) {
+			return i
+		}
+	}
+	return -1
+}
+
+// endSearch stops looking.
+func (m *Model) endSearch() {
+	m.search = search{all: m.search.all, serial: m.search.serial + 1}
+	m.wanted = nil
+}
+
+// hitsIn are the parts of a line that say what is searched for.
+func (s *search) hitsIn(text []byte) []span {
+	if s.match == nil {
+		return nil
+	}
+	var out []span
+	for _, at := range s.match.FindAllIndex(text[:min(len(text), maxShown)], 50) {
+		out = append(out, span{at[0], at[1]})
+	}
+	return out
+}
+
+// view is the field, or where a person is among the hits.
+func (s *search) view(m *Model) string {
+	where := "this file"
+	if s.all {
+		where = "all files"
+	}
+	switch {
+	case s.field != nil:
+		return m.theme.Title.Render("search "+where+": ") + s.field.View()
+	case s.asked:
+		return m.theme.Faint.Render("searching " + where + "…")
+	case s.text != "":
+		more := ""
+		if s.more {
+			more = " or more"
+		}
+		return fmt.Sprintf("%s: %d of %d%s in %s", termtext.Escape(s.text), s.at+1, len(s.hits), more, where)
+	default:
+		return ""
+	}
+}
+
+// searchKeys are what counts while the field is open.
+func searchKeys() keymap.Group {
+	return keymap.Group{Title: "Search", Keys: []binding{
+		keymap.Bind("search", "enter"), keymap.Bind("this file or all files", "tab"), keymap.Bind("back", "esc"),
+	}}
+}
