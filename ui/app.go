@@ -102,7 +102,7 @@ func newApp(ctx context.Context, r Request) *app {
 			},
 		},
 	}
-	a.open = []*layer{{Page: dashboard.New(ctx, r.Sessions), close: func() {}}}
+	a.open = []*layer{{Page: dashboard.New(ctx, r.Sessions, r.Machine), close: func() {}}}
 	return a
 }
 

@@ -8,10 +8,12 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/checkup"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 	"aibox/ui/page"
 	"aibox/ui/theme"
+	"aibox/ui/welcome"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -64,6 +66,7 @@ type Model struct {
 	ear           *ear // nil while nobody who talks is looked at
 	ask           *dialog.Confirm
 	note          frame.Note
+	welcome       *welcome.Model
 	changed       <-chan struct{}
 }
 
@@ -71,8 +74,9 @@ type Model struct {
 // do not keep the screen busy.
 const breath = 120 * time.Millisecond
 
-// New makes the dashboard. Its commands end with ctx.
-func New(ctx context.Context, sessions Sessions) *Model {
+// New makes the dashboard. Its commands end with ctx. machine is what is looked at for
+// somebody without a session; it may be nil.
+func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model {
 	filter := textinput.New()
 	filter.Prompt = "/"
 	filter.Placeholder = "words, state:running agent:codex -word"
@@ -81,7 +85,7 @@ func New(ctx context.Context, sessions Sessions) *Model {
 	filter.SetStyles(still)
 	return &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, breath: breath,
-		filter: filter, preview: true, order: byTime, marked: map[session.ID]bool{},
+		filter: filter, preview: true, order: byTime, marked: map[session.ID]bool{}, welcome: welcome.New(machine),
 	}
 }
 
@@ -157,6 +161,9 @@ func (m *Model) await() tea.Cmd {
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, own := m.welcome.Take(msg); own {
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case listed:
 		return m.take(msg)
@@ -177,7 +184,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.list()
 	case page.Returned:
 		m.say(msg.Said, msg.Err)
-		return m.list()
+		return tea.Batch(m.list(), m.greetAgain())
 	case tick:
 		m.growing = false
 		return m.grow()
@@ -219,5 +226,5 @@ func (m *Model) take(msg listed) tea.Cmd {
 	m.all, m.loaded = msg.briefs, true
 	m.forget()
 	m.arrange()
-	return tea.Batch(m.look(), m.grow())
+	return tea.Batch(m.look(), m.grow(), m.greet())
 }

@@ -108,7 +108,7 @@ type person struct {
 }
 
 func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
-	p := &person{m: New(t.Context(), sessions), now: noon}
+	p := &person{m: New(t.Context(), sessions, nil), now: noon}
 	p.m.now = func() time.Time { return p.now }
 	p.m.breath = 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }

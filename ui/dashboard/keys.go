@@ -71,6 +71,9 @@ func (m *Model) Short() []key.Binding {
 		return []key.Binding{k.keep, k.drop}
 	}
 	m.fit()
+	if m.bare() {
+		return m.firstKeys()
+	}
 	if len(m.marked) > 0 {
 		return []key.Binding{k.stop, k.discard, k.remove, k.mark, k.markAll, k.clear}
 	}
@@ -86,6 +89,9 @@ func (m *Model) Keys() []keymap.Group {
 		return m.ask.Keys()
 	case m.filtering:
 		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
+	}
+	if m.bare() {
+		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
 		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.newRun, k.again, k.network, k.place, k.copy),
@@ -113,6 +119,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.typed(msg)
 	case m.move(msg):
 		return m.look()
+	case m.bare():
+		if cmd, own := m.welcome.Press(m.ctx, msg); own {
+			return cmd
+		}
 	}
 	k := m.keys
 	switch {

@@ -31,6 +31,9 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 // click sorts by the column whose name is under the mouse, or goes to the session
 // there; a second click opens it.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	if m.ask == nil && m.bare() && msg.Button == tea.MouseLeft {
+		return m.welcome.Click(msg.Y - frame.HeadRows)
+	}
 	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.rows) == 0 {
 		return nil
 	}

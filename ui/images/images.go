@@ -5,6 +5,7 @@ package images
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"aibox/bakery"
@@ -168,9 +169,28 @@ func (m *Model) take(msg news) tea.Cmd {
 	if over(msg.jobs) != over(m.jobs) {
 		again = m.check()
 	}
+	m.tell(msg.jobs)
 	m.jobs = msg.jobs
 	m.arrange()
 	return tea.Batch(again, m.await(msg.changed), m.grow())
+}
+
+// tell says what has come to its end since the last news.
+func (m *Model) tell(jobs []bakery.Job) {
+	for _, job := range jobs {
+		before := m.jobOf(job.Name)
+		if before == nil || before.State.Over() {
+			continue
+		}
+		switch job.State {
+		case bakery.Failed:
+			m.note.Say("", fmt.Errorf("%s was not baked; its output says why", job.Name))
+		case bakery.Canceled:
+			m.note.Say(job.Name+" was given up", nil)
+		case bakery.Done, bakery.Reused:
+			m.note.Say(job.Name+" is baked", nil)
+		}
+	}
 }
 
 func over(jobs []bakery.Job) int {

@@ -216,6 +216,7 @@ func TestTheEndOfABakeChangesHowItsImageStands(t *testing.T) {
 	}
 	p.Sees("✓ fresh     claude")
 	p.Sees("done after 1m15s")
+	p.Sees("claude is baked")
 }
 
 func TestTimesGrowOnlyWhileSomethingIsBaked(t *testing.T) {

@@ -121,14 +121,11 @@ func (m *Model) list() []string {
 // columns is a line of the list.
 func (m *Model) columns(mark, state, name, version, size, age, doing string) string {
 	name = frame.Pad(name, 12)
-	line := mark + frame.Pad(state, 11) + " " + name + " " + frame.Pad(version, 10)
-	if m.listWidth() >= 58 || doing == "" {
-		line += " " + fmt.Sprintf("%7s %4s", size, age)
+	line := mark + frame.Pad(state, 11) + " " + name + " " + frame.Pad(version, 12) + " "
+	if doing != "" { // what is there already matters less
+		return line + doing
 	}
-	if doing != "" {
-		line += "  " + doing
-	}
-	return line
+	return line + fmt.Sprintf("%7s %4s", size, age)
 }
 
 // row is a line of the list.

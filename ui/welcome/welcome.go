@@ -1,0 +1,200 @@
+// Package welcome is what a person sees who has no session yet: the steps to a first
+// run, how far they are, and a key for the next one. It is a part of the dashboard, and
+// looks at nothing once there is a session.
+package welcome
+
+import (
+	"context"
+	"strings"
+
+	"aibox/internal/health"
+	"aibox/internal/termtext"
+	"aibox/ui/checkup"
+	"aibox/ui/keymap"
+	"aibox/ui/page"
+	"aibox/ui/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Model is the steps. Make one with New.
+type Model struct {
+	machine checkup.Machine
+	checkup *checkup.Checkup
+	begun   bool
+}
+
+// New makes one that has not looked yet. Without a machine (nil) it only says how a run
+// is started.
+func New(machine checkup.Machine) *Model {
+	return &Model{machine: machine, checkup: checkup.New(machine)}
+}
+
+// Begin looks at the machine, unless it has before.
+func (m *Model) Begin(ctx context.Context) tea.Cmd {
+	if m.begun {
+		return nil
+	}
+	return m.Again(ctx)
+}
+
+// Again looks at the machine anew.
+func (m *Model) Again(ctx context.Context) tea.Cmd {
+	if m.machine == nil {
+		return nil
+	}
+	m.begun = true
+	return m.checkup.Begin(ctx)
+}
+
+// Take takes a message and reports whether it was one of its own.
+func (m *Model) Take(msg tea.Msg) (tea.Cmd, bool) { return m.checkup.Take(msg) }
+
+// step is a line of the way.
+type step struct {
+	health.Step
+	name string
+	does string // what enter does, in words
+	ask  page.Request
+}
+
+// steps are the way to a first run, that run last.
+func (m *Model) steps() []step {
+	path := health.Path(m.checkup.Findings(), m.checkup.Looking)
+	all := make([]step, 0, len(path)+1)
+	ready := true
+	for _, of := range path {
+		s := step{Step: of}
+		switch of.Part {
+		case health.Docker:
+			s.name, s.does, s.ask = "Docker", "shows what is missing", page.Doctor{}
+			if args, own := (health.Finding{Mend: of.Mend}).Command(); own {
+				s.does, s.ask = "runs "+of.Mend+", which asks before it changes anything", page.Command{Args: args, Wait: true}
+			}
+		case health.Images:
+			s.name, s.does, s.ask = "an image", "shows the images; b bakes one", page.Images{}
+		case health.Model:
+			s.name, s.does, s.ask = "a model", "shows what can be done", page.Doctor{}
+		}
+		ready = ready && of.State == health.OK
+		all = append(all, s)
+	}
+	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: health.Step{Detail: "an agent, a repository and what to do"}}
+	if ready {
+		first.State = health.Warning // it is the one that is left
+	}
+	return append(all, first)
+}
+
+// next is the first step that is not done, and known: the last one when all are.
+func next(steps []step) int {
+	for i, s := range steps {
+		if s.State != health.OK {
+			return i
+		}
+	}
+	return len(steps) - 1
+}
+
+var (
+	enter = keymap.Bind("do the next step", "enter")
+	again = keymap.Bind("look again", "r")
+)
+
+// Keys are those that count while there is no session.
+func (m *Model) Keys() []key.Binding {
+	if m.machine == nil {
+		return nil
+	}
+	return []key.Binding{enter, again}
+}
+
+// Press takes a key and reports whether it was one of its own.
+func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) {
+	switch {
+	case m.machine == nil:
+		return nil, false
+	case key.Matches(msg, enter):
+		steps := m.steps()
+		return m.do(steps[next(steps)]), true
+	case key.Matches(msg, again):
+		return m.Again(ctx), true
+	default:
+		return nil, false
+	}
+}
+
+// do asks for what a step needs. One that is still looked at has to be waited for.
+func (m *Model) do(s step) tea.Cmd {
+	if s.State == "" && s.name != "a first run" {
+		return nil
+	}
+	return page.Ask(s.ask)
+}
+
+// headRows are the lines of View before the first step.
+const headRows = 3
+
+// Click takes a click on a row of View: on a step it is done.
+func (m *Model) Click(row int) tea.Cmd {
+	if steps := m.steps(); m.machine != nil && row >= headRows && row < headRows+len(steps) {
+		return m.do(steps[row-headRows])
+	}
+	return nil
+}
+
+// View is the lines, of at most width columns.
+func (m *Model) View(t theme.Theme, width int) []string {
+	if m.machine == nil {
+		return []string{"", "  There is no session yet. " + t.Key.Render("n") + " starts one."}
+	}
+	steps := m.steps()
+	at := next(steps)
+	title := "  " + t.Title.Render("There is no session yet.") + " What leads to the first one:"
+	out := []string{"", ansi.Truncate(title, width, "…"), ""}
+	for i, s := range steps {
+		mark, style := look(t, s, i == len(steps)-1)
+		detail := s.Detail
+		if s.State == "" && i < len(steps)-1 {
+			detail = "looking…"
+		}
+		name := s.name + strings.Repeat(" ", max(0, 13-len(s.name)))
+		if i == at {
+			name = t.Title.Render(name)
+		}
+		line := "  " + t.Faint.Render(string(rune('1'+i))) + " " + style.Render(mark) + " " + name + termtext.Escape(detail)
+		out = append(out, ansi.Truncate(line, width, "…"))
+	}
+	out = append(out, "")
+	if s := steps[at]; s.State != "" {
+		text := "enter " + s.does + "."
+		if _, own := s.ask.(page.Command); !own && s.Mend != "" {
+			text = "To mend it: " + s.Mend + ". " + text
+		}
+		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), max(1, width-4), ""), "\n") {
+			out = append(out, "  "+t.Key.Render(line))
+		}
+	}
+	return out
+}
+
+// look is the mark of a step, which tells its state without color.
+func look(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
+	switch {
+	case s.State == health.OK:
+		return "✓", t.Good
+	case last && s.State == health.Warning:
+		return "▸", t.Live
+	case s.State == health.Warning:
+		return "!", t.Warn
+	case s.State == health.Missing:
+		return "✗", t.Bad
+	case last:
+		return "·", t.Faint
+	default:
+		return "…", t.Faint
+	}
+}
