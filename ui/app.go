@@ -10,6 +10,7 @@ import (
 	"aibox/ui/doctor"
 	"aibox/ui/images"
 	"aibox/ui/keymap"
+	"aibox/ui/newrun"
 	"aibox/ui/page"
 	"aibox/ui/settings"
 	"aibox/ui/theme"
@@ -195,6 +196,8 @@ func (a *app) show(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Review:
 		l.Page = changes.New(ctx, a.request.Changes, of.ID)
+	case page.NewRun:
+		l.Page = newrun.New(ctx, a.request.NewRuns, of)
 	case page.Settings:
 		l.Page = settings.New(ctx, a.request.Settings)
 	case page.Images:

@@ -14,6 +14,7 @@ import (
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
+	"aibox/ui/newrun"
 	"aibox/ui/page"
 	"aibox/ui/settings"
 
@@ -29,6 +30,7 @@ type Request struct {
 	Out      io.Writer // the same
 	Sessions Sessions
 	Changes  changes.Services
+	NewRuns  newrun.Services
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Kitchen

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/session/draft"
 )
 
 // commandLine is the command that does without the form what options say.
@@ -90,17 +90,5 @@ func (a *app) standIn(o *runOptions, draft any) (agents.Invocation, error) {
 	})
 }
 
-// bare is what a shell takes as one word without quotes.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
 // quoteAll is words as a shell takes them.
-func quoteAll(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = word
-		if !bare.MatchString(word) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
+func quoteAll(words []string) string { return draft.Line(words) }

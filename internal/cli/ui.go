@@ -24,9 +24,13 @@ func (a *app) terminalUI(ctx context.Context) error {
 	// ctrl-c is a key here, and belongs to a command while one has the terminal.
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	runs, err := a.newRuns(service)
+	if err != nil {
+		return err
+	}
 	machine := a.openMachineDesk(ctx)
 	defer machine.close()
-	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Changes: reviewDesk{service, a}, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
+	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Changes: reviewDesk{service, a}, NewRuns: runs, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
 }
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the

@@ -225,11 +225,11 @@ func (s starter) launching(ctx context.Context, d draft.Draft, options any, chec
 	return launch, err
 }
 
-// Start starts it as `aibox run` does, and remembers what was chosen.
-func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (session.ID, error) {
+// Start starts it as `aibox run` does.
+func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (newrun.Started, error) {
 	launch, err := s.launching(ctx, d, options, new(newrun.Checked))
 	if err != nil {
-		return "", err
+		return newrun.Started{}, err
 	}
 	id, err := s.start(ctx, s.service, launch, starting{
 		step: step,
@@ -246,14 +246,11 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 			return err == nil, err
 		},
 	})
-	if err == nil {
-		_ = s.store().Save(d) // choices that cannot be remembered are made again
-	}
-	return id, err
+	return newrun.Started{ID: id, NoImage: missingImage(err)}, err
 }
 
-// NoImage says whether the agent's image has to be baked first.
-func (s starter) NoImage(err error) bool { return missingImage(err) }
+// Remember keeps the choices in the state folder.
+func (s starter) Remember(d draft.Draft) error { return s.store().Save(d) }
 
 // bakeSteps tells of a bake as one stage of a start, whose detail is what it is at.
 type bakeSteps struct{ step func(session.Step) }

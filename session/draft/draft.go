@@ -19,7 +19,7 @@ import (
 type Draft struct {
 	Agent       string `json:"agent,omitempty"`
 	Repository  string `json:"-"` // an absolute path, or a URL
-	Branch      string `json:"branch,omitempty"`
+	Branch      string `json:"-"` // the next run begins with what is checked out then
 	Interactive bool   `json:"interactive,omitempty"`
 	Prompt      string `json:"-"`
 	// Settings are the settings that this run has otherwise, by the key of

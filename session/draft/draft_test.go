@@ -62,7 +62,7 @@ func TestLastChoicesComeBackWithoutTheTaskAndAnyArgument(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := full()
-	want.Prompt, want.Args = "", nil
+	want.Prompt, want.Branch, want.Args = "", "", nil
 	if got, ok := store.Last("/home/ann/shop"); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}

@@ -260,7 +260,16 @@ func (m *model) focus() tea.Cmd {
 	if m.current == nil {
 		return nil
 	}
-	return m.current.widget.Focus()
+	return m.own(m.current.widget.Focus())
+}
+
+// own is what a widget asks for, for itself: to have its cursor blink, and to run a
+// program that knows the clipboard. A part of another screen stays idle and runs none.
+func (m *model) own(cmd tea.Cmd) tea.Cmd {
+	if m.part {
+		return nil
+	}
+	return cmd
 }
 
 // forward hands a message to the current question and takes in its answer.
@@ -270,7 +279,7 @@ func (m *model) forward(msg tea.Msg) tea.Cmd {
 	}
 	cmd := m.current.update(msg)
 	m.absorb()
-	return cmd
+	return m.own(cmd)
 }
 
 // absorb brings the current answer into the draft.

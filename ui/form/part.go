@@ -6,7 +6,6 @@ import (
 	"aibox/agents/spec"
 	"aibox/ui/theme"
 
-	"charm.land/bubbles/v2/cursor"
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
@@ -88,10 +87,15 @@ func (p *Part) Update(msg tea.Msg) (Outcome, tea.Cmd) {
 	case suggested:
 		p.m.take(msg)
 		return Stays, nil
-	case cursor.BlinkMsg:
-		return Stays, nil // an idle screen is idle
 	}
 	return Stays, p.m.forward(msg)
+}
+
+// Suggested reports whether a message brings suggestions to a part: each part of a
+// screen is to get it, and takes its own.
+func Suggested(msg tea.Msg) bool {
+	_, ok := msg.(suggested)
+	return ok
 }
 
 // SetSize tells the cells there are.

@@ -44,10 +44,11 @@ type Runs interface {
 	Check(ctx context.Context, d draft.Draft, options any) (Checked, error)
 	// Start starts it and returns when its agent runs. When it fails, or ctx ends,
 	// nothing is left but a baked image. With bake a missing image is baked first; else
-	// it is an error for which NoImage says yes. Step hears of each stage, from one
+	// it is an error, of which Started tells. Step hears of each stage, from one
 	// goroutine.
-	Start(ctx context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (session.ID, error)
-	NoImage(err error) bool
+	Start(ctx context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (Started, error)
+	// Remember keeps what was chosen, for the next run of the repository.
+	Remember(d draft.Draft) error
 }
 
 // Services are what the screen works with.
@@ -88,4 +89,10 @@ type Checked struct {
 	Box   string   // how the agent is started in its box, raw, secrets as dots
 	Hide  []string // every glob that is in force
 	Stays bool     // something is to be done at its end, which a command has to wait for
+}
+
+// Started is what came of a start.
+type Started struct {
+	ID      session.ID // empty when it failed
+	NoImage bool       // it failed, because the agent's image has to be baked first
 }

@@ -1,0 +1,208 @@
+package newrun
+
+import (
+	"slices"
+
+	"aibox/agents/spec"
+	"aibox/internal/config"
+	"aibox/session/draft"
+	"aibox/ui/form"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// optionsStep is the agent's own form.
+type optionsStep struct {
+	part *form.Part
+	of   string // the agent and the way of running that it is for; empty is none
+	base any    // the options as the settings say
+}
+
+// boxStep is what the box may do, and the model: the settings of one run.
+type boxStep struct {
+	part      *form.Part
+	of        *Place // that it is for
+	base      any    // *config.Settings, with the lists that a run adds to empty
+	inference string // whose models are suggested
+}
+
+// nothing has no options.
+type nothing struct{}
+
+func emptyPart() *form.Part { return form.NewPart(form.Request{Options: new(nothing)}) }
+
+// asked are the settings that the form asks for.
+func asked() []string {
+	return slices.DeleteFunc(draft.Settable(), func(key string) bool { return key == "system" }) // the library has a list of its own
+}
+
+// refill makes the forms anew where they are for something else, with what was chosen
+// so far.
+func (m *Model) refill() tea.Cmd {
+	if m.place == nil {
+		return nil
+	}
+	return tea.Batch(m.refillBox(), m.refillOptions())
+}
+
+func (m *Model) refillOptions() tea.Cmd {
+	a := m.agentOf(m.draft.Agent)
+	if a == nil {
+		m.options = optionsStep{part: emptyPart()}
+		return nil
+	}
+	mode, of := spec.Headless, a.Name
+	if m.draft.Interactive {
+		mode, of = spec.Interactive, a.Name+" -i"
+	}
+	if of == m.options.of {
+		return nil
+	}
+	begin := m.from.Options
+	if m.options.of == a.Name || m.options.of == a.Name+" -i" {
+		begin = m.options.chosen()
+	} else if m.from.Agent != a.Name {
+		begin = nil
+	}
+	base := draft.Base(m.place.Settings, a.Name, a.Options)
+	values := spec.Clone(base)
+	fill(values, begin)
+	m.options = optionsStep{
+		part: form.NewPart(form.Request{Options: values, Mode: mode, Suggest: m.suggest()}), of: of, base: base,
+	}
+	m.dressParts()
+	return m.options.part.Init()
+}
+
+func (m *Model) refillBox() tea.Cmd {
+	if m.box.of == m.place {
+		return nil
+	}
+	base := m.place.Settings.Settings
+	empty := config.Defaults()
+	fields, _ := spec.Of(&base)
+	for _, field := range fields {
+		if setting, err := m.place.Settings.Find(field.Key); err == nil && draft.AddsUp(setting) {
+			_ = field.Copy(&base, &empty)
+		}
+	}
+	values := spec.Clone(&base)
+	fill(values, m.from.Settings)
+	m.box = boxStep{part: form.NewPart(form.Request{Options: values, Only: asked()}), of: m.place, base: &base}
+	m.dressParts()
+	return tea.Batch(m.box.part.Init(), m.follow())
+}
+
+// fill sets what was said before, as far as it can stand.
+func fill(values any, said map[string]string) {
+	fields, _ := spec.Of(values)
+	for _, field := range fields {
+		if text, ok := said[field.Key]; ok {
+			_ = field.Set(values, text) // else it is as it would be without
+		}
+	}
+}
+
+// follow suggests the models of the server that is chosen.
+func (m *Model) follow() tea.Cmd {
+	inference := m.inference()
+	if m.box.of == nil || inference == m.box.inference {
+		return nil
+	}
+	m.box.inference = inference
+	return tea.Batch(m.box.part.Suggest(m.suggest()), m.options.part.Suggest(m.suggest()))
+}
+
+// inference is the model server that is chosen.
+func (m *Model) inference() string {
+	if settings, ok := m.box.part.Draft().(*config.Settings); ok {
+		return settings.Inference
+	}
+	return config.Defaults().Inference
+}
+
+// suggest gives models, and for paths the files at the top of the repository.
+func (m *Model) suggest() func(spec.Field) []string {
+	ctx, choices, inference := m.ctx, m.services.Choices, m.inference()
+	return func(field spec.Field) []string {
+		if field.Type != spec.Model {
+			return nil
+		}
+		return choices.Models(ctx, inference)
+	}
+}
+
+// chosen are the options that are not as the settings say.
+func (o optionsStep) chosen() map[string]string {
+	if o.base == nil {
+		return nil
+	}
+	return otherwise(o.part.Draft(), o.base, nil)
+}
+
+// secret reports whether a secret is asked for now: what is typed shows in no text.
+func (o optionsStep) secret() bool {
+	if o.base == nil {
+		return false
+	}
+	fields, _ := spec.Of(o.base)
+	return slices.ContainsFunc(fields, func(field spec.Field) bool { return field.Type == spec.Secret && field.Key == o.part.Asks() })
+}
+
+// typedSecret is the variable of a secret that was typed and that the environment does
+// not have; empty when there is none.
+func (o optionsStep) typedSecret() string {
+	if o.base == nil {
+		return ""
+	}
+	fields, _ := spec.Of(o.base)
+	for _, field := range fields {
+		if field.Type == spec.Secret && field.Text(o.part.Draft()) != field.Text(o.base) {
+			return field.Env
+		}
+	}
+	return ""
+}
+
+// chosen are the settings that are not as they are without this run.
+func (b boxStep) chosen() map[string]string {
+	if b.base == nil {
+		return map[string]string{}
+	}
+	return otherwise(b.part.Draft(), b.base, asked())
+}
+
+// image is the image that was named instead of the agent's own.
+func (b boxStep) image() string {
+	if settings, ok := b.part.Draft().(*config.Settings); ok {
+		return settings.Image
+	}
+	return ""
+}
+
+// otherwise are the options of values that are not as in base, of those in only; nil
+// is all.
+func otherwise(values, base any, only []string) map[string]string {
+	said := map[string]string{}
+	fields, _ := spec.Of(base)
+	for _, field := range fields {
+		text := field.Text(values)
+		if field.Type == spec.Secret || only != nil && !slices.Contains(only, field.Key) || text == field.Text(base) || !spec.Visible(values, field) {
+			continue
+		}
+		said[field.Key] = text
+	}
+	return said
+}
+
+// pressForm is a key of one of the forms.
+func (m *Model) pressForm(part *form.Part, msg tea.KeyPressMsg) tea.Cmd {
+	outcome, cmd := part.Update(msg)
+	switch outcome {
+	case form.Onward:
+		return tea.Batch(cmd, m.enter(m.step+1))
+	case form.Backward:
+		return tea.Batch(cmd, m.enter(m.step-1))
+	}
+	return tea.Batch(cmd, m.follow())
+}

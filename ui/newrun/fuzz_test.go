@@ -1,0 +1,51 @@
+package newrun
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"aibox/ui/page"
+)
+
+// keyNames are keys that do something here.
+var keyNames = []string{
+	"enter", "tab", "shift+tab", "esc", "up", "down", "pgup", "pgdown", "home", "end", "left", "right", "backspace", "delete", "space",
+	"ctrl+s", "ctrl+t", "ctrl+l", "ctrl+y", "ctrl+u", "ctrl+c", "a", "b", "c", "d", "h", "i", "j", "k", "l", "q", "y", "n", "/", "~", "@", ".", "-", "é", "漢", "0", "9", "[",
+}
+
+// mashed plays random keys to a screen.
+func mashed(t testing.TB, seed uint64, n int) {
+	random := rand.New(rand.NewPCG(seed, seed))
+	w := newWorld(t)
+	if seed%2 == 0 {
+		w.fail, w.noImage = errors.New("no"), true
+	}
+	w.stays = seed%5 == 0
+	p, m := sit(t, w, 80, 24, page.NewRun{})
+	if seed%3 > 0 {
+		p.Press("enter")
+		p.Type("mend it ")
+	}
+	p.Mash(random, n, keyNames)
+	if strings.Contains(m.View(), "\x1b[2J") {
+		t.Error("something reached the terminal raw")
+	}
+	for _, line := range w.started {
+		if !strings.Contains(line, "--prompt=") && !strings.Contains(line, "--interactive") {
+			t.Errorf("started what cannot stand: %s", line)
+		}
+	}
+}
+
+func TestNoKeysBreakTheScreen(t *testing.T) {
+	for seed := range uint64(20) {
+		mashed(t, seed, 150)
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { mashed(t, seed, 60) })
+}
