@@ -105,19 +105,35 @@ func (m *Model) arrange() {
 	m.rows = m.checkup.Rows()
 	m.fitProof()
 	m.cursor.Fit(len(m.rows), m.listHeight())
-	worst, place := health.OK, 0
+	worst, place := 0, 0
 	for i, row := range m.rows {
-		switch {
-		case m.moved && row.Name == m.at:
+		if m.moved && row.Name == m.at {
 			m.cursor.Go(i)
 			return
-		case !row.Looking && row.State == health.Missing && worst != health.Missing,
-			!row.Looking && row.State == health.Warning && worst == health.OK:
-			worst, place = row.State, i
+		}
+		if bad := badness(row); bad > worst {
+			worst, place = bad, i
 		}
 	}
 	if !m.moved {
 		m.cursor.Go(place)
+	}
+}
+
+// badness says which row a person wants to see first: what is missing, then the model,
+// which every run needs, then what can be mended.
+func badness(row checkup.Row) int {
+	switch {
+	case row.Looking || row.State == health.OK:
+		return 0
+	case row.State == health.Missing:
+		return 4
+	case row.Part == health.Model:
+		return 3
+	case row.Mend != "":
+		return 2
+	default:
+		return 1
 	}
 }
 

@@ -117,7 +117,12 @@ func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
 	if model, _ := p.Page.(*Model); model.current().Name != "git" {
 		t.Errorf("a second look moved the person to %q", model.current().Name)
 	}
-	p = sit(t, sound(), 80, 24)
+	m := sound()
+	p = sit(t, m, 80, 24)
+	p.Sees("to mend it: start Ollama")
+	m.checks = slices.DeleteFunc(m.checks, func(c health.Check) bool { return c.Part == health.Model })
+	m.checks[0] = check(health.Tools, health.Finding{Name: "limits", State: health.Warning, Detail: "there are none"})
+	p = sit(t, m, 80, 24)
 	p.Sees("enter bakes it: aibox bake codex")
 }
 

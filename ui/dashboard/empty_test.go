@@ -1,0 +1,67 @@
+package dashboard
+
+import (
+	"context"
+	"testing"
+
+	"aibox/internal/health"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+)
+
+// fresh is a machine with Docker and nothing else.
+type fresh struct{ looks int }
+
+func (f *fresh) Checks() []health.Check {
+	f.looks++
+	one := func(part health.Part, found health.Finding) health.Check {
+		return health.Check{Name: found.Name, Part: part, Look: func(context.Context) []health.Finding { return []health.Finding{found} }}
+	}
+	return []health.Check{
+		one(health.Docker, health.Finding{Name: "Docker", State: health.OK, Detail: "29.1.0, rootless true"}),
+		one(health.Images, health.Finding{Name: "image codex", State: health.Warning, Detail: "missing", Mend: "aibox bake codex", Image: "codex", Agent: true}),
+		one(health.Model, health.Finding{Name: "model", State: health.Warning, Detail: "there is no model to use", Mend: "start Ollama"}),
+	}
+}
+
+func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int) *uitest.Person {
+	m := New(t.Context(), sessions, machine)
+	p := uitest.New(t, m, width, height)
+	p.Run(m.list())
+	return p
+}
+
+func TestSomebodyWithoutASessionIsLedToTheFirst(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		p := newcomer(t, &recorded{}, &fresh{}, size[0], size[1])
+		p.Show("no session yet")
+		p.Golden("first-")
+	}
+	machine := &fresh{}
+	p := newcomer(t, &recorded{}, machine, 80, 24)
+	p.Press("enter", "n")
+	p.ClickOn("a model")
+	want := []page.Request{page.Images{}, page.NewRun{}, page.Doctor{}}
+	for i, asked := range p.Asked {
+		if i >= len(want) || asked != want[i] {
+			t.Errorf("asked %+v", p.Asked)
+			break
+		}
+	}
+	p.Send(page.Returned{})
+	if machine.looks != 2 || len(p.Asked) != len(want) {
+		t.Errorf("%d looks, asked %+v", machine.looks, p.Asked)
+	}
+}
+
+func TestWithASessionTheMachineIsNotLookedAt(t *testing.T) {
+	machine := &fresh{}
+	m := New(t.Context(), &recorded{briefs: some()}, machine)
+	p := uitest.New(t, m, 80, 24)
+	p.Send(listed{number: m.asked, briefs: some()})
+	p.Send(page.Returned{})
+	p.DoesNotSee("a first run")
+	if machine.looks != 0 {
+		t.Errorf("%d looks", machine.looks)
+	}
+}
