@@ -105,9 +105,7 @@ func TestTheFormOfAnAgentFileAsksForItsOptions(t *testing.T) {
 	s.typed("y\x13") // yes, the end
 	s.stdout.await(t, "review")
 	s.typed("\r")
-	if code := s.wait(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, s.stdout.String())
-	}
+	s.ends(0)
 	for _, want := range []string{"--loud", "I WROTE HELLO.TXT."} {
 		if !strings.Contains(s.stdout.String(), want) {
 			t.Errorf("%q is not shown:\n%s", want, s.stdout.String())

@@ -27,9 +27,7 @@ func TestARunDoesWhatWasChosenInItsForm(t *testing.T) {
 	s.typed("\x0e\x0e\t\x13") // twice down, the next question, the end
 	s.stdout.await(t, "review")
 	s.typed("\r")
-	if code := s.wait(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, s.stdout.String())
-	}
+	s.ends(0)
 	s.unchanged()
 	for _, want := range []string{"--reasoning-effort=minimal", "reasoning effort: minimal", "hello.txt"} {
 		if !strings.Contains(s.stdout.String(), want) {
@@ -47,9 +45,7 @@ func TestACanceledFormLeavesNothingBehind(t *testing.T) {
 	s := m.onTerminal("run", "codex", "--inference", "scripted", "--prompt", "hello", "--repo", m.repo("p", nil), "--form")
 	s.stdout.await(t, "How hard the model thinks")
 	s.typed("\x0e\x03")
-	if code := s.wait(); code != 130 {
-		t.Errorf("exit %d\n%s", code, s.stdout.String())
-	}
+	s.ends(130)
 	s.unchanged()
 	if !strings.Contains(s.stdout.String(), "canceled; nothing was started") {
 		t.Errorf("it does not say so:\n%s", s.stdout.String())

@@ -110,9 +110,7 @@ func TestAnInteractiveShellWorksAsOnATerminal(t *testing.T) {
 	s.typed("echo code $?; echo work > work.txt\r")
 	s.awaitShown(`code 130`)
 	s.typed("echo last words; exit 7\r")
-	if code := s.wait(); code != 1 {
-		t.Errorf("exit %d", code)
-	}
+	s.ends(1)
 	s.restored()
 	text := s.stdout.String()
 	left := text[strings.LastIndex(text, emulator.Leave):]
@@ -162,9 +160,7 @@ func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
 	second.typed("\x10") // alone it is the shell's: the previous command
 	second.awaitShown(`previous\n.*# echo pre''vious\n`)
 	second.typed("\x15exit\r")
-	if code := second.wait(); code != 0 {
-		t.Errorf("exit %d:\n%s", code, second.shown())
-	}
+	second.ends(0)
 	second.restored()
 }
 
@@ -262,9 +258,7 @@ func TestAnInteractiveSessionCanStartWithoutATerminal(t *testing.T) {
 	s = m.onTerminal("attach", id)
 	s.awaitShown("24 80")
 	s.typed("hello\r")
-	if code := s.wait(); code != 0 {
-		t.Errorf("exit %d", code)
-	}
+	s.ends(0)
 	s.restored()
 	for _, args := range [][]string{{"attach", id}, {"logs", "--screen", id}} {
 		if got := m.aibox(0, args...).stdout; got != "24 80\nhello\ngot hello\n" {
@@ -299,9 +293,7 @@ run = "printf 'by %s' > made.txt"
 				t.Errorf("the file holds %q", got)
 			}
 			s.typed("\x10\x11")
-			if code := s.wait(); code != 0 {
-				t.Errorf("leaving ends with %d", code)
-			}
+			s.ends(0)
 			s.restored()
 			m.aibox(0, "stop", r.ID)
 		})

@@ -27,43 +27,25 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 		return strings.TrimSpace(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox"))
 	}
 
-	t.Run("ctrl-c writes nothing", func(t *testing.T) {
-		s := m.onTerminal("accept", id, "-p")
-		s.stdout.await(t, "[yes,n,q,d")
-		s.typed("yes\r")
-		s.stdout.await(t, "(1/2) Take this hunk [y,")
-		s.typed("\x03")
-		if code := s.wait(); code != 130 || branches() != "" {
-			t.Errorf("exit %d, branches %q:\n%s", code, branches(), s.stdout.String())
+	t.Run("ctrl-c and ctrl-d write nothing", func(t *testing.T) {
+		for _, answers := range [][]string{
+			{"[yes,n,q,d", "yes\r", "(1/2) Take this hunk [y,", "\x03"},
+			{"[yes,n,q,d", "\x04"},
+		} {
+			s := m.onTerminal("accept", id, "-p")
+			s.answers(answers...)
+			if s.ends(130); branches() != "" {
+				t.Errorf("after %q there are branches %q", answers, branches())
+			}
+			s.sane()
 		}
-		s.sane()
-	})
-	t.Run("ctrl-d writes nothing", func(t *testing.T) {
-		s := m.onTerminal("accept", id, "-p")
-		s.stdout.await(t, "[yes,n,q,d")
-		s.typed("\x04")
-		if code := s.wait(); code != 130 || branches() != "" {
-			t.Errorf("exit %d, branches %q:\n%s", code, branches(), s.stdout.String())
-		}
-		s.sane()
 	})
 	t.Run("some hunks", func(t *testing.T) {
 		s := m.onTerminal("accept", id, "-p")
-		s.stdout.await(t, "[yes,n,q,d")
-		s.typed("y\r")
-		s.stdout.await(t, "the whole word yes")
-		s.typed("n\r")
-		s.stdout.await(t, "(1/2) Take this hunk [y,")
-		s.typed("y\r")
-		s.stdout.await(t, "(2/2) Take this hunk [y,")
-		s.typed("r not fifty\r")
-		s.stdout.await(t, "+zz")
-		s.typed("y\r")
-		s.stdout.await(t, "Make a commit of this")
-		s.typed("y\r")
-		if code := s.wait(); code != 0 {
-			t.Fatalf("exit %d:\n%s", code, s.stdout.String())
-		}
+		s.answers("[yes,n,q,d", "y\r", "the whole word yes", "n\r",
+			"(1/2) Take this hunk [y,", "y\r", "(2/2) Take this hunk [y,", "r not fifty\r",
+			"+zz", "y\r", "Make a commit of this", "y\r")
+		s.ends(0)
 		s.sane()
 		if bad := harmful(s.stdout.String()); bad != "" {
 			t.Errorf("the terminal got %q", bad)
@@ -77,12 +59,9 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 	})
 	t.Run("what is left, and what was said", func(t *testing.T) {
 		s := m.onTerminal("accept", id, "-p")
-		s.stdout.await(t, "[yes,n,q,d")
-		s.typed("d\r")
-		s.stdout.await(t, "rejected: not fifty")
-		s.typed("q\r")
-		if code := s.wait(); code != 130 || strings.Contains(s.stdout.String(), "+three") {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
+		s.answers("[yes,n,q,d", "d\r", "rejected: not fifty", "q\r")
+		if said := s.ends(130); strings.Contains(said, "+three") {
+			t.Errorf("what was taken is asked for again:\n%s", said)
 		}
 	})
 }
@@ -95,11 +74,8 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 	t.Run("less", func(t *testing.T) {
 		m.env = append(m.env, "PAGER=less -RX", "LESS=") // not at once, though it fits
 		s := m.onTerminal("diff", id)
-		s.stdout.await(t, ":\x1b[K") // it asks
-		s.typed("q")
-		if code := s.wait(); code != 0 {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
-		}
+		s.answers(":\x1b[K", "q")
+		s.ends(0)
 		s.sane()
 		if strings.Contains(s.stdout.String(), "\x1b]52") {
 			t.Error("the terminal got the agent's sequence")
@@ -113,31 +89,28 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 		}
 		m.env = append(m.env, "PAGER="+pager)
 		s := m.onTerminal("diff", id)
-		s.stdout.await(t, "press a key")
-		s.typed("\x03")
-		s.stdout.await(t, "heard it")
-		s.typed("q\r")
-		if code := s.wait(); code != 0 || !strings.Contains(s.stdout.String(), "left by q") {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
+		s.answers("press a key", "\x03", "heard it", "q\r")
+		if said := s.ends(0); !strings.Contains(said, "left by q") {
+			t.Errorf("it printed\n%s", said)
 		}
 		s.sane()
 	})
 	t.Run("one that is not there", func(t *testing.T) {
 		m.env = append(m.env, "PAGER=no-such-pager")
 		s := m.onTerminal("diff", id)
-		if code := s.wait(); code != 0 || !strings.Contains(s.stdout.String(), "no-such-pager cannot be run") || !strings.Contains(s.stdout.String(), "+zz") {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
+		if said := s.ends(0); !strings.Contains(said, "no-such-pager cannot be run") || !strings.Contains(said, "+zz") {
+			t.Errorf("it printed\n%s", said)
 		}
 	})
 	t.Run("the setting before the variable, and none", func(t *testing.T) {
 		m.env = append(m.env, "AIBOX_PAGER=cat")
 		s := m.onTerminal("diff", id)
-		if code := s.wait(); code != 0 || strings.Contains(s.stdout.String(), "no-such-pager") {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
+		if said := s.ends(0); strings.Contains(said, "no-such-pager") {
+			t.Errorf("it printed\n%s", said)
 		}
 		s = m.onTerminal("diff", id, "--no-pager", "--color", "never")
-		if code := s.wait(); code != 0 || strings.Contains(s.stdout.String(), "\x1b[") {
-			t.Errorf("exit %d:\n%q", code, s.stdout.String())
+		if said := s.ends(0); strings.Contains(said, "\x1b[") {
+			t.Errorf("it printed\n%s", said)
 		}
 	})
 	if _, err := os.Stat(filepath.Join(m.home, "canary")); err == nil {
@@ -163,9 +136,7 @@ func TestAnEditorMakesTheMessage(t *testing.T) {
 			}
 			m.env = append(m.env, "VISUAL="+editor)
 			s := m.onTerminal("accept", id, "z.txt", "--edit", "--branch", "edited")
-			if code := s.wait(); code != c.code {
-				t.Fatalf("exit %d:\n%s", code, s.stdout.String())
-			}
+			s.ends(c.code)
 			if c.want == "" {
 				return
 			}

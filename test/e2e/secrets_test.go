@@ -90,9 +90,7 @@ func TestKeysAreFoundNowhereTheyDoNotBelong(t *testing.T) {
 		places["aibox "+name] = fmt.Sprint(m.exec(aibox, append(strings.Fields(name), "--json")...))
 	}
 	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
-	if code := client.wait(); code != 0 {
-		t.Errorf("the run ends with %d:\n%s", code, client.stderr.String())
-	}
+	client.ends(0)
 	places["the JSON of run"] = client.stdout.String()
 	for place, text := range places {
 		if strings.Contains(text, key) {

@@ -36,9 +36,7 @@ func TestSettingsAreEditedUntilTheyAreRight(t *testing.T) {
 	s.typed("\r")
 	s.stdout.await(t, "it has timeout = 1h; type:")
 	s.typed("timeout = \"2h\"\r")
-	if code := s.wait(); code != 0 {
-		t.Errorf("exit %d:\n%s", code, s.stdout.String())
-	}
+	s.ends(0)
 	s.sane()
 	if got := m.read(file); got != "timeout = \"2h\"\n" {
 		t.Errorf("the file is %q", got)
@@ -60,9 +58,7 @@ func TestAnEditorThatWritesNothingLeavesNothing(t *testing.T) {
 	for editor, want := range map[string]int{"true": 0, "false": 3} {
 		m.env = append(m.env, "VISUAL="+editor)
 		s := m.onTerminal("config", "edit")
-		if code := s.wait(); code != want {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
-		}
+		s.ends(want)
 		if _, err := os.Stat(filepath.Join(m.home, ".config/aibox/config.toml")); err == nil {
 			t.Errorf("%s: a file is left", editor)
 		}

@@ -89,6 +89,24 @@ func (s *screen) typed(keys string) {
 	}
 }
 
+// answers waits for each question and types the answer that follows it.
+func (s *screen) answers(questionsAndKeys ...string) {
+	s.t.Helper()
+	for i := 0; i < len(questionsAndKeys); i += 2 {
+		s.stdout.await(s.t, questionsAndKeys[i])
+		s.typed(questionsAndKeys[i+1])
+	}
+}
+
+// ends is that of a background, with what a person saw last.
+func (s *screen) ends(code int) string {
+	s.t.Helper()
+	if got := s.wait(); got != code {
+		s.t.Fatalf("%v must exit with %d, not with %d:\n%s", s.Args, code, got, s.shown())
+	}
+	return s.stdout.String()
+}
+
 // sane checks that the terminal is as it was.
 func (s *screen) sane() {
 	s.t.Helper()
@@ -120,9 +138,7 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 		s.typed("\x03")
 		s.stdout.await(t, "ctrl-c again")
 		s.typed("\x03")
-		if code := s.wait(); code != 130 {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
-		}
+		s.ends(130)
 		s.sane()
 		all := m.stored()
 		if last := all[len(all)-1]; last.State.Result == nil || last.State.Result.Fault == nil || last.State.Result.Fault.Kind != "interrupted" {
@@ -134,9 +150,7 @@ func TestCtrlCAsksTheAgentFirstAndStopsTheSessionThen(t *testing.T) {
 		s := m.onTerminal("run", "shell", "--network", "none", "--repo", repo, "--", "sleep", "1000")
 		s.stdout.await(t, "workspace")
 		s.typed("\x03\x03\x03")
-		if code := s.wait(); code != 130 {
-			t.Errorf("exit %d:\n%s", code, s.stdout.String())
-		}
+		s.ends(130)
 		s.sane()
 		// It was taken back, or it had started and is ended and kept.
 		for _, r := range m.stored()[before:] {
@@ -154,9 +168,7 @@ func TestClosingTheTerminalLeavesTheSessionRunning(t *testing.T) {
 		"echo rea''dy; until test -e go; do sleep 0.05; done; echo finished")
 	s.stdout.await(t, "ready")
 	_ = s.keys.Close()
-	if code := s.wait(); code != 130 {
-		t.Errorf("exit %d", code)
-	}
+	s.ends(130)
 	r := m.stored()[0]
 	if !r.State.Sandbox.Alive() {
 		t.Fatal("the session ended with its terminal")

@@ -71,9 +71,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.typed("q") // closes the help only
 	s.awaitShown(`✓ accepted`)
 	s.typed("q")
-	if code := s.wait(); code != 0 {
-		t.Errorf("exit %d:\n%s", code, s.shown())
-	}
+	s.ends(0)
 	s.givenBack()
 }
 
@@ -86,9 +84,7 @@ func TestASignalGivesTheTerminalOfAllSessionsBack(t *testing.T) {
 		if err := s.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := s.wait(); code != 130 {
-			t.Errorf("%v ends it with %d:\n%s", signal, code, s.shown())
-		}
+		s.ends(130)
 		s.givenBack()
 	}
 }

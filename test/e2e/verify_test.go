@@ -212,9 +212,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	run.stdout.await(t, "begun")
 	parent, child := verifying()
 	kill(t, parent.State.Supervisor)
-	if code := run.wait(); code != 1 {
-		t.Errorf("the run ends with %d", code)
-	}
+	run.ends(1)
 	m.nothingVerifies("although no command was given since")
 	if child.State.Sandbox.Alive() {
 		t.Error("the sandbox is alive")
@@ -339,9 +337,7 @@ func TestAnInteractiveSessionIsVerifiedWhenItsAgentHasEnded(t *testing.T) {
 		"--verify", "echo check''ing; until test -e go; do sleep 0.1; done & cat a.txt; exit 3")
 	s.awaitShown(`workspace#`)
 	s.typed("echo b > a.txt; exit\r")
-	if code := s.wait(); code != 1 {
-		t.Errorf("exit %d", code)
-	}
+	s.ends(1)
 	s.restored()
 	text := s.stdout.String()
 	for _, want := range []string{"verifying: ", "checking", "ended with exit code 3", "a.txt"} {

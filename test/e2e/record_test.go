@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/runtime"
+)
+
+// record is a session as its files hold it.
+type record struct {
+	ID    string
+	State struct {
+		Phase      string          `json:"phase"`
+		Supervisor runtime.Process `json:"supervisor"`
+		Sandbox    runtime.Process `json:"sandbox"`
+		Box        string          `json:"box"`
+		Network    runtime.Network `json:"network"`
+		Workspace  struct {
+			Path   string `json:"path"`
+			GitDir string `json:"git_dir"`
+		} `json:"workspace"`
+		Result *result `json:"result"`
+		Review string  `json:"review"`
+		Branch string  `json:"branch"`
+	}
+}
+
+// result is how a session ended, as the contract with scripts has it.
+type result struct {
+	ExitCode int  `json:"exit_code"`
+	Signal   int  `json:"signal"`
+	Changed  bool `json:"changed"`
+	Fault    *struct {
+		Kind     string   `json:"kind"`
+		Message  string   `json:"message"`
+		Hints    []string `json:"hints"`
+		ExitCode int      `json:"exit_code"`
+	} `json:"fault"`
+	Changes struct {
+		Tree    string   `json:"tree"`
+		Files   int      `json:"files"`
+		Added   int      `json:"added"`
+		Deleted int      `json:"deleted"`
+		Refused int      `json:"refused"`
+		Notes   []string `json:"notes"`
+	} `json:"changes"`
+	Refused []refusal `json:"refused"`
+	Tokens  struct {
+		Requests int `json:"requests"`
+		Input    int `json:"input"`
+		Output   int `json:"output"`
+	} `json:"tokens"`
+	Seconds float64  `json:"seconds"`
+	Commits []string `json:"commits"`
+	Dropped int64    `json:"dropped"`
+	Left    bool     `json:"left"`
+	Notes   []string `json:"notes"`
+
+	Verification *verification `json:"verification"`
+
+	ModelFailures *struct {
+		Count   int    `json:"count"`
+		Status  int    `json:"status"`
+		Message string `json:"message"`
+	} `json:"model_failures"`
+}
+
+type refusal struct {
+	What   string `json:"what"`
+	Target string `json:"target"`
+	Reason string `json:"reason"`
+	Times  int    `json:"times"`
+}
+
+// refused reports whether something was refused to what target contains.
+func (r *result) refusedTarget(target string) bool {
+	return slices.ContainsFunc(r.Refused, func(one refusal) bool { return strings.Contains(one.Target, target) })
+}
+
+func (m *machine) sessions() string { return filepath.Join(m.home, ".local/state/aibox/sessions") }
+
+// stored reads the sessions from their files, without the program's help.
+func (m *machine) stored() []record {
+	entries, _ := os.ReadDir(m.sessions())
+	var all []record
+	for _, entry := range entries {
+		all = append(all, m.record(entry.Name()))
+	}
+	return all
+}
+
+// record reads one session's state from its file.
+func (m *machine) record(id string) record {
+	r := record{ID: id}
+	data, err := os.ReadFile(filepath.Join(m.sessions(), id, "state.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &r.State)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		m.t.Errorf("the state of %s: %v", id, err)
+	}
+	return r
+}
