@@ -1,0 +1,128 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/workspace"
+)
+
+func TestUnusualRepositoriesWork(t *testing.T) {
+	for name, make := range map[string]func(t *testing.T) string{
+		"a subfolder": func(t *testing.T) string { return repository(t) + "/dir" },
+		"a detached HEAD": func(t *testing.T) string {
+			repo := repository(t)
+			gitIn(t, repo, "switch", "-q", "--detach")
+			return repo
+		},
+		"a shallow clone": func(t *testing.T) string {
+			repo := repository(t)
+			commit(t, repo, map[string]string{"c.txt": "c\n"})
+			clone := t.TempDir() + "/clone"
+			gitIn(t, "/", "clone", "-q", "--depth=1", "file://"+repo, clone)
+			return clone
+		},
+		"a worktree": func(t *testing.T) string {
+			repo := repository(t)
+			gitIn(t, repo, "config", "extensions.worktreeConfig", "true")
+			tree := t.TempDir() + "/tree"
+			gitIn(t, repo, "worktree", "add", "-q", tree)
+			gitIn(t, tree, "config", "--worktree", "core.sparseCheckout", "false")
+			return tree
+		},
+		"a .git file": func(t *testing.T) string {
+			dir := t.TempDir()
+			gitIn(t, dir, "init", "-q", "--separate-git-dir="+t.TempDir()+"/real", "work")
+			commit(t, dir+"/work", map[string]string{"a.txt": "a\n"})
+			return dir + "/work"
+		},
+		"awkward names": func(t *testing.T) string {
+			repo := repository(t)
+			commit(t, repo, map[string]string{
+				"with space": "1", "new\nline": "2", "-dash": "3", "\xff\xfe": "4", "\"q\"": "5", "tab\t/x": "6", "a\\b": "7",
+			})
+			return repo
+		},
+		"a sparse checkout": func(t *testing.T) string {
+			repo := repository(t)
+			commit(t, repo, map[string]string{"out/c.txt": "c\n"})
+			gitIn(t, repo, "sparse-checkout", "set", "dir")
+			return repo
+		},
+		"CRLF by attribute": func(t *testing.T) string {
+			repo := repository(t)
+			commit(t, repo, map[string]string{".gitattributes": "*.txt text eol=crlf\n", "d.txt": "d\r\ne\r\n"})
+			return repo
+		},
+		"a SHA-256 repository": func(t *testing.T) string {
+			repo := filepath.Join(t.TempDir(), "project")
+			gitIn(t, "/", "init", "-q", "--object-format=sha256", repo)
+			commit(t, repo, map[string]string{"a.txt": "a\n"})
+			return repo
+		},
+		"a name that is no folder name": func(t *testing.T) string {
+			repo := filepath.Join(t.TempDir(), "..\x1b[31m né")
+			must(t, os.Rename(repository(t), repo))
+			return repo
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := make(t)
+			before := status(t, repo)
+			ws := prepared(t, repo)
+			if got := status(t, ws.Path); got != before {
+				t.Errorf("status:\n%s\nwant:\n%s", got, before)
+			}
+			if ws.Uncommitted != "" {
+				t.Errorf("there is uncommitted work: %s", gitIn(t, ws.GitDir, "show", "--stat", ws.Uncommitted))
+			}
+			if got := ws.HeadRef; name == "a detached HEAD" && got != "" {
+				t.Errorf("HEAD is on %s", got)
+			}
+		})
+	}
+}
+
+func TestASubmoduleIsLeftOutWithANote(t *testing.T) {
+	inner, repo := repository(t), repository(t)
+	gitIn(t, repo, "submodule", "add", "-q", inner, "sub")
+	commit(t, repo, nil)
+	ws := prepared(t, repo)
+	if names, err := os.ReadDir(ws.Path + "/sub"); err != nil || len(names) != 0 {
+		t.Errorf("sub: %v %v", names, err)
+	}
+	if len(ws.Notes) != 1 || !strings.Contains(ws.Notes[0], "submodule sub") {
+		t.Errorf("notes: %v", ws.Notes)
+	}
+	if got := status(t, ws.Path); got != "" {
+		t.Errorf("status:\n%s", got)
+	}
+}
+
+func TestAFileBehindAFilterKeepsTheUsersBlob(t *testing.T) {
+	repo := repository(t)
+	gitIn(t, repo, "config", "filter.up.clean", "tr a-z A-Z")
+	gitIn(t, repo, "config", "filter.up.smudge", "tr A-Z a-z")
+	commit(t, repo, map[string]string{".gitattributes": "*.up filter=up\n", "x.up": "pointer\n"})
+	stored := gitIn(t, repo, "rev-parse", "HEAD:x.up")
+	ws := prepared(t, repo)
+	if got := read(t, ws.Path+"/x.up"); got != "pointer\n" {
+		t.Errorf("content %q", got)
+	}
+	if got := gitIn(t, ws.GitDir, "rev-parse", ws.BaseTree+":x.up"); got != stored {
+		t.Errorf("blob %s, want %s", got, stored)
+	}
+}
+
+func TestAURLIsClonedAndNamed(t *testing.T) {
+	repo := repository(t)
+	home := t.TempDir()
+	for _, session := range []string{"one", "two"} {
+		ws := prepared(t, "file://"+repo, func(r *workspace.Request) { r.Dirs, r.Session = dirsIn(home), session })
+		if got := status(t, ws.Path); got != "" || !strings.HasPrefix(filepath.Base(ws.Path), "project") {
+			t.Errorf("%s: %s", ws.Path, got)
+		}
+	}
+}
