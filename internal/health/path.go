@@ -17,11 +17,12 @@ type Step struct {
 // looking says which parts still have a check under way. What is only a warning keeps
 // nobody from running, but for a model: without one an agent has nobody to talk to.
 func Path(found []Finding, looking func(Part) bool) []Step {
-	return []Step{
-		ground(found, looking),
-		images(found, looking(Docker) || looking(Images)),
-		model(found, looking(Model)),
+	docker := ground(found, looking)
+	image := images(found, looking(Docker) || looking(Images))
+	if docker.State == Missing { // nobody can know
+		image = Step{Part: Images, Detail: "after Docker"}
 	}
+	return []Step{docker, image, model(found, looking(Model))}
 }
 
 // ground is whether boxes can be started at all.

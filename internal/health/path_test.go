@@ -35,7 +35,7 @@ func TestTheWayToAFirstRunNamesWhatIsInIt(t *testing.T) {
 		"what the set-up mends comes before what it does not": {
 			[]Finding{{Name: "x", Part: Machine, State: Missing, Detail: "odd"}, {Name: "git", State: Missing, Detail: "not found", Mend: SetUp}},
 			[]Part{Docker},
-			[3]Step{{Docker, Missing, "git: not found", SetUp}, {Part: Images}, {Model, "", "", ""}},
+			[3]Step{{Docker, Missing, "git: not found", SetUp}, {Part: Images, Detail: "after Docker"}, {Model, "", "", ""}},
 		},
 	} {
 		got := Path(test.found, func(p Part) bool { return slices.Contains(test.looking, p) })

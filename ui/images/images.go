@@ -45,13 +45,13 @@ type Model struct {
 	width, height int
 	states        []bakery.Status
 	loaded        bool
-	checks        int // of the answers only the last one asked for counts
+	broken        error // why the images cannot be listed; nil when they can
+	checks        int   // of the answers only the last one asked for counts
 	jobs          []bakery.Job
 	rows          []row
 	cursor        cursor.Cursor
 	at            string // the image a person is at
 	marked        map[string]bool
-	changed       <-chan struct{}
 	growing       bool // a tick is under way
 	log           log
 	ask           *dialog.Confirm
@@ -136,10 +136,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case checked:
 		if msg.number == m.checks {
-			m.states, m.loaded = msg.states, true
-			if msg.err != nil {
-				m.note.Say("", msg.err)
-			}
+			m.states, m.loaded, m.broken = msg.states, true, msg.err
 			m.arrange()
 		}
 	case news:

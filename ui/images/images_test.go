@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +23,6 @@ var noon = time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC)
 
 // kitchen is one whose images and bakes are given.
 type kitchen struct {
-	mu     sync.Mutex
 	states []bakery.Status
 	err    error
 	jobs   []bakery.Job
@@ -305,7 +303,8 @@ func TestAFailureKeepsWhatWasSaidLast(t *testing.T) {
 func TestWhyImagesCannotBeListedIsSaid(t *testing.T) {
 	k := &kitchen{err: fault.New(fault.Environment, "there is no Docker").Hint("aibox doctor --fix")}
 	p, _ := sit(t, k, 80, 24)
-	p.Sees("there is no Docker → aibox doctor --fix")
+	p.Sees("there is no Docker")
+	p.Sees("→ aibox doctor --fix")
 	k.err = nil
 	k.states = sample().states
 	p.Press("r")

@@ -72,15 +72,21 @@ func (m *Model) facts(r *row, width int) []string {
 	return out
 }
 
-// failure is why an image was not made, and the last lines that its step said.
-func (m *Model) failure(job *bakery.Job, width, height int) []string {
+// why is an error with its hints.
+func (m *Model) why(err error, width int) []string {
 	var out []string
-	for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(job.Err.Error()), width, ""), "\n") {
+	for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(err.Error()), width, ""), "\n") {
 		out = append(out, m.theme.Bad.Render(line))
 	}
-	for _, hint := range fault.Hints(job.Err) {
+	for _, hint := range fault.Hints(err) {
 		out = append(out, strings.Split(ansi.Wrap("→ "+termtext.Escape(hint), width, ""), "\n")...)
 	}
+	return out
+}
+
+// failure is why an image was not made, and the last lines that its step said.
+func (m *Model) failure(job *bakery.Job, width, height int) []string {
+	out := m.why(job.Err, width)
 	if room := height - len(out) - 1; room > 0 && len(job.Log) > 0 {
 		out = append(out, frame.Rule(m.theme, width))
 		out = append(out, m.tail(job.Log, width, room)...)

@@ -110,6 +110,9 @@ func (m *Model) list() []string {
 	if !m.loaded && len(m.rows) == 0 {
 		return frame.Fill([]string{"", m.theme.Faint.Render("  looking at the images…")}, m.listHeight()+1)
 	}
+	if m.broken != nil && len(m.rows) == 0 {
+		return frame.Fill(append([]string{""}, m.why(m.broken, width)...), m.listHeight()+1)
+	}
 	out = append(out, m.theme.Faint.Render(ansi.Truncate(m.columns("  ", "STATE", "IMAGE", "VERSION", "SIZE", "AGE", ""), width, "…")))
 	from, to := m.cursor.Window()
 	for i := from; i < to; i++ {

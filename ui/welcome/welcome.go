@@ -129,7 +129,7 @@ func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) 
 
 // do asks for what a step needs. One that is still looked at has to be waited for.
 func (m *Model) do(s step) tea.Cmd {
-	if s.State == "" && s.name != "a first run" {
+	if s.State == "" && s.Detail == "" {
 		return nil
 	}
 	return page.Ask(s.ask)
@@ -158,7 +158,7 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	for i, s := range steps {
 		mark, style := look(t, s, i == len(steps)-1)
 		detail := s.Detail
-		if s.State == "" && i < len(steps)-1 {
+		if s.State == "" && detail == "" {
 			detail = "looking…"
 		}
 		name := s.name + strings.Repeat(" ", max(0, 13-len(s.name)))
@@ -192,7 +192,7 @@ func look(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
 		return "!", t.Warn
 	case s.State == health.Missing:
 		return "✗", t.Bad
-	case last:
+	case s.Detail != "": // it waits for another one
 		return "·", t.Faint
 	default:
 		return "…", t.Faint

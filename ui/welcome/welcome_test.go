@@ -84,7 +84,7 @@ func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
 	}{
 		"no Docker": {
 			[]health.Finding{noDaemon, nobody},
-			[]string{"1 ✗ Docker", "it does not answer", "2 ✗ an image", "3 ! a model", "4 · a first run", "enter runs aibox doctor --fix"},
+			[]string{"1 ✗ Docker", "it does not answer", "2 · an image     after Docker", "3 ! a model", "4 · a first run", "enter runs aibox doctor --fix"},
 			page.Command{},
 		},
 		"a Docker that a person has to start": {
