@@ -29,7 +29,7 @@ type starter struct {
 func (a *app) newRuns(service *session.Sessions) (newrun.Services, error) {
 	dirs, err := paths.Default()
 	s := starter{a, service, dirs}
-	return newrun.Services{Places: s, Choices: s, Runs: s}, err
+	return newrun.Services{Places: s, Choices: s, Runs: s, Servers: inferenceWords()}, err
 }
 
 // mostRecent bounds the repositories that are offered.
@@ -127,8 +127,9 @@ func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
 		}
 		info := agent.Info()
 		all = append(all, newrun.Agent{
-			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Unservable: info.Servable(),
-			Options: agents.Options(agent), Flag: s.ownFlags(agent),
+			Name: info.Name, Title: info.Title, Summary: info.Summary, NeedsPrompt: info.NeedsPrompt, Shell: info.Name == shellAgent,
+			Unservable: info.Servable(),
+			Options:    agents.Options(agent), Flag: s.ownFlags(agent),
 		})
 	}
 	return all, nil

@@ -30,8 +30,8 @@ type Request struct {
 	Mode spec.Mode
 	// Only are the keys of the options to ask for, where that is not all of them.
 	Only []string
-	// Suggest gives values to pick from for models and paths, and may take its time;
-	// nil for none. It is called from another goroutine.
+	// Suggest gives values to pick from for models and paths, in a Part for any line of
+	// text, and may take its time; nil for none. It is called from another goroutine.
 	Suggest func(spec.Field) []string
 	// Preview shows what draft, a pointer to a copy of Options, would do. It is called
 	// after each change, so it must be quick and do no I/O; nil for no preview. Secrets

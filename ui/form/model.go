@@ -98,7 +98,7 @@ func (m *model) ask() tea.Cmd {
 	m.asked++
 	var commands []tea.Cmd
 	for _, field := range m.fields {
-		if suggest, turn := m.request.Suggest, m.asked; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path) {
+		if suggest, turn := m.request.Suggest, m.asked; suggest != nil && (field.Type == spec.Model || field.Type == spec.Path || m.part && field.Type == spec.String) {
 			commands = append(commands, func() tea.Msg { return suggested{m, turn, field.Key, suggest(field)} })
 		}
 	}

@@ -121,14 +121,17 @@ func (m *Model) inference() string {
 	return config.Defaults().Inference
 }
 
-// suggest gives models, and for paths the files at the top of the repository.
+// suggest gives models, and model servers.
 func (m *Model) suggest() func(spec.Field) []string {
-	ctx, choices, inference := m.ctx, m.services.Choices, m.inference()
+	ctx, s, inference := m.ctx, m.services, m.inference()
 	return func(field spec.Field) []string {
-		if field.Type != spec.Model {
-			return nil
+		switch {
+		case field.Type == spec.Model:
+			return s.Choices.Models(ctx, inference)
+		case field.Key == "inference":
+			return s.Servers
 		}
-		return choices.Models(ctx, inference)
+		return nil
 	}
 }
 

@@ -245,11 +245,14 @@ func (m *Model) takeAgents(msg agentsKnown) tea.Cmd {
 // begins takes over what a session or the last run had.
 func (m *Model) begins(d draft.Draft) {
 	m.from = d.Clone()
-	m.draft.Agent, m.draft.Interactive, m.draft.Args = d.Agent, d.Interactive, d.Args
-	m.draft.Branch = d.Branch
+	m.draft.Agent, m.draft.Interactive, m.draft.Branch = d.Agent, d.Interactive, d.Branch
 	m.system = draft.List(d.Settings["system"])
-	if d.Prompt != "" {
+	switch {
+	case d.Prompt != "":
 		m.task.set(d.Prompt)
+	case len(d.Args) == 3 && d.Args[0] == "sh" && d.Args[1] == "-c": // as compose says it
+		m.task.set(d.Args[2])
+		m.from.Args = nil
 	}
 	m.options.of, m.box.of = "", nil // to be made anew
 }
@@ -259,7 +262,10 @@ func (m *Model) begins(d draft.Draft) {
 func (m *Model) compose(typed bool) tea.Cmd {
 	d := draft.Draft{
 		Agent: m.draft.Agent, Repository: m.repository(), Branch: m.draft.Branch, Interactive: m.draft.Interactive,
-		Prompt: m.task.prompt(), Args: m.draft.Args, Options: m.options.chosen(), Settings: m.box.chosen(),
+		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(),
+	}
+	if a := m.agentOf(d.Agent); a != nil && a.Shell && d.Prompt != "" {
+		d.Args, d.Prompt = []string{"sh", "-c", d.Prompt}, ""
 	}
 	if len(m.system) > 0 {
 		d.Settings["system"] = draft.Text(m.system)

@@ -420,10 +420,10 @@ func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 	m.choose("/home/ann/blog")
 	m.Update(placeKnown{m, m.asked - 1, w.places["/home/ann/shop"], nil})
 	m.Update(branchesKnown{m, m.asked - 1, []string{"old"}, nil})
-	m.Update(filesKnown{m, "x", m.asked - 1, []string{"old"}, nil, nil})
+	m.Update(filesKnown{m, "x", m.asked - 1, namesOf([]string{"old"}), []string{"old"}, nil})
 	m.Update(placeKnown{new(Model), m.asked, w.places["/home/ann/shop"], nil})
-	if m.place != nil || m.where.branches != nil || m.files.visible != nil {
-		t.Errorf("took %+v, %q and %q", m.place, m.where.branches, m.files.visible)
+	if m.place != nil || m.where.branches != nil || m.files.hidden != nil {
+		t.Errorf("took %+v, %q and %q", m.place, m.where.branches, m.files.hidden)
 	}
 }
 

@@ -56,6 +56,7 @@ type Services struct {
 	Places  Places
 	Choices Choices
 	Runs    Runs
+	Servers []string // model servers that can be named by a word
 }
 
 // Place is a repository that can be worked on.
@@ -76,6 +77,7 @@ type Folder struct {
 type Agent struct {
 	Name, Title, Summary string
 	NeedsPrompt          bool
+	Shell                bool  // it runs a command instead of doing a task
 	Unservable           error // why no box can serve it; nil when one can
 	// Options is a pointer to its options at their defaults, with the secrets that the
 	// environment has.

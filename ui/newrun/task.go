@@ -1,8 +1,6 @@
 package newrun
 
 import (
-	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -19,7 +17,7 @@ import (
 // library of prompts.
 type taskStep struct {
 	editor textarea.Model
-	files  []string // raw; those that cannot be shown as they are left out
+	files  names
 
 	named  []string // files that go on with what stands behind the last @; nil when none is named
 	at     cursor.Cursor
@@ -48,9 +46,51 @@ func (s *taskStep) set(text string) {
 // mostNamed bounds the files that are offered.
 const mostNamed = 50
 
-// find offers the files for the name that is being typed.
-func (s *taskStep) find(files []string) {
-	s.files = slices.DeleteFunc(slices.Clone(files), func(name string) bool { return termtext.Escape(name) != name })
+// names are files that can be named in a task, and the same in lower case: they are
+// searched with each key.
+type names struct{ raw, lower []string }
+
+// namesOf leaves out what cannot be shown as it is.
+func namesOf(files []string) names {
+	n := names{raw: make([]string, 0, len(files)), lower: make([]string, 0, len(files))}
+	for _, name := range files {
+		if termtext.Escape(name) == name {
+			n.raw, n.lower = append(n.raw, name), append(n.lower, strings.ToLower(name))
+		}
+	}
+	return n
+}
+
+// find are the names that hold query, those of which the last part begins with it
+// first, and then those of which it holds it.
+func (n names) find(query string) []string {
+	query = strings.ToLower(query)
+	var ranks [3][]string
+	for i, name := range n.lower {
+		if !strings.Contains(name, query) {
+			continue
+		}
+		rank, base := 2, name[strings.LastIndexByte(name, '/')+1:]
+		switch {
+		case strings.HasPrefix(base, query):
+			rank = 0
+		case strings.Contains(base, query):
+			rank = 1
+		}
+		if len(ranks[rank]) < mostNamed {
+			ranks[rank] = append(ranks[rank], n.raw[i])
+		}
+		if len(ranks[0]) == mostNamed {
+			break
+		}
+	}
+	found := slices.Concat(ranks[0], ranks[1], ranks[2])
+	return found[:min(len(found), mostNamed)]
+}
+
+// know takes over the files.
+func (s *taskStep) know(files names) {
+	s.files = files
 	s.offer()
 }
 
@@ -71,8 +111,7 @@ func (s *taskStep) query() (string, bool) {
 	return name, !strings.ContainsAny(name, " \t")
 }
 
-// offer finds the files that hold what was typed, those whose own name begins with it
-// first.
+// offer finds the files that the name that is being typed can go on to.
 func (s *taskStep) offer() {
 	s.named = nil
 	query, naming := s.query()
@@ -80,23 +119,7 @@ func (s *taskStep) offer() {
 		return
 	}
 	s.left = ""
-	lower := strings.ToLower(query)
-	for _, name := range s.files {
-		if strings.Contains(strings.ToLower(name), lower) {
-			s.named = append(s.named, name)
-		}
-	}
-	rank := func(name string) int {
-		switch base := strings.ToLower(path.Base(name)); {
-		case strings.HasPrefix(base, lower):
-			return 0
-		case strings.Contains(base, lower):
-			return 1
-		}
-		return 2
-	}
-	slices.SortStableFunc(s.named, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Count(a, "/")-strings.Count(b, "/")) })
-	s.named = s.named[:min(len(s.named), mostNamed)]
+	s.named = s.files.find(query)
 	s.at.Go(0)
 }
 

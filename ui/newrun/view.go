@@ -347,7 +347,8 @@ func (m *Model) footView() []string {
 	if rows > command+1 {
 		out = append(out, frame.Rule(m.theme, m.width))
 	}
-	line := termtext.Escape(draft.Line(m.words()))
+	line := draft.Line(m.words())
+	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), 8*m.width)], "")) // a task may be long
 	lines := strings.Split(ansi.Hardwrap(line, m.width, true), "\n")
 	if len(lines) > command {
 		lines = lines[:command]

@@ -53,7 +53,9 @@ type (
 func (m *Model) choose(repository string) tea.Cmd {
 	m.asked++
 	if m.box.of != nil { // what was chosen so far goes along
+		args := m.from.Args
 		m.from = m.draft.Clone()
+		m.from.Args = args
 	}
 	m.chosen, m.place, m.looked = repository, nil, nil
 	m.where.branches, m.where.unknown = nil, nil
@@ -281,18 +283,19 @@ func (m *Model) takeFolders(msg foldersKnown) {
 // files are those of the repository, for naming them in the task and for showing
 // which are hidden.
 type files struct {
-	visible, hidden []string // raw
-	of              string   // what they are of; see sort
-	asking          string   // what is being asked for; empty for nothing
-	err             error
+	hidden []string // raw
+	of     string   // what they are of; see sort
+	asking string   // what is being asked for; empty for nothing
+	err    error
 }
 
 type filesKnown struct {
-	of              *Model
-	key             string
-	asked           int
-	visible, hidden []string
-	err             error
+	of      *Model
+	key     string
+	asked   int
+	visible names
+	hidden  []string
+	err     error
 }
 
 // sort asks for the files when what they depend on has changed.
@@ -317,7 +320,7 @@ func (m *Model) sort() tea.Cmd {
 	ctx, runs, asked := m.ctx, m.services.Runs, m.asked
 	return func() tea.Msg {
 		visible, hidden, err := runs.Files(ctx, d)
-		return filesKnown{m, key, asked, visible, hidden, err}
+		return filesKnown{m, key, asked, namesOf(visible), hidden, err}
 	}
 }
 
@@ -327,8 +330,8 @@ func (m *Model) takeFiles(msg filesKnown) tea.Cmd {
 	}
 	m.files.of, m.files.asking, m.files.err = msg.key, "", msg.err
 	if msg.err == nil {
-		m.files.visible, m.files.hidden = msg.visible, msg.hidden
-		m.task.find(m.files.visible)
+		m.files.hidden = msg.hidden
+		m.task.know(msg.visible)
 	}
 	return nil // compose asks again where it is outdated by now
 }
