@@ -9,6 +9,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
+// Mark stands before the line a person is at, so that it is told without colors, too.
+const Mark = "▸"
+
+// Here is what stands before a line: Mark where the person is, else a space.
+func Here(at bool) string {
+	if at {
+		return Mark
+	}
+	return " "
+}
+
 // Cursor is a place in a list of n lines of which height are shown. Its zero value
 // is at the first of none.
 type Cursor struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/internal/amount"
+	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -171,7 +172,7 @@ func (m *Model) facts(b *session.Brief) []string {
 	if b.Task != "" {
 		out = append(out, termtext.Escape(b.Task))
 	}
-	place := termtext.Escape(b.Repository)
+	place := termtext.Escape(paths.Short(b.Repository))
 	if b.Branch != "" {
 		place += " on " + termtext.Escape(b.Branch)
 	}

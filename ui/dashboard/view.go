@@ -7,6 +7,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 
@@ -143,21 +144,20 @@ func (m *Model) row(r *row, layout *layout, width int) string {
 		return m.theme.Title.Render(ansi.Truncate(" "+title, width, "…"))
 	}
 	b := r.brief
-	lead := []byte("  ")
-	if b.ID == m.at {
-		lead[0] = '>'
-	}
+	lead := cursor.Here(b.ID == m.at)
 	if m.marked[b.ID] {
-		lead[1] = '*'
+		lead += "*"
+	} else {
+		lead += " "
 	}
 	line := layout.line(func(c column) string { return kinds[c].text(m, b) })
 	if b.ID == m.at {
-		return m.theme.Selected.Render(frame.Pad(string(lead)+line, width))
+		return m.theme.Selected.Render(frame.Pad(lead+line, width))
 	}
 	// The state alone is colored: it begins the line.
 	l := lookOf(b)
 	if state := l.text(); strings.HasPrefix(line, state) {
 		line = l.style(&m.theme).Render(state) + line[len(state):]
 	}
-	return m.theme.Key.Render(string(lead)) + line
+	return m.theme.Key.Render(lead) + line
 }
