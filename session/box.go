@@ -257,7 +257,7 @@ func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) 
 	if len(failed) > 0 {
 		refusal := fault.New(fault.Refused, "%d of %d probes failed, so the agent was not started", len(failed), len(results))
 		for _, f := range failed {
-			refusal = refusal.Hint("%s (%s): %s, must be %s", f.Name, f.Target, f.Detail, f.Want)
+			refusal = refusal.Hint("%s (%s): %s, %s", f.Name, f.Target, f.Detail, f.Want.Must())
 		}
 		return results, refusal.Hint("`aibox doctor --probe` shows them all")
 	}

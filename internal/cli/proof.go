@@ -107,7 +107,7 @@ func (a *app) printProof(p *health.Proof) {
 			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		took := time.Duration(r.Took) * time.Microsecond
-		rows = append(rows, []string{mark + " " + r.Name, safe(r.Target), "must be " + string(r.Want), safe(r.Detail), took.Round(100 * time.Microsecond).String()})
+		rows = append(rows, []string{mark + " " + r.Name, safe(r.Target), r.Want.Must(), safe(r.Detail), took.Round(100 * time.Microsecond).String()})
 	}
 	_ = table(a.out, "", rows)
 }

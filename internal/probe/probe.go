@@ -28,6 +28,14 @@ const (
 	Refused Want = "refused" // it must be refused; silence proves nothing unless Quiet is set
 )
 
+// Must is the expectation for people: "must answer".
+func (w Want) Must() string {
+	if w == Answers {
+		return "must answer"
+	}
+	return "must be " + string(w)
+}
+
 // Probe is one question.
 type Probe struct {
 	Name   string `json:"name"` // for people: "metadata address"

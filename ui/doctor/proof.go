@@ -135,11 +135,14 @@ func (m *Model) trialView() []string {
 			mark = m.theme.Bad.Render("✗")
 		}
 		line := mark + " " + frame.Pad(termtext.Escape(r.Name), name) + "  " + frame.Pad(termtext.Escape(r.Target), target) +
-			"  must be " + string(r.Want) + "  " + m.theme.Faint.Render(termtext.Escape(r.Detail))
+			"  " + frame.Pad(r.Want.Must(), mustWidth) + "  " + m.theme.Faint.Render(termtext.Escape(r.Detail))
 		lines = append(lines, frame.Pad(line, m.width))
 	}
 	return lines
 }
+
+// mustWidth is the columns of what must come of a probe.
+const mustWidth = len("must be refused")
 
 // seconds is a short time with one digit behind the point.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

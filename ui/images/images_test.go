@@ -254,6 +254,13 @@ func TestTheOutputFollowsItsEndUntilAPersonScrolls(t *testing.T) {
 	p.Sees("building aibox/claude")
 	p.Press("f")
 	p.Sees("  warm")
+	more[0].Log = append(slices.Clone(more[0].Log), strings.Repeat("long ", 20)+"line")
+	p.Send(news{more, k.Changed(t.Context())})
+	p.DoesNotSee("long line")
+	p.Press("right", "right")
+	p.Sees("long line")
+	p.Press("left", "left", "left")
+	p.Sees("long long…")
 	p.Press("esc")
 	p.Sees("IMAGE")
 }
@@ -346,7 +353,7 @@ func TestTheMouseGoesToAnImageAndMarksIt(t *testing.T) {
 	}
 }
 
-var mash = []string{"enter", "b", "B", "A", "space", "*", "x", "l", "r", "c", "esc", "q", "up", "down", "pgdown", "home", "end", "/", "n", "N", "f", "y", "a", "tab"}
+var mash = []string{"enter", "b", "B", "A", "space", "*", "x", "l", "r", "c", "esc", "q", "up", "down", "pgdown", "home", "end", "/", "n", "N", "f", "y", "a", "tab", "left", "right"}
 
 func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1))

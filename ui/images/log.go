@@ -21,8 +21,9 @@ type log struct {
 	cursor cursor.Cursor
 	query  textinput.Model
 	typing bool
+	left   int // columns that are not shown of each line
 
-	find, next, previous, end, close key.Binding
+	find, next, previous, end, further, back, close key.Binding
 }
 
 func newLog() log {
@@ -34,12 +35,13 @@ func newLog() log {
 	return log{
 		query: query,
 		find:  keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("hit before", "N"),
-		end: keymap.Bind("follow its end", "f"), close: keymap.Bind("back to the images", "esc", "q", "l"),
+		end: keymap.Bind("follow its end", "f"), further: keymap.Bind("the rest of long lines", "right"), back: keymap.Bind("their start", "left"),
+		close: keymap.Bind("back to the images", "esc", "q", "l"),
 	}
 }
 
 func (l *log) all() []key.Binding {
-	return []key.Binding{l.find, l.next, l.previous, l.end, l.close}
+	return []key.Binding{l.find, l.next, l.previous, l.end, l.further, l.back, l.close}
 }
 
 // short is the keys for the foot, with the one that gives up what r does.
@@ -47,7 +49,7 @@ func (l *log) short(r *row) []key.Binding {
 	if l.typing {
 		return []key.Binding{keymap.Bind("search", "enter"), keymap.Bind("leave it", "esc")}
 	}
-	keys := []key.Binding{l.find, l.next, l.previous, l.end, l.close}
+	keys := []key.Binding{l.find, l.next, l.previous, l.close, l.end, l.further}
 	if r != nil && r.working() {
 		keys = append(keys, keymap.Bind("give up the bake", "x"))
 	}
@@ -78,12 +80,19 @@ func (m *Model) fitLog() {
 	}
 }
 
+// sideways is by how many columns long lines are moved.
+const sideways = 20
+
 // pressLog is a key on the output.
 func (m *Model) pressLog(msg tea.KeyPressMsg) {
 	l := &m.log
 	switch {
 	case key.Matches(msg, l.close):
-		l.open = false
+		l.open, l.left = false, 0
+	case key.Matches(msg, l.further):
+		l.left += sideways
+	case key.Matches(msg, l.back):
+		l.left = max(0, l.left-sideways)
 	case key.Matches(msg, l.find):
 		l.typing = true
 		l.query.SetValue("")
@@ -157,12 +166,12 @@ func (m *Model) logView() []string {
 	from, to := m.log.cursor.Window()
 	out := make([]string, 0, m.bodyHeight())
 	for i := from; i < min(to, len(lines)); i++ {
-		line := ansi.Truncate(lines[i], m.width, "…")
+		line := ansi.Truncate(ansi.TruncateLeft(lines[i], m.log.left, ""), m.width, "…")
 		switch {
 		case i == m.log.cursor.At() && !m.log.follow:
 			line = m.theme.Selected.Render(frame.Pad(line, m.width))
 		default:
-			line = m.dress(line)
+			line = m.dress(line, lines[i])
 		}
 		out = append(out, line)
 	}
@@ -172,14 +181,14 @@ func (m *Model) logView() []string {
 	return frame.Fill(out, m.bodyHeight())
 }
 
-// dress gives the lines that are not a step's own words their style.
-func (m *Model) dress(line string) string {
+// dress gives what is shown of a line its style, if it is not a step's own words.
+func (m *Model) dress(shown, line string) string {
 	switch {
 	case strings.HasPrefix(line, "FAILED "), line == "not built":
-		return m.theme.Bad.Render(line)
+		return m.theme.Bad.Render(shown)
 	case !strings.HasPrefix(line, " "):
-		return m.theme.Title.Render(line)
+		return m.theme.Title.Render(shown)
 	default:
-		return line
+		return shown
 	}
 }
