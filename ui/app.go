@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
@@ -299,8 +300,14 @@ type handover struct {
 
 // Run does the command.
 func (h handover) Run() error {
+	// The library's renderer stops its clock a moment after it has said that it is at
+	// rest. Started anew before that, it would never draw again.
+	time.Sleep(restTime)
 	return guarded(func() error { return h.do(h.ctx, h.command) })
 }
+
+// restTime is many times that moment, and nothing to a person.
+const restTime = 20 * time.Millisecond
 
 // SetStdin and the others are not needed: the command knows the terminal.
 func (handover) SetStdin(io.Reader)  {}

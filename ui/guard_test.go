@@ -38,7 +38,12 @@ func runFaulty() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	ctx, end := context.WithCancelCause(ctx)
-	a := newApp(ctx, Request{In: os.Stdin, Out: os.Stdout, Sessions: one{}, Environ: os.Environ(), Do: func(context.Context, page.Command) error {
+	a := newApp(ctx, Request{In: os.Stdin, Out: os.Stdout, Sessions: one{}, Environ: os.Environ(), Do: func(ctx context.Context, c page.Command) error {
+		if c.Args[0] == "wait" {
+			fmt.Println("the command waits")
+			<-ctx.Done()
+			return nil
+		}
 		panic("in a command that has the terminal")
 	}})
 	a.open = append(a.open, &layer{Page: &faulty{}, close: func() {}})
@@ -84,6 +89,8 @@ func (f *faulty) Update(msg tea.Msg) tea.Cmd {
 		return tea.Sequence(fails)
 	case "x":
 		return page.Ask(page.Command{Args: []string{"x"}})
+	case "w":
+		return page.Ask(page.Command{Args: []string{"wait"}})
 	case "q":
 		return tea.Quit
 	}
@@ -205,6 +212,21 @@ func TestEveryWayOutGivesTheTerminalBack(t *testing.T) {
 			ends(ctx, t, on, 0, `ended: `)
 		})
 	}
+}
+
+func TestASignalWhileACommandHasTheTerminalGivesItBack(t *testing.T) {
+	t.Parallel()
+	on, ctx := faultyTerminal(t)
+	if err := on.Press("w"); err != nil {
+		t.Fatal(err)
+	}
+	if err := on.Await(ctx, "the command waits"); err != nil {
+		t.Fatal(err)
+	}
+	if err := on.Process().Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	ends(ctx, t, on, 0, `ended: context canceled`)
 }
 
 func TestAWindowThatIsClosedEndsTheProgram(t *testing.T) {

@@ -64,16 +64,19 @@ const framesPerSecond = 80
 // show runs the program around a root model until it ends, or ctx with end.
 func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
 	r := app.request
-	_, err := tea.NewProgram(guard{app, end}, tea.WithContext(ctx), tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
-		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond)).Run()
+	program := tea.NewProgram(guard{app, end}, tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
+		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond))
+	// Not WithContext: a program that ends so just when a command gives the terminal back
+	// leaves the keyboard in a mode of its own.
+	defer context.AfterFunc(ctx, program.Quit)()
+	_, err := program.Run()
 	var crash *Crash
-	if errors.As(context.Cause(ctx), &crash) {
+	switch {
+	case errors.As(context.Cause(ctx), &crash):
 		return crash
-	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("showing the terminal UI: %w", err)
 	}
 	return nil
