@@ -260,7 +260,7 @@ func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
 	p.Press("ctrl+a")
 	p.DoesNotSee("marked")
 	p.Press("home", "space", "space", "end", "space")
-	p.Sees(">*▲ to review  0aaaa-codex")
+	p.Sees("▸*▲ to review  0aaaa-codex")
 	p.Sees("3 marked")
 	p.Press("x")
 	p.Sees("Discard 2 sessions?")
@@ -428,7 +428,7 @@ func TestNothingIsToldByColorAlone(t *testing.T) {
 	p := newPerson(t, &recorded{briefs: some()}, 120, 40)
 	before := p.View()
 	p.Press("p", "down", "p")
-	p.Sees("> ✓ accepted")
+	p.Sees("▸ ✓ accepted")
 	if p.View() == before {
 		t.Error("another session looks the same")
 	}
