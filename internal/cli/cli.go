@@ -78,6 +78,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 
 // root is the command tree.
 func (a *app) root() *cobra.Command {
+	var plain bool
 	root := &cobra.Command{
 		Use:   "aibox",
 		Short: "Run coding agents on your repositories without trusting them",
@@ -91,18 +92,23 @@ changed comes back as a diff that you accept or discard.`,
 		SilenceUsage:  true,
 		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.conversable() {
+			switch {
+			case plain || a.conversable() && accessible():
+				return a.plainUI(cmd.Context())
+			case a.conversable():
 				return crashed(a.terminalUI(cmd.Context()))
 			}
 			_ = cmd.Help()
 			return fault.New(fault.Usage, "no command was given, and there is no terminal to show the sessions on").
-				Hint("`aibox run --help` shows how to start an agent")
+				Hint("`aibox run --help` shows how to start an agent").
+				Hint("`aibox --plain` asks line by line, and needs no terminal")
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			markRan(cmd.Root())
 			a.rootfulGiven = cmd.Flags().Changed("rootful")
 		},
 	}
+	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of showing a screen, as where ACCESSIBLE is set or TERM is dumb")
 	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},

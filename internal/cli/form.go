@@ -91,7 +91,7 @@ func (a *app) fillIn(ctx context.Context, o *runOptions) error {
 	}
 	request := form.Request{
 		In: a.in, Out: out, Title: "Run " + info.Title, Action: "Run", Suggest: a.suggestions(ctx, o),
-		Accessible: os.Getenv("ACCESSIBLE") != "" || os.Getenv("TERM") == "dumb",
+		Accessible: accessible(),
 	}
 	if info.NeedsPrompt && !o.interactive && o.prompt == "" && o.promptFile == "" {
 		if err := o.askTask(ctx, request); err != nil {
@@ -119,8 +119,12 @@ func complete(ctx context.Context, request form.Request) error {
 	return err
 }
 
-// screen is where a form can be shown: on the terminal, from which it is filled in.
+// screen is where a form can be shown: on the terminal, from which it is filled in,
+// or anywhere where lines are asked for.
 func (a *app) screen() (io.Writer, error) {
+	if os.Getenv("ACCESSIBLE") != "" {
+		return a.err, nil
+	}
 	if terminalOf(a.in).interactive {
 		switch {
 		case a.errTerm.interactive:

@@ -13,6 +13,8 @@ import (
 
 // lines reads a person's answers, a line each. The terminal's own line editing
 // holds, so nothing about the terminal is changed that would have to be given back.
+// Not a byte behind a line is taken before it is asked for: it may be meant for a
+// command that is run in between.
 type lines struct {
 	in    *bufio.Reader
 	close func()
@@ -26,7 +28,7 @@ func (a *app) answers(ctx context.Context) (*lines, error) {
 		return nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { in.Cancel() })
-	return &lines{in: bufio.NewReader(in), close: func() { stop(); _ = in.Close() }}, nil
+	return &lines{in: bufio.NewReader(oneByte{in}), close: func() { stop(); _ = in.Close() }}, nil
 }
 
 // cancelable reads in until it is canceled. Files that cannot be polled, such as
@@ -51,3 +53,9 @@ func (l *lines) next(ctx context.Context) (string, error) {
 	}
 	return strings.TrimRight(line, "\r\n"), err
 }
+
+// oneByte reads a byte at a time.
+type oneByte struct{ io.Reader }
+
+// Read reads at most one byte.
+func (o oneByte) Read(p []byte) (int, error) { return o.Reader.Read(p[:min(len(p), 1)]) }

@@ -28,6 +28,11 @@ func terminalOf(file *os.File) terminal {
 	return t
 }
 
+// accessible reports whether the person wants lines instead of screens: a screen
+// reader (ACCESSIBLE, as other terminal programs read it), or a terminal that cannot
+// move its cursor.
+func accessible() bool { return os.Getenv("ACCESSIBLE") != "" || os.Getenv("TERM") == "dumb" }
+
 func (t terminal) style(code, text string) string {
 	if !t.color {
 		return text

@@ -92,6 +92,9 @@ type lineReader struct {
 
 func newLineReader(ctx context.Context, in io.Reader) (*lineReader, error) {
 	cancelable, err := cancelreader.NewReader(in)
+	if err != nil { // a file on a disk, which cannot be polled, never waits
+		cancelable, err = cancelreader.NewReader(struct{ io.Reader }{in})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading answers: %w", err)
 	}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"aibox/ui/plain"
+)
+
+// plainUI is `aibox` in lines: it asks until the person leaves.
+func (a *app) plainUI(ctx context.Context) error {
+	service, err := a.service()
+	if err != nil {
+		return err
+	}
+	runs, err := a.newRuns(service)
+	if err != nil {
+		return err
+	}
+	// ctrl-c leaves at a question, and belongs to a command while one runs.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return plain.Run(ctx, plain.Request{In: questioner{a}, Out: a.out, Sessions: service, Places: runs.Places, Choices: runs.Choices, Do: a.inLines})
+}
+
+// questioner takes answers from the standard input. A ctrl-c is the end of them.
+type questioner struct{ *app }
+
+// Next is the next line.
+func (q questioner) Next(ctx context.Context) (string, error) {
+	asking, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	in, err := q.answers(asking)
+	if err != nil {
+		return "", err
+	}
+	defer in.close()
+	answer, err := in.next(asking)
+	if asking.Err() != nil && ctx.Err() == nil {
+		return "", io.EOF
+	}
+	return answer, err
+}
+
+// inLines runs one of aibox's own commands, which asks in lines, too. How it ended it
+// has said itself.
+func (a *app) inLines(ctx context.Context, args ...string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding aibox itself: %w", err)
+	}
+	if a.rootfulGiven {
+		args = append([]string{"--rootful=" + strconv.FormatBool(a.rootful)}, args...)
+	}
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Env = append(os.Environ(), "ACCESSIBLE=1")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = goodbye
+	err = cmd.Run()
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && !errors.As(err, &failed):
+		return fmt.Errorf("running aibox %s: %w", args[0], err)
+	default:
+		return nil
+	}
+}

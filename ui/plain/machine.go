@@ -1,0 +1,82 @@
+package plain
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/internal/termtext"
+)
+
+// images is the list of agents with the state of their images.
+func (t *talk) images() (list, error) {
+	agents, err := t.Choices.Agents(t.ctx)
+	if err != nil {
+		t.fail(err)
+		return list{}, errBack
+	}
+	states, err := t.Choices.Images(t.ctx)
+	if err != nil {
+		t.fail(err)
+	}
+	l := list{title: "Images of agents. A number bakes one, which takes some minutes."}
+	for _, agent := range agents {
+		l.choices = append(l.choices, choice{text: agent.Name + state(states, agent.Name), do: t.run("bake", agent.Name)})
+	}
+	l.choices = append(l.choices, choice{"a", "all that are missing or outdated", t.run("bake", "--all")}, back())
+	return l, nil
+}
+
+// state is the state of an agent's image behind its name.
+func state(states map[string]string, agent string) string {
+	if text := states[agent]; text != "" {
+		return ", " + termtext.Escape(text)
+	}
+	return ""
+}
+
+func (t *talk) network() (list, error) {
+	return list{title: "Network", choices: []choice{
+		{text: "what boxes were refused", do: t.run("netguard", "log")},
+		{text: "the locks around the boxes", do: t.run("netguard", "status")},
+		back(),
+	}}, nil
+}
+
+func (t *talk) machine() (list, error) {
+	return list{title: "This machine", choices: []choice{
+		{text: "check every requirement", do: t.run("doctor")},
+		{text: "mend what is missing; it shows how, and asks first", do: t.run("doctor", "--fix")},
+		{text: "prove in a box what it can reach", do: t.run("doctor", "--probe")},
+		{text: "the models there are", do: t.run("models")},
+		back(),
+	}}, nil
+}
+
+func (t *talk) settings() (list, error) {
+	return list{title: "Settings", choices: []choice{
+		{text: "all settings, with where each comes from", do: t.run("config", "show")},
+		{text: "set one", do: t.set},
+		{text: "take one back", do: t.unset},
+		back(),
+	}}, nil
+}
+
+func (t *talk) set() error {
+	key, err := t.ask("Which setting? Empty for none:")
+	if err != nil || key == "" {
+		return err
+	}
+	value, err := t.ask("Its value, or several with blanks between them:")
+	if err != nil {
+		return err
+	}
+	return t.run(slices.Concat([]string{"config", "set", "--", key}, strings.Fields(value))...)()
+}
+
+func (t *talk) unset() error {
+	key, err := t.ask("Which setting? Empty for none:")
+	if err != nil || key == "" {
+		return err
+	}
+	return t.run("config", "unset", "--", key)()
+}

@@ -1,0 +1,141 @@
+package plain
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/internal/termtext"
+	"aibox/session/draft"
+	"aibox/ui/newrun"
+)
+
+// newRun asks for what a run needs, one thing after another, and starts it. What is
+// wrong with it, the command itself says.
+func (t *talk) newRun() error {
+	var d draft.Draft
+	for _, ask := range []func(*draft.Draft) error{t.repository, t.branch, t.agent, t.task} {
+		if err := ask(&d); err != nil {
+			return stay(err)
+		}
+	}
+	return stay(t.start(d))
+}
+
+// stay keeps a person who went back at the list that they came from.
+func stay(err error) error {
+	if err == errBack { //nolint:errorlint // it is never wrapped
+		return nil
+	}
+	return err
+}
+
+func (t *talk) repository(d *draft.Draft) error {
+	recent, err := t.Places.Recent(t.ctx)
+	if err != nil {
+		t.fail(err)
+	}
+	l := list{title: "Which repository?", ask: "A number, or a path or an address:", other: func(text string) error {
+		d.Repository = text
+		return nil
+	}}
+	for _, place := range recent[:min(len(recent), most)] {
+		l.choices = append(l.choices, choice{text: termtext.Escape(place), do: func() error { d.Repository = place; return nil }})
+	}
+	l.choices = append(l.choices, back())
+	return t.choose(l)
+}
+
+func (t *talk) branch(d *draft.Draft) (err error) {
+	d.Branch, err = t.ask("Which branch, tag or commit to start from? Empty for what is checked out:")
+	return err
+}
+
+func (t *talk) agent(d *draft.Draft) error {
+	agents, err := t.Choices.Agents(t.ctx)
+	if err != nil {
+		t.fail(err)
+		return errBack
+	}
+	states, _ := t.Choices.Images(t.ctx) // they are told where they are known
+	l := list{title: "Which agent?"}
+	for _, agent := range agents {
+		if agent.Unservable != nil {
+			continue
+		}
+		l.choices = append(l.choices, choice{
+			text: agent.Name + ": " + termtext.Escape(agent.Summary) + imageWord(states, agent.Name),
+			do:   func() error { d.Agent = agent.Name; return nil },
+		})
+	}
+	l.choices = append(l.choices, back())
+	l.other = func(text string) error {
+		i := slices.IndexFunc(agents, func(a newrun.Agent) bool { return a.Name == text })
+		if i < 0 {
+			t.say("\"%s\" is no agent", termtext.Escape(text))
+			return t.agent(d)
+		}
+		d.Agent = text
+		return nil
+	}
+	return t.choose(l)
+}
+
+// imageWord says what has to happen to an agent's image first.
+func imageWord(states map[string]string, agent string) string {
+	switch states[agent] {
+	case "missing":
+		return " (its image has to be baked first)"
+	case "outdated":
+		return " (its image is outdated)"
+	default:
+		return ""
+	}
+}
+
+func (t *talk) task(d *draft.Draft) (err error) {
+	agents, err := t.Choices.Agents(t.ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(agents, func(a newrun.Agent) bool { return a.Name == d.Agent })
+	if i >= 0 && agents[i].NeedsPrompt {
+		d.Prompt, err = t.text("What is it to do?")
+		if err == nil && d.Prompt == "" {
+			t.say("Without a task there is no run.")
+			err = errBack
+		}
+		return err
+	}
+	command, err := t.ask("Which command is it to run?")
+	if err != nil {
+		return err
+	}
+	if command == "" {
+		t.say("Without a command there is no run.")
+		return errBack
+	}
+	d.Args = []string{"sh", "-c", command}
+	return nil
+}
+
+// start shows the command line and runs it, in one of its ways.
+func (t *talk) start(d draft.Draft) error {
+	words := d.Words(nil)
+	with := func(flag string) []string { // before what stands behind "--"
+		at := slices.Index(words, "--")
+		if at < 0 {
+			at = len(words)
+		}
+		return slices.Insert(slices.Clone(words), at, flag)
+	}
+	l := list{title: "This is the command:\n" + line(words), choices: []choice{
+		{text: "run it, and follow what it says", do: t.run(words...)},
+		{text: "run it in the background", do: t.run(with("--detach")...)},
+		{text: "ask for the agent's options first", do: t.run(with("--form")...)},
+		back(),
+	}}
+	if strings.ContainsRune(d.Prompt, '\n') {
+		l.title += "\nIts task has several lines."
+	}
+	return t.choose(l)
+}

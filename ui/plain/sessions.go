@@ -1,0 +1,166 @@
+package plain
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+)
+
+// most is how many sessions are listed at once.
+const most = 10
+
+// sessions is the list of all sessions, with what else there is.
+func (t *talk) sessions() (list, error) {
+	all, err := t.Sessions.Briefs()
+	if err != nil {
+		t.fail(err) // the others are listed
+	}
+	filter := session.ParseFilter(t.filter)
+	kept := make([]session.Brief, 0, len(all))
+	for i := range slices.Backward(all) {
+		if filter.Match(&all[i]) {
+			kept = append(kept, all[i])
+		}
+	}
+	t.from = max(0, min(t.from, len(kept)-1))
+	shown := kept[t.from:min(len(kept), t.from+most)]
+	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "Which? A number, a letter, or words to look for:"}
+	for i := range shown {
+		id := shown[i].ID
+		l.choices = append(l.choices, choice{text: sentence(&shown[i]), do: func() error {
+			return t.menu(func() (list, error) { return t.session(id) })
+		}})
+	}
+	if t.from+most < len(kept) {
+		l.choices = append(l.choices, choice{"m", "more sessions", func() error { t.from += most; return nil }})
+	}
+	if t.from > 0 || t.filter != "" {
+		l.choices = append(l.choices, choice{"a", "all sessions again, the newest first", func() error { t.from, t.filter = 0, ""; return nil }})
+	}
+	l.choices = append(l.choices,
+		choice{"n", "new run", t.newRun},
+		choice{"i", "images", func() error { return t.menu(t.images) }},
+		choice{"w", "network", func() error { return t.menu(t.network) }},
+		choice{"d", "this machine", func() error { return t.menu(t.machine) }},
+		choice{"s", "settings", func() error { return t.menu(t.settings) }},
+		choice{"q", "quit; what runs goes on", func() error { return errLeft }})
+	return l, nil
+}
+
+// look takes an answer that is no choice for words of a filter.
+func (t *talk) look(words string) error {
+	if utf8.RuneCountInString(words) < 2 { // a slip of the finger
+		t.say("\"%s\" is none of these", termtext.Escape(words))
+		return nil
+	}
+	t.filter, t.from = words, 0
+	return nil
+}
+
+// title says how many sessions there are.
+func (t *talk) title(all []session.Brief, kept, shown int) string {
+	if len(all) == 0 {
+		return "There is no session yet. n starts one; d says whether this machine is ready."
+	}
+	running, open := 0, 0
+	for i := range all {
+		if all[i].Phase != session.Ended {
+			running++
+		}
+		if all[i].Open() {
+			open++
+		}
+	}
+	title := fmt.Sprintf("%s, %d running, %d to review", amount.Of(len(all), "session"), running, open)
+	if t.filter != "" {
+		title += fmt.Sprintf("; %d with \"%s\"", kept, termtext.Escape(t.filter))
+	}
+	if shown < kept {
+		title += fmt.Sprintf("; these are %d to %d, newest first", t.from+1, t.from+shown)
+	}
+	return title
+}
+
+// sentence is a session in a line.
+func sentence(b *session.Brief) string {
+	place := termtext.Escape(filepath.Base(b.Repository))
+	if b.Branch != "" {
+		place += " on " + termtext.Escape(b.Branch)
+	}
+	words := []string{string(b.ID), string(b.Status()), place}
+	if b.Changed {
+		words = append(words, fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted))
+	}
+	if b.Refused > 0 {
+		words = append(words, fmt.Sprintf("%d refused", b.Refused))
+	}
+	text := strings.Join(append(words, amount.Age(time.Since(b.Created))+" old"), ", ")
+	if b.Task != "" {
+		text += ": " + termtext.Escape(b.Task)
+	}
+	return text
+}
+
+// session is what can be done with a session.
+func (t *talk) session(id session.ID) (list, error) {
+	all, _ := t.Sessions.Briefs()
+	i := slices.IndexFunc(all, func(b session.Brief) bool { return b.ID == id })
+	if i < 0 {
+		t.say("%s is gone", id)
+		return list{}, errBack
+	}
+	b, name := &all[i], string(id)
+	can := b.Offer()
+	l := list{title: sentence(b)}
+	add := func(possible bool, text string, do func() error) {
+		if possible {
+			l.choices = append(l.choices, choice{text: text, do: do})
+		}
+	}
+	add(b.Waiting > 0, amount.Of(b.Waiting, "question")+" for you: give it more time", t.extend(name))
+	add(can.Attach, "take part in it; ctrl-p ctrl-q leaves it running", t.run("attach", name))
+	add(can.Stop && !can.Attach, "follow what it says until it ends", t.run("attach", name))
+	add(true, "what it said", t.run("logs", name))
+	add(can.Review, "which files it changed", t.run("diff", "--stat", name))
+	add(can.Review, "its changes in full", t.run("diff", "--no-pager", name))
+	add(can.Accept, "review and accept it hunk by hunk", t.run("accept", "--interactive", name))
+	add(can.Accept, "accept all of it as a commit on a branch, but for files with risks",
+		t.ifSure("Accept "+name+" as a commit on a branch of its own?", "accept", name))
+	add(can.Accept, "accept all of it into your working tree, but for files with risks",
+		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
+	add(can.Discard, "discard its changes", t.ifSure("Discard what "+name+" changed?", "discard", name))
+	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
+	add(true, "run the same again", t.run("rerun", name))
+	add(can.Remove, "remove it with its record", t.ifSure("Remove "+name+"?", "rm", name))
+	l.choices = append(l.choices, back(), choice{"q", "quit", func() error { return errLeft }})
+	return l, nil
+}
+
+// ifSure is a choice that asks before it runs one of aibox's commands.
+func (t *talk) ifSure(question string, args ...string) func() error {
+	return func() error {
+		sure, err := t.sure(question)
+		if err != nil || !sure {
+			return err
+		}
+		return t.run(args...)()
+	}
+}
+
+// extend asks how much more time a session gets.
+func (t *talk) extend(id string) func() error {
+	return func() error {
+		by, err := t.ask("How much more time, such as 30m? Empty for none:")
+		if err != nil || by == "" {
+			return err
+		}
+		return t.run("extend", id, by)()
+	}
+}

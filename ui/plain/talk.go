@@ -1,0 +1,164 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session/draft"
+)
+
+// talk is a conversation.
+type talk struct {
+	Request
+	ctx context.Context //nolint:containedctx // it ends with the conversation
+
+	filter string // of the list of sessions
+	from   int    // its first session, newest first
+}
+
+// choice is one thing that can be chosen.
+type choice struct {
+	key  string // what is typed; empty is the next number
+	text string // escaped
+	do   func() error
+}
+
+// list is what can be chosen in one place.
+type list struct {
+	title   string // escaped; lines
+	choices []choice
+	other   func(text string) error // for what is none of the keys; may be nil
+	ask     string                  // the question; empty for the usual one
+}
+
+// menu shows the list that show makes, again after each choice, until a choice goes
+// back.
+func (t *talk) menu(show func() (list, error)) error {
+	for {
+		l, err := show()
+		if err == nil {
+			err = t.choose(l)
+		}
+		switch {
+		case errors.Is(err, errBack):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// choose asks for one of the choices and does it.
+func (t *talk) choose(l list) error {
+	t.say("")
+	if l.title != "" {
+		t.say("%s", l.title)
+	}
+	number := 0
+	for i := range l.choices {
+		c := &l.choices[i]
+		if c.key == "" {
+			number++
+			c.key = strconv.Itoa(number)
+		}
+		t.say("%s  %s", c.key, c.text)
+	}
+	question := l.ask
+	if question == "" {
+		question = "Which?"
+	}
+	for {
+		answer, err := t.ask(question)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(l.choices, func(c choice) bool { return strings.EqualFold(c.key, answer) })
+		switch {
+		case i >= 0:
+			return l.choices[i].do()
+		case answer != "" && l.other != nil && !isNumber(answer):
+			return l.other(answer)
+		case answer != "":
+			t.say("\"%s\" is none of these", termtext.Escape(answer))
+		}
+	}
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
+}
+
+// ask asks a question and returns the line that was typed, without blanks around it.
+func (t *talk) ask(question string) (string, error) {
+	fmt.Fprintf(t.Out, "%s ", question)
+	answer, err := t.In.Next(t.ctx)
+	if err != nil {
+		fmt.Fprintln(t.Out)
+	}
+	return strings.TrimSpace(answer), err
+}
+
+// sure asks whether to do what cannot be taken back by a key. Only the whole word
+// yes is one.
+func (t *talk) sure(question string) (bool, error) {
+	answer, err := t.ask(question + " Type yes, or anything else for no:")
+	if err != nil {
+		return false, err
+	}
+	if !strings.EqualFold(answer, "yes") {
+		t.say("nothing was done")
+		return false, nil
+	}
+	return true, nil
+}
+
+// text asks for lines up to one that is a single point.
+func (t *talk) text(question string) (string, error) {
+	t.say("%s End it with a line that is just a point.", question)
+	var lines []string
+	for {
+		line, err := t.In.Next(t.ctx)
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(line) == "." {
+			return strings.TrimSpace(strings.Join(lines, "\n")), nil
+		}
+		lines = append(lines, line)
+	}
+}
+
+// run is a choice that runs one of aibox's commands.
+func (t *talk) run(args ...string) func() error {
+	return func() error {
+		t.say("")
+		t.say("$ %s", line(args))
+		return t.Do(t.ctx, args...)
+	}
+}
+
+// back is the choice that leaves a list.
+func back() choice { return choice{"0", "back", func() error { return errBack }} }
+
+// say prints a line.
+func (t *talk) say(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
+
+// fail says what went wrong and how to mend it.
+func (t *talk) fail(err error) {
+	t.say("That failed: %s", termtext.Escape(err.Error()))
+	for _, hint := range fault.Hints(err) {
+		t.say("  try: %s", termtext.Escape(hint))
+	}
+}
+
+// line is a command line of aibox as a person would type it, escaped.
+func line(args []string) string {
+	return termtext.Escape(draft.Line(slices.Concat([]string{"aibox"}, args)))
+}
