@@ -69,10 +69,10 @@ func (a *app) start(ctx context.Context, service *session.Sessions, launch sessi
 	}
 	defer supervisor.Close()
 	with.mend(ctx, service)
-	if launch.ImageID, err = a.imageOf(ctx, &launch.Spec, with.bake); err != nil {
-		return "", err
+	var id session.ID
+	if launch.ImageID, err = a.imageOf(ctx, &launch.Spec, with.bake); err == nil {
+		id, err = supervisor.Launch(ctx, launch, with.step)
 	}
-	id, err := supervisor.Launch(ctx, launch, with.step)
 	if err != nil && ctx.Err() != nil {
 		return "", fault.New(fault.Interrupted, "interrupted; nothing was started")
 	}

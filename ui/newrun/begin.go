@@ -153,6 +153,7 @@ func (l *launching) step(step session.Step, now time.Time) {
 func (m *Model) ran(msg started) tea.Cmd {
 	l := m.begin
 	l.running, l.err, l.noImage, l.id = false, msg.err, msg.started.NoImage, msg.started.ID
+	m.note.Say("", nil)
 	if l.err != nil {
 		return nil
 	}

@@ -535,16 +535,17 @@ func TestATypedSecretGoesToTheStartAndNowhereElse(t *testing.T) {
 func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	w := newWorld(t)
 	w.again = draft.Draft{
-		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend it",
+		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
 		Settings: map[string]string{"pids": "64", "hide": "vault", "system": "careful"}, Options: map[string]string{"effort": "high"},
 	}
-	p, m := sit(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
+	p, _ := sit(t, w, 80, 24, page.NewRun{Again: "0aaaa"})
+	p.Sees("mend @cart")
+	p.DoesNotSee("▸ @") // nobody is naming a file
 	p.Press("ctrl+s", "enter")
-	want := "run codex --repo=/home/ann/blog --branch=dark/mode --pids=64 --hide=vault --system=careful --set effort=high '--prompt=mend it'"
+	want := "run codex --repo=/home/ann/blog --branch=dark/mode --pids=64 --hide=vault --system=careful --set effort=high '--prompt=mend @cart'"
 	if !slices.Equal(w.started, []string{want}) {
 		t.Errorf("started %q", w.started)
 	}
-	_ = m
 	w.again = draft.Draft{}
 	p, _ = sit(t, w, 80, 24, page.NewRun{Again: "0zzzz"})
 	p.Sees(`no session "0zzzz"`)

@@ -38,9 +38,13 @@ func newTask() taskStep {
 // prompt is the task without blanks around it.
 func (s *taskStep) prompt() string { return strings.TrimSpace(s.editor.Value()) }
 
+// set writes a text that nobody is typing, so that no file is offered at its end.
 func (s *taskStep) set(text string) {
 	s.editor.SetValue(termtext.Text(text))
 	s.editor.MoveToEnd()
+	if query, naming := s.query(); naming {
+		s.left = "@" + query
+	}
 }
 
 // mostNamed bounds the files that are offered.
