@@ -45,6 +45,9 @@ type Brief struct {
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200
 
+// Brief is the session in a line.
+func (s *Session) Brief() Brief { return briefOf(*s) }
+
 func briefOf(s Session) Brief {
 	b := Brief{
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
