@@ -6,13 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"aibox/ui/attend"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
 	"aibox/ui/keymap"
+	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
+	"aibox/ui/requests"
 	"aibox/ui/settings"
 	"aibox/ui/theme"
 
@@ -33,6 +36,7 @@ type app struct {
 
 	width, height int
 	over          overlay
+	questions     *requests.Model      // of sessions that run
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 }
@@ -104,6 +108,7 @@ func newApp(ctx context.Context, r Request) *app {
 			},
 		},
 	}
+	a.questions = requests.New(ctx, r.Sessions)
 	a.open = []*layer{{Page: dashboard.New(ctx, r.Sessions, r.Machine), close: func() {}}}
 	return a
 }
@@ -112,10 +117,16 @@ func newApp(ctx context.Context, r Request) *app {
 func (a *app) page() *layer { return a.open[len(a.open)-1] }
 
 // Init asks the terminal for its background and starts the first screen.
-func (a *app) Init() tea.Cmd { return tea.Batch(tea.RequestBackgroundColor, a.page().Init()) }
+func (a *app) Init() tea.Cmd {
+	return tea.Batch(tea.RequestBackgroundColor, a.page().Init(), a.questions.Init())
+}
 
 // Update routes.
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	defer a.letQuestions()
+	if cmd, taken := a.takeQuestion(msg); taken {
+		return a, cmd
+	}
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
@@ -170,6 +181,8 @@ func (a *app) paint() {
 // fit gives every screen the size and the theme.
 func (a *app) fit() {
 	a.fitOverlay()
+	a.questions.SetTheme(a.theme)
+	a.questions.SetSize(a.width, max(1, a.height-footRows))
 	for _, l := range a.open {
 		l.SetTheme(a.theme)
 		if a.width > 0 {
@@ -199,6 +212,10 @@ func (a *app) show(request page.Request) tea.Cmd {
 		l.Page = changes.New(ctx, a.request.Changes, of.ID)
 	case page.NewRun:
 		l.Page = newrun.New(ctx, a.request.NewRuns, of)
+	case page.Attend:
+		l.Page = attend.New(ctx, a.request.Sessions, of.ID)
+	case page.Network:
+		l.Page = network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
 	case page.Settings:
 		l.Page = settings.New(ctx, a.request.Settings)
 	case page.Images:
@@ -232,6 +249,9 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 		return a.pass(msg)
 	case a.page().Typing():
 		return a.page().Update(msg)
+	case key.Matches(msg, questionKey) && a.questions.Waiting() > 0:
+		a.questions.Show()
+		return nil
 	case key.Matches(msg, a.keys.help):
 		a.openHelp()
 		return nil

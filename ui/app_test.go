@@ -32,6 +32,7 @@ func (one) Find(string) (session.Session, error) {
 
 func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
+func (one) Requests() ([]session.Request, error)               { return nil, nil }
 func (one) Repair(context.Context) ([]session.ID, error)       { return nil, nil }
 
 func (one) Changed(context.Context) (<-chan struct{}, error) {

@@ -10,25 +10,34 @@ import (
 	"io"
 	"os"
 
+	"aibox/ui/attend"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
+	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
+	"aibox/ui/requests"
 	"aibox/ui/settings"
 
 	tea "charm.land/bubbletea/v2"
 )
 
 // Sessions are the use cases that the screens ask for.
-type Sessions interface{ dashboard.Sessions }
+type Sessions interface {
+	dashboard.Sessions
+	attend.Sessions
+	network.Sessions
+	requests.Sessions
+}
 
 // Request is what the UI works with.
 type Request struct {
 	In       io.Reader // a person's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
+	Guard    network.Guard
 	Changes  changes.Services
 	NewRuns  newrun.Services
 	Settings settings.Settings

@@ -24,17 +24,20 @@ func (a *app) content() string {
 	switch {
 	case a.width == 0:
 		return ""
-	case a.width < minWidth || a.height < minHeight:
+	case a.tooSmall():
 		return ansi.Wrap(fmt.Sprintf("aibox needs %d columns and %d rows; there are %d and %d. q quits.",
 			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
 	case a.over.help != nil:
-		return a.over.help.View() + "\n" + a.foot()
+		return a.withQuestion(a.over.help.View()) + "\n" + a.foot()
 	case a.over.palette != nil:
-		return a.over.palette.View(a.page().View()) + "\n" + a.foot()
+		return a.withQuestion(a.over.palette.View(a.page().View())) + "\n" + a.foot()
 	default:
-		return a.page().View() + "\n" + a.foot()
+		return a.withQuestion(a.page().View()) + "\n" + a.foot()
 	}
 }
+
+// tooSmall reports whether there is no room for any screen.
+func (a *app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
 // typing reports whether keys are text or answers on what is shown.
 func (a *app) typing() bool {
@@ -51,6 +54,8 @@ func (a *app) typing() bool {
 // short is the keys for the foot, of what is shown.
 func (a *app) short() []key.Binding {
 	switch {
+	case a.questions.Open():
+		return a.questions.Short()
 	case a.over.help != nil:
 		return a.over.help.Short()
 	case a.over.palette != nil:
@@ -67,6 +72,9 @@ const footRows = 1
 func (a *app) foot() string {
 	keys := keymap.Short(a.theme, a.footWidth(), a.short())
 	rest := keymap.Short(a.theme, restWidth, a.rest())
+	if mark := a.questionMark(); mark != "" {
+		rest = strings.TrimSuffix(mark+"  "+rest, "  ")
+	}
 	pad := max(1, a.width-ansi.StringWidth(keys)-ansi.StringWidth(rest))
 	return ansi.Truncate(keys+strings.Repeat(" ", pad)+rest, a.width, "")
 }
@@ -77,6 +85,12 @@ func (a *app) footKey(x int) (key.Binding, bool) {
 		return binding, true
 	}
 	rest := a.rest()
+	if mark := ansi.StringWidth(a.questionMark()); mark > 0 && !a.typing() {
+		to := a.width - ansi.StringWidth(keymap.Short(a.theme, restWidth, rest)) - 2
+		if x >= to-mark && x < to {
+			return questionKey, true
+		}
+	}
 	from := a.width - ansi.StringWidth(keymap.Short(a.theme, restWidth, rest))
 	return keymap.At(restWidth, rest, x-from)
 }
@@ -84,11 +98,17 @@ func (a *app) footKey(x int) (key.Binding, bool) {
 // restWidth is the most columns of the keys at the foot's end.
 const restWidth = 20
 
-func (a *app) footWidth() int { return a.width - restWidth }
+func (a *app) footWidth() int {
+	width := a.width - restWidth
+	if mark := ansi.StringWidth(a.questionMark()); mark > 0 {
+		width -= mark + 2
+	}
+	return width
+}
 
 // rest is the keys at the end of the foot. While keys are text none of them counts.
 func (a *app) rest() []key.Binding {
-	if a.over.open() || a.page().Typing() {
+	if a.over.open() || a.questions.Open() || a.page().Typing() {
 		return nil
 	}
 	keys := []key.Binding{keymap.Bind("help", "?")}
@@ -103,6 +123,9 @@ func (a *app) ownKeys() keymap.Group {
 	keys := []key.Binding{a.keys.help, a.keys.palette}
 	if len(a.open) == 1 {
 		keys = append(keys, a.keys.quit)
+	}
+	if a.questions.Waiting() > 0 {
+		keys = append(keys, questionKey)
 	}
 	return keymap.Group{Title: "aibox", Keys: append(append(keys, a.keys.force), a.sideKeys()...)}
 }

@@ -30,7 +30,7 @@ func (a *app) terminalUI(ctx context.Context) error {
 	}
 	machine := a.openMachineDesk(ctx)
 	defer machine.close()
-	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Changes: reviewDesk{service, a}, NewRuns: runs, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
+	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Guard: locksDesk{a}, Changes: reviewDesk{service, a}, NewRuns: runs, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
 }
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"context"
+
+	"aibox/ui/network"
+)
+
+// locksDesk tells the network screen how the locks stand.
+type locksDesk struct{ app *app }
+
+// Locks looks at the locks.
+func (d locksDesk) Locks(ctx context.Context) (network.Locks, error) {
+	client, err := d.app.rules(ctx)
+	if err != nil {
+		return network.Locks{}, err
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return network.Locks{}, err
+	}
+	return network.Locks{Up: status.Up, Bridges: len(status.Routing.Locked), Drift: status.Drift}, nil
+}

@@ -1,0 +1,311 @@
+package attend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/dialog"
+	"aibox/ui/frame"
+	"aibox/ui/traffic"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+const (
+	headRows = frame.HeadRows + 1 // the head and the task
+	footRows = 1                  // what was said last, or the words to look for
+	wide     = 100                // from this width on the network stands beside the record
+	lowest   = 14                 // rows that both panes need below each other
+)
+
+// layout is where the panes are.
+type layout struct {
+	record, side int // rows; 0 is not shown
+	left         int // columns of the record
+	right        int // columns of the network
+}
+
+func (m *Model) layout() layout {
+	body := max(1, m.height-headRows-footRows)
+	all := layout{record: body, left: m.width, right: m.width}
+	switch {
+	case !m.side:
+	case m.width >= wide:
+		all.left = m.width*3/5 - frame.PaneGap
+		all.right, all.side = m.width-all.left-frame.PaneGap, body
+	case body < lowest && m.beside:
+		all.record, all.side = 0, body
+	case body < lowest:
+	default:
+		all.side = body / 3
+		all.record = body - all.side - 1
+	}
+	return all
+}
+
+// fit gives the record the room it has.
+func (m *Model) fit() {
+	l := m.layout()
+	if m.window.width != l.left {
+		m.window.row = 0
+	}
+	m.window.width, m.window.height = l.left, max(1, l.record)
+}
+
+// isBeside reports whether a cell belongs to the pane of the network.
+func (m *Model) isBeside(x, y int) bool {
+	l := m.layout()
+	switch {
+	case l.side == 0:
+		return false
+	case m.width >= wide:
+		return x >= l.left+frame.PaneGap
+	default:
+		return y >= headRows+l.record
+	}
+}
+
+// pictured reports whether the screen of the agent is shown, and not its record.
+func (m *Model) pictured() bool { return m.session.Interactive && !m.noScreen }
+
+// View is the screen.
+func (m *Model) View() string {
+	l := m.layout()
+	var record, side []string
+	if l.record > 0 {
+		record = frame.Fill(m.record(l), l.record)
+	}
+	if l.side > 0 {
+		side = m.network(l.right, l.side)
+	}
+	out := append(m.head(), m.task())
+	switch {
+	case l.side == 0:
+		out = append(out, record...)
+	case m.width >= wide:
+		out = append(out, frame.Panes(m.theme, record, side, l.left)...)
+	case l.record == 0:
+		out = append(out, side...)
+	default:
+		out = append(append(append(out, record...), frame.Rule(m.theme, m.width)), side...)
+	}
+	out = append(out, m.foot())
+	for i, line := range out {
+		out[i] = ansi.Truncate(line, m.width, "…")
+	}
+	view := strings.Join(frame.Fill(out, m.height), "\n")
+	if m.ask != nil {
+		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
+	}
+	return view
+}
+
+// head is the session and the numbers.
+func (m *Model) head() []string {
+	t := m.theme
+	left := t.Title.Render(string(m.id))
+	if m.known {
+		left += "  " + m.state()
+	}
+	var right []string
+	if n := m.live.Tokens.Input + m.live.Tokens.Output; n > 0 {
+		right = append(right, amount.Short(n)+" tokens")
+	}
+	if m.live.Calls > 0 && m.width >= wide {
+		right = append(right, amount.Of(m.live.Calls, "model call"))
+	}
+	refused := 0
+	for _, r := range m.live.Refused {
+		refused += r.Times
+	}
+	if refused > 0 {
+		right = append(right, t.Warn.Render(fmt.Sprintf("%d refused", refused)))
+	}
+	if !m.live.Deadline.IsZero() {
+		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))
+	}
+	return frame.Head(t, m.width, left, strings.Join(right, " · "))
+}
+
+// state is how the session stands.
+func (m *Model) state() string {
+	b := m.session.Brief()
+	status, style, mark := b.Status(), m.theme.Faint, "·"
+	switch {
+	case m.session.State.Phase != session.Ended:
+		style, mark = m.theme.Live, "●"
+	case status == session.StatusFailed:
+		style, mark = m.theme.Bad, "✗"
+	case b.Open():
+		style, mark = m.theme.Warn, "▲"
+	}
+	return style.Render(mark + " " + string(status))
+}
+
+// task is what the agent is to do, and where; at the end what went wrong.
+func (m *Model) task() string {
+	if !m.known {
+		return ""
+	}
+	if r := m.session.State.Result; r != nil && r.Fault != nil {
+		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
+	}
+	b := m.session.Brief()
+	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(b.Repository+"  "+b.Task)), m.width, "…"))
+}
+
+// record is what the agent says, or the screen that it shows.
+func (m *Model) record(l layout) []string {
+	if m.pictured() {
+		return m.screen(l)
+	}
+	rows := m.window.view()
+	if len(rows) == 0 {
+		words := "it has said nothing so far"
+		switch {
+		case !m.known || m.said == nil:
+			words = ""
+		case m.finished():
+			words = "it said nothing"
+		}
+		return []string{m.theme.Faint.Render(words)}
+	}
+	out := make([]string, 0, len(rows))
+	for _, row := range rows {
+		text := m.mark(row.text)
+		if row.line.notice {
+			text = m.theme.Warn.Render("! " + ansi.Truncate(ansi.Strip(row.text), max(1, l.left-2), "…"))
+		}
+		out = append(out, text)
+	}
+	if !m.window.follow {
+		out = frame.Fill(out, l.record)
+		below := m.theme.Key.Render("end") + m.theme.Faint.Render(" follows")
+		out[l.record-1] = frame.Pad(out[l.record-1], max(0, l.left-ansi.StringWidth(below)-1)) + " " + below
+	}
+	return out
+}
+
+// finished reports whether the session is known to have ended.
+func (m *Model) finished() bool { return m.known && m.session.State.Phase == session.Ended }
+
+// screen is the agent's screen, as far as it fits.
+func (m *Model) screen(l layout) []string {
+	if len(m.picture) == 0 {
+		return nil
+	}
+	rows := m.picture[max(0, len(m.picture)-l.record):]
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = ansi.Truncate(row, l.left, "…") + ansi.ResetStyle
+	}
+	return out
+}
+
+// lines are the lines of a text without empty ones at its end.
+func lines(text string) []string {
+	return strings.Split(strings.TrimRight(text, " \n"), "\n")
+}
+
+// mark shows the words that are looked for.
+func (m *Model) mark(row string) string {
+	if m.words == "" {
+		return row
+	}
+	plain, words := ansi.Strip(row), fold(m.words)
+	if len(fold(plain)) != len(plain) || !strings.Contains(fold(plain), words) {
+		return row
+	}
+	var out strings.Builder
+	for {
+		i := strings.Index(fold(plain), words)
+		if i < 0 {
+			return out.String() + plain
+		}
+		out.WriteString(plain[:i] + m.theme.Selected.Render(plain[i:i+len(words)]))
+		plain = plain[i+len(words):]
+	}
+}
+
+// foot is what was said last, or the words that are typed.
+func (m *Model) foot() string {
+	if m.finding {
+		return m.search.View()
+	}
+	return m.note.View(m.theme, m.width)
+}
+
+// network is the pane of what happened: height rows of at most width columns, the
+// latest at its end.
+func (m *Model) network(width, height int) []string {
+	title := m.theme.Title
+	if m.beside {
+		title = m.theme.Key
+	}
+	out := []string{title.Render(ansi.Truncate("What the network let through and refused", width, "…"))}
+	room := height - 1
+	rows := m.latest(width, room+m.back)
+	back := max(0, min(m.back, len(rows)-room))
+	rows = rows[max(0, len(rows)-room-back):]
+	if len(rows) == 0 && m.known {
+		rows = []string{m.theme.Faint.Render("nothing so far")}
+	}
+	return frame.Fill(append(out, rows[:min(len(rows), room)]...), height)
+}
+
+// latest is at least the last n rows of what happened, if there are so many.
+func (m *Model) latest(width, n int) []string {
+	accesses, happened := m.traffic.All(), m.happened
+	var out []string // last first
+	for len(out) < n && len(accesses)+len(happened) > 0 {
+		var rows []string
+		i, j := len(accesses)-1, len(happened)-1
+		if i >= 0 && (j < 0 || !accesses[i].Time.Before(happened[j].time)) {
+			rows, accesses = m.access(accesses[i], width), accesses[:i]
+		} else {
+			rows, happened = m.event(happened[j], width), happened[:j]
+		}
+		slices.Reverse(rows)
+		out = append(out, rows...)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// indent is the columns before what is said of an access.
+const indent = 11
+
+// access is what was asked of the network, in two rows.
+func (m *Model) access(a session.Access, width int) []string {
+	w := traffic.Say(a)
+	style := m.theme.Bad
+	if a.Allowed {
+		style = m.theme.Good
+	}
+	first := m.theme.Faint.Render(w.Time) + " " + style.Render(w.Mark+" "+w.What) + " " + w.Target
+	return []string{ansi.Truncate(first, width, "…"), m.below(w.Detail, width, m.theme.Faint)}
+}
+
+// event is what else happened.
+func (m *Model) event(h happening, width int) []string {
+	style := m.theme.Faint
+	if h.mark != "·" {
+		style = m.theme.Warn
+	}
+	rows := strings.Split(ansi.Wrap(h.text, max(8, width-indent), ""), "\n")
+	rows[0] = m.theme.Faint.Render(h.time.Local().Format(time.TimeOnly)) + " " + style.Render(ansi.Truncate(h.mark+" "+rows[0], max(1, width-indent+2), "…"))
+	for i, row := range rows[1:] {
+		rows[i+1] = m.below(row, width, style)
+	}
+	return rows
+}
+
+func (m *Model) below(text string, width int, style lipgloss.Style) string {
+	return strings.Repeat(" ", indent) + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
+}

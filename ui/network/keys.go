@@ -1,0 +1,142 @@
+package network
+
+import (
+	"aibox/ui/cursor"
+	"aibox/ui/keymap"
+	"aibox/ui/page"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// keys are the screen's own.
+type keys struct {
+	open, refused, session, filter, look, up, back key.Binding
+	keep, drop                                     key.Binding // while words are typed
+}
+
+func newKeys() keys {
+	return keys{
+		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only what was refused", "r"),
+		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
+		look: keymap.Bind("look at the locks again", "u"), up: keymap.Bind("put the locks up", "U"),
+		back: keymap.Bind("back", "esc", "q"),
+		keep: keymap.Bind("keep the filter", "enter"), drop: keymap.Bind("drop it", "esc", "ctrl+c"),
+	}
+}
+
+// now are the keys in the words that fit what is shown.
+func (m *Model) now() keys {
+	k := m.keys
+	_, some := m.current()
+	k.open.SetEnabled(some)
+	k.session.SetEnabled(some || m.only != "")
+	k.up.SetEnabled(m.looked && m.unknown == nil && !m.locks.Up)
+	if m.refused {
+		k.refused.SetHelp("r", "all")
+	}
+	if m.only != "" {
+		k.session.SetHelp("s", "all sessions")
+	}
+	return k
+}
+
+// Keys is every key that counts now.
+func (m *Model) Keys() []keymap.Group {
+	k := m.now()
+	if m.filtering {
+		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
+	}
+	return []keymap.Group{
+		{Title: "Network", Keys: []key.Binding{k.open, k.refused, k.session, k.filter, k.look, k.up, k.back}},
+		cursor.Keys(),
+	}
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	k := m.now()
+	if m.filtering {
+		return []key.Binding{k.keep, k.drop}
+	}
+	return []key.Binding{k.up, k.open, k.refused, k.session, k.filter, k.back}
+}
+
+// press is a key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	if m.filtering {
+		return m.typed(msg)
+	}
+	k := m.now()
+	switch {
+	case key.Matches(msg, k.back):
+		return m.leave(msg)
+	case key.Matches(msg, k.open):
+		a, _ := m.current()
+		return page.Ask(page.Attend{ID: a.Session})
+	case key.Matches(msg, k.refused):
+		m.refused = !m.refused
+	case key.Matches(msg, k.session):
+		if m.only != "" {
+			m.only = ""
+		} else if a, some := m.current(); some {
+			m.only = a.Session
+		}
+	case key.Matches(msg, k.filter):
+		m.filtering = true
+		return m.filter.Focus()
+	case key.Matches(msg, k.look):
+		return m.look()
+	case key.Matches(msg, k.up):
+		return page.Ask(page.Command{Args: []string{"netguard", "up"}})
+	default:
+		if m.cursor.Press(msg) {
+			m.stay()
+		}
+		return nil
+	}
+	m.stale = true
+	return nil
+}
+
+// leave takes back what was filtered by words first; q leaves in any case.
+func (m *Model) leave(msg tea.KeyPressMsg) tea.Cmd {
+	if msg.String() == "esc" && m.filter.Value() != "" {
+		m.filter.SetValue("")
+		m.stale = true
+		return nil
+	}
+	return page.Leave("", nil)
+}
+
+// typed is a key or a paste while words are typed.
+func (m *Model) typed(msg tea.Msg) tea.Cmd {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		drop := key.Matches(press, m.keys.drop)
+		if drop {
+			m.filter.SetValue("")
+		}
+		if drop || key.Matches(press, m.keys.keep) {
+			m.filtering, m.stale = false, true
+			m.filter.Blur()
+			return nil
+		}
+	}
+	var cmd tea.Cmd
+	m.filter, cmd = m.filter.Update(msg)
+	m.stale = true
+	return cmd
+}
+
+// click goes to a row; on the one a person is at it opens the session.
+func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	was, some := m.current()
+	if msg.Button != tea.MouseLeft || m.filtering || !some || !m.cursor.Click(msg.Y-headRows) {
+		return nil
+	}
+	m.stay()
+	if same(was, m.at) {
+		return page.Ask(page.Attend{ID: was.Session})
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+)
+
+// scene is the traffic of two sessions.
+type scene struct {
+	traffic []session.Traffic
+	locks   Locks
+	err     error
+}
+
+func (s *scene) WatchTraffic(_ context.Context, _ int, visit func(session.Traffic) error) error {
+	for _, n := range s.traffic {
+		if err := visit(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scene) Locks(context.Context) (Locks, error) { return s.locks, s.err }
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+// asked adds an access, seconds after noon.
+func (s *scene) asked(after int, a session.Access) {
+	a.Time, a.Times = noon.Add(time.Duration(after)*time.Second), 1
+	s.traffic = append(s.traffic, session.Traffic{Session: a.Session, Access: &a})
+}
+
+func busy() *scene {
+	s := &scene{locks: Locks{Up: true, Bridges: 2}}
+	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "no name is resolved outside (A)"})
+	s.asked(61, session.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: session.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
+	for i := range 30 {
+		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the box has no route out"})
+	}
+	s.traffic = append(s.traffic, session.Traffic{Session: "0aaaa-codex", Live: &session.Live{Refused: []session.Refusal{{What: "tcp", Target: "192.0.2.29:443", Reason: "the box has no route out", Times: 12}}}})
+	return s
+}
+
+func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Person {
+	m := New(t.Context(), s, s, only)
+	p := uitest.New(t, m, width, height)
+	p.Run(m.Init())
+	return p
+}
+
+func TestWhatAllSessionsAskedIsShownInOrderTheLatestLast(t *testing.T) {
+	p := sit(t, busy(), "", 120, 40)
+	for _, want := range []string{
+		"✓ locks up, 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the box has no route out",
+		"0bbbb-claude", "✓ model", "big-model", "200 0.9s 1234 in 56 out", "let through model big-model: 200",
+	} {
+		p.Sees(want)
+	}
+	view := p.View()
+	if strings.Index(view, "192.0.2.5:443") > strings.Index(view, "late.example") {
+		t.Errorf("the order is wrong:\n%s", view)
+	}
+}
+
+func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
+	p := sit(t, busy(), "", 120, 40)
+	p.Press("r")
+	p.DoesNotSee("big-model")
+	p.Press("r", "s") // the last one's session
+	p.Sees("big-model")
+	p.DoesNotSee("192.0.2.1:")
+	p.Press("s", "/")
+	p.Type("192.0.2.7")
+	if !p.Page.Typing() {
+		t.Error("keys are not text")
+	}
+	p.Press("enter")
+	p.Sees("192.0.2.7:443")
+	p.DoesNotSee("192.0.2.8:443")
+	p.Press("esc")
+	p.Sees("192.0.2.8:443")
+	p.Press("/")
+	p.Type("nothing like it")
+	p.Sees("nothing that the filter lets through")
+	p.Press("esc", "esc")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
+		t.Errorf("asks for %v", p.Asked)
+	}
+	p = sit(t, busy(), "0bbbb-claude", 120, 40)
+	p.Sees("late.example")
+	p.DoesNotSee("192.0.2.1:")
+}
+
+func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
+	s := busy()
+	p := sit(t, s, "", 80, 24)
+	m := p.Page.(*Model)
+	p.Press("up", "up", "up")
+	at, _ := m.current()
+	late := session.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
+	early := session.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
+	p.Send(answer{m, news{all: []session.Traffic{{Access: &late}, {Access: &early}}, over: true}})
+	if now, _ := m.current(); !same(now, at) {
+		t.Errorf("at %+v, not %+v", now, at)
+	}
+	p.DoesNotSee("new.example")
+	p.Press("G")
+	p.Sees("new.example")
+	later := late
+	later.Target, later.Time = "newer.example", noon.Add(2*time.Hour)
+	p.Send(answer{m, news{all: []session.Traffic{{Access: &later}}, over: true}})
+	p.Sees("newer.example")
+}
+
+func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
+	down := busy()
+	down.locks = Locks{Drift: []string{"the chain \x1b]0;x\x07 is missing"}}
+	for _, test := range []struct {
+		scene *scene
+		key   string
+		want  page.Request
+	}{
+		{busy(), "enter", page.Attend{ID: "0bbbb-claude"}},
+		{busy(), "q", page.Close{}},
+		{busy(), "U", nil},
+		{down, "U", page.Command{Args: []string{"netguard", "up"}}},
+	} {
+		p := sit(t, test.scene, "", 120, 40)
+		p.Press(test.key)
+		if test.want == nil && len(p.Asked) == 0 {
+			continue
+		}
+		if len(p.Asked) != 1 || fmt.Sprintf("%#v", p.Asked[0]) != fmt.Sprintf("%#v", test.want) {
+			t.Errorf("%s asks for %#v", test.key, p.Asked)
+		}
+	}
+	p := sit(t, down, "", 120, 40)
+	p.Sees(`▲ locks not up: the chain \x1b]0;x\x07 is missing`)
+	unknown := busy()
+	unknown.err = errors.New("there is no Docker")
+	p = sit(t, unknown, "", 120, 40)
+	p.Sees("locks unknown: there is no Docker")
+	unknown.err, unknown.locks.Up = nil, true
+	p.Press("u")
+	p.Sees("✓ locks up")
+}
+
+func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
+	p := sit(t, busy(), "", 120, 40)
+	p.ClickOn("192.0.2.3:443")
+	if a, _ := p.Page.(*Model).current(); a.Target != "192.0.2.3:443" || len(p.Asked) != 0 {
+		t.Errorf("at %+v, asks for %v", a, p.Asked)
+	}
+	p.ClickOn("192.0.2.3:443")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Attend{ID: "0aaaa-codex"}) {
+		t.Errorf("asks for %v", p.Asked)
+	}
+}
+
+func TestNothingOfABoxReachesTheTerminalRaw(t *testing.T) {
+	s := busy()
+	s.asked(99, session.Access{Session: "0aaaa-codex", What: "na\x1bme", Target: "\x1b]52;c;CANARY\x07", Why: "\u202e"})
+	p := sit(t, s, "", 120, 40)
+	for _, bad := range []string{"\x1b]", "\x07", "\u202e"} {
+		if strings.Contains(p.Page.View(), bad) {
+			t.Errorf("%q is in the view", bad)
+		}
+	}
+}
+
+func TestTheScreenLooksAsItDid(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		p := sit(t, busy(), "", size[0], size[1])
+		p.Show("all")
+		p.Press("up", "r")
+		p.Show("only refused")
+		p.Press("s")
+		p.Show("only one session")
+		p.Press("/")
+		p.Type("late")
+		p.Show("filtering")
+		p.Press("enter")
+		p.Show("filtered")
+		p.Golden("")
+	}
+	p := sit(t, &scene{}, "", 80, 24)
+	p.Sees("no box has asked the network for anything so far")
+	p.Fits("nothing")
+	p = sit(t, busy(), "", 40, 12)
+	p.Fits("the smallest")
+	p.Sees("big-model")
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		p := sit(t, busy(), "", 80, 24)
+		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, []string{
+			"up", "down", "pgup", "pgdown", "g", "G", "r", "s", "/", "enter", "esc", "q", "u", "U", "1", "9", "x", "space", "backspace",
+		})
+	})
+}

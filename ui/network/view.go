@@ -1,0 +1,172 @@
+package network
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/frame"
+	"aibox/ui/traffic"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// The rows of the screen around the list: the head, the names of the columns; below a
+// rule, what a person is at in full, and a line for what was said.
+const (
+	headRows = frame.HeadRows + 1
+	fullRows = 2
+	footRows = 1 + fullRows + 1
+)
+
+// listHeight is the rows of the list.
+func (m *Model) listHeight() int { return max(1, m.height-headRows-footRows) }
+
+// columns are how wide the columns are; the last one, which says what came of it, has
+// the rest.
+type columns struct{ time, session, what, target int }
+
+func (m *Model) columns() columns {
+	c := columns{time: 8, session: 12, what: 7}
+	for _, a := range m.shown() {
+		c.session = max(c.session, min(20, len(a.Session)))
+	}
+	if m.width < 60 {
+		c.session = 0
+	}
+	if m.only != "" {
+		c.session = 0
+	}
+	rest := m.width - c.time - c.session - c.what - 4
+	c.target = max(10, rest*2/5)
+	return c
+}
+
+// shown is the accesses on the screen.
+func (m *Model) shown() []session.Access {
+	from, to := m.cursor.Window()
+	return m.rows[min(from, len(m.rows)):min(to, len(m.rows))]
+}
+
+// View is the screen.
+func (m *Model) View() string {
+	m.arrange()
+	c := m.columns()
+	out := frame.Head(m.theme, m.width, m.title(), m.numbers())
+	names := m.line(c, "TIME", "SESSION", "WHAT", "TARGET", "WHAT CAME OF IT")
+	out = append(out, m.theme.Faint.Render(names))
+	list := make([]string, 0, m.listHeight())
+	from, _ := m.cursor.Window()
+	for i, a := range m.shown() {
+		list = append(list, m.row(c, a, from+i == m.cursor.At()))
+	}
+	if len(list) == 0 {
+		list = append(list, "", m.theme.Faint.Render("  "+m.empty()))
+	}
+	out = append(out, frame.Fill(list, m.listHeight())...)
+	out = append(append(out, frame.Rule(m.theme, m.width)), m.full()...)
+	foot := m.note.View(m.theme, m.width)
+	if m.filtering {
+		foot = m.filter.View()
+	}
+	out = append(out, foot)
+	for i, line := range out {
+		out[i] = ansi.Truncate(line, m.width, "…")
+	}
+	return strings.Join(frame.Fill(out, m.height), "\n")
+}
+
+// title is the name of the screen with the locks.
+func (m *Model) title() string {
+	title := m.theme.Title.Render("Network") + "  "
+	switch {
+	case !m.looked:
+		return title + m.theme.Faint.Render("looking at the locks…")
+	case m.unknown != nil:
+		return title + m.theme.Warn.Render("? locks unknown: "+termtext.Escape(m.unknown.Error()))
+	case m.locks.Up:
+		return title + m.theme.Good.Render("✓ locks up") + ", " + amount.Of(m.locks.Bridges, "network") + " locked"
+	}
+	words := "▲ locks not up"
+	if len(m.locks.Drift) > 0 {
+		words += ": " + termtext.Escape(m.locks.Drift[0])
+	}
+	return title + m.theme.Warn.Render(words)
+}
+
+// numbers sums up what is shown.
+func (m *Model) numbers() string {
+	allowed, refused := 0, 0
+	for _, a := range m.rows {
+		if a.Allowed {
+			allowed++
+		} else {
+			refused += a.Times
+		}
+	}
+	parts := []string{fmt.Sprintf("%s allowed", amount.Short(allowed)), fmt.Sprintf("%s refused", amount.Short(refused))}
+	if m.only != "" {
+		parts = append([]string{string(m.only)}, parts...)
+	}
+	if m.refused {
+		parts = append([]string{"only refused"}, parts...)
+	}
+	if m.filter.Value() != "" && !m.filtering {
+		parts = append([]string{m.theme.Key.Render("/") + termtext.Escape(m.filter.Value())}, parts...)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// empty says why there is nothing.
+func (m *Model) empty() string {
+	if m.filter.Value() != "" || m.refused || m.only != "" {
+		return "nothing that the filter lets through"
+	}
+	return "no box has asked the network for anything so far"
+}
+
+// line is a row of the table.
+func (m *Model) line(c columns, cells ...string) string {
+	widths := []int{c.time, c.session, c.what, c.target}
+	var out strings.Builder
+	for i, cell := range cells {
+		switch {
+		case i == len(widths):
+			out.WriteString(cell)
+		case widths[i] > 0:
+			out.WriteString(frame.Pad(cell, widths[i]) + " ")
+		}
+	}
+	return ansi.Truncate(out.String(), m.width, "…")
+}
+
+// row is an access in a line.
+func (m *Model) row(c columns, a session.Access, selected bool) string {
+	w := traffic.Say(a)
+	what := w.Mark + " " + w.What
+	if selected {
+		return m.theme.Selected.Render(frame.Pad(m.line(c, w.Time, string(a.Session), what, w.Target, w.Detail), m.width))
+	}
+	style := m.theme.Bad
+	if a.Allowed {
+		style = m.theme.Good
+	}
+	return m.line(c, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
+}
+
+// full is what a person is at, with nothing cut as far as there is room.
+func (m *Model) full() []string {
+	a, some := m.current()
+	if !some {
+		return make([]string, fullRows)
+	}
+	w := traffic.Say(a)
+	word := "refused"
+	if a.Allowed {
+		word = "let through"
+	}
+	text := fmt.Sprintf("%s %s %s %s: %s", a.Time.Local().Format("2006-01-02"), word, w.What, w.Target, w.Detail)
+	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)
+}
