@@ -30,9 +30,6 @@ func (f Format) Size() int {
 	return sha1.Size
 }
 
-// Zero is the id that stands for "no object".
-func (f Format) Zero() string { return strings.Repeat("00", f.Size()) }
-
 // Blob starts the hash of a blob of size bytes; write the content to it.
 func (f Format) Blob(size int64) hash.Hash {
 	var h hash.Hash

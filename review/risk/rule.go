@@ -266,6 +266,3 @@ func (x *index) judge(f *File) []Risk {
 	f.withhold(found)
 	return found
 }
-
-// Named reports whether a rule is about files of this name, whatever they hold.
-func Named(path string) bool { return len(byName().rules(foldPath(path))) > 0 }
