@@ -74,6 +74,8 @@ type WorktreeStep struct {
 	From   Path           `json:"from,omitempty"` // where a renamed file comes from
 	Action WorktreeAction `json:"action"`
 	Reason string         `json:"reason,omitempty"` // of a Clash: a clause for people
+
+	Meetings []Meeting `json:"-"` // of a Clash: the lines that both sides changed, if that is why
 }
 
 // WorktreePlan is what a delivery onto the working tree would do. It goes through

@@ -52,6 +52,7 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 	}
 	merged, err := d.merge(ctx, s, conversion, d.user.attrs[path]["merge"])
 	if errors.Is(err, errClash) {
+		d.meetings = meetings(merged)
 		return result, clause("you and the agent changed the same lines")
 	}
 	if err != nil {

@@ -21,6 +21,8 @@ type decision struct {
 	added  map[string]bool // paths that the baseline does not have
 	made   map[string]bool // folders that it makes
 	kept   map[uint64]int  // per inode that is to stay as it is: its step
+
+	meetings []Meeting // of the change that is settled now
 }
 
 // decide settles one change. The error is a clause when it is the user's side that

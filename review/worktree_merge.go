@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"aibox/internal/command"
@@ -86,7 +87,8 @@ func (s sides) normal(c crlf) (sides, lineStyle, bool) {
 // errClash says that both sides changed the same lines.
 var errClash = errors.New("both changed the same lines")
 
-// merge combines both sides' changes. It fails with errClash, or a clause.
+// merge combines both sides' changes. It fails with errClash, with what meetings
+// reads, or with a clause.
 func (p *placement) merge(ctx context.Context, s sides, c crlf, driver string) ([]byte, error) {
 	if isBinary(s.base) || isBinary(s.yours) || isBinary(s.theirs) {
 		return nil, clause("you changed it, too, and it is binary")
@@ -107,7 +109,7 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 	case bytes.Equal(s.theirs, s.base), bytes.Equal(s.yours, s.theirs):
 		return s.yours, nil
 	}
-	args := []string{"merge-file", "-p", "-q"}
+	args := slices.Clone(mergeArgs)
 	switch driver {
 	case "", "unspecified", "set", "text":
 	case "union":
@@ -130,7 +132,7 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 	var merged bytes.Buffer
 	err := p.owned.Run(ctx, nil, &merged, args...)
 	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code > 0 && failed.Code < 128 {
-		return nil, errClash // the code counts the conflicts
+		return merged.Bytes(), errClash // the code counts the conflicts
 	}
 	if err != nil {
 		return nil, fmt.Errorf("merging: %s", git.Message(err))

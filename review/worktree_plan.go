@@ -65,9 +65,10 @@ func (p *placement) plan(ctx context.Context) error {
 	d := &decision{placement: p, gone: gone, goneIn: goneIn, added: added, made: map[string]bool{}, kept: map[uint64]int{}}
 	for _, c := range changes {
 		step := WorktreeStep{Path: c.Path, From: c.OldPath}
+		d.meetings = nil
 		step.Action, err = d.decide(ctx, c)
 		if why, ok := errors.AsType[clause](err); ok {
-			step.Action, step.Reason = Clash, string(why)
+			step.Action, step.Reason, step.Meetings = Clash, string(why), d.meetings
 		} else if err != nil {
 			return err
 		}
