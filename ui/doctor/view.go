@@ -8,6 +8,7 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
+	"aibox/ui/cursor"
 	"aibox/ui/frame"
 
 	"charm.land/lipgloss/v2"
@@ -62,10 +63,10 @@ func (m *Model) View() string {
 // head is the title with the numbers.
 func (m *Model) head() string {
 	if m.proving {
-		return m.theme.Title.Render("this machine") + " · what a box can reach"
+		return m.theme.Title.Render("This machine") + " · what a box can reach"
 	}
 	found := m.checkup.Findings()
-	parts := []string{m.theme.Title.Render("this machine")}
+	parts := []string{m.theme.Title.Render("This machine")}
 	if n := health.Count(found, health.Missing); n > 0 {
 		parts = append(parts, m.theme.Bad.Render(fmt.Sprintf("%d missing", n)))
 	}
@@ -102,9 +103,9 @@ func (m *Model) row(row checkup.Row, selected bool) string {
 	}
 	width := m.listWidth()
 	if selected {
-		return m.theme.Selected.Render(frame.Pad(mark+" "+text, width))
+		return m.theme.Selected.Render(frame.Pad(cursor.Mark+" "+mark+" "+text, width))
 	}
-	return style.Render(mark) + " " + ansi.Truncate(text, width-2, "…")
+	return "  " + style.Render(mark) + " " + ansi.Truncate(text, width-4, "…")
 }
 
 // mark tells a state without color.

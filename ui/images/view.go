@@ -8,6 +8,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 
@@ -71,7 +72,7 @@ func (m *Model) head() string {
 	if r := m.current(); m.log.open && r != nil && r.job != nil {
 		return m.theme.Title.Render("baking "+termtext.Escape(r.Name)) + " · " + m.doing(r.job)
 	}
-	parts := []string{m.theme.Title.Render("images")}
+	parts := []string{m.theme.Title.Render("Images")}
 	count := map[bakery.State]int{}
 	for _, r := range m.rows {
 		count[r.State]++
@@ -135,9 +136,11 @@ func (m *Model) columns(mark, state, name, version, size, age, doing string) str
 func (m *Model) row(r *row, selected bool) string {
 	width := m.listWidth()
 	l := m.look(r)
-	mark := "  "
+	mark := cursor.Here(selected)
 	if m.marked[r.Name] {
-		mark = "▌ "
+		mark += "*"
+	} else {
+		mark += " "
 	}
 	size, age := "", ""
 	if r.Image.Size > 0 {
