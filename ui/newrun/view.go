@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -12,6 +13,7 @@ import (
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 	"aibox/ui/theme"
+	"aibox/workspace"
 
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/lipgloss/v2"
@@ -175,7 +177,7 @@ type tab struct {
 
 // places are the steps in one line.
 func (m *Model) places() []tab {
-	short := m.width < 64
+	short, gap := m.short()
 	var tabs []tab
 	x := 0
 	for s := range steps {
@@ -192,7 +194,7 @@ func (m *Model) places() []tab {
 		}
 		size := ansi.StringWidth(text)
 		tabs = append(tabs, tab{s, x, x + size, text})
-		x += size + 2
+		x += size + gap
 	}
 	return tabs
 }
@@ -202,7 +204,16 @@ func (m *Model) tabs() string {
 	for _, t := range m.places() {
 		parts = append(parts, t.text)
 	}
-	return ansi.Truncate(strings.Join(parts, "  "), m.width, "…")
+	_, gap := m.short()
+	return ansi.Truncate(strings.Join(parts, strings.Repeat(" ", gap)), m.width, "…")
+}
+
+// short reports whether the names of the steps are cut, and the blanks between them.
+func (m *Model) short() (cut bool, gap int) {
+	if m.width < 64 {
+		return true, 1
+	}
+	return false, 2
 }
 
 // side is the steps below each other, each with what is chosen.
@@ -321,6 +332,8 @@ func (m *Model) hiddenView(width int) []string {
 	switch names := m.files.hidden; {
 	case m.files.err != nil:
 		out = append(out, m.theme.Warn.Render("! "+termtext.Escape(m.files.err.Error())))
+	case workspace.IsURL(m.repository()):
+		out = append(out, m.theme.Faint.Render("which files these are is known when it has been cloned"))
 	case m.files.of == "":
 		out = append(out, m.theme.Faint.Render("which files these are is known when the repository has been read"))
 	case len(names) == 0:
@@ -381,7 +394,11 @@ func (m *Model) told() string {
 
 // summary is what will be started.
 func (m *Model) summary(width, height int) []string {
-	var out []string
+	button := m.theme.Button.Render("[ start ]")
+	if m.wrong() != nil {
+		button = m.theme.Faint.Render("[ start ]") + " not yet"
+	}
+	out := []string{button + m.theme.Faint.Render("  enter"), ""}
 	row := func(name, text string) {
 		for i, line := range wrapped(nil, text, max(10, width-14)) {
 			if i > 0 {
@@ -412,7 +429,11 @@ func (m *Model) summary(width, height int) []string {
 			model = "the one there is"
 		}
 		row("model", termtext.Escape(model+" of "+settings.Inference))
-		row("box", fmt.Sprintf("network %s, %s, %d processes, %d hidden", settings.Network, limit(settings), settings.Pids, len(m.files.hidden)))
+		words := fmt.Sprintf("network %s, %s, %d processes", settings.Network, limit(settings), settings.Pids)
+		if m.files.of != "" {
+			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
+		}
+		row("box", words)
 		if settings.Verify != "" {
 			row("verify", termtext.Escape(settings.Verify))
 		}
@@ -420,11 +441,6 @@ func (m *Model) summary(width, height int) []string {
 			row("at its end", "accept: "+settings.Accept+"; it is followed on the whole terminal until then")
 		}
 	}
-	button := m.theme.Button.Render("[ start ]")
-	if m.wrong() != nil {
-		button = m.theme.Faint.Render("[ start ]") + " not yet"
-	}
-	out = append(out, "", button+m.theme.Faint.Render("  enter"))
 	if room := height - len(out) - 2; m.checked.Box != "" && room > 1 {
 		out = append(out, "", m.theme.Faint.Render("in its box:"))
 		out = append(out, wrapped(m.theme.Faint.Render, termtext.Text(m.checked.Box), width)...)
