@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/review"
 	"aibox/workspace"
-
-	"golang.org/x/sys/unix"
 )
 
 // What a clean-up takes and what it leaves:
@@ -144,22 +143,15 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 }
 
 // turn keeps two clean-ups from being at work at once.
-func (g *gc) turn() (*os.File, error) {
+func (g *gc) turn() (*flock.Lock, error) {
 	if err := paths.MakePrivate(g.deps.Dirs.State); err != nil {
 		return nil, fault.New(fault.Environment, "the folder for aibox's state cannot be used: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(g.deps.Dirs.State, "gc.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	turn, err := flock.Try(filepath.Join(g.deps.Dirs.State, "gc.lock"), flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
 		err = fault.New(fault.Environment, "another `aibox gc` is at work").Hint("wait for its end")
 	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
+	return turn, err
 }
 
 func (g *gc) fail(err error) {

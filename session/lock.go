@@ -2,11 +2,10 @@ package session
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"aibox/internal/flock"
 )
 
 // lockFile is held (flock) by the supervisor for as long as it lives, and by a
@@ -19,11 +18,11 @@ var errLocked = errors.New("the session is in use by another process")
 
 // lock takes the lock of the session folder dir. Those who only look (held) keep
 // it for an instant, so a taken lock is tried again for a short while.
-func lock(dir string) (*os.File, error) {
+func lock(dir string) (*flock.Lock, error) {
 	for range 20 {
-		file, err := flock(dir, unix.LOCK_EX)
-		if !errors.Is(err, errLocked) {
-			return file, err
+		held, err := flock.Try(filepath.Join(dir, lockFile), flock.Exclusive)
+		if !errors.Is(err, flock.ErrHeld) {
+			return held, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -32,25 +31,10 @@ func lock(dir string) (*os.File, error) {
 
 // held reports whether somebody holds the lock of the session folder dir.
 func held(dir string) bool {
-	file, err := flock(dir, unix.LOCK_SH)
+	look, err := flock.Try(filepath.Join(dir, lockFile), flock.Shared)
 	if err != nil {
-		return errors.Is(err, errLocked)
+		return errors.Is(err, flock.ErrHeld)
 	}
-	_ = file.Close()
+	_ = look.Close()
 	return false
-}
-
-func flock(dir string, how int) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errLocked
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/lifeline"
 	"aibox/internal/undo"
 	"aibox/runtime"
@@ -39,7 +40,7 @@ type supervisor struct {
 
 	id     ID
 	dir    string
-	held   *os.File // the lock, until the process ends
+	held   *flock.Lock // the lock, until the process ends
 	log    *audit.Log
 	record *recorder
 	tally  tally

@@ -21,7 +21,7 @@ type layer struct {
 // leaves are what everybody may know.
 var leaves = []string{
 	"internal/fault", "internal/undo", "internal/secret", "internal/command", "internal/paths", "internal/termtext", "internal/probe",
-	"internal/amount",
+	"internal/amount", "internal/flock",
 }
 
 // layers is the architecture, top to bottom.
@@ -49,6 +49,7 @@ var layers = []layer{
 	{"internal/config", []string{"agents/spec"}},
 	{"internal/docs", []string{"agents", "agents/custom", "agents/spec", "internal/config", "review/risk"}},
 	{"internal/fault", nil},
+	{"internal/flock", nil},
 	{"internal/git", nil},
 	{"internal/golden", nil},
 	{"internal/health", nil},
