@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/internal/git"
 )
 
@@ -28,14 +26,11 @@ func (s *store) promise(ctx context.Context, pack string) error {
 	if err := os.WriteFile(pack+".promisor", nil, 0o400); err != nil && !os.IsExist(err) && !os.IsPermission(err) {
 		return err
 	}
-	lock, err := os.OpenFile(filepath.Join(s.dir, "aibox", "lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+	turn, err := s.turn(ctx)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
+	defer turn.Close()
 	for name, value := range map[string]string{
 		"remote.nowhere.promisor": "true",
 		"repack.writeBitmaps":     "false", // bitmaps need every object

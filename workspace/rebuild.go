@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
 	"aibox/internal/undo"
@@ -90,15 +91,12 @@ func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) 
 // reopenStore opens the repository that the workspace was made from. Nobody takes
 // it away or tidies it until unlock.
 func reopenStore(ctx context.Context, req RebuildRequest, steps *undo.Stack) (*store, error) {
-	lock, err := os.OpenFile(filepath.Join(req.Dirs.Repos(), ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	lock, err := flock.Wait(ctx, storesLock(req.Dirs.Repos()), flock.Shared)
 	if err != nil {
 		return nil, err
 	}
 	st := &store{git: git.Owned(req.Of.GitDir), dir: req.Of.GitDir, lock: lock}
 	steps.Add(func(context.Context) error { st.unlock(); return nil })
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
-		return nil, err
-	}
 	st.free, err = Hold(ctx, req.Of.GitDir)
 	return st, err
 }

@@ -13,8 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
 	"aibox/internal/undo"
@@ -28,8 +27,8 @@ const historyDepth = 1000
 type store struct {
 	git  *git.Repo
 	dir  string
-	lock *os.File // shared by every run of Prepare, exclusive while a store is taken away
-	free func()   // lets go of the repository; nil until it is held
+	lock *flock.Lock // shared by every run of Prepare, exclusive while a store is taken away
+	free func()      // lets go of the repository; nil until it is held
 }
 
 // openStore makes the bare repository for src, or opens that of an earlier run,
@@ -40,15 +39,12 @@ func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack
 	}
 	sum := sha256.Sum256([]byte(src.common))
 	dir := filepath.Join(repos, src.name+"-"+hex.EncodeToString(sum[:6])+".git")
-	lock, err := os.OpenFile(filepath.Join(repos, ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	lock, err := flock.Wait(ctx, storesLock(repos), flock.Shared)
 	if err != nil {
 		return nil, err
 	}
 	s := &store{git: git.Owned(dir), dir: dir, lock: lock}
 	steps.Add(func(context.Context) error { s.unlock(); return nil })
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_SH); err != nil {
-		return nil, err
-	}
 	if err := s.create(ctx, src, repos, steps); err != nil {
 		return s, err
 	}
@@ -56,16 +52,17 @@ func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack
 	return s, err
 }
 
+// storesLock is locked by whoever uses a store in the folder repos, and exclusively by
+// whoever takes one away.
+func storesLock(repos string) string { return filepath.Join(repos, ".lock") }
+
 // create makes the repository unless it is there. Two runs at once take turns.
 func (s *store) create(ctx context.Context, src *source, repos string, steps *undo.Stack) error {
-	turn, err := os.OpenFile(filepath.Join(repos, ".making.lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	turn, err := flock.Wait(ctx, filepath.Join(repos, ".making.lock"), flock.Exclusive)
 	if err != nil {
 		return err
 	}
 	defer turn.Close()
-	if err := unix.Flock(int(turn.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
 	marker := filepath.Join(s.dir, "aibox", "repository")
 	if _, err := os.Stat(marker); err == nil {
 		return nil
@@ -94,12 +91,11 @@ func (s *store) unlock() {
 
 // takeBack removes a store that this run made, unless another run uses it.
 func (s *store) takeBack(ctx context.Context) error {
-	busy := unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(busy, unix.EWOULDBLOCK) {
-		return nil
-	}
-	if busy != nil {
-		return busy
+	if err := s.lock.Change(flock.Exclusive); err != nil {
+		if errors.Is(err, flock.ErrHeld) {
+			return nil
+		}
+		return err
 	}
 	if refs, err := s.git.Output(ctx, "for-each-ref", "--count=1"); err != nil || len(refs) > 0 {
 		return err
@@ -145,7 +141,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide Globs, depth 
 			return nil, err
 		}
 	}
-	return h, s.addShallow(h.shallow)
+	return h, s.addShallow(ctx, h.shallow)
 }
 
 // findShallow lists the commits whose parents will be missing.
@@ -223,20 +219,22 @@ func relay(from io.Reader, to io.Writer, names func(string)) error {
 	}
 }
 
+// turn is held by whoever changes how git sees the store.
+func (s *store) turn(ctx context.Context) (*flock.Lock, error) {
+	return flock.Wait(ctx, filepath.Join(s.dir, "aibox", "lock"), flock.Exclusive)
+}
+
 // addShallow tells the store which commits have no parents here. Two runs may do
 // this at once, so the file is locked.
-func (s *store) addShallow(commits []string) error {
+func (s *store) addShallow(ctx context.Context, commits []string) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	lock, err := os.OpenFile(filepath.Join(s.dir, "aibox", "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	turn, err := s.turn(ctx)
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
+	defer turn.Close()
 	file := filepath.Join(s.dir, "shallow")
 	data, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {

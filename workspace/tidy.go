@@ -12,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/paths"
 )
@@ -158,17 +157,16 @@ func (t *Tidying) Empty() bool {
 // Remove removes the repository, which must be Empty, unless a session is being
 // prepared: then it is ErrBusy.
 func (t *Tidying) Remove(ctx context.Context) error {
-	lock, err := os.OpenFile(filepath.Join(filepath.Dir(t.dir), ".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	alone, err := flock.Try(storesLock(filepath.Dir(t.dir)), flock.Exclusive)
+	if errors.Is(err, flock.ErrHeld) {
+		return ErrBusy
+	}
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return ErrBusy
-	}
-	if err != nil || t.dry {
-		return err
+	defer alone.Close()
+	if t.dry {
+		return nil
 	}
 	return RemoveFolder(ctx, t.dir)
 }
