@@ -264,7 +264,7 @@ func (m *Model) finish(msg delivered) tea.Cmd {
 	m.busy = ""
 	if clash, ok := errors.AsType[*review.WorktreeConflict](msg.err); ok {
 		m.conflict = newConflict(m, clash)
-		return m.conflict.look()
+		return nil
 	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
@@ -353,7 +353,7 @@ func (m *Model) summary() string {
 	}
 	parts := []string{m.theme.Plain.Render("nothing taken yet")}
 	if t.takesAny() {
-		parts = []string{fmt.Sprintf("accepts %s of %d files %s %s to %s", m.theme.Good.Render(fmt.Sprint(t.taken+t.partly)), t.files,
+		parts = []string{fmt.Sprintf("accepts %s of %s %s %s to %s", m.theme.Good.Render(fmt.Sprint(t.taken+t.partly)), amount.Of(t.files, "file"),
 			m.theme.Good.Render(fmt.Sprintf("+%d", t.lines.added)), m.theme.Bad.Render(fmt.Sprintf("-%d", t.lines.deleted)), where)}
 	} else {
 		parts[0] += " for " + where

@@ -89,28 +89,44 @@ func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID
 	return nil
 }
 
-// worked makes a change set of each kind of change, once for all tests.
+// worked is a change set of each kind of change.
 func worked(t testing.TB) *review.ChangeSet {
 	t.Helper()
-	root := t.TempDir()
-	repo := filepath.Join(root, "shop")
-	write := func(dir, name, text string) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var lines []string
 	for i := range 60 {
 		lines = append(lines, fmt.Sprintf("line %d", i+1))
 	}
 	big := strings.Join(lines, "\n") + "\n"
-	write(repo, "src/big.txt", big)
-	write(repo, "Makefile", "all:\n")
-	write(repo, "README.md", "read me\n")
+	set := changed(t, map[string]string{"src/big.txt": big, "Makefile": "all:\n", "README.md": "read me\n"}, map[string]string{
+		"src/big.txt": strings.NewReplacer("line 5\n", "LINE five\n", "line 8\n", "line 8 and more\n", "line 40\n", "line forty\n").Replace(big),
+		"Makefile":    "all:\n\tcurl evil\n", "src/evil\x1b[2J.txt": "a\x1b]52;c;ZXZpbA==\x07b \u202eevil\n", "src/blob.bin": "\x00\x01",
+	})
+	for i := range set.Changes { // by a rule of this test, whatever the real ones say
+		set.Changes[i].Risks = nil
+		if set.Changes[i].Path == "Makefile" {
+			set.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a Makefile", Runs: "its recipes", When: "on make", By: "make", Severity: risk.Medium}}
+		}
+	}
+	return set
+}
+
+// changed is what an agent did that found some files and left others.
+func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
+	t.Helper()
+	root := t.TempDir()
+	repo := filepath.Join(root, "shop")
+	write := func(dir string, files map[string]string) {
+		for name, text := range files {
+			path := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(repo, before)
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},
 		{"add", "-A"},
@@ -126,22 +142,18 @@ func worked(t testing.TB) *review.ChangeSet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(ws.Path, "src/big.txt", strings.NewReplacer("line 5\n", "LINE five\n", "line 8\n", "line 8 and more\n", "line 40\n", "line forty\n").Replace(big))
-	write(ws.Path, "Makefile", "all:\n\tcurl evil\n")
-	write(ws.Path, "src/evil\x1b[2J.txt", "a\x1b]52;c;ZXZpbA==\x07b \u202eevil\n")
-	write(ws.Path, "src/blob.bin", "\x00\x01")
-	if err := os.Remove(filepath.Join(ws.Path, "README.md")); err != nil {
-		t.Fatal(err)
+	for name := range before {
+		if _, ok := after[name]; ok {
+			continue
+		}
+		if err := os.Remove(filepath.Join(ws.Path, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write(ws.Path, after)
 	set, err := review.Compute(t.Context(), ws, review.Options{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for i := range set.Changes { // by a rule of this test, whatever the real ones say
-		set.Changes[i].Risks = nil
-		if set.Changes[i].Path == "Makefile" {
-			set.Changes[i].Risks = []risk.Risk{{Rule: "make", Title: "a Makefile", Runs: "its recipes", When: "on make", By: "make", Severity: risk.Medium}}
-		}
 	}
 	return set
 }

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"slices"
 
 	"aibox/review"
 )
@@ -67,7 +68,10 @@ func (f *file) lay(s style, remarks remarks) layout {
 			l.rows = append(l.rows, row{kind: foldRow, hunk: int32(i), left: int32(len(h.Lines)), right: -1})
 			continue
 		}
-		w := layer{layout: &l, hunk: i, lines: h.Lines, old: int32(h.OldStart), new: int32(h.NewStart), remarks: remarks.ofLines(f)}
+		w := layer{layout: &l, style: s, hunk: i, lines: h.Lines, old: int32(h.OldStart), new: int32(h.NewStart), remarks: remarks.ofLines(f)}
+		if h.Kind == review.HunkAdded || h.Kind == review.HunkDeleted {
+			w.style.split = false // there is only one version
+		}
 		w.run()
 	}
 	return l
@@ -81,6 +85,7 @@ func (l *layout) note(hunk int, n note) {
 // layer lays the lines of one hunk.
 type layer struct {
 	*layout
+	style    style
 	hunk     int
 	lines    []review.Line
 	old, new int32 // the numbers of the next lines
@@ -239,24 +244,56 @@ func align(lines []review.Line, from, added, to int) []pair {
 	var pairs []pair
 	left, right := from, added
 	upTo := func(l, r int) {
-		for _, p := range beside(left, l, right, r) {
-			p.same = p.left < 0 && blank(lines[p.right].Text) || p.right < 0 && blank(lines[p.left].Text)
+		for left < l || right < r {
+			p := pair{left: -1, right: -1}
+			switch {
+			case right < r && blank(lines[right].Text):
+				p.right, p.same = right, true
+			case left < l && blank(lines[left].Text):
+				p.left, p.same = left, true
+			default:
+				if left < l {
+					p.left = left
+				}
+				if right < r {
+					p.right = right
+				}
+			}
 			pairs = append(pairs, p)
+			if p.left >= 0 {
+				left++
+			}
+			if p.right >= 0 {
+				right++
+			}
 		}
-		left, right = l, r
+	}
+	sums := make([]uint64, to-added)
+	for i := range sums {
+		sums[i] = withoutBlanks(lines[added+i].Text)
 	}
 	for l := from; l < added && right < to; l++ {
-		for r := right; r < min(to, right+ahead); r++ {
-			if sameButBlanks(lines[l].Text, lines[r].Text) {
-				upTo(l, r)
-				pairs = append(pairs, pair{l, r, true})
-				left, right = l+1, r+1
-				break
-			}
+		sum := withoutBlanks(lines[l].Text)
+		near := sums[right-added : min(to, right+ahead)-added]
+		if r := right + slices.Index(near, sum); r >= right && sameButBlanks(lines[l].Text, lines[r].Text) {
+			upTo(l, r)
+			pairs = append(pairs, pair{l, r, true})
+			left, right = l+1, r+1
 		}
 	}
 	upTo(added, to)
 	return pairs
+}
+
+// withoutBlanks is a checksum (FNV-1a) of all of a line but its blanks.
+func withoutBlanks(text []byte) uint64 {
+	sum := uint64(14695981039346656037)
+	for _, c := range text {
+		if c != ' ' && (c < '\t' || c > '\r') {
+			sum = (sum ^ uint64(c)) * 1099511628211
+		}
+	}
+	return sum
 }
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
@@ -264,7 +301,7 @@ func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 // sameButBlanks compares two lines without any blanks.
 func sameButBlanks(a, b []byte) bool {
 	for {
-		a, b = bytes.TrimLeft(a, " \t\r\v\f"), bytes.TrimLeft(b, " \t\r\v\f")
+		a, b = bytes.TrimLeft(a, " \t\n\v\f\r"), bytes.TrimLeft(b, " \t\n\v\f\r")
 		if len(a) == 0 || len(b) == 0 {
 			return len(a) == len(b)
 		}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 
@@ -102,7 +104,7 @@ func (m *Model) shownAs() string {
 	}
 	var parts []string
 	if m.style.blank {
-		parts = append(parts, fmt.Sprintf("blanks do not count: %d lines (w)", f.layout.blank))
+		parts = append(parts, "blanks do not count: "+amount.Of(f.layout.blank, "line")+" (w)")
 	}
 	if m.style.brief {
 		parts = append(parts, "changed lines alone (o)")
@@ -132,37 +134,30 @@ func (m *Model) list(width, height int) []string {
 // entryLine is a line of the tree.
 func (m *Model) entryLine(i, width int) string {
 	e := m.entries[i]
-	indent := strings.Repeat(" ", min(e.depth, 8))
-	var text string
-	var style lipgloss.Style
-	switch {
-	case e.file:
-		f := m.files[e.from]
-		var mark string
-		mark, style = m.mark(f)
-		text = mark + " " + indent + f.change.Kind.Letter() + " " + e.name
-	case e.folder == "":
-		style = m.theme.Title
-		if e.name == riskyHeading {
-			style = m.theme.Warn.Bold(true)
-		}
-		text = e.name
-	default:
-		arrow := "▾ "
-		if m.foldedDirs[e.folder] {
-			arrow = "▸ "
-		}
-		style = m.theme.Title
-		text = " " + indent + arrow + e.name
-		if m.foldedDirs[e.folder] {
-			text += fmt.Sprintf(" (%d)", e.to-e.from)
-		}
-	}
-	text = ansi.Truncate(text, width, "…")
 	here := e.file && e.from == m.at
 	if m.inTree {
 		here = i == m.tree.At()
 	}
+	indent := strings.Repeat(" ", min(e.depth, 8))
+	mark, style := " ", m.theme.Title
+	var text string
+	switch {
+	case e.file:
+		f := m.files[e.from]
+		mark, style = m.mark(f)
+		text = indent + f.change.Kind.Letter() + " " + e.name
+	case e.folder == "":
+		if e.name == riskyHeading {
+			style = m.theme.Warn.Bold(true)
+		}
+		return style.Render(ansi.Truncate(cursor.Here(here)+e.name, width, "…"))
+	default:
+		text = indent + e.name
+		if m.foldedDirs[e.folder] {
+			text += " … " + amount.Of(e.to-e.from, "file")
+		}
+	}
+	text = ansi.Truncate(cursor.Here(here)+mark+" "+text, width, "…")
 	if here {
 		return m.theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
 	}
@@ -220,7 +215,7 @@ func (p painter) row(i int) string {
 	bar := "  "
 	switch {
 	case i == m.row && !m.inTree:
-		bar = k.here.paint("▶ ")
+		bar = k.here.paint(cursor.Mark + " ")
 	case r.hunk >= 0 && int(r.hunk) == p.here:
 		bar = k.here.paint("▌ ")
 	}

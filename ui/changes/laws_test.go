@@ -1,0 +1,235 @@
+package changes
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"aibox/review"
+	"aibox/ui/syntax"
+	"aibox/ui/theme"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+)
+
+// anyHunk is a hunk of lines that often are versions of each other.
+func anyHunk(t *rapid.T, id string) review.Hunk {
+	h := review.Hunk{ID: review.HunkID(id), Kind: review.HunkText, OldStart: 10, NewStart: 20}
+	text := rapid.SampledFrom([]string{"", " ", "a", " a", "a b", "ab", "\tb", "c"})
+	for range rapid.IntRange(1, 6).Draw(t, "runs") {
+		for _, op := range []byte{' ', '-', '+'} {
+			for range rapid.IntRange(0, 4).Draw(t, "lines") {
+				h.Lines = append(h.Lines, review.Line{Op: op, Text: []byte(text.Draw(t, "text"))})
+			}
+		}
+	}
+	return h
+}
+
+func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &file{change: &review.Change{Path: "a"}, hunks: []review.Hunk{anyHunk(t, "1"), anyHunk(t, "2")}, loaded: true}
+		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
+		l := f.lay(s, remarks{})
+		if len(l.heads) != 2 {
+			t.Fatalf("%d heads", len(l.heads))
+		}
+		for i := range f.hunks {
+			h := &f.hunks[i]
+			old, fresh := map[int32]int32{}, map[int32]int32{} // lines by their numbers
+			hidden := int32(0)
+			for _, r := range l.rows {
+				switch {
+				case int(r.hunk) != i:
+				case r.kind == foldRow:
+					hidden += r.left
+				case r.kind == pairRow:
+					if r.left >= 0 {
+						old[r.old] = r.left
+					}
+					if r.right >= 0 {
+						fresh[r.new] = r.right
+					}
+				case r.kind == lineRow:
+					if r.old > 0 {
+						old[r.old] = r.left
+					}
+					if r.new > 0 {
+						fresh[r.new] = r.left
+					}
+				}
+			}
+			atOld, atNew := int32(10), int32(20)
+			for j, line := range h.Lines {
+				seen := true
+				switch line.Op {
+				case ' ':
+					seen = s.brief || old[atOld] == int32(j) && fresh[atNew] == int32(j)
+					if s.brief {
+						hidden--
+					}
+					atOld, atNew = atOld+1, atNew+1
+				case '-':
+					at, ok := old[atOld]
+					seen = ok && at == int32(j) || s.blank && !s.split && !ok
+					atOld++
+				case '+':
+					at, ok := fresh[atNew]
+					seen = ok && at == int32(j)
+					atNew++
+				}
+				if !seen {
+					t.Fatalf("%+v: line %d (%c%s) of %+v is not where it belongs: %+v", s, j, line.Op, line.Text, h.Lines, l.rows)
+				}
+			}
+			if hidden != 0 {
+				t.Fatalf("%d lines more are told to be hidden than are", hidden)
+			}
+		}
+	})
+}
+
+func TestOnlyLinesThatDifferInBlanksCountAsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := anyHunk(t, "1")
+		removed := slices.IndexFunc(h.Lines, func(l review.Line) bool { return l.Op == '-' })
+		if removed < 0 {
+			return
+		}
+		added := removed
+		for added < len(h.Lines) && h.Lines[added].Op == '-' {
+			added++
+		}
+		end := added
+		for end < len(h.Lines) && h.Lines[end].Op == '+' {
+			end++
+		}
+		left, right := 0, 0
+		for _, p := range align(h.Lines, removed, added, end) {
+			switch {
+			case p.left >= 0 && p.right >= 0 && p.same && !sameButBlanks(h.Lines[p.left].Text, h.Lines[p.right].Text),
+				p.right < 0 && p.same != blank(h.Lines[p.left].Text),
+				p.left < 0 && p.same != blank(h.Lines[p.right].Text):
+				t.Fatalf("%+v of %+v", p, h.Lines)
+			}
+			if p.left >= 0 {
+				if p.left != removed+left {
+					t.Fatalf("old lines are out of order")
+				}
+				left++
+			}
+			if p.right >= 0 {
+				if p.right != added+right {
+					t.Fatalf("new lines are out of order")
+				}
+				right++
+			}
+		}
+		if left != added-removed || right != end-added {
+			t.Fatalf("%d and %d lines of %d and %d", left, right, added-removed, end-added)
+		}
+	})
+}
+
+func TestEveryFileHasItsLineInTheTree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		paths := rapid.SliceOfNDistinct(rapid.StringMatching(`([a-c]/){0,3}[a-e]x`), 1, 25, rapid.ID).Draw(t, "paths")
+		set := &review.ChangeSet{}
+		for _, path := range paths {
+			set.Changes = append(set.Changes, review.Change{Path: review.Path(path)})
+		}
+		m := New(t.Context(), nil, "0aaaa")
+		m.files = arrange(set)
+		risky := rapid.IntRange(0, len(paths)).Draw(t, "risky")
+		for _, f := range m.files[:risky] {
+			f.risky = true
+		}
+		slices.SortFunc(m.files[risky:], func(a, b *file) int { return inTree(a.change.Path.Raw(), b.change.Path.Raw()) })
+		m.SetSize(80, 24)
+		m.replant()
+		for i := range m.files {
+			if at := m.entryOf(i); at < 0 || m.entries[at].from != i {
+				t.Fatalf("%s has no line among %+v", m.files[i].change.Path, m.entries)
+			}
+		}
+		for _, e := range m.entries {
+			if e.folder != "" && rapid.Bool().Draw(t, "fold") {
+				m.foldedDirs[e.folder] = true
+			}
+		}
+		m.replant()
+		for i := range m.files {
+			m.at = i
+			m.reveal()
+			if e := m.entries[m.tree.At()]; !e.file || e.from != i {
+				t.Fatalf("%s is not shown: %+v", m.files[i].change.Path, e)
+			}
+		}
+	})
+}
+
+func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
+	k := newInks(theme.New(true))
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", " ", "\t", "世", "é", "e\u0301", "\x1b", "\xff", "🏳️", "\u202e", "👩‍👩‍👧", "\"", "func", "0"})).Draw(t, "text")
+		l := line{}
+		for _, part := range text {
+			l.text = append(l.text, part...)
+		}
+		n := len(l.text)
+		l.classes, _ = syntax.Of("a.go", nil).Line(l.text, syntax.State{}, nil)
+		from := rapid.IntRange(0, n).Draw(t, "from")
+		l.differs = span{from, rapid.IntRange(from, n).Draw(t, "to")}
+		l.hits = []span{{n / 3, n / 2}}
+		l.ink = k.added
+		width := rapid.IntRange(1, 40).Draw(t, "width")
+		got := l.window(&k, rapid.IntRange(0, 30).Draw(t, "column"), width, true)
+		if w := ansi.StringWidth(got); w != width {
+			t.Fatalf("%q is %d columns wide, not %d", got, w, width)
+		}
+	})
+}
+
+func TestDecisionsAreCountedAsTheyAre(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := &file{change: &review.Change{Path: "a"}, loaded: true}
+		for i := range rapid.IntRange(1, 6).Draw(t, "hunks") {
+			f.hunks = append(f.hunks, anyHunk(t, fmt.Sprint(i)))
+		}
+		f.measure()
+		for _, s := range f.sizes {
+			f.change.Added, f.change.Deleted = f.change.Added+s.added, f.change.Deleted+s.deleted
+		}
+		want := make([]decision, len(f.hunks))
+		for range 30 {
+			d := decision(rapid.IntRange(0, int(decisions)-1).Draw(t, "decision"))
+			if i := rapid.IntRange(0, len(f.hunks)).Draw(t, "hunk"); i < len(f.hunks) {
+				want[i] = d
+				f.decide(i, d)
+			} else {
+				for i := range want {
+					want[i] = d
+				}
+				f.decideAll(d)
+			}
+			var takes size
+			same := true
+			for i, d := range want {
+				if got := f.of(f.hunks[i].ID); got != d {
+					t.Fatalf("hunk %d is %d, not %d", i, got, d)
+				}
+				if d == taken {
+					takes = takes.plus(f.sizes[i])
+				}
+				same = same && d == want[0]
+			}
+			if got := f.takes(); got != takes {
+				t.Fatalf("%+v lines are taken, not %+v", got, takes)
+			}
+			if d, mixed := f.sum(); mixed == same || same && d != want[0] {
+				t.Fatalf("%v: %d, mixed %v", want, d, mixed)
+			}
+		}
+	})
+}
