@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/workspace"
@@ -168,7 +166,7 @@ type placement struct {
 	job    worktreeJob
 	owned  *git.Repo
 	tree   *userTree
-	lock   *os.File
+	lock   *flock.Lock
 	format git.Format
 
 	release func() // lets the store be tidied again
@@ -233,7 +231,7 @@ func (p *placement) close() {
 		p.release()
 	}
 	if p.lock != nil {
-		p.lock.Close()
+		_ = p.lock.Close()
 	}
 }
 
@@ -250,34 +248,17 @@ const placementWait = 30 * time.Second
 
 // lockPlacements makes this the only delivery from a store. The kernel gives the lock
 // back when the process dies, so a journal under a free lock is a dead one's.
-func lockPlacements(ctx context.Context, gitDir string) (*os.File, error) {
-	for begin := time.Now(); ; {
-		file, err := tryLockPlacements(gitDir)
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return file, err
-		}
-		if time.Since(begin) > placementWait {
-			return nil, fault.New(fault.Environment, "another command has been putting work onto the working tree for %s", placementWait)
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+func lockPlacements(ctx context.Context, gitDir string) (*flock.Lock, error) {
+	waiting, cancel := context.WithTimeout(ctx, placementWait)
+	defer cancel()
+	lock, err := flock.Wait(waiting, placementsLock(gitDir), flock.Exclusive)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fault.New(fault.Environment, "another command has been putting work onto the working tree for %s", placementWait)
 	}
+	return lock, err
 }
 
-func tryLockPlacements(gitDir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(gitDir, "aibox", "worktree.lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return file, nil
-}
+func placementsLock(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
 
 // changed are the paths that a delivery changes, sorted.
 func (p *placement) changed() []Path {

@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 )
 
@@ -121,8 +120,8 @@ func MendWorktrees(repos string) ([]Mended, error) {
 		if _, err := os.Lstat(journalFile(gitDir)); err != nil {
 			continue
 		}
-		lock, err := tryLockPlacements(gitDir)
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		lock, err := flock.Try(placementsLock(gitDir), flock.Exclusive)
+		if errors.Is(err, flock.ErrHeld) {
 			continue
 		}
 		if err != nil {
@@ -130,7 +129,7 @@ func MendWorktrees(repos string) ([]Mended, error) {
 			continue
 		}
 		done, err := mendPlacement(gitDir)
-		lock.Close()
+		_ = lock.Close()
 		if done != nil {
 			mended = append(mended, *done)
 		}

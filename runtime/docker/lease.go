@@ -7,31 +7,30 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"aibox/internal/flock"
 )
 
 var errLeased = errors.New("the network is leased")
 
 // lease is a locked file. The kernel drops the lock when the process that holds
 // it ends, however it ends.
-type lease struct{ file *os.File }
+type lease struct{ lock *flock.Lock }
 
 // lease locks the file of a bridge, or fails at once when somebody has it.
 func (n *Networks) lease(bridge string) (*lease, error) {
 	path := filepath.Join(n.dir, bridge+".lease")
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		lock, err := flock.Try(path, flock.Exclusive)
+		if errors.Is(err, flock.ErrHeld) {
+			return nil, errLeased
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-			f.Close()
-			return nil, errors.Join(errLeased, err)
+		if sameFile(lock.File(), path) {
+			return &lease{lock}, nil
 		}
-		if sameFile(f, path) {
-			return &lease{f}, nil
-		}
-		f.Close() // it was removed between opening and locking: look again
+		_ = lock.Close() // it was removed between opening and locking: look again
 	}
 }
 
@@ -43,18 +42,18 @@ func sameFile(f *os.File, path string) bool {
 
 // write notes the holder for List. It is a note only; the lock is what counts.
 func (l *lease) write(session string) error {
-	if err := l.file.Truncate(0); err != nil {
+	if err := l.lock.File().Truncate(0); err != nil {
 		return err
 	}
-	_, err := l.file.WriteAt([]byte(session), 0)
+	_, err := l.lock.File().WriteAt([]byte(session), 0)
 	return err
 }
 
 // release drops the lock.
-func (l *lease) release() { _ = l.file.Close() }
+func (l *lease) release() { _ = l.lock.Close() }
 
 // remove deletes the file while it is locked.
-func (l *lease) remove() { _ = os.Remove(l.file.Name()) }
+func (l *lease) remove() { _ = os.Remove(l.lock.File().Name()) }
 
 // holder is the session that leases the bridge, "" when it is free.
 func (n *Networks) holder(bridge string) string {
