@@ -27,7 +27,7 @@ func main() {
 	flag.StringVar(&o.aibox, "aibox", "bin/aibox", "`FILE` to drive")
 	flag.StringVar(&o.docs, "docs", "", "`FOLDER` for the pictures of the documentation: one size, dark and light")
 	flag.StringVar(&o.all, "all", "", "`FOLDER` for the pictures of all sizes")
-	flag.StringVar(&o.only, "only", "", "only screens whose name holds one of these `WORDS`, parted by commas")
+	flag.StringVar(&o.only, "only", "", "only pictures whose name holds one of these `WORDS`, parted by commas: review, settings-80x24-dark")
 	flag.Parse()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
@@ -80,16 +80,17 @@ func run(ctx context.Context, o options) error {
 // pictures takes all that are wanted, and gives what went wrong with each.
 func (o options) pictures(ctx context.Context, w *world, dir string) (failed []error) {
 	for _, v := range tour(w) {
-		if !o.wants(v.name) {
-			continue
-		}
 		for _, s := range sizes {
 			for _, p := range palettes {
+				name := fmt.Sprintf("%s-%v-%s", v.name, s, p.name)
+				if !o.wants(name) {
+					continue
+				}
 				if ctx.Err() != nil {
 					return append(failed, ctx.Err())
 				}
-				if err := o.picture(ctx, w, dir, v, s, p); err != nil {
-					failed = append(failed, fmt.Errorf("%s, %v, %s: %w", v.name, s, p.name, err))
+				if err := o.picture(ctx, w, filepath.Join(dir, name), v, s, p); err != nil {
+					failed = append(failed, fmt.Errorf("%s: %w", name, err))
 				}
 			}
 		}
@@ -106,8 +107,9 @@ func (o options) wants(name string) bool {
 	return false
 }
 
-// picture goes to one screen in a terminal of one size, and writes what it shows.
-func (o options) picture(ctx context.Context, w *world, dir string, v view, s size, p palette) error {
+// picture goes to one screen in a terminal of one size, and writes what it shows. The
+// terminal's socket is at the path that is given.
+func (o options) picture(ctx context.Context, w *world, socket string, v view, s size, p palette) error {
 	files := map[string]string{}
 	if o.docs != "" && s == docSize {
 		files[filepath.Join(o.docs, v.name+"-"+p.name+".svg")] = ""
@@ -118,7 +120,7 @@ func (o options) picture(ctx context.Context, w *world, dir string, v view, s si
 	if len(files) == 0 {
 		return nil
 	}
-	t, err := open(ctx, filepath.Join(dir, fmt.Sprintf("%s-%v-%s", v.name, s, p.name)), s, p, w.repo("shop"), append(slices.Clone(w.env), v.env...), append([]string{w.aibox}, v.args...)...)
+	t, err := open(ctx, socket, s, p, w.repo("shop"), append(slices.Clone(w.env), v.env...), append([]string{w.aibox}, v.args...)...)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type size struct{ cols, rows int }
 func (s size) String() string { return fmt.Sprintf("%dx%d", s.cols, s.rows) }
 
 // patience is how long a screen may take to show something.
-const patience = 60 * time.Second
+const patience = 20 * time.Second
 
 // open starts a program in a terminal of this size and these colors, in the folder dir
 // and with the variables env. Its server ends with close.

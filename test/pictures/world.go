@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -140,11 +141,18 @@ func (w *world) fill(ctx context.Context) error {
 	return w.said(ctx, w.live, "Now I wait")
 }
 
+// work is how long an agent may take to say something.
+const work = time.Minute
+
 // said waits until a session's agent has printed a text.
 func (w *world) said(ctx context.Context, session, text string) error {
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		out, err := w.run(ctx, w.aibox, "logs", session)
-		if err != nil || strings.Contains(out, text) {
+	out := ""
+	for end := time.Now().Add(work); time.Now().Before(end); {
+		// What the agent said on either stream.
+		cmd := exec.CommandContext(ctx, w.aibox, "logs", session)
+		cmd.Env = w.env
+		said, err := cmd.CombinedOutput()
+		if out = string(said); err != nil || strings.Contains(out, text) {
 			return err
 		}
 		select {
@@ -153,13 +161,17 @@ func (w *world) said(ctx context.Context, session, text string) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s has not said %q within %v", session, text, patience)
+	return fmt.Errorf("%s has not said %q within %v, but:\n%s", session, text, work, out)
 }
 
 // session runs a command that starts a session, which must end with the code, and gives
 // the session's id.
 func (w *world) session(ctx context.Context, code int, args ...string) (string, error) {
-	_, err := w.run(ctx, w.aibox, args...)
+	before, err := w.sessions(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, err = w.run(ctx, w.aibox, args...)
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && failed.ExitCode() == code {
 		err = nil
@@ -167,38 +179,35 @@ func (w *world) session(ctx context.Context, code int, args ...string) (string, 
 	if err != nil {
 		return "", err
 	}
-	all, err := w.sessions(ctx)
-	if err != nil || len(all) == 0 {
-		return "", fmt.Errorf("aibox %s left no session: %w", strings.Join(args, " "), err)
-	}
-	newest := all[0]
-	for _, s := range all {
-		if s.Created.After(newest.Created) {
-			newest = s
+	after, err := w.sessions(ctx)
+	for _, id := range after {
+		if !slices.Contains(before, id) {
+			return id, err
 		}
 	}
-	return newest.ID, nil
+	return "", fmt.Errorf("aibox %s left no session: %w", strings.Join(args, " "), err)
 }
 
-type listed struct {
-	ID      string
-	Created time.Time
-}
-
-func (w *world) sessions(ctx context.Context) (all []listed, err error) {
+// sessions are the ids of all.
+func (w *world) sessions(ctx context.Context) (ids []string, err error) {
 	out, err := w.run(ctx, w.aibox, "ls", "--json")
-	if err == nil {
-		err = json.Unmarshal([]byte(out), &all)
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	var all []struct{ ID string }
+	err = json.Unmarshal([]byte(out), &all)
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	return ids, err
 }
 
 // end stops and removes every session.
 func (w *world) end(ctx context.Context) error {
 	all, err := w.sessions(ctx)
-	for _, s := range all {
-		_, stopped := w.run(ctx, w.aibox, "stop", s.ID)
-		_, removed := w.run(ctx, w.aibox, "rm", "--force", s.ID)
+	for _, id := range all {
+		_, stopped := w.run(ctx, w.aibox, "stop", id)
+		_, removed := w.run(ctx, w.aibox, "rm", "--force", id)
 		if removed != nil {
 			err = errors.Join(err, stopped, removed)
 		}
