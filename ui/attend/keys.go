@@ -81,7 +81,7 @@ func (m *Model) Short() []key.Binding {
 	case m.finding:
 		return []key.Binding{k.search, k.drop}
 	}
-	return []key.Binding{k.attach, k.review, k.next, k.find, k.pane, k.stop, k.extend, k.again, k.back, k.interrupt, k.network}
+	return []key.Binding{k.attach, k.review, k.next, k.find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
 }
 
 // press is a key.

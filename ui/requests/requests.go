@@ -47,6 +47,7 @@ type Model struct {
 
 	width, height int
 	changed       <-chan struct{}
+	looks, known  int // the last look that began, and the last one that counted
 	waiting       []session.Request
 	answered      map[name]bool // they may still stand in what is read
 	seen          map[name]bool // they do not appear by themselves any more
@@ -89,8 +90,9 @@ type (
 	}
 	news   struct{}
 	listed struct {
-		all []session.Request
-		err error
+		number int
+		all    []session.Request
+		err    error
 	}
 	replied struct {
 		of  name
@@ -108,10 +110,11 @@ func (m *Model) Init() tea.Cmd {
 }
 
 func (m *Model) list() tea.Cmd {
-	sessions := m.sessions
+	m.looks++
+	number, sessions := m.looks, m.sessions
 	return func() tea.Msg {
 		all, err := sessions.Requests()
-		return listed{all, err}
+		return listed{number, all, err}
 	}
 }
 
@@ -137,7 +140,8 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	case news:
 		return tea.Batch(m.list(), m.await()), true
 	case listed:
-		if msg.err == nil {
+		if msg.err == nil && msg.number > m.known { // a look that began earlier may end later
+			m.known = msg.number
 			m.learn(msg.all)
 		}
 		return nil, true

@@ -180,6 +180,16 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	}
 }
 
+func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
+	p := sit(t)
+	early := p.m.list()() // sees nothing
+	p.desk.open = []session.Request{asks("0a-x", 1)}
+	p.look(false)
+	if _, own := p.m.Take(early); !own || p.m.Waiting() != 1 || !strings.Contains(p.view(), "0a-x asks") {
+		t.Errorf("the question is lost:\n%s", p.view())
+	}
+}
+
 func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.desk.fails = fault.New(fault.Internal, "the supervisor \x1b choked")

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// curious asks for a name and an address that no box reaches, and then waits.
+const curious = `getent hosts registry.example; echo > /dev/tcp/192.0.2.7/443; echo "asked both"; `
+
+func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal()
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("shop", nil), "--", "bash", "-c", curious+`until test -e go; do sleep 0.1; done; echo work > work.txt; echo bye`)
+	s.awaitShown(`● running +` + id)
+	s.typed("\r")
+	s.awaitShown(`asked both`)
+	s.awaitShown(`✗ name registry\.example`)
+	s.awaitShown(`✗ tcp 192\.0\.2\.7:443`)
+	s.typed("w")
+	s.awaitShown(`(?s)Network.*✓ locks up.*192\.0\.2\.7:443.* the box has no route out`)
+	s.typed("\x1b")
+	s.awaitShown(`asked both`)
+	s.typed("s")
+	s.awaitShown(`Stop ` + id)
+	eventually(t, limit, "the question takes an answer", func() bool {
+		s.typed("n") // within the first moments it does not count
+		return !strings.Contains(s.shown(), "Stop "+id)
+	})
+	m.write(filepath.Join(m.record(id).State.Workspace.Path, "go"), "")
+	s.awaitShown(`(?s)▲ to review.*bye`)
+	s.awaitShown(`the agent ended with exit code 0`)
+	s.typed("/asked both\r")
+	s.typed("r")
+	s.awaitShown(`Review ` + id)
+	s.typed("q")
+	s.awaitShown(`asked both`)
+	s.typed("q")
+	s.awaitShown(`1 to review`)
+	s.typed("q")
+	s.ends(0)
+	s.givenBack()
+}
+
+func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", nil)
+	s := m.onTerminal()
+	long := `sleep 32; echo survived`
+	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
+	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
+	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
+	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" may run until ") {
+		t.Errorf("extend says:\n%s", o)
+	}
+	for _, id := range []string{asks, denied} {
+		key := map[string]string{asks: "y", denied: "n"}[id]
+		s.awaitShown(id + ` asks`)
+		last := time.Now()
+		eventually(t, limit, "the question takes an answer", func() bool {
+			open := strings.Contains(s.shown(), id+" asks")
+			if open && time.Since(last) > time.Second/2 { // keys in a row would count as meant for something else
+				s.typed(key)
+				last = time.Now()
+			}
+			return !open
+		})
+	}
+	for id, code := range map[string]int{asks: 0, given: 0, denied: 5} {
+		o := m.aibox(code, "attach", id)
+		if strings.Contains(o.stdout, "survived") != (code == 0) {
+			t.Errorf("%s said:\n%s", id, o)
+		}
+	}
+	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 30s") {
+		t.Errorf("nobody who follows is told:\n%s", o)
+	}
+	if o := m.aibox(6, "extend", asks, "1m"); !strings.Contains(o.stderr, "does not run any more") {
+		t.Errorf("extend says:\n%s", o)
+	}
+	m.aibox(2, "extend", asks, "soon")
+	m.aibox(2, "extend", asks)
+	s.typed("q")
+	s.ends(0)
+}
