@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // terminalUI is `aibox` on a person's terminal: it shows the sessions until they
 // leave.
 func (a *app) terminalUI(ctx context.Context) error {
+	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
 	service, err := a.service()
 	if err != nil {
 		return err

@@ -21,7 +21,8 @@ const (
 // size is how many lines are added and deleted.
 type size struct{ added, deleted int }
 
-func (s size) plus(other size) size  { return size{s.added + other.added, s.deleted + other.deleted} }
+func (s size) plus(other size) size { return size{s.added + other.added, s.deleted + other.deleted} }
+
 func (s size) minus(other size) size { return size{s.added - other.added, s.deleted - other.deleted} }
 
 // file is a changed file with what was decided about it.
