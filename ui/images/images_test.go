@@ -148,7 +148,7 @@ func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
 	p.Press("A")
 	goTo(p, m, "codex")
 	p.Press("b")
-	p.Sees("nothing to bake: codex is as its recipe says")
+	p.Sees("nothing to bake: codex, fresh; B bakes anew")
 	p.Press("B")
 	want := []string{"false gemini", "false claude gemini", "false claude gemini qwen", "true codex"}
 	if !slices.Equal(k.put, want) {
@@ -163,7 +163,10 @@ func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
 func TestWhatIsBakedAlreadyIsNotPutAgain(t *testing.T) {
 	k := sample()
 	k.jobs = baking()
-	p, _ := sit(t, k, 80, 24)
+	p, m := sit(t, k, 80, 24)
+	goTo(p, m, "claude")
+	p.Press("b", "B")
+	p.Sees("it is being baked already")
 	p.Press("A")
 	if !slices.Equal(k.put, []string{"false qwen"}) {
 		t.Errorf("put %q", k.put)

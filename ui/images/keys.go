@@ -1,6 +1,7 @@
 package images
 
 import (
+	"slices"
 	"strings"
 
 	"aibox/bakery"
@@ -138,15 +139,22 @@ func (m *Model) recheck() tea.Cmd {
 // to be made anew.
 func (m *Model) put(anew bool, names []string) tea.Cmd {
 	var wanted []string
+	working := false
 	for _, r := range m.rows {
-		for _, name := range names {
-			if r.Name == name && !r.working() && (anew || r.State != bakery.Fresh) {
-				wanted = append(wanted, name)
-			}
+		if !slices.Contains(names, r.Name) {
+			continue
+		}
+		working = working || r.working()
+		if !r.working() && (anew || r.State != bakery.Fresh) {
+			wanted = append(wanted, r.Name)
 		}
 	}
-	if len(wanted) == 0 {
-		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+" is as its recipe says; B bakes anew", nil)
+	switch {
+	case len(wanted) == 0 && working:
+		m.note.Say("it is being baked already", nil)
+		return nil
+	case len(wanted) == 0:
+		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+", fresh; B bakes anew", nil)
 		return nil
 	}
 	clear(m.marked)
