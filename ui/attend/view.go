@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/internal/amount"
+	"aibox/internal/paths"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
@@ -157,7 +158,7 @@ func (m *Model) task() string {
 		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
 	}
 	b := m.session.Brief()
-	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(b.Repository+"  "+b.Task)), m.width, "…"))
+	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 
 // record is what the agent says, or the screen that it shows.

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/cursor"
 	"aibox/ui/frame"
 	"aibox/ui/traffic"
 
@@ -39,7 +40,7 @@ func (m *Model) columns() columns {
 	if m.only != "" {
 		c.session = 0
 	}
-	rest := m.width - c.time - c.session - c.what - 4
+	rest := m.width - c.time - c.session - c.what - 6
 	c.target = max(10, rest*2/5)
 	return c
 }
@@ -55,7 +56,7 @@ func (m *Model) View() string {
 	m.arrange()
 	c := m.columns()
 	out := frame.Head(m.theme, m.width, m.title(), m.numbers())
-	names := m.line(c, "TIME", "SESSION", "WHAT", "TARGET", "WHAT CAME OF IT")
+	names := m.line(c, false, "TIME", "SESSION", "WHAT", "TARGET", "WHAT CAME OF IT")
 	out = append(out, m.theme.Faint.Render(names))
 	list := make([]string, 0, m.listHeight())
 	from, _ := m.cursor.Window()
@@ -127,10 +128,11 @@ func (m *Model) empty() string {
 	return "no box has asked the network for anything so far"
 }
 
-// line is a row of the table.
-func (m *Model) line(c columns, cells ...string) string {
+// line is a row of the table. The one a person is at begins with a mark.
+func (m *Model) line(c columns, here bool, cells ...string) string {
 	widths := []int{c.time, c.session, c.what, c.target}
 	var out strings.Builder
+	out.WriteString(cursor.Here(here) + " ")
 	for i, cell := range cells {
 		switch {
 		case i == len(widths):
@@ -147,13 +149,13 @@ func (m *Model) row(c columns, a session.Access, selected bool) string {
 	w := traffic.Say(a)
 	what := w.Mark + " " + w.What
 	if selected {
-		return m.theme.Selected.Render(frame.Pad(m.line(c, w.Time, string(a.Session), what, w.Target, w.Detail), m.width))
+		return m.theme.Selected.Render(frame.Pad(m.line(c, true, w.Time, string(a.Session), what, w.Target, w.Detail), m.width))
 	}
 	style := m.theme.Bad
 	if a.Allowed {
 		style = m.theme.Good
 	}
-	return m.line(c, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
+	return m.line(c, false, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
 }
 
 // full is what a person is at, with nothing cut as far as there is room.
