@@ -51,20 +51,22 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	// A user's folder and no temporary one: what a person sees of paths is like theirs.
-	base, err := os.UserCacheDir()
+	// A home below the user's own: the daemon can mount it, and paths look like people's.
+	home, err := os.UserHomeDir()
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(base, "aibox-pictures-")
+	home = filepath.Join(home, "ann")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return fmt.Errorf("%w; remove it if an earlier run left it", err)
+	}
+	defer os.RemoveAll(home)
+	dir, err := os.MkdirTemp("", "aibox-pictures-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	w, err := newWorld(aibox, dir)
-	if err != nil {
-		return err
-	}
+	w := newWorld(aibox, home)
 	fmt.Fprintln(os.Stderr, "making sessions to show")
 	defer func() {
 		if err := w.end(context.WithoutCancel(ctx)); err != nil {

@@ -31,9 +31,25 @@ func svg(lines []string, cols, rows int, p palette) string {
 	_, _ = e.WriteString("\x1b[?7l" + strings.Join(lines, "\r\n"))
 	s := sheet{palette: p, classes: map[string]string{}, lines: newDrawing()}
 	for y := range rows {
+		if y < len(lines) {
+			extend(e, y, ansi.StringWidth(lines[y]), cols)
+		}
 		s.row(e, y, cols)
 	}
 	return s.document(cols, rows)
+}
+
+// extend goes on with the background of the last of the used cells of a row to its end.
+// tmux leaves out what was erased, also when that was erased in a color; a program that
+// ends a colored part within a row goes on with cells that it has written.
+func extend(e *vt.Emulator, y, used, cols int) {
+	last := e.CellAt(used-1, y)
+	if used == 0 || last == nil || last.Style.Bg == nil {
+		return
+	}
+	for x := used; x < cols; x++ {
+		e.SetCell(x, y, &uv.Cell{Content: " ", Width: 1, Style: uv.Style{Bg: last.Style.Bg}})
+	}
 }
 
 // sheet is a picture that is being drawn.

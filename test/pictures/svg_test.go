@@ -54,6 +54,15 @@ func TestLinesOfAFrameAreDrawnAndEachIsOne(t *testing.T) {
 	}
 }
 
+func TestARowInColorGoesToTheEnd(t *testing.T) {
+	picture := svg([]string{"", "\x1b[44mrow\x1b[0m", "\x1b[44mpart\x1b[0m ", ""}, 24, 4, palettes[0])
+	for _, want := range []string{`width="201.6" height="17" fill="#5f9be6"`, `width="33.6" height="17" fill="#5f9be6"`} {
+		if strings.Count(picture, want) != 1 {
+			t.Errorf("no %s in\n%s", want, picture)
+		}
+	}
+}
+
 func TestTheSameScreenGivesTheSamePicture(t *testing.T) {
 	first := svg(drawn, 24, 6, palettes[0])
 	for range 10 {

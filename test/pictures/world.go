@@ -33,9 +33,9 @@ type world struct {
 	shell string // an interactive one that goes on
 }
 
-// newWorld makes a world without sessions below dir.
-func newWorld(aibox, dir string) (*world, error) {
-	w := &world{aibox: aibox, home: filepath.Join(dir, "ann")}
+// newWorld is a world without sessions, whose user has an empty home.
+func newWorld(aibox, home string) *world {
+	w := &world{aibox: aibox, home: home}
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(name, "AIBOX_") && !strings.HasPrefix(name, "XDG_CONFIG") && !strings.HasPrefix(name, "XDG_STATE") &&
@@ -45,7 +45,7 @@ func newWorld(aibox, dir string) (*world, error) {
 	}
 	w.env = append(w.env, "HOME="+w.home, "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-	return w, os.MkdirAll(w.home, 0o700)
+	return w
 }
 
 // repo is where a repository of this world is.
