@@ -51,9 +51,11 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.typed("x")
 	s.awaitShown(`Discard ` + id)
 	eventually(t, limit, "the question takes an answer", func() bool {
-		s.typed("n") // within the first moments it does not count
-		return !strings.Contains(s.shown(), "Discard "+id)
+		s.typed("\t") // within the first moments it does not count
+		return strings.Contains(s.shown(), "[discard")
 	})
+	s.typed("n")
+	eventually(t, limit, "the question is gone", func() bool { return !strings.Contains(s.shown(), "Discard "+id) })
 	s.typed("r")
 	s.awaitShown(`(?s)Review ` + id + `.*new file`)
 	s.typed("y\r") // the one hunk there is
