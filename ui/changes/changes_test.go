@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/uitest"
@@ -125,8 +126,23 @@ func TestACommentIsKeptWithItsHunk(t *testing.T) {
 		t.Error("what was typed decided something")
 	}
 	p.Sees("aibox run --resume 0aaaa")
-	p.Press("c", "x", "esc", "c", "ctrl+s")
+	p.Press("c", "x", "esc", "c", "ctrl+s", "esc")
 	if len(sessions.comments) != 1 {
+		t.Errorf("%+v", sessions.comments)
+	}
+	p.Press("end", "up", "c")
+	p.Sees("Comment on line 2 of Makefile")
+	p.Press("z", "ctrl+s")
+	if got := sessions.comments[1]; got.Line != 2 || got.Path != "Makefile" || got.Hunk != "" {
+		t.Errorf("%+v", got)
+	}
+	p.Sees("» z")
+	sessions.fail = errors.New("the disk is full")
+	p.Press("c", "k", "ctrl+s")
+	p.Sees("the disk is full")
+	p.Sees("Comment on it once more")
+	p.Press("esc")
+	if len(sessions.comments) != 3 {
 		t.Errorf("%+v", sessions.comments)
 	}
 }
@@ -177,4 +193,42 @@ func FuzzKeys(f *testing.F) {
 			t.Error("something was accepted")
 		}
 	})
+}
+
+func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
+	set := worked(t)
+	steps := []review.WorktreeStep{
+		{Path: "README.md", Action: review.Clash, Reason: "you changed it, and the agent deleted it"},
+		{Path: "src/big.txt", Action: review.Clash, Reason: "you and the agent changed the same lines", Meetings: []review.Meeting{
+			{Line: 5, Yours: []string{"my line 5"}, Before: []string{"line 5"}, Theirs: []string{"LINE five"}},
+			{Line: 40, Before: []string{"line 40"}, Theirs: []string{"line forty"}},
+		}},
+	}
+	for _, size := range uitest.Sizes {
+		services := &recorded{set: set, plan: &review.WorktreePlan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
+			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(session.Chunk{Data: []byte("one\ntwo\n")})
+		}}
+		p := newPerson(t, services, size[0], size[1])
+		p.goTo("src/big.txt")
+		p.Press("|", "c")
+		p.Show("a comment, and the other layout")
+		p.Press("esc", "/")
+		p.Type("five")
+		p.Show("what to search for")
+		p.Press("enter")
+		p.Show("what was found")
+		p.Press("esc", "t", "left", "left")
+		p.Show("a folded folder")
+		p.Press("esc", "v")
+		p.Show("which command")
+		p.Press("enter")
+		p.Show("a failed verification")
+		p.Press("q", "A", "T", "enter")
+		p.Show("what is in the way")
+		services.fail = fault.New(fault.Conflict, "%w", &review.WorktreeConflict{Repo: "/home/ann/shop", Clashes: steps})
+		p.wait()
+		p.Press("ctrl+s", "down")
+		p.Show("a conflict")
+		p.Golden("ways-")
+	}
 }

@@ -42,6 +42,16 @@ func (c *conflict) step() review.WorktreeStep { return c.steps[c.cursor.At()] }
 // scroll goes through what both sides changed.
 func (c *conflict) scroll(by int) { c.top = max(0, min(c.top+by, len(c.sides())-1)) }
 
+// click goes to the file in a row below the title.
+func (c *conflict) click(row int) {
+	if c.cursor.Click(row - conflictHead) {
+		c.top = 0
+	}
+}
+
+// conflictHead is the rows above the list of files.
+const conflictHead = 2
+
 // side is a line of the two versions; a heading stands across both.
 type side struct {
 	heading       string
@@ -76,7 +86,7 @@ func (c *conflict) sides() []side {
 var (
 	showClash  = keymap.Bind("show the file", "enter")
 	moreSides  = keymap.Bind("more of the lines", "pgdown", "pgup", "space")
-	asBranch   = keymap.Bind("take it as a branch, where git merges it", "b")
+	asBranch   = keymap.Bind("take it as a branch", "b")
 	leaveOut   = keymap.Bind("leave these files out", "l")
 	leaveClash = keymap.Bind("back", "esc", "q")
 )

@@ -1,11 +1,8 @@
 package changes
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"aibox/internal/amount"
@@ -18,7 +15,6 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // deliver is the last question: where the work goes, and with which message.
@@ -143,54 +139,6 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 	return d.update(msg)
 }
 
-// edited brings the message back from the editor.
-type edited struct {
-	to   *Model
-	text string
-	err  error
-}
-
-// edit gives the terminal to the person's editor.
-func (m *Model) edit() tea.Cmd {
-	if m.target == review.ToWorktree {
-		return nil
-	}
-	e := &editing{ctx: m.ctx, services: m.services, text: m.deliver.message.Value(), part: m.deliver.part}
-	return tea.Exec(e, func(err error) tea.Msg { return edited{m, e.text, err} })
-}
-
-// editing is an editor that has the terminal.
-type editing struct {
-	ctx      context.Context //nolint:containedctx // it ends with the screen
-	services Services
-	text     string
-	part     *review.ChangeSet
-}
-
-// Run waits for the editor.
-func (e *editing) Run() (err error) {
-	e.text, err = e.services.Edit(e.ctx, e.text, e.part)
-	return err
-}
-
-// SetStdin and the others are not needed: the editor knows the terminal.
-func (*editing) SetStdin(io.Reader)  {}
-func (*editing) SetStdout(io.Writer) {}
-func (*editing) SetStderr(io.Writer) {}
-
-// rewrite takes the message from the editor. One that failed changes nothing.
-func (m *Model) rewrite(msg edited) {
-	if m.deliver == nil {
-		return
-	}
-	m.deliver.since = m.now() // what was typed at the end of the editor answers nothing
-	if msg.err != nil {
-		m.note.Say("", msg.err)
-		return
-	}
-	m.deliver.message.SetValue(msg.text)
-}
-
 // delivered says what became of an accept.
 type delivered struct {
 	to       *Model
@@ -279,95 +227,4 @@ func (m *Model) finish(msg delivered) tea.Cmd {
 		said += "; what was rejected is not kept: " + termtext.Escape(msg.unkept.Error())
 	}
 	return page.Leave(said, nil)
-}
-
-// deliverView is the framed question.
-func (m *Model) deliverView() string {
-	d := m.deliver
-	width := d.message.Width()
-	where := "A commit on a new branch; your working tree, index and HEAD stay as they are."
-	if m.target == review.ToWorktree {
-		where = "The files of your working tree, all or nothing; index and HEAD stay as they are."
-	}
-	lines := []string{m.theme.Title.Render("Accept into " + m.target.String()), ""}
-	lines = append(lines, strings.Split(ansi.Wrap(where, width, ""), "\n")...)
-	lines = append(lines, "")
-	lines = append(lines, strings.Split(ansi.Wrap(m.summary(), width, ""), "\n")...)
-	lines = append(lines, "")
-	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
-	if m.target == review.ToWorktree {
-		lines = append(lines, m.steps(width, d.message.Height())...)
-	} else {
-		lines = append(lines, strings.Split(d.message.View(), "\n")...)
-		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
-	}
-	if text := m.note.Text(); text != "" {
-		lines = append(lines, "", m.note.View(m.theme, width))
-	}
-	var foot []string
-	for i := 0; i < len(keys); i += 2 {
-		foot = append(foot, m.theme.Key.Render(keys[i])+" "+keys[i+1])
-	}
-	lines = append(append(lines, ""), strings.Split(ansi.Wrap(strings.Join(foot, " · "), width, ""), "\n")...)
-	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
-}
-
-// steps are the lines that say what would become of the files of the working tree.
-func (m *Model) steps(width, height int) []string {
-	plan := m.deliver.plan
-	if plan == nil {
-		return []string{m.theme.Faint.Render(ansi.Wrap("What becomes of your files is not known yet.", width, ""))}
-	}
-	count := map[review.WorktreeAction]int{}
-	for _, step := range plan.Steps {
-		count[step.Action]++
-	}
-	var parts []string
-	for _, action := range []review.WorktreeAction{review.CreateFile, review.ReplaceFile, review.MergeFile, review.DeleteFile, review.KeepFile} {
-		if n := count[action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", n, action))
-		}
-	}
-	lines := []string{ansi.Truncate(strings.Join(parts, " · "), width, "…")}
-	clashes := plan.Conflicts()
-	if len(clashes) == 0 {
-		return lines
-	}
-	lines = append(lines, m.theme.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "file")+" in the way:", width, "…")))
-	for i, step := range clashes {
-		if room := height - len(lines); room == 1 && i < len(clashes)-1 {
-			lines = append(lines, fmt.Sprintf("… and %d more", len(clashes)-i))
-			break
-		}
-		lines = append(lines, ansi.Truncate("  "+step.Path.String()+": "+step.Reason, width, "…"))
-	}
-	return lines
-}
-
-// summary is what accepting would do now.
-func (m *Model) summary() string {
-	t := m.tally
-	where := "a new branch"
-	if m.target == review.ToWorktree {
-		where = "your working tree"
-	}
-	parts := []string{m.theme.Plain.Render("nothing taken yet")}
-	if t.takesAny() {
-		parts = []string{fmt.Sprintf("accepts %s of %s %s %s to %s", m.theme.Good.Render(fmt.Sprint(t.taken+t.partly)), amount.Of(t.files, "file"),
-			m.theme.Good.Render(fmt.Sprintf("+%d", t.lines.added)), m.theme.Bad.Render(fmt.Sprintf("-%d", t.lines.deleted)), where)}
-	} else {
-		parts[0] += " for " + where
-	}
-	add := func(n int, what string) {
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	add(t.partly, "in part")
-	add(t.rejected, "rejected")
-	add(t.open, "undecided")
-	if t.risky > 0 {
-		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky left out", t.risky)))
-	}
-	return strings.Join(parts, " · ")
 }

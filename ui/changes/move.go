@@ -257,6 +257,10 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 // click goes to what the mouse points at: a file, a folder, a line.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	row := msg.Y - headRows
+	if m.conflict != nil && msg.Button == tea.MouseLeft {
+		m.conflict.click(row)
+		return nil
+	}
 	if m.set == nil || m.Typing() || m.covered() || msg.Button != tea.MouseLeft || row < 0 || row >= m.bodyHeight() {
 		return nil
 	}

@@ -306,7 +306,7 @@ func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
 	p.Press("ctrl+s")
 	p.Sees("Nothing was changed: 2 files in the way in /home/ann/shop")
 	p.Sees("enter shows what the agent did there")
-	p.Press("down")
+	p.ClickOn("src/big.txt")
 	p.Sees("line 5 of your file")
 	p.Sees(`mine\x1b[2J`)
 	p.Sees("│ and more")

@@ -1,15 +1,18 @@
 package changes
 
 import (
+	"fmt"
 	"strings"
 
+	"aibox/review"
 	"aibox/session"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 )
 
-// remark is a comment that a person writes on a hunk, or on a file without any.
+// remark is a comment that a person writes: on a hunk from its head or a line that is
+// gone, on a line, or on a file without any.
 type remark struct {
 	on   session.Comment // without its text
 	what string          // what it is about, escaped
@@ -31,10 +34,15 @@ func (r *remark) update(msg tea.Msg) tea.Cmd {
 
 // comment begins a comment on where the person is.
 func (m *Model) comment() {
-	path := m.file().change.Path
-	r := &remark{on: session.Comment{Path: path}, what: path.String(), text: newArea("")}
-	if i := m.hunkAt(); i >= 0 {
-		r.on, r.what = session.Comment{Hunk: m.file().hunks[i].ID}, "a hunk of "+r.what
+	f := m.file()
+	r := &remark{on: session.Comment{Path: f.change.Path}, what: f.change.Path.String(), text: newArea("")}
+	switch i := m.hunkAt(); {
+	case i < 0:
+	case f.layout.rows[m.row].new > 0 && f.change.Kind != review.Deleted:
+		r.on.Line = int(f.layout.rows[m.row].new)
+		r.what = fmt.Sprintf("line %d of %s", r.on.Line, r.what)
+	default:
+		r.on, r.what = session.Comment{Hunk: f.hunks[i].ID}, "a hunk of "+r.what
 	}
 	r.resize(m.width, m.height)
 	m.remark = r

@@ -65,7 +65,7 @@ func (m *Model) beginSearch() {
 
 func (m *Model) resizeSearch() {
 	if m.search.field != nil {
-		m.search.field.SetWidth(max(5, m.width-30))
+		m.search.field.SetWidth(max(5, m.width-45))
 	}
 }
 
@@ -317,7 +317,8 @@ func (s *search) view(m *Model) string {
 	}
 	switch {
 	case s.field != nil:
-		return m.theme.Title.Render("search "+where+": ") + s.field.View()
+		other := map[bool]string{false: "all files", true: "this file alone"}[s.all]
+		return m.theme.Title.Render("search "+where+": ") + s.field.View() + m.theme.Faint.Render("tab: "+other)
 	case s.asked:
 		return m.theme.Faint.Render("searching " + where + "…")
 	case s.text != "":
