@@ -351,7 +351,12 @@ func TestAnswersToAnotherScreenAreNotTaken(t *testing.T) {
 	p.Send(answer{other, acted{said: "done elsewhere"}})
 	p.DoesNotSee("done elsewhere")
 	m := p.Page.(*Model)
-	p.Send(answer{m, loaded{number: m.asked - 1, place: around}})
+	n := len(m.window.lines)
+	_ = m.Update(answer{m, loaded{number: m.asked - 1, place: around}})
+	_ = m.Update(answer{m, searched{number: m.asked - 1, at: 0}})
+	if len(m.window.lines) != n || m.hit >= 0 {
+		t.Error("an answer to what was asked before is taken")
+	}
 	p.Sees("step 59 of many")
 }
 

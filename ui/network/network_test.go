@@ -122,6 +122,13 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	p.Sees("newer.example")
 }
 
+func TestAnAnswerToAnotherScreenIsNotTaken(t *testing.T) {
+	p := sit(t, busy(), "", 120, 40)
+	other := New(t.Context(), busy(), busy(), "")
+	p.Send(answer{other, lookedAt{err: errors.New("elsewhere")}})
+	p.DoesNotSee("elsewhere")
+}
+
 func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 	down := busy()
 	down.locks = Locks{Drift: []string{"the chain \x1b]0;x\x07 is missing"}}
