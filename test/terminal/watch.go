@@ -88,6 +88,9 @@ func (w *watch) mode(number string) string {
 // usual are the modes that a terminal has on of itself.
 var usual = map[string]bool{"7": true, "25": true}
 
+// Keyboard is what Left says of a keyboard's mode that was pushed and not popped.
+const Keyboard = "a mode of the keyboard is left"
+
 func (w *watch) left() []string {
 	var left []string
 	for _, number := range slices.Sorted(maps.Keys(w.modes)) {
@@ -96,7 +99,7 @@ func (w *watch) left() []string {
 		}
 	}
 	if w.kitty > 0 {
-		left = append(left, "a mode of the keyboard is left")
+		left = append(left, Keyboard)
 	}
 	return left
 }

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/test/terminal"
+)
+
+// person sits before a terminal with aibox on it.
+type person struct {
+	*terminal.Terminal
+	t   testing.TB
+	ctx context.Context //nolint:containedctx // it ends with the test's patience
+}
+
+// usualSize is the size of a terminal that nobody has chosen.
+var usualSize = terminal.Size{Rows: 40, Cols: 120}
+
+// sits starts a program, aibox or a shell that starts it, on a terminal.
+func (m *machine) sits(size terminal.Size, name string, args ...string) *person {
+	m.t.Helper()
+	on, err := terminal.Start(m.cmd(name, args...), size)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = on.Close() })
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	m.t.Cleanup(cancel)
+	return &person{Terminal: on, t: m.t, ctx: ctx}
+}
+
+// sees waits until the person sees what pattern matches.
+func (p *person) sees(pattern string) {
+	p.t.Helper()
+	if err := p.Await(p.ctx, pattern); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// does presses keys by name.
+func (p *person) does(names ...string) {
+	p.t.Helper()
+	if err := p.Press(names...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// until presses keys again and again until the person sees what pattern matches: a
+// question that has just appeared takes no answer.
+func (p *person) until(pattern string, names ...string) {
+	p.t.Helper()
+	for {
+		p.does(names...)
+		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		err := p.Await(ctx, pattern)
+		cancel()
+		if err == nil {
+			return
+		}
+		if p.ctx.Err() != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// patience is how long a person waits before they press a key again.
+const patience = 500 * time.Millisecond
+
+// settles waits until another person sees the same.
+func (p *person) settles(other *person) {
+	p.t.Helper()
+	for p.Text() != other.Text() {
+		if p.ctx.Err() != nil {
+			p.t.Fatalf("what one sees\n%s\nis not what the other sees\n%s", p.Text(), other.Text())
+		}
+		_ = p.Quiet(p.ctx, patience)
+		_ = other.Quiet(p.ctx, patience)
+	}
+}
+
+// leaves checks that the program ends with code and has given the terminal back.
+func (p *person) leaves(code int) {
+	p.t.Helper()
+	if got, err := p.Wait(p.ctx); err != nil || got != code {
+		p.t.Errorf("it ends with %d instead of %d, %v:\n%s", got, code, err, p.Text())
+	}
+	if left := p.Left(); len(left) > 0 {
+		p.t.Errorf("the terminal is left with %q", left)
+	}
+}
+
+// child is the only process that pid has started.
+func child(t testing.TB, pid int) *os.Process {
+	t.Helper()
+	var found *os.Process
+	eventually(t, limit, "the program has started another", func() bool {
+		list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+		one, err := strconv.Atoi(strings.TrimSpace(string(list)))
+		if err == nil {
+			found, err = os.FindProcess(one)
+		}
+		return err == nil
+	})
+	return found
+}
+
+// matches reports whether text holds what pattern matches.
+func matches(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
