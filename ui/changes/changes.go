@@ -31,6 +31,7 @@ type Services interface {
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
 	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
 	Feedback(id session.ID) (session.Feedback, error)
+	Decisions(id session.ID) (*session.Decisions, error)
 	Verify(ctx context.Context, id session.ID, req session.VerifyRequest) (session.Verification, error)
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
@@ -131,8 +132,9 @@ func (m *Model) Init() tea.Cmd {
 		verifications, err := services.Verifications(id)
 		feedback, feedbackErr := services.Feedback(id)
 		request, requestErr := services.VerifyRequest(msg.session)
-		msg.feedback, msg.request = feedback, request
-		msg.err = errors.Join(err, feedbackErr, requestErr)
+		decisions, decisionsErr := services.Decisions(id)
+		msg.feedback, msg.request, msg.decisions = feedback, request, decisions
+		msg.err = errors.Join(err, feedbackErr, requestErr, decisionsErr)
 		for _, v := range verifications {
 			if v.Tree == msg.set.Tree {
 				msg.verified = &v
@@ -147,14 +149,15 @@ func (m *Model) Init() tea.Cmd {
 
 // computed brings the change set.
 type computed struct {
-	to       *Model
-	session  session.Session
-	set      *review.ChangeSet
-	verified *session.Verification
-	request  session.VerifyRequest
-	feedback session.Feedback
-	rejected map[review.Path][]review.Hunk // of the files with hunks that were rejected earlier
-	err      error
+	to        *Model
+	session   session.Session
+	set       *review.ChangeSet
+	verified  *session.Verification
+	request   session.VerifyRequest
+	feedback  session.Feedback
+	decisions *session.Decisions
+	rejected  map[review.Path][]review.Hunk // of the files with hunks that were rejected earlier
+	err       error
 }
 
 // readRejected reads the files of which something was rejected on another day.
@@ -249,8 +252,10 @@ func (m *Model) take(msg computed) tea.Cmd {
 	m.remarks.add(msg.feedback.Comments...)
 	m.files = arrange(msg.set)
 	m.byPath = make(map[review.Path]int, len(m.files))
+	accepted := acceptedBefore(msg.decisions)
 	for i, f := range m.files {
 		m.byPath[f.change.Path] = i
+		f.accepted = accepted(f.change)
 		if hunks := msg.rejected[f.change.Path]; hunks != nil {
 			f.fill(hunks)
 			f.takeOver(msg.feedback.Rejects)

@@ -102,7 +102,8 @@ func (m *Model) clashing(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, leaveClash):
 		m.conflict = nil
 	case key.Matches(msg, asBranch):
-		m.conflict, m.target = nil, review.ToBranch
+		m.conflict = nil
+		m.turn()
 		return m.plan()
 	case key.Matches(msg, leaveOut):
 		m.conflict = nil

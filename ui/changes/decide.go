@@ -80,16 +80,17 @@ func (m *Model) back() {
 }
 
 // decided counts anew what accepting would do.
-func (m *Model) decided() { m.tally = tallyOf(m.files) }
+func (m *Model) decided() { m.tally = tallyOf(m.files, m.target) }
 
 // tally is what accepting would do, in numbers.
 type tally struct {
 	files, taken, partly, rejected, open int
+	done                                 int // undecided ones that were accepted before
 	risky                                int // undecided ones with risks
 	lines                                size
 }
 
-func tallyOf(files []*file) tally {
+func tallyOf(files []*file, target review.Target) tally {
 	t := tally{files: len(files)}
 	for _, f := range files {
 		t.lines = t.lines.plus(f.takes())
@@ -100,6 +101,8 @@ func tallyOf(files []*file) tally {
 			t.taken++
 		case d == rejected:
 			t.rejected++
+		case f.isDone(target):
+			t.done++
 		default:
 			t.open++
 			if f.risky {
@@ -208,15 +211,15 @@ func (m *Model) despiteRisks(d decision, do func() tea.Cmd) tea.Cmd {
 	return nil
 }
 
-// decideRest decides about the files from up to to that are open as a whole. Those
-// with risks are not taken this way: each waits for a decision of its own.
+// decideRest decides about the files from up to to that are open as a whole and not
+// accepted before. Those with risks are not taken this way: each waits for a decision of its own.
 func (m *Model) decideRest(from, to int, d decision) {
 	var files []int
 	left := 0
 	for i := from; i < to; i++ {
 		f := m.files[i]
 		switch was, mixed := f.sum(); {
-		case mixed || was != open:
+		case mixed || was != open || f.isDone(m.target):
 		case f.risky && d == taken:
 			left++
 		default:

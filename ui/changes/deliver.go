@@ -111,6 +111,12 @@ func (m *Model) question(msg planned) {
 	m.deliver.resize(m.width, m.height)
 }
 
+// turn chooses the other target.
+func (m *Model) turn() {
+	m.target = (m.target + 1) % 2
+	m.decided()
+}
+
 // delivering is a key while the last question is open.
 func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 	d := m.deliver
@@ -122,7 +128,7 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	case "ctrl+t":
-		m.target = (m.target + 1) % 2
+		m.turn()
 		return nil
 	case "ctrl+e":
 		return m.edit()

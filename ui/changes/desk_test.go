@@ -33,7 +33,10 @@ type recorded struct {
 	verify   func(req session.VerifyRequest) (session.Verification, error)
 	earlier  []session.Rejection
 	edited   string
+	before   session.Decisions
 }
+
+func (r *recorded) Decisions(session.ID) (*session.Decisions, error) { return &r.before, nil }
 
 func (r *recorded) VerifyRequest(session.Session) (session.VerifyRequest, error) {
 	return session.VerifyRequest{Command: "make test"}, nil

@@ -38,6 +38,7 @@ type file struct {
 	folded   map[review.HunkID]bool
 	language *syntax.Language
 	layout   layout
+	accepted accepted
 
 	whole decision                   // of every hunk that has no decision of its own
 	own   map[review.HunkID]decision // of single hunks, where it is another one

@@ -225,7 +225,7 @@ func (m *Model) judge(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	case key.Matches(msg, k.verify):
 		m.beginCheck()
 	case key.Matches(msg, k.target):
-		m.target = (m.target + 1) % 2
+		m.turn()
 	case key.Matches(msg, k.deliver):
 		return m.plan()
 	}

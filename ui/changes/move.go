@@ -176,7 +176,7 @@ func (m *Model) toHead(hunk int) bool {
 func (m *Model) toOpen() {
 	for n := 1; n <= len(m.files); n++ {
 		i := (m.at + n) % len(m.files)
-		if d, mixed := m.files[i].sum(); mixed && m.files[i].anyOpen() || !mixed && d == open {
+		if d, mixed := m.files[i].sum(); mixed && m.files[i].anyOpen() || !mixed && d == open && !m.files[i].isDone(m.target) {
 			m.goTo(i)
 			return
 		}

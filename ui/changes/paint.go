@@ -142,6 +142,10 @@ func (p painter) head(i, width int) string {
 		mark, style = "[✓ taken]", m.theme.Good
 	case rejected:
 		mark, style = "[✗ rejected]", m.theme.Bad
+	case open:
+		if p.f.hunkDone(h, m.target) {
+			mark = "[= accepted before]"
+		}
 	}
 	text := p.about(h)
 	if len(p.f.hunks) > 1 {

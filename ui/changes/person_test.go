@@ -10,6 +10,7 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/page"
+	"aibox/ui/syntax"
 )
 
 // goTo brings the person to a file.
@@ -356,5 +357,59 @@ func TestAnAnswerForAnotherScreenIsDropped(t *testing.T) {
 	p.Send(delivered{to: other.m, err: errors.New("old")})
 	if p.View() != before || len(p.Asked) > 0 {
 		t.Errorf("%v\n%s", p.Asked, p.View())
+	}
+}
+
+func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
+	set := worked(t)
+	var first review.Hunk
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { first = d.Hunks[0]; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	choice := review.Choice{Files: []string{"README.md"}, Hunks: []string{string(first.ID)}}
+	selection, err := set.Select(t.Context(), choice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &review.Before{Selection: selection}}}
+	p := newPerson(t, services, 120, 40)
+	p.Sees("1 accepted before · 4 undecided")
+	p.Sees("= D README.md")
+	p.goTo("src/big.txt")
+	p.Sees("[= accepted before] @@ -2")
+	p.Sees("[ ] @@ -37")
+	p.Press("T") // nothing went to the working tree
+	p.Sees("nothing taken yet for your working tree · 5 undecided")
+	p.Press("T", "A", "enter")
+	p.wait()
+	p.Press("ctrl+s")
+	if got := services.accepts[0].Choice; slices.Contains(got.Files, "README.md") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
+	set := changed(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
+	p := newPerson(t, &recorded{set: set}, 120, 40)
+	colored, text := p.m.View(), p.View()
+	for _, want := range []string{"package", "func", "return"} {
+		if !strings.Contains(colored, p.m.inks.classes[syntax.Keyword].paint(want)) {
+			t.Errorf("%s is not colored as a keyword", want)
+		}
+	}
+	p.m.file().language = nil
+	if p.View() != text || p.m.View() == colored {
+		t.Error("colors change the text, or do nothing")
+	}
+}
+
+func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
+	set := changed(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
+	for _, width := range []int{100, 200} {
+		p := newPerson(t, &recorded{set: set}, width, 30)
+		view := p.m.View()
+		if !strings.Contains(view, p.m.inks.wasDeleted.paint("two")) || !strings.Contains(view, p.m.inks.wasAdded.paint("2")) {
+			t.Errorf("%q", view)
+		}
 	}
 }

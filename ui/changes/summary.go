@@ -97,6 +97,7 @@ func (m *Model) summary() string {
 	}
 	add(t.partly, "in part")
 	add(t.rejected, "rejected")
+	add(t.done, "accepted before")
 	add(t.open, "undecided")
 	if t.risky > 0 {
 		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky left out", t.risky)))

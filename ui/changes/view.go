@@ -172,6 +172,8 @@ func (m *Model) mark(f *file) (string, lipgloss.Style) {
 		return "✓", m.theme.Good
 	case d == rejected:
 		return "✗", m.theme.Bad
+	case f.isDone(m.target):
+		return "=", m.theme.Faint
 	default:
 		return " ", m.theme.Plain
 	}
