@@ -32,7 +32,7 @@ func newKeys() keys {
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", "S"), turn: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
-		keep: keymap.Bind("keep the filter", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
+		keep: keymap.Bind("keep", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
 	}
 }
 

@@ -132,6 +132,7 @@ func (t *talk) start(d draft.Draft) error {
 		{text: "run it, and follow what it says", do: t.run(words...)},
 		{text: "run it in the background", do: t.run(with("--detach")...)},
 		{text: "ask for the agent's options first", do: t.run(with("--form")...)},
+		{text: "run it and take part in it; ctrl-p ctrl-q leaves it running", do: t.run(with("--interactive")...)},
 		back(),
 	}}
 	if strings.ContainsRune(d.Prompt, '\n') {

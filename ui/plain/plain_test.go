@@ -167,6 +167,7 @@ func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 
 	talked(t, nil, "n", "1", "", "2", "make test", "3", "q").did("run shell --repo=/home/ann/shop --form -- sh -c make test")
 	talked(t, nil, "n", "1", "", "2", "make test", "0", "n", "0", "n", "1", "", "0", "q").did()
+	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --prompt=look --interactive")
 	talked(t, nil, "n", "1", "", "1", ".", "q").sees("Without a task there is no run")
 	talked(t, nil, "n", "1", "", "2", "", "q").sees("Without a command there is no run")
 	talked(t, nil, "n", "1", "", "nobody", "shell", "true", "1", "q").did("run shell --repo=/home/ann/shop -- sh -c true")
