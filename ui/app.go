@@ -259,7 +259,7 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 		a.openPalette()
 		return nil
 	case key.Matches(msg, a.keys.quit) && len(a.open) == 1:
-		return tea.Quit
+		return a.quit()
 	}
 	for i, binding := range a.sideKeys() {
 		if key.Matches(msg, binding) {

@@ -9,15 +9,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// overlay is what can lie over the screen that is shown: the help or the palette. Keys
-// and mouse are its own while it does.
+// overlay is what can lie over the screen that is shown: the help, the palette or the
+// question whether to quit. Keys and mouse are its own while it does.
 type overlay struct {
 	help    *help.Model
 	palette *palette.Model
+	leave   *dialog.Confirm // see quit
 }
 
 // open reports whether something lies over the screen.
-func (o overlay) open() bool { return o.help != nil || o.palette != nil }
+func (o overlay) open() bool { return o.help != nil || o.palette != nil || o.leave != nil }
 
 // groups are all keys that count now: the page's and the app's.
 func (a *app) groups() []keymap.Group { return append(a.page().Keys(), a.ownKeys()) }
@@ -48,6 +49,9 @@ func (a *app) fitOverlay() {
 // pass brings a key, a paste or the mouse to what lies over the screen. A key that is
 // chosen in the palette is pressed on the screen below.
 func (a *app) pass(msg tea.Msg) tea.Cmd {
+	if a.over.leave != nil {
+		return a.answerLeave(msg)
+	}
 	if a.over.help != nil {
 		if a.over.help.Update(msg) == dialog.Left {
 			a.over.help = nil

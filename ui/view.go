@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -27,6 +28,9 @@ func (a *app) content() string {
 	case a.tooSmall():
 		return ansi.Wrap(fmt.Sprintf("aibox needs %d columns and %d rows; there are %d and %d. q quits.",
 			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
+	case a.over.leave != nil:
+		height := a.height - footRows
+		return dialog.Over(a.page().View(), a.over.leave.View(a.theme, a.width), a.width, height) + "\n" + a.foot()
 	case a.over.help != nil:
 		return a.withQuestion(a.over.help.View()) + "\n" + a.foot()
 	case a.over.palette != nil:
@@ -42,6 +46,8 @@ func (a *app) tooSmall() bool { return a.width < minWidth || a.height < minHeigh
 // typing reports whether keys are text or answers on what is shown.
 func (a *app) typing() bool {
 	switch {
+	case a.over.leave != nil:
+		return true
 	case a.over.help != nil:
 		return a.over.help.Typing()
 	case a.over.palette != nil:
@@ -56,6 +62,8 @@ func (a *app) short() []key.Binding {
 	switch {
 	case a.questions.Open():
 		return a.questions.Short()
+	case a.over.leave != nil:
+		return a.over.leave.Keys()[0].Keys
 	case a.over.help != nil:
 		return a.over.help.Short()
 	case a.over.palette != nil:

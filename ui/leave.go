@@ -1,0 +1,58 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/ui/dialog"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// quit leaves the program. Sessions go on without it, but bakes do not: where some are
+// under way it asks first.
+func (a *app) quit() tea.Cmd {
+	names := a.baking()
+	if len(names) == 0 {
+		return tea.Quit
+	}
+	a.over.leave = dialog.Ask(dialog.Confirm{
+		Title: "Quit with " + amount.Of(len(names), "bake") + " under way?",
+		Text:  strings.Join(names, ", ") + ": given up with the screens. The steps that are done stay in the build cache; sessions go on.",
+		Yes:   "quit",
+		Do:    tea.Quit,
+	}, time.Now())
+	return nil
+}
+
+// baking are the images that wait or are at work.
+func (a *app) baking() []string {
+	if a.request.Images == nil {
+		return nil
+	}
+	var names []string
+	for _, job := range a.request.Images.Jobs() {
+		if !job.State.Over() {
+			names = append(names, job.Name)
+		}
+	}
+	return names
+}
+
+// answerLeave is a key or the mouse while the question is open.
+func (a *app) answerLeave(msg tea.Msg) tea.Cmd {
+	press, ok := msg.(tea.KeyPressMsg)
+	if !ok {
+		return nil
+	}
+	ask := a.over.leave
+	switch ask.Press(press, time.Now()) {
+	case dialog.Left:
+		a.over.leave = nil
+	case dialog.Taken:
+		a.over.leave = nil
+		return ask.Do
+	}
+	return nil
+}

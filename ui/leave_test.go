@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/bakery"
+	"aibox/ui/dialog"
+	"aibox/ui/images"
+)
+
+// oven is a kitchen at work.
+type oven struct {
+	images.Kitchen
+	jobs []bakery.Job
+}
+
+func (o *oven) Jobs() []bakery.Job { return slices.Clone(o.jobs) }
+
+func TestWhoeverQuitsWhileImagesAreBakedIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newTestApp(t, 80, 24)
+		kitchen := &oven{jobs: []bakery.Job{{Name: "codex", State: bakery.Baking}, {Name: "qwen", State: bakery.Waiting}, {Name: "base", State: bakery.Done}}}
+		a.request.Images = kitchen
+		if drive(a, press("q")) || drive(a, press("y")) {
+			t.Error("it quits at once, or before the question could be read")
+		}
+		if view := shown(a); !strings.Contains(view, "Quit with 2 bakes under way?") || !strings.Contains(view, "codex, qwen: given up") || !strings.Contains(view, "no · ") {
+			t.Error(view)
+		}
+		time.Sleep(dialog.Grace)
+		if drive(a, press("enter")) || a.over.open() {
+			t.Error("enter is not the choice that does nothing")
+		}
+		drive(a, press("q"))
+		time.Sleep(dialog.Grace)
+		if !drive(a, press("y")) {
+			t.Error("yes does not quit")
+		}
+		kitchen.jobs = kitchen.jobs[2:]
+		if !drive(a, press("q")) {
+			t.Error("it asks about what is over")
+		}
+	})
+}
