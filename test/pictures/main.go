@@ -122,7 +122,7 @@ func (o options) picture(ctx context.Context, w *world, socket string, v view, s
 	if len(files) == 0 {
 		return nil
 	}
-	t, err := open(ctx, socket, s, p, w.repo("shop"), append(slices.Clone(w.env), v.env...), append([]string{w.aibox}, v.args...)...)
+	t, err := open(ctx, socket, s, p, w.repo("shop"), w.env, slices.Concat([]string{"env"}, v.env, []string{w.aibox}, v.args)...)
 	if err != nil {
 		return err
 	}

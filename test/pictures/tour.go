@@ -5,7 +5,7 @@ package main
 type view struct {
 	name  string
 	args  []string // of aibox; none is the screen of all sessions
-	env   []string // besides the world's
+	env   []string // besides the world's; the later one counts
 	steps []step
 }
 
@@ -28,17 +28,20 @@ func at(session string, then ...step) []step {
 
 // tour is every screen, in the order in which a person meets them.
 func tour(w *world) []view {
+	cart := []step{press(`undecided`, "r"), press(`(?i)quantity`, "Tab", "Tab", "Tab")}
 	return []view{
 		{name: "first-run", env: []string{"DOCKER_HOST=unix:///nowhere/docker.sock", "HOME=" + w.repo("empty")}, steps: []step{sees(`(?i)docker`)}},
 		{name: "sessions", steps: []step{sees(`to review`)}},
 		{name: "help", steps: []step{sees(`to review`), press(`Keys`, "?")}},
-		{name: "palette", steps: []step{sees(`to review`), press(`what to do`, ":"), typed("re", `› re`)}},
+		{name: "palette", steps: []step{sees(`to review`), press(`what to do`, ":"), typed("st", `› st`)}},
 		{name: "question", steps: at(w.mend, press(`Discard `, "x"))},
 		{name: "new-run", steps: []step{sees(`to review`), press(`New run`, "n")}},
 		{name: "session", steps: at(w.live, press(`sleep 3600`, "Enter"))},
 		{name: "attach", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`)}},
-		{name: "review", steps: at(w.mend, press(`undecided`, "r"), press(`quantity|Quantity`, "Tab", "Tab", "Tab"))},
-		{name: "review-split", steps: at(w.mend, press(`undecided`, "r"), press(`quantity|Quantity`, "Tab", "Tab", "Tab"), press(`(?i)quantity`, "|"))},
+		{name: "review", steps: at(w.mend, cart...)},
+		{name: "review-split", steps: at(w.mend, append(cart[:2:2], press(`(?i)quantity`, "|"))...)},
+		{name: "review-16-colors", env: []string{"TERM=xterm-color", "COLORTERM="}, steps: at(w.mend, cart...)},
+		{name: "review-no-color", env: []string{"NO_COLOR=1"}, steps: at(w.mend, cart...)},
 		{name: "images", steps: []step{sees(`to review`), press(`Images`, "2"), sees(`codex`)}},
 		{name: "network", steps: []step{sees(`to review`), press(`Network`, "3"), sees(`example\.com`)}},
 		{name: "doctor", steps: []step{sees(`to review`), press(`This machine`, "4"), sees(`(?i)gvisor|runsc`)}},
