@@ -453,6 +453,7 @@ func BenchmarkAKeyWithManySessions(b *testing.B) {
 func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1), uint8(80), uint8(24))
 	f.Add(uint64(2), uint8(41), uint8(12))
+	f.Add(uint64(0), uint8(3), uint8(10)) // a filter that nothing meets, on the smallest screen
 	names := []string{"enter", "esc", "up", "down", "tab", "pgdown", "pgup", "home", "end", "delete", "backspace", "x", "s", "y", "n", "/", "a", "d", "v", "S", "p", "g", "G", "c", "o", "space", "ctrl+a", "O", "R", "w", "l", "r", "é"}
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))

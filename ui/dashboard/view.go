@@ -96,7 +96,7 @@ func (m *Model) body() []string {
 	case len(m.all) == 0:
 		out = append(out, m.empty()...)
 	case len(m.rows) == 0:
-		out = append(out, "", m.theme.Faint.Render("  no session has all of these words; esc clears the filter"))
+		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  esc clears the filter: no session has all of its words", width, "…")))
 	default:
 		layout := layoutOf(width)
 		out = append(out, m.names(&layout))
