@@ -2,11 +2,11 @@ package session
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 )
 
@@ -157,22 +157,10 @@ func (s *supervisor) askForTime(step time.Duration, until time.Time) {
 	s.ask(Request{
 		What: RequestTime, Until: until.UTC(),
 		Question: fmt.Sprintf("The time of %s is almost up. Without an answer it is ended then; its work so far is kept.", s.id),
-		Yes:      "give it " + inWords(step) + " more", No: "let it end",
+		Yes:      "give it " + amount.Span(step) + " more", No: "let it end",
 	}, func() error { return s.extend(step) })
 	s.notice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
-		until.Local().Format(time.TimeOnly), s.id, inWords(step)))
-}
-
-// inWords is a duration without units that are 0.
-func inWords(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
 }
 
 // extend gives the session more time.

@@ -126,17 +126,6 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 	})
 }
 
-func TestADurationIsWrittenAsPeopleDo(t *testing.T) {
-	for want, d := range map[string]time.Duration{
-		"0s": 0, "10s": 10 * time.Second, "1m": time.Minute, "1h": time.Hour, "1h30m": 90 * time.Minute,
-		"1h0m30s": time.Hour + 30*time.Second, "10m10s": 610 * time.Second, "20h": 20 * time.Hour,
-	} {
-		if got := inWords(d); got != want {
-			t.Errorf("%v is %q, not %q", d, got, want)
-		}
-	}
-}
-
 func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {
 	for _, by := range []time.Duration{0, -time.Second, maxExtension + 1, math.MaxInt64} {
 		a := allowance{limit: time.Hour}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
 )
@@ -130,7 +131,7 @@ func (f Field) Bounds() string {
 // number prints n as the option's type does.
 func (f Field) number(n int64) string {
 	if f.Type == Duration {
-		return shortDuration(time.Duration(n))
+		return amount.Span(time.Duration(n))
 	}
 	return strconv.FormatInt(n, 10)
 }
@@ -152,18 +153,6 @@ func cut(text string) string {
 	const most = 60
 	if runes := []rune(text[:min(len(text), 4*most)]); len(runes) > most || len(text) > 4*most {
 		return string(runes[:min(len(runes), most)]) + "…"
-	}
-	return text
-}
-
-// shortDuration is d without the parts that are zero: "1h", not "1h0m0s".
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
 }

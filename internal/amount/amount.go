@@ -1,9 +1,10 @@
 // Package amount writes numbers, sizes and times as people read them: short, and
-// never more exact than is of use. It is for eyes only; nothing parses it.
+// never more exact than is of use. It is for eyes; nothing parses it.
 package amount
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,27 @@ func Age(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
+}
+
+// Took is how long something took: 0.4s, 12.3s, 4m10s.
+func Took(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// Span is an exact time without the units that are 0: 1h, 1m30s. Unlike the others it
+// can be typed where a time is asked for.
+func Span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // Bytes is a size in powers of 1000: 512 B, 12 kB, 3.4 MB, 21 GB. One digit stands

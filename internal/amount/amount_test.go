@@ -10,6 +10,10 @@ func TestAmountsReadAsPeopleWriteThem(t *testing.T) {
 		Of(1, "file"): "1 file", Of(0, "file"): "0 files", Of(2, "branch"): "2 branches", Of(3, "box"): "3 boxes", Of(4, "hash"): "4 hashes",
 		Short(0): "0", Short(9999): "9999", Short(12_345): "12k", Short(34_567_890): "34M",
 		Age(-time.Second): "0s", Age(59 * time.Second): "59s", Age(90 * time.Second): "1m", Age(47 * time.Hour): "47h", Age(72 * time.Hour): "3d",
+		Took(440 * time.Millisecond): "0.4s", Took(12_340 * time.Millisecond): "12.3s", Took(250_400 * time.Millisecond): "4m10s",
+		Span(0): "0s", Span(time.Hour): "1h", Span(90 * time.Second): "1m30s", Span(90 * time.Minute): "1h30m", Span(10 * time.Minute): "10m",
+		Span(time.Hour + 5*time.Second): "1h0m5s", Span(time.Hour + 30*time.Second): "1h0m30s", Span(30 * time.Second): "30s",
+		Span(time.Minute): "1m", Span(610 * time.Second): "10m10s", Span(20 * time.Hour): "20h",
 		Bytes(0): "0 B", Bytes(999): "999 B", Bytes(1000): "1.0 kB", Bytes(12_345): "12 kB", Bytes(999_600): "1.0 MB", Bytes(21_400_000_000): "21 GB",
 		Bytes(5_000_000_000_000_000): "5000 TB",
 	} {

@@ -126,7 +126,7 @@ func (c *checkup) done(step checkStep) {
 	mark := map[checkState]string{
 		checkOK: c.term.good("✓"), checkFailed: c.term.bad("✗"), checkNote: c.term.warn("!"), checkSkipped: c.term.faint("-"),
 	}[step.State]
-	fmt.Fprintf(c.out, "%s %-10s %s %s\n", mark, step.Name, termtext.Escape(step.Detail), c.term.faint(short(took)))
+	fmt.Fprintf(c.out, "%s %-10s %s %s\n", mark, step.Name, termtext.Escape(step.Detail), c.term.faint(amount.Took(took)))
 	for _, line := range step.Lines {
 		fmt.Fprintf(c.out, "    %s\n", termtext.Escape(line))
 	}

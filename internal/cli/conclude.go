@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
@@ -131,7 +132,7 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(a.err, "%s refused %d×: %s %s (%s)\n", t.warn("⊘"), refused.Times,
 			termtext.Escape(refused.What), termtext.Escape(refused.Target), termtext.Escape(refused.Reason))
 	}
-	took := short(time.Duration(result.Seconds * float64(time.Second)))
+	took := amount.Took(time.Duration(result.Seconds * float64(time.Second)))
 	if result.Verification != nil {
 		fmt.Fprintln(a.err, a.verificationLine(*result.Verification))
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 )
@@ -47,7 +48,7 @@ func (s *steps) handle(step session.Step) {
 		}
 	}
 	s.erase()
-	fmt.Fprintf(s.out, "%s %-10s %s %s\n", s.term.good("✓"), step.Name, termtext.Escape(step.Detail), s.term.faint(short(step.Took)))
+	fmt.Fprintf(s.out, "%s %-10s %s %s\n", s.term.good("✓"), step.Name, termtext.Escape(step.Detail), s.term.faint(amount.Took(step.Took)))
 	s.draw()
 }
 
@@ -85,7 +86,7 @@ func (s *steps) draw() {
 	}
 	name := s.running[0]
 	mark := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}[s.frame%10]
-	fmt.Fprintf(s.out, "\r\x1b[K%s %-10s %s", mark, name, s.term.faint(short(time.Since(s.begun[name]))))
+	fmt.Fprintf(s.out, "\r\x1b[K%s %-10s %s", mark, name, s.term.faint(amount.Took(time.Since(s.begun[name]))))
 	s.drawn = true
 }
 
@@ -94,12 +95,4 @@ func (s *steps) erase() {
 		fmt.Fprint(s.out, "\r\x1b[K")
 		s.drawn = false
 	}
-}
-
-// short prints a duration as people read it: 0.4s, 12.3s, 4m10s.
-func short(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return d.Round(time.Second).String()
 }

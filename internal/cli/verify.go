@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -194,7 +195,7 @@ func (a *app) showVerifications(service *session.Sessions, found session.Session
 
 // verificationLine says in a line for standard error what came of a verification.
 func (a *app) verificationLine(v session.Verification) string {
-	took := short(time.Duration(v.Seconds * float64(time.Second)))
+	took := amount.Took(time.Duration(v.Seconds * float64(time.Second)))
 	if v.Passed() {
 		return fmt.Sprintf("%s verified: %s passed in %s", a.errTerm.good("✓"), termtext.Escape(firstLine(v.Command, 60)), took)
 	}
