@@ -3,7 +3,10 @@ package theme
 import (
 	"bytes"
 	"image/color"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -133,5 +136,25 @@ func TestALightThemeIsNoDarkOne(t *testing.T) {
 				t.Errorf("%s: %s is the same on both backgrounds", name, meaning)
 			}
 		}
+	}
+}
+
+func TestNoScreenHasAColorOfItsOwn(t *testing.T) {
+	looked := 0
+	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "../theme") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		looked++
+		for _, color := range []string{"lipgloss.Color", "LightDark(", "ansi.BasicColor", "ansi.IndexedColor", "color.RGBA{"} {
+			if bytes.Contains(source, []byte(color)) {
+				t.Errorf("%s names a color: %s", file, color)
+			}
+		}
+		return err
+	})
+	if err != nil || looked < 30 {
+		t.Fatalf("looked at %d files: %v", looked, err)
 	}
 }
