@@ -3,7 +3,6 @@ package attend
 import (
 	"bytes"
 	"strings"
-	"unicode"
 
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -228,10 +227,14 @@ func paint(cells []cell) string {
 	return row.String()
 }
 
-// holds reports whether a line has the words, small or capital.
+// holds reports whether a line has the words, which are folded.
 func (l line) holds(words string) bool {
-	return strings.Contains(fold(ansi.Strip(l.text)), fold(words))
+	text := l.text
+	if strings.Contains(text, "\x1b") {
+		text = ansi.Strip(text)
+	}
+	return strings.Contains(fold(text), words)
 }
 
 // fold makes letters that differ in size alone the same.
-func fold(text string) string { return strings.Map(unicode.ToLower, text) }
+func fold(text string) string { return strings.ToLower(text) }

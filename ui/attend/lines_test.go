@@ -107,3 +107,25 @@ func FuzzLines(f *testing.F) {
 		}
 	})
 }
+
+func TestWordsAreFoundHoweverTheRecordIsCut(t *testing.T) {
+	text := "one\ntwo\nthe nee\x1b[31mdle\x1b[m\nfour\nNEEDLE\nsix\nneedle"
+	for i := range text {
+		for j := i; j <= len(text); j++ {
+			s := running()
+			s.record = nil
+			for _, piece := range []string{text[:i], text[i:j], text[j:]} {
+				s.say(session.Stdout, piece)
+			}
+			scan := scan{ctx: t.Context(), sessions: s, id: id, words: "needle"}
+			var found []int64
+			scan.each(0, func(l line) bool {
+				found = append(found, l.at)
+				return true
+			})
+			if len(found) != 3 || found[0] != 8 || found[1] != int64(strings.Index(text, "NEEDLE")) || scan.err != nil {
+				t.Fatalf("cut at %d and %d: found at %v, %v", i, j, found, scan.err)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package attend
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -32,7 +33,7 @@ func (m *Model) seek(back bool) tea.Cmd {
 	m.asked++
 	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
 	number := m.asked
-	scan := scan{ctx: m.ctx, sessions: m.sessions, id: m.id, words: m.words}
+	scan := scan{ctx: m.ctx, sessions: m.sessions, id: m.id, words: fold(m.words)}
 	return m.bring(func() any {
 		msg := searched{number: number}
 		beyond := func(l line) bool { return l.at > from || l.at == from && !again }
@@ -102,13 +103,33 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 		}
 		return s.ctx.Err()
 	}
-	_, err := s.sessions.Output(s.id, from, func(chunk session.Chunk) error { return look(made.feed(chunk)) })
+	_, err := s.sessions.Output(s.id, from, func(chunk session.Chunk) error {
+		begin, end := s.dull(chunk.Data)
+		before, after := chunk, chunk
+		before.Data = chunk.Data[:begin]
+		after.Data, after.Offset = chunk.Data[end:], chunk.Offset+int64(end)
+		if err := look(made.feed(before)); err != nil {
+			return err
+		}
+		return look(made.feed(after))
+	})
 	if err == nil {
 		err = look(made.rest())
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		s.err = err
 	}
+}
+
+// dull is where whole lines begin and end that cannot have the words: most of a long
+// record, which then needs no liner.
+func (s *scan) dull(data []byte) (begin, end int) {
+	begin, end = bytes.IndexByte(data, '\n')+1, bytes.LastIndexByte(data, '\n')+1
+	lines := data[min(begin, end):end]
+	if bytes.ContainsAny(lines, "\x1b\r\b") || bytes.Contains(bytes.ToLower(lines), []byte(s.words)) {
+		return len(data), len(data)
+	}
+	return begin, end
 }
 
 // arrive shows where the words stand.
