@@ -127,6 +127,9 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if cmd, taken := a.takeQuestion(msg); taken {
 		return a, cmd
 	}
+	if cmd, taken := a.takeUnseen(msg); taken {
+		return a, cmd
+	}
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height

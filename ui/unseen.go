@@ -1,0 +1,24 @@
+package ui
+
+import (
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// takeUnseen takes keys and the mouse while the terminal is too small for any screen:
+// nobody can see what they would answer, so that they can only quit.
+func (a *app) takeUnseen(msg tea.Msg) (cmd tea.Cmd, taken bool) {
+	if a.width == 0 || !a.tooSmall() {
+		return nil, false
+	}
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		if key.Matches(msg, a.keys.quit, a.keys.force) {
+			return tea.Quit, true
+		}
+		return nil, true
+	case tea.KeyMsg, tea.MouseMsg, tea.PasteMsg:
+		return nil, true
+	}
+	return nil, false
+}
