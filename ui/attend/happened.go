@@ -78,6 +78,9 @@ func say(e audit.Event) (happening, bool) {
 		}
 	case audit.ChangesComputed:
 		h.text = fmt.Sprintf("%s changed, +%d -%d", amount.Of(d.Files, "file"), d.Added, d.Deleted)
+		if d.Files == 0 {
+			h.text = "nothing was changed"
+		}
 	}
 	h.text = termtext.Escape(h.text)
 	return h, h.text != ""
