@@ -143,8 +143,8 @@ func (l *layout) line(text func(column) string) string {
 		if out.Len() > 0 {
 			out.WriteByte(' ')
 		}
-		cell := ansi.Truncate(text(column(c)), width, "…")
-		pad := strings.Repeat(" ", max(0, width-ansi.StringWidth(cell)))
+		cell, used := cut(text(column(c)), width)
+		pad := strings.Repeat(" ", max(0, width-used))
 		if kinds[c].right {
 			out.WriteString(pad + cell)
 		} else {
@@ -152,6 +152,20 @@ func (l *layout) line(text func(column) string) string {
 		}
 	}
 	return out.String()
+}
+
+// cut is as much of a text as fits into width columns, and how many it takes. Most
+// cells are ASCII, whose width is their length.
+func cut(text string, width int) (cell string, used int) {
+	plain := len(text) <= width
+	for i := 0; plain && i < len(text); i++ {
+		plain = text[i] >= ' ' && text[i] < 0x7f
+	}
+	if plain {
+		return text, len(text)
+	}
+	cell = ansi.Truncate(text, width, "…")
+	return cell, ansi.StringWidth(cell)
 }
 
 // at is the column that stands at x, counted behind the lead.

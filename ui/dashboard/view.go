@@ -146,18 +146,18 @@ func (m *Model) row(r *row, layout *layout, width int) string {
 	b := r.brief
 	lead := cursor.Here(b.ID == m.at)
 	if m.marked[b.ID] {
-		lead += "*"
+		lead += m.theme.Key.Render("*")
 	} else {
 		lead += " "
 	}
 	line := layout.line(func(c column) string { return kinds[c].text(m, b) })
 	if b.ID == m.at {
-		return m.theme.Selected.Render(frame.Pad(lead+line, width))
+		return m.theme.Selected.Render(frame.Pad(ansi.Strip(lead)+line, width))
 	}
 	// The state alone is colored: it begins the line.
 	l := lookOf(b)
 	if state := l.text(); strings.HasPrefix(line, state) {
 		line = l.style(&m.theme).Render(state) + line[len(state):]
 	}
-	return m.theme.Key.Render(lead) + line
+	return lead + line
 }
