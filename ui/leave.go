@@ -46,13 +46,8 @@ func (a *app) answerLeave(msg tea.Msg) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	ask := a.over.leave
-	switch ask.Press(press, time.Now()) {
-	case dialog.Left:
-		a.over.leave = nil
-	case dialog.Taken:
-		a.over.leave = nil
-		return ask.Do
+	if yes := dialog.Answer(&a.over.leave, press, time.Now()); yes != nil {
+		return yes.Do
 	}
 	return nil
 }

@@ -202,14 +202,9 @@ func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 
 // answer is a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
-	ask := m.ask
-	switch ask.Press(msg, m.now()) {
-	case dialog.Left:
-		m.ask = nil
-	case dialog.Taken:
-		m.ask = nil
-		m.note.Say(ask.Yes+"…", nil)
-		return ask.Do
+	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
+		m.note.Say(yes.Yes+"…", nil)
+		return yes.Do
 	}
 	return nil
 }

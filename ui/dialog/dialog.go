@@ -78,6 +78,20 @@ func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 	return Open
 }
 
+// Answer gives a key to the question that is open, which there must be, and closes it
+// when that settles it. It returns the question when it is to be done, else nil.
+func Answer(open **Confirm, msg tea.KeyPressMsg, now time.Time) *Confirm {
+	asked := *open
+	outcome := asked.Press(msg, now)
+	if outcome != Open {
+		*open = nil
+	}
+	if outcome != Taken {
+		return nil
+	}
+	return asked
+}
+
 // View is the framed question, at most width columns wide.
 func (c *Confirm) View(t theme.Theme, width int) string {
 	inner := max(10, min(60, width-6))

@@ -182,13 +182,8 @@ func (m *Model) away() tea.Cmd {
 
 // answer is a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
-	ask := m.ask
-	switch ask.Press(msg, m.now()) {
-	case dialog.Left:
-		m.ask = nil
-	case dialog.Taken:
-		m.ask = nil
-		return ask.Do
+	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
+		return yes.Do
 	}
 	return nil
 }
