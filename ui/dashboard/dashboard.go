@@ -47,7 +47,8 @@ type Model struct {
 
 	width, height int
 	all           []session.Brief
-	asked         int // lists, so that a stale one is known
+	trouble       string // of the last list: sessions that cannot be read
+	asked         int    // lists, so that a stale one is known
 	loaded        bool
 	alive         bool // it was started: its times grow
 	growing       bool // a tick is under way
@@ -220,8 +221,12 @@ func (m *Model) take(msg listed) tea.Cmd {
 	if msg.number != m.asked {
 		return nil
 	}
-	if msg.err != nil {
+	if msg.err != nil && msg.err.Error() != m.trouble { // once: other things are said, too
 		m.note.Say("", msg.err)
+	}
+	m.trouble = ""
+	if msg.err != nil {
+		m.trouble = msg.err.Error()
 	}
 	m.all, m.loaded = msg.briefs, true
 	m.forget()

@@ -25,11 +25,12 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // recorded are sessions that remember what was asked of them.
 type recorded struct {
-	briefs []session.Brief
-	done   []string
-	fail   error
-	said   chan struct{} // for Heard; nil is an agent that has said all
-	tails  []string      // for Tail, the last one for ever; none is the usual
+	briefs  []session.Brief
+	done    []string
+	fail    error
+	damaged error         // beside every list
+	said    chan struct{} // for Heard; nil is an agent that has said all
+	tails   []string      // for Tail, the last one for ever; none is the usual
 }
 
 func (r *recorded) did(verb string, id session.ID) error {
@@ -37,7 +38,7 @@ func (r *recorded) did(verb string, id session.ID) error {
 	return r.fail
 }
 
-func (r *recorded) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), nil }
+func (r *recorded) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), r.damaged }
 func (r *recorded) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
@@ -205,6 +206,15 @@ func TestAFailureIsSaid(t *testing.T) {
 		t.Errorf("%v was done", sessions.done)
 	}
 	p.Sees("the disk is")
+}
+
+func TestADamagedSessionIsSaidOnceAndTheOthersAreListed(t *testing.T) {
+	p := newPerson(t, &recorded{briefs: some(), damaged: errors.New("0eeee-codex is damaged")}, 80, 24)
+	p.Sees("0eeee-codex is damaged")
+	p.Sees("4 sessions")
+	p.Press("c")
+	p.Run(p.m.list())
+	p.Sees("copied: aibox attach 0dddd-shell")
 }
 
 func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
