@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"aibox/ui/keymap"
 	"aibox/ui/requests"
 
 	tea "charm.land/bubbletea/v2"
@@ -20,6 +21,9 @@ func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	case tea.KeyPressMsg:
 		return a.questions.Press(msg), true
 	case tea.MouseClickMsg:
+		if binding, hit := a.footKey(msg.X); hit && msg.Y >= a.height-footRows && msg.Button == tea.MouseLeft {
+			return a.questions.Press(keymap.Press(binding.Keys()[0])), true
+		}
 		return a.questions.Click(msg), true
 	case tea.MouseMsg, tea.PasteMsg, tea.KeyMsg:
 		return nil, true
