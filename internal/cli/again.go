@@ -62,6 +62,9 @@ func (a *app) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 		return err
 	}
 	d := again(old)
+	if resolved, err := a.settings(d.Repository); err == nil { // else the run says what is wrong with them
+		d = a.said(d, resolved)
+	}
 	if cmd.Flags().Changed("prompt-file") {
 		d.Prompt = ""
 	}

@@ -56,7 +56,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 		t.Fatalf("got %v", err)
 	}
 	line, _, _ := strings.Cut(errOut.String(), "\n")
-	want := "→ aibox run codex --repo=" + repo + " --model=qwen3 --inference=scripted --network=none --timeout=30m --pids=64 --hide=vault --clean=false --verify= " +
+	want := "→ aibox run codex --repo=" + repo + " --model=qwen3 --inference=scripted --network=none --timeout=30m --pids=64 --hide=vault " +
 		"--set verbosity=low '--prompt=mend it' --detach --model=other --require-changes --set=verbosity=high"
 	if line != want {
 		t.Errorf("says  %s\nwants %s", line, want)

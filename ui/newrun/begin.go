@@ -53,6 +53,7 @@ func (m *Model) start(bake bool) tea.Cmd {
 		return nil
 	}
 	if m.checking {
+		m.eager = true // it begins when that is over, unless a key comes first
 		m.note.Say("it is still being checked", nil)
 		return nil
 	}
@@ -219,7 +220,7 @@ func (m *Model) startView(width int) []string {
 		case s.Done:
 			mark, took = t.Good.Render("✓"), s.Took
 		case !l.running:
-			mark, took = t.Bad.Render("✗"), 0
+			mark, took = t.Faint.Render("·"), 0
 		}
 		time := ""
 		if took > 0 {

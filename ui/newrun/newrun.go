@@ -54,6 +54,7 @@ type Model struct {
 	read     string // the command line that was checked last, or is
 	checking bool   // a check is under way
 	stale    bool   // what it checks has changed since
+	eager    bool   // a person wants to start, and waits for it
 	begin    *launching
 
 	note frame.Note
@@ -135,8 +136,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case page.Returned:
 		return m.returned(msg)
 	case tea.KeyPressMsg:
+		m.eager = false
 		return tea.Batch(m.press(msg), m.compose(true))
 	case tea.MouseClickMsg:
+		m.eager = false
 		return tea.Batch(m.click(msg), m.compose(true))
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
@@ -307,7 +310,12 @@ func (m *Model) takeCheck(msg checkKnown) tea.Cmd {
 		return m.check()
 	}
 	m.checked, m.problem = msg.checked, msg.err
-	return nil
+	if !m.eager {
+		return nil
+	}
+	m.eager = false
+	m.note.Say("", nil)
+	return m.start(false)
 }
 
 // wrong is why the run cannot be started as it is; nil when it can.

@@ -317,6 +317,29 @@ func TestNothingIsStartedThatCannotStand(t *testing.T) {
 	p.Sees("turns")
 }
 
+func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
+	for key, want := range map[string]int{"": 1, "x": 0} {
+		w := newWorld(t)
+		p, m := open(t, w)
+		p.Press("enter")
+		p.Type("mend it")
+		p.Press("ctrl+s")
+		m.checking = true
+		p.Press("enter")
+		p.Sees("it is still being checked")
+		if len(w.started) > 0 {
+			t.Errorf("started %q", w.started)
+		}
+		if key != "" {
+			p.Press(key)
+		}
+		p.Send(checkKnown{m, m.checked, nil})
+		if len(w.started) != want {
+			t.Errorf("started %q after %q", w.started, key)
+		}
+	}
+}
+
 func TestAStartThatFailsStaysOnTheScreenAndCanBeTriedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.fail = fault.New(fault.Environment, "the daemon \x1b[2J does not answer").Hint("`aibox doctor` tells more")
@@ -324,7 +347,7 @@ func TestAStartThatFailsStaysOnTheScreenAndCanBeTriedAgain(t *testing.T) {
 	p.Press("enter")
 	p.Type("mend it")
 	p.Press("ctrl+s", "enter")
-	p.Sees("✗ workspace")
+	p.Sees("· workspace")
 	p.Sees("does not answer")
 	p.Sees("→ `aibox doctor` tells more")
 	if strings.Contains(m.View(), "\x1b[2J") {

@@ -89,6 +89,9 @@ func (m *Model) takePlace(msg placeKnown) tea.Cmd {
 	if !again && place.Last != nil && m.task.prompt() == "" {
 		m.begins(*place.Last)
 	}
+	if m.draft.Agent == "" {
+		m.draft.Agent = place.Settings.Settings.Agent
+	}
 	m.options.of, m.box.of = "", nil
 	cmd := m.refill()
 	if m.step == where && !m.where.second && m.inside {
@@ -138,8 +141,8 @@ func (m *Model) listRepositories() {
 	}
 	if isPath(typed) {
 		for _, f := range w.folders {
-			if slices.ContainsFunc(items, func(it item) bool { return it.value == f.Path }) {
-				continue
+			if !strings.HasPrefix(f.Path, typed) || slices.ContainsFunc(items, func(it item) bool { return it.value == f.Path }) {
+				continue // for what was typed before, or there already
 			}
 			detail := "folder"
 			if f.Repository {
