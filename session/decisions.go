@@ -77,32 +77,12 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 	return PartlyAccepted
 }
 
-// Accept delivers what opts choose of the session's changes as they are now; what was
-// accepted before is taken into account, so opts.Before stays empty. Hunks that are
-// rejected are left out unless the choice names hunks. A session without changes, and
-// nothing chosen, is review.ErrNothing.
-func (s *Sessions) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
-	return s.accept(ctx, id, s.changes, opts)
-}
-
-// AcceptSet is Accept for one who has looked at the session's changes: set, from
-// Changes or FinalChanges, is what is delivered of, whatever has become of the
-// workspace since.
+// AcceptSet delivers what opts choose of set, the session's changes as Changes or
+// FinalChanges told them, whatever has become of the workspace since; what was accepted
+// before is taken into account, so opts.Before stays empty. Hunks that are rejected are
+// left out unless the choice names hunks. A session without changes, and nothing
+// chosen, is review.ErrNothing.
 func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
-	return s.accept(ctx, id, known(set), opts)
-}
-
-// known is what looking at a session's changes gives when that was done before.
-func known(set *review.ChangeSet) func(context.Context, *Session) (*review.ChangeSet, error) {
-	return func(_ context.Context, session *Session) (*review.ChangeSet, error) {
-		if of := session.State.Workspace.Session; set.Session != of {
-			return nil, fmt.Errorf("the changes of %s are not those of %s", set.Session, session.ID)
-		}
-		return set, nil
-	}
-}
-
-func (s *Sessions) accept(ctx context.Context, id ID, look func(context.Context, *Session) (*review.ChangeSet, error), opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
 	err := s.withEnded(id, func(session *Session) error {
 		if err := continued(session); err != nil {
@@ -112,8 +92,7 @@ func (s *Sessions) accept(ctx context.Context, id ID, look func(context.Context,
 		if err != nil {
 			return err
 		}
-		set, err := look(ctx, session)
-		if err != nil {
+		if err := ofSession(set, session); err != nil {
 			return err
 		}
 		if !set.Assessed() {
@@ -146,6 +125,14 @@ func (s *Sessions) accept(ctx context.Context, id ID, look func(context.Context,
 		})
 	})
 	return accepted, err
+}
+
+// ofSession refuses the changes of another session.
+func ofSession(set *review.ChangeSet, session *Session) error {
+	if of := session.State.Workspace.Session; set.Session != of {
+		return fmt.Errorf("the changes of %s are not those of %s", set.Session, session.ID)
+	}
+	return nil
 }
 
 // taken says that everything chosen was delivered before.

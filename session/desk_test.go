@@ -109,6 +109,15 @@ func (d *desk) ended(id ID, files ...string) *workspace.Workspace {
 	return ws
 }
 
+// Accept looks at a session's changes and takes what opts choose of them.
+func (d *desk) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
+	set, err := d.Changes(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.AcceptSet(ctx, id, set, opts)
+}
+
 // resumed is a session that went on with the workspace of another and wrote files.
 func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()

@@ -22,8 +22,7 @@ func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSe
 		if err != nil {
 			return err
 		}
-		set, err := known(set)(ctx, session)
-		if err != nil {
+		if err := ofSession(set, session); err != nil {
 			return err
 		}
 		plan, err = review.PlanAccept(ctx, session.State.Workspace, set, review.AcceptOptions{

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"aibox/internal/amount"
-	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
@@ -82,12 +81,9 @@ func (m *Model) plan() tea.Cmd {
 		msg := planned{to: to}
 		selection, err := set.Select(ctx, choice)
 		if err == nil {
-			msg.part, err = set.Part(ctx, selection)
+			msg.part, err = set.Outline(ctx, selection)
 		}
-		switch {
-		case msg.part == nil && selection != nil && fault.KindOf(err) == fault.Conflict:
-			msg.part = set // what was taken before may be what is missing; AcceptSet knows
-		case err != nil:
+		if err != nil {
 			return planned{to: to, err: err}
 		}
 		verifications, err := services.Verifications(of.ID)
