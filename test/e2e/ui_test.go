@@ -59,7 +59,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.typed("r")
 	s.awaitShown(`(?s)Review ` + id + `.*new file`)
 	s.typed("y\r") // the one hunk there is
-	s.awaitShown(`(?s)Accept into branch.*1 of 1 file taken`)
+	s.awaitShown(`(?s)Accept into branch.*accepts 1 of 1 file`)
 	eventually(t, limit, "the last question takes an answer", func() bool {
 		s.typed("\x13") // ctrl-s
 		return strings.Contains(s.shown(), "accepted on branch aibox/"+id)
