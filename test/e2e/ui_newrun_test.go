@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestARunIsPutTogetherStartedAndRunAgainOnTheScreen(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", map[string]string{"README": "a project\n", "src/cart.txt": "empty\n", ".env": "KEY=1\n"})
+	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"scripted\"\n")
+	s := m.onTerminal()
+	s.awaitShown(`There is no session yet`)
+	s.typed("n")
+	s.awaitShown(`Where is the work`)
+	s.typed(repo + "\r")
+	s.awaitShown(`(?s)What does it start from.*main, with the uncommitted work`)
+	s.typed("\r")
+	s.awaitShown(`(?s)agent:.*shell +ready`)
+	s.typed("shell\r")
+	s.awaitShown(`hat is the agent to do`)
+	s.typed("echo full > @cart")
+	s.awaitShown(`▸ @src/cart.txt`)
+	s.typed("\r")
+	s.awaitShown(`aibox run shell --repo=\S*shop -- sh -c 'echo full > @src/cart.txt'`)
+	s.typed("\x15cat .env >> README; echo full > src/cart.txt\x13") // ctrl-u, ctrl-s
+	s.awaitShown(`(?s)\[ start \].*network local.* 1 file hidden`)
+	s.typed("\r")
+	s.awaitShown(`(?s)▲ to review.*1 file changed`)
+	s.typed("q")
+	s.awaitShown(`1 session.*1 to review`)
+	id := strings.Fields(m.aibox(0, "ls").stdout)[6] // behind the six names of the columns
+	if diff := m.aibox(0, "diff", id).stdout; !strings.Contains(diff, "+full") || strings.Contains(diff, "KEY") {
+		t.Errorf("the diff is %s", diff)
+	}
+	s.typed("R")
+	s.awaitShown(`cat .env >> README; echo full > src/cart.txt`)
+	s.typed("\x13")
+	s.awaitShown(`\[ start \]`)
+	s.typed("\r")
+	s.awaitShown(`(?s)▲ to review.*1 file changed`)
+	s.typed("q")
+	s.awaitShown(`2 sessions.*2 to review`)
+	s.typed("q")
+	s.ends(0)
+	s.givenBack()
+}
+
+func TestAStartThatFailsIsToldOnTheScreenAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("shop", nil)
+	m.write(filepath.Join(m.home, ".config/aibox/config.toml"), "inference = \"http://127.0.0.1:1/v1\"\nagent = \"codex\"\n")
+	s := m.onTerminal()
+	s.awaitShown(`There is no session yet`)
+	s.typed("n")
+	s.awaitShown(`Where is the work`)
+	s.typed(repo + "\r")
+	s.awaitShown(`What does it start from`)
+	s.typed("\r")
+	s.awaitShown(`(?s)agent:.*codex +ready`)
+	s.typed("codex\r")
+	s.awaitShown(`hat is the agent to do`)
+	s.typed("say hello\x13")
+	s.awaitShown(`\[ start \]`)
+	s.awaitShown(`it can be started`)
+	s.typed("\r")
+	s.awaitShown(`(?s)✗ nothing answers.*→ .*enter tries again`)
+	s.typed("\x1b")
+	s.awaitShown(`leave`)
+	s.typed("q")
+	s.awaitShown(`Leave without a start`)
+	eventually(t, limit, "the question takes an answer", func() bool {
+		s.typed("y") // within the first moments it does not count
+		return strings.Contains(s.shown(), "There is no session yet")
+	})
+	s.typed("q")
+	s.ends(0)
+	s.givenBack()
+}
