@@ -123,7 +123,7 @@ func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
 	p := newPerson(t, &recorded{set: worked(t)}, 120, 40)
 	p.goTo("src/big.txt")
 	at := p.m.at
-	p.Press("/")
+	p.Press("/", "tab")
 	p.Type("LINE f")
 	p.Press("enter")
 	p.Sees("LINE f: 1 of 1 in this file") // a capital: as it stands
