@@ -70,7 +70,7 @@ func (m *Model) View() string {
 
 func (m *Model) head() string {
 	if r := m.current(); m.log.open && r != nil && r.job != nil {
-		return m.theme.Title.Render("baking "+termtext.Escape(r.Name)) + " · " + m.doing(r.job)
+		return m.theme.Title.Render("Baking "+termtext.Escape(r.Name)) + " · " + m.doing(r.job)
 	}
 	parts := []string{m.theme.Title.Render("Images")}
 	count := map[bakery.State]int{}

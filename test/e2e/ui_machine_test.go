@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// kitchen gives the user three agents of their own, whose images are made of one step
+// each: one that works, one that fails, and one that never ends.
+func (m *machine) kitchen(t *testing.T) {
+	t.Helper()
+	for name, step := range map[string]string{"a1good": "echo well", "a2bad": "echo 'too bad'; exit 7", "a3slow": "sleep 1000"} {
+		before, rest, _ := strings.Cut(example(t), "run = ['''")
+		_, after, found := strings.Cut(rest, "'''")
+		if !found {
+			t.Fatal("the image of the example is not made by a script any more")
+		}
+		m.guest(name, before+"run = ['''\n"+step+"\n'''"+after)
+	}
+}
+
+func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.kitchen(t)
+	s := m.onTerminal()
+	s.awaitShown(`There is no session yet`)
+	s.typed("2")
+	s.awaitShown(`✓ fresh\S* +base`)
+	s.typed("j  ") // a1good and the one below it
+	s.awaitShown(`2 marked`)
+	s.typed("b")
+	s.awaitShown(`✓ fresh\S* +a1good`)
+	s.awaitShown(`✗ failed\S* +a2bad`)
+	s.typed("gjj") // to a2bad
+	s.awaitShown(`exit code 7`)
+	s.awaitShown(`too bad`)
+	s.typed("\r/too\r")
+	s.awaitShown(`(?s)Baking a2bad.*/\S*too.*  too bad`)
+	s.typed("\x1b")
+	s.awaitShown(`STATE +IMAGE`)
+	// A daemon may run one step at a time, so that this one is alone.
+	s.typed("jb")
+	s.awaitShown(`baking\S* +a3slow .*step`)
+	s.typed("x")
+	s.awaitShown(`Give up baking a3slow`)
+	eventually(t, limit, "the question takes an answer", func() bool {
+		s.typed("y") // within the first moments it does not count
+		return !strings.Contains(s.shown(), "Give up baking a3slow")
+	})
+	s.awaitShown(`– given up\S* +a3slow`)
+	s.typed("b") // once more, to be left behind
+	s.awaitShown(`baking\S* +a3slow .*step`)
+	s.typed("q")
+	s.awaitShown(`There is no session yet`)
+	s.typed("q")
+	s.awaitShown(`Quit with 1 bake under way`)
+	eventually(t, limit, "the question takes an answer", func() bool {
+		_, _ = s.keys.WriteString("y") // within the first moments it does not count
+		select {
+		case <-s.done:
+			return true
+		default:
+			return false
+		}
+	})
+	said := s.ends(0)
+	if !strings.Contains(said, "baking a3slow was given up with the screens; `aibox bake a3slow` goes on from there") {
+		t.Errorf("what is left behind is not told:\n%s", s.shown())
+	}
+	s.givenBack()
+	t.Cleanup(func() {
+		m.exec("docker", "rmi", "-f", strings.TrimSpace(m.exec("docker", "images", "-q", "aibox/a1good").stdout))
+	})
+	if o := m.exec("docker", "images", "-q", "aibox/a3slow"); o.stdout != "" {
+		t.Errorf("there is an image of a bake that was given up: %s", o)
+	}
+}
+
+func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal()
+	s.awaitShown(`1 ✓ Docker`)
+	s.typed("4")
+	s.awaitShown(`✓ git`)
+	s.awaitShown(`✓ image base`)
+	s.awaitShown(`\d+ in order`)
+	s.typed("p")
+	s.awaitShown(`✓ workspace`)
+	s.awaitShown(`✓ cloud metadata +\S+ +must be refused`)
+	s.awaitShown(`the box is closed`)
+	if left := m.stored(); len(left) != 0 {
+		t.Errorf("the proof has left %v", left)
+	}
+	s.typed("\x1b")
+	s.awaitShown(`✓ image base`)
+	s.typed("q")
+	s.awaitShown(`There is no session yet`)
+	s.typed("q")
+	s.ends(0)
+	s.givenBack()
+}
+
+func TestSomebodyWithoutDockerIsLedToTheSetUp(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	// A folder of its own for sockets: there is no daemon in it.
+	m.env = append(m.env, "DOCKER_HOST=", "XDG_RUNTIME_DIR="+m.home)
+	s := m.onTerminal()
+	s.awaitShown(`1 ✗ \S*Docker`)
+	s.awaitShown(`2 · an image +after Docker`)
+	s.awaitShown(`enter runs aibox doctor --fix`)
+	s.typed("2")
+	s.awaitShown(`no Docker daemon answers`)
+	s.typed("1")
+	s.awaitShown(`enter runs aibox doctor --fix`) // it has looked again
+	s.typed("\r")
+	s.awaitShown(`Do that\? \[y/N\]`)
+	s.typed("\r")
+	s.awaitShown(`nothing was changed`)
+	s.awaitShown(`enter goes back`)
+	s.typed("\r")
+	s.awaitShown(`1 ✗ \S*Docker`)
+	s.typed("q")
+	s.ends(0)
+	s.givenBack()
+}
