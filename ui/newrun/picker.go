@@ -133,9 +133,9 @@ func (p *picker) view(t theme.Theme, width int, active bool) []string {
 		line = ansi.Truncate(line, max(0, width-2), "…")
 		switch {
 		case i == p.cursor.At() && active:
-			line = "▸ " + t.Selected.Render(pad(line, width-2))
+			line = cursor.Mark + " " + t.Selected.Render(pad(line, width-2))
 		case i == p.cursor.At():
-			line = "▸ " + line
+			line = cursor.Mark + " " + line
 		case it.off:
 			line = "  " + t.Faint.Render(line)
 		default:

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session/draft"
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 	"aibox/ui/theme"
@@ -188,9 +189,9 @@ func (m *Model) places() []tab {
 		text := m.mark(s) + " " + name
 		switch {
 		case s == m.step && !m.inside:
-			text = m.mark(s) + " " + m.theme.Selected.Render("▸"+name)
+			text = m.mark(s) + " " + m.theme.Selected.Render(cursor.Mark+name)
 		case s == m.step:
-			text = m.mark(s) + " " + m.theme.Live.Render("▸"+name)
+			text = m.mark(s) + " " + m.theme.Live.Render(cursor.Mark+name)
 		}
 		size := ansi.StringWidth(text)
 		tabs = append(tabs, tab{s, x, x + size, text})
@@ -223,9 +224,9 @@ func (m *Model) side() []string {
 		name := stepNames[s]
 		switch {
 		case s == m.step && !m.inside:
-			name = m.theme.Selected.Render("▸ " + name)
+			name = m.theme.Selected.Render(cursor.Mark + " " + name)
 		case s == m.step:
-			name = m.theme.Live.Render("▸ " + name)
+			name = m.theme.Live.Render(cursor.Mark + " " + name)
 		default:
 			name = "  " + name
 		}
@@ -282,7 +283,7 @@ func (m *Model) taskView(width, height int) []string {
 	for i := from; i < to && i < len(s.named); i++ {
 		line := "@" + s.named[i]
 		if i == s.at.At() {
-			line = m.theme.Selected.Render("▸ " + line)
+			line = m.theme.Selected.Render(cursor.Mark + " " + line)
 		} else {
 			line = "  " + line
 		}
@@ -309,7 +310,7 @@ func (m *Model) libraryView(width int) []string {
 		}
 		line := mark + pad(p.Name, 20) + " " + pad(string(p.Source), 10) + " " + termtext.Escape(p.Title())
 		if i == s.shelf.At() {
-			line = m.theme.Selected.Render(pad("▸ "+line, width))
+			line = m.theme.Selected.Render(pad(cursor.Mark+" "+line, width))
 		} else {
 			line = "  " + line
 		}
