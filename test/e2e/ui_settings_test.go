@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s := m.onTerminal()
+	s.awaitShown(`There is no session yet`)
+	s.typed(":")
+	s.awaitShown(`what to do`)
+	s.typed("settings")
+	s.awaitShown(`▸ settings`)
+	s.typed("\r")
+	s.awaitShown(`Settings\S* +0 of \d+ set`)
+	s.typed("/verify-time\r")
+	s.awaitShown(`▸ verify-timeout +10m`)
+	s.typed("\r\x7f\x7f\x7f5x")
+	s.awaitShown(`✗ option "verify-timeout" takes`)
+	s.typed("\r") // it is not saved
+	s.typed("\x7fm")
+	s.awaitShown(`✓ can be saved`)
+	s.typed("\r")
+	s.awaitShown(`(?s)▸ verify-timeout +5m.*verify-timeout is set in your file`)
+	file := filepath.Join(m.home, ".config/aibox/config.toml")
+	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != `verify-timeout = "5m"` {
+		t.Errorf("the file is %q (%v)", text, err)
+	}
+	s.typed("u")
+	s.awaitShown(`it was 5m`)
+	if text, err := os.ReadFile(file); err != nil || strings.TrimSpace(string(text)) != "" {
+		t.Errorf("the file is %q (%v)", text, err)
+	}
+	s.typed("?")
+	s.awaitShown(`take out of your file|change`)
+	s.typed("\x03")
+	if code := s.wait(); code != 0 {
+		t.Errorf("exit %d:\n%s", code, s.shown())
+	}
+	s.givenBack()
+}
