@@ -50,10 +50,10 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("shop", nil)
 	s := m.onTerminal()
-	long := `sleep 32; echo survived`
-	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
-	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
-	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "30s", "--", "sh", "-c", long)
+	long := `sleep 62; echo survived`
+	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
+	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
+	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
 	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" may run until ") {
 		t.Errorf("extend says:\n%s", o)
 	}
@@ -76,7 +76,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 			t.Errorf("%s said:\n%s", id, o)
 		}
 	}
-	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 30s") {
+	if o := m.aibox(0, "logs", denied); !strings.Contains(o.stderr, "aibox extend "+denied+" 1m") {
 		t.Errorf("nobody who follows is told:\n%s", o)
 	}
 	if o := m.aibox(6, "extend", asks, "1m"); !strings.Contains(o.stderr, "does not run any more") {
