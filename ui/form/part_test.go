@@ -1,0 +1,113 @@
+package form
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/agents/spec"
+	"aibox/ui/keymap"
+	"aibox/ui/theme"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// partOf is a part of another screen, of a size.
+func partOf(t *testing.T, r Request, width, height int) *Part {
+	t.Helper()
+	p := NewPart(r)
+	p.SetSize(width, height)
+	p.SetTheme(theme.New(true))
+	return p
+}
+
+func pressed(p *Part, names ...string) (out Outcome) {
+	for _, name := range names {
+		out, _ = p.Update(keymap.Press(name))
+	}
+	return out
+}
+
+func TestAPartSaysWhenAPersonWalksOutOfIt(t *testing.T) {
+	p := partOf(t, Request{Options: defaults(t), Only: []string{"effort", "fast"}}, 80, 12)
+	if out := pressed(p, "shift+tab"); out != Backward {
+		t.Errorf("before the first question it is %d", out)
+	}
+	if out := pressed(p, "tab"); out != Stays || p.Asks() != "fast" {
+		t.Errorf("%d at %q", out, p.Asks())
+	}
+	if out := pressed(p, "tab"); out != Onward || p.Asks() != "fast" {
+		t.Errorf("behind the last question it is %d, at %q", out, p.Asks())
+	}
+	for _, name := range []string{"esc", "ctrl+c", "f1", "ctrl+s", "ctrl+o"} {
+		if out := pressed(p, name); out != Unknown {
+			t.Errorf("%s is taken by the part: %d", name, out)
+		}
+	}
+}
+
+func TestAPartNeverWritesTheOptionsAndAsksForNothingOfItsOwn(t *testing.T) {
+	options := defaults(t)
+	p := partOf(t, Request{Options: options, Only: []string{"line", "effort"}}, 80, 12)
+	if cmd := p.Init(); cmd != nil {
+		if msg, ok := cmd().(tea.BatchMsg); ok && len(msg) > 0 {
+			t.Errorf("it begins with %d commands", len(msg))
+		}
+	}
+	pressed(p, "tab")
+	for _, name := range []string{"a", "b", "ctrl+v", "tab"} {
+		if _, cmd := p.Update(keymap.Press(name)); cmd != nil {
+			t.Errorf("%s asks for something", name)
+		}
+	}
+	if draft, ok := p.Draft().(*everything); !ok || draft.Line != "xab" || options.Line != "x" {
+		t.Errorf("the draft is %+v, and the options are %+v", p.Draft(), options)
+	}
+}
+
+func TestAWrongAnswerKeepsAPersonInThePart(t *testing.T) {
+	p := partOf(t, Request{Options: defaults(t), Only: []string{"patience"}}, 80, 12)
+	pressed(p, "ctrl+u", "9", "h")
+	if out := pressed(p, "tab"); out != Stays || p.Problem() == nil {
+		t.Errorf("it is %d, with %v", out, p.Problem())
+	}
+	if !strings.Contains(ansi.Strip(strings.Join(p.View(), "\n")), "✗") {
+		t.Error("nobody is told")
+	}
+	if out := pressed(p, "ctrl+u", "1", "h", "tab"); out != Onward || p.Problem() != nil {
+		t.Errorf("it is %d, with %v", out, p.Problem())
+	}
+}
+
+func TestSuggestionsForAnotherPartOrOfAnEarlierTimeAreDropped(t *testing.T) {
+	p := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
+	other := partOf(t, Request{Options: defaults(t), Only: []string{"model"}}, 80, 12)
+	p.Suggest(func(spec.Field) []string { return nil })
+	p.Update(suggested{p.m, p.m.asked - 1, "model", []string{"late"}})
+	other.Update(suggested{p.m, p.m.asked, "model", []string{"theirs"}})
+	for _, part := range []*Part{p, other} {
+		if view := ansi.Strip(strings.Join(part.View(), "\n")); strings.Contains(view, "late") || strings.Contains(view, "theirs") {
+			t.Errorf("it shows %s", view)
+		}
+	}
+	p.Update(suggested{p.m, p.m.asked, "model", []string{"now"}})
+	if view := ansi.Strip(strings.Join(p.View(), "\n")); !strings.Contains(view, "now") {
+		t.Errorf("it shows %s", view)
+	}
+}
+
+func TestAPartFillsItsCells(t *testing.T) {
+	for _, size := range [][2]int{{40, 4}, {80, 16}, {160, 50}} {
+		p := partOf(t, Request{Options: defaults(t)}, size[0], size[1])
+		for range 14 {
+			lines := p.View()
+			if len(lines) != size[1] {
+				t.Fatalf("%v: %d lines at %s", size, len(lines), p.Asks())
+			}
+			pressed(p, "tab")
+		}
+	}
+	if p := partOf(t, Request{Options: new(struct{})}, 40, 4); !p.Empty() || pressed(p, "tab") != Onward || pressed(p, "shift+tab") != Backward || len(p.View()) != 4 {
+		t.Error("a part without questions is no way through")
+	}
+}
