@@ -131,6 +131,9 @@ func (o options) picture(ctx context.Context, w *world, socket string, v view, s
 	if err != nil {
 		return err
 	}
+	for i, line := range lines {
+		lines[i] = w.named(line)
+	}
 	for file := range files {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err

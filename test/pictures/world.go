@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,16 @@ func newWorld(aibox, home string) *world {
 	w.env = append(w.env, "HOME="+w.home, "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
 	return w
+}
+
+// named has the home in a line where Ann's would be on a machine of her own, in as many
+// columns.
+func (w *world) named(line string) string {
+	const hers = "/home/ann"
+	path := regexp.MustCompile(regexp.QuoteMeta(w.home) + "[^ \x1b…]*")
+	return path.ReplaceAllStringFunc(line, func(found string) string {
+		return hers + found[len(w.home):] + strings.Repeat(" ", max(0, len(w.home)-len(hers)))
+	})
 }
 
 // repo is where a repository of this world is.

@@ -27,6 +27,16 @@ func match(typed, text string) (score int, ok bool) {
 	return best*100 - len(have), best >= 0
 }
 
+// within is match for what begins with the name of the group, or a part of it: "list
+// sort".
+func within(typed, group, text string) (score int, ok bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(typed), " ")
+	if !strings.HasPrefix(strings.ToLower(group), strings.ToLower(word)) {
+		return 0, false
+	}
+	return match(rest, text)
+}
+
 // from is the score of a match whose first character stands at start.
 func from(want, have []rune, start int) (score int, ok bool) {
 	next, last := 0, start-2

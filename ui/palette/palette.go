@@ -171,7 +171,7 @@ func (m *Model) filter() {
 	var found []scored
 	for _, e := range m.all {
 		inName, named := match(m.typed.Value(), e.does)
-		inGroup, grouped := match(m.typed.Value(), e.group+" "+e.does)
+		inGroup, grouped := within(m.typed.Value(), e.group, e.does)
 		switch {
 		case named:
 			found = append(found, scored{e, inName + 100})

@@ -56,6 +56,16 @@ func TestAFewLettersFindWhatIsMeant(t *testing.T) {
 	}
 }
 
+func TestTheNameOfAGroupCountsFromItsBeginning(t *testing.T) {
+	for typed, want := range map[string]bool{"lis": true, "li fil": true, "st": false, "ist": false} {
+		m := opened(80, 24)
+		m.types(typed)
+		if view := ansi.Strip(m.View(screen(80, 24))); strings.Contains(view, "filter") != want {
+			t.Errorf("%q:\n%s", typed, view)
+		}
+	}
+}
+
 func TestOnlyWhatCanBeDoneNowIsThereAndOnce(t *testing.T) {
 	view := ansi.Strip(opened(80, 24).View(screen(80, 24)))
 	if strings.Contains(view, "fly") {
