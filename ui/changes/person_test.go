@@ -147,6 +147,9 @@ func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
 	if p.m.tally.rejected > 0 {
 		t.Error("looking for the next one rejected something")
 	}
+	if keys := p.m.bound().reject.Keys(); slices.Contains(keys, "n") {
+		t.Errorf("the help says that %v reject", keys)
+	}
 	p.Press("esc", "n")
 	if p.m.tally.rejected != 1 || len(p.Asked) > 0 {
 		t.Errorf("%+v, %v", p.m.tally, p.Asked)
@@ -411,5 +414,19 @@ func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
 		if !strings.Contains(view, p.m.inks.wasDeleted.paint("two")) || !strings.Contains(view, p.m.inks.wasAdded.paint("2")) {
 			t.Errorf("%q", view)
 		}
+	}
+}
+
+func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
+	services := &recorded{set: worked(t)}
+	p := newPerson(t, services, 120, 40)
+	p.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
+	if len(services.accepts) > 0 {
+		t.Fatal("what was typed ahead accepted")
+	}
+	p.wait()
+	p.Press("ctrl+s")
+	if len(services.accepts) != 1 {
+		t.Errorf("accepted %d times", len(services.accepts))
 	}
 }
