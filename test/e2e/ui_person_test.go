@@ -52,6 +52,18 @@ func (p *person) does(names ...string) {
 	}
 }
 
+// asked answers when the person sees what question matches: with text, and with a key
+// once they see what ready matches.
+func (p *person) asked(question, text, ready, key string) {
+	p.t.Helper()
+	p.sees(question)
+	if err := p.Type(text); err != nil {
+		p.t.Fatal(err)
+	}
+	p.sees(ready)
+	p.does(key)
+}
+
 // until presses keys again and again until the person sees what pattern matches: a
 // question that has just appeared takes no answer.
 func (p *person) until(pattern string, names ...string) {

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // named are the keys that have no character, as a plain xterm sends them.
@@ -51,6 +52,9 @@ func Paste(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
 // Type sends text as it is.
 func (t *Terminal) Type(text string) error {
+	t.mu.Lock()
+	t.typed = time.Now()
+	t.mu.Unlock()
 	_, err := t.master.WriteString(text)
 	return err
 }

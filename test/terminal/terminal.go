@@ -41,6 +41,7 @@ type Terminal struct {
 	screen  *screen.Screen
 	watch   watch
 	last    time.Time // of the last bytes
+	typed   time.Time // of the last keys
 }
 
 // Start starts cmd on a terminal of this size. The terminal is dark and knows
@@ -217,11 +218,11 @@ func (t *Terminal) Seen(ctx context.Context, pattern string) (time.Time, error) 
 	}
 }
 
-// Quiet waits until nothing was printed for that long.
+// Quiet waits until nothing was printed, nor typed, for that long.
 func (t *Terminal) Quiet(ctx context.Context, rest time.Duration) error {
 	for {
 		t.mu.Lock()
-		grown, since := t.grown, time.Since(t.last)
+		grown, since := t.grown, min(time.Since(t.last), time.Since(t.typed))
 		t.mu.Unlock()
 		if since >= rest {
 			return nil

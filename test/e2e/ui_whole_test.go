@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/test/terminal"
+)
+
+// A real agent works for a person who never leaves the screens: from no session at all
+// over the run's questions, the look at its work and the review to a branch that holds
+// one hunk of two. On a small terminal and on a large one.
+func TestAPersonComesFromNothingToAnAcceptedHunk(t *testing.T) {
+	t.Parallel()
+	for _, size := range []terminal.Size{{Rows: 24, Cols: 80}, {Rows: 60, Cols: 200}} {
+		t.Run(fmt.Sprintf("%dx%d", size.Cols, size.Rows), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("shop", map[string]string{"numbers.txt": strings.Repeat("line\n", 60)})
+			m.write(filepath.Join(m.home, ".config/aibox/config.toml"), fmt.Sprintf("inference = %q\n", m.script(`
+done = "Both lines are other ones now."
+[[step]]
+run = "sed -i '3s/.*/three/; 50s/.*/fifty/' numbers.txt"
+`)))
+			p := m.sits(size, aibox)
+			p.sees(`There is no session yet`)
+			p.does("n")
+			p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
+			p.asked(`What does it start from`, "", `▸`, "enter")
+			p.asked(`(?s)agent:.*codex +ready`, "codex", `▸ +codex`, "enter")
+			p.asked(`hat is the agent to do`, "Change two lines.", `Change two lines\.`, "ctrl+s")
+			p.asked(`it can be started`, "", `\[ start \]`, "enter")
+
+			p.sees(`Both lines are other ones now`)
+			p.sees(`▲ to review`)
+			p.does("r")
+			p.sees(`(?s)Review.*numbers\.txt.*\+three`)
+			p.does("y")
+			p.sees(`\+fifty`)
+			p.does("n", "enter")
+			p.sees(`Accept into branch`)
+			p.until(`accepted on branch`, "ctrl+s")
+
+			found := strings.Fields(m.git(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/aibox"))
+			if len(found) != 1 {
+				t.Fatalf("the branches are %q", found)
+			}
+			if text := m.git(repo, "show", found[0]+":numbers.txt"); !strings.Contains(text, "three") || strings.Contains(text, "fifty") {
+				t.Errorf("the branch holds\n%s", text)
+			}
+			if status := m.git(repo, "status", "--porcelain"); status != "" {
+				t.Errorf("the working tree has changed: %s", status)
+			}
+			p.until(`1 session`, "q")
+			p.does("q")
+			p.leaves(0)
+		})
+	}
+}
