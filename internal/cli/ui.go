@@ -49,11 +49,14 @@ func (a *app) handOver(ctx context.Context, command page.Command) error {
 	// the terminal is still its own.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = goodbye
+	err = cmd.Run()
 	var failed *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &failed) && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil //nolint:nilerr // the UI ends, and what the command says of its end is no news
+	case err != nil && !errors.As(err, &failed):
 		return fmt.Errorf("running aibox %s: %w", command.Args[0], err)
-	}
-	if ctx.Err() != nil || failed == nil && !command.Wait {
+	case failed == nil && !command.Wait:
 		return nil
 	}
 	return a.read(ctx)
