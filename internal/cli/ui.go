@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -39,16 +41,10 @@ func (a *app) terminalUI(ctx context.Context) error {
 // person to have read what the command says where that is asked for, or where it
 // failed.
 func (a *app) handOver(ctx context.Context, command page.Command) error {
-	exe, err := os.Executable()
+	cmd, err := a.child(ctx, command.Args)
 	if err != nil {
-		return fmt.Errorf("finding aibox itself: %w", err)
+		return err
 	}
-	cmd := exec.CommandContext(ctx, exe, command.Args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
-	// A ctrl-c is the command's alone. What ends the UI ends the command first, since
-	// the terminal is still its own.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = goodbye
 	err = cmd.Run()
 	var failed *exec.ExitError
 	switch {
@@ -60,6 +56,24 @@ func (a *app) handOver(ctx context.Context, command page.Command) error {
 		return nil
 	}
 	return a.read(ctx)
+}
+
+// child is one of aibox's own commands on this process's streams and with this
+// process's daemon. A ctrl-c is the command's alone. What ends ctx ends the command
+// first, since the terminal is still its own.
+func (a *app) child(ctx context.Context, args []string) (*exec.Cmd, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding aibox itself: %w", err)
+	}
+	if a.rootfulGiven {
+		args = slices.Concat([]string{"--rootful=" + strconv.FormatBool(a.rootful)}, args)
+	}
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = goodbye
+	return cmd, nil
 }
 
 // goodbye is how long a command may take to end when the UI has to.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"syscall"
 
 	"aibox/ui/plain"
@@ -52,18 +51,11 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 // inLines runs one of aibox's own commands, which asks in lines, too. How it ended it
 // has said itself.
 func (a *app) inLines(ctx context.Context, args ...string) error {
-	exe, err := os.Executable()
+	cmd, err := a.child(ctx, args)
 	if err != nil {
-		return fmt.Errorf("finding aibox itself: %w", err)
+		return err
 	}
-	if a.rootfulGiven {
-		args = append([]string{"--rootful=" + strconv.FormatBool(a.rootful)}, args...)
-	}
-	cmd := exec.CommandContext(ctx, exe, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
 	cmd.Env = append(os.Environ(), "ACCESSIBLE=1")
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = goodbye
 	err = cmd.Run()
 	var failed *exec.ExitError
 	switch {
