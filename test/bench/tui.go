@@ -186,11 +186,11 @@ var diffs = []struct {
 	},
 	{
 		"300,000 lines in 25,000 hunks", `awk '{ print ($1 % 10 > 6) ? $1 " is new" : $1 }' many.txt > new; mv new many.txt`,
-		[]string{"down", "]", "]", "pgdown", "[", "end", "y", "pgup", "home", "n", "u"},
+		[]string{"down", "]", "pgdown", "]", "y", "u", "end", "home"},
 	},
 	{
 		"10,000 files", `mkdir d; cd d; seq 20000 | split -l 2 -d -a 5; cd ..`,
-		[]string{"tab", "tab", "tab", "shift+tab", "y", "n", "down"},
+		[]string{"tab", "tab", "shift+tab", "y", "u", "tab"},
 	},
 }
 
