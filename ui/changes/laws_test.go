@@ -191,6 +191,17 @@ func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
 	})
 }
 
+func TestWhatABorderCutsInHalfIsSpaces(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		want     string
+	}{{0, 5, "a世世"}, {1, 3, "世"}, {2, 5, " 世"}, {2, 4, "  "}, {0, 2, "a "}, {4, 5, " "}, {5, 9, ""}} {
+		if got := cells("a世世", c.from, c.to); got != c.want {
+			t.Errorf("from %d to %d: %q, not %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
 func TestDecisionsAreCountedAsTheyAre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &file{change: &review.Change{Path: "a"}, loaded: true}

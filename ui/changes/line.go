@@ -56,7 +56,7 @@ func (l line) window(k *inks, column, width int, fill bool) string {
 			continue
 		}
 		if from > 0 || to < size {
-			part = ansi.Cut(part, from, to)
+			part = cells(part, from, to)
 		}
 		used += columns(part)
 		out.WriteString(paint.paint(part))
@@ -106,6 +106,23 @@ func (l line) part(k *inks, i, end int) (int, ink) {
 		}
 	}
 	return end, paint
+}
+
+// cells is the columns of a text without styles, from one on and up to another. What
+// a border cuts in half is spaces.
+func cells(text string, from, to int) string {
+	var out strings.Builder
+	for at := 0; text != "" && at < to; {
+		cluster, wide := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		text = text[len(cluster):]
+		if at >= from && at+wide <= to {
+			out.WriteString(cluster)
+		} else {
+			out.WriteString(strings.Repeat(" ", max(0, min(at+wide, to)-max(at, from))))
+		}
+		at += wide
+	}
+	return out.String()
 }
 
 // columns is how wide a text without styles is.
