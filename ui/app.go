@@ -9,6 +9,7 @@ import (
 	"aibox/ui/attend"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
+	"aibox/ui/dialog"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
 	"aibox/ui/keymap"
@@ -299,6 +300,9 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 	case msg.Y < a.height-footRows && a.over.open():
 		return a.pass(msg)
 	case msg.Y < a.height-footRows:
+		if press, open := a.button(msg); open {
+			return press
+		}
 		return a.page().Update(msg)
 	case msg.Button != tea.MouseLeft:
 		return nil
@@ -307,6 +311,23 @@ func (a *app) click(msg tea.MouseClickMsg) tea.Cmd {
 		return a.press(keymap.Press(binding.Keys()[0]))
 	}
 	return nil
+}
+
+// confirmer is a page that may have a question in its middle.
+type confirmer interface {
+	Asking() *dialog.Confirm // nil when there is none
+}
+
+// button is a click while the page asks a question: on a button it is the button's key.
+func (a *app) button(msg tea.MouseClickMsg) (cmd tea.Cmd, asks bool) {
+	p, ok := a.page().Page.(confirmer)
+	if !ok || p.Asking() == nil {
+		return nil, false
+	}
+	if press, hit := p.Asking().Click(a.theme, a.width, a.height-footRows, msg); hit {
+		return a.page().Update(press), true
+	}
+	return nil, true
 }
 
 // hand gives the terminal to a command.

@@ -43,6 +43,9 @@ func (a *app) baking() []string {
 // answerLeave is a key or the mouse while the question is open.
 func (a *app) answerLeave(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
+	if click, clicked := msg.(tea.MouseClickMsg); clicked {
+		press, ok = a.over.leave.Click(a.theme, a.width, a.height-footRows, click)
+	}
 	if !ok {
 		return nil
 	}

@@ -97,6 +97,9 @@ func (m *Model) SetSize(width, height int) {
 	m.fit()
 }
 
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
+
 // Typing reports whether keys are words to look for, or answers.
 func (m *Model) Typing() bool { return m.finding || m.ask != nil }
 

@@ -113,6 +113,9 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
+
 // Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool {
 	return m.ask != nil || m.deliver != nil || m.remark != nil || m.search.field != nil || m.check != nil && m.check.asks()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"aibox/ui/cursor"
+	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"
@@ -104,6 +105,9 @@ func (m *Model) Keys() []keymap.Group {
 func group(title string, keys ...key.Binding) keymap.Group {
 	return keymap.Group{Title: title, Keys: slices.DeleteFunc(keys, func(k key.Binding) bool { return !k.Enabled() })}
 }
+
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now, so that no key of the whole
 // program counts.

@@ -16,7 +16,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Grace is how long a question that has just appeared takes no answer.
+// Grace is how long a question that has just appeared takes no answer. It begins anew
+// with each key that comes too early.
 const Grace = 300 * time.Millisecond
 
 // Confirm asks whether to do one thing.
@@ -62,6 +63,7 @@ func (c *Confirm) Keys() []keymap.Group {
 func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 	switch {
 	case now.Sub(c.since) < Grace:
+		c.since = now // whoever still types something else has not read it yet
 		return Open
 	case key.Matches(msg, leave):
 		return Left
@@ -102,8 +104,48 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 		return " " + label + " "
 	}
 	body := ansi.Wrap(c.Text, inner, "")
-	row := button("cancel (n)", !c.yes) + "   " + button(c.Yes+" (y)", c.yes)
+	labels := c.labels()
+	row := button(labels[0], !c.yes) + "   " + button(labels[1], c.yes)
 	return t.Dialog.Render(strings.Join([]string{t.Title.Render(ansi.Wrap(c.Title, inner, "")), "", body, "", row}, "\n"))
+}
+
+// labels are the texts of the buttons.
+func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
+
+// Click is the key that a click on a cell of the screen of width by height cells, in
+// whose middle the question stands, is for: a button that has the focus is taken, the
+// other one gets the focus, so that a stray click answers nothing. Other cells are for
+// no key.
+func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg) (tea.KeyPressMsg, bool) {
+	button, hit := Hit(c.View(t, width), c.labels(), width, height, msg.X, msg.Y)
+	switch {
+	case !hit || msg.Button != tea.MouseLeft:
+		return tea.KeyPressMsg{}, false
+	case (button == 1) == c.yes:
+		return keymap.Press(take.Keys()[0]), true
+	default:
+		return keymap.Press(toggle.Keys()[0]), true
+	}
+}
+
+// Hit is the label that stands at a cell of the screen, in whose middle Over has put
+// the box; the columns beside it count as well.
+func Hit(box string, labels []string, width, height, x, y int) (label int, hit bool) {
+	x -= max(0, (width-lipgloss.Width(box))/2)
+	y -= max(0, (height-lipgloss.Height(box))/2)
+	rows := strings.Split(ansi.Strip(box), "\n")
+	if y < 0 || y >= len(rows) {
+		return 0, false
+	}
+	for i, text := range labels {
+		if at := strings.Index(rows[y], text); at >= 0 {
+			from := ansi.StringWidth(rows[y][:at])
+			if x >= from-1 && x <= from+ansi.StringWidth(text) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // Over puts a box in the middle of a screen of width by height cells.

@@ -79,6 +79,9 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
+
 // Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool { return m.ask != nil || m.log.typing }
 

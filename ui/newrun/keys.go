@@ -28,6 +28,9 @@ func newKeys() keys {
 	}
 }
 
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
+
 // Typing reports whether keys are text or answers now.
 func (m *Model) Typing() bool {
 	switch {

@@ -10,7 +10,6 @@ import (
 	"aibox/ui/dialog"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -96,21 +95,10 @@ func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 
 // button is the one at a cell.
 func (m *Model) button(x, y int) (choice, bool) {
-	box := m.box()
-	x -= max(0, (m.width-lipgloss.Width(box))/2)
-	y -= max(0, (m.height-lipgloss.Height(box))/2)
-	rows := strings.Split(ansi.Strip(box), "\n")
-	if y < 0 || y >= len(rows) {
-		return 0, false
+	texts := labels(m.shown)
+	for i, text := range texts {
+		texts[i] = ansi.Truncate(text, max(1, m.inner()-2), "…")
 	}
-	for c, label := range labels(m.shown) {
-		label = ansi.Truncate(label, max(1, m.inner()-2), "…")
-		if at := strings.Index(rows[y], label); at >= 0 {
-			from := ansi.StringWidth(rows[y][:at])
-			if x >= from-1 && x <= from+ansi.StringWidth(label) {
-				return choice(c), true
-			}
-		}
-	}
-	return 0, false
+	button, hit := dialog.Hit(m.box(), texts[:], m.width, m.height, x, y)
+	return choice(button), hit
 }
