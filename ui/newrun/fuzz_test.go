@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"aibox/ui/page"
 )
 
 // keyNames are keys that do something here.
@@ -23,13 +21,12 @@ func mashed(t testing.TB, seed uint64, n int) {
 		w.fail, w.noImage = errors.New("no"), true
 	}
 	w.stays = seed%5 == 0
-	p, m := sit(t, w, 80, 24, page.NewRun{})
+	p := open(t, w)
 	if seed%3 > 0 {
-		p.Press("enter")
-		p.Type("mend it ")
+		p.tell("mend it ")
 	}
 	p.Mash(random, n, keyNames)
-	if strings.Contains(m.View(), "\x1b[2J") {
+	if strings.Contains(p.m.View(), "\x1b[2J") {
 		t.Error("something reached the terminal raw")
 	}
 	for _, line := range w.started {

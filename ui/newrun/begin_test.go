@@ -1,0 +1,138 @@
+package newrun
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestAnAgentThatOneTalksToIsAttachedTo(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("enter", "ctrl+t", "ctrl+s", "enter")
+	if len(p.w.started) != 1 || !strings.Contains(p.w.started[0], "--interactive") {
+		t.Fatalf("started %q", p.w.started)
+	}
+	if command, ok := p.last().(page.Command); !ok || !slices.Equal(command.Args, []string{"attach", "0dq4f-codex"}) {
+		t.Errorf("asked for %+v", p.Asked)
+	}
+}
+
+func TestARunThatDeliversAtItsEndIsACommandOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.stays = true
+	p := open(t, w)
+	p.tell("mend it")
+	p.Press("ctrl+s", "enter")
+	command, ok := p.last().(page.Command)
+	if !ok || !command.Wait || !slices.Equal(command.Args, []string{"run", "codex", "--repo=/home/ann/shop", "--prompt=mend it"}) || len(w.started) > 0 {
+		t.Errorf("asked for %+v, started %q", p.Asked, w.started)
+	}
+	p.Send(page.Returned{})
+	if p.last() != page.Request(page.Close{}) {
+		t.Errorf("asked for %+v", p.last())
+	}
+}
+
+func TestNothingIsStartedThatCannotStand(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("enter", "ctrl+s")
+	p.Sees("not yet")
+	p.Sees("Codex needs to be told what to do → say it with --prompt")
+	p.Press("enter", "enter")
+	if len(p.w.started) > 0 || len(p.Asked) > 0 {
+		t.Errorf("started %q, asked for %+v", p.w.started, p.Asked)
+	}
+	p.Press("esc", "up", "up", "up", "enter")
+	p.Type("mend it")
+	p.Press("tab", "tab")
+	p.Type("1000")
+	p.Press("ctrl+s", "enter")
+	if len(p.w.started) > 0 {
+		t.Errorf("started %q with options that cannot stand", p.w.started)
+	}
+	p.Sees("turns")
+}
+
+func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
+	for key, want := range map[string]int{"": 1, "x": 0} {
+		w := newWorld(t)
+		p := open(t, w)
+		p.tell("mend it")
+		p.Press("ctrl+s")
+		p.m.checking = true
+		p.Press("enter")
+		p.Sees("it is still being checked")
+		if len(w.started) > 0 {
+			t.Errorf("started %q", w.started)
+		}
+		if key != "" {
+			p.Press(key)
+		}
+		p.Send(checkKnown{p.m, p.m.checked, nil})
+		if len(w.started) != want {
+			t.Errorf("started %q after %q", w.started, key)
+		}
+	}
+}
+
+func TestAStartThatFailsStaysOnTheScreenAndCanBeTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.fail = fault.New(fault.Environment, "the daemon \x1b[2J does not answer").Hint("`aibox doctor` tells more")
+	p := open(t, w)
+	p.tell("mend it")
+	p.Press("ctrl+s", "enter")
+	p.Sees("· workspace")
+	p.Sees("does not answer")
+	p.Sees("→ `aibox doctor` tells more")
+	if strings.Contains(p.m.View(), "\x1b[2J") {
+		t.Error("an error reached the terminal raw")
+	}
+	p.DoesNotSee("b bakes")
+	p.Press("b", "enter")
+	if len(w.started) != 2 || p.last() != page.Request(page.Attend{ID: "0dq4f-codex"}) {
+		t.Errorf("started %q, asked for %+v", w.started, p.Asked)
+	}
+}
+
+func TestAMissingImageIsBakedWithAKey(t *testing.T) {
+	w := newWorld(t)
+	w.fail, w.noImage = errors.New("there is no image"), true
+	p := open(t, w)
+	p.Sees("to bake")
+	p.Press("down", "enter")
+	p.Type("mend it")
+	p.Press("ctrl+s")
+	p.Sees("has to be baked first")
+	p.Press("enter")
+	p.Sees("b bakes the image")
+	p.Press("b")
+	if len(w.started) != 2 || !strings.HasSuffix(w.started[1], "(baked)") || strings.HasSuffix(w.started[0], "(baked)") {
+		t.Errorf("started %q", w.started)
+	}
+}
+
+func TestEscTakesAStartBack(t *testing.T) {
+	p := open(t, newWorld(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	p.m.begin = &launching{cancel: cancel, steps: make(chan session.Step, 1), running: true}
+	p.m.step = begin
+	if !p.m.Typing() {
+		t.Error("keys of the owner count while a run starts")
+	}
+	p.m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	if ctx.Err() == nil {
+		t.Error("it goes on")
+	}
+	p.m.Update(started{p.m.begin, Started{}, ctx.Err()})
+	if p.m.begin.running || p.m.begin.err == nil {
+		t.Error("it does not end")
+	}
+}

@@ -1,0 +1,80 @@
+package newrun
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnAgentThatNoBoxCanServeIsNotTaken(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Type("amp")
+	p.Press("enter")
+	p.Sees("Amp talks to its vendor's servers only")
+	if p.m.draft.Agent != "" {
+		t.Errorf("took %q", p.m.draft.Agent)
+	}
+}
+
+func TestOptionsFollowTheAgentAndTheWayOfRunning(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("enter", "tab")
+	p.Sees("Effort")
+	p.DoesNotSee("Web")
+	p.Press("up")
+	p.Press("tab")
+	p.Sees("--effort=low")
+	p.Press("ctrl+t")
+	p.Sees("Web")
+	p.Sees("--effort=low")
+	p.Press("esc", "up", "up", "enter", "down", "enter")
+	if len(p.m.draft.Options) > 0 || p.m.draft.Agent != "aider" {
+		t.Errorf("another agent has %+v", p.m.draft)
+	}
+}
+
+func TestATypedSecretGoesToTheStartAndNowhereElse(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.tell("mend it")
+	p.Press("tab", "tab", "tab")
+	p.Type("canary")
+	p.DoesNotSee("canary")
+	p.Press("ctrl+s")
+	p.DoesNotSee("canary")
+	p.Press("enter")
+	if !slices.Equal(p.w.secrets, []string{"canary"}) {
+		t.Errorf("the start was given %q", p.w.secrets)
+	}
+	if text := fmt.Sprintf("%+v %q %+v", p.m.draft, p.w.started, p.w.remembered); strings.Contains(text, "canary") {
+		t.Errorf("it is in %s", text)
+	}
+}
+
+func TestModelsAreThoseOfTheServerThatIsChosen(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("enter", "esc", "down", "down", "enter", "tab", "tab")
+	p.Sees("qwen3")
+	p.Press("shift+tab", "ctrl+u")
+	p.Type("openai")
+	p.Press("tab")
+	p.Sees("gpt")
+	p.DoesNotSee("qwen3")
+	if p.m.draft.Settings["inference"] != "openai" {
+		t.Errorf("got %+v", p.m.draft.Settings)
+	}
+}
+
+func TestHiddenFilesAreShownAsTheGlobsAreTyped(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.tell("x")
+	p.Press("esc", "down", "down", "enter")
+	p.Sees("1: .env")
+	p.goTo("hide")
+	p.Type("vault")
+	p.Sees("2: .env · vault/key")
+	p.Sees("--hide=vault")
+	p.Press("backspace", "backspace", "backspace", "backspace", "backspace")
+	p.Sees("1: .env")
+	p.DoesNotSee("--hide")
+}

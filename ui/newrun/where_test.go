@@ -1,0 +1,74 @@
+package newrun
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/session/draft"
+)
+
+func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("shift+tab")
+	p.Type("https://example.org/far.git")
+	p.Sees("clone this address")
+	p.Press("enter")
+	p.Sees("trunk")
+	if strings.Contains(p.m.View(), "\x1b[2J") {
+		t.Error("a branch reached the terminal raw")
+	}
+	p.Type("tru")
+	p.Press("enter", "enter")
+	p.Type("x")
+	p.Sees("--branch=trunk")
+	if p.m.draft.Repository != "https://example.org/far.git" || p.m.draft.Branch != "trunk" {
+		t.Errorf("got %+v", p.m.draft)
+	}
+}
+
+func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("shift+tab")
+	p.Type("~/wo")
+	p.Sees("~/work/ship")
+	p.Press("enter")
+	p.Sees("~/work/ship/")
+	if p.m.place == nil || p.m.place.Top != "/home/ann/shop" {
+		t.Error("a folder was taken for a repository")
+	}
+	p.Press("enter")
+	p.Sees("✗ ~/work/ship/ is not in a git repository")
+	p.Press("ctrl+u")
+	p.Type("blo")
+	p.Press("enter")
+	if p.m.place == nil || p.m.place.Top != "/home/ann/blog" {
+		t.Errorf("at %+v", p.m.place)
+	}
+}
+
+func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.m.choose("/home/ann/blog")
+	p.m.Update(placeKnown{p.m, p.m.asked - 1, p.w.places["/home/ann/shop"], nil})
+	p.m.Update(branchesKnown{p.m, p.m.asked - 1, []string{"old"}, nil})
+	p.m.Update(filesKnown{p.m, "x", p.m.asked - 1, namesOf([]string{"old"}), []string{"old"}, nil})
+	p.m.Update(placeKnown{new(Model), p.m.asked, p.w.places["/home/ann/shop"], nil})
+	if p.m.place != nil || p.m.where.branches != nil || p.m.files.hidden != nil {
+		t.Errorf("took %+v, %q and %q", p.m.place, p.m.where.branches, p.m.files.hidden)
+	}
+}
+
+func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
+	w := newWorld(t)
+	shop := w.places["/home/ann/shop"]
+	shop.Last = &draft.Draft{Agent: "codex", Repository: shop.Top, Settings: map[string]string{"timeout": "30m"}, Options: map[string]string{"effort": "low"}}
+	w.places[shop.Top] = shop
+	p := open(t, w)
+	if p.m.step != task {
+		t.Errorf("begins at %s", stepNames[p.m.step])
+	}
+	p.Type("mend it")
+	if got := draft.Line(p.m.words()); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
+		t.Errorf("the command is %s", got)
+	}
+}

@@ -1,0 +1,227 @@
+package newrun
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/agents/spec"
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/prompts"
+	"aibox/internal/secret"
+	"aibox/session"
+	"aibox/session/draft"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+	"aibox/workspace"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// codexOptions are those of an agent.
+type codexOptions struct {
+	Effort string       `label:"Effort" help:"How hard it tries" choices:"low mid high" default:"mid"`
+	Turns  int          `label:"Turns" help:"How often it may go on" min:"1" max:"99"`
+	Web    bool         `label:"Web" help:"Search the web" mode:"interactive"`
+	Key    secret.Value `label:"Key" help:"For its vendor" secret:"true" env:"VENDOR_KEY"`
+}
+
+// world is services that remember what was asked of them.
+type world struct {
+	t       testing.TB
+	recent  []string
+	places  map[string]Place
+	folders []Folder
+	again   draft.Draft
+	models  map[string][]string
+	states  map[string]string
+	fail    error // of the next start
+	noImage bool
+	stays   bool
+
+	started    []string
+	remembered []draft.Draft
+	secrets    []string
+}
+
+func resolved(t testing.TB) *config.Resolved {
+	r, err := config.Catalog{Agents: []config.Agent{{Name: "codex", Options: defaults(t)}}}.Resolve(config.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func defaults(t testing.TB) *codexOptions {
+	o := new(codexOptions)
+	if err := spec.Defaults(o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func newWorld(t testing.TB) *world {
+	shop := Place{
+		Place: workspace.Place{Top: "/home/ann/shop", Branch: "main"}, Settings: resolved(t),
+		Prompts: []prompts.Prompt{{Name: "careful", Source: prompts.User, Text: "# Take care\nof all.\n"}, {Name: "evil", Source: prompts.Repository, Text: "bad \x1b[2J text"}},
+	}
+	blog := Place{Place: workspace.Place{Top: "/home/ann/blog", Branch: "dark"}, Settings: resolved(t)}
+	far := Place{Place: workspace.Place{Top: "https://example.org/far.git"}, Settings: resolved(t)}
+	return &world{
+		t: t, recent: []string{"/home/ann/shop", "/home/ann/blog"},
+		places:  map[string]Place{shop.Top: shop, blog.Top: blog, far.Top: far},
+		folders: []Folder{{Path: "~/work/ship"}, {Path: "/home/ann/blog", Repository: true}},
+		models:  map[string][]string{"auto": {"qwen3", "llama3"}, "openai": {"gpt"}},
+		states:  map[string]string{"codex": "fresh", "aider": "missing"},
+	}
+}
+
+func (w *world) services() Services { return Services{Places: w, Choices: w, Runs: w} }
+
+func (w *world) Recent(context.Context) ([]string, error) { return w.recent, nil }
+
+func (w *world) Look(_ context.Context, repository string) (Place, error) {
+	if p, ok := w.places[repository]; ok {
+		return p, nil
+	}
+	return Place{}, fault.New(fault.Usage, "%s is not in a git repository", repository).Hint("name one with --repo")
+}
+
+func (w *world) Branches(_ context.Context, repository string) ([]string, error) {
+	if strings.Contains(repository, "far") {
+		return []string{"trunk", "evil\x1b[2J"}, nil
+	}
+	return []string{"main", "dark/mode", "feature"}, nil
+}
+
+func (w *world) Folders(_ context.Context, typed string) []Folder {
+	return slices.DeleteFunc(slices.Clone(w.folders), func(f Folder) bool { return !strings.HasPrefix(f.Path, typed) })
+}
+
+func (w *world) Agents(context.Context) ([]Agent, error) {
+	flag := func(key string) bool { return key != "turns" }
+	return []Agent{
+		{Name: "codex", Title: "Codex", Summary: "OpenAI's agent", NeedsPrompt: true, Options: defaults(w.t), Flag: flag},
+		{Name: "aider", Title: "Aider", Summary: "Pairs with you", NeedsPrompt: true, Options: new(nothing), Flag: flag},
+		{Name: "amp", Title: "Amp", Summary: "Its own cloud", Unservable: fault.New(fault.Refused, "Amp talks to its vendor's servers only"), Options: new(nothing), Flag: flag},
+	}, nil
+}
+
+func (w *world) Images(context.Context) (map[string]string, error) { return w.states, nil }
+
+func (w *world) Models(_ context.Context, inference string) []string { return w.models[inference] }
+
+func (w *world) Again(_ context.Context, id session.ID) (draft.Draft, error) {
+	if w.again.Agent == "" {
+		return draft.Draft{}, fault.New(fault.Usage, "no session %q", id)
+	}
+	return w.again.Clone(), nil
+}
+
+func (w *world) Files(_ context.Context, d draft.Draft) (visible, hidden []string, err error) {
+	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), draft.List(d.Settings["hide"])...))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range []string{".env", "README.md", "cmd/main.go", "evil\x1b[2J.go", "internal/shop/cart.go", "internal/shop/cart_test.go", "vault/key"} {
+		if globs.Match(name) {
+			hidden = append(hidden, name)
+		} else {
+			visible = append(visible, name)
+		}
+	}
+	return visible, hidden, nil
+}
+
+func (w *world) Check(_ context.Context, d draft.Draft, _ any) (Checked, error) {
+	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: append(workspace.DefaultHide(), draft.List(d.Settings["hide"])...), Stays: w.stays}
+	if d.Prompt == "" && !d.Interactive {
+		return c, fault.New(fault.Usage, "Codex needs to be told what to do").Hint("say it with --prompt")
+	}
+	return c, nil
+}
+
+func (w *world) Start(_ context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (Started, error) {
+	line := draft.Line(d.Words(nil))
+	if bake {
+		line += " (baked)"
+		step(session.Step{Name: "image", Done: true, Detail: "baked", Took: time.Second})
+	}
+	w.started = append(w.started, line)
+	step(session.Step{Name: "workspace"})
+	if o, ok := options.(*codexOptions); ok {
+		w.secrets = append(w.secrets, o.Key.Reveal())
+	}
+	if err := w.fail; err != nil {
+		w.fail = nil
+		return Started{NoImage: w.noImage}, err
+	}
+	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
+	return Started{ID: "0dq4f-codex"}, nil
+}
+
+func (w *world) Remember(d draft.Draft) error {
+	w.remembered = append(w.remembered, d)
+	return nil
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// sit opens the screen for somebody.
+// goTo walks to a question of the form that is shown.
+// last is what the owner of the screen was asked for last.
+// runs is what a command and those in it bring.
+
+// person is one before the screen, whose clock stands at noon.
+type person struct {
+	*uitest.Person
+	m *Model
+	w *world
+}
+
+// sit opens the screen for somebody.
+func sit(t testing.TB, w *world, width, height int, wanted page.NewRun) *person {
+	t.Helper()
+	m := New(t.Context(), w.services(), wanted)
+	m.now = func() time.Time { return noon }
+	p := &person{uitest.New(t, m, width, height), m, w}
+	p.Quiet = func(msg tea.Msg) bool { _, ticks := msg.(tick); return ticks }
+	p.Run(m.Init())
+	return p
+}
+
+// open opens it for a new run, at the usual size.
+func open(t testing.TB, w *world) *person {
+	t.Helper()
+	return sit(t, w, 80, 24, page.NewRun{})
+}
+
+// tell takes the agent that the person is at, and tells it what to do.
+func (p *person) tell(task string) {
+	p.T.Helper()
+	p.Press("enter")
+	p.Type(task)
+}
+
+// goTo walks to a question of the form that is shown.
+func (p *person) goTo(key string) {
+	p.T.Helper()
+	for range 30 {
+		if p.m.part().Asks() == key {
+			return
+		}
+		p.Press("tab")
+	}
+	p.T.Fatalf("nobody asks for %s", key)
+}
+
+// last is what the owner of the screen was asked for last.
+func (p *person) last() page.Request {
+	if len(p.Asked) == 0 {
+		return nil
+	}
+	return p.Asked[len(p.Asked)-1]
+}
