@@ -1,0 +1,52 @@
+package newrun
+
+import (
+	"strings"
+
+	"aibox/internal/config"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session/draft"
+	"aibox/ui/frame"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// footView is the command line, and what is to be told.
+func (m *Model) footView() []string {
+	command, rows := m.foot()
+	var out []string
+	if rows > command+1 {
+		out = append(out, frame.Rule(m.theme, m.width))
+	}
+	line := draft.Line(m.words())
+	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), 8*m.width)], "")) // a task may be long
+	lines := strings.Split(ansi.Hardwrap(line, m.width, true), "\n")
+	if len(lines) > command {
+		lines = lines[:command]
+		lines[command-1] = ansi.Truncate(lines[command-1], m.width-2, "") + " …"
+	}
+	out = append(out, frame.Fill(lines, command)...)
+	return append(out, m.told())
+}
+
+// told is one line: what was said last, else what is wrong or worth knowing.
+func (m *Model) told() string {
+	if m.note.Text() != "" {
+		return m.note.View(m.theme, m.width)
+	}
+	if m.begin != nil && (m.begin.running || m.begin.id != "" || m.begin.err != nil) {
+		return "" // it stands in the step
+	}
+	if err := m.wrong(); err != nil {
+		text := "✗ " + termtext.Escape(err.Error())
+		if hints := fault.Hints(err); len(hints) > 0 {
+			text += " → " + termtext.Escape(hints[0])
+		}
+		return m.theme.Bad.Render(ansi.Truncate(text, m.width, "…"))
+	}
+	if m.checked.Told != "" {
+		return m.theme.Warn.Render(ansi.Truncate("! "+config.RepositoryName+" sets "+termtext.Escape(m.checked.Told), m.width, "…"))
+	}
+	return ansi.Truncate(m.theme.Good.Render("✓")+m.theme.Faint.Render(" it can be started; nothing comes back before you accept it"), m.width, "…")
+}

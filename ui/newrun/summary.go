@@ -1,0 +1,79 @@
+package newrun
+
+import (
+	"fmt"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/config"
+	"aibox/internal/termtext"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// summary is what will be started.
+func (m *Model) summary(width, height int) []string {
+	button := m.theme.Button.Render("[ start ]")
+	if m.wrong() != nil {
+		button = m.theme.Faint.Render("[ start ]") + " not yet"
+	}
+	out := []string{button + m.theme.Faint.Render("  enter"), ""}
+	row := func(name, text string) {
+		for i, line := range wrapped(nil, text, max(10, width-14)) {
+			if i > 0 {
+				name = ""
+			}
+			out = append(out, m.theme.Faint.Render(pad(name, 13))+" "+line)
+		}
+	}
+	from := "what is checked out"
+	if m.draft.Branch != "" {
+		from = termtext.Escape(m.draft.Branch)
+	}
+	row("repository", termtext.Escape(m.repository())+" from "+from)
+	how := "works alone; its session can be watched"
+	if m.draft.Interactive {
+		how = "on this terminal; ctrl-p ctrl-q leaves it running"
+	}
+	row("agent", termtext.Escape(m.draft.Agent)+", "+how)
+	if m.mustBake() {
+		row("image", "has to be baked first, which takes some minutes")
+	}
+	if text := m.says(task); text != "" {
+		row("task", text)
+	}
+	if settings, ok := m.box.part.Draft().(*config.Settings); ok {
+		model := settings.Model
+		if model == "" {
+			model = "the one there is"
+		}
+		row("model", termtext.Escape(model+" of "+settings.Inference))
+		words := fmt.Sprintf("network %s, %s, %d processes", settings.Network, limit(settings), settings.Pids)
+		if m.files.of != "" {
+			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
+		}
+		row("box", words)
+		if settings.Verify != "" {
+			row("verify", termtext.Escape(settings.Verify))
+		}
+		if m.checked.Stays {
+			row("at its end", "accept: "+settings.Accept+"; it is followed on the whole terminal until then")
+		}
+	}
+	if room := height - len(out) - 2; m.checked.Box != "" && room > 1 {
+		out = append(out, "", m.theme.Faint.Render("in its box:"))
+		out = append(out, wrapped(m.theme.Faint.Render, termtext.Text(m.checked.Box), width)...)
+	}
+	return out
+}
+
+// wrapped is text in lines of at most width columns, each in a style; nil is none.
+func wrapped(style func(...string) string, text string, width int) []string {
+	lines := strings.Split(ansi.Wrap(strings.TrimRight(text, "\n"), max(1, width), " "), "\n")
+	if style != nil {
+		for i, line := range lines {
+			lines[i] = style(line)
+		}
+	}
+	return lines
+}
