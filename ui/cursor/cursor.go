@@ -62,6 +62,14 @@ func (c *Cursor) Go(line int) {
 	c.top = max(0, min(c.top, c.n-c.height))
 }
 
+// Show brings the line before the one a person is at onto the screen, where there is
+// room for both: a heading of it, which no cursor goes to.
+func (c *Cursor) Show() {
+	if c.height > 1 && c.at > 0 {
+		c.top = min(c.top, c.at-1)
+	}
+}
+
 // Press moves by a key and reports whether the key was one of its own.
 func (c *Cursor) Press(msg tea.KeyPressMsg) bool {
 	page := max(1, c.height-1)

@@ -225,9 +225,18 @@ func (m *Model) settle(direction int) {
 			if m.rows[i].heading == "" {
 				m.cursor.Go(i)
 				m.at = m.rows[i].setting.Key
+				m.entitle()
 				return
 			}
 		}
+	}
+}
+
+// entitle shows the heading of a section with its first setting: the cursor alone, which
+// goes to no heading, would leave it above the screen for good.
+func (m *Model) entitle() {
+	if i := m.cursor.At(); i > 0 && i < len(m.rows) && m.rows[i-1].heading != "" {
+		m.cursor.Show()
 	}
 }
 
@@ -242,6 +251,7 @@ func (m *Model) current() (config.Setting, bool) {
 // fit tells the parts how much room they have.
 func (m *Model) fit() {
 	m.cursor.Fit(len(m.rows), m.listHeight())
+	m.entitle()
 	if m.edit != nil {
 		m.edit.line.SetWidth(max(5, m.paneWidth()-4))
 	}

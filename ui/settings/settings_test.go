@@ -148,6 +148,17 @@ func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 	}
 }
 
+func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
+	p, _ := sit(t, newDesk(), 120, 20)
+	p.Sees("\nsessions  ")
+	p.Resize(120, 4) // a single row is left to the list
+	p.DoesNotSee("\nsessions  ")
+	p.Resize(120, 20)
+	p.Sees("\nsessions  ")
+	p.Press("end", "home")
+	p.Sees("\nsessions  ")
+}
+
 func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
 	d := newDesk()
 	p, _ := sit(t, d, 120, 40)
