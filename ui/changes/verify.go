@@ -2,9 +2,10 @@ package changes
 
 import (
 	"context"
-	"fmt"
 	"strings"
+	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
@@ -273,7 +274,7 @@ func (c *check) outcome() string {
 	case v == nil:
 		return ""
 	case v.Passed():
-		return fmt.Sprintf("passed in %.1fs", v.Seconds)
+		return "passed in " + amount.Took(time.Duration(v.Seconds*float64(time.Second)))
 	default:
 		return termtext.Escape(v.Fault.Message)
 	}

@@ -2,8 +2,8 @@ package doctor
 
 import (
 	"fmt"
-	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -116,7 +116,7 @@ func (m *Model) trialView() []string {
 		mark := m.theme.Faint.Render("…")
 		took := ""
 		if step.Done {
-			mark, took = m.theme.Good.Render("✓"), m.theme.Faint.Render(" "+seconds(step.Took))
+			mark, took = m.theme.Good.Render("✓"), m.theme.Faint.Render(" "+amount.Took(step.Took))
 		}
 		lines = append(lines, frame.Pad(fmt.Sprintf("%s %-10s %s%s", mark, termtext.Escape(step.Name), termtext.Escape(step.Detail), took), m.width))
 	}
@@ -143,6 +143,3 @@ func (m *Model) trialView() []string {
 
 // mustWidth is the columns of what must come of a probe.
 const mustWidth = len("must be refused")
-
-// seconds is a short time with one digit behind the point.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }

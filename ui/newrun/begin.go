@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
@@ -224,7 +225,7 @@ func (m *Model) startView(width int) []string {
 		}
 		time := ""
 		if took > 0 {
-			time = t.Faint.Render(fmt.Sprintf("%6.1fs", took.Seconds()))
+			time = t.Faint.Render(fmt.Sprintf("%7s", amount.Took(took)))
 		}
 		line := mark + " " + pad(termtext.Escape(s.Name), 10) + " " + pad(time, 7) + " " + termtext.Escape(s.Detail)
 		out = append(out, line)

@@ -106,7 +106,7 @@ func model(c session.ModelCall, target string) string {
 func call(a session.Access) string {
 	c := a.Call
 	took := (time.Duration(c.Millis) * time.Millisecond).Round(100 * time.Millisecond)
-	parts := []string{fmt.Sprint(c.Status), fmt.Sprintf("%.1fs", took.Seconds())}
+	parts := []string{fmt.Sprint(c.Status), amount.Took(took)}
 	if c.Input+c.Output > 0 {
 		parts = append(parts, amount.Short(c.Input)+" in "+amount.Short(c.Output)+" out")
 	}
