@@ -111,12 +111,14 @@ func (*faulty) Short() []key.Binding  { return nil }
 func (*faulty) Typing() bool          { return false }
 func (f *faulty) Init() (cmd tea.Cmd) { return nil }
 
-// faultyTerminal is a terminal that shows the faulty screen.
-func faultyTerminal(t *testing.T) (*terminal.Terminal, context.Context) {
+// faultyTerminal is a terminal that shows the faulty screen. The words before, if any,
+// start it.
+func faultyTerminal(t *testing.T, before ...string) (*terminal.Terminal, context.Context) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, os.Args[0])
+	words := append(before, os.Args[0])
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), faultyUI+"=1", "TERM=xterm-256color")
 	on, err := terminal.Start(cmd, terminal.Size{Rows: 24, Cols: 80})
 	if err != nil {
@@ -180,6 +182,17 @@ func TestAPanicOfACommandThatHasTheTerminalIsItsError(t *testing.T) {
 		}
 	}
 	ends(ctx, t, on, 0, `ended: <nil>`)
+}
+
+func TestATerminalThatGoesAwayEndsTheUIAlsoWhenNobodyPassesTheSignalOn(t *testing.T) {
+	t.Parallel()
+	on, ctx := faultyTerminal(t, "sh", "-c", `trap "" HUP; "$0"; true`)
+	if err := on.Hangup(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := on.Wait(ctx); err != nil { // of the shell, which waits for the UI
+		t.Error(err)
+	}
 }
 
 func TestAPanicInASequenceGivesTheTerminalBack(t *testing.T) {

@@ -73,7 +73,7 @@ const framesPerSecond = 80
 // show runs the program around a root model until it ends, or ctx with end.
 func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
 	r := app.request
-	program := tea.NewProgram(guard{app, end}, tea.WithInput(r.In), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
+	program := tea.NewProgram(guard{app, end}, tea.WithInput(inputOf(r.In, end)), tea.WithOutput(r.Out), tea.WithoutSignalHandler(),
 		tea.WithEnvironment(r.Environ), tea.WithColorProfile(app.colors), tea.WithFPS(framesPerSecond))
 	// Not WithContext: a program that ends so just when a command gives the terminal back
 	// leaves the keyboard in a mode of its own.
