@@ -27,18 +27,8 @@ var columns = map[string]func(*Brief) string{
 	"task":   func(b *Brief) string { return strings.ToLower(b.Task) },
 }
 
-// FilterColumns are the columns that a filter knows, sorted.
-func FilterColumns() []string {
-	names := make([]string, 0, len(columns))
-	for name := range columns {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // ParseFilter reads what a person typed: words that all have to stand in a session's
-// line, in any case. "state:running,failed" looks in one column (FilterColumns) for
+// line, in any case. "state:running,failed" looks in one column (those of columns) for
 // either word, and a "-" before a word wants it not to stand there. Everything is a
 // filter; a colon behind another word is text.
 func ParseFilter(text string) Filter {
