@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -96,6 +97,28 @@ func (s *screen) answers(questionsAndKeys ...string) {
 		s.stdout.await(s.t, questionsAndKeys[i])
 		s.typed(questionsAndKeys[i+1])
 	}
+}
+
+// insists types keys until the question that they answer is over, with pauses: one
+// that has just appeared takes no answer, nor does one before which somebody types on.
+func (s *screen) insists(keys string, over func() bool) {
+	s.t.Helper()
+	var last time.Time
+	eventually(s.t, limit, "the question takes an answer", func() bool {
+		if over() {
+			return true
+		}
+		if time.Since(last) > patience {
+			_, _ = s.keys.WriteString(keys) // it may just have ended
+			last = time.Now()
+		}
+		return false
+	})
+}
+
+// gone reports that a person does not see text any more.
+func (s *screen) gone(text string) func() bool {
+	return func() bool { return !strings.Contains(s.shown(), text) }
 }
 
 // ends is that of a background, with what a person saw last.

@@ -44,10 +44,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	s.awaitShown(`baking\S* +a3slow .*step`)
 	s.typed("x")
 	s.awaitShown(`Give up baking a3slow`)
-	eventually(t, limit, "the question takes an answer", func() bool {
-		s.typed("y") // within the first moments it does not count
-		return !strings.Contains(s.shown(), "Give up baking a3slow")
-	})
+	s.insists("y", s.gone("Give up baking a3slow"))
 	s.awaitShown(`– given up\S* +a3slow`)
 	s.typed("b") // once more, to be left behind
 	s.awaitShown(`baking\S* +a3slow .*step`)
@@ -55,8 +52,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	s.awaitShown(`There is no session yet`)
 	s.typed("q")
 	s.awaitShown(`Quit with 1 bake under way`)
-	eventually(t, limit, "the question takes an answer", func() bool {
-		_, _ = s.keys.WriteString("y") // within the first moments it does not count
+	s.insists("y", func() bool {
 		select {
 		case <-s.done:
 			return true

@@ -50,20 +50,13 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.awaitShown(`1 to review`)
 	s.typed("x")
 	s.awaitShown(`Discard ` + id)
-	eventually(t, limit, "the question takes an answer", func() bool {
-		s.typed("\t") // within the first moments it does not count
-		return strings.Contains(s.shown(), "[discard")
-	})
-	s.typed("n")
-	eventually(t, limit, "the question is gone", func() bool { return !strings.Contains(s.shown(), "Discard "+id) })
+	s.insists("\t", func() bool { return strings.Contains(s.shown(), "[discard") })
+	s.insists("n", s.gone("Discard "+id))
 	s.typed("r")
 	s.awaitShown(`(?s)Review ` + id + `.*new file`)
 	s.typed("y\r") // the one hunk there is
 	s.awaitShown(`(?s)Accept into branch.*accepts 1 of 1 file`)
-	eventually(t, limit, "the last question takes an answer", func() bool {
-		s.typed("\x13") // ctrl-s
-		return strings.Contains(s.shown(), "accepted on branch aibox/"+id)
-	})
+	s.insists("\x13", func() bool { return strings.Contains(s.shown(), "accepted on branch aibox/"+id) }) // ctrl-s
 	s.awaitShown(`✓ accepted +` + id)
 	if work := m.git(repo, "show", "aibox/"+id+":work.txt"); work != "work\n" {
 		t.Errorf("the branch holds %q", work)

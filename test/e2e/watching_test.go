@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // curious asks for a name and an address that no box reaches, and then waits.
@@ -26,10 +25,7 @@ func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {
 	s.awaitShown(`asked both`)
 	s.typed("s")
 	s.awaitShown(`Stop ` + id)
-	eventually(t, limit, "the question takes an answer", func() bool {
-		s.typed("n") // within the first moments it does not count
-		return !strings.Contains(s.shown(), "Stop "+id)
-	})
+	s.insists("n", s.gone("Stop "+id))
 	m.write(filepath.Join(m.record(id).State.Workspace.Path, "go"), "")
 	s.awaitShown(`(?s)▲ to review.*bye`)
 	s.awaitShown(`the agent ended with exit code 0`)
@@ -60,15 +56,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	for _, id := range []string{asks, denied} {
 		key := map[string]string{asks: "y", denied: "n"}[id]
 		s.awaitShown(id + ` asks`)
-		last := time.Now()
-		eventually(t, limit, "the question takes an answer", func() bool {
-			open := strings.Contains(s.shown(), id+" asks")
-			if open && time.Since(last) > time.Second/2 { // keys in a row would count as meant for something else
-				s.typed(key)
-				last = time.Now()
-			}
-			return !open
-		})
+		s.insists(key, s.gone(id+" asks"))
 	}
 	for id, code := range map[string]int{asks: 0, given: 0, denied: 5} {
 		o := m.aibox(code, "attach", id)
