@@ -57,6 +57,7 @@ func (m *Model) fit() {
 		m.window.row = 0
 	}
 	m.window.width, m.window.height = l.left, max(1, l.record)
+	m.window.fill(m.window.all())
 }
 
 // isBeside reports whether a cell belongs to the pane of the network.

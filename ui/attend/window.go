@@ -174,21 +174,31 @@ func (w *window) down(n int) {
 			w.top, w.row = w.top+1, 0
 		}
 	}
-	end := *w
-	end.last(lines)
-	if w.top > end.top || w.top == end.top && w.row >= end.row {
-		w.top, w.row = end.top, end.row
+	if w.fill(lines) {
 		w.follow = w.complete()
 	}
 }
 
-// reveal shows the line that begins at an offset, a third down the screen, and reports
-// whether it is here.
+// fill leaves no row empty that a line above could have, and reports whether the last
+// row is shown.
+func (w *window) fill(lines []line) bool {
+	end := *w
+	end.last(lines)
+	if w.top < end.top || w.top == end.top && w.row < end.row {
+		return false
+	}
+	w.top, w.row = end.top, end.row
+	return true
+}
+
+// reveal shows the line that begins at an offset, a third down the screen where there
+// is that much after it, and reports whether it is here.
 func (w *window) reveal(at int64) bool {
 	for i, l := range w.all() {
 		if l.at == at {
 			w.follow, w.top, w.row = false, i, 0
 			w.up(w.height / 3)
+			w.fill(w.all())
 			return true
 		}
 	}

@@ -120,4 +120,8 @@ func TestALineIsRevealedByItsPlace(t *testing.T) {
 	if w.reveal(1) {
 		t.Error("there is a line in the middle of one")
 	}
+	w.height = 5
+	if !w.reveal(8) || screenOf(&w) != "b c d e f" {
+		t.Errorf("rows are empty where lines above could be: %q", screenOf(&w))
+	}
 }
