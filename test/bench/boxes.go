@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -166,16 +165,7 @@ func supervisor(ctx context.Context, b *bench) ([]Row, error) {
 	if b.quick {
 		idle = time.Second
 	}
-	before, err := ticks(pid)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-time.After(idle):
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	after, err := ticks(pid)
+	share, err := busy(ctx, pid, idle, func() {})
 	if err != nil {
 		return nil, err
 	}
@@ -183,26 +173,10 @@ func supervisor(ctx context.Context, b *bench) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	share := float64(after-before) / 100 / idle.Seconds() * 100 // a tick is 10 ms
 	return []Row{
 		alone("supervisor of a detached session", "MB", memory, target{most: 25, absolute: true}),
 		alone("that one idle", "% of a core", share, target{most: 0.5, absolute: true}),
 	}, b.removeSessions(ctx)
-}
-
-// ticks is the processor time that a process has used (proc(5): stat, 14 and 15).
-func ticks(pid int) (int, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	user, err := strconv.Atoi(fields[11])
-	system, err2 := strconv.Atoi(fields[12])
-	return user + system, errors.Join(err, err2)
 }
 
 // resident is a process's resident memory in MB.

@@ -71,29 +71,12 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 	if b.quick {
 		long = 3 * time.Second
 	}
-	before, err := ran(pid)
-	if err != nil {
-		return nil, err
-	}
 	bytes, err := read(pid)
 	if err != nil {
 		return nil, err
 	}
-	over := time.After(long)
 	children := 0
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-over:
-			waiting = false
-		case <-look.C:
-			children = max(children, childrenOf(pid))
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	after, err := ran(pid)
+	share, err := busy(ctx, pid, long, func() { children = max(children, childrenOf(pid)) })
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +84,36 @@ func (b *bench) still(ctx context.Context, pid int, marks string) ([]Row, error)
 	if err != nil {
 		return nil, err
 	}
-	share := (after - before).Seconds() / long.Seconds() * 100
 	row := alone("terminal UI idle, 20 sessions", "% of a core", share, target{most: 1, absolute: true})
 	started, _ := os.ReadFile(marks)
 	row.Note = fmt.Sprintf("%d bytes read, %d calls of git, %d child processes", now-bytes, strings.Count(string(started), "\n"), children)
 	// Go's own runtime reads some bytes a second to wake itself; lists and records are more.
 	row.Met = row.Met && len(started) == 0 && children == 0 && float64(now-bytes) < 1000*long.Seconds()
 	return []Row{row}, nil
+}
+
+// busy leaves a process alone for a while and returns the share of a core, in percent,
+// that it took. It looks many times a second meanwhile.
+func busy(ctx context.Context, pid int, long time.Duration, look func()) (share float64, err error) {
+	before, err := ran(pid)
+	if err != nil {
+		return 0, err
+	}
+	over := time.After(long)
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-over:
+			waiting = false
+		case <-again.C:
+			look()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	after, err := ran(pid)
+	return (after - before).Seconds() / long.Seconds() * 100, err
 }
 
 // ran is the time that a process was on a processor. It is exact, where the ticks of
