@@ -2,7 +2,6 @@ package attend
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,153 +20,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-const id = session.ID("0abcd-codex")
-
-// scene is one session whose record and log are what a test says.
-type scene struct {
-	session session.Session
-	record  []session.Chunk
-	events  []audit.Event
-	picture string
-	done    []string
-	fails   error
-}
-
-func (s *scene) Find(string) (session.Session, error) { return s.session, nil }
-
-func (s *scene) Recorded(session.ID) (int64, error) { return s.size(), nil }
-
-func (s *scene) size() int64 {
-	if len(s.record) == 0 {
-		return 0
-	}
-	last := s.record[len(s.record)-1]
-	return last.Offset + int64(len(last.Data))
-}
-
-func (s *scene) Output(_ session.ID, from int64, visit func(session.Chunk) error) (int64, error) {
-	for _, c := range s.record {
-		end := c.Offset + int64(len(c.Data))
-		if end <= from {
-			continue
-		}
-		if c.Offset < from {
-			c.Data, c.Offset = c.Data[from-c.Offset:], from
-		}
-		if err := visit(c); err != nil {
-			return from, err
-		}
-		from = end
-	}
-	return from, nil
-}
-
-func (s *scene) Follow(_ context.Context, id session.ID, from int64, visit func(session.Chunk) error) (session.Session, error) {
-	_, err := s.Output(id, from, visit)
-	return s.session, err
-}
-
-func (s *scene) Watch(_ context.Context, _ session.ID, _ int, visit func(audit.Event) error) error {
-	for _, e := range s.events {
-		if err := visit(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
-	if s.picture == "" {
-		return nil, session.ErrNoScreen
-	}
-	return []byte(s.picture), nil
-}
-
-func (s *scene) Heard(context.Context, session.ID) (<-chan struct{}, error) {
-	heard := make(chan struct{})
-	close(heard)
-	return heard, nil
-}
-
-func (s *scene) Stop(_ context.Context, _ session.ID, reason string) (session.Session, error) {
-	s.done = append(s.done, "stop")
-	return s.session, s.fails
-}
-
-func (s *scene) Signal(_ context.Context, _ session.ID, number int) error {
-	s.done = append(s.done, fmt.Sprint("signal ", number))
-	return s.fails
-}
-
-func (s *scene) Extend(_ context.Context, _ session.ID, by time.Duration) error {
-	s.done = append(s.done, "extend "+by.String())
-	return s.fails
-}
-
-// noon is when things happen.
-var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
-
-// event adds what happened, a second after what was before.
-func (s *scene) event(kind audit.Type, data any) {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		panic(err)
-	}
-	s.events = append(s.events, audit.Event{Seq: len(s.events), Time: noon.Add(time.Duration(len(s.events)) * time.Second), Type: kind, Data: raw})
-}
-
-// say adds to the record.
-func (s *scene) say(stream session.Stream, text string) {
-	s.record = append(s.record, session.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
-}
-
-// running is a session of codex that runs and has done a few things.
-func running() *scene {
-	s := &scene{session: session.Session{
-		Spec: session.Spec{
-			ID: id, Created: noon, Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix the failing test\nand more", Timeout: session.Duration(time.Hour),
-		},
-		State: session.State{Phase: session.Running, Started: noon}, Alive: true,
-	}}
-	s.event(audit.SessionStarted, nil)
-	s.event(audit.AgentStarted, map[string]string{"agent": "codex"})
-	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
-	s.event(audit.AccessRefused, session.Refusal{What: "name", Target: "registry.example", Reason: "no name is resolved outside (A)", Times: 1})
-	s.event(audit.NoticeGiven, map[string]string{"text": "the model server answered 500: try again"})
-	s.event(audit.AccessRefused, session.Refusal{What: "tcp", Target: "192.0.2.1:443", Reason: "the box has no route out", Times: 1})
-	s.event(session.LiveChanged, session.Live{
-		Tokens: session.Tokens{Requests: 1, Input: 12_345, Output: 678}, Calls: 1, Deadline: noon.Add(time.Hour),
-		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "no name is resolved outside (A)", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the box has no route out", Times: 1}},
-	})
-	s.events[len(s.events)-1].Seq = -1
-	s.say(session.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
-	s.say(session.Stderr, "a warning\n")
-	s.say(session.Notice, "the model server answered 500: try again\n")
-	for i := range 60 {
-		s.say(session.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
-	}
-	return s
-}
-
-// ended is the same session afterwards.
-func ended() *scene {
-	s := running()
-	s.session.Alive = false
-	s.session.State.Phase, s.session.State.Ended = session.Ended, noon.Add(time.Minute)
-	s.session.State.Result = &session.Result{Changed: true, Changes: session.Changes{Files: 3, Added: 4, Deleted: 1}}
-	return s
-}
-
-// sit opens the screen.
-func sit(t testing.TB, s *scene, width, height int) *uitest.Person {
-	m := New(t.Context(), s, id)
-	p := uitest.New(t, m, width, height)
-	p.Run(m.Init())
-	return p
-}
-
 func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.T) {
-	p := sit(t, running(), 120, 40)
+	p := open(t, running())
 	for _, want := range []string{
 		"0abcd-codex", "● running", "13k tokens", "4 refused", "until 13:00:00", "step 59 of many",
 		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "no name is resolved outside (A)", "✗ tcp 192.0.2.1:443",
@@ -185,18 +39,17 @@ func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.
 }
 
 func TestWordsAreFoundFromEveryPlaceInTheRecord(t *testing.T) {
-	p := sit(t, running(), 120, 40)
-	m := p.Page.(*Model)
+	p := open(t, running())
 	p.Press("/")
-	if !m.Typing() {
+	if !p.m.Typing() {
 		t.Error("keys are not text")
 	}
 	p.Type("STEP 1")
 	p.Press("enter")
 	at := func(want string) {
 		t.Helper()
-		for _, l := range m.window.all() {
-			if l.at == m.hit {
+		for _, l := range p.m.window.all() {
+			if l.at == p.m.hit {
 				if !strings.HasPrefix(l.text, want+" ") {
 					t.Errorf("found %q, not %q", l.text, want)
 				}
@@ -217,14 +70,12 @@ func TestWordsAreFoundFromEveryPlaceInTheRecord(t *testing.T) {
 	p.Sees("from the other end")
 	p.Press("n")
 	at("step 1")
-	p.Press("/")
-	p.Type("nowhere")
-	p.Press("enter")
+	p.search("nowhere")
 	p.Sees("the record does not say nowhere")
 	p.Press("/")
 	p.Type("q")
 	p.Press("esc")
-	if m.Typing() || len(p.Asked) != 0 {
+	if p.m.Typing() || len(p.Asked) != 0 {
 		t.Errorf("left with %v", p.Asked)
 	}
 }
@@ -235,47 +86,41 @@ func TestALongRecordIsReadInParts(t *testing.T) {
 	for i := range 40_000 {
 		s.say(session.Stdout, fmt.Sprintf("line %d %s\n", i, strings.Repeat("x", 40)))
 	}
-	p := sit(t, s, 120, 40)
-	m := p.Page.(*Model)
+	p := open(t, s)
 	p.Sees("line 39999 ")
-	if len(m.window.lines) > 3*maxLines/2 || m.window.lo == 0 {
-		t.Fatalf("%d lines from %d are in memory", len(m.window.lines), m.window.lo)
+	if len(p.m.window.lines) > 3*maxLines/2 || p.m.window.lo == 0 {
+		t.Fatalf("%d lines from %d are in memory", len(p.m.window.lines), p.m.window.lo)
 	}
 	p.Press("g")
 	p.Sees("line 0 ")
-	p.Press("/")
-	p.Type("line 20000 ")
-	p.Press("enter")
+	p.search("line 20000 ")
 	p.Sees("line 20000 ")
 	for range 400 {
 		p.Press("pgup")
 	}
-	p.Press("/")
-	p.Type("line 39998 ")
-	p.Press("enter")
+	p.search("line 39998 ")
 	p.Sees("line 39998 ")
 	for range 3 {
 		p.Press("pgdown")
 	}
 	p.Sees("line 39999 ")
-	if !m.window.follow {
+	if !p.m.window.follow {
 		t.Error("the end is not followed")
 	}
 	for range 700 {
 		p.Press("pgup")
 	}
-	if len(m.window.lines) > 3*maxLines/2 {
-		t.Errorf("%d lines are in memory", len(m.window.lines))
+	if len(p.m.window.lines) > 3*maxLines/2 {
+		t.Errorf("%d lines are in memory", len(p.m.window.lines))
 	}
 }
 
 func TestWhatIsDoneToTheAgentIsAskedFirst(t *testing.T) {
 	for key, want := range map[string]string{"s": "stop", "i": "signal 2", "e": "extend 1h0m0s"} {
 		s := running()
-		p := sit(t, s, 120, 40)
-		m := p.Page.(*Model)
+		p := open(t, s)
 		now := noon
-		m.now = func() time.Time { return now }
+		p.m.now = func() time.Time { return now }
 		p.Press(key, "y")
 		if s.done != nil {
 			t.Errorf("%s: done within the moment of grace: %v", key, s.done)
@@ -294,9 +139,8 @@ func TestWhatIsDoneToTheAgentIsAskedFirst(t *testing.T) {
 	}
 	s := running()
 	s.fails = errors.New("it would not")
-	p := sit(t, s, 120, 40)
-	m := p.Page.(*Model)
-	p.Send(m.stop()())
+	p := open(t, s)
+	p.Send(p.m.stop()())
 	p.Sees("it would not")
 }
 
@@ -319,7 +163,7 @@ func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 		{ended(), "esc", page.Close{}},
 		{ended(), "q", page.Close{}},
 	} {
-		p := sit(t, test.scene, 120, 40)
+		p := open(t, test.scene)
 		p.Press(test.key)
 		if test.want == nil {
 			if len(p.Asked) != 0 || p.Page.Typing() {
@@ -336,25 +180,24 @@ func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *testing.T) {
 	s := running()
 	s.session.Interactive, s.picture = true, "codex \x1b[31mwaits\x1b[m\x1b]0;evil\x07\n> \n"
-	p := sit(t, s, 120, 40)
+	p := open(t, s)
 	p.Sees("codex waits")
 	p.DoesNotSee("step 59")
 	s = ended()
 	s.session.Interactive = true
-	p = sit(t, s, 120, 40)
+	p = open(t, s)
 	p.Sees("step 59")
 }
 
 func TestAnswersToAnotherScreenAreNotTaken(t *testing.T) {
-	p := sit(t, running(), 120, 40)
+	p := open(t, running())
 	other := New(t.Context(), running(), "0other-codex")
 	p.Send(answer{other, acted{said: "done elsewhere"}})
 	p.DoesNotSee("done elsewhere")
-	m := p.Page.(*Model)
-	n := len(m.window.lines)
-	_ = m.Update(answer{m, loaded{number: m.asked - 1, place: around}})
-	_ = m.Update(answer{m, searched{number: m.asked - 1, at: 0}})
-	if len(m.window.lines) != n || m.hit >= 0 {
+	n := len(p.m.window.lines)
+	_ = p.m.Update(answer{p.m, loaded{number: p.m.asked - 1, place: around}})
+	_ = p.m.Update(answer{p.m, searched{number: p.m.asked - 1, at: 0}})
+	if len(p.m.window.lines) != n || p.m.hit >= 0 {
 		t.Error("an answer to what was asked before is taken")
 	}
 	p.Sees("step 59 of many")
@@ -367,7 +210,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	s.event(audit.StopRequested, map[string]string{"reason": "\x1b]0;CANARY\x07"})
 	s.session.Prompt = "\x1b]0;CANARY\x07"
 	s.session.State.Result = &session.Result{Fault: &session.Failure{Message: "\x1b]0;CANARY\x07"}}
-	p := sit(t, s, 120, 40)
+	p := open(t, s)
 	for _, bad := range []string{"\x1b]", "\x1b[2J", "\x1b[5;5H", "\u202e", "\x07"} {
 		if view := p.Page.View(); strings.Contains(view, bad) {
 			t.Errorf("%q is in the view", bad)
@@ -409,7 +252,7 @@ func TestItWorksAtTheSmallestSize(t *testing.T) {
 }
 
 func TestBothThemesShowTheSameText(t *testing.T) {
-	p := sit(t, running(), 120, 40)
+	p := open(t, running())
 	dark := p.View()
 	p.Page.SetTheme(theme.New(false))
 	if p.View() != dark {
@@ -430,8 +273,7 @@ func FuzzKeys(f *testing.F) {
 			s = ended()
 		}
 		p := sit(t, s, 80, 24)
-		m := p.Page.(*Model)
-		m.now = func() time.Time { return noon } // no time passes: no question is ever answered
+		p.m.now = func() time.Time { return noon } // no time passes: no question is ever answered
 		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
 		if s.done != nil {
 			t.Errorf("done without an answer: %v", s.done)
