@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"aibox/session"
+	"aibox/ui/page"
+)
+
+func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
+	p, sessions := open(t, 80, 24)
+	p.Press("end", "x", "y", "enter")
+	if len(sessions.done) > 0 {
+		t.Fatalf("%v was done", sessions.done)
+	}
+	p.Sees("Discard 0aaaa-codex?")
+	p.wait()
+	p.Press("enter") // the choice that does nothing has the focus
+	if len(sessions.done) > 0 || p.m.ask != nil {
+		t.Fatalf("%v was done", sessions.done)
+	}
+	p.Press("x")
+	p.wait()
+	p.Press("tab", "enter")
+	sessions.did(t, "[discard 0aaaa-codex]")
+	p.Sees("recover")
+}
+
+func TestAFailureIsSaid(t *testing.T) {
+	sessions := &recorded{briefs: some(), fail: errors.New("the disk is \x1b[31mfull")}
+	p := newPerson(t, sessions, 80, 24)
+	p.Press("home", "s")
+	p.wait()
+	p.Press("y")
+	sessions.did(t, "[stop 0dddd-shell]")
+	p.Sees("the disk is")
+}
+
+func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
+	p, _ := open(t, 200, 40)
+	for _, c := range []struct{ id, offered string }{
+		{"0dddd-shell", "enter attach · s stop · n new run · R run again"},
+		{"0cccc-qwen", "enter open · r review · a accept · n new run · delete remove"},
+		{"0bbbb-aider", "enter open · n new run · delete remove"},
+		{"0aaaa-codex", "enter open · r review · a accept · x discard · n new run"},
+	} {
+		if string(p.m.at) != c.id {
+			t.Fatalf("at %s", p.m.at)
+		}
+		p.Sees(c.offered)
+		p.Press("down")
+	}
+	p.Press("d", "enter", "r", "R", "w", "n", "home", "enter", "l")
+	p.asked("[{[diff 0aaaa-codex] true} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex} {0aaaa-codex} { } {[attach 0dddd-shell] false} {0dddd-shell}]")
+}
+
+func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
+	p := newPerson(t, &recorded{briefs: []session.Brief{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
+	p.Press("enter")
+	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Attend{ID: "0eeee-codex"}}) {
+		t.Errorf("asked for %v", p.Asked)
+	}
+}
+
+func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
+	p, _ := open(t, 80, 24)
+	p.Press("end", "a", "y")
+	if len(p.Asked) > 0 {
+		t.Fatalf("asked for %v", p.Asked)
+	}
+	p.Sees("Accept 0aaaa-codex?")
+	p.wait()
+	p.Press("y")
+	p.asked("[{[accept 0aaaa-codex] true}]")
+}
+
+func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
+	sessions := &recorded{briefs: append(some(),
+		session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
+		session.Brief{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
+	p := newPerson(t, sessions, 120, 40)
+	p.Press("ctrl+a")
+	p.Sees("6 marked")
+	p.Press("ctrl+a")
+	p.DoesNotSee("marked")
+	p.Press("home", "space", "space", "end", "space")
+	p.Sees("▸*▲ to review  0aaaa-codex")
+	p.Sees("3 marked")
+	p.Press("x")
+	p.Sees("Discard 2 sessions?")
+	p.Sees("0eeee-codex, 0aaaa-codex")
+	p.Sees("5 changed files (+45 -2)")
+	p.Sees("With 1 more of")
+	p.wait()
+	p.Press("y")
+	sessions.did(t, "[discard 0eeee-codex discard 0aaaa-codex]")
+	p.Sees("2 sessions are discarded")
+	p.Sees("1 marked")
+	p.Press("esc")
+	p.DoesNotSee("marked")
+}
+
+func TestAMarkThatIsFilteredAwayIsNotActedOn(t *testing.T) {
+	p, sessions := open(t, 120, 40)
+	p.Press("end", "space", "home", "/")
+	p.Type("shell")
+	p.Press("enter", "s")
+	p.wait()
+	p.Press("y")
+	sessions.did(t, "[stop 0dddd-shell]")
+}
+
+func TestOfSeveralThatFailTheFirstIsSaidAndTheMarksStay(t *testing.T) {
+	sessions := &recorded{briefs: some(), fail: errors.New("the disk is full")}
+	p := newPerson(t, sessions, 200, 60)
+	p.Press("ctrl+a", "delete")
+	p.wait()
+	p.Press("y")
+	p.Sees("2 of 2 failed: the disk is full")
+	p.Sees("4 marked")
+}

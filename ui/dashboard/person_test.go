@@ -1,0 +1,140 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/netguard"
+	"aibox/review"
+	"aibox/session"
+	"aibox/ui/dialog"
+	"aibox/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// recorded are sessions that remember what was asked of them.
+type recorded struct {
+	briefs  []session.Brief
+	done    []string
+	fail    error
+	damaged error         // beside every list
+	said    chan struct{} // for Heard; nil is an agent that has said all
+	tails   []string      // for Tail, the last one for ever; none is the usual
+}
+
+func (r *recorded) do(verb string, id session.ID) error {
+	r.done = append(r.done, verb+" "+string(id))
+	return r.fail
+}
+
+func (r *recorded) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), r.damaged }
+func (r *recorded) Changed(context.Context) (<-chan struct{}, error) {
+	return make(chan struct{}), nil
+}
+func (r *recorded) Repair(context.Context) ([]session.ID, error) { return nil, nil }
+func (r *recorded) Screen(context.Context, session.ID) ([]byte, error) {
+	return nil, session.ErrNoScreen
+}
+
+func (r *recorded) Remove(_ context.Context, id session.ID, _ bool) error { return r.do("remove", id) }
+
+func (r *recorded) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+	said := r.said
+	if said == nil {
+		said = make(chan struct{})
+		close(said)
+	}
+	return said, nil
+}
+
+func (r *recorded) Tail(session.ID, int64) ([]byte, error) {
+	if len(r.tails) > 0 {
+		text := r.tails[0]
+		r.tails = r.tails[min(1, len(r.tails)-1):]
+		return []byte(text), nil
+	}
+	return []byte("reading main.go\n\x1b]52;c;ZXZpbA==\x07all tests pass\n"), nil
+}
+
+func (r *recorded) FinalChanges(session.ID) (*review.ChangeSet, error) {
+	return &review.ChangeSet{Changes: []review.Change{{Path: "main.go", Kind: review.Modified, Added: 3, Deleted: 1}, {Path: "evil\x1b[2J", Kind: review.Added, Added: 1}}}, nil
+}
+
+func (r *recorded) Find(text string) (session.Session, error) {
+	for _, b := range r.briefs {
+		if string(b.ID) == text {
+			spec := session.Spec{ID: b.ID, Agent: b.Agent, Created: noon, Model: "qwen3", Network: netguard.Local}
+			result := &session.Result{Refused: []session.Refusal{{What: "name", Target: "evil.example", Reason: "no names", Times: 2}}}
+			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result}}, nil
+		}
+	}
+	return session.Session{}, errors.New("there is none")
+}
+
+func (r *recorded) Stop(_ context.Context, id session.ID, _ string) (session.Session, error) {
+	return session.Session{}, r.do("stop", id)
+}
+
+func (r *recorded) Discard(_ context.Context, id session.ID) (*review.Saved, error) {
+	return nil, r.do("discard", id)
+}
+
+func some() []session.Brief {
+	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
+	return []session.Brief{
+		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at(90), Ended: at(80), Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2},
+		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Branch: "dark", Task: "Ünïcode wörds 漢字", Created: at(70), Ended: at(60), Phase: session.Ended, Failed: true},
+		{ID: "0cccc-qwen", Agent: "qwen", Repository: "/home/ann/shop", Task: "evil \x1b]0;title\x07 task", Created: at(50), Ended: at(40), Phase: session.Ended, Changed: true, Files: 1, Review: session.Accepted},
+		{ID: "0dddd-shell", Agent: "shell", Interactive: true, Repository: "/home/ann/shop", Created: at(5), Started: at(4), Phase: session.Running},
+	}
+}
+
+// person is one before a dashboard whose clock stands still.
+type person struct {
+	*uitest.Person
+	m     *Model
+	now   time.Time
+	waits []time.Duration // that the screen asked for
+}
+
+func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
+	p := &person{m: New(t.Context(), sessions, nil), now: noon}
+	p.m.now = func() time.Time { return p.now }
+	p.m.breath = 0
+	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }
+	p.Person = uitest.New(t, p.m, width, height)
+	p.Run(p.m.list())
+	return p
+}
+
+// open opens it with some sessions.
+func open(t testing.TB, width, height int) (*person, *recorded) {
+	sessions := &recorded{briefs: some()}
+	return newPerson(t, sessions, width, height), sessions
+}
+
+// wait lets so much time pass that a question can be answered.
+func (p *person) wait() { p.now = p.now.Add(dialog.Grace) }
+
+// asked checks what the owner of the screen was asked for, all of it.
+func (p *person) asked(want string) {
+	p.T.Helper()
+	if got := fmt.Sprint(p.Asked); got != want {
+		p.T.Errorf("asked for %s, not %s", got, want)
+	}
+}
+
+// did checks what was done to the sessions, all of it: "[stop 0dddd-shell]".
+func (r *recorded) did(t testing.TB, want string) {
+	t.Helper()
+	if got := fmt.Sprint(r.done); got != want {
+		t.Errorf("%s was done, not %s", got, want)
+	}
+}

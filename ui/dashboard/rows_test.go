@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"strings"
+	"testing"
+)
+
+// order is the ids as they stand in the list.
+func (p *person) order() string {
+	var ids []string
+	for _, r := range p.m.rows {
+		if r.brief == nil {
+			ids = append(ids, "/"+r.heading)
+		} else {
+			ids = append(ids, string(r.brief.ID[1:2]))
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestEveryColumnSortsByAKeyAndByAClickOnItsName(t *testing.T) {
+	p, _ := open(t, 200, 40)
+	p.Press("p") // the whole width for the list
+	want := map[string]string{
+		"STATE": "d a b c", "SESSION": "d c b a", "REPOSITORY": "b d c a", "TASK": "d c a b",
+		"CHANGES": "a c d b", "TOKENS": "a d c b", "REFUSED": "a d c b", "TIME": "d c b a",
+	}
+	for c := range columnCount {
+		name := kinds[c].name
+		p.Press("S")
+		p.Sees(name + "↓")
+		if got := p.order(); got != want[name] {
+			t.Errorf("by %s: %s", name, got)
+		}
+	}
+	p.ClickOn("TOKENS")
+	if got := p.order(); got != "a d c b" {
+		t.Errorf("after a click: %s", got)
+	}
+	p.ClickOn("TOKENS")
+	p.Sees("TOKENS↑")
+	if got := p.order(); got != "d c b a" {
+		t.Errorf("after another click: %s", got)
+	}
+	p.Press("O")
+	if got := p.order(); got != "a d c b" {
+		t.Errorf("turned round: %s", got)
+	}
+}
+
+func TestSessionsAreGroupedAndFilteredByWhatIsTyped(t *testing.T) {
+	p, _ := open(t, 120, 40)
+	for _, want := range []string{
+		"//home/ann/blog b //home/ann/shop d c a", "/running d /to review a /failed b /accepted c", "/aider b /codex a /qwen c /shell d", "d c b a",
+	} {
+		p.Press("v")
+		if got := p.order(); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	p.Press("/")
+	p.Type("agent:codex,aider -state:failed")
+	if got := p.order(); got != "a" {
+		t.Errorf("filtered: %s", got)
+	}
+	p.Press("esc")
+	if got := p.order(); got != "d c b a" {
+		t.Errorf("no longer filtered: %s", got)
+	}
+}
