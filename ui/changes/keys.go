@@ -72,6 +72,8 @@ func (m *Model) Short() []binding {
 		return m.conflict.keys()
 	case m.check != nil && m.check.shown():
 		return m.check.keys()
+	case m.ask != nil:
+		return m.ask.Keys()[0].Keys
 	case m.Typing() || m.set == nil:
 		return nil
 	case m.inTree:

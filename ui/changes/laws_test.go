@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"aibox/review"
@@ -25,6 +26,28 @@ func anyHunk(t *rapid.T, id string) review.Hunk {
 		}
 	}
 	return h
+}
+
+func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
+	reason := "a workflow: runs the steps in it with the secrets of the repository"
+	f := &file{change: &review.Change{Path: "a", Notes: []string{reason}}, loaded: true}
+	for width := 1; width < 100; width++ {
+		l := f.lay(style{width: width}, remarks{})
+		var words []string
+		for _, r := range l.rows {
+			n := l.notes[r.left]
+			if ansi.StringWidth(n.text) > max(width, leastNote) {
+				t.Errorf("%q is wider than %d", n.text, width)
+			}
+			words = append(words, strings.Fields(n.text)...)
+		}
+		if said := strings.Join(words, " "); width > 20 && !strings.HasSuffix(said, reason) {
+			t.Errorf("in %d columns: %s", width, said)
+		}
+		if again := f.lay(style{width: 50}, remarks{}); l.is(style{width: 50}) && !slices.Equal(again.notes, l.notes) {
+			t.Errorf("the rows of %d columns count as those of 50", width)
+		}
+	}
 }
 
 func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {

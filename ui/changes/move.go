@@ -46,7 +46,8 @@ func (m *Model) arrangeRows() {
 		return
 	}
 	s := m.styled()
-	if f.layout.rows != nil && f.layout.style == s && f.layout.made == m.remarks.version {
+	s.width = max(1, m.diffWidth()-barWidth)
+	if f.layout.rows != nil && f.layout.is(s) && f.layout.made == m.remarks.version {
 		return
 	}
 	var here row

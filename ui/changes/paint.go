@@ -19,6 +19,9 @@ type painter struct {
 	here  int // the hunk a person is at
 }
 
+// barWidth is the columns before a row, which say where the person is.
+const barWidth = 2
+
 // row is row i.
 func (p painter) row(i int) string {
 	m, k := p.m, &p.m.inks
@@ -30,7 +33,7 @@ func (p painter) row(i int) string {
 	case r.hunk >= 0 && int(r.hunk) == p.here:
 		bar = k.here.paint("▌ ")
 	}
-	width := p.width - 2
+	width := p.width - barWidth
 	switch r.kind {
 	case noteRow:
 		n := p.f.layout.notes[r.left]

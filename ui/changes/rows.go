@@ -3,8 +3,11 @@ package changes
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"aibox/review"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // style is how a diff is laid out.
@@ -12,6 +15,7 @@ type style struct {
 	split bool // the old and the new lines side by side
 	blank bool // lines that differ in blanks alone count as unchanged
 	brief bool // unchanged lines are left out
+	width int  // cells of a note; a longer one has several rows. 0 is no limit
 }
 
 // kind is what a row of a diff shows.
@@ -43,19 +47,21 @@ type layout struct {
 	notes []note
 	style style
 	made  int // by which remarks: see remarks.version
+	wide  int // cells of the longest note, before it was wrapped
 	blank int // lines that count as unchanged because of their blanks
 }
 
 // lay makes the rows of a file.
 func (f *file) lay(s style, remarks remarks) layout {
-	l := layout{style: s, made: remarks.version, notes: remarks.ofFile(f)}
-	n := len(l.notes)
+	l := layout{style: s, made: remarks.version}
+	above := remarks.ofFile(f)
+	n := len(above)
 	for i := range f.hunks {
 		n += 2 + len(f.hunks[i].Lines)
 	}
 	l.rows = make([]row, 0, n)
-	for i := range l.notes {
-		l.rows = append(l.rows, row{kind: noteRow, hunk: -1, left: int32(i), right: -1})
+	for _, n := range above {
+		l.note(-1, n)
 	}
 	for i := range f.hunks {
 		h := &f.hunks[i]
@@ -77,9 +83,34 @@ func (f *file) lay(s style, remarks remarks) layout {
 	return l
 }
 
+// noteIndent stands before all rows of a note but the first.
+const noteIndent = "  "
+
+// note lays a note in as many rows as it needs: what is said of a risk is of no use
+// without its end.
 func (l *layout) note(hunk int, n note) {
-	l.rows = append(l.rows, row{kind: noteRow, hunk: int32(hunk), left: int32(len(l.notes)), right: -1})
-	l.notes = append(l.notes, n)
+	l.wide = max(l.wide, ansi.StringWidth(n.text))
+	text := n.text
+	if l.style.width > 0 {
+		text = ansi.Wrap(text, max(leastNote-len(noteIndent), l.style.width-len(noteIndent)), "")
+	}
+	indent := ""
+	for part := range strings.SplitSeq(text, "\n") {
+		l.rows = append(l.rows, row{kind: noteRow, hunk: int32(hunk), left: int32(len(l.notes)), right: -1})
+		l.notes = append(l.notes, note{indent + part, n.tone})
+		indent = noteIndent
+	}
+}
+
+// leastNote is the cells a note has however narrow the screen is.
+const leastNote = 10
+
+// is reports whether the rows are as a style has them.
+func (l *layout) is(s style) bool {
+	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
+		s.width = l.style.width // no note is wrapped in either
+	}
+	return l.style == s
 }
 
 // layer lays the lines of one hunk.

@@ -14,11 +14,11 @@ import (
 func (m *Model) deliverView() string {
 	d := m.deliver
 	width := d.message.Width()
-	where := "A commit on a new branch; your working tree, index and HEAD stay as they are."
+	into, where := "branch", "A commit on a new branch; your working tree, index and HEAD stay as they are."
 	if m.target == review.ToWorktree {
-		where = "The files of your working tree, all or nothing; index and HEAD stay as they are."
+		into, where = "your working tree", "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
-	lines := []string{m.theme.Title.Render("Accept into " + m.target.String()), ""}
+	lines := []string{m.theme.Title.Render("Accept into " + into), ""}
 	lines = append(lines, strings.Split(ansi.Wrap(where, width, ""), "\n")...)
 	lines = append(lines, "")
 	lines = append(lines, strings.Split(ansi.Wrap(m.summary(), width, ""), "\n")...)
@@ -95,12 +95,12 @@ func (m *Model) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(t.partly, "in part")
 	add(t.rejected, "rejected")
 	add(t.done, "accepted before")
 	add(t.open, "undecided")
 	if t.risky > 0 {
 		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky left out", t.risky)))
 	}
+	add(t.partly, "in part") // the tree says it as well, and a narrow screen cuts the end
 	return strings.Join(parts, " · ")
 }

@@ -117,8 +117,11 @@ func (m *Model) shownAs() string {
 // body is the tree and the diff, side by side.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.bodyHeight()
-	return frame.Panes(m.theme, m.list(width, height), m.diff(m.width-width-frame.PaneGap, height), width)
+	return frame.Panes(m.theme, m.list(width, height), m.diff(m.diffWidth(), height), width)
 }
+
+// diffWidth is the columns of the diff.
+func (m *Model) diffWidth() int { return m.width - m.listWidth() - frame.PaneGap }
 
 // list is the window of the tree.
 func (m *Model) list(width, height int) []string {

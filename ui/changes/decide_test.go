@@ -1,0 +1,146 @@
+package changes
+
+import (
+	"slices"
+	"testing"
+
+	"aibox/review"
+	"aibox/session"
+	"aibox/ui/page"
+)
+
+func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
+	p, _ := sit(t)
+	p.Press("t", "end", "up", "up", "up", "Y")
+	p.Sees("3 files taken")
+	if got := p.m.tally; got.taken != 3 || got.open != 2 {
+		t.Errorf("%+v", got)
+	}
+	p.Press("u")
+	if got := p.m.tally; got.taken != 0 || got.open != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheRestIsRejectedAndAllIsForgottenByOneKeyEach(t *testing.T) {
+	p, services := sit(t)
+	p.goTo("src/blob.bin")
+	p.Press("y", "R")
+	if got := p.m.tally; got.taken != 1 || got.rejected != 4 {
+		t.Errorf("%+v", got)
+	}
+	p.Press("F")
+	if got := p.m.tally; got.open != 5 {
+		t.Errorf("%+v", got)
+	}
+	p.Press("u", "enter")
+	p.accept()
+	if got := services.accepts[0].Choice; !slices.Equal(got.Files, []string{"src/blob.bin"}) || len(got.Hunks) > 0 {
+		t.Errorf("%+v", got)
+	}
+	// Of README.md, Makefile and evil.txt one hunk each, of big.txt two: all of them were
+	// rejected, most without a look.
+	if len(services.rejected) != 5 {
+		t.Errorf("%d hunks are rejected", len(services.rejected))
+	}
+}
+
+func TestWhatIsOnlyRejectedIsKeptForTheAgent(t *testing.T) {
+	p, services := sit(t)
+	p.Press("x", "enter")
+	p.Sees("Keep what you rejected?")
+	p.wait()
+	p.Press("y")
+	if len(services.rejected) != 1 || len(services.accepts) > 0 || len(p.Asked) != 1 {
+		t.Errorf("rejected %v, asked for %v", services.rejected, p.Asked)
+	}
+}
+
+func TestARejectionOfAnotherDayCountsBeforeTheFileIsLookedAt(t *testing.T) {
+	set := worked(t)
+	var hunk review.Hunk
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunk = d.Hunks[0].Split()[1]; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	services := &recorded{set: set, earlier: []session.Rejection{{Hunk: hunk.ID, Path: "src/big.txt"}, {Hunk: "gone", Path: "gone"}}}
+	p := newPerson(t, services, 120, 40)
+	p.goTo("src/blob.bin")
+	p.Press("A", "enter")
+	p.accept()
+	got := services.accepts[0].Choice
+	if slices.Contains(got.Files, "src/big.txt") || slices.Contains(got.Hunks, string(hunk.ID)) {
+		t.Errorf("%+v takes %s", got, hunk.ID)
+	}
+	p.goTo("src/big.txt")
+	p.Sees("[✗ rejected]")
+}
+
+func TestDecisionsAreNotLostByOneKey(t *testing.T) {
+	p, _ := sit(t)
+	p.Press("tab", "y", "esc", "y", "q")
+	p.Sees("Leave the review?")
+	p.wait()
+	p.Press("enter") // stays
+	if len(p.Asked) > 0 {
+		t.Fatalf("%v", p.Asked)
+	}
+	p.Press("q")
+	p.wait()
+	p.Press("y")
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
+		t.Errorf("%v", p.Asked)
+	}
+	q, _ := sit(t)
+	if q.Press("q"); len(q.Asked) != 1 {
+		t.Error("nothing was decided, and it asks")
+	}
+}
+
+func TestAFileIsReadAgainWithWhatWasDecidedOfIt(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	p.Press("s", "y", "n")
+	f := p.m.file()
+	p.Press("tab")
+	before := p.m.chosen()
+	f.letGo()
+	if got := p.m.chosen(); !slices.Equal(got.Hunks, before.Hunks) {
+		t.Errorf("%+v, was %+v", got, before)
+	}
+	p.Press("shift+tab")
+	if len(f.hunks) != 3 || f.of(f.hunks[0].ID) != taken || f.of(f.hunks[1].ID) != rejected || f.of(f.hunks[2].ID) != open {
+		t.Errorf("%d hunks: %v", len(f.hunks), f.own)
+	}
+	p.Sees("[✓ taken]")
+	p.Press("u", "u", "u")
+	if len(f.hunks) != 2 || len(f.own) > 0 {
+		t.Errorf("%d hunks, %v", len(f.hunks), f.own)
+	}
+}
+
+func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
+	set := worked(t)
+	var first review.Hunk
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { first = d.Hunks[0]; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	choice := review.Choice{Files: []string{"README.md"}, Hunks: []string{string(first.ID)}}
+	selection, err := set.Select(t.Context(), choice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &review.Before{Selection: selection}}}
+	p := newPerson(t, services, 120, 40)
+	p.Sees("1 accepted before · 4 undecided")
+	p.Sees("= D README.md")
+	p.goTo("src/big.txt")
+	p.Sees("[= accepted before] @@ -2")
+	p.Sees("[ ] @@ -37")
+	p.Press("T") // nothing went to the working tree
+	p.Sees("nothing taken yet for your working tree · 5 undecided")
+	p.Press("T", "A", "enter")
+	p.accept()
+	if got := services.accepts[0].Choice; slices.Contains(got.Files, "README.md") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,112 @@
+package changes
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/session"
+)
+
+func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
+	set := worked(t)
+	var asked []session.VerifyRequest
+	services := &recorded{set: set, verify: func(req session.VerifyRequest) (session.Verification, error) {
+		asked = append(asked, req)
+		for _, text := range []string{"one\n\x1b[31mtw", "o\x1b]52;c;x\x07\nthree"} {
+			if err := req.Show(session.Chunk{Data: []byte(text)}); err != nil {
+				return session.Verification{}, err
+			}
+		}
+		if req.Tree == "" {
+			return session.Verification{Tree: set.Tree, Command: req.Command, Seconds: 2}, nil
+		}
+		return session.Verification{Tree: req.Tree, Command: req.Command, ExitCode: 2, Fault: &session.Failure{Message: "it ended with exit code 2"}}, nil
+	}}
+	p := newPerson(t, services, 120, 40)
+	p.Press("v")
+	p.Sees("On a copy of all of the work")
+	p.Type(" -k")
+	p.Press("enter")
+	p.Sees("Verify all of the work: make test -k")
+	p.Sees("passed in 2.0s")
+	p.Sees("\ntwo")
+	p.Press("esc")
+	p.Sees("✓ verified: make test -k")
+	p.Press("tab", "y", "v", "enter")
+	p.Sees("Verify what is taken")
+	p.Sees("it ended with exit code 2")
+	p.Press("q")
+	p.Sees("✓ verified: make test -k") // of all of the work it is still so
+	if len(asked) != 2 || asked[1].Tree == "" || asked[1].Tree == set.Tree {
+		t.Errorf("%+v", asked)
+	}
+}
+
+func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
+	services := &recorded{set: worked(t), edited: "Better: "}
+	p := newPerson(t, services, 120, 40)
+	p.Press("A", "enter")
+	e := &editing{ctx: t.Context(), services: services, text: p.m.deliver.message.Value()}
+	if err := e.Run(); err != nil {
+		t.Fatal(err)
+	}
+	p.Send(edited{p.m, e.text, nil})
+	p.Sees("Better: Fix it")
+	p.Send(edited{p.m, "lost", errors.New("the editor failed")})
+	p.Sees("the editor failed")
+	p.accept()
+	if got := services.accepts[0].Message; !strings.HasPrefix(got, "Better: Fix it") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
+	steps := []review.WorktreeStep{
+		{Path: "README.md", Action: review.Clash, Reason: "you changed it, and the agent deleted it"},
+		{Path: "src/big.txt", Action: review.Clash, Reason: "you and the agent changed the same lines", Meetings: []review.Meeting{
+			{Line: 5, Yours: []string{"mine\x1b[2J"}, Before: []string{"line 5"}, Theirs: []string{"LINE five", "and more"}},
+		}},
+	}
+	services := &recorded{set: worked(t), plan: &review.WorktreePlan{Steps: append(slices.Clone(steps), review.WorktreeStep{Path: "x", Action: review.CreateFile})}}
+	p := newPerson(t, services, 120, 40)
+	p.Press("T", "A", "enter")
+	p.Sees("1 to create")
+	p.Sees("2 files in the way:")
+	p.Sees("src/big.txt: you and the agent changed the same lines")
+	services.fail = fault.New(fault.Conflict, "%w", &review.WorktreeConflict{Repo: "/home/ann/shop", Clashes: steps})
+	p.accept()
+	p.Sees("Nothing was changed: 2 files in the way in /home/ann/shop")
+	p.Sees("enter shows what the agent did there")
+	p.ClickOn("src/big.txt")
+	p.Sees("line 5 of your file")
+	p.Sees(`mine\x1b[2J`)
+	p.Sees("│ and more")
+	p.Fits("the conflict")
+	p.Press("l")
+	p.Sees("2 files left out")
+	if got := p.m.tally; got.taken != 2 || got.open != 3 {
+		t.Errorf("%+v", got)
+	}
+	p.Press("u", "enter")
+	p.wait()
+	p.Press("ctrl+s", "b")
+	if p.m.target != review.ToBranch || p.m.deliver == nil {
+		t.Error("it does not go on to a branch")
+	}
+}
+
+func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
+	p, services := sit(t)
+	p.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
+	if len(services.accepts) > 0 {
+		t.Fatal("what was typed ahead accepted")
+	}
+	p.accept()
+	if len(services.accepts) != 1 {
+		t.Errorf("accepted %d times", len(services.accepts))
+	}
+}

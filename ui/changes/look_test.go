@@ -1,0 +1,156 @@
+package changes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/ui/syntax"
+)
+
+func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
+	p, _ := sit(t)
+	p.Press("t", "end", "left", "left")
+	p.DoesNotSee("blob.bin")
+	p.Sees("src/ … 3 files")
+	p.Press("space")
+	p.Sees("blob.bin")
+	p.Press("esc")
+	p.goTo("README.md")
+	p.ClickOn("src/")
+	p.DoesNotSee("blob.bin")
+	p.ClickOn("README.md")
+	p.Sees("README.md  deleted")
+	p.Press("tab") // into the folder, which shows it
+	p.Sees("M big.txt")
+	p.ClickOn("line 39")
+	if h := p.m.hunkAt(); h != 1 {
+		t.Errorf("the click went to hunk %d", h)
+	}
+}
+
+func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	p.DoesNotSee("│ 40 +line forty")
+	p.Press("|")
+	p.Sees("│ 40 +line forty")
+	p.Fits("side by side")
+	p.Resize(100, 30)
+	p.DoesNotSee("│ 40 +line forty")
+	p.Press("|") // does not count here
+	p.Resize(120, 40)
+	p.Sees("│ 40 +line forty")
+	p.Press("y")
+	if p.m.files[2].of(p.m.files[2].hunks[0].ID) != taken {
+		t.Error("the hunk is not taken")
+	}
+}
+
+func TestChangesOfBlanksNeedNotBeSeen(t *testing.T) {
+	set := changed(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
+	for _, width := range []int{100, 200} {
+		p := newPerson(t, &recorded{set: set}, width, 30)
+		p.Sees("+    y()")
+		p.Press("w")
+		p.DoesNotSee("+    y()")
+		p.DoesNotSee("-y()")
+		p.Sees("     y()")
+		p.Sees("+z(1)")
+		p.Sees("blanks do not count: 2 lines")
+		p.Press("y", "enter")
+		p.accept()
+	}
+}
+
+func TestChangedLinesCanBeSeenAloneAndHunksFolded(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	p.Press("o")
+	p.DoesNotSee("line 38")
+	p.Sees("⋯ 3 lines unchanged")
+	p.Press("o", "z")
+	p.Sees("⋯ 12 lines folded")
+	p.Sees("line 38")
+	p.Press("Z")
+	p.Sees("LINE five")
+	p.Press("Z")
+	p.DoesNotSee("line 38")
+}
+
+func TestALongFileThatGoesIsFolded(t *testing.T) {
+	set := changed(t, map[string]string{"a": strings.Repeat("line\n", longDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
+	p := newPerson(t, &recorded{set: set}, 80, 24)
+	p.Sees("⋯ 201 lines folded; z shows them")
+	p.Press("z")
+	p.Sees("-line")
+	p.Press("tab", "shift+tab")
+	p.Sees("-line")
+}
+
+func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	at := p.m.at
+	p.Press("/", "tab")
+	p.Type("LINE f")
+	p.Press("enter")
+	p.Sees("LINE f: 1 of 1 in this file") // a capital: as it stands
+	if p.m.search.hits[0] != (hit{"src/big.txt", 5, false}) {
+		t.Errorf("%+v", p.m.search.hits)
+	}
+	p.Press("/", "end", "backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "tab")
+	p.Type("evil")
+	p.Press("enter")
+	p.Sees("evil: 2 of 2 in all files")
+	if p.m.at == at {
+		t.Error("the hit is in another file")
+	}
+	p.Press("n")
+	p.Sees("evil: 1 of 2")
+	if path := p.m.file().change.Path; path != "Makefile" {
+		t.Errorf("the first hit is in %s", path)
+	}
+	p.Press("N", "N", "n")
+	p.Sees("evil: 2 of 2")
+	if p.m.tally.rejected > 0 {
+		t.Error("looking for the next one rejected something")
+	}
+	if keys := p.m.bound().reject.Keys(); slices.Contains(keys, "n") {
+		t.Errorf("the help says that %v reject", keys)
+	}
+	p.Press("esc", "n")
+	if p.m.tally.rejected != 1 || len(p.Asked) > 0 {
+		t.Errorf("%+v, %v", p.m.tally, p.Asked)
+	}
+	p.Press("/", "tab")
+	p.Type("nothing says this")
+	p.Press("enter")
+	p.Sees("nothing says nothing says this in this file")
+}
+
+func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
+	set := changed(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
+	p := newPerson(t, &recorded{set: set}, 120, 40)
+	colored, text := p.m.View(), p.View()
+	for _, want := range []string{"package", "func", "return"} {
+		if !strings.Contains(colored, p.m.inks.classes[syntax.Keyword].paint(want)) {
+			t.Errorf("%s is not colored as a keyword", want)
+		}
+	}
+	p.m.file().language = nil
+	if p.View() != text || p.m.View() == colored {
+		t.Error("colors change the text, or do nothing")
+	}
+}
+
+func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
+	set := changed(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
+	for _, width := range []int{100, 200} {
+		p := newPerson(t, &recorded{set: set}, width, 30)
+		view := p.m.View()
+		if !strings.Contains(view, p.m.inks.wasDeleted.paint("two")) || !strings.Contains(view, p.m.inks.wasAdded.paint("2")) {
+			t.Errorf("%q", view)
+		}
+	}
+}
