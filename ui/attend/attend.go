@@ -13,6 +13,7 @@ import (
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/stream"
 	"aibox/ui/theme"
@@ -76,11 +77,7 @@ type Model struct {
 
 // New makes the screen of a session. What it waits for ends with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
-	search := textinput.New()
-	search.Prompt = "/"
-	still := search.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	search.SetStyles(still)
+	search := keymap.Field("/")
 	return &Model{
 		ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), keys: newKeys(), now: time.Now,
 		window: window{follow: true}, side: true, search: search, hit: -1,

@@ -50,12 +50,8 @@ func matcher(text string) *regexp.Regexp {
 
 // beginSearch opens the field.
 func (m *Model) beginSearch() {
-	field := textinput.New()
-	field.Prompt = ""
+	field := keymap.Field("")
 	field.CharLimit = 200
-	styles := field.Styles()
-	styles.Cursor.Blink = false // an idle screen stays idle
-	field.SetStyles(styles)
 	field.SetValue(m.search.text)
 	field.CursorEnd()
 	field.Focus()

@@ -64,11 +64,7 @@ func (m *Model) beginCheck() {
 		m.check.hidden = false
 		return
 	}
-	field := textinput.New()
-	field.Prompt = ""
-	styles := field.Styles()
-	styles.Cursor.Blink = false // an idle screen stays idle
-	field.SetStyles(styles)
+	field := keymap.Field("")
 	command := m.request.Command
 	if command == "" {
 		command = m.session.Verify

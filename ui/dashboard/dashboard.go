@@ -11,6 +11,7 @@ import (
 	"aibox/ui/checkup"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/theme"
 	"aibox/ui/welcome"
@@ -78,12 +79,8 @@ const breath = 120 * time.Millisecond
 // New makes the dashboard. Its commands end with ctx. machine is what is looked at for
 // somebody without a session; it may be nil.
 func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model {
-	filter := textinput.New()
-	filter.Prompt = "/"
+	filter := keymap.Field("/")
 	filter.Placeholder = "words, state:running agent:codex -word"
-	still := filter.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	filter.SetStyles(still)
 	return &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, breath: breath,
 		filter: filter, preview: true, order: byTime, marked: map[session.ID]bool{}, welcome: welcome.New(machine),

@@ -29,11 +29,7 @@ type Model struct {
 
 // New opens the help for these keys.
 func New(groups []keymap.Group) *Model {
-	m := &Model{groups: groups, search: textinput.New()}
-	m.search.Prompt = "/"
-	still := m.search.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	m.search.SetStyles(still)
+	m := &Model{groups: groups, search: keymap.Field("/")}
 	return m
 }
 

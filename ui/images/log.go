@@ -27,11 +27,7 @@ type log struct {
 }
 
 func newLog() log {
-	query := textinput.New()
-	query.Prompt = "/"
-	still := query.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	query.SetStyles(still)
+	query := keymap.Field("/")
 	return log{
 		query: query,
 		find:  keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("hit before", "N"),

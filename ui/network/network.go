@@ -13,6 +13,7 @@ import (
 	"aibox/session"
 	"aibox/ui/cursor"
 	"aibox/ui/frame"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/stream"
 	"aibox/ui/theme"
@@ -72,11 +73,7 @@ type Model struct {
 // New makes the screen, for one session where only is not empty. What it waits for
 // ends with ctx.
 func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *Model {
-	filter := textinput.New()
-	filter.Prompt = "/"
-	still := filter.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	filter.SetStyles(still)
+	filter := keymap.Field("/")
 	return &Model{ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(), only: only, filter: filter, last: true}
 }
 

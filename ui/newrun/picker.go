@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"aibox/ui/cursor"
+	"aibox/ui/keymap"
 	"aibox/ui/theme"
 
 	"charm.land/bubbles/v2/key"
@@ -33,11 +34,7 @@ type picker struct {
 }
 
 func newPicker(prompt string) picker {
-	input := textinput.New()
-	input.Prompt = prompt + ": "
-	still := input.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	input.SetStyles(still)
+	input := keymap.Field(prompt + ": ")
 	input.KeyMap.Paste = key.NewBinding() // it would run a program
 	return picker{input: input}
 }

@@ -47,12 +47,8 @@ const (
 // New opens a palette of every key of the groups that counts now. Where two have a key
 // in common the first one has it, as on the screen.
 func New(groups []keymap.Group) *Model {
-	m := &Model{typed: textinput.New()}
-	m.typed.Prompt = "› "
+	m := &Model{typed: keymap.Field("› ")}
 	m.typed.Placeholder = "what to do"
-	still := m.typed.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	m.typed.SetStyles(still)
 	m.typed.Focus()
 	taken := map[string]bool{}
 	for _, group := range groups {

@@ -6,6 +6,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/config"
+	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"
@@ -45,7 +46,7 @@ func (m *Model) begin() {
 		m.note.Say("this value has several lines; o opens your file in the editor", nil)
 		return
 	}
-	e := &edit{setting: setting, line: input("› "), choices: m.book.Choices(setting), several: setting.Field.Type == spec.Choices}
+	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.book.Choices(setting), several: setting.Field.Type == spec.Choices}
 	e.line.SetValue(text)
 	e.line.CursorEnd()
 	e.line.Focus()

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/ui/cursor"
 	"aibox/ui/frame"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/theme"
 
@@ -73,18 +74,8 @@ type row struct {
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, settings Settings) *Model {
-	filter := input("/")
+	filter := keymap.Field("/")
 	return &Model{ctx: ctx, settings: settings, theme: theme.New(true), keys: newKeys(), filter: filter}
-}
-
-// input is a line to type in.
-func input(prompt string) textinput.Model {
-	line := textinput.New()
-	line.Prompt = prompt
-	still := line.Styles()
-	still.Cursor.Blink = false // an idle screen stays idle
-	line.SetStyles(still)
-	return line
 }
 
 // SetTheme changes the styles.
