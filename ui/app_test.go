@@ -10,7 +10,9 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/changes"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/theme"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -162,6 +164,19 @@ func TestARequestCountsOnlyWhileItsScreenIsShown(t *testing.T) {
 	drive(a, asked{review, page.Close{Said: "left"}}) // the key was pressed twice
 	if view := shown(a); len(a.open) != 1 || !strings.Contains(view, "left") {
 		t.Errorf("%d screens are open:\n%s", len(a.open), view)
+	}
+}
+
+func TestTheLineOfKeysHasAsManyAsFitBesideTheHelp(t *testing.T) {
+	for width := 50; width < 160; width++ {
+		a := newTestApp(t, width, 30)
+		lines := strings.Split(shown(a), "\n")
+		keys, _, _ := strings.Cut(lines[len(lines)-1], "  ")
+		more := keymap.Short(theme.New(true), 1000, a.short())
+		next, _, _ := strings.Cut(strings.TrimPrefix(ansi.Strip(more), keys+" · "), " · ")
+		if len(next) > 0 && ansi.StringWidth(keys+" · "+next+"  ? help · q quit") <= width && keys != ansi.Strip(more) {
+			t.Errorf("%q has room for %q", lines[len(lines)-1], next)
+		}
 	}
 }
 

@@ -106,8 +106,12 @@ func (a *app) footKey(x int) (key.Binding, bool) {
 // restWidth is the most columns of the keys at the foot's end.
 const restWidth = 20
 
+// footWidth is the columns that the page's keys have: all but those of the foot's end.
 func (a *app) footWidth() int {
-	width := a.width - restWidth
+	width := a.width
+	if rest := ansi.StringWidth(keymap.Short(a.theme, restWidth, a.rest())); rest > 0 {
+		width -= rest + 2
+	}
 	if mark := ansi.StringWidth(a.questionMark()); mark > 0 {
 		width -= mark + 2
 	}
