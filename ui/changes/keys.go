@@ -81,7 +81,7 @@ func (m *Model) Short() []binding {
 	case m.search.text != "":
 		return []binding{k.nextHit, k.lastHit, k.take, k.reject, k.endSearch}
 	}
-	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.layout, k.verify, k.leave}
+	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.leave, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.layout, k.verify}
 }
 
 // Keys is every key, for the help.

@@ -59,7 +59,7 @@ func (m *Model) Short() []key.Binding {
 	if m.filtering {
 		return []key.Binding{k.keep, k.drop}
 	}
-	return []key.Binding{k.up, k.open, k.refused, k.session, k.filter, k.back}
+	return []key.Binding{k.up, k.open, k.refused, k.back, k.session, k.filter}
 }
 
 // press is a key.

@@ -50,7 +50,7 @@ func (m *Model) Short() []key.Binding {
 	case m.filtering:
 		return []key.Binding{keymap.Bind("keep the filter", "enter"), keymap.Bind("clear it", "esc")}
 	}
-	return []key.Binding{k.edit, k.reset, k.filter, k.changed, k.next, k.open, k.leave}
+	return []key.Binding{k.edit, k.reset, k.filter, k.changed, k.leave, k.next, k.open}
 }
 
 // Keys is every key that counts now.
