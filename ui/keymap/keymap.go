@@ -1,5 +1,6 @@
 // Package keymap says which keys a screen knows, once: the line at the foot of the
-// screen, the help and the command palette are all made from it.
+// screen, the help and the command palette are all made from it. It makes the lines to
+// type in, too.
 package keymap
 
 import (
