@@ -10,6 +10,7 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 
 	"charm.land/bubbles/v2/textarea"
@@ -27,13 +28,8 @@ type deliver struct {
 
 // newArea is a field for some lines of text.
 func newArea(value string) textarea.Model {
-	area := textarea.New()
+	area := keymap.Area()
 	area.SetValue(value)
-	area.ShowLineNumbers = false
-	area.Prompt = ""
-	styles := area.Styles()
-	styles.Cursor.Blink = false // an idle screen stays idle
-	area.SetStyles(styles)
 	area.Focus()
 	return area
 }

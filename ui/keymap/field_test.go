@@ -1,17 +1,40 @@
 package keymap
 
-import "testing"
+import (
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
 
 func TestAFieldIsStillUntilSomebodyTypes(t *testing.T) {
-	field := Field("/")
-	if cmd := field.Focus(); cmd != nil {
-		t.Errorf("a field that has the keys asks for %T", cmd())
+	field, area := Field("/"), Area()
+	if field.Focus() != nil || area.Focus() != nil {
+		t.Error("what has the keys asks for something")
 	}
 	if field.Prompt != "/" {
 		t.Errorf("it stands behind %q", field.Prompt)
 	}
 	field, cmd := field.Update(Press("x"))
-	if field.Value() != "x" || cmd != nil {
-		t.Errorf("%q is typed, and a command comes of it: %v", field.Value(), cmd != nil)
+	area, more := area.Update(Press("x"))
+	if field.Value() != "x" || area.Value() != "x" || cmd != nil || more != nil {
+		t.Errorf("%q and %q are typed, and a command comes of it: %v, %v", field.Value(), area.Value(), cmd != nil, more != nil)
+	}
+}
+
+func TestNoKeyOfAFieldRunsAProgram(t *testing.T) {
+	field, area := Field("/"), Area()
+	field.Focus()
+	area.Focus()
+	for _, name := range []string{"ctrl+v", "ctrl+shift+c", "ctrl+c", "ctrl+x"} {
+		_, cmd := field.Update(Press(name))
+		_, more := area.Update(Press(name))
+		if cmd != nil || more != nil {
+			t.Errorf("%s asks for something: %v, %v", name, cmd != nil, more != nil)
+		}
+	}
+	field, _ = field.Update(tea.PasteMsg{Content: "pasted"})
+	area, _ = area.Update(tea.PasteMsg{Content: "two\nlines"})
+	if field.Value() != "pasted" || area.Value() != "two\nlines" {
+		t.Errorf("%q and %q", field.Value(), area.Value())
 	}
 }

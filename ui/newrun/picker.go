@@ -7,7 +7,6 @@ import (
 	"aibox/ui/keymap"
 	"aibox/ui/theme"
 
-	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -34,9 +33,7 @@ type picker struct {
 }
 
 func newPicker(prompt string) picker {
-	input := keymap.Field(prompt + ": ")
-	input.KeyMap.Paste = key.NewBinding() // it would run a program
-	return picker{input: input}
+	return picker{input: keymap.Field(prompt + ": ")}
 }
 
 // size tells the cells there are: one row for the line, the rest for the list.

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/prompts"
 	"aibox/internal/termtext"
 	"aibox/ui/cursor"
+	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -27,10 +28,8 @@ type taskStep struct {
 }
 
 func newTask() taskStep {
-	editor := textarea.New()
-	editor.Prompt, editor.ShowLineNumbers, editor.CharLimit, editor.MaxHeight = "", false, 0, 0
+	editor := keymap.Area()
 	editor.Placeholder = "What is the agent to do? @ names a file."
-	editor.KeyMap.Paste, editor.KeyMap.CopySelection = key.NewBinding(), key.NewBinding() // they would run a program
 	editor.KeyMap.LineNext, editor.KeyMap.LinePrevious = key.NewBinding(key.WithKeys("down", "ctrl+n")), key.NewBinding(key.WithKeys("up", "ctrl+p"))
 	return taskStep{editor: editor}
 }

@@ -31,7 +31,6 @@ func (m *Model) dress() {
 	}
 	styles := m.task.editor.Styles()
 	styles.Focused, styles.Blurred = plain, plain
-	styles.Cursor.Blink = false // an idle screen stays idle
 	m.task.editor.SetStyles(styles)
 	m.dressParts()
 }
