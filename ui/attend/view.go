@@ -135,7 +135,7 @@ func (m *Model) head() []string {
 	return frame.Head(t, m.width, left, strings.Join(right, " · "))
 }
 
-// state is how the session stands.
+// state is how the session stands, with the marks of the list of sessions.
 func (m *Model) state() string {
 	b := m.session.Brief()
 	status, style, mark := b.Status(), m.theme.Faint, "·"
@@ -144,8 +144,16 @@ func (m *Model) state() string {
 		style, mark = m.theme.Live, "●"
 	case status == session.StatusFailed:
 		style, mark = m.theme.Bad, "✗"
+	case status == session.StatusPartly:
+		style, mark = m.theme.Warn, "◐"
 	case b.Open():
 		style, mark = m.theme.Warn, "▲"
+	case status == session.StatusAccepted:
+		style, mark = m.theme.Good, "✓"
+	case status == session.StatusDiscarded:
+		mark = "–"
+	case status == session.StatusContinued:
+		mark = "→"
 	}
 	return style.Render(mark + " " + string(status))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"aibox/internal/paths"
 	"aibox/session"
 	"aibox/ui/cursor"
 )
@@ -28,7 +29,7 @@ func (g grouping) String() string {
 func (g grouping) heading(b *session.Brief) string {
 	switch g {
 	case perRepository:
-		return b.Repository
+		return paths.Short(b.Repository)
 	case perState:
 		return string(b.Status())
 	case perAgent:
