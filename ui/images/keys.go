@@ -53,7 +53,7 @@ func (m *Model) Short() []key.Binding {
 	case m.log.open:
 		return m.log.short(m.current())
 	default:
-		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.all, k.anew, k.back}
+		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.back, k.all, k.anew}
 	}
 }
 
