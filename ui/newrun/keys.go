@@ -55,7 +55,7 @@ func (m *Model) Short() []key.Binding {
 	case m.session() != "":
 		return []key.Binding{keymap.Bind("go to it", "enter"), keymap.Bind("leave it running", "esc")}
 	case !m.inside:
-		return []key.Binding{k.open, k.start, k.copy, k.leave}
+		return []key.Binding{k.open, k.leave, k.start, k.copy}
 	}
 	switch m.step {
 	case where, agent:
