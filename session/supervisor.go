@@ -135,6 +135,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	_ = s.report.out.Close()
 
 	s.watchModel(kit.agent.Info())
+	lean()
 	exit, cause := s.watch(ctx, box)
 	s.keepScreen()
 	s.term.finish()
