@@ -56,7 +56,11 @@ func daemonFinding(info runtime.Info, err error, system bool) health.Finding {
 	if err != nil {
 		return health.Finding{Name: "rootless Docker with runsc", State: health.Missing, Detail: err.Error(), Mend: dockerMend(system)}
 	}
-	return health.Finding{Name: "Docker", State: health.OK, Detail: fmt.Sprintf("%s, rootless %v", info.Version, info.Rootless)}
+	detail := info.Version + ", of the system"
+	if info.Rootless {
+		detail = info.Version + ", rootless"
+	}
+	return health.Finding{Name: "Docker", State: health.OK, Detail: detail}
 }
 
 // dockerMend is what to type where the daemon cannot be used.
