@@ -85,7 +85,7 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
 	err := s.withEnded(id, func(session *Session) error {
-		if err := continued(session); err != nil {
+		if err := session.Deliverable(); err != nil {
 			return err
 		}
 		decisions, err := s.store.decisions(id)
@@ -125,6 +125,16 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		})
 	})
 	return accepted, err
+}
+
+// Deliverable says why nothing of a session's work can be accepted any more: another
+// one has gone on with it, or it was discarded. That is a fault; nil is that it can be.
+func (s *Session) Deliverable() error {
+	if s.State.Review == Discarded {
+		return fault.New(fault.Usage, "the work of %s is discarded", s.ID).
+			Hint("`aibox recover %s --to-workspace` brings it back", s.ID)
+	}
+	return continued(s)
 }
 
 // ofSession refuses the changes of another session.

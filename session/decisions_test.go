@@ -171,3 +171,24 @@ func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *te
 		t.Errorf("the branch has %q after %d looks at the workspace", got, looks)
 	}
 }
+
+func TestNothingOfDiscardedWorkIsAcceptedBeforeItIsBroughtBack(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt", "two.txt")
+	set, err := d.Changes(t.Context(), "00001-a")
+	d.must(err)
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	_, err = d.AcceptSet(t.Context(), "00001-a", set, choose("one.txt"))
+	f, ok := errors.AsType[*fault.Fault](err)
+	if !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "discarded") || d.reviewOf("00001-a") != Discarded {
+		t.Errorf("accepting discarded work gives %v, and the review is %q", err, d.reviewOf("00001-a"))
+	}
+	if _, err := d.PlanWorktree(t.Context(), "00001-a", set, review.Choice{All: true}); err == nil {
+		t.Error("what accepting discarded work would do is told")
+	}
+	_, err = d.RestoreWorkspace(t.Context(), "00001-a", *saved)
+	d.must(err)
+	_, err = d.Accept(t.Context(), "00001-a", choose("one.txt"))
+	d.must(err)
+}

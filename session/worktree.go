@@ -18,6 +18,9 @@ func (s *Sessions) MendWorktrees() ([]review.Mended, error) {
 func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error) {
 	var plan *review.WorktreePlan
 	err := s.withEnded(id, func(session *Session) error {
+		if err := session.Deliverable(); err != nil {
+			return err
+		}
 		decisions, err := s.store.decisions(id)
 		if err != nil {
 			return err

@@ -159,6 +159,13 @@ func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 	}
 }
 
+func TestDiscardedWorkIsShownAndNotAccepted(t *testing.T) {
+	p := newPerson(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
+	p.Press("A", "enter")
+	p.Sees("the work of 0aaaa is discarded → `aibox recover 0aaaa --to-workspace` brings it back")
+	p.DoesNotSee("Accept into")
+}
+
 func TestAFailedAcceptLosesNoDecision(t *testing.T) {
 	sessions := &recorded{set: worked(t), fail: errors.New("a conflict")}
 	p := newPerson(t, sessions, 120, 40)

@@ -71,6 +71,10 @@ func (m *Model) plan() tea.Cmd {
 		m.note.Say("a verification goes on: v shows it", nil)
 		return nil
 	}
+	if err := m.session.Deliverable(); err != nil {
+		m.note.Say("", err)
+		return nil
+	}
 	m.busy = "putting the parts together…"
 	ctx, services, of, set, to := m.ctx, m.services, m.session, m.set, m
 	return func() tea.Msg {

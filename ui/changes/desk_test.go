@@ -24,6 +24,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // recorded is a session whose change set is real; what is accepted is remembered.
 type recorded struct {
 	set      *review.ChangeSet
+	review   session.Review
 	accepts  []review.AcceptOptions
 	rejected []review.HunkID
 	comments []session.Comment
@@ -75,7 +76,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it"}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it"}, State: session.State{Review: r.review}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
