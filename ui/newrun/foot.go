@@ -40,7 +40,8 @@ func (m *Model) told() string {
 	}
 	if err := m.wrong(); err != nil {
 		text := "✗ " + termtext.Escape(err.Error())
-		if hints := fault.Hints(err); len(hints) > 0 {
+		// A hint that names a flag is for command lines: here is a field for it.
+		if hints := fault.Hints(err); len(hints) > 0 && !strings.Contains(hints[0], "--") {
 			text += " → " + termtext.Escape(hints[0])
 		}
 		return m.theme.Bad.Render(ansi.Truncate(text, m.width, "…"))
