@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"time"
 
+	"aibox/internal/amount"
+
 	"golang.org/x/net/dns/dnsmessage"
 	"golang.org/x/sys/unix"
 )
@@ -114,7 +116,7 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 	if len(answers) == 0 {
 		return "", refusal{"no address"}
 	}
-	return fmt.Sprintf("%d records", len(answers)), nil
+	return amount.Of(len(answers), "record"), nil
 }
 
 func dnsQuery(name string) ([]byte, error) {
