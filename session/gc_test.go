@@ -16,7 +16,9 @@ func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
 	d := newDesk(t)
 	ws := d.accepted("00001-a", "one.txt")
 	d.write(filepath.Join(d.store.dir("00001-a"), homeDir, ".codex/talk"), "what was said")
-	d.must(os.Chmod(filepath.Join(d.store.dir("00001-a"), homeDir, ".codex"), 0)) // as an agent may leave it
+	closed := filepath.Join(d.store.dir("00001-a"), homeDir, ".codex/closed") // as an agent may leave it
+	d.must(os.MkdirAll(filepath.Join(closed, "inner"), 0o700))
+	d.must(os.Chmod(closed, 0))
 	d.accepted("00002-b", "two.txt")
 	d.ended("00003-c", "three.txt")
 	d.aged("00001-a", month+time.Hour)
