@@ -108,9 +108,9 @@ func TestSomebodyWithoutDockerIsLedToTheSetUp(t *testing.T) {
 	s.awaitShown(`2 · an image +after Docker`)
 	s.awaitShown(`enter runs aibox doctor --fix`)
 	s.typed("2")
-	s.awaitShown(`no Docker daemon answers`)
+	s.awaitShown(`(?s)^\S*Images.*no Docker daemon answers`)
 	s.typed("1")
-	s.awaitShown(`enter runs aibox doctor --fix`) // it has looked again
+	s.awaitShown(`(?s)0 sessions.*enter runs aibox doctor --fix`) // it has looked again
 	s.typed("\r")
 	s.awaitShown(`Do that\? \[y/N\]`)
 	s.typed("\r")
