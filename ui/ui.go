@@ -68,7 +68,7 @@ func Run(ctx context.Context, r Request) error {
 // framesPerSecond is how often the library looks whether something is to be drawn. A
 // key waits for the next look, so that fewer cost time; an idle screen pays for each,
 // a hundredth of a core for a hundred.
-const framesPerSecond = 80
+const framesPerSecond = 86
 
 // show runs the program around a root model until it ends, or ctx with end.
 func show(ctx context.Context, end context.CancelCauseFunc, app *app) error {
