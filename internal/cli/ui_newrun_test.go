@@ -139,25 +139,25 @@ func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
 func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
 	s, repo := newStarter(t)
 	home := s.dirs.Home
-	for _, name := range []string{"work/shop", "work/ship", "work/.hidden", "work/other"} {
+	for _, name := range []string{"code/shop", "code/ship", "code/.hidden", "code/other"} {
 		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(repo, filepath.Join(home, "work", "sh-link")); err != nil {
+	if err := os.Symlink(repo, filepath.Join(home, "code", "sh-link")); err != nil {
 		t.Fatal(err)
 	}
 	var paths, repositories []string
-	for _, folder := range s.Folders(t.Context(), "~/work/sh") {
+	for _, folder := range s.Folders(t.Context(), "~/code/sh") {
 		paths = append(paths, folder.Path)
 		if folder.Repository {
 			repositories = append(repositories, folder.Path)
 		}
 	}
-	if !slices.Equal(paths, []string{"~/work/sh-link", "~/work/ship", "~/work/shop"}) || !slices.Equal(repositories, []string{"~/work/sh-link"}) {
+	if !slices.Equal(paths, []string{"~/code/sh-link", "~/code/ship", "~/code/shop"}) || !slices.Equal(repositories, []string{"~/code/sh-link"}) {
 		t.Errorf("got %q, of which repositories %q", paths, repositories)
 	}
-	if len(s.Folders(t.Context(), "~/none/")) > 0 || len(s.Folders(t.Context(), "~/work/")) != 4 {
+	if len(s.Folders(t.Context(), "~/none/")) > 0 || len(s.Folders(t.Context(), "~/code/")) != 4 {
 		t.Error("hidden folders are offered, or folders of nowhere")
 	}
 }

@@ -29,15 +29,15 @@ func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
 func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("shift+tab")
-	p.Type("~/wo")
-	p.Sees("~/work/ship")
+	p.Type("~/co")
+	p.Sees("~/code/ship")
 	p.Press("enter")
-	p.Sees("~/work/ship/")
+	p.Sees("~/code/ship/")
 	if p.m.place == nil || p.m.place.Top != "/home/ann/shop" {
 		t.Error("a folder was taken for a repository")
 	}
 	p.Press("enter")
-	p.Sees("✗ ~/work/ship/ is not in a git repository")
+	p.Sees("✗ ~/code/ship/ is not in a git repository")
 	p.Press("ctrl+u")
 	p.Type("blo")
 	p.Press("enter")

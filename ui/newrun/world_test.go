@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *world {
 	return &world{
 		t: t, recent: []string{"/home/ann/shop", "/home/ann/blog"},
 		places:  map[string]Place{shop.Top: shop, blog.Top: blog, far.Top: far},
-		folders: []Folder{{Path: "~/work/ship"}, {Path: "/home/ann/blog", Repository: true}},
+		folders: []Folder{{Path: "~/code/ship"}, {Path: "/home/ann/blog", Repository: true}},
 		models:  map[string][]string{"auto": {"qwen3", "llama3"}, "openai": {"gpt"}},
 		states:  map[string]string{"codex": "fresh", "aider": "missing"},
 	}
