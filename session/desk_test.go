@@ -25,6 +25,7 @@ type desk struct {
 	dirs paths.Dirs
 	repo string
 
+	daemon   *runtimetest.Fake
 	pool     runtime.Networks
 	noDocker error
 }
@@ -45,11 +46,12 @@ func newDesk(t testing.TB) *desk {
 
 // deskAt is the desk whose folders are below home.
 func deskAt(t testing.TB, home string) *desk {
-	d := &desk{t: t, repo: filepath.Join(home, "project"), pool: runtimetest.NewFake().Networks(0), dirs: paths.Dirs{
+	daemon := runtimetest.NewFake()
+	d := &desk{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
 		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
 		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
 	}}
-	d.Sessions = New(Deps{Dirs: d.dirs, Docker: func(context.Context) (Docker, error) { return Docker{Networks: d.pool}, d.noDocker }})
+	d.Sessions = New(Deps{Dirs: d.dirs, Docker: func(context.Context) (Docker, error) { return Docker{Backend: d.daemon, Networks: d.pool}, d.noDocker }})
 	return d
 }
 

@@ -55,6 +55,7 @@ const (
 	GCObjects       GCKind = "objects" // of git, that nothing names any more
 	GCRepositories  GCKind = "repositories"
 	GCScratch       GCKind = "scratch"
+	GCBoxes         GCKind = "boxes" // that came when nobody waited for them any more
 	GCNetworks      GCKind = "networks"
 	GCImages        GCKind = "images"
 	GCCaches        GCKind = "caches"
@@ -133,7 +134,7 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 		return nil, err
 	}
 	defer turn.Close()
-	for _, part := range []func(context.Context) error{g.sessions, g.repositories, g.leftovers, g.networks} {
+	for _, part := range []func(context.Context) error{g.sessions, g.repositories, g.leftovers, g.docker} {
 		if err := ctx.Err(); err != nil {
 			return g.report, err
 		}

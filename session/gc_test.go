@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/runtime"
 )
 
 func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
@@ -171,13 +173,43 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 	}
 }
 
+// A daemon that was busy makes the box of a supervisor that died long after the
+// next command has forgotten that session.
+func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	elsewhere := store{root: "/elsewhere"}
+	for _, name := range []string{d.store.boxName("00001-a"), d.store.boxName("00009-late"), elsewhere.boxName("00009-late")} {
+		_, err := d.daemon.Create(t.Context(), runtime.Spec{
+			Session: name, Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "n"},
+		})
+		d.must(err)
+	}
+	want := "boxes 1: " + d.store.boxName("00009-late")
+	if dry := d.collect(dryRun); freed(dry) != want {
+		t.Errorf("the dry run frees %q, not %q", freed(dry), want)
+	}
+	if r := d.collect(); freed(r) != want {
+		t.Errorf("freed is %q, not %q", freed(r), want)
+	}
+	boxes, err := d.daemon.Boxes(t.Context())
+	d.must(err)
+	var left []string
+	for _, box := range boxes {
+		left = append(left, box.Session())
+	}
+	if want := []string{d.store.boxName("00001-a"), elsewhere.boxName("00009-late")}; !slices.Equal(left, want) {
+		t.Errorf("left are %q, not %q", left, want)
+	}
+}
+
 func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 	d := newDesk(t)
 	d.noDocker = errors.New("no daemon")
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 2*month)
 	r := d.collect()
-	if !strings.Contains(freed(r), "sessions 1") || len(r.Kept) != 1 || r.Kept[0].What != "networks" {
+	if !strings.Contains(freed(r), "sessions 1") || len(r.Kept) != 1 || r.Kept[0].What != "boxes and networks" {
 		t.Errorf("freed is\n%s\nkept %+v", freed(r), r.Kept)
 	}
 }

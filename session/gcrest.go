@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/review"
+	"aibox/runtime"
 	"aibox/workspace"
 )
 
@@ -168,14 +169,44 @@ func (g *gc) leftovers(ctx context.Context) error {
 	return nil
 }
 
-// networks removes the bridges of the pool that no box uses.
-func (g *gc) networks(ctx context.Context) error {
+// docker tidies what the daemon keeps.
+func (g *gc) docker(ctx context.Context) error {
 	docker, err := g.deps.Docker(ctx)
 	if err != nil {
-		g.report.Keep("networks", err.Error())
+		g.report.Keep("boxes and networks", err.Error())
 		return nil
 	}
-	removed, err := docker.Networks.Prune(ctx, g.options.DryRun)
+	return errors.Join(g.boxes(ctx, docker.Backend), g.networks(ctx, docker.Networks))
+}
+
+// boxes removes those of sessions that are not on record. A session is on record
+// before its box is asked for, so what is found first and has none is nobody's.
+func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
+	boxes, err := backend.Boxes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, box := range boxes {
+		id, ours := g.store.idOf(box.Session())
+		if !ours {
+			continue
+		}
+		if _, err := os.Lstat(g.store.dir(id)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if !g.options.DryRun {
+			if err := box.Destroy(ctx); err != nil {
+				return err
+			}
+		}
+		g.report.Add(GCBoxes, box.Session(), 0, 0)
+	}
+	return nil
+}
+
+// networks removes the bridges of the pool that no box uses.
+func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
+	removed, err := networks.Prune(ctx, g.options.DryRun)
 	for _, network := range removed {
 		g.report.Add(GCNetworks, network.Bridge, 0, 0)
 	}

@@ -125,8 +125,9 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 }
 
 // unanswered is how long the daemon may be busy with a box whose supervisor died
-// while it asked for one.
-const unanswered = 3 * time.Second
+// while it asked for one: making one takes a busy machine seconds. A box that comes
+// later still has never run, and is GC's to remove.
+const unanswered = 20 * time.Second
 
 // boxesOf finds the session's boxes. When the supervisor may have asked for one
 // that is not there yet, it waits for that: nobody would look for it later.
@@ -136,7 +137,10 @@ func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session
 		if err != nil {
 			return nil, err
 		}
-		boxes = slices.DeleteFunc(boxes, func(box runtime.Box) bool { return box.Session() != s.store.boxName(session.ID) })
+		boxes = slices.DeleteFunc(boxes, func(box runtime.Box) bool {
+			id, ours := s.store.idOf(box.Session())
+			return !ours || id != session.ID
+		})
 		asked := session.State.Network != nil && session.State.Box == ""
 		if len(boxes) > 0 || !asked || s.store.age(session.ID) > unanswered {
 			return boxes, nil

@@ -41,6 +41,13 @@ func (s store) boxName(id ID) string {
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
+// idOf is the session of a box of that name, if it is one of this store's.
+func (s store) idOf(boxName string) (ID, bool) {
+	ours := s.boxName("")
+	id, found := strings.CutSuffix(boxName, ours)
+	return ID(id), found
+}
+
 // create makes the folder of a new session and returns its id.
 func (s store) create(agent string, now time.Time) (ID, error) {
 	return s.createNamed(func(step int) ID { return newID(agent, now, step) })
