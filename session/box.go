@@ -248,8 +248,16 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 // prove runs the probes in the box. One that does not come out as it must is an
 // error beside the results.
 func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) {
-	done := s.report.step("probes")
-	results, err := s.line.Probe(ctx, ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network))
+	done := s.report.step(probesStage)
+	plan := ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network)
+	var ended func(int, probe.Result)
+	if s.launch.TellProbes {
+		for _, p := range plan.Probes {
+			s.report.probe(p.Pending(), false)
+		}
+		ended = func(_ int, result probe.Result) { s.report.probe(result, true) }
+	}
+	results, err := s.line.Probe(ctx, plan, ended)
 	if err != nil {
 		return nil, fmt.Errorf("probing the box: %w", err)
 	}

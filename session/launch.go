@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/probe"
 	"aibox/internal/screen"
 	"aibox/runtime"
 )
@@ -26,6 +27,9 @@ type Launch struct {
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box
+	// TellProbes reports each probe as a step of its own, for who wants to see the
+	// proof go on.
+	TellProbes bool `json:"tell_probes,omitempty"`
 }
 
 // Step is a stage of the start, for people.
@@ -34,6 +38,9 @@ type Step struct {
 	Done   bool          `json:"done"`
 	Detail string        `json:"detail,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
+	// Probe is set in steps within the stage of the probes: it has begun, or with Done
+	// it has ended. All have begun before the first one ends.
+	Probe *probe.Result `json:"probe,omitempty"`
 }
 
 // message is one line of what a starting supervisor reports. Exactly one field
@@ -153,6 +160,14 @@ func (r reporter) step(name string) func(detail string) {
 	return func(detail string) {
 		r.send(message{Step: &Step{Name: name, Done: true, Detail: detail, Took: time.Since(begin)}})
 	}
+}
+
+// probesStage is the stage in which the probes run.
+const probesStage = "probes"
+
+// probe reports that a probe has begun, or has ended with this result.
+func (r reporter) probe(result probe.Result, ended bool) {
+	r.send(message{Step: &Step{Name: probesStage, Done: ended, Probe: &result}})
 }
 
 // supervisorEnv is the environment of a supervisor: what it needs to find the

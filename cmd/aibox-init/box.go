@@ -114,7 +114,9 @@ func with[T any](f lifeline.Frame, do func(T) error) error {
 }
 
 func (b *box) probe(plan probe.Plan) {
-	b.send(lifeline.TypeProbeResult, probe.Run(context.Background(), plan))
+	probe.Run(context.Background(), plan, func(place int, result probe.Result) {
+		b.send(lifeline.TypeProbeResult, lifeline.ProbeResult{Place: place, Result: result})
+	})
 }
 
 // pong answers a ping. Sending may wait for a supervisor that is slow to read,

@@ -432,7 +432,7 @@ func TestProbesTellWhatAnswersAndWhatDoesNot(t *testing.T) {
 		{Name: "leak", Kind: probe.TCP, Target: listener.Addr().String(), Want: probe.Refused},
 		{Name: "shut", Kind: probe.TCP, Target: closed.Addr().String(), Want: probe.Refused},
 		{Name: "gone", Kind: probe.TCP, Target: closed.Addr().String(), Want: probe.Answers},
-	}})
+	}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

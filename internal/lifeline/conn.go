@@ -181,28 +181,45 @@ func (c *Conn) Hello(ctx context.Context) (Hello, error) {
 }
 
 // Probe runs a plan in the box and waits for its results: one for each probe, in
-// the plan's order. It is for the time before Start, when nothing else arrives.
-func (c *Conn) Probe(ctx context.Context, plan probe.Plan) ([]probe.Result, error) {
+// the plan's order. ended is told of each as it comes, with its place in the plan; it
+// may be nil. It is for the time before Start, when nothing else arrives.
+func (c *Conn) Probe(ctx context.Context, plan probe.Plan, ended func(place int, result probe.Result)) ([]probe.Result, error) {
 	if err := c.SendMessage(TypeProbe, plan); err != nil {
 		return nil, err
 	}
-	f, err := c.await(ctx, TypeProbeResult)
-	if err != nil {
-		return nil, err
-	}
-	results, err := Decode[[]probe.Result](f)
-	if err != nil {
-		return nil, err
-	}
-	if len(results) != len(plan.Probes) {
-		return nil, fmt.Errorf("%w: %d results for %d probes", ErrProtocol, len(results), len(plan.Probes))
-	}
-	for i, r := range results {
-		if r.Name != plan.Probes[i].Name || r.Target != plan.Probes[i].Target {
-			return nil, fmt.Errorf("%w: result %d is of another probe", ErrProtocol, i)
+	results := make([]probe.Result, len(plan.Probes))
+	known := make([]bool, len(plan.Probes))
+	for range plan.Probes {
+		place, result, err := c.probeResult(ctx, plan, known)
+		if err != nil {
+			return nil, err
+		}
+		results[place], known[place] = result, true
+		if ended != nil {
+			ended(place, result)
 		}
 	}
 	return results, nil
+}
+
+// probeResult waits for the next result. It must be of a probe of the plan, and of
+// one whose result is not known yet.
+func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (int, probe.Result, error) {
+	f, err := c.await(ctx, TypeProbeResult)
+	if err != nil {
+		return 0, probe.Result{}, err
+	}
+	found, err := Decode[ProbeResult](f)
+	if err != nil {
+		return 0, probe.Result{}, err
+	}
+	if found.Place < 0 || found.Place >= len(plan.Probes) || known[found.Place] {
+		return 0, probe.Result{}, fmt.Errorf("%w: a result for place %d of %d probes", ErrProtocol, found.Place, len(plan.Probes))
+	}
+	if p := plan.Probes[found.Place]; found.Result.Name != p.Name || found.Result.Target != p.Target {
+		return 0, probe.Result{}, fmt.Errorf("%w: result %d is of another probe", ErrProtocol, found.Place)
+	}
+	return found.Place, found.Result, nil
 }
 
 // Start tells init to run the agent. TypeStarted follows, or TypeError and

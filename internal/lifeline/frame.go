@@ -29,7 +29,7 @@ const (
 // Frames from init to the supervisor.
 const (
 	TypeHello       Type = 0x41 // Hello
-	TypeProbeResult Type = 0x42 // []probe.Result
+	TypeProbeResult Type = 0x42 // ProbeResult: one for each probe, as they end
 	TypeStarted     Type = 0x43 // Started
 	TypeStdout      Type = 0x44 // bytes; a PTY's bytes come here
 	TypeStderr      Type = 0x45 // bytes

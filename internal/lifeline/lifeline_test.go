@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,15 +171,75 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestResultsOfOtherProbesAreRefused(t *testing.T) {
+// twoProbes is a plan, and the results of it that a box sends.
+func twoProbes() (plan probe.Plan, first, second ProbeResult) {
+	plan.Probes = []probe.Probe{
+		{Name: "one", Kind: probe.TCP, Target: "192.0.2.1:1", Want: probe.Refused},
+		{Name: "two", Kind: probe.TCP, Target: "192.0.2.2:1", Want: probe.Refused},
+	}
+	return plan, ProbeResult{0, plan.Probes[0].Pending()}, ProbeResult{1, plan.Probes[1].Pending()}
+}
+
+func TestResultsAreToldAsTheyComeAndReturnedInThePlansOrder(t *testing.T) {
 	a, b := pair(t)
+	plan, first, second := twoProbes()
+	firstTold := make(chan struct{})
 	go func() {
 		_, _ = b.Receive()
-		_ = b.SendMessage(TypeProbeResult, []probe.Result{{Name: "other", OK: true}})
+		_ = b.SendMessage(TypeProbeResult, second)
+		<-firstTold
+		_ = b.SendMessage(TypeProbeResult, first)
 	}()
-	plan := probe.Plan{Probes: []probe.Probe{{Name: "one", Kind: probe.TCP, Target: "192.0.2.1:1", Want: probe.Refused}}}
-	if _, err := a.Probe(t.Context(), plan); !errors.Is(err, ErrProtocol) {
-		t.Errorf("got %v", err)
+	var told []int
+	results, err := a.Probe(t.Context(), plan, func(place int, r probe.Result) {
+		if r.Name != plan.Probes[place].Name {
+			t.Errorf("%q is at place %d", r.Name, place)
+		}
+		if told = append(told, place); len(told) == 1 {
+			close(firstTold)
+		}
+	})
+	if err != nil || !slices.Equal(told, []int{1, 0}) || !slices.Equal(results, []probe.Result{first.Result, second.Result}) {
+		t.Errorf("told %v, returned %+v, %v", told, results, err)
+	}
+}
+
+func TestResultsThatAreNotOfThePlanEndTheProof(t *testing.T) {
+	plan, first, second := twoProbes()
+	for name, results := range map[string][]ProbeResult{
+		"of another probe":   {{0, probe.Result{Name: "other", OK: true}}},
+		"of another target":  {{0, probe.Result{Name: "one", Target: "192.0.2.2:1", OK: true}}},
+		"in another's place": {{1, first.Result}},
+		"twice":              {first, first},
+		"before the plan":    {first, {-1, second.Result}},
+		"behind the plan":    {first, {2, second.Result}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := pair(t)
+			go func() {
+				_, _ = b.Receive()
+				for _, r := range results {
+					_ = b.SendMessage(TypeProbeResult, r)
+				}
+				_ = b.SendMessage(TypeProbeResult, second)
+			}()
+			if results, err := a.Probe(t.Context(), plan, nil); !errors.Is(err, ErrProtocol) || results != nil {
+				t.Errorf("got %+v, %v", results, err)
+			}
+		})
+	}
+}
+
+func TestABoxThatSendsNoMoreResultsFailsTheProof(t *testing.T) {
+	a, b := pair(t)
+	plan, first, _ := twoProbes()
+	go func() {
+		_, _ = b.Receive()
+		_ = b.SendMessage(TypeProbeResult, first)
+		_ = b.SendMessage(TypeStarted, Started{PID: 2})
+	}()
+	if results, err := a.Probe(t.Context(), plan, nil); !errors.Is(err, ErrProtocol) || results != nil {
+		t.Errorf("got %+v, %v", results, err)
 	}
 }
 

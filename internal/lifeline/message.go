@@ -3,16 +3,24 @@ package lifeline
 import (
 	"encoding/json"
 	"fmt"
+
+	"aibox/internal/probe"
 )
 
 // Version is the protocol's version. The init is embedded in aibox, so the two
 // sides always agree; another number means a foreign binary.
-const Version = 1
+const Version = 2
 
 // Hello is the first frame, from init.
 type Hello struct {
 	Version int    `json:"version"`
 	Kernel  string `json:"kernel"` // uname of the box: gVisor's own when it is gVisor
+}
+
+// ProbeResult is what came of one probe of the plan.
+type ProbeResult struct {
+	Place  int          `json:"place"` // of the probe in the plan
+	Result probe.Result `json:"result"`
 }
 
 // Start tells init what to run. It is sent once, after the probes.

@@ -104,7 +104,7 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 		return "", fmt.Errorf("not a DNS answer: %w", err)
 	}
 	if header.RCode != dnsmessage.RCodeSuccess {
-		return "", refusal{header.RCode.String()}
+		return "", refusal{nameServerSaid(header.RCode)}
 	}
 	if err := parser.SkipAllQuestions(); err != nil {
 		return "", err
@@ -114,9 +114,23 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 		return "", err
 	}
 	if len(answers) == 0 {
-		return "", refusal{"no address"}
+		return "", refusal{"the name server knows no address of the name"}
 	}
 	return amount.Of(len(answers), "record"), nil
+}
+
+// nameServerSaid is the answer of a name server without a record, for people.
+func nameServerSaid(code dnsmessage.RCode) string {
+	switch code {
+	case dnsmessage.RCodeNameError:
+		return "name unknown to the name server"
+	case dnsmessage.RCodeRefused:
+		return "refused by the name server"
+	case dnsmessage.RCodeServerFailure:
+		return "the name server failed"
+	default:
+		return fmt.Sprintf("the name server said no (code %d)", code)
+	}
 }
 
 func dnsQuery(name string) ([]byte, error) {

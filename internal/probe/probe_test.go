@@ -92,6 +92,14 @@ func nameServer(t *testing.T, code dnsmessage.RCode) string {
 	})
 }
 
+// all runs a plan and returns what came of it, in its order.
+func all(t *testing.T, plan Plan) []Result {
+	t.Helper()
+	results := make([]Result, len(plan.Probes))
+	Run(t.Context(), plan, func(place int, r Result) { results[place] = r })
+	return results
+}
+
 func TestAProbeTellsAnswersFromRefusalsFromSilence(t *testing.T) {
 	shut, mute := closed(t), serve(t, "")
 	for _, c := range []struct {
@@ -152,6 +160,63 @@ func TestOnlyAClearOutcomePasses(t *testing.T) {
 	}
 }
 
+func TestWhatCameOfAProbeIsToldInPlainWords(t *testing.T) {
+	for _, c := range []struct {
+		probe Probe
+		want  string
+	}{
+		{Probe{Kind: TCP, Target: closed(t)}, "connection refused"},
+		{Probe{Kind: UDP, Target: closed(t)}, "connection refused"},
+		{Probe{Kind: HTTP, Target: "http://" + serve(t, "")}, "no answer in time"},
+		{Probe{Kind: CONNECT, Via: serve(t, "HTTP/1.1 403 Forbidden\r\n\r\n"), Target: "example.com:443"}, "the proxy said 403"},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeSuccess), Target: "gateway"}, "1 record"},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeNameError), Target: "example.com"}, "name unknown to the name server"},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeRefused), Target: "example.com"}, "refused by the name server"},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeServerFailure), Target: "example.com"}, "the name server failed"},
+		{Probe{Kind: DNS, Via: nameServer(t, dnsmessage.RCodeNotImplemented), Target: "example.com"}, "the name server said no (code 4)"},
+		{Probe{Kind: DNS, Via: closed(t), Target: "example.com"}, "connection refused"},
+	} {
+		c.probe.Want, c.probe.Timeout = Refused, 100
+		if got := all(t, Plan{Probes: []Probe{c.probe}})[0].Detail; got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.probe.Kind, c.probe.Target, got, c.want)
+		}
+	}
+}
+
+func TestAResultIsHandedOverWhileAnotherProbeIsStillWaitedFor(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	quickEnded := make(chan struct{})
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		<-quickEnded
+		_ = conn.Close() // which ends the slow one
+	}()
+	plan := Plan{Probes: []Probe{
+		{Name: "slow", Kind: HTTP, Target: "http://" + listener.Addr().String(), Want: Refused, Timeout: 60_000},
+		{Name: "quick", Kind: TCP, Target: closed(t), Want: Refused},
+	}}
+	var order []string
+	Run(t.Context(), plan, func(place int, r Result) {
+		if plan.Probes[place].Name != r.Name {
+			t.Errorf("%q is at place %d", r.Name, place)
+		}
+		order = append(order, r.Name)
+		if r.Name == "quick" {
+			close(quickEnded)
+		}
+	})
+	if len(order) != 2 || order[0] != "quick" {
+		t.Errorf("ended in the order %q", order)
+	}
+}
+
 func TestProbesRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
 	mute := serve(t, "")
 	var plan Plan
@@ -159,7 +224,7 @@ func TestProbesRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
 		plan.Probes = append(plan.Probes, Probe{Name: fmt.Sprint(i), Kind: HTTP, Target: "http://" + mute, Want: Refused, Quiet: true, Timeout: 200})
 	}
 	begin := time.Now()
-	results := Run(t.Context(), plan)
+	results := all(t, plan)
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
@@ -178,7 +243,7 @@ func TestAPlanThatIsTooLongFails(t *testing.T) {
 	for i := range plan.Probes {
 		plan.Probes[i] = Probe{Kind: "none", Want: Refused}
 	}
-	results := Run(t.Context(), plan)
+	results := all(t, plan)
 	if last := results[MaxProbes]; last.OK || !strings.Contains(last.Detail, "too many") {
 		t.Errorf("the last result is %+v", last)
 	}

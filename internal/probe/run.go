@@ -12,22 +12,29 @@ import (
 )
 
 // errSilence says that nothing came back, neither an answer nor a refusal.
-var errSilence = errors.New("no answer and no refusal in time")
+var errSilence = errors.New("no answer in time")
 
-// Run runs every probe of the plan at the same time and returns one result for
-// each, in the plan's order. A probe that cannot be run is a failed result.
-func Run(ctx context.Context, plan Plan) []Result {
-	results := make([]Result, len(plan.Probes))
+// Run runs every probe of the plan at the same time and returns when all have ended.
+// Each hands over its result as soon as it has, with its place in the plan, perhaps
+// while others do. A probe that cannot be run is a failed result.
+func Run(ctx context.Context, plan Plan, ended func(place int, result Result)) {
 	var group sync.WaitGroup
 	for i, p := range plan.Probes {
 		if i >= MaxProbes {
-			results[i] = Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want, Detail: "the plan has too many probes"}
+			result := p.Pending()
+			result.Detail = "the plan has too many probes"
+			ended(i, result)
 			continue
 		}
-		group.Go(func() { results[i] = p.run(ctx) })
+		group.Go(func() { ended(i, p.run(ctx)) })
 	}
 	group.Wait()
-	return results
+}
+
+// Pending is the result of a probe that has not ended: not as wanted, and without a
+// word of what came of it.
+func (p Probe) Pending() Result {
+	return Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want}
 }
 
 func (p Probe) run(ctx context.Context) Result {
@@ -42,7 +49,8 @@ func (p Probe) run(ctx context.Context) Result {
 	defer cancel()
 	start := time.Now()
 	detail, err := p.ask(ctx)
-	r := Result{Name: p.Name, Kind: p.Kind, Target: p.Target, Want: p.Want, Took: time.Since(start).Microseconds()}
+	r := p.Pending()
+	r.Took = time.Since(start).Microseconds()
 	r.OK, r.Detail = p.judge(detail, err)
 	return r
 }
@@ -72,7 +80,7 @@ func (p Probe) ask(ctx context.Context) (string, error) {
 func (p Probe) judge(detail string, err error) (ok bool, text string) {
 	outcome := classify(err)
 	if err != nil {
-		detail = err.Error()
+		detail = words(err)
 	}
 	switch p.Want {
 	case Answers:
@@ -81,6 +89,20 @@ func (p Probe) judge(detail string, err error) (ok bool, text string) {
 		return outcome == refused || (outcome == silent && p.Quiet), detail
 	default:
 		return false, fmt.Sprintf("%q is no expectation", p.Want)
+	}
+}
+
+// words says for people what came in place of an answer. The network library names
+// both ends and the call before the cause; the probe has named them already.
+func words(err error) string {
+	var cause syscall.Errno
+	switch {
+	case classify(err) == silent:
+		return errSilence.Error()
+	case errors.As(err, &cause):
+		return cause.Error()
+	default:
+		return err.Error()
 	}
 }
 

@@ -372,7 +372,7 @@ func TestProbesRunInTheSandbox(t *testing.T) {
 		{Name: "the lifeline", Kind: probe.TCP, Target: fmt.Sprintf("10.200.200.1:%d", lifelinePort), Want: probe.Refused},
 	}}
 	begin := time.Now()
-	results, err := r.Probe(t.Context(), plan)
+	results, err := r.Probe(t.Context(), plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
