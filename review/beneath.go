@@ -18,7 +18,7 @@ func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool
 	for looked := 0; len(queue) > 0; {
 		dir := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		fd, err := openFolder(w.root, dir)
+		fd, err := w.open(dir)
 		if err != nil {
 			more = true
 			continue
@@ -56,19 +56,19 @@ func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool
 	return files, more
 }
 
-// openFolder opens a folder of the workspace for reading; path "" is the top.
-func openFolder(root int, path string) (int, error) {
+// open opens a folder of the workspace for reading; path "" is the top.
+func (w *walk) open(path string) (int, error) {
 	if path == "" {
 		path = "."
 	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined}
-	fd, err := openat2(root, path, &how)
-	if !errors.Is(err, fs.ErrPermission) {
+	fd, err := openat2(w.root, path, &how)
+	if !errors.Is(err, fs.ErrPermission) || w.alive {
 		return fd, err
 	}
 	// The agent took its owner's rights away; the owner is us.
 	how.Flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	pin, err := openat2(root, path, &how)
+	pin, err := openat2(w.root, path, &how)
 	if err != nil {
 		return -1, err
 	}

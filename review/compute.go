@@ -21,7 +21,12 @@ import (
 // Compute finds the changes in ws and writes their objects into ws.GitDir. The
 // box must be dead.
 func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*ChangeSet, error) {
-	opts = opts.withDefaults()
+	return computeInto(ctx, git.Owned(ws.GitDir), ws, opts.withDefaults())
+}
+
+// computeInto is Compute with the repository that takes the objects, which has those of
+// ws.GitDir.
+func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, opts Options) (*ChangeSet, error) {
 	baseline, err := workspace.LoadBaseline(ws.Baseline)
 	if err != nil {
 		return nil, fmt.Errorf("reading the baseline of session %s: %w", ws.Session, err)
@@ -36,7 +41,6 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
 	}
 	defer release()
-	repo := git.Owned(ws.GitDir)
 	c := &collector{
 		opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"),
 		start: func() *git.Import { return repo.Import(ctx) },
@@ -56,7 +60,7 @@ func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*Chang
 func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, fresh func() *walk) (*ChangeSet, error) {
 	w := fresh()
 	err := w.run(ctx, c.opts.Workers)
-	if err == nil && w.foreign && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
+	if err == nil && w.foreign && !w.alive && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
 		w = fresh()
 		err = w.run(ctx, c.opts.Workers)
 	}
@@ -75,7 +79,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	notes := cs.takeOutcomes(w, outcomes)
 	var callers []git.Entry
 	var search sync.WaitGroup
-	if w.differs(outcomes) {
+	if !w.alive && w.differs(outcomes) {
 		search.Go(func() { callers = callersOf(w.baseline) }) // while git is at work
 		defer search.Wait()
 	}

@@ -110,15 +110,18 @@ func (r *reader) folder() {
 	case w.hide.MatchEntry(path):
 		r.refuse("has the name of files that are hidden from the agent")
 	case r.dir.ignored || w.ignore.match(path, true):
-		files, more := w.count(path, nil)
-		w.addIgnored(Ignored{Path: Path(path), Files: files, More: more}, true)
+		ignored := Ignored{Path: Path(path), More: true}
+		if !w.alive { // where nobody reads it, and it may be most of what there is
+			ignored.Files, ignored.More = w.count(path, nil)
+		}
+		w.addIgnored(ignored, true)
 	default:
 		r.subs = append(r.subs, folder{path: path})
 	}
 }
 
 func (r *reader) isEmpty(path string) bool {
-	fd, err := openFolder(r.walk.root, path)
+	fd, err := r.walk.open(path)
 	if err != nil {
 		return false
 	}

@@ -166,7 +166,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
 		return outcome{}, refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
 	}
-	file, err := reopen(pin, st)
+	file, err := c.walk.reopen(pin, st)
 	if err != nil {
 		return outcome{}, refusedError("cannot be read: " + reason(err))
 	}
@@ -195,11 +195,11 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 
 // reopen opens the file behind an O_PATH descriptor for reading. Where the agent
 // took the owner's right to read away, the owner takes it back.
-func reopen(pin int, st *unix.Stat_t) (*os.File, error) {
+func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 	proc := "/proc/self/fd/" + strconv.Itoa(pin)
 	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	fd, err := unix.Open(proc, flags, 0)
-	if err == unix.EACCES {
+	if err == unix.EACCES && !w.alive {
 		if err = unix.Chmod(proc, st.Mode&0o777|0o400); err != nil {
 			return nil, unix.EACCES
 		}

@@ -26,6 +26,8 @@ type Options struct {
 	// Progress, when not nil, hears how many names of the workspace were looked at,
 	// one call at a time. It must return at once.
 	Progress func(names int)
+
+	alive bool // the box runs: see CountAlive
 }
 
 // withDefaults fills in what is not set.

@@ -49,6 +49,7 @@ type walk struct {
 	racy     int64 // a ctime from here on proves nothing
 	progress func(names int)
 	first    func() // when not nil, called once when something is found that may have changed
+	alive    bool   // nothing in the workspace may be touched
 
 	known   map[string]*known // folders that hold files of the baseline, by path
 	modules map[string]bool
@@ -110,7 +111,7 @@ func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) 
 
 func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options) *walk {
 	w := &walk{
-		root: root, device: device, baseline: b, hide: ws.Hide, maxNew: opts.MaxFiles, progress: opts.Progress,
+		root: root, device: device, baseline: b, hide: ws.Hide, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
 		uid:    uint32(os.Getuid()),
 		ignore: newIgnoreRules(b.Ignore),
 		racy:   b.Taken.Add(-b.Racy).UnixNano(),
@@ -191,7 +192,7 @@ func (w *walk) work(ctx context.Context) {
 
 // read looks at the entries of one folder.
 func (w *walk) read(dir folder, buf []byte) error {
-	fd, err := openFolder(w.root, dir.path)
+	fd, err := w.open(dir.path)
 	if err != nil {
 		if dir.path == "" {
 			return fmt.Errorf("opening the workspace: %w", err)

@@ -40,6 +40,9 @@ type Brief struct {
 	// a limit, and the number of its questions that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Waiting  int       `json:"waiting,omitempty"`
+	// Done is of a session that runs: how much it is known to have done (called the
+	// model, been refused, printed). Where it stays as it was the agent has rested.
+	Done int64 `json:"-"`
 }
 
 // taskLimit is how many bytes of a prompt a Brief holds.
@@ -76,6 +79,7 @@ func (b *Brief) enliven(live Live) {
 		b.Refused += refusal.Times
 	}
 	b.Deadline, b.Waiting = live.Deadline, len(live.Requests)
+	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
 // briefsFile remembers the briefs of ended sessions between two lists. It is a

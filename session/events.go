@@ -193,7 +193,7 @@ func (s *supervisor) events(ctx context.Context, from int, visit func(audit.Even
 
 // publish tells everybody how the session stands.
 func (s *supervisor) publish() {
-	live := Live{Calls: s.tally.asked(), Deadline: s.clock.deadline(), Requests: s.asking.waiting()}
+	live := Live{Calls: s.tally.asked(), Deadline: s.clock.deadline(), Requests: s.asking.waiting(), Output: s.record.size()}
 	live.Refused, live.Tokens = s.tally.result()
 	s.news.send(live)
 	if err := s.store.writeLive(s.id, live); err != nil {

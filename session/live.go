@@ -14,8 +14,12 @@ import (
 const liveFile = "live.json"
 
 // liveTime is the shortest time between two numbers of a running session, which is
-// also how stale they may be. Questions do not wait for it.
-const liveTime = time.Second
+// also how stale they may be. Questions do not wait for it, and output alone waits for
+// outputTime, since many agents draw all the time.
+const (
+	liveTime   = time.Second
+	outputTime = 5 * time.Second
+)
 
 // Live is what a running session has come to so far.
 type Live struct {
@@ -24,6 +28,7 @@ type Live struct {
 	Refused  []Refusal `json:"refused,omitempty"`  // as in a Result
 	Deadline time.Time `json:"deadline,omitzero"`  // when its time is up; zero without a limit
 	Requests []Request `json:"requests,omitempty"` // that wait for an answer, oldest first
+	Output   int64     `json:"output,omitempty"`   // bytes that the agent has printed
 }
 
 // Live is what a session has come to: of one that runs as it stood at most a second
@@ -100,6 +105,7 @@ type pulse struct {
 	doing sync.Mutex // held while do runs
 	last  time.Time
 	timer *time.Timer // nil unless do is due
+	due   time.Time   // when the timer fires
 }
 
 // start begins, with do at once.
@@ -111,12 +117,23 @@ func (p *pulse) start(do func()) {
 }
 
 // changed has do done soon.
-func (p *pulse) changed() {
+func (p *pulse) changed() { p.within(liveTime) }
+
+// printed has do done a while after the last time.
+func (p *pulse) printed() { p.within(outputTime) }
+
+// within has do done once that much time has gone by since the last time.
+func (p *pulse) within(pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.do != nil && p.timer == nil {
-		p.timer = time.AfterFunc(time.Until(p.last.Add(liveTime)), p.fire)
+	due := p.last.Add(pause)
+	switch {
+	case p.do == nil, p.timer != nil && !due.Before(p.due):
+		return
+	case p.timer != nil:
+		p.timer.Stop()
 	}
+	p.due, p.timer = due, time.AfterFunc(time.Until(due), p.fire)
 }
 
 // now has do done at once, and waits for that.

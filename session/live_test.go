@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,6 +43,27 @@ func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testin
 	})
 }
 
+func TestOutputAloneIsPublishedSeldomAndGoesWithTheNextNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pulse
+		var times []time.Duration
+		begun := time.Now()
+		p.start(func() { times = append(times, time.Since(begun)) })
+		for range 120 { // twelve seconds of a spinner
+			p.printed()
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.changed()
+		p.printed()
+		time.Sleep(time.Hour)
+		p.stop()
+		want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 12 * time.Second}
+		if len(times) != len(want)+1 || !slices.Equal(times[:len(want)], want) {
+			t.Errorf("published at %v", times)
+		}
+	})
+}
+
 func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	sessions := New(Deps{})
 	sessions.store.root = t.TempDir()
@@ -54,6 +76,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	err = sessions.store.writeLive(id, Live{
 		Tokens: Tokens{Requests: 2, Input: 40, Output: 2}, Deadline: deadline,
 		Refused: []Refusal{{What: "name", Target: "example.org", Times: 3}}, Requests: []Request{{Session: id, ID: 1}},
+		Calls: 4, Output: 500,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +85,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	if err != nil || len(briefs) != 1 {
 		t.Fatalf("%+v, %v", briefs, err)
 	}
-	if b := briefs[0]; b.Tokens != 42 || b.Refused != 3 || b.Waiting != 1 || !b.Deadline.Equal(deadline) {
+	if b := briefs[0]; b.Tokens != 42 || b.Refused != 3 || b.Waiting != 1 || !b.Deadline.Equal(deadline) || b.Done != 507 {
 		t.Errorf("%+v", b)
 	}
 	if open, err := sessions.Requests(); err != nil || len(open) != 0 {

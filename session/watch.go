@@ -105,8 +105,10 @@ func (s *supervisor) receive() outcome {
 		case lifeline.TypeStdout:
 			err = s.record.record(Stdout, frame.Payload)
 			s.term.feed(frame.Payload)
+			s.pulse.printed()
 		case lifeline.TypeStderr:
 			err = s.record.record(Stderr, frame.Payload)
+			s.pulse.printed()
 		case lifeline.TypeError:
 			message, decodeErr := lifeline.Decode[lifeline.Error](frame)
 			out.errs, err = append(out.errs, message.Text), decodeErr

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"aibox/internal/command"
@@ -59,6 +60,14 @@ func Owned(dir string) *Repo {
 		"-c", "fastimport.unpackLimit=1",
 	}, quiet...)
 	return &Repo{dir: dir, args: args, env: append(env, common...)}
+}
+
+// Scratch makes a bare repository at dir, an empty folder, which sees the objects of the
+// one at of, that aibox made, and is thrown away soon: nothing is brought to the disk.
+func Scratch(ctx context.Context, dir, of string, format Format) (*Repo, error) {
+	r := Owned(dir).With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + Quote(filepath.Join(of, "objects")))
+	r.args = append(r.args, "-c", "core.fsync=none")
+	return r, r.Run(ctx, nil, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format="+string(format), dir)
 }
 
 // User is the user's repository that dir lies in. The user's own settings count

@@ -1,0 +1,30 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+func TestTheChangesOfASessionAreCountedWhileItRunsAndOnlyThen(t *testing.T) {
+	d := newDesk(t)
+	ws := d.prepared("00001-a")
+	storeSession(t, d.store, "00001-a", State{Phase: Running, Workspace: ws})
+	for _, want := range []Changes{{}, {Files: 1, Added: 1, Deleted: 2}, {Files: 2, Added: 4, Deleted: 2}} {
+		got, err := d.CountChanges(t.Context(), "00001-a")
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("counted %+v, not %+v, %v", got, want, err)
+		}
+		if got.Files == 0 {
+			d.write(filepath.Join(ws.Path, "a.txt"), "another\n")
+		} else {
+			d.write(filepath.Join(ws.Path, "new/c.txt"), "1\n2\n3\n")
+		}
+	}
+	for _, state := range []State{{Phase: Ended, Workspace: ws}, {Phase: Preparing, Workspace: ws}, {Phase: Running}} {
+		storeSession(t, d.store, "00001-a", state)
+		if got, err := d.CountChanges(t.Context(), "00001-a"); err == nil {
+			t.Errorf("%+v of a session that does not run", got)
+		}
+	}
+}
