@@ -64,6 +64,7 @@ type Model struct {
 	at            int // the file a person is at
 	clock         int // counts the files a person was at
 	reading       bool
+	aligning      bool
 	wanted        *hit // of a file that is not read yet
 
 	entries    []entry // the lines of the tree
@@ -196,6 +197,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if msg.to == m {
 			return m.store(msg)
 		}
+	case aligned:
+		if msg.to == m {
+			return m.lineUp(msg)
+		}
 	case found:
 		if msg.to == m {
 			return m.gather(msg)
@@ -281,8 +286,8 @@ func (m *Model) file() *file {
 // hunkAt is the number of the hunk a person is at, or -1.
 func (m *Model) hunkAt() int {
 	f := m.file()
-	if f == nil || m.row < 0 || m.row >= len(f.layout.rows) {
+	if f == nil || m.row < 0 || m.row >= f.layout.n {
 		return -1
 	}
-	return int(f.layout.rows[m.row].hunk)
+	return int(f.layout.row(m.row).hunk)
 }

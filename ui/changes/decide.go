@@ -68,7 +68,8 @@ func (m *Model) back() {
 			}
 		}
 		if b.hunks != nil {
-			f.hunks, f.parted, f.layout = b.hunks, b.parted, layout{}
+			f.hunks, f.parted = b.hunks, b.parted
+			f.renew()
 			f.loaded = f.loaded && len(b.hunks[0].Lines) > 0
 			f.measure()
 		}

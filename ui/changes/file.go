@@ -31,12 +31,15 @@ type file struct {
 	risky    bool
 	hunks    []review.Hunk // none before they were read; without their lines when those were let go
 	sizes    []size        // of the hunks
+	runs     [][]run       // of the hunks
 	loaded   bool          // the hunks have their lines
 	err      error         // why they could not be read
 	seen     int           // when a person was at the file last
 	parted   map[review.HunkID]bool
 	folded   map[review.HunkID]bool
 	language *syntax.Language
+	version  int           // counts how often the hunks became others
+	aligned  [][][]pairs   // their lines as they are without blanks; nil before they were compared
 	layout   layout
 	accepted accepted
 
@@ -49,7 +52,8 @@ type file struct {
 
 // fill gives the file its hunks, as they are divided.
 func (f *file) fill(hunks []review.Hunk) {
-	f.hunks, f.loaded, f.layout = hunks, true, layout{}
+	f.hunks, f.loaded = hunks, true
+	f.renew()
 	for i := 0; i < len(f.hunks); i++ {
 		if f.parted[f.hunks[i].ID] {
 			f.hunks = slices.Replace(f.hunks, i, i+1, f.hunks[i].Split()...)
@@ -65,17 +69,19 @@ func (f *file) fill(hunks []review.Hunk) {
 	}
 }
 
-// measure counts the lines of the hunks.
+// renew forgets what was made of the hunks.
+func (f *file) renew() {
+	f.version++
+	f.aligned, f.layout = nil, layout{}
+}
+
+// measure finds and counts the changed lines of the hunks.
 func (f *file) measure() {
-	f.sizes = make([]size, len(f.hunks))
+	f.sizes, f.runs = make([]size, len(f.hunks)), make([][]run, len(f.hunks))
 	for i := range f.hunks {
-		for _, line := range f.hunks[i].Lines {
-			switch line.Op {
-			case '+':
-				f.sizes[i].added++
-			case '-':
-				f.sizes[i].deleted++
-			}
+		f.runs[i] = runsOf(f.hunks[i].Lines)
+		for _, r := range f.runs[i] {
+			f.sizes[i] = f.sizes[i].plus(size{r.to - r.added, r.added - r.from})
 		}
 	}
 }
@@ -91,7 +97,8 @@ func (f *file) lines() int {
 
 // letGo gives the lines of the hunks up, which are read again when they are needed.
 func (f *file) letGo() {
-	f.loaded, f.layout, f.hunks = false, layout{}, slices.Clone(f.hunks)
+	f.loaded, f.hunks, f.runs = false, slices.Clone(f.hunks), make([][]run, len(f.hunks))
+	f.renew()
 	for i := range f.hunks {
 		f.hunks[i].Lines = nil
 	}
@@ -163,7 +170,7 @@ func (f *file) split(i int) bool {
 		f.decide(i, f.whole)
 	}
 	f.hunks = slices.Replace(slices.Clone(f.hunks), i, i+1, parts...)
-	f.layout = layout{}
+	f.renew()
 	f.measure()
 	f.parted = maps.Clone(f.parted)
 	if f.parted == nil {

@@ -28,13 +28,39 @@ func anyHunk(t *rapid.T, id string) review.Hunk {
 	return h
 }
 
+// everyRow is all rows of a layout.
+func everyRow(l *layout) []row {
+	var all []row
+	for i := range l.n {
+		all = append(all, l.row(i))
+	}
+	return all
+}
+
+// oneByOne is pairs of one line each.
+func oneByOne(all []pairs) []pairs {
+	var out []pairs
+	for _, p := range all {
+		for range p.n {
+			out = append(out, pairs{p.left, p.right, 1, p.same})
+			if p.left >= 0 {
+				p.left++
+			}
+			if p.right >= 0 {
+				p.right++
+			}
+		}
+	}
+	return out
+}
+
 func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 	reason := "a workflow: runs the steps in it with the secrets of the repository"
 	f := &file{change: &review.Change{Path: "a", Notes: []string{reason}}, loaded: true}
 	for width := 1; width < 100; width++ {
 		l := f.lay(style{width: width}, remarks{})
 		var words []string
-		for _, r := range l.rows {
+		for _, r := range everyRow(&l) {
 			n := l.notes[r.left]
 			if ansi.StringWidth(n.text) > max(width, leastNote) {
 				t.Errorf("%q is wider than %d", n.text, width)
@@ -53,6 +79,7 @@ func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &file{change: &review.Change{Path: "a"}, hunks: []review.Hunk{anyHunk(t, "1"), anyHunk(t, "2")}, loaded: true}
+		f.measure()
 		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
 		l := f.lay(s, remarks{})
 		if len(l.heads) != 2 {
@@ -62,7 +89,7 @@ func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
 			h := &f.hunks[i]
 			old, fresh := map[int32]int32{}, map[int32]int32{} // lines by their numbers
 			hidden := int32(0)
-			for _, r := range l.rows {
+			for _, r := range everyRow(&l) {
 				switch {
 				case int(r.hunk) != i:
 				case r.kind == foldRow:
@@ -103,7 +130,7 @@ func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
 					atNew++
 				}
 				if !seen {
-					t.Fatalf("%+v: line %d (%c%s) of %+v is not where it belongs: %+v", s, j, line.Op, line.Text, h.Lines, l.rows)
+					t.Fatalf("%+v: line %d (%c%s) of %+v is not where it belongs: %+v", s, j, line.Op, line.Text, h.Lines, everyRow(&l))
 				}
 			}
 			if hidden != 0 {
@@ -129,7 +156,7 @@ func TestOnlyLinesThatDifferInBlanksCountAsTheSame(t *testing.T) {
 			end++
 		}
 		left, right := 0, 0
-		for _, p := range align(h.Lines, removed, added, end) {
+		for _, p := range oneByOne(align(h.Lines, removed, added, end)) {
 			switch {
 			case p.left >= 0 && p.right >= 0 && p.same && !sameButBlanks(h.Lines[p.left].Text, h.Lines[p.right].Text),
 				p.right < 0 && p.same != blank(h.Lines[p.left].Text),

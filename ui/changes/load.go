@@ -18,9 +18,12 @@ type read struct {
 	err   error
 }
 
-// load reads the hunks of the file a person is at. One file is read at a time: who
+// load asks for what the file a person is at lacks.
+func (m *Model) load() tea.Cmd { return tea.Batch(m.read(), m.align()) }
+
+// read reads the hunks of the file a person is at. One file is read at a time: who
 // holds a key down passes by many.
-func (m *Model) load() tea.Cmd {
+func (m *Model) read() tea.Cmd {
 	f := m.file()
 	if f == nil || f.loaded || f.err != nil || m.reading {
 		return nil

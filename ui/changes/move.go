@@ -47,35 +47,19 @@ func (m *Model) arrangeRows() {
 	}
 	s := m.styled()
 	s.width = max(1, m.diffWidth()-barWidth)
-	if f.layout.rows != nil && f.layout.is(s) && f.layout.made == m.remarks.version {
+	s.blank = s.blank && (f.aligned != nil || f.lines() <= alignedAtOnce)
+	if f.layout.n > 0 && f.layout.is(s) && f.layout.made == m.remarks.version {
 		return
 	}
 	var here row
-	if m.row < len(f.layout.rows) {
-		here = f.layout.rows[m.row]
+	fresh := f.layout.n == 0
+	if m.row < f.layout.n {
+		here = f.layout.row(m.row)
 	}
-	fresh := f.layout.rows == nil
 	f.layout = f.lay(s, m.remarks)
 	if !fresh {
 		m.row = f.layout.find(here)
 	}
-}
-
-// find is the row that shows what another layout's row shows, or comes near.
-func (l *layout) find(r row) int {
-	if r.hunk < 0 || int(r.hunk) >= len(l.heads) {
-		return 0
-	}
-	from := l.heads[r.hunk]
-	if r.kind == headRow || r.kind == noteRow || r.kind == foldRow {
-		return from
-	}
-	for i := from; i < len(l.rows) && l.rows[i].hunk == r.hunk; i++ {
-		if at := l.rows[i]; r.new > 0 && at.new >= r.new || r.new == 0 && at.old >= r.old && at.old > 0 {
-			return i
-		}
-	}
-	return from
 }
 
 // refresh makes the rows of the file a person is at anew.
@@ -93,19 +77,19 @@ func (m *Model) scroll() {
 	if f == nil {
 		return
 	}
-	rows := f.layout.rows
-	m.row = max(0, min(m.row, len(rows)-1))
+	l := &f.layout
+	m.row = max(0, min(m.row, l.n-1))
 	height := m.bodyHeight()
 	m.rowTop = max(min(m.rowTop, m.row), m.row-height+1, 0)
-	if m.row < len(rows) && rows[m.row].kind == headRow { // show what a hunk begins with
-		end := len(rows)
-		if next := int(rows[m.row].hunk) + 1; next < len(f.layout.heads) {
-			end = f.layout.heads[next]
+	if m.row < l.n && l.row(m.row).kind == headRow { // show what a hunk begins with
+		end := l.n
+		if next := m.hunkAt() + 1; next < len(l.heads) {
+			end = l.heads[next]
 		}
 		end = min(end, m.row+height)
 		m.rowTop = max(m.rowTop, min(m.row, end-height))
 	}
-	m.rowTop = max(0, min(m.rowTop, len(rows)-height))
+	m.rowTop = max(0, min(m.rowTop, l.n-height))
 }
 
 // move goes through the lines of the file.
@@ -123,7 +107,7 @@ func (m *Model) move(msg tea.KeyPressMsg) bool {
 	case key.Matches(msg, k.first):
 		m.row = 0
 	case key.Matches(msg, k.last):
-		m.row = len(m.file().layout.rows) - 1
+		m.row = m.file().layout.n - 1
 	case key.Matches(msg, k.left):
 		m.column = max(0, m.column-8)
 	case key.Matches(msg, k.right):
@@ -267,7 +251,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	if msg.X >= m.listWidth() {
 		m.inTree = false
-		if f := m.file(); m.rowTop+row < len(f.layout.rows) {
+		if f := m.file(); m.rowTop+row < f.layout.n {
 			m.row = m.rowTop + row
 			m.scroll()
 		}

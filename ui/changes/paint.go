@@ -25,7 +25,7 @@ const barWidth = 2
 // row is row i.
 func (p painter) row(i int) string {
 	m, k := p.m, &p.m.inks
-	r := p.f.layout.rows[i]
+	r := p.f.layout.row(i)
 	bar := "  "
 	switch {
 	case i == m.row && !m.inTree:

@@ -38,8 +38,8 @@ func (m *Model) comment() {
 	r := &remark{on: session.Comment{Path: f.change.Path}, what: f.change.Path.String(), text: newArea("")}
 	switch i := m.hunkAt(); {
 	case i < 0:
-	case f.layout.rows[m.row].new > 0 && f.change.Kind != review.Deleted:
-		r.on.Line = int(f.layout.rows[m.row].new)
+	case f.layout.row(m.row).new > 0 && f.change.Kind != review.Deleted:
+		r.on.Line = int(f.layout.row(m.row).new)
 		r.what = fmt.Sprintf("line %d of %s", r.on.Line, r.what)
 	default:
 		r.on, r.what = session.Comment{Hunk: f.hunks[i].ID}, "a hunk of "+r.what

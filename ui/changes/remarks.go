@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,15 +96,23 @@ func (r remarks) ofHunk(id review.HunkID) []note {
 	return out
 }
 
-// ofLines are the notes below lines of the agent's version of a file.
-func (r remarks) ofLines(f *file) map[int][]note {
-	var out map[int][]note
-	add := func(line int, notes ...note) {
-		if out == nil {
-			out = map[int][]note{}
-		}
-		out[line] = append(out[line], notes...)
-	}
+// lineNotes are notes below lines of the agent's version of a file.
+type lineNotes struct {
+	lines []int // in order
+	notes map[int][]note
+}
+
+// within are those of n lines from one on that have notes.
+func (l lineNotes) within(from, n int) []int {
+	first, _ := slices.BinarySearch(l.lines, from)
+	last, _ := slices.BinarySearch(l.lines, from+n)
+	return l.lines[first:last]
+}
+
+// ofLines are the notes below lines of a file.
+func (r remarks) ofLines(f *file) lineNotes {
+	out := map[int][]note{}
+	add := func(line int, notes ...note) { out[line] = append(out[line], notes...) }
 	for _, risk := range f.change.Risks {
 		if risk.Line > 0 && risk.Holds() {
 			add(risk.Line, note{"! " + risk.Title, warns})
@@ -114,7 +123,7 @@ func (r remarks) ofLines(f *file) map[int][]note {
 			add(c.Line, comment(c.Text)...)
 		}
 	}
-	return out
+	return lineNotes{slices.Sorted(maps.Keys(out)), out}
 }
 
 // comment is what a person said, in lines.

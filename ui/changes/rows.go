@@ -1,8 +1,7 @@
 package changes
 
 import (
-	"bytes"
-	"slices"
+	"sort"
 	"strings"
 
 	"aibox/review"
@@ -39,52 +38,71 @@ type row struct {
 	old, new int32 // the lines' numbers in their files; 0 is none
 }
 
-// layout is a file's diff in rows, so that any window of them can be shown without
-// looking at the others.
-type layout struct {
-	rows  []row
-	heads []int // the rows of the hunks' heads
-	notes []note
-	style style
-	made  int // by which remarks: see remarks.version
-	wide  int // cells of the longest note, before it was wrapped
-	blank int // lines that count as unchanged because of their blanks
+// section is rows of the same kind that follow each other: in each the lines and their
+// numbers are one further than in the row before.
+type section struct {
+	first row
+	at    int // the number of its first row
+	n     int
 }
 
-// lay makes the rows of a file.
-func (f *file) lay(s style, remarks remarks) layout {
-	l := layout{style: s, made: remarks.version}
-	above := remarks.ofFile(f)
-	n := len(above)
-	for i := range f.hunks {
-		n += 2 + len(f.hunks[i].Lines)
-	}
-	l.rows = make([]row, 0, n)
-	for _, n := range above {
-		l.note(-1, n)
-	}
-	for i := range f.hunks {
-		h := &f.hunks[i]
-		l.heads = append(l.heads, len(l.rows))
-		l.rows = append(l.rows, row{kind: headRow, hunk: int32(i), left: -1, right: -1})
-		for _, n := range remarks.ofHunk(h.ID) {
-			l.note(i, n)
+// row is row i of the section.
+func (s section) row(i int) row {
+	r, by := s.first, int32(i)
+	for _, line := range []*int32{&r.left, &r.right} {
+		if *line >= 0 {
+			*line += by
 		}
-		if f.folded[h.ID] {
-			l.rows = append(l.rows, row{kind: foldRow, hunk: int32(i), left: int32(len(h.Lines)), right: -1})
-			continue
-		}
-		w := layer{layout: &l, style: s, hunk: i, lines: h.Lines, old: int32(h.OldStart), new: int32(h.NewStart), remarks: remarks.ofLines(f)}
-		if h.Kind == review.HunkAdded || h.Kind == review.HunkDeleted {
-			w.style.split = false // there is only one version
-		}
-		w.run()
 	}
-	return l
+	for _, number := range []*int32{&r.old, &r.new} {
+		if *number > 0 {
+			*number += by
+		}
+	}
+	return r
+}
+
+// layout is a file's diff in rows. They are kept in sections, so that it costs as much
+// as there are changes, however long they are, and any row is found at once.
+type layout struct {
+	sections []section
+	n        int   // rows
+	heads    []int // the rows of the hunks' heads
+	notes    []note
+	style    style
+	made     int // by which remarks: see remarks.version
+	wide     int // cells of the longest note, before it was wrapped
+	blank    int // lines that count as unchanged because of their blanks
+}
+
+// is reports whether the rows are as a style has them.
+func (l *layout) is(s style) bool {
+	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
+		s.width = l.style.width // no note is wrapped in either
+	}
+	return l.style == s
+}
+
+// row is row i, which there must be.
+func (l *layout) row(i int) row {
+	at := sort.Search(len(l.sections), func(j int) bool { return l.sections[j].at > i }) - 1
+	s := l.sections[at]
+	return s.row(i - s.at)
+}
+
+// put adds n rows of which r is the first.
+func (l *layout) put(r row, n int) {
+	if n > 0 {
+		l.sections = append(l.sections, section{r, l.n, n})
+		l.n += n
+	}
 }
 
 // noteIndent stands before all rows of a note but the first.
 const noteIndent = "  "
+
+// leastNote is the cells a note has however narrow the screen is.
+const leastNote = 10
 
 // note lays a note in as many rows as it needs: what is said of a risk is of no use
 // without its end.
@@ -96,249 +114,76 @@ func (l *layout) note(hunk int, n note) {
 	}
 	indent := ""
 	for part := range strings.SplitSeq(text, "\n") {
-		l.rows = append(l.rows, row{kind: noteRow, hunk: int32(hunk), left: int32(len(l.notes)), right: -1})
+		l.put(row{kind: noteRow, hunk: int32(hunk), left: int32(len(l.notes)), right: -1}, 1)
 		l.notes = append(l.notes, note{indent + part, n.tone})
 		indent = noteIndent
 	}
 }
 
-// leastNote is the cells a note has however narrow the screen is.
-const leastNote = 10
-
-// is reports whether the rows are as a style has them.
-func (l *layout) is(s style) bool {
-	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
-		s.width = l.style.width // no note is wrapped in either
+// find is the row that shows what another layout's row shows, or comes near.
+func (l *layout) find(r row) int {
+	if r.hunk < 0 || int(r.hunk) >= len(l.heads) {
+		return 0
 	}
-	return l.style == s
+	from := l.heads[r.hunk]
+	if r.kind == headRow || r.kind == noteRow || r.kind == foldRow {
+		return from
+	}
+	near := func(number, first int32, n int) int { // rows into a section, or -1
+		if number == 0 || first == 0 || number >= first+int32(n) {
+			return -1
+		}
+		return max(0, int(number-first))
+	}
+	for _, s := range l.sections[l.section(from):] {
+		if s.first.hunk != r.hunk {
+			break
+		}
+		into := near(r.new, s.first.new, s.n)
+		if r.new == 0 {
+			into = near(r.old, s.first.old, s.n)
+		}
+		if into >= 0 {
+			return s.at + into
+		}
+	}
+	return from
 }
 
-// layer lays the lines of one hunk.
-type layer struct {
-	*layout
-	style    style
-	hunk     int
-	lines    []review.Line
-	old, new int32 // the numbers of the next lines
-	remarks  map[int][]note
-	hidden   int32 // unchanged lines that were left out
+// section is the number of the section of a row.
+func (l *layout) section(row int) int {
+	return sort.Search(len(l.sections), func(i int) bool { return l.sections[i].at > row }) - 1
 }
 
-func (w *layer) run() {
-	for i := 0; i < len(w.lines); {
-		if w.lines[i].Op == ' ' {
-			w.context(i)
-			i++
+// lay makes the rows of a file.
+func (f *file) lay(s style, remarks remarks) layout {
+	l := layout{style: s, made: remarks.version}
+	for _, n := range remarks.ofFile(f) {
+		l.note(-1, n)
+	}
+	said := remarks.ofLines(f)
+	if s.blank && f.aligned == nil {
+		f.aligned = alignAll(f.hunks, f.runs)
+	}
+	for i := range f.hunks {
+		h := &f.hunks[i]
+		l.heads = append(l.heads, l.n)
+		l.put(row{kind: headRow, hunk: int32(i), left: -1, right: -1}, 1)
+		for _, n := range remarks.ofHunk(h.ID) {
+			l.note(i, n)
+		}
+		if f.folded[h.ID] {
+			l.put(row{kind: foldRow, hunk: int32(i), left: int32(len(h.Lines)), right: -1}, 1)
 			continue
 		}
-		removed := i
-		for i < len(w.lines) && w.lines[i].Op == '-' {
-			i++
+		w := layer{layout: &l, style: s, hunk: i, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), said: said}
+		if s.blank {
+			w.aligned = f.aligned[i]
 		}
-		added := i
-		for i < len(w.lines) && w.lines[i].Op == '+' {
-			i++
+		if h.Kind == review.HunkAdded || h.Kind == review.HunkDeleted {
+			w.style.split = false // there is only one version
 		}
-		w.show()
-		w.change(removed, added, i)
+		w.run(f.runs[i])
 	}
-	w.show()
-}
-
-// context lays an unchanged line.
-func (w *layer) context(i int) {
-	switch {
-	case w.style.brief:
-		w.hidden++
-	case w.style.split:
-		w.put(row{kind: pairRow, left: int32(i), right: int32(i), old: w.old, new: w.new})
-	default:
-		w.put(row{kind: lineRow, left: int32(i), right: -1, old: w.old, new: w.new})
-	}
-	w.old, w.new = w.old+1, w.new+1
-}
-
-// show says how many lines were left out.
-func (w *layer) show() {
-	if w.hidden > 0 {
-		w.put(row{kind: foldRow, left: w.hidden, right: -1})
-		w.hidden = 0
-	}
-}
-
-func (w *layer) put(r row) {
-	r.hunk = int32(w.hunk)
-	w.rows = append(w.rows, r)
-	for _, n := range w.remarks[int(r.new)] {
-		if r.new > 0 {
-			w.note(w.hunk, n)
-		}
-	}
-}
-
-// change lays lines that were removed, from up to added, and the ones in their place.
-func (w *layer) change(from, added, to int) {
-	old, fresh := w.old, w.new
-	var pairs []pair
-	if w.style.blank {
-		pairs = align(w.lines, from, added, to)
-	} else {
-		pairs = beside(from, added, added, to)
-	}
-	if w.style.split {
-		w.sideBySide(pairs)
-	} else {
-		w.below(pairs, added-from == to-added)
-	}
-	w.old, w.new = old+int32(added-from), fresh+int32(to-added)
-}
-
-func (w *layer) sideBySide(pairs []pair) {
-	for _, p := range pairs {
-		r := row{kind: pairRow, same: p.same, left: int32(p.left), right: int32(p.right)}
-		if p.left >= 0 {
-			r.old = w.old
-			w.old++
-		}
-		if p.right >= 0 {
-			r.new = w.new
-			w.new++
-		}
-		if p.same {
-			w.blank++
-		}
-		w.put(r)
-	}
-}
-
-// below lays first what was removed, then what was added. Lines that are versions of
-// each other know it where there is one for each.
-func (w *layer) below(pairs []pair, versions bool) {
-	for _, p := range pairs {
-		if p.left < 0 {
-			continue
-		}
-		if !p.same {
-			r := row{kind: lineRow, left: int32(p.left), right: -1, old: w.old}
-			if versions {
-				r.right = int32(p.right)
-			}
-			w.put(r)
-		}
-		w.old++
-	}
-	for _, p := range pairs {
-		if p.right < 0 {
-			continue
-		}
-		r := row{kind: lineRow, same: p.same, left: int32(p.right), right: -1, new: w.new}
-		if versions && !p.same {
-			r.right = int32(p.left)
-		}
-		if p.same {
-			w.blank++
-		}
-		w.put(r)
-		w.new++
-	}
-}
-
-// pair is an old and a new line that stand beside each other; -1 is none.
-type pair struct {
-	left, right int
-	same        bool
-}
-
-// beside puts old lines, from a up to b, and new ones, from c up to d, beside each
-// other as they come.
-func beside(a, b, c, d int) []pair {
-	pairs := make([]pair, 0, max(b-a, d-c))
-	for i := range max(b-a, d-c) {
-		p := pair{left: -1, right: -1}
-		if a+i < b {
-			p.left = a + i
-		}
-		if c+i < d {
-			p.right = c + i
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs
-}
-
-// ahead is how far a line is looked for among those in its place.
-const ahead = 40
-
-// align puts lines that differ in blanks alone beside each other, and the others
-// between them as they come. Lines of nothing but blanks are the same as none.
-func align(lines []review.Line, from, added, to int) []pair {
-	var pairs []pair
-	left, right := from, added
-	upTo := func(l, r int) {
-		for left < l || right < r {
-			p := pair{left: -1, right: -1}
-			switch {
-			case right < r && blank(lines[right].Text):
-				p.right, p.same = right, true
-			case left < l && blank(lines[left].Text):
-				p.left, p.same = left, true
-			default:
-				if left < l {
-					p.left = left
-				}
-				if right < r {
-					p.right = right
-				}
-			}
-			pairs = append(pairs, p)
-			if p.left >= 0 {
-				left++
-			}
-			if p.right >= 0 {
-				right++
-			}
-		}
-	}
-	sums := make([]uint64, to-added)
-	for i := range sums {
-		sums[i] = withoutBlanks(lines[added+i].Text)
-	}
-	for l := from; l < added && right < to; l++ {
-		sum := withoutBlanks(lines[l].Text)
-		near := sums[right-added : min(to, right+ahead)-added]
-		if r := right + slices.Index(near, sum); r >= right && sameButBlanks(lines[l].Text, lines[r].Text) {
-			upTo(l, r)
-			pairs = append(pairs, pair{l, r, true})
-			left, right = l+1, r+1
-		}
-	}
-	upTo(added, to)
-	return pairs
-}
-
-// withoutBlanks is a checksum (FNV-1a) of all of a line but its blanks.
-func withoutBlanks(text []byte) uint64 {
-	sum := uint64(14695981039346656037)
-	for _, c := range text {
-		if c != ' ' && (c < '\t' || c > '\r') {
-			sum = (sum ^ uint64(c)) * 1099511628211
-		}
-	}
-	return sum
-}
-
-func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
-
-// sameButBlanks compares two lines without any blanks.
-func sameButBlanks(a, b []byte) bool {
-	for {
-		a, b = bytes.TrimLeft(a, " \t\n\v\f\r"), bytes.TrimLeft(b, " \t\n\v\f\r")
-		if len(a) == 0 || len(b) == 0 {
-			return len(a) == len(b)
-		}
-		if a[0] != b[0] {
-			return false
-		}
-		a, b = a[1:], b[1:]
-	}
+	return l
 }

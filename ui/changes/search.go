@@ -276,13 +276,16 @@ func (h hit) within(k *review.Hunk) bool {
 
 // rowOf is the row that shows a hit, or -1.
 func (f *file) rowOf(h hit) int {
-	for i, r := range f.layout.rows {
-		if r.kind != lineRow && r.kind != pairRow {
+	for _, s := range f.layout.sections {
+		r, first := s.first, s.first.new
+		if h.old {
+			first = r.old
+		}
+		into := h.line - int(first)
+		if first == 0 || into < 0 || into >= s.n || h.old && r.kind == lineRow && r.new > 0 {
 			continue
 		}
-		if !h.old && int(r.new) == h.line || h.old && int(r.old) == h.line && (r.new == 0 || r.kind == pairRow) {
-			return i
-		}
+		return s.at + into
 	}
 	return -1
 }

@@ -102,7 +102,10 @@ func (m *Model) shownAs() string {
 		return ""
 	}
 	var parts []string
-	if m.style.blank {
+	switch {
+	case m.style.blank && m.aligning:
+		parts = append(parts, "comparing lines without their blanks…")
+	case m.style.blank:
 		parts = append(parts, "blanks do not count: "+amount.Of(f.layout.blank, "line")+" (w)")
 	}
 	if m.style.brief {
@@ -190,8 +193,7 @@ func (m *Model) diff(width, height int) []string {
 	}
 	out := make([]string, 0, height)
 	p := painter{m: m, f: f, width: width, here: m.hunkAt()}
-	rows := f.layout.rows
-	for i := m.rowTop; i < len(rows) && len(out) < height; i++ {
+	for i := m.rowTop; i < f.layout.n && len(out) < height; i++ {
 		out = append(out, p.row(i))
 	}
 	switch {
