@@ -6,29 +6,25 @@ package attend
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"aibox/audit"
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/record"
 	"aibox/ui/stream"
 	"aibox/ui/theme"
 	"aibox/ui/traffic"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 )
 
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
 type Sessions interface {
+	record.Sessions
 	Find(text string) (session.Session, error)
-	Recorded(id session.ID) (int64, error)
-	Output(id session.ID, from int64, visit func(session.Chunk) error) (int64, error)
-	Follow(ctx context.Context, id session.ID, from int64, visit func(session.Chunk) error) (session.Session, error)
 	Watch(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
 	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
@@ -49,48 +45,40 @@ type Model struct {
 	width, height int
 	session       session.Session
 	known         bool // session is
-	over          bool // nothing comes any more
 
-	window   window
-	loading  bool     // a part of the record is on its way
-	asked    int      // number of the last thing asked for; answers to others are stale
+	record   *record.Model
 	picture  []string // of an interactive session's agent
 	noScreen bool     // there is none of it, so its record is shown
 	heard    <-chan struct{}
-	said     *stream.Stream[session.Chunk]
 
 	events   *stream.Stream[audit.Event]
 	live     session.Live
 	traffic  traffic.Log
 	happened []happening
 
-	side    bool // the pane of the network is shown
-	beside  bool // keys move in it
-	back    int  // its rows below the screen
-	search  textinput.Model
-	finding bool   // words are being typed
-	words   string // that are looked for; empty is none
-	hit     int64  // where they stand, -1 for nowhere yet
-	ask     *dialog.Confirm
-	note    frame.Note
+	side   bool // the pane of the network is shown
+	beside bool // keys move in it
+	back   int  // its rows below the screen
+	ask    *dialog.Confirm
+	note   frame.Note
 }
 
 // New makes the screen of a session. What it waits for ends with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
-	search := keymap.Field("/")
-	return &Model{
-		ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), keys: newKeys(), now: time.Now,
-		window: window{follow: true}, side: true, search: search, hit: -1,
-	}
+	m := &Model{ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), keys: newKeys(), now: time.Now, side: true}
+	m.record = record.New(ctx, record.Of(sessions, id), &m.note)
+	return m
 }
 
 // SetTheme changes the styles.
-func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+func (m *Model) SetTheme(t theme.Theme) {
+	m.theme = t
+	m.record.SetTheme(t)
+}
 
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	m.search.SetWidth(max(1, width-2))
 	m.fit()
 }
 
@@ -98,7 +86,7 @@ func (m *Model) SetSize(width, height int) {
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are words to look for, or answers.
-func (m *Model) Typing() bool { return m.finding || m.ask != nil }
+func (m *Model) Typing() bool { return m.record.Typing() || m.ask != nil }
 
 // Init looks the session up and begins to watch it.
 func (m *Model) Init() tea.Cmd {
@@ -126,8 +114,6 @@ type (
 		session session.Session
 		err     error
 	}
-	spoke    chunks
-	happens  batch
 	listened struct {
 		heard <-chan struct{}
 		err   error
@@ -143,20 +129,6 @@ type (
 	}
 )
 
-// chunks and batch are what a stream brought; over with its end.
-type (
-	chunks struct {
-		all  []session.Chunk
-		over bool
-		err  error
-	}
-	batch struct {
-		all  []audit.Event
-		over bool
-		err  error
-	}
-)
-
 func (m *Model) find() tea.Cmd {
 	id, sessions := m.id, m.sessions
 	return m.bring(func() any {
@@ -168,10 +140,7 @@ func (m *Model) find() tea.Cmd {
 
 func (m *Model) takeEvents() tea.Cmd {
 	events := m.events
-	return m.bring(func() any {
-		all, err := events.Take()
-		return happens{all, len(all) == 0, err}
-	})
+	return m.bring(func() any { return events.Take() })
 }
 
 // Update routes.
@@ -190,10 +159,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
-	case tea.PasteMsg:
-		if m.finding {
-			return m.typed(msg)
-		}
+	default: // what the record asked for, and pastes
+		return m.record.Update(msg)
 	}
 	return nil
 }
@@ -203,19 +170,13 @@ func (m *Model) take(value any) tea.Cmd {
 	switch value := value.(type) {
 	case found:
 		return m.meet(value)
-	case loaded:
-		return m.load(value)
-	case spoke:
-		return m.listen(value)
-	case happens:
+	case stream.Batch[audit.Event]:
 		return m.witness(value)
 	case listened:
 		m.heard = value.heard
 		return m.look()
 	case pictured:
 		return m.see(value)
-	case searched:
-		return m.arrive(value)
 	case acted:
 		m.note.Say(value.said, value.err)
 		return m.find()
@@ -232,6 +193,7 @@ func (m *Model) meet(msg found) tea.Cmd {
 	}
 	first := !m.known
 	m.session, m.known = msg.session, true
+	m.record.SetOver(m.finished())
 	m.fit()
 	switch {
 	case !first:
@@ -239,14 +201,14 @@ func (m *Model) meet(msg found) tea.Cmd {
 	case m.session.Interactive:
 		return m.hear()
 	default:
-		return m.end()
+		return m.record.Start()
 	}
 }
 
 // witness takes events of the session.
-func (m *Model) witness(msg happens) tea.Cmd {
+func (m *Model) witness(msg stream.Batch[audit.Event]) tea.Cmd {
 	var look tea.Cmd
-	for _, e := range msg.all {
+	for _, e := range msg.All {
 		if live, ok := session.LiveOf(e); ok {
 			m.live = live
 			m.traffic.Count(m.id, live)
@@ -259,12 +221,11 @@ func (m *Model) witness(msg happens) tea.Cmd {
 			m.happened = append(m.happened, h)
 		}
 	}
-	if !msg.over {
+	if !msg.Over() {
 		return tea.Batch(look, m.takeEvents())
 	}
-	m.over = true
-	if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
-		m.note.Say("", msg.err)
+	if msg.Err != nil {
+		m.note.Say("", msg.Err)
 	}
 	return m.find()
 }

@@ -17,25 +17,16 @@ import (
 
 // keys are the screen's own.
 type keys struct {
-	up, down, pageUp, pageDown, first, last, pane, hide key.Binding
-	find, next, previous                                key.Binding
-	attach, review, stop, interrupt, extend, again      key.Binding
-	network, back                                       key.Binding
-
-	search, drop key.Binding // while words are typed
+	attach, review, stop, interrupt, extend, again key.Binding
+	network, pane, hide, back                      key.Binding
 }
 
 func newKeys() keys {
 	return keys{
-		up: keymap.Bind("up", "up", "k"), down: keymap.Bind("down", "down", "j"),
-		pageUp: keymap.Bind("page up", "pgup", "ctrl+b"), pageDown: keymap.Bind("page down", "pgdown", "space", "ctrl+f"),
-		first: keymap.Bind("the beginning", "home", "g"), last: keymap.Bind("the end, and follow it", "end", "G", "f"),
 		pane: keymap.Bind("the other pane", "tab"), hide: keymap.Bind("show or hide the network", "v"),
-		find: keymap.Bind("search", "/"), next: keymap.Bind("next", "n"), previous: keymap.Bind("previous", "N"),
 		attach: keymap.Bind("attach", "a", "enter"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), back: keymap.Bind("back", "esc", "q"),
-		search: keymap.Bind("search", "enter"), drop: keymap.Bind("leave", "esc", "ctrl+c"),
 	}
 }
 
@@ -49,10 +40,6 @@ func (m *Model) current() keys {
 	k.extend.SetEnabled(runs && m.session.Timeout > 0)
 	k.review.SetEnabled(m.known && m.session.State.Phase == session.Ended && m.session.State.Result.Changed)
 	k.again.SetEnabled(m.known && m.session.State.Phase == session.Ended)
-	words := m.words != "" && !m.pictured()
-	k.next.SetEnabled(words)
-	k.previous.SetEnabled(words)
-	k.find.SetEnabled(!m.pictured())
 	return k
 }
 
@@ -62,12 +49,12 @@ func (m *Model) Keys() []keymap.Group {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()
-	case m.finding:
-		return []keymap.Group{{Title: "Search", Keys: []key.Binding{k.search, k.drop}}}
+	case m.record.Typing():
+		return []keymap.Group{{Title: "Search", Keys: m.record.TypingKeys()}}
 	}
 	return []keymap.Group{
 		{Title: "Session", Keys: []key.Binding{k.attach, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
-		{Title: "Record", Keys: []key.Binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.find, k.next, k.previous}},
+		{Title: "Record", Keys: m.record.Keys().All()},
 		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
 	}
 }
@@ -78,10 +65,11 @@ func (m *Model) Short() []key.Binding {
 	switch {
 	case m.ask != nil:
 		return m.ask.Keys()[0].Keys
-	case m.finding:
-		return []key.Binding{k.search, k.drop}
+	case m.record.Typing():
+		return m.record.TypingKeys()
 	}
-	return []key.Binding{k.attach, k.review, k.next, k.find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
+	in := m.record.Keys()
+	return []key.Binding{k.attach, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
 }
 
 // press is a key.
@@ -90,31 +78,26 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.ask != nil:
 		return m.reply(msg)
-	case m.finding:
-		return m.typed(msg)
+	case m.record.Typing():
+		return m.record.Update(msg)
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
-	case key.Matches(msg, k.find):
-		m.finding = true
-		m.search.SetValue("")
-		return m.search.Focus()
-	case key.Matches(msg, k.next):
-		return m.seek(false)
-	case key.Matches(msg, k.previous):
-		return m.seek(true)
 	case key.Matches(msg, k.pane):
 		m.side, m.beside = true, !m.beside
 		m.fit()
-		return m.more()
+		return m.record.More()
 	case key.Matches(msg, k.hide):
 		m.side, m.beside = !m.side, false
 		m.fit()
-		return m.more()
+		return m.record.More()
 	}
 	if cmd, done := m.act(msg, k); done {
 		return cmd
 	}
-	return m.move(msg, k)
+	if m.beside && m.browse(msg) {
+		return nil
+	}
+	return m.record.Press(msg)
 }
 
 // act is a key that does something with the session.
@@ -179,72 +162,25 @@ func (m *Model) extend(by time.Duration) tea.Cmd {
 	return m.bring(func() any { return acted{fmt.Sprintf("it has %v more", by), sessions.Extend(ctx, id, by)} })
 }
 
-// move is a key that moves in a pane.
-func (m *Model) move(msg tea.KeyPressMsg, k keys) tea.Cmd {
-	page := max(1, m.window.height-1)
-	switch {
-	case key.Matches(msg, k.up):
-		return m.scroll(-1)
-	case key.Matches(msg, k.down):
-		return m.scroll(1)
-	case key.Matches(msg, k.pageUp):
-		return m.scroll(-page)
-	case key.Matches(msg, k.pageDown):
-		return m.scroll(page)
-	case m.beside && key.Matches(msg, k.first):
-		return m.scroll(-1 << 20)
-	case m.beside && key.Matches(msg, k.last):
+// browse is a key while those that move do it in the pane of the network.
+func (m *Model) browse(msg tea.KeyPressMsg) bool {
+	k := m.record.Keys()
+	switch n := k.Rows(msg, m.layout().record); {
+	case n != 0:
+		m.turn(n)
+	case key.Matches(msg, k.First):
+		m.turn(-1 << 20)
+	case key.Matches(msg, k.Last):
 		m.back = 0
-	case m.pictured():
-	case key.Matches(msg, k.first):
-		if m.window.lo > 0 {
-			m.window.follow = false
-			return m.part(around, 0, block, 0)
-		}
-		m.window.up(1 << 30)
-	case key.Matches(msg, k.last):
-		m.window.follow = true
-		if !m.window.complete() {
-			return m.end()
-		}
-	}
-	return nil
-}
-
-// scroll goes by n rows in the pane that has the keys.
-func (m *Model) scroll(n int) tea.Cmd {
-	switch {
-	case m.beside:
-		m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.happened))))
-	case m.pictured():
-	case n < 0:
-		m.window.up(-n)
-		return m.more()
 	default:
-		m.window.down(n)
-		return m.more()
+		return false
 	}
-	return nil
+	return true
 }
 
-// typed is a key or a paste while words are typed.
-func (m *Model) typed(msg tea.Msg) tea.Cmd {
-	if press, ok := msg.(tea.KeyPressMsg); ok {
-		switch {
-		case key.Matches(press, m.keys.drop):
-			m.finding = false
-			m.search.Blur()
-			return nil
-		case key.Matches(press, m.keys.search):
-			m.finding = false
-			m.search.Blur()
-			m.words, m.hit = m.search.Value(), -1
-			return m.seek(false)
-		}
-	}
-	var cmd tea.Cmd
-	m.search, cmd = m.search.Update(msg)
-	return cmd
+// turn goes down by n rows in the pane of the network, or up where n is negative.
+func (m *Model) turn(n int) {
+	m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.happened))))
 }
 
 // wheel scrolls the pane below the pointer.
@@ -256,16 +192,16 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if msg.Button == tea.MouseWheelUp {
 		n = -3
 	}
-	was := m.beside
-	m.beside = m.isBeside(msg.X, msg.Y)
-	cmd := m.scroll(n)
-	m.beside = was
-	return cmd
+	if m.isBeside(msg.X, msg.Y) {
+		m.turn(n)
+		return nil
+	}
+	return m.record.Scroll(n)
 }
 
 // click gives the keys to the pane below the pointer.
 func (m *Model) click(msg tea.MouseClickMsg) {
-	if m.ask == nil && !m.finding && msg.Button == tea.MouseLeft {
+	if m.ask == nil && !m.record.Typing() && msg.Button == tea.MouseLeft {
 		m.beside = m.isBeside(msg.X, msg.Y)
 		m.fit()
 	}

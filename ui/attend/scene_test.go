@@ -165,10 +165,3 @@ func sit(t testing.TB, s *scene, width, height int) *person {
 
 // open opens it at a size at which both panes are shown.
 func open(t testing.TB, s *scene) *person { return sit(t, s, 120, 40) }
-
-// search looks for words.
-func (p *person) search(words string) {
-	p.Press("/")
-	p.Type(words)
-	p.Press("enter")
-}

@@ -53,11 +53,7 @@ func (m *Model) layout() layout {
 // fit gives the record the room it has.
 func (m *Model) fit() {
 	l := m.layout()
-	if m.window.width != l.left {
-		m.window.row = 0
-	}
-	m.window.width, m.window.height = l.left, max(1, l.record)
-	m.window.fill(m.window.all())
+	m.record.SetSize(l.left, l.record)
 }
 
 // isBeside reports whether a cell belongs to the pane of the network.
@@ -81,7 +77,7 @@ func (m *Model) View() string {
 	l := m.layout()
 	var record, side []string
 	if l.record > 0 {
-		record = frame.Fill(m.record(l), l.record)
+		record = frame.Fill(m.said(l), l.record)
 	}
 	if l.side > 0 {
 		side = m.network(l.right, l.side)
@@ -170,83 +166,21 @@ func (m *Model) task() string {
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 
-// record is what the agent says, or the screen that it shows.
-func (m *Model) record(l layout) []string {
+// said is what the agent says, or the screen that it shows.
+func (m *Model) said(l layout) []string {
 	if m.pictured() {
 		return m.screen(l)
 	}
-	rows := m.window.view()
-	if len(rows) == 0 {
-		words := "it has said nothing so far"
-		switch {
-		case !m.known || m.said == nil:
-			words = ""
-		case m.finished():
-			words = "it said nothing"
-		}
-		return []string{m.theme.Faint.Render(words)}
-	}
-	out := make([]string, 0, len(rows))
-	for _, row := range rows {
-		text := m.mark(row.text)
-		if row.line.notice {
-			text = m.theme.Warn.Render("! " + ansi.Truncate(ansi.Strip(row.text), max(1, l.left-2), "…"))
-		}
-		out = append(out, text)
-	}
-	if !m.window.follow {
-		out = frame.Fill(out, l.record)
-		below := m.theme.Key.Render("end") + m.theme.Faint.Render(" follows")
-		out[l.record-1] = frame.Pad(out[l.record-1], max(0, l.left-ansi.StringWidth(below)-1)) + " " + below
-	}
-	return out
+	return m.record.View()
 }
 
 // finished reports whether the session is known to have ended.
 func (m *Model) finished() bool { return m.known && m.session.State.Phase == session.Ended }
 
-// screen is the agent's screen, as far as it fits.
-func (m *Model) screen(l layout) []string {
-	if len(m.picture) == 0 {
-		return nil
-	}
-	rows := m.picture[max(0, len(m.picture)-l.record):]
-	out := make([]string, len(rows))
-	for i, row := range rows {
-		out[i] = ansi.Truncate(row, l.left, "…") + ansi.ResetStyle
-	}
-	return out
-}
-
-// lines are the lines of a text without empty ones at its end.
-func lines(text string) []string {
-	return strings.Split(strings.TrimRight(text, " \n"), "\n")
-}
-
-// mark shows the words that are looked for.
-func (m *Model) mark(row string) string {
-	if m.words == "" {
-		return row
-	}
-	plain, words := ansi.Strip(row), fold(m.words)
-	if len(fold(plain)) != len(plain) || !strings.Contains(fold(plain), words) {
-		return row
-	}
-	var out strings.Builder
-	for {
-		i := strings.Index(fold(plain), words)
-		if i < 0 {
-			return out.String() + plain
-		}
-		out.WriteString(plain[:i] + m.theme.Selected.Render(plain[i:i+len(words)]))
-		plain = plain[i+len(words):]
-	}
-}
-
 // foot is what was said last, or the words that are typed.
 func (m *Model) foot() string {
-	if m.finding {
-		return m.search.View()
+	if m.record.Typing() {
+		return m.record.Line()
 	}
 	return m.note.View(m.theme, m.width)
 }

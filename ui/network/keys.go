@@ -12,7 +12,6 @@ import (
 // keys are the screen's own.
 type keys struct {
 	open, refused, session, filter, look, up, back key.Binding
-	keep, drop                                     key.Binding // while words are typed
 }
 
 func newKeys() keys {
@@ -21,7 +20,6 @@ func newKeys() keys {
 		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
 		look: keymap.Bind("look at the locks again", "u"), up: keymap.Bind("put the locks up", "U"),
 		back: keymap.Bind("back", "esc", "q"),
-		keep: keymap.Bind("keep the filter", "enter"), drop: keymap.Bind("drop it", "esc", "ctrl+c"),
 	}
 }
 
@@ -44,8 +42,8 @@ func (m *Model) now() keys {
 // Keys is every key that counts now.
 func (m *Model) Keys() []keymap.Group {
 	k := m.now()
-	if m.filtering {
-		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
+	if m.filter.Typing() {
+		return []keymap.Group{{Title: "Filter", Keys: m.filter.Keys()}}
 	}
 	return []keymap.Group{
 		{Title: "Network", Keys: []key.Binding{k.open, k.refused, k.session, k.filter, k.look, k.up, k.back}},
@@ -56,16 +54,17 @@ func (m *Model) Keys() []keymap.Group {
 // Short is the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	k := m.now()
-	if m.filtering {
-		return []key.Binding{k.keep, k.drop}
+	if m.filter.Typing() {
+		return m.filter.Keys()
 	}
 	return []key.Binding{k.up, k.open, k.refused, k.back, k.session, k.filter}
 }
 
 // press is a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	if m.filtering {
-		return m.typed(msg)
+	if m.filter.Typing() {
+		m.typed(msg)
+		return nil
 	}
 	k := m.now()
 	switch {
@@ -83,8 +82,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			m.only = a.Session
 		}
 	case key.Matches(msg, k.filter):
-		m.filtering = true
-		return m.filter.Focus()
+		m.filter.Open()
 	case key.Matches(msg, k.look):
 		return m.look()
 	case key.Matches(msg, k.up):
@@ -102,7 +100,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 // leave takes back what was filtered by words first; q leaves in any case.
 func (m *Model) leave(msg tea.KeyPressMsg) tea.Cmd {
 	if msg.String() == "esc" && m.filter.Value() != "" {
-		m.filter.SetValue("")
+		m.filter.Clear()
 		m.stale = true
 		return nil
 	}
@@ -110,28 +108,15 @@ func (m *Model) leave(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // typed is a key or a paste while words are typed.
-func (m *Model) typed(msg tea.Msg) tea.Cmd {
-	if press, ok := msg.(tea.KeyPressMsg); ok {
-		drop := key.Matches(press, m.keys.drop)
-		if drop {
-			m.filter.SetValue("")
-		}
-		if drop || key.Matches(press, m.keys.keep) {
-			m.filtering, m.stale = false, true
-			m.filter.Blur()
-			return nil
-		}
-	}
-	var cmd tea.Cmd
-	m.filter, cmd = m.filter.Update(msg)
+func (m *Model) typed(msg tea.Msg) {
+	m.filter.Update(msg)
 	m.stale = true
-	return cmd
 }
 
 // click goes to a row; on the one a person is at it opens the session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	was, some := m.current()
-	if msg.Button != tea.MouseLeft || m.filtering || !some || !m.cursor.Click(msg.Y-headRows) {
+	if msg.Button != tea.MouseLeft || m.filter.Typing() || !some || !m.cursor.Click(msg.Y-headRows) {
 		return nil
 	}
 	m.stay()

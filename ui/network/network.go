@@ -6,20 +6,18 @@ package network
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"aibox/session"
 	"aibox/ui/cursor"
 	"aibox/ui/frame"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/stream"
 	"aibox/ui/theme"
 	"aibox/ui/traffic"
+	"aibox/ui/words"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -60,21 +58,22 @@ type Model struct {
 	at            session.Access // where a person is, unless they are at the end
 	last          bool           // they are, and stay there whatever comes
 
-	only      session.ID // show this session's alone; empty is all
-	refused   bool       // show what was refused alone
-	filter    textinput.Model
-	filtering bool
-	locks     Locks
-	looked    bool // the locks are known
-	unknown   error
-	note      frame.Note
+	only    session.ID // show this session's alone; empty is all
+	refused bool       // show what was refused alone
+	filter  words.Line
+	locks   Locks
+	looked  bool // the locks are known
+	unknown error
+	note    frame.Note
 }
 
 // New makes the screen, for one session where only is not empty. What it waits for
 // ends with ctx.
 func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *Model {
-	filter := keymap.Field("/")
-	return &Model{ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(), only: only, filter: filter, last: true}
+	return &Model{
+		ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(),
+		only: only, filter: words.New("keep the filter", "drop it"), last: true,
+	}
 }
 
 // SetTheme changes the styles.
@@ -83,12 +82,12 @@ func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	m.filter.SetWidth(max(1, width-2))
+	m.filter.SetWidth(width)
 	m.stale = true
 }
 
 // Typing reports whether keys are words to filter by.
-func (m *Model) Typing() bool { return m.filtering }
+func (m *Model) Typing() bool { return m.filter.Typing() }
 
 // answer is what a command of this screen brings.
 type answer struct {
@@ -96,18 +95,11 @@ type answer struct {
 	value any
 }
 
-// The answers.
-type (
-	news struct {
-		all  []session.Traffic
-		over bool
-		err  error
-	}
-	lookedAt struct {
-		locks Locks
-		err   error
-	}
-)
+// lookedAt is how the locks stand.
+type lookedAt struct {
+	locks Locks
+	err   error
+}
 
 // Init begins to watch and looks at the locks.
 func (m *Model) Init() tea.Cmd {
@@ -120,10 +112,7 @@ func (m *Model) Init() tea.Cmd {
 
 func (m *Model) take() tea.Cmd {
 	from := m.news
-	return func() tea.Msg {
-		all, err := from.Take()
-		return answer{m, news{all, len(all) == 0, err}}
-	}
+	return func() tea.Msg { return answer{m, from.Take()} }
 }
 
 // look asks how the locks stand.
@@ -154,8 +143,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		return m.click(msg)
 	case tea.PasteMsg:
-		if m.filtering {
-			return m.typed(msg)
+		if m.filter.Typing() {
+			m.typed(msg)
 		}
 	}
 	return nil
@@ -165,22 +154,28 @@ func (m *Model) answered(value any) tea.Cmd {
 	switch value := value.(type) {
 	case lookedAt:
 		m.locks, m.unknown, m.looked = value.locks, value.err, true
-	case news:
-		for _, n := range value.all {
-			if n.Access != nil {
-				m.log.Add(*n.Access)
-			}
-			if n.Live != nil {
-				m.log.Count(n.Session, *n.Live)
-			}
+	case stream.Batch[session.Traffic]:
+		return m.learn(value)
+	}
+	return nil
+}
+
+// learn takes what happened on the network.
+func (m *Model) learn(news stream.Batch[session.Traffic]) tea.Cmd {
+	for _, n := range news.All {
+		if n.Access != nil {
+			m.log.Add(*n.Access)
 		}
-		m.stale = true
-		if !value.over {
-			return m.take()
+		if n.Live != nil {
+			m.log.Count(n.Session, *n.Live)
 		}
-		if value.err != nil && !errors.Is(value.err, context.Canceled) {
-			m.note.Say("", value.err)
-		}
+	}
+	m.stale = true
+	if !news.Over() {
+		return m.take()
+	}
+	if news.Err != nil {
+		m.note.Say("", news.Err)
 	}
 	return nil
 }
@@ -191,10 +186,10 @@ func (m *Model) arrange() {
 		return
 	}
 	m.stale = false
-	words := strings.Fields(strings.ToLower(m.filter.Value()))
+	wanted := strings.Fields(strings.ToLower(m.filter.Value()))
 	m.rows = m.rows[:0]
 	for _, a := range m.log.All() {
-		if m.shows(a, words) {
+		if m.shows(a, wanted) {
 			m.rows = append(m.rows, a)
 		}
 	}
@@ -214,16 +209,16 @@ func (m *Model) arrange() {
 }
 
 // shows reports whether an access is to be seen.
-func (m *Model) shows(a session.Access, words []string) bool {
+func (m *Model) shows(a session.Access, wanted []string) bool {
 	if m.only != "" && a.Session != m.only || m.refused && a.Allowed {
 		return false
 	}
-	if len(words) == 0 {
+	if len(wanted) == 0 {
 		return true
 	}
 	w := traffic.Say(a)
 	text := strings.ToLower(strings.Join([]string{string(a.Session), w.What, w.Target, w.Detail}, " "))
-	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+	return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func same(a, b session.Access) bool {

@@ -11,6 +11,7 @@ import (
 
 	"aibox/session"
 	"aibox/ui/page"
+	"aibox/ui/stream"
 	"aibox/ui/uitest"
 )
 
@@ -84,14 +85,22 @@ func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
 	if !p.Page.Typing() {
 		t.Error("keys are not text")
 	}
+	p.Sees(" 1/1 · ")
 	p.Press("enter")
+	p.Sees("/192.0.2.7 1/1 · ")
 	p.Sees("192.0.2.7:443")
 	p.DoesNotSee("192.0.2.8:443")
 	p.Press("esc")
 	p.Sees("192.0.2.8:443")
 	p.Press("/")
+	p.Type("192.0.2.1")
+	p.Sees(" 11/11 · ")
+	p.Press("enter", "up")
+	p.Sees(" 10/11 · ")
+	p.Press("esc", "/")
 	p.Type("nothing like it")
 	p.Sees("nothing that the filter lets through")
+	p.Sees(" 0/0 · ")
 	p.Press("esc", "esc")
 	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
 		t.Errorf("asks for %v", p.Asked)
@@ -109,7 +118,7 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	at, _ := m.current()
 	late := session.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
 	early := session.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
-	p.Send(answer{m, news{all: []session.Traffic{{Access: &late}, {Access: &early}}, over: true}})
+	p.Send(answer{m, stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &late}, {Access: &early}}}})
 	if now, _ := m.current(); !same(now, at) {
 		t.Errorf("at %+v, not %+v", now, at)
 	}
@@ -118,7 +127,7 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	p.Sees("new.example")
 	later := late
 	later.Target, later.Time = "newer.example", noon.Add(2*time.Hour)
-	p.Send(answer{m, news{all: []session.Traffic{{Access: &later}}, over: true}})
+	p.Send(answer{m, stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &later}}}})
 	p.Sees("newer.example")
 }
 

@@ -69,7 +69,7 @@ func (m *Model) View() string {
 	out = append(out, frame.Fill(list, m.listHeight())...)
 	out = append(append(out, frame.Rule(m.theme, m.width)), m.full()...)
 	foot := m.note.View(m.theme, m.width)
-	if m.filtering {
+	if m.filter.Typing() {
 		foot = m.filter.View()
 	}
 	out = append(out, foot)
@@ -107,15 +107,19 @@ func (m *Model) numbers() string {
 			refused += a.Times
 		}
 	}
-	parts := []string{fmt.Sprintf("%s allowed", amount.Short(allowed)), fmt.Sprintf("%s refused", amount.Short(refused))}
+	parts := []string{amount.Short(allowed) + " allowed", amount.Short(refused) + " refused"}
+	if m.refused {
+		parts[0] = "only refused"
+	}
 	if m.only != "" {
 		parts = append([]string{string(m.only)}, parts...)
 	}
-	if m.refused {
-		parts = append([]string{"only refused"}, parts...)
-	}
-	if m.filter.Value() != "" && !m.filtering {
-		parts = append([]string{m.theme.Key.Render("/") + termtext.Escape(m.filter.Value())}, parts...)
+	if m.filter.Value() != "" {
+		place := fmt.Sprintf("%d/%d", min(m.cursor.At()+1, len(m.rows)), len(m.rows))
+		if !m.filter.Typing() {
+			place = m.theme.Key.Render("/") + termtext.Escape(m.filter.Value()) + " " + place
+		}
+		parts = append([]string{place}, parts...)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -3,7 +3,10 @@
 // batches, and whoever puts waits. It never drops anything, and it knows no screen.
 package stream
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // batch is how many values are taken at once at most, and how many may wait.
 const batch = 16
@@ -32,24 +35,37 @@ func Start[T any](ctx context.Context, run func(ctx context.Context, put func(T)
 	return s
 }
 
-// Take waits for values and returns those there are, in order. None means that the
-// stream has ended; err says how. One goroutine at a time may call it.
-func (s *Stream[T]) Take() (values []T, err error) {
+// Batch is what came at once, in order.
+type Batch[T any] struct {
+	All []T // empty at the end of the stream
+	// Err is how the stream ended, at its end; nil where nobody waits any more.
+	Err error
+}
+
+// Over reports whether nothing comes any more.
+func (b Batch[T]) Over() bool { return len(b.All) == 0 }
+
+// Take waits for values and returns those there are, or the end of the stream. One
+// goroutine at a time may call it.
+func (s *Stream[T]) Take() Batch[T] {
 	value, ok := <-s.values
 	if !ok {
-		return nil, s.err
+		if errors.Is(s.err, context.Canceled) {
+			return Batch[T]{}
+		}
+		return Batch[T]{Err: s.err}
 	}
-	values = append(values, value)
-	for len(values) < batch {
+	all := []T{value}
+	for len(all) < batch {
 		select {
 		case value, ok := <-s.values:
 			if !ok {
-				return values, nil
+				return Batch[T]{All: all}
 			}
-			values = append(values, value)
+			all = append(all, value)
 		default:
-			return values, nil
+			return Batch[T]{All: all}
 		}
 	}
-	return values, nil
+	return Batch[T]{All: all}
 }

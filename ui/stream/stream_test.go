@@ -19,30 +19,30 @@ func TestWhatIsPutIsTakenInOrderAndTheEndComesLast(t *testing.T) {
 	})
 	var got []int
 	for {
-		values, err := s.Take()
-		if len(values) == 0 {
-			if !errors.Is(err, broken) {
-				t.Errorf("the end is %v", err)
+		taken := s.Take()
+		if taken.Over() {
+			if !errors.Is(taken.Err, broken) {
+				t.Errorf("the end is %v", taken.Err)
 			}
 			break
 		}
-		if len(values) > batch {
-			t.Errorf("%d at once", len(values))
+		if len(taken.All) > batch {
+			t.Errorf("%d at once", len(taken.All))
 		}
-		got = append(got, values...)
+		got = append(got, taken.All...)
 	}
 	if len(got) != 100 || !slices.IsSorted(got) {
 		t.Errorf("%v", got)
 	}
-	if _, err := s.Take(); !errors.Is(err, broken) {
-		t.Errorf("after the end: %v", err)
+	if taken := s.Take(); !errors.Is(taken.Err, broken) {
+		t.Errorf("after the end: %v", taken.Err)
 	}
 }
 
 func TestAStreamThatNobodyTakesEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	Start(ctx, func(_ context.Context, put func(int) error) error {
+	s := Start(ctx, func(_ context.Context, put func(int) error) error {
 		for {
 			if err := put(1); err != nil {
 				ended <- err
@@ -53,5 +53,10 @@ func TestAStreamThatNobodyTakesEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("ended by %v", err)
+	}
+	for !s.Take().Over() {
+	}
+	if taken := s.Take(); taken.Err != nil {
+		t.Errorf("that nobody waits any more is told as %v", taken.Err)
 	}
 }

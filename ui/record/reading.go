@@ -1,12 +1,10 @@
-package attend
+package record
 
 import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
-	"aibox/internal/screen"
 	"aibox/session"
 	"aibox/ui/stream"
 
@@ -44,12 +42,11 @@ const (
 func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 	m.loading = true
 	m.asked++
-	number, id, sessions := m.asked, m.id, m.sessions
-	ctx := m.ctx
+	number, ctx, source := m.asked, m.ctx, m.source
 	return m.bring(func() any {
 		msg := loaded{number: number, place: where, from: max(0, from), reveal: reveal}
 		if where == atEnd {
-			size, err := sessions.Recorded(id)
+			size, err := source.Size()
 			if err != nil {
 				msg.err = err
 				return msg
@@ -57,7 +54,7 @@ func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 			msg.from, to = max(0, size-block), size
 		}
 		begin := msg.from
-		_, err := sessions.Output(id, begin, func(chunk session.Chunk) error {
+		err := source.Output(begin, func(chunk session.Chunk) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -129,11 +126,11 @@ func (m *Model) load(msg loaded) tea.Cmd {
 			return m.follow()
 		}
 	}
-	return m.more()
+	return m.More()
 }
 
-// more reads what a person is about to scroll to.
-func (m *Model) more() tea.Cmd {
+// More reads what a person is about to scroll to.
+func (m *Model) More() tea.Cmd {
 	w := &m.window
 	near := 2 * max(1, w.height)
 	switch {
@@ -148,88 +145,28 @@ func (m *Model) more() tea.Cmd {
 
 // follow begins to follow the record from the end of what is here.
 func (m *Model) follow() tea.Cmd {
-	id, from, sessions := m.id, m.window.hi, m.sessions
+	from, source := m.window.hi, m.source
 	m.said = stream.Start(m.ctx, func(ctx context.Context, put func(session.Chunk) error) error {
-		_, err := sessions.Follow(ctx, id, from, func(chunk session.Chunk) error {
+		return source.Follow(ctx, from, func(chunk session.Chunk) error {
 			chunk.Data = slices.Clone(chunk.Data)
 			return put(chunk)
 		})
-		return err
 	})
-	return tea.Batch(m.takeSaid(), m.more())
+	return tea.Batch(m.takeSaid(), m.More())
 }
 
 func (m *Model) takeSaid() tea.Cmd {
 	said := m.said
-	return m.bring(func() any {
-		all, err := said.Take()
-		return spoke{all, len(all) == 0, err}
-	})
+	return m.bring(func() any { return said.Take() })
 }
 
 // listen takes what the agent says.
-func (m *Model) listen(msg spoke) tea.Cmd {
-	for _, chunk := range msg.all {
+func (m *Model) listen(said stream.Batch[session.Chunk]) tea.Cmd {
+	for _, chunk := range said.All {
 		m.window.feed(chunk)
 	}
-	if msg.over {
-		return m.find() // how it ended is told by the events
+	if said.Over() {
+		return nil // how it ended is for the screen to know
 	}
-	return tea.Batch(m.takeSaid(), m.more())
-}
-
-// What follows is for the screen of an interactive session.
-
-// pictureTime is the shortest time between two looks at the screen of an agent.
-const pictureTime = 150 * time.Millisecond
-
-func (m *Model) hear() tea.Cmd {
-	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any {
-		heard, err := sessions.Heard(ctx, id)
-		return listened{heard, err}
-	})
-}
-
-// look asks for the agent's screen.
-func (m *Model) look() tea.Cmd {
-	ctx, id, sessions := m.ctx, m.id, m.sessions
-	more := m.heard != nil
-	return m.bring(func() any {
-		text, err := sessions.Screen(ctx, id)
-		if err == nil {
-			text = screen.Recolor(text, screen.TrueColors)
-		}
-		return pictured{text, more, err}
-	})
-}
-
-// see takes the agent's screen and waits for another one.
-func (m *Model) see(msg pictured) tea.Cmd {
-	switch {
-	case errors.Is(msg.err, session.ErrNoScreen) && !m.session.Alive:
-		m.picture, m.noScreen = nil, true
-		m.fit()
-		return m.end()
-	case msg.err == nil:
-		m.picture = lines(string(msg.text))
-	}
-	heard := m.heard
-	if heard == nil || !msg.more {
-		return nil
-	}
-	ctx := m.ctx
-	return m.bring(func() any {
-		if _, more := <-heard; !more {
-			return listened{} // the last look
-		}
-		timer := time.NewTimer(pictureTime)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return listened{}
-		}
-		return listened{heard: heard}
-	})
+	return tea.Batch(m.takeSaid(), m.More())
 }

@@ -1,4 +1,4 @@
-package attend
+package record
 
 import (
 	"bytes"
@@ -33,8 +33,8 @@ func (m *Model) seek(back bool) tea.Cmd {
 	m.asked++
 	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
 	number := m.asked
-	scan := scan{ctx: m.ctx, sessions: m.sessions, id: m.id, words: fold(m.words)}
-	return m.bring(func() any {
+	scan := scan{ctx: m.ctx, source: m.source, words: fold(m.words)}
+	seek := m.bring(func() any {
 		msg := searched{number: number}
 		beyond := func(l line) bool { return l.at > from || l.at == from && !again }
 		if back {
@@ -53,15 +53,18 @@ func (m *Model) seek(back bool) tea.Cmd {
 		msg.err = scan.err
 		return msg
 	})
+	return tea.Batch(seek, m.count())
 }
 
 // scan looks through a record.
 type scan struct {
-	ctx      context.Context //nolint:containedctx // of one command
-	sessions Sessions
-	id       session.ID
-	words    string
-	err      error
+	ctx    context.Context //nolint:containedctx // of one command
+	source Source
+	words  string
+	err    error
+	// next is where a look has to go on from, once more is recorded, so that it misses
+	// nothing.
+	next int64
 }
 
 // first is where the first line from offset from on begins that has the words and is
@@ -103,7 +106,9 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 		}
 		return s.ctx.Err()
 	}
-	_, err := s.sessions.Output(s.id, from, func(chunk session.Chunk) error {
+	s.next = from
+	err := s.source.Output(from, func(chunk session.Chunk) error {
+		s.next = chunk.Offset + int64(len(chunk.Data))
 		begin, end := s.dull(chunk.Data)
 		before, after := chunk, chunk
 		before.Data = chunk.Data[:begin]
@@ -114,7 +119,11 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 		return look(made.feed(after))
 	})
 	if err == nil {
-		err = look(made.rest())
+		rest := made.rest()
+		for _, l := range rest {
+			s.next = min(s.next, l.at)
+		}
+		err = look(rest)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		s.err = err
@@ -152,7 +161,7 @@ func (m *Model) arrive(msg searched) tea.Cmd {
 	}
 	m.hit = msg.at
 	if m.window.reveal(msg.at) {
-		return m.more()
+		return m.More()
 	}
 	return m.part(around, msg.at-block/2, msg.at+block/2, msg.at)
 }

@@ -1,4 +1,4 @@
-package attend
+package record
 
 import (
 	"strings"
@@ -112,12 +112,11 @@ func TestWordsAreFoundHoweverTheRecordIsCut(t *testing.T) {
 	text := "one\ntwo\nthe nee\x1b[31mdle\x1b[m\nfour\nNEEDLE\nsix\nneedle"
 	for i := range text {
 		for j := i; j <= len(text); j++ {
-			s := running()
-			s.record = nil
+			s := &scene{}
 			for _, piece := range []string{text[:i], text[i:j], text[j:]} {
 				s.say(session.Stdout, piece)
 			}
-			scan := scan{ctx: t.Context(), sessions: s, id: id, words: "needle"}
+			scan := scan{ctx: t.Context(), source: s, words: "needle"}
 			var found []int64
 			scan.each(0, func(l line) bool {
 				found = append(found, l.at)

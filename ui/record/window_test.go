@@ -1,4 +1,4 @@
-package attend
+package record
 
 import (
 	"fmt"
