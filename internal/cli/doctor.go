@@ -7,6 +7,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/health"
+	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
@@ -51,20 +52,18 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 		}
 		report.Mended = health.Mended(findings, report.Findings)
 	}
+	if !options.json {
+		a.printFindings(report)
+	}
 	missing := health.Count(report.Findings, health.Missing)
 	var err error
 	if options.probe && missing == 0 {
-		progress := newSteps(a.err, a.errTerm)
-		report.Proof, err = a.prove(ctx, a.offerToBake, progress.handle)
-		progress.close()
-		if err != nil {
+		if report.Proof, err = a.proveByLines(ctx, options.json); err != nil {
 			return err
 		}
 	}
 	if options.json {
 		err = printJSON(a.out, report)
-	} else {
-		a.printReport(report)
 	}
 	switch {
 	case err != nil:
@@ -88,7 +87,29 @@ type doctorReport struct {
 	Proof    *health.Proof    `json:"proof,omitempty"`
 }
 
-func (a *app) printReport(r doctorReport) {
+// proveByLines proves the isolation and prints each probe as it ends, unless quiet.
+func (a *app) proveByLines(ctx context.Context, quiet bool) (*health.Proof, error) {
+	progress := newSteps(a.err, a.errTerm)
+	lines := proofTable{out: a.out, term: a.term}
+	if !quiet {
+		fmt.Fprintln(a.out)
+	}
+	proof, err := a.prove(ctx, a.offerToBake, func(step session.Step) {
+		switch {
+		case step.Probe == nil:
+			progress.handle(step)
+		case !quiet:
+			progress.between(func() { lines.take(step) })
+		}
+	})
+	progress.close()
+	if err == nil && !quiet {
+		a.printProof(proof)
+	}
+	return proof, err
+}
+
+func (a *app) printFindings(r doctorReport) {
 	var rows [][]string
 	for _, f := range r.Findings {
 		mark := a.term.good("✓")
@@ -108,5 +129,4 @@ func (a *app) printReport(r doctorReport) {
 	if len(r.Mended) > 0 {
 		fmt.Fprintf(a.out, "\nmended: %s\n", strings.Join(r.Mended, ", "))
 	}
-	a.printProof(r.Proof)
 }

@@ -52,6 +52,15 @@ func (s *steps) handle(step session.Step) {
 	s.draw()
 }
 
+// between prints something else, which ends its line, where no stage is shown.
+func (s *steps) between(write func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	write()
+	s.draw()
+}
+
 // close ends the animation and leaves a clean line.
 func (s *steps) close() {
 	close(s.stop)

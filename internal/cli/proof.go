@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,7 +20,9 @@ import (
 
 // prove starts a session like any other, with a command that does nothing, and
 // reads from its log what the probes found. bake may bake a missing image; step is
-// told of the stages of the start. The session is gone afterwards, also when ctx ends.
+// told of the stages of the start and of each probe. The session is gone afterwards,
+// also when ctx ends. Where a probe comes out wrong no agent starts: that is a proof,
+// too, and no error.
 func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*health.Proof, error) {
 	service, err := a.service()
 	if err != nil {
@@ -41,9 +44,15 @@ func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*
 	if err != nil {
 		return nil, err
 	}
-	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: image}, step)
+	var probing health.Probing
+	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: image, TellProbes: true}, func(s session.Step) {
+		if s.Probe != nil {
+			probing.Take(*s.Probe, s.Done)
+		}
+		step(s)
+	})
 	if err != nil {
-		return nil, err
+		return notStarted(probing, err)
 	}
 	found := new(health.Proof)
 	_, err = service.Follow(ctx, id, 0, func(session.Chunk) error { return nil })
@@ -59,6 +68,14 @@ func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*
 		return nil, err
 	}
 	return found, nil
+}
+
+// notStarted is what is known where the start failed with err.
+func notStarted(probing health.Probing, err error) (*health.Proof, error) {
+	if proof := health.NewProof("", probing.Results); probing.Over() && proof.Failed > 0 {
+		return proof, nil
+	}
+	return nil, err
 }
 
 // readProof takes what one event of the log tells.
@@ -95,19 +112,40 @@ func sampleRepository(ctx context.Context, dir string) error {
 	return nil
 }
 
+// proofTable prints the probes of a proof as a table that grows by a line as each
+// ends. Its columns are known by then: all have begun.
+type proofTable struct {
+	out     io.Writer
+	term    terminal
+	probing health.Probing
+}
+
+// take takes a step of a probe and prints the line of one that has ended.
+func (t *proofTable) take(step session.Step) {
+	t.probing.Take(*step.Probe, step.Done)
+	if step.Done {
+		t.line(*step.Probe)
+	}
+}
+
+func (t *proofTable) line(r probe.Result) {
+	name, target := 0, 0
+	for _, other := range t.probing.Results {
+		name, target = max(name, len(other.Name)), max(target, len(safe(other.Target)))
+	}
+	mark := t.term.good("✓")
+	if !r.OK {
+		mark = t.term.style("31", "✗")
+	}
+	took := (time.Duration(r.Took) * time.Microsecond).Round(100 * time.Microsecond)
+	fmt.Fprintf(t.out, "%s %-*s  %-*s  %-*s  %7s  %s\n", mark, name, r.Name, target, safe(r.Target), len(probe.Refused.Must()), r.Want.Must(), took, safe(r.Detail))
+}
+
+// printProof says what the lines of a proof come to.
 func (a *app) printProof(p *health.Proof) {
-	if p == nil {
-		return
+	where := ""
+	if p.Kernel != "" {
+		where = ", in a box with kernel " + safe(p.Kernel)
 	}
-	fmt.Fprintf(a.out, "\nIn a box with kernel %s:\n", safe(p.Kernel))
-	var rows [][]string
-	for _, r := range p.Results {
-		mark := a.term.good("✓")
-		if !r.OK {
-			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
-		}
-		took := time.Duration(r.Took) * time.Microsecond
-		rows = append(rows, []string{mark + " " + r.Name, safe(r.Target), r.Want.Must(), safe(r.Detail), took.Round(100 * time.Microsecond).String()})
-	}
-	_ = table(a.out, "", rows)
+	fmt.Fprintf(a.out, "%d of %d came out as they must%s\n", len(p.Results)-p.Failed, len(p.Results), where)
 }

@@ -1,10 +1,42 @@
 package health
 
-import "aibox/internal/probe"
+import (
+	"slices"
+
+	"aibox/internal/probe"
+)
 
 // Proof is what a real box could reach and what it could not.
 type Proof struct {
-	Kernel  string         `json:"kernel"` // as the box sees it; the box's own words
+	Kernel  string         `json:"kernel"` // as the box sees it, the box's own words; "" when no agent could be started in it
 	Results []probe.Result `json:"results"`
 	Failed  int            `json:"failed"` // how many results came out wrong
 }
+
+// NewProof is the proof by these results.
+func NewProof(kernel string, results []probe.Result) *Proof {
+	return &Proof{Kernel: kernel, Results: results, Failed: len(probe.Failed(results))}
+}
+
+// Probing is a proof under way: the probes that have begun, in the order in which they
+// did, and which of them have ended. The zero value is before the first.
+type Probing struct {
+	Results []probe.Result
+	ended   []bool
+}
+
+// Take notes that a probe has begun, or that it has ended with this result.
+func (p *Probing) Take(result probe.Result, ended bool) {
+	i := slices.IndexFunc(p.Results, func(r probe.Result) bool { return r.Name == result.Name })
+	if i < 0 {
+		p.Results, p.ended = append(p.Results, result), append(p.ended, ended)
+		return
+	}
+	p.Results[i], p.ended[i] = result, ended
+}
+
+// Ended reports whether the i-th probe has.
+func (p *Probing) Ended(i int) bool { return p.ended[i] }
+
+// Over reports whether there were probes and all have ended.
+func (p *Probing) Over() bool { return len(p.ended) > 0 && !slices.Contains(p.ended, false) }

@@ -42,7 +42,7 @@ type Model struct {
 	moved         bool          // the person has chosen where they are
 	trial         *trial        // the proof, nil before there is one
 	proving       bool          // the proof is shown in place of the list
-	scroll        cursor.Cursor // the first line of the proof that is shown
+	probe         cursor.Cursor // in the proof
 	note          frame.Note
 }
 
@@ -86,17 +86,28 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.press(msg)
 	case tea.MouseWheelMsg:
 		if m.proving {
-			m.scroll.Wheel(msg)
+			m.probe.Wheel(msg)
 			return nil
 		}
 		m.cursor.Wheel(msg)
 		m.chosen()
 	case tea.MouseClickMsg:
-		if msg.Button == tea.MouseLeft && !m.proving && (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(msg.Y-frame.HeadRows) {
-			m.chosen()
+		if msg.Button == tea.MouseLeft {
+			m.click(msg)
 		}
 	}
 	return nil
+}
+
+// click goes to the row that was clicked, if one was.
+func (m *Model) click(msg tea.MouseClickMsg) {
+	row := msg.Y - frame.HeadRows
+	switch {
+	case m.proving:
+		m.probe.Click(row - len(m.proofHead()))
+	case (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(row):
+		m.chosen()
+	}
 }
 
 // arrange takes the rows anew. A person stays at the row they have chosen; until they

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,8 +14,11 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/probe"
 	"aibox/session"
+	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // machine is one whose findings are given, by check.
@@ -33,6 +37,15 @@ func (m *machine) Prove(_ context.Context, step func(session.Step)) (*health.Pro
 	step(session.Step{Name: "workspace"})
 	step(session.Step{Name: "workspace", Done: true, Detail: "1 file", Took: 40 * time.Millisecond})
 	step(session.Step{Name: "box"})
+	if m.proof == nil {
+		return nil, m.err
+	}
+	for _, r := range m.proof.Results {
+		step(session.Step{Name: "probes", Probe: &probe.Result{Name: r.Name, Target: r.Target, Want: r.Want}})
+	}
+	for _, r := range slices.Backward(m.proof.Results) {
+		step(session.Step{Name: "probes", Probe: &r, Done: true})
+	}
 	return m.proof, m.err
 }
 
@@ -227,6 +240,78 @@ func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
 	m.proof, m.err = nil, fault.New(fault.Environment, "no box").Hint("aibox bake base")
 	p.Press("p")
 	p.Sees("no box → aibox bake base")
+}
+
+func TestEachProbeIsShownAsItEnds(t *testing.T) {
+	p := sit(t, sound(), 80, 24)
+	next := p.Page.Update(keymap.Press("p"))
+	until := func(wanted string) {
+		t.Helper()
+		for !strings.Contains(p.View(), wanted) {
+			if next == nil {
+				t.Fatalf("%q was never seen:\n%s", wanted, p.View())
+			}
+			next = p.Page.Update(next())
+		}
+	}
+	until("… inference gateway")
+	until("… a name server")
+	p.Sees("0 of 3 probes have ended")
+	until("✓ a name server      must be refused  network is unreachable")
+	p.Sees("… metadata address")
+	p.Sees("1 of 3 probes have ended")
+	until("✓ inference gateway")
+	p.Sees("3 of 3 probes have ended")
+	until("In a box with kernel 4.4.0")
+}
+
+// manyProbes is a machine whose proof has more probes than a small screen has rows.
+func manyProbes() *machine {
+	m := sound()
+	m.proof = &health.Proof{Kernel: "4.4.0"}
+	for i := range 16 {
+		m.proof.Results = append(m.proof.Results, probe.Result{
+			Name: fmt.Sprintf("probe %c of the box", 'a'+i), Target: fmt.Sprintf("192.0.2.%d:53", i),
+			Want: probe.Refused, OK: true, Took: 1200, Detail: "name unknown to the name server, which is far",
+		})
+	}
+	return m
+}
+
+func TestAllProbesCanBeReachedOnASmallScreen(t *testing.T) {
+	p := sit(t, manyProbes(), 60, 16)
+	p.Press("p")
+	p.Sees("▸ ✓ probe a of the box")
+	p.Sees("192.0.2.0:53")
+	p.Sees("name unknown to the name server, which is far, after 1.2ms")
+	p.DoesNotSee("probe p of the box")
+	for range 15 {
+		p.Press("down")
+	}
+	p.Sees("▸ ✓ probe p of the box")
+	p.Sees("192.0.2.15:53")
+	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+	p.Sees("192.0.2.14:53")
+	p.ClickOn("probe m")
+	p.Sees("192.0.2.12:53")
+	p.Press("home")
+	p.Sees("▸ ✓ probe a of the box")
+	p.Resize(40, 12)
+	p.Press("end")
+	p.Sees("▸ ✓ probe p")
+	p.Fits("the proof on the smallest screen")
+}
+
+func TestAPersonIsAtTheProbeThatCameOutWrong(t *testing.T) {
+	m := manyProbes()
+	m.proof.Kernel, m.proof.Failed = "", 1
+	m.proof.Results[11].OK, m.proof.Results[11].Detail = false, "connected"
+	p := sit(t, m, 60, 16)
+	p.Press("p")
+	p.Sees("▸ ✗ probe l of the box")
+	p.Sees("connected, after 1.2ms")
+	p.Sees("In a box that no agent was started in")
+	p.Sees("1 of 16 probes came out wrong: the box is not closed")
 }
 
 func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {

@@ -88,7 +88,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.note.Say("copied: "+termtext.Escape(text), nil)
 		return tea.SetClipboard(text)
 	case m.proving:
-		m.scroll.Press(msg)
+		m.probe.Press(msg)
 	case m.cursor.Press(msg):
 		m.chosen()
 	}

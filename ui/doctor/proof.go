@@ -2,23 +2,23 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
-	"aibox/internal/amount"
 	"aibox/internal/health"
-	"aibox/internal/termtext"
+	"aibox/internal/probe"
 	"aibox/session"
-	"aibox/ui/frame"
 
 	tea "charm.land/bubbletea/v2"
 )
 
 // trial is a proof that goes on or is over. Its address tells it from others.
 type trial struct {
-	stages []session.Step
-	proof  *health.Proof
-	over   bool
-	stream <-chan session.Step
-	result <-chan proved
+	stages  []session.Step
+	probing health.Probing
+	kernel  string // of the box, once it is known
+	over    bool
+	stream  <-chan session.Step
+	result  <-chan proved
 }
 
 func (t *trial) running() bool { return t != nil && !t.over }
@@ -42,7 +42,7 @@ func (m *Model) prove() tea.Cmd {
 	stages, result := make(chan session.Step), make(chan proved, 1)
 	t := &trial{stream: stages, result: result}
 	m.trial, m.proving = t, true
-	m.scroll.Go(0)
+	m.probe.Go(0)
 	m.fitProof()
 	m.note.Say("", nil)
 	next := t.next()
@@ -75,71 +75,51 @@ func (m *Model) staged(msg stage) tea.Cmd {
 	if msg.of != m.trial {
 		return nil
 	}
-	for i, known := range m.trial.stages {
-		if known.Name == msg.step.Name {
-			m.trial.stages[i] = msg.step
-			return m.trial.next()
-		}
-	}
-	m.trial.stages = append(m.trial.stages, msg.step)
+	m.trial.take(msg.step)
 	m.fitProof()
 	return m.trial.next()
+}
+
+// take takes a stage, or a probe, that begins or ends.
+func (t *trial) take(step session.Step) {
+	if step.Probe != nil {
+		t.probing.Take(*step.Probe, step.Done)
+		return
+	}
+	for i, known := range t.stages {
+		if known.Name == step.Name {
+			t.stages[i] = step
+			return
+		}
+	}
+	t.stages = append(t.stages, step)
 }
 
 func (m *Model) proved(msg proved) {
 	if msg.of != m.trial {
 		return
 	}
-	m.trial.proof, m.trial.over = msg.proof, true
-	m.fitProof()
-	switch {
-	case msg.err != nil:
+	m.trial.over = true
+	if msg.err != nil {
 		m.note.Say("", msg.err)
-	case msg.proof.Failed > 0:
-		m.note.Say("", fmt.Errorf("%d of %d probes came out wrong: the box is not closed", msg.proof.Failed, len(msg.proof.Results)))
-	default:
-		m.note.Say(fmt.Sprintf("all %d probes came out as they must: the box is closed", len(msg.proof.Results)), nil)
+		return
 	}
+	m.trial.kernel = msg.proof.Kernel
+	for _, result := range msg.proof.Results {
+		m.trial.probing.Take(result, true)
+	}
+	m.fitProof()
+	if msg.proof.Failed == 0 {
+		m.note.Say(fmt.Sprintf("all %d probes came out as they must: the box is closed", len(msg.proof.Results)), nil)
+		return
+	}
+	m.probe.Go(slices.IndexFunc(m.trial.probing.Results, func(r probe.Result) bool { return !r.OK }))
+	m.note.Say("", fmt.Errorf("%d of %d probes came out wrong: the box is not closed", msg.proof.Failed, len(msg.proof.Results)))
 }
 
-// fitProof tells how far the proof can be scrolled.
+// fitProof tells how many probes there are and how many of them can be seen.
 func (m *Model) fitProof() {
 	if m.trial != nil {
-		m.scroll.Fit(max(1, len(m.trialView())-m.bodyHeight()+1), 1)
+		m.probe.Fit(len(m.trial.probing.Results), max(1, m.bodyHeight()-len(m.proofHead())-probePane))
 	}
 }
-
-// trialView is the stages, and what the probes found.
-func (m *Model) trialView() []string {
-	lines := make([]string, 0, m.height)
-	for _, step := range m.trial.stages {
-		mark := m.theme.Faint.Render("…")
-		took := ""
-		if step.Done {
-			mark, took = m.theme.Good.Render("✓"), m.theme.Faint.Render(" "+amount.Took(step.Took))
-		}
-		lines = append(lines, frame.Pad(fmt.Sprintf("%s %-10s %s%s", mark, termtext.Escape(step.Name), termtext.Escape(step.Detail), took), m.width))
-	}
-	if m.trial.proof == nil {
-		return lines
-	}
-	lines = append(lines, "", m.theme.Title.Render(frame.Pad("In a box with kernel "+termtext.Escape(m.trial.proof.Kernel), m.width)))
-	name, target := 0, 0
-	for _, r := range m.trial.proof.Results {
-		name, target = max(name, len(r.Name)), max(target, len(r.Target))
-	}
-	name, target = min(name, m.width*2/5), min(target, m.width/4)
-	for _, r := range m.trial.proof.Results {
-		mark := m.theme.Good.Render("✓")
-		if !r.OK {
-			mark = m.theme.Bad.Render("✗")
-		}
-		line := mark + " " + frame.Pad(termtext.Escape(r.Name), name) + "  " + frame.Pad(termtext.Escape(r.Target), target) +
-			"  " + frame.Pad(r.Want.Must(), mustWidth) + "  " + m.theme.Faint.Render(termtext.Escape(r.Detail))
-		lines = append(lines, frame.Pad(line, m.width))
-	}
-	return lines
-}
-
-// mustWidth is the columns of what must come of a probe.
-const mustWidth = len("must be refused")

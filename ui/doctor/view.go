@@ -46,8 +46,7 @@ func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
 	switch {
 	case m.proving:
-		from := m.scroll.At()
-		lines = append(lines, frame.Fill(m.trialView()[from:], m.bodyHeight())...)
+		lines = append(lines, m.proofView()...)
 	case m.wide():
 		width := m.listWidth()
 		pane := m.pane(m.width-width-frame.PaneGap, m.bodyHeight())
