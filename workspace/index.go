@@ -17,8 +17,9 @@ import (
 // indexEntry is one file of a git index. A zero Stat makes git read the file.
 type indexEntry struct {
 	git.Entry
-	Stat Stat
-	Skip bool // skip-worktree: not there, and not deleted
+	Stat     Stat
+	UID, GID uint32 // belong to Stat
+	Skip     bool   // skip-worktree: not there, and not deleted
 }
 
 // writeIndex writes a git index (gitformat-index, version 3) with the entries,
@@ -57,7 +58,7 @@ func (e indexEntry) encode() ([]byte, error) {
 	words := []uint32{
 		uint32(e.Stat.Ctime / 1e9), uint32(e.Stat.Ctime % 1e9),
 		uint32(e.Stat.Mtime / 1e9), uint32(e.Stat.Mtime % 1e9),
-		0, uint32(e.Stat.Inode), uint32(mode), 0, 0, uint32(e.Stat.Size),
+		0, uint32(e.Stat.Inode), uint32(mode), e.UID, e.GID, uint32(e.Stat.Size),
 	}
 	record := make([]byte, 0, 72+len(id)+len(e.Path))
 	for _, w := range words {

@@ -135,7 +135,7 @@ func (m *machine) facts(ids []string, repos ...string) string {
 func TestRandomKeysDoNothingWithoutItsQuestion(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.env = append(m.env, "VISUAL=true", "EDITOR=true", "PAGER=cat")
+	m.env = append(m.env, "VISUAL=true", "EDITOR=true", "PAGER=cat", "SHELL=true")
 	repo := m.repo("p", map[string]string{"README": "a project\n", "Makefile": "all:\n"})
 	work := []string{"run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", "seq 300 > work.txt; echo evil >> Makefile; seq 100"}
 	for range 2 {

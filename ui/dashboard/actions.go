@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aibox/internal/amount"
-	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/page"
@@ -54,8 +53,8 @@ func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
 		m.askAccept(b)
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: b.ID})
-	case key.Matches(msg, k.place):
-		return m.place()
+	case key.Matches(msg, k.shell):
+		return page.Ask(page.Command{Args: []string{"open", string(b.ID)}})
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)
 		m.note.Say("copied: "+command, nil)
@@ -71,17 +70,6 @@ func (m *Model) open(b *session.Brief) tea.Cmd {
 		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
 	}
 	return page.Ask(page.Attend{ID: b.ID})
-}
-
-// place copies where the workspace is. Nothing is opened there: an editor, a shell's
-// prompt or git would run what the agent wrote into its .git.
-func (m *Model) place() tea.Cmd {
-	ws := m.shown.session.State.Workspace
-	if !m.shown.known || m.shown.id != m.at || ws == nil {
-		return nil
-	}
-	m.note.Say("copied: "+termtext.Escape(ws.Path)+" (run no git there: its .git is the agent's)", nil)
-	return tea.SetClipboard(ws.Path)
 }
 
 // commandFor is the command line that goes on with a session.

@@ -52,8 +52,8 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 		p.Sees(c.offered)
 		p.Press("down")
 	}
-	p.Press("d", "enter", "r", "R", "w", "n", "home", "enter", "l")
-	p.asked("[{[diff 0aaaa-codex] true} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex} {0aaaa-codex} { } {[attach 0dddd-shell] false} {0dddd-shell}]")
+	p.Press("d", "o", "enter", "r", "R", "w", "n", "home", "enter", "l")
+	p.asked("[{[diff 0aaaa-codex] true} {[open 0aaaa-codex] false} {0aaaa-codex} {0aaaa-codex} { 0aaaa-codex} {0aaaa-codex} { } {[attach 0dddd-shell] false} {0dddd-shell}]")
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {

@@ -17,7 +17,7 @@ type keys struct {
 	attach, attend, read, review, diff key.Binding
 	accept, discard, stop, remove      key.Binding
 	newRun, again                      key.Binding
-	network, place, copy               key.Binding
+	network, shell, copy               key.Binding
 	filter, clear, order, turn, group  key.Binding
 	preview, mark, markAll             key.Binding
 	keep, drop                         key.Binding // while filtering
@@ -29,7 +29,7 @@ func newKeys() keys {
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
-		network: keymap.Bind("its network", "w"), place: keymap.Bind("copy the workspace's path", "o"), copy: keymap.Bind("copy the command", "c"),
+		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
 		order: keymap.Bind("sort by the next column", "S"), turn: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
@@ -40,7 +40,7 @@ func newKeys() keys {
 // fit enables what can be done now.
 func (m *Model) fit() {
 	k, b := &m.keys, m.current()
-	for _, binding := range []*key.Binding{&k.attach, &k.attend, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.place, &k.copy, &k.mark} {
+	for _, binding := range []*key.Binding{&k.attach, &k.attend, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.shell, &k.copy, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
@@ -51,7 +51,7 @@ func (m *Model) fit() {
 		k.review.SetEnabled(can.Review)
 		k.diff.SetEnabled(can.Review)
 		k.accept.SetEnabled(can.Accept)
-		k.place.SetEnabled(can.Workspace)
+		k.shell.SetEnabled(can.Workspace)
 	}
 	k.stop.SetEnabled(len(m.able(canStop)) > 0)
 	k.discard.SetEnabled(len(m.able(canDiscard)) > 0)
@@ -95,7 +95,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.newRun, k.again, k.network, k.place, k.copy),
+		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.turn, k.group, k.preview),
 		cursor.Keys(),
 	}
