@@ -240,8 +240,12 @@ as_root() {
 	fi
 	command -v sudo >/dev/null ||
 		die "this needs root: $*" "install sudo and allow $(id -un) to use it, or run this script as root with --user $(id -un)"
-	sudo -n true 2>/dev/null || { : </dev/tty; } 2>/dev/null ||
-		die "this needs root, sudo asks for a password, and there is no terminal to type it: $*" "run this in a terminal, or as root with --user $(id -un)"
+	if ! sudo -n true 2>/dev/null; then
+		{ : </dev/tty; } 2>/dev/null ||
+			die "this needs root, sudo asks for a password, and there is no terminal to type it: $*" "run this in a terminal, or as root with --user $(id -un)"
+		sudo -- true ||
+			die "this needs root, and sudo does not give it to $(id -un): $*" "run it again and type your own password" "where you may not use sudo: whoever is root runs this script with --user $(id -un)"
+	fi
 	sudo -- "$@"
 }
 

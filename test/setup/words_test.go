@@ -2,9 +2,14 @@ package setup
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 func TestWrongUsageIsRefusedBeforeAnythingIsLookedAt(t *testing.T) {
@@ -57,5 +62,42 @@ func TestThisMachineIsCheckedWithoutBeingChanged(t *testing.T) {
 	// The user whom these tests run as has the set-up; of root's own user that is not sure.
 	if os.Getuid() != 0 && got.code != 0 {
 		t.Errorf("the set-up of this user is not whole (make setup):\n%s%s", got.out, got.err)
+	}
+}
+
+func TestWhoIsRefusedRootIsToldSoAndNothingIsDone(t *testing.T) {
+	m := newMachine(t, nil)
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("setup.sh", string(text))
+	m.write("bin/sudo", "#!/bin/sh\n[ \"$1\" = -n ] || echo 'ann is not in the sudoers file.' >&2\nexit 1\n")
+	for _, path := range []string{filepath.Dir(m.root), m.root, filepath.Join(m.root, "bin"), filepath.Join(m.root, "bin/sudo"), filepath.Join(m.root, "setup.sh")} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	master, slave, err := pty.Open() // a password could be typed there
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	cmd := exec.Command("bash", "-c", `source ./setup.sh; as_root echo done anyway`)
+	cmd.Dir, cmd.Stdin = m.root, slave
+	cmd.Env = []string{"PATH=" + filepath.Join(m.root, "bin") + ":" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if os.Getuid() == 0 { // who needs no sudo
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	said, err := cmd.CombinedOutput()
+	if err == nil || cmd.ProcessState.ExitCode() != 3 || strings.Contains(string(said), "\ndone anyway") {
+		t.Errorf("ends with %v, %q", err, said)
+	}
+	for _, want := range []string{"not in the sudoers file", "this needs root, and sudo does not give it to ", "echo done anyway", "whoever is root runs this script with --user "} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("%q is not said: %q", want, said)
+		}
 	}
 }
