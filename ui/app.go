@@ -25,7 +25,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// app is the root model: the screens on top of each other, the dashboard lowest. It
+// app is the root model: the screens on top of each other, lowest the dashboard, or
+// the only screen that was asked for. It
 // routes messages, draws the line of keys, and gives every screen its size, theme and
 // end.
 type app struct {
@@ -40,6 +41,7 @@ type app struct {
 	questions     *requests.Model      // of sessions that run
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
+	said          page.Close           // by the only screen
 }
 
 // The smallest screen that shows something of use.
@@ -110,7 +112,7 @@ func newApp(ctx context.Context, r Request) *app {
 		},
 	}
 	a.questions = requests.New(ctx, r.Sessions)
-	a.open = []*layer{{Page: dashboard.New(ctx, r.Sessions, r.Machine), close: func() {}}}
+	a.open = []*layer{a.layerOf(r.Only)}
 	return a
 }
 
@@ -209,6 +211,14 @@ func (a *app) do(request page.Request) tea.Cmd {
 
 // show opens the screen that is asked for, on top of all others.
 func (a *app) show(request page.Request) tea.Cmd {
+	l := a.layerOf(request)
+	a.open = append(a.open, l)
+	a.fit()
+	return l.Init()
+}
+
+// layerOf makes a screen; nil is the dashboard.
+func (a *app) layerOf(request page.Request) *layer {
 	ctx, cancel := context.WithCancel(a.ctx)
 	l := &layer{close: cancel, side: slices.Contains(sides, request)}
 	switch of := request.(type) {
@@ -227,20 +237,24 @@ func (a *app) show(request page.Request) tea.Cmd {
 	case page.Doctor:
 		l.Page = doctor.New(ctx, a.request.Machine)
 	default:
-		cancel()
-		return nil
+		l.Page = dashboard.New(ctx, a.request.Sessions, a.request.Machine)
 	}
-	a.open = append(a.open, l)
-	a.fit()
-	return l.Init()
+	return l
 }
 
-// leave closes the screen that is shown, and tells the one below.
+// home reports whether the dashboard is shown: what quits and what leads to the screens
+// beside it counts there.
+func (a *app) home() bool { return len(a.open) == 1 && a.request.Only == nil }
+
+// leave closes the screen that is shown, and tells the one below. With the only screen
+// the program ends.
 func (a *app) leave(said page.Close) tea.Cmd {
-	if len(a.open) > 1 {
-		a.page().close()
-		a.open = a.open[:len(a.open)-1]
+	if len(a.open) == 1 {
+		a.said = said
+		return tea.Quit
 	}
+	a.page().close()
+	a.open = a.open[:len(a.open)-1]
 	return a.page().Update(page.Returned(said))
 }
 
@@ -262,7 +276,7 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.palette):
 		a.openPalette()
 		return nil
-	case key.Matches(msg, a.keys.quit) && len(a.open) == 1:
+	case key.Matches(msg, a.keys.quit) && a.home():
 		return a.quit()
 	}
 	for i, binding := range a.sideKeys() {
@@ -276,7 +290,7 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 // sideKeys are the keys to the dashboard and the screens beside it. On a screen where
 // something would be lost there are none.
 func (a *app) sideKeys() []key.Binding {
-	if len(a.open) > 1 && !a.page().side {
+	if !a.home() && !a.page().side {
 		return nil
 	}
 	return a.keys.sides

@@ -102,6 +102,21 @@ func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 	}
 }
 
+func TestAnOnlyScreenEndsTheProgramWhenItIsLeft(t *testing.T) {
+	a := newApp(t.Context(), Request{Sessions: one{}, Changes: one{}, Only: page.Review{ID: "0aaaa-codex"}})
+	drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+	if view := shown(a); strings.Contains(view, "q quit") {
+		t.Error(view)
+	}
+	drive(a, press("2"))
+	if len(a.open) != 1 {
+		t.Error("a digit led to another screen")
+	}
+	if !drive(a, asked{a.page(), page.Close{Said: "accepted"}}) || a.said.Said != "accepted" {
+		t.Errorf("the program goes on, with %+v", a.said)
+	}
+}
+
 func TestTheHelpNamesEveryKeyOfTheScreen(t *testing.T) {
 	a := newTestApp(t, 120, 40)
 	drive(a, press("?"))

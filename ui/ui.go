@@ -43,6 +43,9 @@ type Request struct {
 	Settings settings.Settings
 	Machine  doctor.Machine
 	Images   images.Kitchen
+	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
+	// the dashboard.
+	Only page.Request
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the person may come back.
 	Do func(ctx context.Context, command page.Command) error
@@ -52,8 +55,9 @@ type Request struct {
 }
 
 // Run shows the UI until the person leaves it, ctx ends or something panics (a
-// *Crash). The terminal is as it was when it returns.
-func Run(ctx context.Context, r Request) error {
+// *Crash). The terminal is as it was when it returns. said is what became of the only
+// screen, if that has something to say: escaped, empty for nothing.
+func Run(ctx context.Context, r Request) (said string, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if r.Environ == nil {
@@ -62,7 +66,10 @@ func Run(ctx context.Context, r Request) error {
 	app := newApp(ctx, r)
 	app.colors, app.light = colorsOf(r.Environ), lightOf(r.Environ)
 	app.paint()
-	return show(ctx, end, app)
+	if err := show(ctx, end, app); err != nil {
+		return "", err
+	}
+	return app.said.Said, app.said.Err
 }
 
 // framesPerSecond is how often the library looks whether something is to be drawn. A

@@ -96,7 +96,7 @@ changed comes back as a diff that you accept or discard.`,
 			case plain || a.conversable() && accessible():
 				return a.plainUI(cmd.Context())
 			case a.conversable():
-				return crashed(a.terminalUI(cmd.Context()))
+				return crashed(a.terminalUI(cmd.Context(), nil))
 			}
 			_ = cmd.Help()
 			return fault.New(fault.Usage, "no command was given, and there is no terminal to show the sessions on").
@@ -122,7 +122,7 @@ changed comes back as a diff that you accept or discard.`,
 		}
 	}
 	add("run", a.runCommand(), a.rerunCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.extendCommand(), a.removeCommand())
-	add("review", a.diffCommand(), a.openCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand(), a.gcCommand())
+	add("review", a.diffCommand(), a.reviewCommand(), a.workspaceCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand(), a.gcCommand())
 	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.modelsCommand(), a.netguardCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.AddCommand(a.superviseCommand(), a.jobCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

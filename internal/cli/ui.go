@@ -17,9 +17,9 @@ import (
 	"aibox/ui/page"
 )
 
-// terminalUI is `aibox` on a person's terminal: it shows the sessions until they
-// leave.
-func (a *app) terminalUI(ctx context.Context) error {
+// terminalUI is `aibox` on a person's terminal: it shows the sessions, or one screen
+// only, until they leave.
+func (a *app) terminalUI(ctx context.Context, only page.Request) error {
 	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
 	service, err := a.service()
 	if err != nil {
@@ -34,7 +34,14 @@ func (a *app) terminalUI(ctx context.Context) error {
 	}
 	machine := a.openMachineDesk(ctx)
 	defer machine.close()
-	return ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Guard: locksDesk{a}, Changes: reviewDesk{service, a}, NewRuns: runs, Settings: settingsDesk{a}, Machine: machine, Images: machine, Do: a.handOver})
+	said, err := ui.Run(ctx, ui.Request{
+		In: a.in, Out: a.out, Sessions: service, Guard: locksDesk{a}, Changes: reviewDesk{service, a}, NewRuns: runs,
+		Settings: settingsDesk{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver,
+	})
+	if said != "" {
+		fmt.Fprintln(a.out, said)
+	}
+	return err
 }
 
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the

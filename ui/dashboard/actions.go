@@ -54,7 +54,7 @@ func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.network):
 		return page.Ask(page.Network{ID: b.ID})
 	case key.Matches(msg, k.shell):
-		return page.Ask(page.Command{Args: []string{"open", string(b.ID)}})
+		return page.Ask(page.Command{Args: []string{"workspace", string(b.ID)}})
 	case key.Matches(msg, k.copy):
 		command := commandFor(b)
 		m.note.Say("copied: "+command, nil)

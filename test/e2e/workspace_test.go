@@ -20,10 +20,10 @@ func TestAWorkspaceIsOpenedWithoutTheAgentsGit(t *testing.T) {
 	watcher.stdout.await(t, "ready")
 	canary := filepath.Join(m.record(id).State.Workspace.Path, "canary")
 
-	if o := m.aibox(0, "open", id, "--", "git", "status", "--porcelain"); o.stdout != " M a.txt\n" {
+	if o := m.aibox(0, "workspace", id, "--", "git", "status", "--porcelain"); o.stdout != " M a.txt\n" {
 		t.Errorf("the status is\n%s", o)
 	}
-	shell := m.onTerminal("open", id)
+	shell := m.onTerminal("workspace", id)
 	shell.awaitShown("outside the box")
 	shell.typed("git diff | cat; echo in $PWD for $AIBOX_SESSION\r")
 	shell.awaitShown(`\+two`)
@@ -44,18 +44,18 @@ func TestAWorkspaceIsOpenedWithoutTheAgentsGit(t *testing.T) {
 		if strings.HasPrefix(command, "no-") {
 			code = 2
 		}
-		if o := m.aibox(code, "open", id, "--", command); !strings.Contains(o.stderr, says) {
+		if o := m.aibox(code, "workspace", id, "--", command); !strings.Contains(o.stderr, says) {
 			t.Errorf("%s says\n%s", command, o)
 		}
 	}
-	for _, args := range [][]string{{"open"}, {"open", id, "git"}, {"open", id}} {
-		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "aibox open") {
+	for _, args := range [][]string{{"workspace"}, {"workspace", id, "git"}, {"workspace", id}} {
+		if o := m.aibox(2, args...); !strings.Contains(o.stderr, "aibox workspace") {
 			t.Errorf("%v says\n%s", args, o)
 		}
 	}
 	m.aibox(0, "stop", id)
 	m.aibox(0, "discard", id)
-	if o := m.aibox(2, "open", id, "--", "true"); !strings.Contains(o.stderr, "is gone") {
+	if o := m.aibox(2, "workspace", id, "--", "true"); !strings.Contains(o.stderr, "is gone") {
 		t.Errorf("a workspace that is gone: %s", o)
 	}
 }

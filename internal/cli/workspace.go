@@ -16,21 +16,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) openCommand() *cobra.Command {
+func (a *app) workspaceCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "open ID [-- COMMAND…]",
-		Short: "Open a shell in a session's workspace",
+		Use:   "workspace ID [-- COMMAND…]",
+		Short: "Open your shell in a session's workspace",
 		Long: `Start your shell, or a command, in a session's workspace. Git compares with what the
 agent started from, wherever in that shell you call it, and never reads the .git in
 the workspace, which is the agent's. Commits that you make there are forgotten.
 
 What you start there runs outside the box, with your rights: looking is safe, running
 what the agent wrote is not. "aibox verify" runs a command in a box.`,
-		Example: `  aibox open 0dq4f
-  aibox open 0dq4f -- git diff --stat`,
+		Example: `  aibox workspace 0dq4f
+  aibox workspace 0dq4f -- git diff --stat`,
 		Args:              sessionAndCommand,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd.Context(), args[0], args[1:]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.workspace(cmd.Context(), args[0], args[1:]) },
 	}
 }
 
@@ -39,12 +39,12 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "%s takes one session id, and a command behind --", cmd.CommandPath()).
-		Hint("`aibox open 0dq4f -- git diff`")
+		Hint("`aibox workspace 0dq4f -- git diff`")
 }
 
-func (a *app) open(ctx context.Context, text string, command []string) error {
+func (a *app) workspace(ctx context.Context, text string, command []string) error {
 	if len(command) == 0 && (!a.term.interactive || !terminalOf(a.in).interactive) {
-		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox open %s -- git diff` runs a command", text)
+		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox workspace %s -- git diff` runs a command", text)
 	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
