@@ -143,8 +143,12 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	case out.Accepted != nil:
 		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
 	case result.Changed:
-		fmt.Fprintf(a.err, "%s aibox diff %s     show the changes\n", t.faint("→"), out.ID)
-		fmt.Fprintf(a.err, "%s aibox accept %s   take them on a branch\n", t.faint("→"), out.ID)
-		fmt.Fprintf(a.err, "%s aibox discard %s  drop them\n", t.faint("→"), out.ID)
+		look := "diff"
+		if a.conversable() {
+			look = "review"
+		}
+		for _, next := range [][2]string{{look, "go through the changes"}, {"accept", "take them on a branch"}, {"discard", "drop them"}} {
+			fmt.Fprintf(a.err, "%s aibox %-*s  %s\n", t.faint("→"), len("discard ")+len(out.ID), next[0]+" "+string(out.ID), next[1])
+		}
 	}
 }
