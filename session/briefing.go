@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/netguard"
 )
 
@@ -33,7 +34,7 @@ func limits(asked Spec) string {
 		line("Files that match %s are kept from you. They exist in the user's repository: do not make your own in their place.", code(asked.Hide))
 	}
 	if limit := time.Duration(asked.Timeout); limit > 0 {
-		line("You are ended after %v.", limit)
+		line("You are ended after %s.", amount.Span(limit))
 	}
 	line("A person reviews your changes as a diff against the repository. Commit or not, as you like: both are seen.")
 	line("When a limit keeps you from the task, do what can be done and say in your last message exactly what you lack (host, file, program, time) and what for: the person can grant it for the next run.")

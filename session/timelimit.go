@@ -147,7 +147,7 @@ func (s *supervisor) limitTime() {
 	}, func(limit time.Duration) {
 		s.asking.close()
 		s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
-		s.end(fault.New(fault.Limit, "the time limit of %v was reached", limit).
+		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
 			Hint("--timeout sets another limit; the agent's work so far is kept"))
 	})
 }

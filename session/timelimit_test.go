@@ -61,7 +61,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsIt(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		<-s.ended
-		if fault.KindOf(s.cause) != fault.Limit || s.cause.Error() != "the time limit of 10m0s was reached" {
+		if fault.KindOf(s.cause) != fault.Limit || s.cause.Error() != "the time limit of 10m was reached" {
 			t.Errorf("ended by %v", s.cause)
 		}
 		if err := s.answer(1, true); fault.KindOf(err) != fault.Conflict {
@@ -117,7 +117,7 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 			t.Errorf("ends at %v", end)
 		}
 		<-s.ended
-		if took := time.Since(begun); took != 65*time.Minute || s.cause.Error() != "the time limit of 1h5m0s was reached" {
+		if took := time.Since(begun); took != 65*time.Minute || s.cause.Error() != "the time limit of 1h5m was reached" {
 			t.Errorf("ended after %v: %v", took, s.cause)
 		}
 		if err := s.extend(time.Minute); fault.KindOf(err) != fault.Conflict {

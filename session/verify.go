@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/netguard"
@@ -124,7 +125,7 @@ func (v *verified) take(ended Session) {
 	failed := fault.New(kind, "the verification by %q broke off: %s", command, result.Fault.Message)
 	switch {
 	case kind == fault.Limit:
-		failed = fault.New(kind, "the verification by %q was ended after %v", command, time.Duration(ended.Timeout)).
+		failed = fault.New(kind, "the verification by %q was ended after %s", command, amount.Span(time.Duration(ended.Timeout))).
 			Hint("--verify-timeout sets another limit")
 	case kind == fault.Interrupted:
 		failed = fault.New(kind, "the verification by %q was stopped", command)

@@ -66,13 +66,13 @@ func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
 	}{
 		{Result{ExitCode: 2, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, `"make test" ended with exit code 2`},
 		{Result{ExitCode: -1, Signal: 9, Fault: failure(fault.AgentFailed)}, fault.AgentFailed, "signal 9"},
-		{Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "after 1m0s"},
+		{Result{ExitCode: -1, Fault: failure(fault.Limit)}, fault.Limit, "was ended after 1m"},
 		{Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
 		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "broke off: shell did not"},
 	} {
 		v := &verified{Verification: Verification{Command: "make test"}}
 		v.take(Session{Spec: Spec{Timeout: Duration(time.Minute)}, State: State{Result: &c.result}})
-		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.Contains(v.Fault.Message, c.says) {
+		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.HasSuffix(v.Fault.Message, c.says) {
 			t.Errorf("%+v says %+v", c.result, v.Fault)
 		}
 	}

@@ -64,9 +64,13 @@ func Took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Span is an exact time without the units that are 0: 1h, 1m30s. Unlike the others it
-// can be typed where a time is asked for.
+// Span is an exact time without the units that are 0: 30d, 1h, 1m30s; days stand alone.
+// Unlike the others it can be typed where a time is asked for.
 func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d != 0 && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

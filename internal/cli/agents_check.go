@@ -40,7 +40,7 @@ and once more for going on with the conversation. Built-in agents can be checked
 		ValidArgsFunction: a.completeAgents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.checkAgent(cmd.Context(), args[0], o) },
 	}
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long each run may take")
+	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "how long each run may take")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the sessions, for aibox logs and aibox diff")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"aibox/agents/spec"
 	"aibox/internal/fault"
 
 	"github.com/spf13/cobra"
@@ -31,9 +32,9 @@ func sessionAndDuration(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) extend(ctx context.Context, text, duration string) error {
-	by, err := time.ParseDuration(duration)
+	by, err := spec.ParseDuration(duration)
 	if err != nil {
-		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m and 1h30m are")
+		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m, 1h30m and 2d are")
 	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {

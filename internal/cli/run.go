@@ -116,7 +116,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
 	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
-	f.DurationVar(&o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
+	lengthVar(f, &o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
 	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, branch, or worktree")
 	o.verifying.bind(f, builtIn)
 	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")

@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/bakery"
+	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/health"
@@ -194,7 +195,7 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "inference", Value: o.inference},
 		{Key: "model", Value: o.model},
 		{Key: "image", Value: o.image},
-		{Key: "timeout", Value: o.timeout.String()},
+		{Key: "timeout", Value: amount.Span(o.timeout)},
 		{Key: "pids", Value: int64(min(o.pids, math.MaxInt64))},
 		{Key: "hide", Value: o.hide},
 		{Key: "system", Value: o.system},
@@ -202,7 +203,7 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "accept", Value: o.accept},
 		{Key: "require-changes", Value: o.changes},
 		{Key: "verify", Value: o.verifying.command},
-		{Key: "verify-timeout", Value: o.verifying.timeout.String()},
+		{Key: "verify-timeout", Value: amount.Span(o.verifying.timeout)},
 	}
 	var given []config.Override
 	for _, override := range all {

@@ -46,7 +46,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data, _ := os.ReadFile(file); string(data) != "# mine\nkeep = \"120h\"\n" {
+	if data, _ := os.ReadFile(file); string(data) != "# mine\nkeep = \"5d\"\n" {
 		t.Errorf("the file is %q", data)
 	}
 	if _, err := desk.Read(t.Context()); err != nil {

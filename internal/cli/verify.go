@@ -30,7 +30,7 @@ type verifyFlags struct {
 
 func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
 	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a box without any network")
-	flags.DurationVar(&f.timeout, "verify-timeout", builtIn.VerifyTimeout, "end the verification after this time; 0 for no limit")
+	lengthVar(flags, &f.timeout, "verify-timeout", builtIn.VerifyTimeout, "end the verification after this time; 0 for no limit")
 }
 
 // check refuses what cannot be run, and takes blanks for nothing.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/internal/amount"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
 )
@@ -31,7 +32,7 @@ func (s Setting) Takes() string {
 	case spec.Int:
 		return "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
 	case spec.Duration:
-		return "a length of time, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return time.Duration(n).String() })
+		return "a length of time, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
 	case spec.List:
 		return "words with commas between them"
 	case spec.Path:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/session"
 	"aibox/workspace"
@@ -21,7 +22,7 @@ func Of(s session.Spec) Draft {
 		Options: maps.Clone(s.Options), Args: slices.Clone(s.Args),
 		Settings: map[string]string{
 			"network": s.Network.String(), "inference": s.Inference, "model": s.Model,
-			"timeout": duration(time.Duration(s.Timeout)), "pids": strconv.FormatUint(s.Pids, 10),
+			"timeout": amount.Span(time.Duration(s.Timeout)), "pids": strconv.FormatUint(s.Pids, 10),
 			"clean": strconv.FormatBool(s.Clean), "verify": s.Verify,
 		},
 	}
@@ -29,7 +30,7 @@ func Of(s session.Spec) Draft {
 		d.Settings["image"] = s.Image
 	}
 	if s.Verify != "" {
-		d.Settings["verify-timeout"] = duration(time.Duration(s.VerifyTimeout))
+		d.Settings["verify-timeout"] = amount.Span(time.Duration(s.VerifyTimeout))
 	}
 	var names []string
 	for _, prompt := range s.System {
@@ -42,18 +43,6 @@ func Of(s session.Spec) Draft {
 		}
 	}
 	return d
-}
-
-// duration is a length of time as a form shows it.
-func duration(d time.Duration) string {
-	settings := config.Settings{Timeout: d}
-	fields, _ := spec.Of(settings)
-	for _, field := range fields {
-		if field.Key == "timeout" && d != 0 {
-			return field.Text(&settings)
-		}
-	}
-	return d.String()
 }
 
 // Without is d without what holds anyway: the settings that are as resolved says,
