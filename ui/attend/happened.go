@@ -66,9 +66,9 @@ func say(e audit.Event) (happening, bool) {
 	case audit.RequestAnswered:
 		h.text = answers[d.Answer]
 	case audit.LimitExtended:
-		h.text = fmt.Sprintf("given %s more, %s in all", d.By, d.Value)
+		h.text = fmt.Sprintf("given %s more, %s in all", span(d.By), span(d.Value))
 	case audit.LimitReached:
-		h.mark, h.text = "!", fmt.Sprintf("the %s limit of %s was reached", d.Limit, d.Value)
+		h.mark, h.text = "!", fmt.Sprintf("the %s limit of %s was reached", d.Limit, span(d.Value))
 	case audit.StopRequested:
 		h.text = d.Reason
 	case audit.AgentEnded:
@@ -89,4 +89,12 @@ func say(e audit.Event) (happening, bool) {
 // answers are how requests end, in words.
 var answers = map[string]string{
 	"yes": "you said yes", "no": "you said no", "settled": "the question is settled", "none": "nobody answered the question",
+}
+
+// span is a length of time of the log as it is shown everywhere; anything else stays.
+func span(text string) string {
+	if d, err := time.ParseDuration(text); err == nil {
+		return amount.Span(d)
+	}
+	return text
 }
