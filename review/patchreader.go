@@ -69,23 +69,26 @@ type patchReader struct {
 	in   *bufio.Reader
 	to   patchVisitor
 	now  *patchSection
-	room []byte // for the texts of lines to come
+	room room
 }
+
+// room is for the texts of lines to come.
+type room []byte
 
 // textRoom is how many bytes are allocated at once for the texts of lines, most of
 // which are far shorter.
 const textRoom = 32 << 10
 
 // keep copies the text of a line.
-func (p *patchReader) keep(text []byte) []byte {
+func (r *room) keep(text []byte) []byte {
 	if len(text) > textRoom/8 {
 		return bytes.Clone(text)
 	}
-	if len(text) > len(p.room) {
-		p.room = make([]byte, textRoom)
+	if len(text) > len(*r) {
+		*r = make([]byte, textRoom)
 	}
-	kept := p.room[:len(text):len(text)]
-	p.room = p.room[len(text):]
+	kept := (*r)[:len(text):len(text)]
+	*r = (*r)[len(text):]
 	copy(kept, text)
 	return kept
 }
@@ -170,7 +173,7 @@ func (p *patchReader) hunk(header string) error {
 			s.long, s.hunks, h.Lines = true, nil, nil
 		}
 		if !s.long {
-			h.Lines = append(h.Lines, Line{Op: line[0], Text: p.keep(line[1:])})
+			h.Lines = append(h.Lines, Line{Op: line[0], Text: p.room.keep(line[1:])})
 		}
 		if old < 0 || fresh < 0 {
 			return errors.New("git diff-tree prints more lines in a hunk than it announces")

@@ -13,7 +13,8 @@ import (
 )
 
 // BenchmarkKeys is what a key costs, to the text of the next frame, in a file of which
-// 300,000 lines were changed, and in a set of 10,000 files.
+// 300,000 lines were changed, in one of as many lines of which a few were changed and
+// all are shown, and in a set of 10,000 files.
 func BenchmarkKeys(b *testing.B) {
 	var old, fresh strings.Builder
 	for i := range 150_000 {
@@ -21,6 +22,8 @@ func BenchmarkKeys(b *testing.B) {
 		fmt.Fprintf(&fresh, "\tvalue%d := compute(%d, \"fresh\") // what stands there now\n", i, i+1)
 	}
 	large := changed(b, map[string]string{"src/large.go": old.String()}, map[string]string{"src/large.go": fresh.String()})
+	few := strings.NewReplacer("value70 ", "value ", "value90000 ", "value ")
+	long := changed(b, map[string]string{"src/long.go": old.String() + old.String()[:6<<20]}, map[string]string{"src/long.go": few.Replace(old.String()) + old.String()[:6<<20]})
 	before, after := map[string]string{}, map[string]string{}
 	for i := range 10_000 {
 		name := fmt.Sprintf("dir%d/sub%d/file%d.go", i%20, i%100, i)
@@ -30,10 +33,13 @@ func BenchmarkKeys(b *testing.B) {
 	for _, of := range []struct {
 		name string
 		set  *review.ChangeSet
-	}{{"large", large}, {"many", many}} {
-		for _, key := range []string{"down", "pgdown", "end", "]", "y", "u", "|", "w", "tab"} {
+	}{{"large", large}, {"long", long}, {"many", many}} {
+		for _, key := range []string{"down", "pgdown", "end", "]", "y", "u", "|", "w", "tab", "e", "E"} {
 			b.Run(of.name+"/"+key, func(b *testing.B) {
 				p := newPerson(b, &recorded{set: of.set}, 200, 60)
+				if of.name == "long" {
+					p.Press("E", "]", "E", "home")
+				}
 				var took []time.Duration
 				for b.Loop() {
 					begun := time.Now()

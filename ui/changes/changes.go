@@ -65,6 +65,7 @@ type Model struct {
 	clock         int // counts the files a person was at
 	reading       bool
 	aligning      bool
+	unfolding     bool
 	wanted        *hit // of a file that is not read yet
 
 	entries    []entry // the lines of the tree
@@ -201,6 +202,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if msg.to == m {
 			return m.lineUp(msg)
 		}
+	case unfolded:
+		if msg.to == m {
+			m.showMore(msg)
+		}
 	case found:
 		if msg.to == m {
 			return m.gather(msg)
@@ -264,9 +269,7 @@ func (m *Model) take(msg computed) tea.Cmd {
 		if hunks := msg.rejected[f.change.Path]; hunks != nil {
 			f.fill(hunks)
 			f.takeOver(msg.feedback.Rejects)
-			if f.lines() > maxHeld/10 {
-				f.letGo()
-			}
+			f.letGo()
 		}
 	}
 	m.decided()
@@ -283,11 +286,19 @@ func (m *Model) file() *file {
 	return m.files[m.at]
 }
 
-// hunkAt is the number of the hunk a person is at, or -1.
-func (m *Model) hunkAt() int {
+// here is the row a person is at. Where there is none it is one before all hunks.
+func (m *Model) here() row {
 	f := m.file()
 	if f == nil || m.row < 0 || m.row >= f.layout.n {
-		return -1
+		return row{hunk: -1}
 	}
-	return int(f.layout.row(m.row).hunk)
+	return f.layout.row(m.row)
+}
+
+// hunkAt is the number of the hunk a person is at, or -1.
+func (m *Model) hunkAt() int {
+	if here := m.here(); !here.gap {
+		return int(here.hunk)
+	}
+	return -1
 }

@@ -1,6 +1,9 @@
 package changes
 
-import "aibox/ui/syntax"
+import (
+	"aibox/review"
+	"aibox/ui/syntax"
+)
 
 // Lines are colored by blocks, so that a window at the end of a long hunk needs no
 // look at its beginning: a block is read from the one before it on.
@@ -12,69 +15,119 @@ const (
 
 // colors are the parts of the lines of one file, of the blocks that were shown last.
 type colors struct {
-	of     *layoutKey
-	blocks map[[2]int][][]syntax.Span // by hunk and block
+	of      *file
+	version int // of the file
+	blocks  map[place][][]syntax.Span
 }
 
-// layoutKey tells one file's hunks, as they are divided, from all others.
-type layoutKey struct {
-	file  *file
-	hunks int
+// place is a block of lines.
+type place struct {
+	gap, tail bool // of the gap behind the hunk; of its end
+	hunk      int32
+	block     int
 }
 
-// spans are the parts of a line of a hunk.
-func (c *colors) spans(f *file, hunk, line int) []syntax.Span {
+// spans are the parts of a line of a row.
+func (c *colors) spans(f *file, r row, line int) []syntax.Span {
 	if f.language == nil {
 		return nil
 	}
-	if c.of == nil || c.of.file != f || c.of.hunks != len(f.hunks) || len(c.blocks) > maxBlocks {
-		c.of, c.blocks = &layoutKey{f, len(f.hunks)}, map[[2]int][][]syntax.Span{}
+	if c.of != f || c.version != f.version || len(c.blocks) > maxBlocks {
+		*c = colors{f, f.version, map[place][][]syntax.Span{}}
 	}
-	key := [2]int{hunk, line / block}
+	t := f.text(r, line)
+	key := place{r.gap, t.tail, r.hunk, t.at / block}
 	spans, ok := c.blocks[key]
 	if !ok {
-		spans = f.color(hunk, line/block*block)
+		spans = f.color(t, t.at/block*block)
 		c.blocks[key] = spans
 	}
-	return spans[line%block]
+	return spans[t.at%block]
 }
 
-// color reads the block that begins at a line. The old lines and the new ones are two
-// texts: what the one is within says nothing about the other.
-func (f *file) color(hunk, from int) [][]syntax.Span {
-	lines := f.hunks[hunk].Lines
-	to := min(len(lines), from+block)
-	start := from
-	for read := 0; start > 0 && start > from-block && read < maxLeading; start-- {
-		read += len(lines[start-1].Text)
+// text is a line among those that follow each other, and the ones before them.
+type text struct {
+	lines, before []review.Line
+	tail          bool
+	at            int
+}
+
+// text is where a line of a row stands.
+func (f *file) text(r row, line int) text {
+	if !r.gap {
+		t := text{lines: f.hunks[r.hunk].Lines, at: line}
+		if g := f.layout.behind(int(r.hunk) - 1); g != nil {
+			t.before = g.end()
+		}
+		return t
+	}
+	g := f.layout.behind(int(r.hunk))
+	if line < len(g.head) {
+		t := text{lines: g.head, at: line}
+		if r.hunk >= 0 {
+			t.before = f.hunks[r.hunk].Lines
+		}
+		return t
+	}
+	t := text{lines: g.tail, tail: true, at: line - len(g.head)}
+	if g.hidden() == 0 {
+		t.before = g.head
+	}
+	return t
+}
+
+// line is a line of a row.
+func (f *file) line(r row, line int32) review.Line {
+	t := f.text(r, int(line))
+	return t.lines[t.at]
+}
+
+// color reads the block that begins at a line, from the block before it on.
+func (f *file) color(t text, from int) [][]syntax.Span {
+	to := min(len(t.lines), from+block)
+	start, before, read := from, len(t.before), 0
+	for ; start > 0 && start > from-block && read < maxLeading; start-- {
+		read += len(t.lines[start-1].Text)
+	}
+	for n := from; start == 0 && before > 0 && n < block && read < maxLeading; n++ {
+		before--
+		read += len(t.before[before].Text)
+	}
+	r := reader{language: f.language}
+	for _, lines := range [][]review.Line{t.before[before:], t.lines[start:from]} {
+		for _, line := range lines {
+			r.spare = r.line(line, r.spare[:0])
+		}
 	}
 	out := make([][]syntax.Span, 0, to-from)
-	var old, fresh syntax.State
-	var spare []syntax.Span
-	for i := start; i < to; i++ {
-		into := spare[:0]
-		if i >= from {
-			into = nil
-		}
-		switch lines[i].Op {
-		case '-':
-			into, old = f.language.Line(lines[i].Text, old, into)
-		case '+':
-			into, fresh = f.language.Line(lines[i].Text, fresh, into)
-		default:
-			if old == fresh {
-				into, fresh = f.language.Line(lines[i].Text, fresh, into)
-				old = fresh
-				break
-			}
-			spare, old = f.language.Line(lines[i].Text, old, spare[:0])
-			into, fresh = f.language.Line(lines[i].Text, fresh, into)
-		}
-		if i >= from {
-			out = append(out, into)
-		} else {
-			spare = into
-		}
+	for _, line := range t.lines[from:to] {
+		out = append(out, r.line(line, nil))
 	}
 	return out
+}
+
+// reader reads lines one behind the other. The old lines and the new ones are two
+// texts: what the one is within says nothing about the other.
+type reader struct {
+	language   *syntax.Language
+	old, fresh syntax.State
+	spare      []syntax.Span
+}
+
+// line adds the parts of a line to into.
+func (r *reader) line(l review.Line, into []syntax.Span) []syntax.Span {
+	switch {
+	case l.Op == '-':
+		into, r.old = r.language.Line(l.Text, r.old, into)
+	case l.Op == '+' || r.old == r.fresh:
+		same := l.Op != '+'
+		into, r.fresh = r.language.Line(l.Text, r.fresh, into)
+		if same {
+			r.old = r.fresh
+		}
+	default:
+		_, r.old = r.language.Line(l.Text, r.old, nil)
+		into, r.fresh = r.language.Line(l.Text, r.fresh, into)
+	}
+	return into
 }

@@ -157,6 +157,7 @@ func (m *Model) refused() []review.HunkID {
 func (m *Model) decideHunk(d decision) tea.Cmd {
 	f, i := m.file(), m.hunkAt()
 	if i < 0 {
+		m.note.Say("no hunk is here: [ and ] go to one", nil)
 		return nil
 	}
 	id := f.hunks[i].ID

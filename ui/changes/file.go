@@ -38,6 +38,9 @@ type file struct {
 	parted   map[review.HunkID]bool
 	folded   map[review.HunkID]bool
 	language *syntax.Language
+	total    int           // lines of the version before
+	shown    map[int]shown // of gaps, by how many old lines stand before them
+	unfolded int           // bytes of shown
 	version  int           // counts how often the hunks became others
 	aligned  [][][]pairs   // their lines as they are without blanks; nil before they were compared
 	layout   layout
@@ -92,6 +95,9 @@ func (f *file) lines() int {
 	for i := range f.hunks {
 		n += len(f.hunks[i].Lines)
 	}
+	for _, s := range f.shown {
+		n += len(s.head) + len(s.tail)
+	}
 	return n
 }
 
@@ -99,6 +105,7 @@ func (f *file) lines() int {
 func (f *file) letGo() {
 	f.loaded, f.hunks, f.runs = false, slices.Clone(f.hunks), make([][]run, len(f.hunks))
 	f.renew()
+	f.forgetGaps()
 	for i := range f.hunks {
 		f.hunks[i].Lines = nil
 	}

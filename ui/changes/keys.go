@@ -21,7 +21,7 @@ type keys struct {
 	takeAll, rejectAll, forget                           binding
 	undo, split, comment, verify, target, deliver, leave binding
 	tree, open, closed                                   binding
-	layout, blanks, brief, fold, foldAll                 binding
+	layout, blanks, brief, fold, foldAll, more, whole    binding
 	search, nextHit, lastHit, endSearch                  binding
 }
 
@@ -43,6 +43,7 @@ func newKeys() keys {
 		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
 		layout: keymap.Bind("side by side", "|"), blanks: keymap.Bind("blanks do not count", "w"), brief: keymap.Bind("changed lines alone", "o"),
 		fold: keymap.Bind("fold the hunk", "z"), foldAll: keymap.Bind("fold all hunks", "Z"),
+		more: keymap.Bind("lines around", "e"), whole: keymap.Bind("all lines around, or none", "E"),
 		search:  keymap.Bind("search", "/"),
 		nextHit: keymap.Bind("next hit", "n"), lastHit: keymap.Bind("hit before", "N"), endSearch: keymap.Bind("end the search", "esc"),
 	}
@@ -78,10 +79,12 @@ func (m *Model) Short() []binding {
 		return nil
 	case m.inTree:
 		return []binding{k.open, k.takeFile, k.rejectFile, k.undo, k.closed}
+	case m.here().gap:
+		return []binding{k.more, k.whole, k.lastHunk, k.nextHunk, k.leave, k.search}
 	case m.search.text != "":
 		return []binding{k.nextHit, k.lastHit, k.take, k.reject, k.endSearch}
 	}
-	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.leave, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.layout, k.verify}
+	return []binding{k.deliver, k.take, k.reject, k.nextHunk, k.leave, k.nextFile, k.takeAll, k.undo, k.search, k.tree, k.more, k.layout, k.verify}
 }
 
 // Keys is every key, for the help.
@@ -110,7 +113,7 @@ func (m *Model) Keys() []keymap.Group {
 		{Title: "Jump", Keys: []binding{
 			k.nextHunk, k.lastHunk, k.nextFile, k.lastFile, k.nextOpen, k.tree, k.search, k.nextHit, k.lastHit, k.endSearch,
 		}},
-		{Title: "Show", Keys: []binding{k.layout, k.blanks, k.brief, k.fold, k.foldAll}},
+		{Title: "Show", Keys: []binding{k.more, k.whole, k.layout, k.blanks, k.brief, k.fold, k.foldAll}},
 		{Title: "Move", Keys: []binding{k.up, k.down, k.pageUp, k.pageDown, k.first, k.last, k.left, k.right}},
 	}
 }
@@ -171,6 +174,8 @@ func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
 		m.inTree = true
 		m.reveal()
 		return nil
+	case key.Matches(msg, k.more), key.Matches(msg, k.whole):
+		return m.unfold(key.Matches(msg, k.whole))
 	case m.move(msg) || m.jump(msg) || m.show(msg):
 		return m.load()
 	}

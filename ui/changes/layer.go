@@ -24,11 +24,11 @@ func runsOf(lines []review.Line) []run {
 	return all
 }
 
-// layer lays the lines of one hunk.
+// layer lays the lines of one hunk or gap.
 type layer struct {
 	*layout
 	style    style
-	hunk     int
+	at       row   // says where its rows belong
 	lines    int   // how many
 	old, new int32 // the numbers of the next lines
 	aligned  [][]pairs
@@ -60,7 +60,7 @@ func (w *layer) context(from, to int) {
 	switch {
 	case n == 0:
 	case w.style.brief:
-		w.put(row{kind: foldRow, hunk: int32(w.hunk), left: int32(n), right: -1}, 1)
+		w.put(row{kind: foldRow, hunk: w.at.hunk, left: int32(n), right: -1}, 1)
 	case w.style.split:
 		w.numbered(row{kind: pairRow, left: int32(from), right: int32(from), old: w.old, new: w.new}, n)
 	default:
@@ -71,7 +71,7 @@ func (w *layer) context(from, to int) {
 
 // numbered adds n rows of lines, and below them what is said of them.
 func (w *layer) numbered(r row, n int) {
-	r.hunk = int32(w.hunk)
+	r.hunk, r.gap = w.at.hunk, w.at.gap
 	s, from := section{first: r}, 0
 	if r.new > 0 {
 		for _, line := range w.said.within(int(r.new), n) {
@@ -79,7 +79,7 @@ func (w *layer) numbered(r row, n int) {
 			w.put(s.row(from), end-from)
 			from = end
 			for _, n := range w.said.notes[line] {
-				w.note(w.hunk, n)
+				w.note(w.at, n)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type read struct {
 	to    *Model
 	file  int
 	hunks []review.Hunk
+	total int // lines of the version before
 	err   error
 }
 
@@ -36,6 +37,9 @@ func (m *Model) read() tea.Cmd {
 			msg.hunks = d.Hunks
 			return nil
 		}, path)
+		if msg.err == nil {
+			_, msg.total, msg.err = set.OldLines(ctx, path, 0)
+		}
 		return msg
 	}
 }
@@ -45,6 +49,7 @@ func (m *Model) store(msg read) tea.Cmd {
 	m.reading = false
 	f := m.files[msg.file]
 	if f.err = msg.err; f.err == nil {
+		f.total = msg.total
 		f.fill(msg.hunks)
 		f.foldLong()
 	}

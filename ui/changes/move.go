@@ -82,12 +82,7 @@ func (m *Model) scroll() {
 	height := m.bodyHeight()
 	m.rowTop = max(min(m.rowTop, m.row), m.row-height+1, 0)
 	if m.row < l.n && l.row(m.row).kind == headRow { // show what a hunk begins with
-		end := l.n
-		if next := m.hunkAt() + 1; next < len(l.heads) {
-			end = l.heads[next]
-		}
-		end = min(end, m.row+height)
-		m.rowTop = max(m.rowTop, min(m.row, end-height))
+		m.rowTop = max(m.rowTop, min(m.row, l.endOf(m.row, height)-height))
 	}
 	m.rowTop = max(0, min(m.rowTop, l.n-height))
 }
@@ -145,7 +140,13 @@ func (m *Model) jump(msg tea.KeyPressMsg) bool {
 }
 
 // toHunk goes to the head of the hunk that is n further.
-func (m *Model) toHunk(n int) bool { return m.toHead(m.hunkAt() + n) }
+func (m *Model) toHunk(n int) bool {
+	here := m.here()
+	if here.gap && n < 0 {
+		n++ // the one it is behind comes first
+	}
+	return m.toHead(int(here.hunk) + n)
+}
 
 // toHead goes to the head of a hunk.
 func (m *Model) toHead(hunk int) bool {
@@ -189,6 +190,7 @@ func (m *Model) goTo(i int) {
 func (m *Model) foldHunk() {
 	f, i := m.file(), m.hunkAt()
 	if i < 0 {
+		m.foldGaps()
 		return
 	}
 	f.fold(f.hunks[i].ID, !f.folded[f.hunks[i].ID])
@@ -254,6 +256,9 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 		if f := m.file(); m.rowTop+row < f.layout.n {
 			m.row = m.rowTop + row
 			m.scroll()
+			if m.here().kind == gapRow {
+				return m.unfold(false)
+			}
 		}
 		return nil
 	}

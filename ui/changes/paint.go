@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/ui/cursor"
@@ -30,7 +31,7 @@ func (p painter) row(i int) string {
 	switch {
 	case i == m.row && !m.inTree:
 		bar = k.here.paint(cursor.Mark + " ")
-	case r.hunk >= 0 && int(r.hunk) == p.here:
+	case r.hunk >= 0 && int(r.hunk) == p.here && !r.gap:
 		bar = k.here.paint("▌ ")
 	}
 	width := p.width - barWidth
@@ -46,6 +47,12 @@ func (p painter) row(i int) string {
 			what = "folded; z shows them"
 		}
 		return bar + k.number.paint(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), width, "…"))
+	case gapRow:
+		text := "⋯ " + amount.Of(int(r.left), "line")
+		if i == m.row {
+			text += " · e shows more, E all"
+		}
+		return bar + k.number.paint(ansi.Truncate(text, width, "…"))
 	case pairRow:
 		return bar + p.pair(r, width)
 	default:
@@ -59,14 +66,14 @@ func (p painter) numberWidth(width int) int {
 		return 0
 	}
 	last := &p.f.hunks[len(p.f.hunks)-1]
-	return max(3, len(fmt.Sprint(max(last.OldStart+last.OldLines, last.NewStart+last.NewLines)))) + 1
+	largest := max(last.OldStart+last.OldLines, last.NewStart+last.NewLines, p.f.total, p.f.total+p.f.change.Added-p.f.change.Deleted)
+	return max(3, len(fmt.Sprint(largest))) + 1
 }
 
 // single is a line in the unified diff.
 func (p painter) single(r row, width int) string {
-	h := &p.f.hunks[r.hunk]
 	number := r.new
-	op := h.Lines[r.left].Op
+	op := p.f.line(r, r.left).Op
 	if op == '-' {
 		number = r.old
 	}
@@ -78,21 +85,20 @@ func (p painter) single(r row, width int) string {
 
 // pair is an old and a new line, side by side.
 func (p painter) pair(r row, width int) string {
-	h := &p.f.hunks[r.hunk]
 	half := (width - 1) / 2
 	digits := p.numberWidth(width)
 	blank := func(width int) string { return strings.Repeat(" ", width) }
 	left, right := blank(half), blank(width-1-half)
 	same := r.same || r.left == r.right
 	if r.left >= 0 {
-		op, other := h.Lines[r.left].Op, r.right
+		op, other := p.f.line(r, r.left).Op, r.right
 		if same {
 			op, other = ' ', -1
 		}
 		left = p.side(r, r.left, other, op, r.old, digits, half, true)
 	}
 	if r.right >= 0 {
-		op, other := h.Lines[r.right].Op, r.left
+		op, other := p.f.line(r, r.right).Op, r.left
 		if same {
 			op, other = ' ', -1
 		}
@@ -105,18 +111,18 @@ func (p painter) pair(r row, width int) string {
 // that the person has shifted to.
 func (p painter) side(r row, at, other int32, op byte, number int32, digits, width int, fill bool) string {
 	k := &p.m.inks
-	h := &p.f.hunks[r.hunk]
-	l := line{text: h.Lines[at].Text, classes: p.m.colors.spans(p.f, int(r.hunk), int(at)), hits: p.m.search.hitsIn(h.Lines[at].Text)}
+	shown := p.f.line(r, at)
+	l := line{text: shown.Text, classes: p.m.colors.spans(p.f, r, int(at)), hits: p.m.search.hitsIn(shown.Text)}
 	l.ink, l.changed = k.ofLine(op)
 	if other >= 0 {
-		l.differs = differing(h.Lines[at], h.Lines[other])
+		l.differs = differing(shown, p.f.line(r, other))
 	}
 	gutter := ""
 	if digits > 0 {
 		gutter = k.number.paint(fmt.Sprintf("%*d ", digits-1, number))
 	}
 	end := ""
-	if h.Lines[at].NoNewline {
+	if shown.NoNewline {
 		end = " ⏎ missing"
 	}
 	room := max(0, width-digits-1-ansi.StringWidth(end))

@@ -36,12 +36,11 @@ func (r *remark) update(msg tea.Msg) tea.Cmd {
 func (m *Model) comment() {
 	f := m.file()
 	r := &remark{on: session.Comment{Path: f.change.Path}, what: f.change.Path.String(), text: newArea("")}
-	switch i := m.hunkAt(); {
-	case i < 0:
-	case f.layout.row(m.row).new > 0 && f.change.Kind != review.Deleted:
-		r.on.Line = int(f.layout.row(m.row).new)
+	switch here, i := m.here(), m.hunkAt(); {
+	case here.new > 0 && here.kind != gapRow && f.change.Kind != review.Deleted:
+		r.on.Line = int(here.new)
 		r.what = fmt.Sprintf("line %d of %s", r.on.Line, r.what)
-	default:
+	case i >= 0:
 		r.on, r.what = session.Comment{Hunk: f.hunks[i].ID}, "a hunk of "+r.what
 	}
 	r.resize(m.width, m.height)

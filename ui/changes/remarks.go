@@ -78,11 +78,12 @@ func (r remarks) ofFile(f *file) []note {
 	return append(out, note{})
 }
 
-// shows reports whether a line of the agent's version stands in one of the hunks.
+// shows reports whether a line of the agent's version stands in one of the hunks or
+// what is shown around them.
 func (f *file) shows(line int) bool {
 	return slices.ContainsFunc(f.hunks, func(h review.Hunk) bool {
 		return len(h.Lines) > 0 && line >= h.NewStart && line < h.NewStart+h.NewLines
-	})
+	}) || slices.ContainsFunc(f.gaps(), func(g gap) bool { return g.has(line) })
 }
 
 // ofHunk are the notes below the head of a hunk.

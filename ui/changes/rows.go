@@ -25,15 +25,17 @@ const (
 	headRow             // the head of a hunk
 	lineRow             // a line, below each other
 	pairRow             // an old line and a new one, side by side
-	foldRow             // lines that are not shown
+	foldRow             // lines of a hunk that are not shown
+	gapRow              // lines beside the hunks that are not shown
 )
 
-// row is a row of a diff. A line is a place in its hunk's lines, none is -1.
+// row is a row of a diff. A line is a place among its hunk's or gap's, none is -1.
 type row struct {
 	kind     kind
 	same     bool  // its lines differ in blanks alone, which do not count now
-	hunk     int32 // -1 for a note of the whole file
-	left     int32 // the old line; of a note its place, of a fold how many lines
+	gap      bool  // it is of the gap behind the hunk, whose shown lines are its lines
+	hunk     int32 // -1 before the first
+	left     int32 // the old line; of a note its place, of a fold or a gap how many lines
 	right    int32 // the new line; in one that stands alone, the line it is a version of
 	old, new int32 // the lines' numbers in their files; 0 is none
 }
@@ -68,6 +70,7 @@ type layout struct {
 	sections []section
 	n        int   // rows
 	heads    []int // the rows of the hunks' heads
+	gaps     []gap
 	notes    []note
 	style    style
 	made     int // by which remarks: see remarks.version
@@ -106,7 +109,7 @@ const leastNote = 10
 
 // note lays a note in as many rows as it needs: what is said of a risk is of no use
 // without its end.
-func (l *layout) note(hunk int, n note) {
+func (l *layout) note(at row, n note) {
 	l.wide = max(l.wide, ansi.StringWidth(n.text))
 	text := n.text
 	if l.style.width > 0 {
@@ -114,7 +117,7 @@ func (l *layout) note(hunk int, n note) {
 	}
 	indent := ""
 	for part := range strings.SplitSeq(text, "\n") {
-		l.put(row{kind: noteRow, hunk: int32(hunk), left: int32(len(l.notes)), right: -1}, 1)
+		l.put(row{kind: noteRow, gap: at.gap, hunk: at.hunk, left: int32(len(l.notes)), right: -1}, 1)
 		l.notes = append(l.notes, note{indent + part, n.tone})
 		indent = noteIndent
 	}
@@ -122,32 +125,64 @@ func (l *layout) note(hunk int, n note) {
 
 // find is the row that shows what another layout's row shows, or comes near.
 func (l *layout) find(r row) int {
-	if r.hunk < 0 || int(r.hunk) >= len(l.heads) {
-		return 0
+	from := 0
+	if r.hunk >= 0 && int(r.hunk) < len(l.heads) {
+		from = l.heads[r.hunk]
 	}
-	from := l.heads[r.hunk]
-	if r.kind == headRow || r.kind == noteRow || r.kind == foldRow {
+	if r.kind == headRow || r.kind == foldRow || l.n == 0 {
 		return from
 	}
-	near := func(number, first int32, n int) int { // rows into a section, or -1
-		if number == 0 || first == 0 || number >= first+int32(n) {
-			return -1
-		}
-		return max(0, int(number-first))
-	}
+	near := from
 	for _, s := range l.sections[l.section(from):] {
 		if s.first.hunk != r.hunk {
 			break
 		}
-		into := near(r.new, s.first.new, s.n)
-		if r.new == 0 {
-			into = near(r.old, s.first.old, s.n)
+		if s.first.gap != r.gap {
+			continue
 		}
-		if into >= 0 {
+		if s.first == r {
+			return s.at // a note, as a rule
+		}
+		into := s.into(r.new, s.first.new)
+		if r.new == 0 {
+			into = s.into(r.old, s.first.old)
+		}
+		switch {
+		case s.first.kind == gapRow && (r.kind == gapRow || into >= 0):
+			return s.at
+		case r.kind == gapRow && into >= 0 && near == from:
+			near = s.at + into
+		case into >= 0 && r.kind != gapRow:
 			return s.at + into
 		}
 	}
-	return from
+	return near
+}
+
+// into is how far in the section the line of a number stands, of which there is the
+// first; it is 0 where that comes later, and -1 where it came before.
+func (s section) into(number, first int32) int {
+	n := int32(s.n)
+	if s.first.kind == gapRow {
+		n = s.first.left
+	}
+	if number == 0 || first == 0 || number >= first+n {
+		return -1
+	}
+	return max(0, int(number-first))
+}
+
+// endOf is the row behind the hunk with the head in a row; of its rows no more than most
+// count.
+func (l *layout) endOf(head, most int) int {
+	end := head
+	for _, s := range l.sections[l.section(head):] {
+		if s.first.gap || s.first.hunk != l.row(head).hunk || end >= head+most {
+			break
+		}
+		end = s.at + s.n
+	}
+	return min(end, head+most)
 }
 
 // section is the number of the section of a row.
@@ -157,9 +192,9 @@ func (l *layout) section(row int) int {
 
 // lay makes the rows of a file.
 func (f *file) lay(s style, remarks remarks) layout {
-	l := layout{style: s, made: remarks.version}
+	l := layout{style: s, made: remarks.version, gaps: f.gaps()}
 	for _, n := range remarks.ofFile(f) {
-		l.note(-1, n)
+		l.note(row{hunk: -1}, n)
 	}
 	said := remarks.ofLines(f)
 	if s.blank && f.aligned == nil {
@@ -167,16 +202,20 @@ func (f *file) lay(s style, remarks remarks) layout {
 	}
 	for i := range f.hunks {
 		h := &f.hunks[i]
+		if g := l.behind(i - 1); g != nil {
+			g.lay(&l, s, said)
+		}
+		at := row{hunk: int32(i)}
 		l.heads = append(l.heads, l.n)
-		l.put(row{kind: headRow, hunk: int32(i), left: -1, right: -1}, 1)
+		l.put(row{kind: headRow, hunk: at.hunk, left: -1, right: -1}, 1)
 		for _, n := range remarks.ofHunk(h.ID) {
-			l.note(i, n)
+			l.note(at, n)
 		}
 		if f.folded[h.ID] {
-			l.put(row{kind: foldRow, hunk: int32(i), left: int32(len(h.Lines)), right: -1}, 1)
+			l.put(row{kind: foldRow, hunk: at.hunk, left: int32(len(h.Lines)), right: -1}, 1)
 			continue
 		}
-		w := layer{layout: &l, style: s, hunk: i, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), said: said}
+		w := layer{layout: &l, style: s, at: at, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), said: said}
 		if s.blank {
 			w.aligned = f.aligned[i]
 		}
@@ -185,5 +224,17 @@ func (f *file) lay(s style, remarks remarks) layout {
 		}
 		w.run(f.runs[i])
 	}
+	if g := l.behind(len(f.hunks) - 1); g != nil {
+		g.lay(&l, s, said)
+	}
 	return l
+}
+
+// behind is the gap behind a hunk, or nil.
+func (l *layout) behind(hunk int) *gap {
+	i := sort.Search(len(l.gaps), func(i int) bool { return l.gaps[i].after >= hunk })
+	if i == len(l.gaps) || l.gaps[i].after != hunk {
+		return nil
+	}
+	return &l.gaps[i]
 }

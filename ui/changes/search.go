@@ -105,7 +105,7 @@ var errEnough = errors.New("enough is found")
 func (m *Model) seek() tea.Cmd {
 	ctx, set, msg, match := m.ctx, m.set, found{to: m, serial: m.search.serial}, m.search.match
 	if f := m.file(); !m.search.all && f.loaded {
-		path, hunks := f.change.Path, f.hunks
+		path, hunks := f.change.Path, f.around()
 		return func() tea.Msg {
 			msg.hits, msg.more = look(msg.hits, path, hunks, match)
 			return msg
@@ -115,8 +115,17 @@ func (m *Model) seek() tea.Cmd {
 	if !m.search.all {
 		paths = []review.Path{m.file().change.Path}
 	}
+	around := map[review.Path][]review.Hunk{} // of files that show more than their hunks
+	for _, f := range m.files {
+		if f.unfolded > 0 {
+			around[f.change.Path] = f.around()
+		}
+	}
 	return func() tea.Msg {
 		err := set.Files(ctx, func(d review.FileDiff) error {
+			if more, ok := around[d.Change.Path]; ok {
+				d.Hunks = more
+			}
 			msg.hits, msg.more = look(msg.hits, d.Change.Path, d.Hunks, match)
 			if msg.more {
 				return errEnough
@@ -242,7 +251,8 @@ func (m *Model) toHit() tea.Cmd {
 	}
 	m.wanted = nil
 	row := f.rowOf(h)
-	if row < 0 && m.unfold(h) {
+	if row < 0 {
+		m.uncover(h)
 		row = f.rowOf(h)
 	}
 	if row >= 0 {
@@ -252,18 +262,16 @@ func (m *Model) toHit() tea.Cmd {
 	return m.load()
 }
 
-// unfold shows the lines of the hunk with a hit.
-func (m *Model) unfold(h hit) bool {
+// uncover shows the lines of the hunk with a hit.
+func (m *Model) uncover(h hit) {
 	f := m.file()
 	for i := range f.hunks {
-		if k := &f.hunks[i]; h.within(k) && (f.folded[k.ID] || m.style.brief) {
+		if k := &f.hunks[i]; h.within(k) && f.folded[k.ID] {
 			delete(f.folded, k.ID)
-			m.style.brief = false
-			m.arrangeRows()
-			return true
+			f.layout.made = -1
 		}
 	}
-	return false
+	m.unbrief()
 }
 
 // within reports whether the hit's line is one of the hunk's.

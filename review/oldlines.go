@@ -1,0 +1,96 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"aibox/internal/git"
+)
+
+// Span is lines of a file: from one on, counted from 0, up to another.
+type Span struct{ From, To int }
+
+// lineCost is the bytes a line takes beside its text.
+const lineCost = 48
+
+// OldLines reads lines of a changed file as the agent was given it, which is where its
+// hunks count their old lines. The spans must be in order and apart. It gives the lines
+// of each, and how many the file has. Of all of them at most most bytes are kept: what
+// is beyond is left out, and so are the ends of lines of more than 64 KB. A new file
+// had none.
+func (cs *ChangeSet) OldLines(ctx context.Context, path Path, most int, spans ...Span) (lines [][]Line, total int, err error) {
+	found, err := cs.indexes([]Path{path})
+	if err != nil {
+		return nil, 0, err
+	}
+	read := lineReader{spans: spans, most: most, lines: make([][]Line, len(spans))}
+	id := cs.Changes[found[0]].OldBlob
+	if id == "" {
+		return read.lines, 0, nil
+	}
+	blobs := git.Owned(cs.GitDir).Blobs(ctx)
+	err = blobs.Copy(id, &read)
+	if err = errors.Join(err, blobs.Close()); err != nil {
+		return nil, 0, err
+	}
+	read.end()
+	return read.lines, read.at, nil
+}
+
+// lineReader keeps the lines of spans of what is written to it.
+type lineReader struct {
+	spans []Span
+	most  int // bytes that may still be kept
+	lines [][]Line
+	in    int // the span under way, or the next one
+	at    int // the line under way
+	begun bool
+	line  []byte // of it, where it is wanted
+	room  room
+}
+
+// Write takes the next bytes of the file.
+func (r *lineReader) Write(data []byte) (int, error) {
+	written := len(data)
+	for len(data) > 0 {
+		part, rest, whole := bytes.Cut(data, []byte("\n"))
+		data, r.begun = rest, true
+		if r.wanted() {
+			r.line = append(r.line, part[:min(len(part), maxLine-len(r.line))]...)
+		}
+		if whole {
+			r.take(false)
+		}
+	}
+	return written, nil
+}
+
+// wanted reports whether the line under way is to be kept.
+func (r *lineReader) wanted() bool {
+	for r.in < len(r.spans) && r.at >= r.spans[r.in].To {
+		r.in++
+	}
+	return r.in < len(r.spans) && r.at >= r.spans[r.in].From && r.most > 0
+}
+
+// take ends the line under way.
+func (r *lineReader) take(noNewline bool) {
+	if r.wanted() {
+		if r.most -= len(r.line) + lineCost; r.most >= 0 {
+			if r.lines[r.in] == nil {
+				r.lines[r.in] = make([]Line, 0, min(r.spans[r.in].To-r.at, r.most/lineCost+1))
+			}
+			r.lines[r.in] = append(r.lines[r.in], Line{Op: ' ', Text: r.room.keep(r.line), NoNewline: noNewline})
+		}
+		r.line = r.line[:0]
+	}
+	r.at, r.begun = r.at+1, false
+}
+
+// end takes a last line that has no newline.
+func (r *lineReader) end() {
+	if r.begun {
+		r.take(true)
+	}
+}

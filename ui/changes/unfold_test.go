@@ -1,0 +1,184 @@
+package changes
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"aibox/review"
+	"aibox/ui/keymap"
+	"aibox/ui/syntax"
+	"aibox/ui/uitest"
+)
+
+func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {
+	set := worked(t)
+	for _, size := range uitest.Sizes {
+		p := newPerson(t, &recorded{set: set}, size[0], size[1])
+		p.goTo("src/big.txt")
+		p.Press("]", "e")
+		p.Show("ten lines on either side of a hunk")
+		for range step + 1 {
+			p.Press("up")
+		}
+		p.Show("a gap")
+		p.Press("E")
+		p.Show("all of a gap")
+		p.Press("|")
+		p.Show("in the other layout")
+		p.Golden("around-")
+	}
+}
+
+func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	before := p.View()
+	p.Sees("⋯ 1 line")
+	p.Sees("⋯ 25 lines")
+	p.Sees("⋯ 17 lines")
+	p.Press("e")
+	p.Sees("  1  line 1\n")
+	p.Sees(" 21  line 21")
+	p.DoesNotSee("line 22\n")
+	p.Sees("⋯ 15 lines")
+	p.ClickOn("⋯ 15 lines")
+	p.Sees(" 30  line 30") // ten at its beginning, and what is left at its end
+	p.DoesNotSee("⋯ 15 lines")
+	if p.m.hunkAt() >= 0 {
+		t.Error("a line between hunks counts as one of a hunk")
+	}
+	p.Press("z")
+	p.Sees("⋯ 25 lines")
+	p.Press("[")
+	if p.m.hunkAt() != 0 {
+		t.Errorf("the hunk before the gap behind hunk 0 is %d", p.m.hunkAt())
+	}
+	p.Press("E", "E")
+	if after := p.View(); after != before {
+		t.Errorf("%s\nwas\n%s", after, before)
+	}
+	p.ClickOn("⋯ 17 lines")
+	p.Sees("⋯ 7 lines · e shows more, E all")
+	p.Sees(" 53  line 53")
+	p.DoesNotSee("line 54\n")
+	p.Press("e", "e")
+	p.Sees("no line is hidden here")
+	p.Press("end")
+	p.Sees(" 60  line 60")
+}
+
+func TestALineBetweenHunksIsSearchedAndCommentedAndNotDecided(t *testing.T) {
+	p, services := sit(t)
+	p.goTo("src/big.txt")
+	before := p.m.tally
+	p.ClickOn("⋯ 25 lines")
+	p.ClickOn("line 16")
+	for _, key := range []string{"y", "x", "backspace", "s"} {
+		p.Press(key)
+		if p.m.tally != before || len(p.m.undo) > 0 || p.m.file().parted != nil {
+			t.Fatalf("%s on a line of no hunk decides something", key)
+		}
+	}
+	p.Press("c")
+	p.Sees("Comment on line 16 of src/big.txt")
+	p.Press("h", "m", "ctrl+s")
+	p.Sees("» hm")
+	if got := services.comments[0]; got.Line != 16 || got.Hunk != "" {
+		t.Errorf("%+v", got)
+	}
+	for _, where := range []string{"this file", "all files"} {
+		p.Press("/", "tab")
+		p.Type("line 2")
+		p.Press("enter") // 2, 20, 21 and 27 to 29; 22 to 26 are hidden
+		if n := len(p.m.search.hits); n != 6 {
+			t.Errorf("%d hits in %s: %+v", n, where, p.m.search.hits)
+		}
+		for range p.m.search.hits {
+			p.Press("n")
+			if at, want := p.m.here(), p.m.search.hits[p.m.search.at].line; int(at.new) != want {
+				t.Errorf("the hit in line %d is at %+v", want, at)
+			}
+		}
+		p.Press("esc")
+	}
+}
+
+func TestWhatIsUnfoldedIsColoredWithTheLinesAroundIt(t *testing.T) {
+	var old strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&old, "word%d\n", i)
+	}
+	text := "/*\n" + old.String() + "*/\n"
+	set := changed(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
+	p := newPerson(t, &recorded{set: set}, 120, 60)
+	comment := p.m.inks.classes[syntax.Comment]
+	if strings.Contains(p.m.View(), comment.paint("word14")) {
+		t.Error("nothing says yet that it is a comment")
+	}
+	p.Press("E")
+	for _, word := range []string{"word0", "word14", "word16"} {
+		if !strings.Contains(p.m.View(), comment.paint(word)) {
+			t.Errorf("%s is not colored as the comment it stands in", word)
+		}
+	}
+	p.Press("E")
+	if strings.Contains(p.m.View(), comment.paint("word14")) {
+		t.Error("it is colored by lines that are not shown")
+	}
+}
+
+func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
+	set := changed(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
+		map[string]string{"fresh": strings.Repeat("x\n", 50), "blob": "\x00\x02", "small": "1\n3\n"})
+	p := newPerson(t, &recorded{set: set}, 80, 40)
+	for range p.m.files {
+		p.DoesNotSee("⋯")
+		p.Press("e", "E")
+		p.Sees("no line is hidden here")
+		p.Press("tab")
+	}
+}
+
+func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
+	large, small := strings.Repeat("\n", maxUnfolded/40), strings.Repeat("\n", 100)
+	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n"}, map[string]string{"a": large + "new\n", "b": small + "new\n"})}, 80, 24)
+	a := p.m.file()
+	for range 2 {
+		p.Press("E")
+		p.Sees("no more of this file can be shown")
+		if a.unfolded > maxUnfolded || a.unfolded < maxUnfolded-step*48 {
+			t.Fatalf("%d bytes are shown", a.unfolded)
+		}
+	}
+	p.Press("tab", "E")
+	if b := p.m.file(); b.unfolded == 0 || a.unfolded > 0 {
+		t.Errorf("%d bytes of one file are held, and %d of the one before", b.unfolded, a.unfolded)
+	}
+}
+
+func TestAFileThatIsLetGoIsFoldedAgain(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	before := p.View()
+	f := p.m.file()
+	late := p.m.Update(keymap.Press("E"))
+	if again := p.m.Update(keymap.Press("E")); again != nil {
+		t.Error("it is read twice at the same time")
+	}
+	p.Run(late)
+	decided := p.m.chosen()
+	p.Press("tab")
+	f.letGo()
+	if f.unfolded != 0 || f.lines() != 0 {
+		t.Errorf("%d lines and %d bytes are held", f.lines(), f.unfolded)
+	}
+	p.Press("shift+tab")
+	if p.View() != before || !reflect.DeepEqual(p.m.chosen(), decided) {
+		t.Errorf("%s\nwas\n%s", p.View(), before)
+	}
+	if c := (review.Choice{}); !reflect.DeepEqual(decided, c) {
+		t.Errorf("%+v", decided)
+	}
+}
