@@ -21,6 +21,7 @@ type edit struct {
 	at      int    // the choice a person is at
 	several bool   // any number of the choices
 	picked  []bool // of several
+	blank   bool   // a line opened empty and nothing was typed yet: nothing to save or to find fault with
 	problem error  // why the value cannot be saved; nil when it can
 }
 
@@ -57,14 +58,20 @@ func (m *Model) begin() {
 			e.at = i
 		}
 	}
+	e.blank = text == "" && len(e.choices) == 0
 	m.edit = e
 	m.check()
 	m.fit()
 }
 
+// none is how a list without words is written.
+const none = "[]"
+
 // value is what would be saved.
 func (e *edit) value() string {
 	switch {
+	case len(e.choices) == 0 && e.setting.Field.Type == spec.List && strings.TrimSpace(e.line.Value()) == "":
+		return none
 	case len(e.choices) == 0:
 		return e.line.Value()
 	case !e.several:
@@ -77,13 +84,19 @@ func (e *edit) value() string {
 		}
 	}
 	if len(words) == 0 {
-		return "[]"
+		return none
 	}
 	return strings.Join(words, ",")
 }
 
 // check looks whether the value can be saved.
 func (m *Model) check() { m.edit.problem = m.book.Check(m.edit.setting.Key, m.edit.value()) }
+
+// touched checks a value that the person has changed.
+func (m *Model) touched() {
+	m.edit.blank = m.edit.blank && m.edit.line.Value() == ""
+	m.check()
+}
 
 // editing is a key while a value is changed.
 func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
@@ -106,12 +119,18 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.toggle):
 		e.picked[e.at] = !e.picked[e.at]
 	}
-	m.check()
+	m.touched()
 	return nil
 }
 
 // save writes the value, if it can be one.
 func (m *Model) save() tea.Cmd {
+	if m.edit.blank {
+		m.edit = nil
+		m.note.Say("nothing was typed, so nothing is changed", nil)
+		m.fit()
+		return nil
+	}
 	if m.edit.problem != nil || m.busy {
 		return nil
 	}
@@ -145,7 +164,7 @@ func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	if e.several {
 		e.picked[i] = !e.picked[i]
 	}
-	m.check()
+	m.touched()
 	if again && !e.several {
 		return m.save()
 	}

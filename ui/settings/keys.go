@@ -167,7 +167,7 @@ func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
 	case m.edit != nil && len(m.edit.choices) == 0:
 		m.edit.line, _ = m.edit.line.Update(msg)
-		m.check()
+		m.touched()
 	case m.filtering:
 		m.filter, _ = m.filter.Update(msg)
 		m.arrange()

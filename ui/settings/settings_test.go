@@ -66,7 +66,12 @@ func (d *desk) Read(context.Context) (Book, error) {
 	}
 	book := Book{
 		Held: held.All(), Own: map[string]config.Setting{}, File: "/home/ann/.config/aibox/config.toml", Repository: "/home/ann/shop",
-		Choices: func(setting config.Setting) []string { return setting.Values() },
+		Choices: func(setting config.Setting) []string {
+			if setting.Key == "agent" {
+				return d.catalog().Names()
+			}
+			return setting.Values()
+		},
 		Check: func(key, text string) error {
 			_, err := d.catalog().With(document, key, text)
 			return err
@@ -204,6 +209,52 @@ func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
 	p.Sees("can be saved")
 	p.Send(tea.PasteMsg{Content: "oon"})
 	p.Sees("✗")
+}
+
+func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) {
+	for _, name := range []string{"pager", "system", "notes"} {
+		d := newDesk()
+		before := d.user
+		p, m := sit(t, d, 120, 40)
+		goTo(p, name)
+		p.Press("enter")
+		p.Sees("nothing is set")
+		p.DoesNotSee("✗")
+		p.Press("left", "enter")
+		p.Sees("nothing was typed, so nothing is changed")
+		if d.writes > 0 || d.user != before || m.edit != nil {
+			t.Errorf("%s: the file is\n%s", name, d.user)
+		}
+		p.Press("enter")
+		p.Type("x")
+		p.DoesNotSee("nothing is set")
+		p.Press("backspace")
+		p.DoesNotSee("nothing is set")
+	}
+}
+
+func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "agent")
+	p.Press("enter")
+	p.Sees("can be saved")
+	p.Press("enter")
+	if !strings.Contains(d.user, "\nagent = \"painter\"\n") {
+		t.Errorf("the file is\n%s", d.user)
+	}
+}
+
+func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
+	d := newDesk()
+	p, _ := sit(t, d, 120, 40)
+	goTo(p, "hide")
+	p.Press("enter", "ctrl+u")
+	p.Sees("can be saved")
+	p.Press("enter")
+	if !strings.Contains(d.user, "\nhide = []\n") {
+		t.Errorf("the file is\n%s", d.user)
+	}
 }
 
 func TestASettingIsTakenOutOfTheFile(t *testing.T) {

@@ -268,6 +268,9 @@ func (m *Model) editView(width int) []string {
 			lines = append(lines, m.choice(i, width))
 		}
 	}
+	if e.blank {
+		return append(lines, m.theme.Faint.Render("nothing is set"))
+	}
 	if e.problem == nil {
 		return append(lines, m.theme.Good.Render("✓ can be saved"))
 	}
