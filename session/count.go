@@ -19,8 +19,5 @@ func (s *Sessions) CountChanges(ctx context.Context, id ID) (Changes, error) {
 		return Changes{}, fmt.Errorf("%s does not run", id)
 	}
 	count, err := review.CountAlive(ctx, session.State.Workspace)
-	if err != nil {
-		return Changes{}, fmt.Errorf("counting the changes of %s: %w", id, err)
-	}
-	return Changes{Files: count.Files, Added: count.Added, Deleted: count.Deleted}, nil
+	return Changes{Files: count.Files, Added: count.Added, Deleted: count.Deleted}, err
 }

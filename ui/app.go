@@ -212,9 +212,10 @@ func (a *app) do(request page.Request) tea.Cmd {
 // show opens the screen that is asked for, on top of all others.
 func (a *app) show(request page.Request) tea.Cmd {
 	l := a.layerOf(request)
+	covered := a.page().Update(page.Covered{})
 	a.open = append(a.open, l)
 	a.fit()
-	return l.Init()
+	return tea.Batch(covered, l.Init())
 }
 
 // layerOf makes a screen; nil is the dashboard.

@@ -32,6 +32,9 @@ func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }
 
+func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
+	return session.Changes{}, nil
+}
 func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
 func (one) Requests() ([]session.Request, error)               { return nil, nil }

@@ -38,7 +38,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	s.typed("echo work > work.txt; echo do''ne\r")
 	s.awaitShown(`(?m)^done$`)
 	s.typed("\x10\x11")
-	s.awaitShown(`1 running`)
+	s.awaitShown(`1 file \+1 -0 so far`)
 	s.typed("\r")
 	s.awaitShown(`ctrl-p ctrl-q`)
 	s.typed("exit\r")

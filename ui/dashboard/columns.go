@@ -57,7 +57,11 @@ var kinds = [columnCount]kind{
 		if !b.Changed {
 			return ""
 		}
-		return fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
+		text := fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
+		if soFar(b) {
+			text = "~" + text
+		}
+		return text
 	}, func(a, b *session.Brief) int {
 		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
 	}},

@@ -26,6 +26,7 @@ type Sessions interface {
 	Briefs() ([]session.Brief, error)
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
+	CountChanges(ctx context.Context, id session.ID) (session.Changes, error)
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
 	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
@@ -70,6 +71,8 @@ type Model struct {
 	note          frame.Note
 	welcome       *welcome.Model
 	changed       <-chan struct{}
+	counting      counting
+	covered       bool // another screen lies over it
 }
 
 // breath is how long news are gathered, so that many sessions that are busy at once
@@ -157,8 +160,10 @@ func (m *Model) await() tea.Cmd {
 	}
 }
 
-// Update routes.
-func (m *Model) Update(msg tea.Msg) tea.Cmd {
+// Update routes, and sees whether something is to be counted after it.
+func (m *Model) Update(msg tea.Msg) tea.Cmd { return tea.Batch(m.route(msg), m.planCount()) }
+
+func (m *Model) route(msg tea.Msg) tea.Cmd {
 	if cmd, own := m.welcome.Take(msg); own {
 		return cmd
 	}
@@ -180,12 +185,19 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			delete(m.marked, id)
 		}
 		return m.list()
+	case page.Covered:
+		m.covered = true
 	case page.Returned:
+		m.covered = false
 		m.say(msg.Said, msg.Err)
 		return tea.Batch(m.list(), m.greetAgain())
 	case tick:
 		m.growing = false
 		return m.grow()
+	case countDue:
+		return m.beginCount()
+	case countEnded:
+		m.endCount(msg)
 	case looked:
 		return m.see(msg)
 	case hearing:
@@ -227,6 +239,7 @@ func (m *Model) take(msg listed) tea.Cmd {
 	}
 	m.all, m.loaded = msg.briefs, true
 	m.forget()
+	m.recall()
 	m.arrange()
 	return tea.Batch(m.look(), m.grow(), m.greet())
 }

@@ -27,6 +27,8 @@ type recorded struct {
 	damaged error         // beside every list
 	said    chan struct{} // for Heard; nil is an agent that has said all
 	tails   []string      // for Tail, the last one for ever; none is the usual
+	count   func(session.ID) (session.Changes, error)
+	counted []session.ID
 }
 
 func (r *recorded) do(verb string, id session.ID) error {
@@ -61,6 +63,14 @@ func (r *recorded) Tail(session.ID, int64) ([]byte, error) {
 		return []byte(text), nil
 	}
 	return []byte("reading main.go\n\x1b]52;c;ZXZpbA==\x07all tests pass\n"), nil
+}
+
+func (r *recorded) CountChanges(_ context.Context, id session.ID) (session.Changes, error) {
+	r.counted = append(r.counted, id)
+	if r.count == nil {
+		return session.Changes{}, errors.New("nothing was to be counted")
+	}
+	return r.count(id)
 }
 
 func (r *recorded) FinalChanges(session.ID) (*review.ChangeSet, error) {

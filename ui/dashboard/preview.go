@@ -180,6 +180,9 @@ func (m *Model) facts(b *session.Brief) []string {
 	if numbers := m.numbers(b); numbers != "" {
 		out = append(out, numbers)
 	}
+	if why := m.counting.known[b.ID].err; why != nil {
+		out = append(out, t.Warn.Render("changes not counted: "+termtext.Escape(why.Error())))
+	}
 	if !m.shown.known || m.shown.id != b.ID {
 		return out
 	}
@@ -212,7 +215,11 @@ func (m *Model) numbers(b *session.Brief) string {
 		words = append(words, m.theme.Warn.Render(amount.Short(b.Refused)+" refused"))
 	}
 	if b.Changed {
-		words = append(words, fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted))
+		text := fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted)
+		if soFar(b) {
+			text += " so far"
+		}
+		words = append(words, text)
 	}
 	if b.Phase != session.Ended {
 		if !b.Deadline.IsZero() {

@@ -81,6 +81,9 @@ func (Settings) request() {}
 func (Command) request()  {}
 func (Close) request()    {}
 
+// Covered tells a page that another one lies over it now, until a Returned.
+type Covered struct{}
+
 // Returned tells a page that it is on top again: the page above it was left, or the
 // command it asked for has ended.
 type Returned struct {
