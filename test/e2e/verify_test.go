@@ -154,7 +154,7 @@ func TestAVerificationThatTakesTooLongIsEnded(t *testing.T) {
 func TestCtrlCEndsAVerification(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	run := m.start("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--verify", "echo begun; sleep 100",
+	run := m.start("run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--verify", "echo begun; exec sleep 100",
 		"--", "sh", "-c", "echo b > a.txt")
 	if code := run.interrupted("begun"); code != 1 || !strings.Contains(run.stderr.String(), "not verified") {
 		t.Errorf("the run ends with %d and says\n%s", code, run.stderr.String())
