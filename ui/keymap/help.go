@@ -37,22 +37,19 @@ func Help(t theme.Theme, width int, groups []Group) []string {
 type block struct {
 	title       string
 	keys, verbs []string
-	keyWidth    int
-	width       int
+	keyWidth    int // of the widest keys
+	verbWidth   int // of the widest words behind them
 }
 
 func newBlock(group Group) block {
-	b := block{title: group.Title, width: ansi.StringWidth(group.Title)}
+	b := block{title: group.Title}
 	for _, binding := range group.Keys {
 		if !binding.Enabled() {
 			continue
 		}
-		keys := allKeys(binding)
-		b.keys, b.verbs = append(b.keys, keys), append(b.verbs, binding.Help().Desc)
-		b.keyWidth = max(b.keyWidth, ansi.StringWidth(keys))
-	}
-	for _, verb := range b.verbs {
-		b.width = max(b.width, b.keyWidth+2+ansi.StringWidth(verb))
+		keys, verb := allKeys(binding), binding.Help().Desc
+		b.keys, b.verbs = append(b.keys, keys), append(b.verbs, verb)
+		b.keyWidth, b.verbWidth = max(b.keyWidth, ansi.StringWidth(keys)), max(b.verbWidth, ansi.StringWidth(verb))
 	}
 	return b
 }
@@ -60,11 +57,19 @@ func newBlock(group Group) block {
 // height is the block's lines with the empty one below it.
 func (b block) height() int { return len(b.keys) + 2 }
 
-// column is blocks below each other.
+// column is blocks below each other, whose words stand below each other, too.
 type column struct {
-	blocks        []block
-	height, width int
+	blocks              []block
+	height              int
+	keyWidth, verbWidth int
+	titleWidth          int
 }
+
+// width is the columns of the screen that it needs.
+func (c column) width() int { return max(c.titleWidth, c.keyWidth+keyGap+c.verbWidth) }
+
+// keyGap is the columns between keys and what they do.
+const keyGap = 2
 
 // fill puts blocks into columns of at most this height, unless a block alone is
 // higher.
@@ -78,7 +83,8 @@ func fill(blocks []block, height int) []column {
 		c := &columns[last]
 		c.blocks = append(c.blocks, b)
 		c.height += b.height()
-		c.width = max(c.width, b.width)
+		c.titleWidth = max(c.titleWidth, ansi.StringWidth(b.title))
+		c.keyWidth, c.verbWidth = max(c.keyWidth, b.keyWidth), max(c.verbWidth, b.verbWidth)
 	}
 	return columns
 }
@@ -86,7 +92,7 @@ func fill(blocks []block, height int) []column {
 func widthOf(columns []column) int {
 	width := -gap
 	for _, c := range columns {
-		width += c.width + gap
+		width += c.width() + gap
 	}
 	return width
 }
@@ -104,7 +110,7 @@ func join(t theme.Theme, columns []column, width int) []string {
 				rows[i] += strings.Repeat(" ", max(0, before-ansi.StringWidth(rows[i]))) + line
 			}
 		}
-		before += c.width + gap
+		before += c.width() + gap
 	}
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, width, "…")
@@ -120,7 +126,7 @@ func (c column) lines(t theme.Theme) []string {
 		}
 		lines = append(lines, t.Title.Render(b.title))
 		for j, keys := range b.keys {
-			pad := strings.Repeat(" ", b.keyWidth-ansi.StringWidth(keys)+2)
+			pad := strings.Repeat(" ", c.keyWidth-ansi.StringWidth(keys)+keyGap)
 			lines = append(lines, t.Key.Render(keys)+pad+b.verbs[j])
 		}
 	}

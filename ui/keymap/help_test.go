@@ -60,3 +60,16 @@ func TestTheHelpFillsTheScreenEvenly(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatKeysDoStandsBelowEachOtherInAllGroupsOfAColumn(t *testing.T) {
+	lines := Help(theme.New(true), 30, []Group{
+		{Title: "First", Keys: []key.Binding{Bind("does this", "pgdown", "ctrl+f")}},
+		{Title: "Second", Keys: []key.Binding{Bind("does that", "x")}},
+	})
+	text := ansi.Strip(strings.Join(lines, "\n"))
+	for _, want := range []string{"pgdown ctrl+f  does this\n", "x              does that"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
