@@ -92,30 +92,35 @@ func (s starter) Branches(ctx context.Context, repository string) ([]string, err
 const mostFolders = 200
 
 // Folders reads the folder that is typed as far as its last slash.
-func (s starter) Folders(_ context.Context, typed string) []newrun.Folder {
+func (s starter) Folders(_ context.Context, typed string) (on []newrun.Folder, there bool) {
 	begin, prefix := filepath.Split(typed)
+	there = isFolder(s.path(typed))
 	dir := s.path(begin)
 	if dir == "" {
 		dir = "."
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil
+		return nil, there
 	}
-	var found []newrun.Folder
 	for _, entry := range entries {
 		name := entry.Name()
-		if len(found) == mostFolders || !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, ".") && prefix == "" {
+		if len(on) == mostFolders || !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, ".") && prefix == "" {
 			continue
 		}
 		full := filepath.Join(dir, name)
-		if info, err := os.Stat(full); err != nil || !info.IsDir() {
+		if !isFolder(full) {
 			continue
 		}
 		_, err := os.Lstat(filepath.Join(full, ".git"))
-		found = append(found, newrun.Folder{Path: begin + name, Repository: err == nil})
+		on = append(on, newrun.Folder{Path: begin + name, Repository: err == nil})
 	}
-	return found
+	return on, there
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // Agents are all agents, those of files among them.

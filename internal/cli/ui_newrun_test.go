@@ -148,7 +148,11 @@ func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var paths, repositories []string
-	for _, folder := range s.Folders(t.Context(), "~/code/sh") {
+	on, there := s.Folders(t.Context(), "~/code/sh")
+	if there {
+		t.Error("the beginning of a name is a folder")
+	}
+	for _, folder := range on {
 		paths = append(paths, folder.Path)
 		if folder.Repository {
 			repositories = append(repositories, folder.Path)
@@ -157,8 +161,16 @@ func TestATypedPathIsGoneOnWithByFolders(t *testing.T) {
 	if !slices.Equal(paths, []string{"~/code/sh-link", "~/code/ship", "~/code/shop"}) || !slices.Equal(repositories, []string{"~/code/sh-link"}) {
 		t.Errorf("got %q, of which repositories %q", paths, repositories)
 	}
-	if len(s.Folders(t.Context(), "~/none/")) > 0 || len(s.Folders(t.Context(), "~/code/")) != 4 {
-		t.Error("hidden folders are offered, or folders of nowhere")
+	if on, there := s.Folders(t.Context(), "~/none/"); len(on) > 0 || there {
+		t.Errorf("nowhere are %v, %v", on, there)
+	}
+	for _, typed := range []string{"~/code/", "~/code", "~/code/shop", "~/code/sh-link"} {
+		if _, there := s.Folders(t.Context(), typed); !there {
+			t.Errorf("%s is not there", typed)
+		}
+	}
+	if on, _ := s.Folders(t.Context(), "~/code/"); len(on) != 4 {
+		t.Errorf("offered are %v, perhaps hidden ones", on)
 	}
 }
 

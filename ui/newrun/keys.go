@@ -44,8 +44,16 @@ func (m *Model) Typing() bool {
 	return true
 }
 
+// offer enables what can be done now: the keys of prompts where there are some.
+func (m *Model) offer() {
+	some := len(m.library()) > 0
+	m.keys.use.SetEnabled(some)
+	m.keys.insert.SetEnabled(some)
+}
+
 // Short is the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
+	m.offer()
 	k := m.keys
 	switch {
 	case m.ask != nil:
@@ -83,6 +91,7 @@ func (m *Model) Keys() []keymap.Group {
 	if m.ask != nil {
 		return m.ask.Keys()
 	}
+	m.offer()
 	k := m.keys
 	groups := []keymap.Group{
 		{Title: "New run", Keys: []key.Binding{k.next, k.back, k.start, k.talk, k.copy, k.steps}},

@@ -19,8 +19,9 @@ type Places interface {
 	Look(ctx context.Context, repository string) (Place, error)
 	// Branches are its branches, raw. An address is asked over the network.
 	Branches(ctx context.Context, repository string) ([]string, error)
-	// Folders are the folders that typed, a path that may begin with ~, can go on to.
-	Folders(ctx context.Context, typed string) []Folder
+	// Folders are the folders that typed, a path that may begin with ~, can go on to;
+	// there tells whether it is a folder itself.
+	Folders(ctx context.Context, typed string) (on []Folder, there bool)
 }
 
 // Choices are what can be chosen.

@@ -3,6 +3,9 @@ package newrun
 import (
 	"strings"
 	"testing"
+
+	"aibox/ui/keymap"
+	"aibox/ui/theme"
 )
 
 func TestAFileIsNamedWithItsBeginning(t *testing.T) {
@@ -37,4 +40,24 @@ func TestPromptsOfTheLibraryGoBeforeTheTaskOrIntoIt(t *testing.T) {
 	p.Press("ctrl+l", "space")
 	p.Press("esc")
 	p.DoesNotSee("--system=careful")
+}
+
+func TestALibraryWithoutPromptsSaysHowToAddOneAndOffersNoKeysForThem(t *testing.T) {
+	w := newWorld(t)
+	shop := w.places["/home/ann/shop"]
+	shop.Prompts = nil
+	w.places[shop.Top] = shop
+	p := open(t, w)
+	p.Press("enter", "ctrl+l")
+	p.Sees("There is none yet; `aibox prompts edit NAME` writes one")
+	p.Sees("esc close")
+	p.DoesNotSee("say before the task")
+	p.DoesNotSee("put into the task")
+	if said := strings.Join(keymap.Help(theme.New(true), 120, p.Page.Keys()), "\n"); strings.Contains(said, "put into the task") || strings.Contains(said, "say before the task") {
+		t.Errorf("the help has them:\n%s", said)
+	}
+	p.Press("enter", "i", "space", "esc")
+	if p.m.task.prompt() != "" || len(p.m.system) > 0 {
+		t.Errorf("the task is %q, %v before it", p.m.task.prompt(), p.m.system)
+	}
 }

@@ -19,8 +19,8 @@ type whereStep struct {
 	second     bool     // the branch is asked for
 	branches   []string // raw
 	unknown    error    // why there are none
-	folders    []Folder // that go on with what was typed
 	typing     int      // how often folders were asked for
+	typed      foldersKnown
 }
 
 func newWhere() whereStep {
@@ -42,10 +42,13 @@ type (
 		branches []string
 		err      error
 	}
+	// foldersKnown is what is known of a typed path.
 	foldersKnown struct {
 		of      *Model
 		typing  int
-		folders []Folder
+		path    string   // raw, as typed
+		folders []Folder // that it can go on to
+		there   bool     // it is a folder itself
 	}
 )
 
@@ -140,7 +143,7 @@ func (m *Model) listRepositories() {
 		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "clone this address"})
 	}
 	if isPath(typed) {
-		for _, f := range w.folders {
+		for _, f := range w.typed.folders {
 			if !strings.HasPrefix(f.Path, typed) || slices.ContainsFunc(items, func(it item) bool { return it.value == f.Path }) {
 				continue // for what was typed before, or there already
 			}
@@ -151,7 +154,7 @@ func (m *Model) listRepositories() {
 			items = append(items, item{value: f.Path, label: termtext.Escape(f.Path), detail: detail, mark: mark(f.Path)})
 		}
 		if !slices.ContainsFunc(items, func(it item) bool { return it.value == typed }) {
-			items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "as it is"})
+			items = append(items, item{value: typed, label: termtext.Escape(typed), detail: w.asItIs(typed)})
 		}
 	}
 	at := m.chosen
@@ -160,6 +163,21 @@ func (m *Model) listRepositories() {
 	}
 	w.repository.offer(items, at)
 }
+
+// asItIs says what a typed path is, as far as it is known.
+func (w *whereStep) asItIs(typed string) string {
+	switch {
+	case w.typed.path != typed:
+		return "" // not looked at yet
+	case !w.typed.there:
+		return missing
+	default:
+		return "as it is"
+	}
+}
+
+// missing is said of a typed path that leads nowhere.
+const missing = "✗ there is no such folder"
 
 // listBranches makes the list below the branch.
 func (m *Model) listBranches() {
@@ -265,21 +283,24 @@ func (m *Model) typedWhere() tea.Cmd {
 		m.listBranches()
 		return nil
 	}
-	typed := w.repository.input.Value()
+	typed := strings.TrimSpace(w.repository.input.Value())
 	m.listRepositories()
 	if !isPath(typed) || workspace.IsURL(typed) {
 		return nil
 	}
 	w.typing++
 	ctx, places, typing := m.ctx, m.services.Places, w.typing
-	return func() tea.Msg { return foldersKnown{m, typing, places.Folders(ctx, typed)} }
+	return func() tea.Msg {
+		folders, there := places.Folders(ctx, typed)
+		return foldersKnown{m, typing, typed, folders, there}
+	}
 }
 
 func (m *Model) takeFolders(msg foldersKnown) {
 	if msg.typing != m.where.typing {
 		return // for what was typed before
 	}
-	m.where.folders = msg.folders
+	m.where.typed = msg
 	m.listRepositories()
 }
 

@@ -46,6 +46,25 @@ func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
 	}
 }
 
+func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.Press("shift+tab")
+	p.Type("~/code")
+	p.Sees("~/code ")
+	p.Sees("as it is")
+	p.DoesNotSee("no such folder")
+	p.Type("x")
+	p.Sees("✗ there is no such folder")
+	p.DoesNotSee("as it is")
+	p.Press("backspace")
+	p.Sees("as it is")
+	// What was found out of another text is not said of this one.
+	p.m.where.repository.input.SetValue("~/elsewhere")
+	p.m.listRepositories()
+	p.DoesNotSee("as it is")
+	p.DoesNotSee("no such folder")
+}
+
 func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.m.choose("/home/ann/blog")

@@ -2,7 +2,6 @@ package newrun
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +96,14 @@ func (w *world) Branches(_ context.Context, repository string) ([]string, error)
 	return []string{"main", "dark/mode", "feature"}, nil
 }
 
-func (w *world) Folders(_ context.Context, typed string) []Folder {
-	return slices.DeleteFunc(slices.Clone(w.folders), func(f Folder) bool { return !strings.HasPrefix(f.Path, typed) })
+func (w *world) Folders(_ context.Context, typed string) (on []Folder, there bool) {
+	for _, f := range w.folders {
+		if strings.HasPrefix(f.Path, typed) {
+			on = append(on, f)
+		}
+		there = there || strings.HasPrefix(f.Path+"/", strings.TrimSuffix(typed, "/")+"/")
+	}
+	return on, there
 }
 
 func (w *world) Agents(context.Context) ([]Agent, error) {
