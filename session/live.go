@@ -80,7 +80,10 @@ func (s store) writeLive(id ID, live Live) error {
 	}
 	file := filepath.Join(s.dir(id), liveFile)
 	next := file + ".next"
-	if err := errors.Join(os.WriteFile(next, data, 0o600), os.Rename(next, file)); err != nil {
+	if err := os.WriteFile(next, data, 0o600); err != nil {
+		return err // a full disk has a part of it, which replaces nothing
+	}
+	if err := os.Rename(next, file); err != nil {
 		return err
 	}
 	s.touch()

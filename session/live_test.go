@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +112,26 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	}
 }
 
+func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
+	store := store{root: t.TempDir()}
+	id, err := store.create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.writeLive(id, Live{Output: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(store.dir(id), liveFile+".next")); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.writeLive(id, Live{Output: 2}); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("writing ends with %v", err)
+	}
+	if live := store.live(id); live.Output != 1 {
+		t.Errorf("the numbers are now %+v", live)
+	}
+}
+
 // watched is a session whose supervisor answers, and its supervisor.
 func watched(t *testing.T) (*Sessions, *supervisor) {
 	t.Helper()
@@ -136,6 +157,7 @@ func watched(t *testing.T) (*Sessions, *supervisor) {
 	t.Cleanup(func() { _ = s.made.Run(t.Context(), 0) })
 	s.tally.begin()
 	s.pulse.start(s.publish)
+	t.Cleanup(s.pulse.stop) // what was about to be published finds the folder still there
 	return sessions, s
 }
 
