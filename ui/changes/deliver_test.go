@@ -110,3 +110,20 @@ func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
 		t.Errorf("accepted %d times", len(services.accepts))
 	}
 }
+
+func TestWhyNothingIsAcceptedIsReadToItsEnd(t *testing.T) {
+	why := fault.New(fault.Usage, "what you chose of 0aaaa is accepted already, on branch aibox/0aaaa-opencode").
+		Hint("`aibox accept 0aaaa --branch NAME` puts it on another one")
+	for _, size := range [][2]int{{80, 24}, {60, 16}} {
+		p := newPerson(t, &recorded{set: worked(t), fail: why}, size[0], size[1])
+		p.Press("A", "enter")
+		p.accept()
+		p.Fits("refused")
+		said := strings.Join(strings.Fields(p.View()), " ")
+		for _, want := range []string{"is accepted already, on branch aibox/0aaaa-opencode → `aibox accept", "puts it on another one", "accepts 4 of 5 files"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%v: %q is not to be seen:\n%s", size, want, p.View())
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/frame"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
@@ -96,8 +97,10 @@ func (m *Model) keep(msg commented) {
 
 // remarkView is the framed field.
 func (m *Model) remarkView() string {
-	return m.theme.Dialog.Render(strings.Join([]string{
-		m.theme.Title.Render("Comment on " + m.remark.what), "", m.remark.text.View(), "",
-		m.theme.Key.Render("ctrl+s") + " keep · " + m.theme.Key.Render("esc") + " back",
-	}, "\n"))
+	var lines []string
+	for _, line := range frame.Wrap("Comment on "+m.remark.what, m.remark.text.Width()) {
+		lines = append(lines, m.theme.Title.Render(line))
+	}
+	return m.theme.Dialog.Render(strings.Join(append(lines, "", m.remark.text.View(), "",
+		m.theme.Key.Render("ctrl+s")+" keep · "+m.theme.Key.Render("esc")+" back"), "\n"))
 }

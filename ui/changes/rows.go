@@ -2,9 +2,9 @@ package changes
 
 import (
 	"sort"
-	"strings"
 
 	"aibox/review"
+	"aibox/ui/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -111,12 +111,12 @@ const leastNote = 10
 // without its end.
 func (l *layout) note(at row, n note) {
 	l.wide = max(l.wide, ansi.StringWidth(n.text))
-	text := n.text
+	parts := []string{n.text}
 	if l.style.width > 0 {
-		text = ansi.Wrap(text, max(leastNote-len(noteIndent), l.style.width-len(noteIndent)), "")
+		parts = frame.Wrap(n.text, max(leastNote, l.style.width)-len(noteIndent))
 	}
 	indent := ""
-	for part := range strings.SplitSeq(text, "\n") {
+	for _, part := range parts {
 		l.put(row{kind: noteRow, gap: at.gap, hunk: at.hunk, left: int32(len(l.notes)), right: -1}, 1)
 		l.notes = append(l.notes, note{indent + part, n.tone})
 		indent = noteIndent

@@ -6,6 +6,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/review"
+	"aibox/ui/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -19,9 +20,9 @@ func (m *Model) deliverView() string {
 		into, where = "your working tree", "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
 	lines := []string{m.theme.Title.Render("Accept into " + into), ""}
-	lines = append(lines, strings.Split(ansi.Wrap(where, width, ""), "\n")...)
+	lines = append(lines, frame.Wrap(where, width)...)
 	lines = append(lines, "")
-	lines = append(lines, strings.Split(ansi.Wrap(m.summary(), width, ""), "\n")...)
+	lines = append(lines, frame.Wrap(m.summary(), width)...)
 	lines = append(lines, "")
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
 	if m.target == review.ToWorktree {
@@ -31,13 +32,13 @@ func (m *Model) deliverView() string {
 		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
 	}
 	if text := m.note.Text(); text != "" {
-		lines = append(lines, "", m.note.View(m.theme, width))
+		lines = append(append(lines, ""), m.note.Lines(m.theme, width, noteRows)...)
 	}
 	var foot []string
 	for i := 0; i < len(keys); i += 2 {
 		foot = append(foot, m.theme.Key.Render(keys[i])+" "+keys[i+1])
 	}
-	lines = append(append(lines, ""), strings.Split(ansi.Wrap(strings.Join(foot, " · "), width, ""), "\n")...)
+	lines = append(append(lines, ""), frame.Wrap(strings.Join(foot, " · "), width)...)
 	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
 }
 
@@ -45,7 +46,7 @@ func (m *Model) deliverView() string {
 func (m *Model) steps(width, height int) []string {
 	plan := m.deliver.plan
 	if plan == nil {
-		return []string{m.theme.Faint.Render(ansi.Wrap("What becomes of your files is not known yet.", width, ""))}
+		return []string{m.theme.Faint.Render(ansi.Truncate("What becomes of your files is not known yet.", width, "…"))}
 	}
 	count := map[review.WorktreeAction]int{}
 	for _, step := range plan.Steps {

@@ -324,7 +324,7 @@ func (c *check) question(m *Model) string {
 	}
 	keys += m.theme.Key.Render("esc") + " back"
 	about := "On a copy of " + what + ", in a box without any network."
-	return m.theme.Dialog.Render(strings.Join([]string{
-		m.theme.Title.Render("Verify with which command?"), "", ansi.Wrap(about, width, ""), "", c.field.View(), "", ansi.Wrap(keys, width, ""),
-	}, "\n"))
+	lines := append([]string{m.theme.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
+	lines = append(append(lines, "", c.field.View(), ""), frame.Wrap(keys, width)...)
+	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
 }

@@ -19,6 +19,7 @@ import (
 const (
 	headRows = frame.HeadRows
 	footRows = 2
+	noteRows = 3 // a note has at most, with what it covers
 )
 
 func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
@@ -42,7 +43,9 @@ func (m *Model) View() string {
 	default:
 		lines = append(lines, m.body()...)
 	}
-	view := strings.Join(frame.Fill(append(lines, m.foot()...), m.height), "\n")
+	foot := m.foot() // a long note lies over the end of the body
+	lines = append(lines[:max(0, min(len(lines), m.height-len(foot)))], foot...)
+	view := strings.Join(frame.Fill(lines, m.height), "\n")
 	box := ""
 	switch {
 	case m.ask != nil:
@@ -83,16 +86,16 @@ func (m *Model) foot() []string {
 	if m.set != nil {
 		summary = ansi.Truncate(m.summary(), m.width, "…")
 	}
-	said := m.note.View(m.theme, m.width)
+	said := m.note.Lines(m.theme, m.width, noteRows)
 	switch text := m.search.view(m); {
 	case m.busy != "":
-		said = m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))
+		said = []string{m.theme.Faint.Render(ansi.Truncate(m.busy, m.width, "…"))}
 	case m.note.Text() == "" && text != "":
-		said = ansi.Truncate(text, m.width, "…")
+		said = []string{ansi.Truncate(text, m.width, "…")}
 	case m.note.Text() == "":
-		said = m.theme.Faint.Render(ansi.Truncate(m.shownAs(), m.width, "…"))
+		said = []string{m.theme.Faint.Render(ansi.Truncate(m.shownAs(), m.width, "…"))}
 	}
-	return []string{summary, said}
+	return append([]string{summary}, said...)
 }
 
 // shownAs says what is not shown of the file as it is.

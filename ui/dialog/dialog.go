@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/ui/frame"
 	"aibox/ui/keymap"
 	"aibox/ui/theme"
 
@@ -103,10 +104,10 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 		}
 		return " " + label + " "
 	}
-	body := ansi.Wrap(c.Text, inner, "")
+	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, inner), "\n") }
 	labels := c.labels()
 	row := button(labels[0], !c.yes) + "   " + button(labels[1], c.yes)
-	return t.Dialog.Render(strings.Join([]string{t.Title.Render(ansi.Wrap(c.Title, inner, "")), "", body, "", row}, "\n"))
+	return t.Dialog.Render(strings.Join([]string{t.Title.Render(wrapped(c.Title)), "", wrapped(c.Text), "", row}, "\n"))
 }
 
 // labels are the texts of the buttons.
@@ -148,11 +149,22 @@ func Hit(box string, labels []string, width, height, x, y int) (label int, hit b
 	return 0, false
 }
 
+// leastBeside is how many columns of the screen must be left beside a box to show them:
+// of fewer nothing can be read, and their marks seem to be the box's.
+const leastBeside = 12
+
 // Over puts a box in the middle of a screen of width by height cells.
 func Over(screen, box string, width, height int) string {
 	canvas := lipgloss.NewCanvas(width, height)
 	x := max(0, (width-lipgloss.Width(box))/2)
 	y := max(0, (height-lipgloss.Height(box))/2)
+	if x < leastBeside {
+		rows := strings.Split(box, "\n")
+		for i, row := range rows {
+			rows[i] = frame.Pad(strings.Repeat(" ", x)+row, width)
+		}
+		box, x = strings.Join(rows, "\n"), 0
+	}
 	layers := lipgloss.NewCompositor(lipgloss.NewLayer(screen), lipgloss.NewLayer(box).X(x).Y(y).Z(1))
 	return canvas.Compose(layers).Render()
 }

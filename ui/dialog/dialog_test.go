@@ -90,3 +90,29 @@ func TestAnAnswerClosesTheQuestionAndOnlyYesIsHandedOn(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingIsShownBesideABoxWhereItCouldNotBeRead(t *testing.T) {
+	const width, height = 80, 9
+	screen := strings.TrimSuffix(strings.Repeat(strings.Repeat("x", width)+"\n", height), "\n")
+	for _, c := range []struct {
+		box   int
+		shown bool
+	}{{78, false}, {66, false}, {width - 2*leastBeside + 1, false}, {width - 2*leastBeside, true}, {30, true}, {width, false}} {
+		rows := strings.Split(ansi.Strip(Over(screen, strings.Repeat("b", c.box), width, height)), "\n")
+		for y, row := range rows {
+			if beside := strings.Contains(row, "x"); beside != (c.shown || !strings.Contains(row, "b")) {
+				t.Errorf("%d columns, row %d: %q", c.box, y, row)
+			}
+		}
+		if at := strings.Index(rows[4], "b"); at != (width-c.box)/2 {
+			t.Errorf("a box of %d columns stands at %d", c.box, at)
+		}
+	}
+}
+
+func TestANameInAQuestionIsNotBrokenAtItsHyphens(t *testing.T) {
+	ask := Ask(Confirm{Title: "Sure?", Yes: "do it", Text: "All that has no risks goes to the branch now: aibox/0aaaa-open-code-two"}, time.Unix(1, 0))
+	if view := ansi.Strip(ask.View(theme.New(true), 80)); !strings.Contains(view, "aibox/0aaaa-open-code-two") {
+		t.Error(view)
+	}
+}

@@ -83,10 +83,51 @@ func (n *Note) Say(text string, err error) {
 func (n Note) Text() string { return n.text }
 
 // View is the note in one line of at most width columns.
-func (n Note) View(t theme.Theme, width int) string {
+func (n Note) View(t theme.Theme, width int) string { return n.Lines(t, width, 1)[0] }
+
+// Lines is the note in at least one and at most most lines of at most width columns.
+func (n Note) Lines(t theme.Theme, width, most int) []string {
 	style := t.Faint
 	if n.failed {
 		style = t.Bad
 	}
-	return style.Render(ansi.Truncate(n.text, width, "…"))
+	lines := []string{n.text}
+	if most > 1 {
+		lines = Wrap(n.text, width)
+	}
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	for i, line := range lines {
+		lines[i] = style.Render(ansi.Truncate(line, width, "…"))
+	}
+	return lines
+}
+
+// Wrap is a text in lines of at most width columns, broken at spaces. A name, a path
+// or a command is broken only where it is longer than a line: broken at its hyphens it
+// would read as another one.
+func Wrap(text string, width int) []string {
+	width = max(1, width)
+	var out []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for i, word := range strings.Split(paragraph, " ") {
+			switch {
+			case i == 0:
+				line = word
+			case ansi.StringWidth(line)+1+ansi.StringWidth(word) <= width:
+				line += " " + word
+			default:
+				out, line = append(out, line), word
+			}
+			if ansi.StringWidth(line) > width {
+				parts := strings.Split(ansi.Hardwrap(line, width, true), "\n")
+				last := len(parts) - 1
+				out, line = append(out, parts[:last]...), parts[last]
+			}
+		}
+		out = append(out, line)
+	}
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
+	"aibox/ui/frame"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -22,9 +23,10 @@ func (m *Model) View(screen string) string {
 func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
 
 func (m *Model) box() string {
-	t, inner := m.theme, m.inner()
+	t := m.theme
+	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, m.inner()), "\n") }
 	if m.shown == nil {
-		lines := []string{t.Title.Render("No answer"), "", ansi.Wrap(m.failed, inner, ""), "", t.Button.Render("[close (esc)]")}
+		lines := []string{t.Title.Render("No answer"), "", wrapped(m.failed), "", t.Button.Render("[close (esc)]")}
 		return t.Dialog.Render(strings.Join(lines, "\n"))
 	}
 	r := m.shown
@@ -36,7 +38,7 @@ func (m *Model) box() string {
 	if !r.Until.IsZero() {
 		text += " That is at " + r.Until.Local().Format(time.TimeOnly) + "."
 	}
-	lines := []string{t.Title.Render(ansi.Wrap(title, inner, "")), "", ansi.Wrap(text, inner, ""), ""}
+	lines := []string{t.Title.Render(wrapped(title)), "", wrapped(text), ""}
 	return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
 }
 
