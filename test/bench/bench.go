@@ -158,11 +158,21 @@ func (b *bench) removeSessions(ctx context.Context) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	for _, s := range found {
-		if _, err := b.quiet(ctx, b.aibox, "stop", s.ID); err != nil {
+	ids := make([]string, len(found))
+	for i, s := range found {
+		ids[i] = s.ID
+	}
+	return b.remove(ctx, ids...)
+}
+
+// remove stops sessions and removes them with their workspaces, which are in the
+// user's home and not in the scratch folder.
+func (b *bench) remove(ctx context.Context, ids ...string) error {
+	for _, id := range ids {
+		if _, err := b.quiet(ctx, b.aibox, "stop", id); err != nil {
 			return err
 		}
-		if _, err := b.quiet(ctx, b.aibox, "rm", "--force", s.ID); err != nil {
+		if _, err := b.quiet(ctx, b.aibox, "rm", "--force", id); err != nil {
 			return err
 		}
 	}

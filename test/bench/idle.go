@@ -29,11 +29,14 @@ func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 		return nil, err
 	}
 	s := b.screens(state)
-	defer func() { err = errors.Join(err, s.endAll(context.WithoutCancel(ctx))) }()
+	var started []string
+	defer func() { err = errors.Join(err, s.remove(context.WithoutCancel(ctx), started...)) }()
 	for range running {
-		if _, err := s.detached(ctx); err != nil {
+		id, err := s.detached(ctx)
+		if err != nil {
 			return nil, err
 		}
+		started = append(started, id)
 	}
 	s.env = append(s.env, "PATH="+path)
 	on, _, err := s.open(ctx)
@@ -51,18 +54,6 @@ func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 		return nil, err
 	}
 	return b.still(ctx, on.Process().Pid, marks)
-}
-
-// endAll stops what runs; its files go with the scratch folder.
-func (s screens) endAll(ctx context.Context) error {
-	found, err := s.sessions(ctx)
-	for _, one := range found {
-		if one.State.Supervisor.PID > 0 {
-			_, failed := s.quiet(ctx, s.aibox, "stop", one.ID)
-			err = errors.Join(err, failed)
-		}
-	}
-	return err
 }
 
 // still measures a process for a while.
