@@ -82,6 +82,7 @@ type Model struct {
 
 	undo     []undo
 	tally    tally
+	marked   marked
 	remarks  remarks
 	search   search
 	ask      *dialog.Confirm

@@ -80,8 +80,10 @@ func (m *Model) back() {
 	m.scroll()
 }
 
-// decided counts anew what accepting would do.
-func (m *Model) decided() { m.tally = tallyOf(m.files, m.target) }
+// decided counts anew what accepting would do, and what the tree says of it.
+func (m *Model) decided() {
+	m.tally, m.marked = tallyOf(m.files, m.target), markedOf(m.files, m.target)
+}
 
 // tally is what accepting would do, in numbers.
 type tally struct {

@@ -7,6 +7,8 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/page"
+
+	"pgregory.net/rapid"
 )
 
 func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
@@ -143,4 +145,52 @@ func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
 	if got := services.accepts[0].Choice; slices.Contains(got.Files, "README.md") {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestTheTreeSaysWhatWasAcceptedInPart(t *testing.T) {
+	set := worked(t)
+	var first review.Hunk
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { first = d.Hunks[0]; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	selection, err := set.Select(t.Context(), review.Choice{Files: []string{"src/blob.bin"}, Hunks: []string{string(first.ID)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPerson(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &review.Before{Selection: selection}}}, 120, 40)
+	p.Sees("≈ src/")
+	p.Sees("≈  M big.txt")
+	p.Sees("=  A blob.bin")
+	p.Press("T") // nothing went to the working tree
+	p.DoesNotSee("≈")
+	p.Press("T")
+	p.goTo("src/big.txt")
+	p.Press("y")
+	p.Sees("~ src/") // decisions come first
+	p.Sees("~  M big.txt")
+	p.Press("u", "t", "end", "up", "up", "up", "Y")
+	p.Sees("~ src/") // what was accepted before is not taken again
+	p.Sees("✓  M big.txt")
+	p.Sees("✓  A evil")
+}
+
+func TestAFolderHasTheMarkThatAllOfItsFilesHave(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		of := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, int(marks)-1), func(i int) mark { return mark(i) }), 1, 6).Draw(t, "marks")
+		counts := make(marked, len(of)+1)
+		for i, k := range of {
+			counts[i+1] = counts[i]
+			counts[i+1][k]++
+		}
+		from := rapid.IntRange(0, len(of)-1).Draw(t, "from")
+		part := of[from : from+rapid.IntRange(1, len(of)-from).Draw(t, "n")]
+		got := counts.of(from, from+len(part))
+		if same := !slices.ContainsFunc(part, func(k mark) bool { return k != part[0] }); same && got != part[0] || !same && got != mixedMark && got != partlyMark {
+			t.Fatalf("%v: %v", part, got)
+		}
+		decided := slices.ContainsFunc(part, func(k mark) bool { return k == takenMark || k == rejectedMark || k == mixedMark })
+		if got == mixedMark && !decided || got == partlyMark && decided {
+			t.Fatalf("%v: %v", part, got)
+		}
+	})
 }

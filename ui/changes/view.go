@@ -10,7 +10,6 @@ import (
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -147,45 +146,30 @@ func (m *Model) entryLine(i, width int) string {
 		here = i == m.tree.At()
 	}
 	indent := strings.Repeat(" ", min(e.depth, 8))
-	mark, style := " ", m.theme.Title
+	mark := m.marked.of(e.from, e.to)
+	style := m.painted(mark)
 	var text string
 	switch {
 	case e.file:
-		f := m.files[e.from]
-		mark, style = m.mark(f)
-		text = indent + f.change.Kind.Letter() + " " + e.name
+		text = indent + m.files[e.from].change.Kind.Letter() + " " + e.name
 	case e.folder == "":
+		style = m.theme.Title
 		if e.name == riskyHeading {
 			style = m.theme.Warn.Bold(true)
 		}
 		return style.Render(ansi.Truncate(cursor.Here(here)+e.name, width, "…"))
 	default:
+		style = m.theme.Title
 		text = indent + e.name
 		if m.foldedDirs[e.folder] {
 			text += " … " + amount.Of(e.to-e.from, "file")
 		}
 	}
-	text = ansi.Truncate(cursor.Here(here)+mark+" "+text, width, "…")
+	text = ansi.Truncate(cursor.Here(here)+mark.sign()+" "+text, width, "…")
 	if here {
 		return m.theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
 	}
 	return style.Render(text)
-}
-
-// mark tells what was decided about a file.
-func (m *Model) mark(f *file) (string, lipgloss.Style) {
-	switch d, mixed := f.sum(); {
-	case mixed:
-		return "~", m.theme.Live
-	case d == taken:
-		return "✓", m.theme.Good
-	case d == rejected:
-		return "✗", m.theme.Bad
-	case f.isDone(m.target):
-		return "=", m.theme.Faint
-	default:
-		return " ", m.theme.Plain
-	}
 }
 
 // diff is the window of the file's diff, of exactly height lines.
