@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ type Accepted struct {
 // still the branch's tip; else on a new branch, which then holds what was taken before,
 // too, unless opts name it. To the working tree it is a three-way merge, all or
 // nothing. HEAD and the index stay untouched in either case.
-func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*Accepted, error) {
+func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (_ *Accepted, err error) {
 	if cs.Empty() {
 		return nil, ErrNothing
 	}
@@ -129,9 +130,19 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 			return nil, err
 		}
 	}
-	if _, err := Save(ctx, ws, cs, Kept); err != nil {
+	saved, err := Save(ctx, ws, cs, Kept)
+	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		// Nothing was accepted, so there is nothing to go back to.
+		if dropped := saved.drop(context.WithoutCancel(ctx)); dropped != nil {
+			err = errors.Join(err, dropped)
+		}
+	}()
 	message := opts.Message
 	if strings.TrimSpace(message) == "" {
 		message = "Work of aibox session " + ws.Session

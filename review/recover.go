@@ -117,6 +117,15 @@ func (s *Saved) name(ctx context.Context, repo *git.Repo) error {
 	}
 }
 
+// drop forgets a state that turned out to be of no use: what it was saved from did not
+// happen.
+func (s *Saved) drop(ctx context.Context) error {
+	if err := git.Owned(s.GitDir).Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", s.Ref, s.Commit); err != nil {
+		return fmt.Errorf("forgetting the saved state %s: %s", s.Ref, git.Message(err))
+	}
+	return nil
+}
+
 // refsOf begins the refs of a session.
 func refsOf(session string) string { return "refs/aibox/" + session + "/" }
 

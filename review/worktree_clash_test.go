@@ -3,9 +3,13 @@ package review_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/review"
 )
 
 // TestWhatStandsInTheWayIsListedAndNothingIsTouched has one case for each way in which
@@ -209,4 +213,22 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 // gitFails runs a git command that is expected to fail.
 func gitFails(dir string, args ...string) error {
 	return exec.Command("git", append([]string{"-C", dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...).Run()
+}
+
+func TestAnAcceptThatDeliversNothingLeavesNoState(t *testing.T) {
+	b := newRepository(t, map[string]string{"a.txt": ten}).prepare()
+	b.write("a.txt", "agent\n"+ten)
+	b.user("a.txt", "user\n"+ten)
+	gitIn(t, b.repo, "branch", "taken")
+	cs := b.compute()
+	for _, opts := range []review.AcceptOptions{{Target: review.ToWorktree}, {Branch: "taken"}} {
+		opts.Choice = review.Choice{All: true}
+		_, err := review.Accept(t.Context(), b.ws, cs, opts)
+		if fault.KindOf(err) != fault.Conflict {
+			t.Fatalf("%s: %v", opts.Target, err)
+		}
+		if saved, err := review.Recoverable(t.Context(), filepath.Dir(b.ws.GitDir), ""); err != nil || len(saved) > 0 {
+			t.Errorf("%s: saved are %+v, %v", opts.Target, saved, err)
+		}
+	}
 }

@@ -34,7 +34,7 @@ func (p *placement) deliver(ctx context.Context) (_ []Path, err error) {
 	defer m.close()
 	defer func() {
 		if err != nil {
-			err = p.takeBack(m, err)
+			err = p.takeBack(m, saved, err)
 		}
 	}()
 	if err := m.point("journal"); err != nil {
@@ -93,7 +93,7 @@ func (p *placement) journal(ref string) *journal {
 
 // takeBack undoes a delivery that failed with err, and returns err. What it cannot
 // undo is left to the next command, with the journal.
-func (p *placement) takeBack(m *mover, err error) error {
+func (p *placement) takeBack(m *mover, preimage *Saved, err error) error {
 	if m.journal.Phase == moving {
 		if _, undone := m.undo(); undone != nil {
 			return fault.New(fault.KindOf(err), "%w (and putting your files back: %w)", err, undone).
@@ -104,6 +104,9 @@ func (p *placement) takeBack(m *mover, err error) error {
 		return fmt.Errorf("%w (and clearing up: %w)", err, cleared)
 	}
 	if dropped := m.journal.drop(p.job.ws.GitDir); dropped != nil {
+		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)
+	}
+	if dropped := preimage.drop(context.Background()); dropped != nil {
 		return fmt.Errorf("%w (and clearing up: %w)", err, dropped)
 	}
 	return err

@@ -91,6 +91,9 @@ func TestAFailureAtAnyStepPutsEverythingBack(t *testing.T) {
 				t.Fatalf("%s: not put back:\n%s", stop, diff)
 			}
 			b.tidy()
+			if saved, err := review.SavedIn(t.Context(), b.ws.GitDir); err != nil || len(saved) > 0 {
+				t.Fatalf("%s: saved are %+v, %v", stop, saved, err)
+			}
 		}
 		b.mustPlace()
 	}
