@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/agents/spec"
+	"aibox/internal/screen"
+
+	"github.com/creack/pty"
+)
+
+// formRun is a run with a form, in a terminal in which a person presses keys.
+type formRun struct {
+	t      *testing.T
+	master *os.File
+	code   chan int
+
+	mu      sync.Mutex
+	shown   *screen.Screen
+	raw     strings.Builder
+	changed chan struct{} // has a value when the screen has changed since it was looked at
+}
+
+// patience is how long a screen may take on a machine that is busy with other
+// things. Nothing waits for it that works.
+const patience = 20 * time.Second
+
+// startForm runs aibox in a terminal of its own. These runs end before anything is
+// started, since --detach and --require-changes exclude each other.
+func startForm(t *testing.T, args ...string) *formRun {
+	t.Helper()
+	return startFormIn(t, t.TempDir(), args...)
+}
+
+// startFormIn is startForm with a home directory that holds something.
+func startFormIn(t *testing.T, home string, args ...string) *formRun {
+	t.Helper()
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home, "XDG_DATA_HOME": home,
+		"TERM": "xterm-256color", "COLORTERM": "",
+	} {
+		t.Setenv(name, value)
+	}
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	f := &formRun{t: t, master: master, code: make(chan int, 1), shown: screen.New(screen.Size{Rows: 40, Cols: 120}), changed: make(chan struct{}, 1)}
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		f.read()
+	}()
+	line := append(args, "--repo", home, "--inference", "scripted", "--detach", "--require-changes", "--form")
+	go func() { f.code <- Main(line, tty, tty, tty) }()
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = master.Close()
+		<-reading
+	})
+	return f
+}
+
+// read shows what the program writes, and answers what it asks of its terminal.
+func (f *formRun) read() {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := f.master.Read(buffer)
+		f.mu.Lock()
+		_, _ = f.shown.Write(buffer[:n])
+		_, _ = f.raw.Write(buffer[:n])
+		answers := f.shown.Answers()
+		f.mu.Unlock()
+		select {
+		case f.changed <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+		if _, err := f.master.Write(answers); err != nil {
+			return
+		}
+	}
+}
+
+func (f *formRun) screen() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return string(f.shown.Text(screen.NoColors, false))
+}
+
+var styling = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// sees waits until the screen shows want.
+func (f *formRun) sees(want string) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	for {
+		text := styling.ReplaceAllString(f.screen(), "")
+		if strings.Contains(text, want) {
+			return
+		}
+		select {
+		case <-f.changed:
+		case <-ctx.Done():
+			f.t.Fatalf("no %q on the screen:\n%s", want, text)
+		}
+	}
+}
+
+func (f *formRun) press(keys string) {
+	f.t.Helper()
+	if _, err := f.master.WriteString(keys); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// ends waits for the exit code.
+func (f *formRun) ends() int {
+	f.t.Helper()
+	select {
+	case code := <-f.code:
+		return code
+	case <-time.After(patience):
+		f.t.Fatalf("it does not end:\n%s", f.screen())
+		return 0
+	}
+}
+
+// index is where choice stands in the form, whose first line is for none where
+// there is no default.
+func index(field spec.Field, choice string) int {
+	i := slices.Index(field.Choices, choice)
+	if field.Default == "" {
+		i++
+	}
+	return i
+}
+
+// keysFor are keystrokes that set field to something that it is not by default,
+// and the text that it has then.
+func keysFor(field spec.Field, options any) (keys, text string) {
+	const erase = "\x15" // ctrl+u
+	switch field.Type {
+	case spec.Bool:
+		if field.Default == "true" {
+			return "n", "false"
+		}
+		return "y", "true"
+	case spec.Choice:
+		choice := field.Choices[len(field.Choices)-1]
+		if choice == field.Default {
+			choice = field.Choices[0]
+		}
+		// Several may hold the same letters; the arrows find the one.
+		return "g" + strings.Repeat("\x0e", index(field, choice)), choice
+	case spec.Choices:
+		return " ", field.Choices[0]
+	case spec.Int:
+		n := int64(7)
+		if field.Min != nil {
+			n = *field.Min
+		}
+		if fmt.Sprint(n) == field.Default {
+			n++
+		}
+		return erase + fmt.Sprint(n), fmt.Sprint(n)
+	case spec.Duration:
+		return erase + "90s", "1m30s"
+	case spec.Secret:
+		return "canary", ""
+	default:
+		// Some take only JSON, and say so when all is checked.
+		if text = "val"; field.Set(options, text) != nil || spec.Validate(options) != nil {
+			text = `{"v":1}`
+		}
+		return erase + text, text
+	}
+}
