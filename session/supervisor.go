@@ -43,6 +43,7 @@ type supervisor struct {
 	held   *flock.Lock // the lock, until the process ends
 	log    *audit.Log
 	record *recorder
+	past   pastKeeper // of term
 	tally  tally
 	vitals vitals    // of the model
 	clock  countdown // of the time limit
@@ -137,6 +138,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	s.watchModel(kit.agent.Info())
 	lean()
 	exit, cause := s.watch(ctx, box)
+	s.past.close()
 	s.keepScreen()
 	s.term.finish()
 	s.finish(services, ctx.Done(), kit, box, exit, cause)
@@ -172,7 +174,7 @@ func (s *supervisor) open() error {
 		return err
 	}
 	if s.launch.Spec.Interactive {
-		s.term = newTerminal(s.launch.Size)
+		s.term, s.past = newTerminal(s.launch.Size), pastKeeper{dir: s.dir}
 		s.onUndo(func(context.Context) error { s.term.finish(); return nil })
 	}
 	if err := reserve(s.dir); err != nil {

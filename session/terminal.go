@@ -47,7 +47,7 @@ type terminal struct {
 
 func newTerminal(size screen.Size) *terminal {
 	t := &terminal{
-		screen:  screen.New(size),
+		screen:  screen.NewCatching(size),
 		viewers: map[*viewer]bool{},
 		answer:  make(chan struct{}, 1),
 		resized: make(chan struct{}, 1),
@@ -88,10 +88,11 @@ func (t *terminal) connect(line *lifeline.Conn) {
 	wake(t.resized) // it may have changed since the agent was told
 }
 
-// feed takes output of the agent. It never waits for anybody.
-func (t *terminal) feed(p []byte) {
+// feed takes output of the agent, and returns what scrolled off the screen thereby. It
+// never waits for anybody.
+func (t *terminal) feed(p []byte) (scrolled []byte) {
 	if t == nil {
-		return
+		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,6 +107,7 @@ func (t *terminal) feed(p []byte) {
 	for v := range t.viewers {
 		wake(v.changed)
 	}
+	return t.screen.Scrolled()
 }
 
 // notice shows every viewer something that is not from the agent.

@@ -13,6 +13,7 @@ import (
 	"aibox/ui/doctor"
 	"aibox/ui/images"
 	"aibox/ui/keymap"
+	"aibox/ui/lookback"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
@@ -229,6 +230,8 @@ func (a *app) layerOf(request page.Request) *layer {
 		l.Page = newrun.New(ctx, a.request.NewRuns, of)
 	case page.Attend:
 		l.Page = attend.New(ctx, a.request.Sessions, of.ID)
+	case page.LookBack:
+		l.Page = lookback.New(ctx, a.request.Sessions, of.ID)
 	case page.Network:
 		l.Page = network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
 	case page.Settings:

@@ -13,6 +13,7 @@ import (
 	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/theme"
+	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -32,13 +33,22 @@ func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }
 
+func (one) BringBack(context.Context, session.ID) (*workspace.Workspace, error) {
+	return &workspace.Workspace{}, nil
+}
+
 func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
 	return session.Changes{}, nil
 }
+
 func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
 func (one) Repair(context.Context) ([]session.ID, error)       { return nil, nil }
+
+func (one) Past(context.Context, session.ID) (*session.Past, error) {
+	return nil, session.ErrNoScreen
+}
 
 func (one) Changed(context.Context) (<-chan struct{}, error) {
 	return nil, errors.New("nothing can be watched here")
@@ -164,6 +174,25 @@ func TestTheThemeFollowsTheBackground(t *testing.T) {
 	drive(a, tea.BackgroundColorMsg{Color: color.White})
 	if light := a.View().Content; light == dark || ansi.Strip(light) != ansi.Strip(dark) {
 		t.Error("a light background changes nothing, or the text")
+	}
+}
+
+func TestALookBackAloneLeadsNowhereElseAndIsLeftByAnyKeyThatLeaves(t *testing.T) {
+	for _, key := range []string{"q", "ctrl+c"} {
+		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.LookBack{ID: "0aaaa-codex"}})
+		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
+		drive(a, a.page().Init()())
+		if view := shown(a); !strings.Contains(view, "0aaaa-codex  what scrolled away") || strings.Contains(view, "quit") {
+			t.Error(view)
+		}
+		for _, elsewhere := range []string{"1", "2", "3", "n", "r"} {
+			if drive(a, press(elsewhere)) || len(a.open) != 1 {
+				t.Errorf("%s leads elsewhere", elsewhere)
+			}
+		}
+		if !drive(a, press(key)) {
+			t.Errorf("%s does not leave", key)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
+	"aibox/ui/lookback"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
@@ -28,6 +29,7 @@ import (
 type Sessions interface {
 	dashboard.Sessions
 	attend.Sessions
+	lookback.Sessions
 	network.Sessions
 	requests.Sessions
 }

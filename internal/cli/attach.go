@@ -19,9 +19,10 @@ func (a *app) attachCommand() *cobra.Command {
 it ends. The exit code is the session's. Ctrl-c only ends the watching.
 
 A session that was started with -i is shown as its agent sees it, on the whole
-terminal, and what you type goes to the agent; ctrl-p ctrl-q leaves it running. Any
-number of terminals can be attached: the smallest decides the size. When it has
-ended, its last screen is printed.`,
+terminal, and what you type goes to the agent; ctrl-p ctrl-q leaves it running, and
+ctrl-p ctrl-s scrolls back: what scrolled off its screen, to be searched, while the
+agent goes on. Any number of terminals can be attached: the smallest decides the
+size. When it has ended, its last screen is printed.`,
 		Example:           "  aibox attach 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detachWait is how long a ctrl-p waits for a ctrl-q before it goes to the agent,
+// detachWait is how long a ctrl-p waits for the key behind it before it goes to the agent,
 // some of which have a use for it.
 const detachWait = 600 * time.Millisecond
 
@@ -46,12 +46,14 @@ func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) 
 	}
 }
 
-// detachKeys finds ctrl-p ctrl-q in what a person types.
+// detachKeys finds in what a person types what is not for the agent: ctrl-p ctrl-q and
+// ctrl-p ctrl-s.
 type detachKeys struct{ half bool }
 
 const (
 	ctrlP = 0x10
 	ctrlQ = 0x11
+	ctrlS = 0x13
 )
 
 // wait is how long the next key may take; 0 is for ever.
@@ -62,20 +64,24 @@ func (d *detachKeys) wait() time.Duration {
 	return 0
 }
 
-// take returns what goes to the agent, and whether the person wants to leave. A
-// ctrl-p waits for the next key, or for a call without any.
-func (d *detachKeys) take(keys []byte) (send []byte, leave bool) {
+// take returns what goes to the agent, and what the person wants instead, errDetached or
+// errScrollsBack; what they typed behind that is dropped. A ctrl-p waits for the next
+// key, or for a call without any.
+func (d *detachKeys) take(keys []byte) (send []byte, wish error) {
 	if len(keys) == 0 && d.half {
 		d.half = false
-		return []byte{ctrlP}, false
+		return []byte{ctrlP}, nil
 	}
 	for _, key := range keys {
-		switch {
-		case d.half && key == ctrlQ:
+		if d.half {
 			d.half = false
-			return send, true
-		case d.half:
-			send, d.half = append(send, ctrlP), false
+			switch key {
+			case ctrlQ:
+				return send, errDetached
+			case ctrlS:
+				return send, errScrollsBack
+			}
+			send = append(send, ctrlP)
 		}
 		if key == ctrlP {
 			d.half = true
@@ -83,5 +89,8 @@ func (d *detachKeys) take(keys []byte) (send []byte, leave bool) {
 		}
 		send = append(send, key)
 	}
-	return send, false
+	return send, nil
 }
+
+// dropKeys forgets what was typed and not read.
+func dropKeys(in *os.File) { _ = unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

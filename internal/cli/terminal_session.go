@@ -14,13 +14,16 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/ui"
+	"aibox/ui/page"
 
 	"golang.org/x/term"
 )
 
 var (
-	errDetached = errors.New("detached")         // the person left the session, which goes on
-	errLost     = errors.New("the session lost") // its supervisor said good-bye to nobody
+	errDetached    = errors.New("detached")         // the person left the session, which goes on
+	errScrollsBack = errors.New("scrolls back")     // the person wants to see what was there before
+	errLost        = errors.New("the session lost") // its supervisor said good-bye to nobody
 )
 
 // converse puts the person's terminal through to the agent of an interactive
@@ -33,16 +36,32 @@ func (a *app) converse(ctx context.Context, service *session.Sessions, id sessio
 		return needsTerminal()
 	}
 	t := &conversation{in: a.in, out: out, label: string(id)}
-	attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
-	if err != nil {
-		return err
+	for {
+		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
+		if err != nil {
+			return err
+		}
+		left, err := t.run(ctx, attachment)
+		switch {
+		case errors.Is(err, errScrollsBack):
+			err = a.scrollBack(ctx, service, id)
+		case err == nil:
+			_, err = out.Write(left)
+			return err
+		}
+		if err != nil {
+			return err
+		}
 	}
-	left, err := t.run(ctx, attachment)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(left)
-	return err
+}
+
+// scrollBack shows what the agent's terminal has shown, until the person has seen
+// enough. Nobody is attached meanwhile, so that nothing typed there can reach the agent,
+// and the whole screen is painted for whoever comes back.
+func (a *app) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
+	_, err := ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Only: page.LookBack{ID: id}})
+	dropKeys(a.in)
+	return crashed(err)
 }
 
 // checkInteractive refuses what cannot go together with -i.
@@ -203,6 +222,8 @@ func (c *conversation) status() error {
 	text := fmt.Sprintf(" %s  ctrl-p ctrl-q leaves it running", c.label)
 	if c.said != "" {
 		text += "  ! " + notice(c.said)
+	} else {
+		text += " · ctrl-p ctrl-s scrolls back"
 	}
 	_, err := fmt.Fprintf(c.out, "\x1b7\x1b[%d;1H\x1b[0;7m%s\x1b[m\x1b8", size.Rows, screen.Fit(text, size.Cols))
 	return err
@@ -241,12 +262,12 @@ func (c *conversation) typed(ctx context.Context, attachment *session.Attachment
 		if err != nil {
 			return ending{err: err}
 		}
-		send, leave := keys.take(buf[:n])
+		send, wish := keys.take(buf[:n])
 		if attachment.Type(send) != nil {
 			return sent(ctx)
 		}
-		if leave {
-			return ending{err: errDetached}
+		if wish != nil {
+			return ending{err: wish}
 		}
 	}
 }

@@ -15,30 +15,34 @@ import (
 
 func TestTheDetachKeysAreFoundHoweverTheyComeIn(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		in    []string // what is read at once; "" is a pause
-		send  string
-		leave bool
+		name string
+		in   []string // what is read at once; "" is a pause
+		send string
+		wish error
 	}{
-		{"together", []string{"ab\x10\x11cd"}, "ab", true},
-		{"apart", []string{"ab\x10", "\x11"}, "ab", true},
-		{"ctrl-p alone", []string{"\x10", "x"}, "\x10x", false},
-		{"ctrl-p and a pause", []string{"\x10", "", "\x11"}, "\x10\x11", false},
-		{"ctrl-p twice", []string{"\x10\x10", "\x11"}, "\x10", true},
-		{"ctrl-q alone", []string{"\x11"}, "\x11", false},
-		{"a pause", []string{"", "a"}, "a", false},
-		{"other keys", []string{"\x03\x1b[A"}, "\x03\x1b[A", false},
+		{"together", []string{"ab\x10\x11cd"}, "ab", errDetached},
+		{"apart", []string{"ab\x10", "\x11"}, "ab", errDetached},
+		{"ctrl-p alone", []string{"\x10", "x"}, "\x10x", nil},
+		{"ctrl-p and a pause", []string{"\x10", "", "\x11"}, "\x10\x11", nil},
+		{"ctrl-p twice", []string{"\x10\x10", "\x11"}, "\x10", errDetached},
+		{"ctrl-q alone", []string{"\x11"}, "\x11", nil},
+		{"a pause", []string{"", "a"}, "a", nil},
+		{"back", []string{"ab\x10\x13cd"}, "ab", errScrollsBack},
+		{"back apart", []string{"ab\x10", "\x13"}, "ab", errScrollsBack},
+		{"ctrl-s alone", []string{"\x13"}, "\x13", nil},
+		{"ctrl-s after a pause", []string{"\x10", "", "\x13"}, "\x10\x13", nil},
+		{"other keys", []string{"\x03\x1b[A"}, "\x03\x1b[A", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var keys detachKeys
 			var got []byte
-			left := false
+			var wished error
 			for _, in := range c.in {
-				send, leave := keys.take([]byte(in))
-				got, left = append(got, send...), left || leave
+				send, wish := keys.take([]byte(in))
+				got, wished = append(got, send...), errors.Join(wished, wish)
 			}
-			if string(got) != c.send || left != c.leave {
-				t.Errorf("the agent gets %q, left: %v", got, left)
+			if string(got) != c.send || !errors.Is(wished, c.wish) || (wished == nil) != (c.wish == nil) {
+				t.Errorf("the agent gets %q, and the person wants %v", got, wished)
 			}
 		})
 	}
@@ -75,6 +79,26 @@ func TestReadingKeysEndsWithItsContextAndTakesNoneAway(t *testing.T) {
 	}
 	if n, err := readKeys(t.Context(), slave, buf, 0); err != nil || string(buf[:n]) != "x\n" {
 		t.Errorf("the next reads %q, %v", buf[:n], err)
+	}
+}
+
+func TestWhatWasTypedBeforeIsForgotten(t *testing.T) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer slave.Close()
+	if _, err := master.WriteString("for another screen\n"); err != nil {
+		t.Fatal(err)
+	}
+	dropKeys(slave)
+	if _, err := master.WriteString("x\n"); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 100)
+	if n, err := readKeys(t.Context(), slave, buf, 0); err != nil || string(buf[:n]) != "x\n" {
+		t.Errorf("%q is read, %v", buf[:n], err)
 	}
 }
 

@@ -50,6 +50,9 @@ type Screen struct {
 
 	answers []byte
 	faults  []string
+
+	catching bool // what scrolls off is kept for Scrolled
+	scrolled []byte
 }
 
 // New makes an empty screen of this size, within bounds.
@@ -62,6 +65,9 @@ func New(size Size) *Screen {
 // reset makes everything as at power-on.
 func (s *Screen) reset() {
 	s.main, s.alt = emulator(s.size), emulator(s.size)
+	if s.catching {
+		s.main.SetScrollbackSize(caught)
+	}
 	s.modes, s.onAlt, s.wrap = powerOn(), false, false
 }
 
@@ -77,7 +83,12 @@ func (s *Screen) Size() Size { return s.size }
 // Write takes bytes of the agent. It never fails: what cannot be understood
 // changes nothing.
 func (s *Screen) Write(p []byte) (int, error) {
-	s.in.each(p, func(t token) { s.guarded(func() { s.take(t) }) })
+	s.in.each(p, func(t token) {
+		s.guarded(func() { s.take(t) })
+		if s.catching {
+			s.catch()
+		}
+	})
 	return len(p), nil
 }
 

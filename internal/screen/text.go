@@ -6,7 +6,6 @@ import (
 
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/vt"
 )
 
 // Text is what the screen shows, as lines of text with colors: no other control
@@ -20,7 +19,7 @@ func (s *Screen) Text(colors Colors, final bool) []byte {
 	var out bytes.Buffer
 	empty := 0
 	for y := range s.size.Rows {
-		line := lineOf(e, y, s.size.Cols, colors)
+		line := lineOf(func(x int) *uv.Cell { return e.CellAt(x, y) }, s.size.Cols, colors)
 		if line == "" {
 			empty++
 			continue
@@ -47,13 +46,13 @@ func Fit(text string, cols int) string {
 	return text + strings.Repeat(" ", max(cols-ansi.StringWidth(text), 0))
 }
 
-// lineOf is one row, without the spaces at its end.
-func lineOf(e *vt.Emulator, y, cols int, colors Colors) string {
+// lineOf is one row of cells, without the spaces at its end.
+func lineOf(at func(x int) *uv.Cell, cols int, colors Colors) string {
 	var out []byte
 	var pen uv.Style
 	end := 0
 	for x := 0; x < cols; x++ {
-		c := e.CellAt(x, y)
+		c := at(x)
 		if c == nil {
 			break
 		}

@@ -34,6 +34,7 @@ const (
 	maxString   = 4 << 10 // an OSC that asks for all colors is not longer
 	maxEndless  = 1 << 20 // after so much, a string without an end is text again
 	maxCluster  = 32      // bytes of one character with its marks
+	maxRun      = 1 << 10 // bytes of printable ASCII in a token
 )
 
 // phase is where in a token the bytes are.
@@ -80,10 +81,10 @@ func (t *tokens) each(p []byte, visit func(token)) {
 	}
 }
 
-// printable counts the printable ASCII at p's start.
+// printable counts the printable ASCII at p's start, up to a token's.
 func printable(p []byte) int {
 	n := 0
-	for n < len(p) && p[n] >= 0x20 && p[n] < 0x7f {
+	for n < min(len(p), maxRun) && p[n] >= 0x20 && p[n] < 0x7f {
 		n++
 	}
 	return n

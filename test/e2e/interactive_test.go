@@ -164,6 +164,41 @@ func TestLeavingAndComingBackShowsTheScreenAsItIs(t *testing.T) {
 	second.restored()
 }
 
+func TestWhoIsAttachedScrollsBackWhileTheAgentGoesOn(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	s, r := m.interactive("p")
+	s.awaitShown(`ctrl-p ctrl-s scrolls back`)
+	s.typed("for i in $(seq 300); do echo \"$i a step\"; done; until test -e go; do sleep 0.05; done; echo mean''while\r")
+	s.awaitShown(`(?m)^300 a step$`)
+	s.typed("\x10\x13")
+	s.awaitShown(`(?s)what scrolled away.*300 a step\n`)
+	s.typed("g/")
+	s.typed("12 a step\r")
+	s.awaitShown(`1/3`)
+	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
+	eventually(t, limit, "the agent goes on", func() bool {
+		return strings.Contains(m.aibox(0, "logs", "--screen", r.ID).stdout, "\nmeanwhile\n")
+	})
+	s.typed("touch typed-there.txt\rq")
+	s.awaitShown(`(?s)300 a step\n.*meanwhile\n.*ctrl-p ctrl-q`)
+	s.typed("ls; echo hea''rd\r")
+	s.awaitShown(`(?m)^heard$`)
+	if text := s.shown(); strings.Contains(text, "typed-there") {
+		t.Errorf("what was typed elsewhere reached the agent:\n%s", text)
+	}
+	s.typed("\x10\x13")
+	s.awaitShown(`what scrolled away`)
+	m.aibox(0, "stop", r.ID)
+	s.awaitShown(`what scrolled away`)
+	s.typed("\x03")
+	s.ends(130)
+	s.givenBack()
+	if text := s.stdout.String(); !strings.Contains(text[strings.LastIndex(text, emulator.Leave):], "heard") {
+		t.Errorf("the last screen is not left on the terminal:\n%s", s.shown())
+	}
+}
+
 func TestASignalGivesTheTerminalBackAndLeavesTheSessionRunning(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

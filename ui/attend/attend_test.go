@@ -97,7 +97,9 @@ func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 	}{
 		{interactive, "a", page.Command{Args: []string{"attach", string(id)}}},
 		{interactive, "enter", page.Command{Args: []string{"attach", string(id)}}},
+		{interactive, "b", page.LookBack{ID: id}},
 		{running(), "a", nil},
+		{running(), "b", nil},
 		{running(), "r", nil},
 		{running(), "w", page.Network{ID: id}},
 		{ended(), "r", page.Review{ID: id}},

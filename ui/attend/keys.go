@@ -10,6 +10,7 @@ import (
 	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/record"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -17,14 +18,14 @@ import (
 
 // keys are the screen's own.
 type keys struct {
-	attach, review, stop, interrupt, extend, again key.Binding
-	network, pane, hide, back                      key.Binding
+	attach, past, review, stop, interrupt, extend, again key.Binding
+	network, pane, hide, back                            key.Binding
 }
 
 func newKeys() keys {
 	return keys{
 		pane: keymap.Bind("the other pane", "tab"), hide: keymap.Bind("show or hide the network", "v"),
-		attach: keymap.Bind("attach", "a", "enter"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
+		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scroll back", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
 		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), back: keymap.Bind("back", "esc", "q"),
 	}
@@ -35,6 +36,7 @@ func (m *Model) current() keys {
 	k := m.keys
 	runs := m.known && m.session.Alive && m.session.State.Phase == session.Running
 	k.attach.SetEnabled(runs && m.session.Interactive)
+	k.past.SetEnabled(m.known && m.pictured())
 	k.stop.SetEnabled(m.known && m.session.Alive)
 	k.interrupt.SetEnabled(runs)
 	k.extend.SetEnabled(runs && m.session.Timeout > 0)
@@ -53,7 +55,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Search", Keys: m.record.TypingKeys()}}
 	}
 	return []keymap.Group{
-		{Title: "Session", Keys: []key.Binding{k.attach, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
 		{Title: "Record", Keys: m.record.Keys().All()},
 		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
 	}
@@ -69,7 +71,7 @@ func (m *Model) Short() []key.Binding {
 		return m.record.TypingKeys()
 	}
 	in := m.record.Keys()
-	return []key.Binding{k.attach, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
 }
 
 // press is a key.
@@ -79,7 +81,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.ask != nil:
 		return m.reply(msg)
 	case m.record.Typing():
-		return m.record.Update(msg)
+		return m.record.Press(msg)
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
 	case key.Matches(msg, k.pane):
@@ -106,6 +108,8 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	switch {
 	case key.Matches(msg, k.attach):
 		return page.Ask(page.Command{Args: []string{"attach", string(id)}}), true
+	case key.Matches(msg, k.past):
+		return page.Ask(page.LookBack{ID: id}), true
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: id}), true
 	case key.Matches(msg, k.again):
@@ -188,15 +192,11 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if m.ask != nil {
 		return nil
 	}
-	n := 3
-	if msg.Button == tea.MouseWheelUp {
-		n = -3
-	}
 	if m.isBeside(msg.X, msg.Y) {
-		m.turn(n)
+		m.turn(record.Turn(msg))
 		return nil
 	}
-	return m.record.Scroll(n)
+	return m.record.Scroll(record.Turn(msg))
 }
 
 // click gives the keys to the pane below the pointer.

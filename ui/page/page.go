@@ -41,6 +41,8 @@ type (
 	Review struct{ ID session.ID }
 	// Attend is about one session, as it goes on or as it was.
 	Attend struct{ ID session.ID }
+	// LookBack is about what the terminal of an interactive session's agent has shown.
+	LookBack struct{ ID session.ID }
 	// NewRun starts a session.
 	NewRun struct {
 		Repository string     // empty is the one a person is in, or was in last
@@ -73,6 +75,7 @@ type Close struct {
 
 func (Review) request()   {}
 func (Attend) request()   {}
+func (LookBack) request() {}
 func (NewRun) request()   {}
 func (Images) request()   {}
 func (Network) request()  {}

@@ -60,11 +60,13 @@ func (k Keys) Rows(msg tea.KeyPressMsg, height int) int {
 // TypingKeys are the keys while words are typed.
 func (m *Model) TypingKeys() []key.Binding { return m.line.Keys() }
 
-// Press is a key while no words are typed.
+// Press is a key.
 func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.Keys()
 	switch {
 	case !m.started:
+	case m.line.Typing():
+		return m.typed(msg)
 	case key.Matches(msg, k.Find):
 		m.line.Clear()
 		m.line.Open()
@@ -87,6 +89,21 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.Scroll(k.Rows(msg, m.window.height))
 	}
 	return nil
+}
+
+// wheelRows is by how many rows the wheel moves.
+const wheelRows = 3
+
+// Turn is by how many rows the wheel moves.
+func Turn(msg tea.MouseWheelMsg) int {
+	switch msg.Button {
+	case tea.MouseWheelUp:
+		return -wheelRows
+	case tea.MouseWheelDown:
+		return wheelRows
+	default:
+		return 0
+	}
 }
 
 // Scroll goes down by n rows, or up where n is negative.

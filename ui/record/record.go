@@ -97,15 +97,14 @@ func (m *Model) bring(do func() any) tea.Cmd {
 	return func() tea.Msg { return answer{m, do()} }
 }
 
-// Update takes what commands of the record bring, and keys and pastes while words are
-// typed.
+// Update takes what commands of the record bring, and what is pasted.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case answer:
 		if msg.of == m {
 			return m.take(msg.value)
 		}
-	case tea.KeyPressMsg, tea.PasteMsg:
+	case tea.PasteMsg:
 		return m.typed(msg)
 	}
 	return nil

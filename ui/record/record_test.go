@@ -182,7 +182,7 @@ func TestOnlyWhatCountsIsSaidOfTheEnd(t *testing.T) {
 		t.Errorf("the help says %q", help)
 	}
 	p.m.SetOver(true)
-	p.Sees("end goes to the end")
+	p.Sees("end to the bottom")
 	p.DoesNotSee("follow")
 	if help := p.m.Keys().Last.Help().Desc; help != "the end" {
 		t.Errorf("the help of what has ended says %q", help)

@@ -79,7 +79,7 @@ type screen struct {
 func (s *screen) Init() tea.Cmd { return s.Start() }
 
 func (s *screen) Update(msg tea.Msg) tea.Cmd {
-	if press, ok := msg.(tea.KeyPressMsg); ok && !s.Typing() {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
 		return s.Press(press)
 	}
 	return s.Model.Update(msg)

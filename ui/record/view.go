@@ -51,7 +51,7 @@ func (m *Model) below() string {
 	t := m.theme
 	end := t.Key.Render("end") + t.Faint.Render(" follows")
 	if m.over {
-		end = t.Key.Render("end") + t.Faint.Render(" goes to the end")
+		end = t.Key.Render("end") + t.Faint.Render(" to the bottom")
 	}
 	if place := m.place(); place != "" {
 		return t.Title.Render(place) + t.Faint.Render(" · ") + end
