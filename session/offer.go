@@ -8,6 +8,7 @@ type Offer struct {
 	Review    bool // it has changes to look at
 	Accept    bool
 	Discard   bool
+	BringBack bool // its work was discarded
 	Remove    bool
 	Workspace bool // its workspace is there and its own
 }
@@ -22,6 +23,7 @@ func (b *Brief) Offer() Offer {
 		Review:    ended && b.Changed,
 		Accept:    owns && b.Changed,
 		Discard:   b.Open(),
+		BringBack: ended && b.ContinuedBy == "" && b.Review == Discarded && b.Changed,
 		Remove:    ended && !b.Open(),
 		Workspace: owns,
 	}

@@ -83,6 +83,18 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 	return restored, s.withRecord(id, func(*Session) error { return s.append(id, audit.ChangesRecovered, restored) })
 }
 
+// BringBack is RestoreWorkspace with the newest state that is saved of a session's work.
+func (s *Sessions) BringBack(ctx context.Context, id ID) (*workspace.Workspace, error) {
+	saved, err := s.Recoverable(ctx, string(id))
+	if len(saved) > 0 {
+		return s.RestoreWorkspace(ctx, id, saved[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
+}
+
 // RestoreWorkspace makes the workspace of an ended session anew with what is saved,
 // so that the session can be resumed and reviewed again: it counts as unreviewed. A
 // session that has its workspace is refused, and so is a state of other work.

@@ -23,6 +23,8 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 		m.askStop(m.able(canStop))
 	case key.Matches(msg, k.discard):
 		m.askDiscard(m.able(canDiscard))
+	case key.Matches(msg, k.back):
+		m.askBack(m.able(canBringBack))
 	case key.Matches(msg, k.remove):
 		m.askRemove(m.able(canRemove))
 	case key.Matches(msg, k.newRun):
@@ -103,9 +105,15 @@ func (m *Model) askDiscard(of []*session.Brief) {
 		files, added, deleted = files+b.Files, added+b.Added, deleted+b.Deleted
 	}
 	work := fmt.Sprintf("%s (+%d -%d)", amount.Of(files, "changed file"), added, deleted)
-	m.confirmAll("Discard", of, "Its workspace with "+work+" is removed. `aibox recover` brings it back for 30 days.",
-		"Their workspaces with "+work+" are removed. `aibox recover` brings them back for 30 days.",
-		"are discarded; `aibox recover` brings them back", m.sessions.discard)
+	m.confirmAll("Discard", of, "Its workspace with "+work+" is removed. It can be brought back (u) for 30 days.",
+		"Their workspaces with "+work+" are removed. They can be brought back (u) for 30 days.",
+		"are discarded; u or `aibox recover` brings them back", m.sessions.discard)
+}
+
+func (m *Model) askBack(of []*session.Brief) {
+	m.confirmAll("Bring back", of, "Its workspace is made anew, with what it held when it was discarded but for ignored files. It waits for your review then.",
+		"Their workspaces are made anew, with what they held when they were discarded but for ignored files. They wait for your review then.",
+		"are back, to be reviewed", m.sessions.bringBack)
 }
 
 func (m *Model) askRemove(of []*session.Brief) {
@@ -207,6 +215,11 @@ func (s service) stop(ctx context.Context, id session.ID) error {
 
 func (s service) discard(ctx context.Context, id session.ID) error {
 	_, err := s.Discard(ctx, id)
+	return err
+}
+
+func (s service) bringBack(ctx context.Context, id session.ID) error {
+	_, err := s.BringBack(ctx, id)
 	return err
 }
 

@@ -28,6 +28,24 @@ func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 	p.Sees("recover")
 }
 
+func TestWhatWasDiscardedIsBroughtBackAfterAQuestion(t *testing.T) {
+	briefs := some()
+	briefs[0].Review = session.Discarded
+	sessions := &recorded{briefs: briefs}
+	p := newPerson(t, sessions, 120, 40)
+	p.Press("u") // of one that runs
+	p.DoesNotSee("Bring back")
+	p.Press("end")
+	p.Sees("u bring back")
+	p.Press("u", "y")
+	p.Sees("Bring back 0aaaa-codex?")
+	sessions.did(t, "[]")
+	p.wait()
+	p.Press("y")
+	sessions.did(t, "[bring back 0aaaa-codex]")
+	p.Sees("0aaaa-codex is back, to be reviewed")
+}
+
 func TestAFailureIsSaid(t *testing.T) {
 	sessions := &recorded{briefs: some(), fail: errors.New("the disk is \x1b[31mfull")}
 	p := newPerson(t, sessions, 80, 24)

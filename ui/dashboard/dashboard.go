@@ -15,6 +15,7 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/theme"
 	"aibox/ui/welcome"
+	"aibox/workspace"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -34,6 +35,7 @@ type Sessions interface {
 	Repair(ctx context.Context) ([]session.ID, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*review.Saved, error)
+	BringBack(ctx context.Context, id session.ID) (*workspace.Workspace, error)
 	Remove(ctx context.Context, id session.ID, force bool) error
 }
 
@@ -49,8 +51,8 @@ type Model struct {
 
 	width, height int
 	all           []session.Brief
-	trouble       string // of the last list: sessions that cannot be read
-	asked         int    // lists, so that a stale one is known
+	trouble       error // of the last list: sessions that cannot be read
+	asked         int   // lists, so that a stale one is known
 	loaded        bool
 	alive         bool // it was started: its times grow
 	growing       bool // a tick is under way
@@ -230,14 +232,7 @@ func (m *Model) take(msg listed) tea.Cmd {
 	if msg.number != m.asked {
 		return nil
 	}
-	if msg.err != nil && msg.err.Error() != m.trouble { // once: other things are said, too
-		m.note.Say("", msg.err)
-	}
-	m.trouble = ""
-	if msg.err != nil {
-		m.trouble = msg.err.Error()
-	}
-	m.all, m.loaded = msg.briefs, true
+	m.all, m.trouble, m.loaded = msg.briefs, msg.err, true
 	m.forget()
 	m.recall()
 	m.arrange()

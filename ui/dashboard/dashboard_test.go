@@ -70,13 +70,30 @@ func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestADamagedSessionIsSaidOnceAndTheOthersAreListed(t *testing.T) {
+func TestADamagedSessionIsSaidUnlessThereIsNewsAndTheOthersAreListed(t *testing.T) {
 	p := newPerson(t, &recorded{briefs: some(), damaged: errors.New("0eeee-codex is damaged")}, 80, 24)
 	p.Sees("0eeee-codex is damaged")
 	p.Sees("4 sessions")
 	p.Press("c")
 	p.Run(p.m.list())
 	p.Sees("copied: aibox attach 0dddd-shell")
+	p.Press("down")
+	p.DoesNotSee("copied")
+	p.Sees("0eeee-codex is damaged")
+}
+
+func TestWhatWasSaidGoesWithTheNextKey(t *testing.T) {
+	p, _ := open(t, 80, 24)
+	for _, key := range []string{"down", "/", "x", "z", "S"} {
+		p.Press("esc", "end", "c")
+		p.Sees("copied: aibox diff 0aaaa-codex")
+		p.Run(p.m.list()) // no key
+		p.Sees("copied: aibox diff 0aaaa-codex")
+		p.Press(key)
+		p.DoesNotSee("copied")
+		p.wait()
+		p.Press("esc")
+	}
 }
 
 func TestTheMouseGoesToASessionAndOpensItWithASecondClick(t *testing.T) {
@@ -166,7 +183,7 @@ func FuzzKeys(f *testing.F) {
 	f.Add(uint64(1), uint8(80), uint8(24))
 	f.Add(uint64(2), uint8(41), uint8(12))
 	f.Add(uint64(0), uint8(3), uint8(10)) // a filter that nothing meets, on the smallest screen
-	names := []string{"enter", "esc", "up", "down", "tab", "pgdown", "pgup", "home", "end", "delete", "backspace", "x", "s", "y", "n", "/", "a", "d", "v", "S", "p", "g", "G", "c", "o", "space", "ctrl+a", "O", "R", "w", "l", "r", "é"}
+	names := []string{"enter", "esc", "up", "down", "tab", "pgdown", "pgup", "home", "end", "delete", "backspace", "x", "s", "y", "n", "/", "a", "d", "u", "v", "S", "p", "g", "G", "c", "o", "space", "ctrl+a", "O", "R", "w", "l", "r", "é"}
 	f.Fuzz(func(t *testing.T, seed uint64, width, height uint8) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		p, sessions := open(t, max(40, int(width)), max(11, int(height)))

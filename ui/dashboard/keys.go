@@ -15,7 +15,8 @@ import (
 // enabled when it can be done with the one a person is at, or with one that is marked.
 type keys struct {
 	attach, attend, read, review, diff key.Binding
-	accept, discard, stop, remove      key.Binding
+	accept, discard, back              key.Binding
+	stop, remove                       key.Binding
 	newRun, again                      key.Binding
 	network, shell, copy               key.Binding
 	filter, clear, order, turn, group  key.Binding
@@ -27,7 +28,7 @@ func newKeys() keys {
 	return keys{
 		attach: keymap.Bind("attach", "enter"), attend: keymap.Bind("open", "enter"), read: keymap.Bind("read along", "l"),
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
-		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
+		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), back: keymap.Bind("bring back", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
@@ -55,6 +56,7 @@ func (m *Model) fit() {
 	}
 	k.stop.SetEnabled(len(m.able(canStop)) > 0)
 	k.discard.SetEnabled(len(m.able(canDiscard)) > 0)
+	k.back.SetEnabled(len(m.able(canBringBack)) > 0)
 	k.remove.SetEnabled(len(m.able(canRemove)) > 0)
 	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.turn, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
@@ -76,9 +78,9 @@ func (m *Model) Short() []key.Binding {
 		return m.firstKeys()
 	}
 	if len(m.marked) > 0 {
-		return []key.Binding{k.stop, k.discard, k.remove, k.mark, k.markAll, k.clear}
+		return []key.Binding{k.stop, k.discard, k.back, k.remove, k.mark, k.markAll, k.clear}
 	}
-	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
+	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.back, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
 }
 
 // Keys is every key that counts, for the help.
@@ -95,7 +97,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
-		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
+		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.back, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
 		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.turn, k.group, k.preview),
 		cursor.Keys(),
 	}
@@ -116,9 +118,11 @@ func (m *Model) Typing() bool { return m.filtering || m.ask != nil }
 // press is one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.fit()
-	switch {
-	case m.ask != nil:
+	if m.ask != nil {
 		return m.answer(msg)
+	}
+	m.note.Say("", nil) // it was about the key before
+	switch {
 	case m.filtering:
 		return m.typed(msg)
 	case m.move(msg):

@@ -80,6 +80,7 @@ func (m *Model) able(can func(session.Offer) bool) []*session.Brief {
 	return able
 }
 
-func canStop(o session.Offer) bool    { return o.Stop }
-func canDiscard(o session.Offer) bool { return o.Discard }
-func canRemove(o session.Offer) bool  { return o.Remove }
+func canStop(o session.Offer) bool      { return o.Stop }
+func canDiscard(o session.Offer) bool   { return o.Discard }
+func canBringBack(o session.Offer) bool { return o.BringBack }
+func canRemove(o session.Offer) bool    { return o.Remove }

@@ -49,6 +49,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Y < headRows || msg.Y >= headRows+m.listHeight() || i >= len(m.rows) || m.rows[i].brief == nil {
 		return nil
 	}
+	m.note.Say("", nil)
 	b, before := m.rows[i].brief, m.clicked
 	m.at, m.clicked = b.ID, clicked{b.ID, m.now()}
 	if before.id == b.ID && m.now().Sub(before.at) < doubleTime && !m.filtering {

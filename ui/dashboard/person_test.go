@@ -13,6 +13,7 @@ import (
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/uitest"
+	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -94,6 +95,10 @@ func (r *recorded) Stop(_ context.Context, id session.ID, _ string) (session.Ses
 
 func (r *recorded) Discard(_ context.Context, id session.ID) (*review.Saved, error) {
 	return nil, r.do("discard", id)
+}
+
+func (r *recorded) BringBack(_ context.Context, id session.ID) (*workspace.Workspace, error) {
+	return nil, r.do("bring back", id)
 }
 
 func some() []session.Brief {

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
+	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/frame"
@@ -187,8 +189,11 @@ func (m *Model) facts(b *session.Brief) []string {
 		return out
 	}
 	s := m.shown.session
-	out = append(out, t.Faint.Render(fmt.Sprintf("model %s · network %s · %s",
-		termtext.Escape(orDash(s.Model)), s.Network, b.Created.Local().Format(time.DateTime))))
+	words := []string{"network " + s.Network.String(), b.Created.Local().Format(time.DateTime)}
+	if model := modelOf(&s.Spec); model != "" {
+		words = slices.Insert(words, 0, termtext.Escape(model))
+	}
+	out = append(out, t.Faint.Render(strings.Join(words, " · ")))
 	if r := s.State.Result; r != nil {
 		if r.Fault != nil {
 			out = append(out, t.Bad.Render(termtext.Escape(r.Fault.Message)))
@@ -232,9 +237,19 @@ func (m *Model) numbers(b *session.Brief) string {
 	return strings.Join(words, m.theme.Faint.Render(" · "))
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "—"
+// modelOf says which model a session was started with; empty for one without a model.
+func modelOf(s *session.Spec) string {
+	kind, _, _ := strings.Cut(s.Inference, ":")
+	switch {
+	case s.Network == netguard.None:
+		return ""
+	case kind == "scripted":
+		return "scripted model"
+	case s.Model != "":
+		return "model " + s.Model
+	case kind == "" || kind == "auto":
+		return "model chosen by itself"
+	default:
+		return "model chosen at " + s.Inference
 	}
-	return text
 }

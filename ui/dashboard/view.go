@@ -50,12 +50,21 @@ func (m *Model) View() string {
 	if m.preview && len(m.rows) > 0 {
 		body = m.withPreview(body)
 	}
-	lines = append(append(lines, body...), m.note.View(m.theme, m.width))
+	lines = append(append(lines, body...), m.foot())
 	view := strings.Join(lines, "\n")
 	if m.ask != nil {
 		view = dialog.Over(view, m.ask.View(m.theme, m.width), m.width, m.height)
 	}
 	return view
+}
+
+// foot is what was said last; when nothing was, what is wrong with the list.
+func (m *Model) foot() string {
+	note := m.note
+	if note.Text() == "" && m.trouble != nil {
+		note.Say("", m.trouble)
+	}
+	return note.View(m.theme, m.width)
 }
 
 // head is the title with the numbers, and the filter.
