@@ -237,6 +237,7 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 	if err != nil {
 		return newrun.Started{}, err
 	}
+	baking := &bakeSteps{step: step}
 	id, err := s.start(ctx, s.service, launch, starting{
 		step: step,
 		mend: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
@@ -245,25 +246,31 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 				return false, nil
 			}
 			begun := time.Now()
-			_, err := kitchen.Bake(ctx, []string{image}, bakeSteps{step})
+			_, err := kitchen.Bake(ctx, []string{image}, baking)
 			if err == nil {
 				step(session.Step{Name: "image", Done: true, Detail: "of " + agent + ", baked", Took: time.Since(begun)})
 			}
 			return err == nil, err
 		},
 	})
-	return newrun.Started{ID: id, NoImage: missingImage(err)}, err
+	return newrun.Started{ID: id, NoImage: missingImage(err), Said: baking.said}, err
 }
 
 // Remember keeps the choices in the state folder.
 func (s starter) Remember(d draft.Draft) error { return s.store().Save(d) }
 
 // bakeSteps tells of a bake as one stage of a start, whose detail is what it is at.
-type bakeSteps struct{ step func(session.Step) }
+type bakeSteps struct {
+	step func(session.Step)
+	said []string // the last lines of the step that failed
+}
 
 // Handle takes one piece of progress.
-func (b bakeSteps) Handle(e bakery.Event) {
-	if e.Kind == bakery.StepStarted || e.Kind == bakery.ImageStarted {
+func (b *bakeSteps) Handle(e bakery.Event) {
+	switch e.Kind {
+	case bakery.StepStarted, bakery.ImageStarted:
 		b.step(session.Step{Name: "image", Detail: strings.TrimSpace(e.Image + " " + e.Text)})
+	case bakery.StepFailed:
+		b.said = e.Tail
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/session"
 	"aibox/session/draft"
@@ -203,5 +204,24 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 		if one != nil && other != nil && !slices.Equal(slices.Sorted(slices.Values(one.set)), slices.Sorted(slices.Values(other.set))) {
 			t.Errorf("%s: %q and %q", agent.Name, one.set, other.set)
 		}
+	}
+}
+
+func TestABakeIsOneStageOfAStartWhoseLastLinesAreKeptWhenItFails(t *testing.T) {
+	var steps []session.Step
+	b := &bakeSteps{step: func(s session.Step) { steps = append(steps, s) }}
+	for _, e := range []bakery.Event{
+		{Kind: bakery.ImageStarted, Image: "codex"},
+		{Kind: bakery.StepStarted, Image: "codex", Text: "RUN install"},
+		{Kind: bakery.StepLine, Text: "fetching"},
+		{Kind: bakery.StepFailed, Text: "RUN install", Tail: []string{"no space left"}},
+	} {
+		b.Handle(e)
+	}
+	if want := []session.Step{{Name: "image", Detail: "codex"}, {Name: "image", Detail: "codex RUN install"}}; !slices.Equal(steps, want) {
+		t.Errorf("told %+v", steps)
+	}
+	if !slices.Equal(b.said, []string{"no space left"}) {
+		t.Errorf("kept %q", b.said)
 	}
 }

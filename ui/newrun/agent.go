@@ -29,7 +29,7 @@ func (m *Model) imageWord(a Agent) string {
 		word = "no Docker"
 	case m.images == nil:
 		word = "…"
-	case state == "fresh":
+	case state == imageFresh:
 		word = "ready"
 	case state == "":
 		word = "?"
@@ -39,10 +39,13 @@ func (m *Model) imageWord(a Agent) string {
 	return pad(word, 12)
 }
 
+// imageFresh is the state of an image that can be run.
+const imageFresh = "fresh"
+
 // mustBake reports whether the agent's image is known not to be there.
 func (m *Model) mustBake() bool {
 	state, known := m.images[m.draft.Agent]
-	return known && state != "fresh" && m.box.image() == ""
+	return known && state != imageFresh && m.box.image() == ""
 }
 
 // pressAgent is a key of the step.

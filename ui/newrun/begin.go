@@ -3,6 +3,7 @@ package newrun
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"aibox/internal/amount"
@@ -11,7 +12,9 @@ import (
 	"aibox/session"
 	"aibox/ui/page"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // launching is a start: under way, failed or done.
@@ -22,6 +25,7 @@ type launching struct {
 	running bool
 	err     error
 	noImage bool
+	said    []string   // by the step of a bake that failed, raw
 	id      session.ID // once it runs
 	over    bool       // the person is on the way to what was started
 }
@@ -126,6 +130,9 @@ func (m *Model) advance(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		m.begin.step(msg.step, m.now())
+		if msg.step.Name == imageStage && msg.step.Done {
+			m.baked()
+		}
 		return msg.of.next()
 	case tick:
 		if msg.of == m.begin && m.begin.running {
@@ -154,7 +161,7 @@ func (l *launching) step(step session.Step, now time.Time) {
 // ran shows what came of a start, and goes on to the session.
 func (m *Model) ran(msg started) tea.Cmd {
 	l := m.begin
-	l.running, l.err, l.noImage, l.id = false, msg.err, msg.started.NoImage, msg.started.ID
+	l.running, l.err, l.noImage, l.said, l.id = false, msg.err, msg.started.NoImage, msg.started.Said, msg.started.ID
 	m.note.Say("", nil)
 	if l.err != nil {
 		return nil
@@ -193,7 +200,7 @@ func (m *Model) pressBegin(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case msg.String() == "enter":
 		return m.start(false)
-	case msg.String() == "b" && l != nil && l.noImage:
+	case key.Matches(msg, m.keys.bake) && m.bakes():
 		return m.start(true)
 	case msg.String() == "c":
 		return m.copy()
@@ -203,6 +210,24 @@ func (m *Model) pressBegin(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// imageStage is the stage of a start in which a missing image is baked.
+const imageStage = "image"
+
+// baked takes note that the agent's image is there now.
+func (m *Model) baked() {
+	if m.images == nil {
+		return // of none it is known
+	}
+	m.images = maps.Clone(m.images)
+	m.images[m.draft.Agent] = imageFresh
+	m.listAgents()
+}
+
+// bakes reports whether the image is missing, and can be baked for the start.
+func (m *Model) bakes() bool {
+	return m.mustBake() || m.begin != nil && m.begin.noImage
+}
+
 // beginView is the step: what will be, or what is becoming of it.
 func (m *Model) beginView(width, height int) []string {
 	if m.begin == nil || m.begin.over && m.begin.id == "" {
@@ -210,6 +235,9 @@ func (m *Model) beginView(width, height int) []string {
 	}
 	return m.startView(width)
 }
+
+// mostSaid is how many lines of a bake that failed are shown.
+const mostSaid = 6
 
 // startView is a start.
 func (m *Model) startView(width int) []string {
@@ -235,12 +263,15 @@ func (m *Model) startView(width int) []string {
 		out = append(out, t.Live.Render("●")+" beginning")
 	case l.err != nil:
 		out = append(out, "")
+		for _, line := range l.said[max(0, len(l.said)-mostSaid):] {
+			out = append(out, t.Faint.Render(ansi.Truncate("  "+termtext.Escape(line), width, "…")))
+		}
 		out = append(out, wrapped(t.Bad.Render, "✗ "+termtext.Escape(l.err.Error()), width)...)
 		for _, hint := range fault.Hints(l.err) {
 			out = append(out, wrapped(t.Faint.Render, "  → "+termtext.Escape(hint), width)...)
 		}
 		next := "enter tries again"
-		if l.noImage {
+		if m.bakes() {
 			next = "b bakes the image (some minutes) and starts · " + next
 		}
 		out = append(out, "", next)

@@ -120,6 +120,44 @@ func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	}
 }
 
+func TestABakeThatWasTakenBackCanBeBegunAgain(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.Press("down", "enter")
+	p.Type("mend it")
+	w.fail = context.Canceled
+	p.Press("ctrl+s", "enter")
+	p.Sees("b bakes the image (some minutes) and starts · enter tries again")
+	p.Press("b")
+	if len(w.started) != 2 || !strings.HasSuffix(w.started[1], "(baked)") {
+		t.Errorf("started %q", w.started)
+	}
+}
+
+func TestAnImageThatIsKnownToBeMissingIsBakedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	p := open(t, w)
+	p.Press("enter")
+	p.Type("mend it")
+	p.Press("ctrl+s")
+	p.DoesNotSee("b bake")
+	p.Press("b")
+	if len(w.started) > 0 {
+		t.Errorf("baked for an image that is there: %q", w.started)
+	}
+	p = open(t, w)
+	p.Press("down", "enter")
+	p.Type("mend it")
+	p.Press("ctrl+s")
+	p.Sees("b bakes it and starts")
+	p.Sees("b bake the image and start")
+	p.Press("b")
+	if len(w.started) != 1 || !strings.HasSuffix(w.started[0], "(baked)") || p.last() != page.Request(page.Attend{ID: "0dq4f-codex"}) {
+		t.Errorf("started %q, asked for %+v", w.started, p.last())
+	}
+	p.DoesNotSee("to bake")
+}
+
 func TestEscTakesAStartBack(t *testing.T) {
 	p := open(t, newWorld(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -136,4 +174,19 @@ func TestEscTakesAStartBack(t *testing.T) {
 	if p.m.begin.running || p.m.begin.err == nil {
 		t.Error("it does not end")
 	}
+}
+
+func TestABakeThatFailsShowsItsLastLines(t *testing.T) {
+	w := newWorld(t)
+	w.fail = fault.New(fault.Environment, "the image of aider was not built").Hint("the last lines above say why")
+	w.said = []string{"one", "two", "three", "four", "five", "npm \x1b[2J error", "no space left"}
+	p := open(t, w)
+	p.Press("down", "enter")
+	p.Type("mend it")
+	p.Press("ctrl+s", "b")
+	p.DoesNotSee("one")
+	p.Sees("  two")
+	p.Sees(`npm \x1b[2J error`)
+	p.Sees("  no space left\n✗ the image of aider was not built")
+	p.Fits("a bake that failed")
 }

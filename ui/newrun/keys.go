@@ -78,7 +78,7 @@ func (m *Model) Short() []key.Binding {
 		return []key.Binding{k.next, k.start, k.named, k.library, k.back, k.talk, k.steps, k.copy}
 	case begin:
 		short := []key.Binding{k.line}
-		if m.begin != nil && m.begin.noImage {
+		if m.bakes() {
 			short = append(short, k.bake)
 		}
 		return append(short, k.back, k.copy, k.talk, k.steps)

@@ -98,4 +98,5 @@ type Checked struct {
 type Started struct {
 	ID      session.ID // empty when it failed
 	NoImage bool       // it failed, because the agent's image has to be baked first
+	Said    []string   // the last lines of the step of a bake that failed, raw
 }

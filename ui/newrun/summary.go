@@ -37,7 +37,7 @@ func (m *Model) summary(width, height int) []string {
 	}
 	row("agent", termtext.Escape(m.draft.Agent)+", "+how)
 	if m.mustBake() {
-		row("image", "has to be baked first, which takes some minutes")
+		row("image", "has to be baked first, some minutes; b bakes it and starts")
 	}
 	if text := m.says(task); text != "" {
 		row("task", text)

@@ -39,6 +39,7 @@ type world struct {
 	states  map[string]string
 	fail    error // of the next start
 	noImage bool
+	said    []string // by the bake that fails
 	stays   bool
 
 	started    []string
@@ -162,7 +163,7 @@ func (w *world) Start(_ context.Context, d draft.Draft, options any, bake bool, 
 	}
 	if err := w.fail; err != nil {
 		w.fail = nil
-		return Started{NoImage: w.noImage}, err
+		return Started{NoImage: w.noImage, Said: w.said}, err
 	}
 	step(session.Step{Name: "workspace", Done: true, Detail: "7 files \x1b[2J", Took: 400 * time.Millisecond})
 	return Started{ID: "0dq4f-codex"}, nil
