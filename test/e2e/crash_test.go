@@ -71,7 +71,7 @@ func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
 		t.Errorf("the work is not kept:\n%s", o)
 	}
 	// Another test's session that looks for a network may just be looking at it.
-	eventually(t, time.Second, "the bridge is back in the pool", func() bool { return m.lease(r.State.Network.Bridge) })
+	eventually(t, hung, "the bridge is back in the pool", func() bool { return m.lease(r.State.Network.Bridge) })
 	m.aibox(0, "accept", id)
 	m.aibox(0, "rm", id)
 }
@@ -100,7 +100,7 @@ func kill(t testing.TB, p runtime.Process) {
 	if err := runtime.KillProcess(p); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Second, "a killed process is gone", func() bool { return !p.Alive() })
+	eventually(t, hung, "a killed process is gone", func() bool { return !p.Alive() })
 }
 
 // A supervisor reports each stage of the start on its standard output. It is
@@ -132,11 +132,11 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			m.dieAt(session.Spec{Repository: m.repo("p", files)}, stage.name, stage.done)
 			// The sandbox ends by itself; no command has been given yet.
 			for _, r := range m.stored() {
-				eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+				eventually(t, hung, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 			}
 			// A child that was being forked has the lock for another instant.
 			var o outcome
-			eventually(t, 5*time.Second, "the next command repairs", func() bool {
+			eventually(t, hung, "the next command repairs", func() bool {
 				o = m.aibox(0, "ls", "--json")
 				return strings.TrimSpace(o.stdout) == "[]"
 			})

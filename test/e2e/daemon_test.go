@@ -102,7 +102,7 @@ func (d *daemon) sweep() {
 	for _, pid := range mentioning(d.dir) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	eventually(d.m.t, 10*time.Second, "the daemon's remains are gone", func() bool { return len(mentioning(d.dir)) == 0 })
+	eventually(d.m.t, hung, "the daemon's remains are gone", func() bool { return len(mentioning(d.dir)) == 0 })
 	// Its pid may belong to somebody else by now, whom dockerd would wait for.
 	_ = os.Remove(filepath.Join(d.dir, "run/docker/containerd/containerd.pid"))
 }
@@ -124,7 +124,7 @@ func (d *daemon) remove() {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-d.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(hung):
 		d.m.t.Errorf("the test's own daemon does not end:\n%s", d.log.String())
 		_ = d.cmd.Process.Kill()
 	}
@@ -201,7 +201,7 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	}
 	select {
 	case <-d.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(hung):
 		t.Fatal("RootlessKit lives on without its dockerd")
 	}
 

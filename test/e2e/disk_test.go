@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // disk is a real file system of its own at a folder of this machine, so that it
@@ -43,7 +42,7 @@ func (d *disk) mount(mode string) {
 // just being made.
 func (d *disk) unmount() {
 	d.m.t.Helper()
-	eventually(d.m.t, 10*time.Second, "nobody uses the disk", func() bool {
+	eventually(d.m.t, hung, "nobody uses the disk", func() bool {
 		return d.m.exec("fusermount3", "-u", d.folder).code == 0
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +56,6 @@ func newMachine(t testing.TB) *machine {
 func (m *machine) close() {
 	m.tidied()
 	for _, s := range m.stored() {
-		if s.State.Phase == "ended" {
-			_ = s.State.Supervisor.AwaitEnd(5 * time.Second) // it says good-bye to its clients
-		}
 		if s.State.Supervisor.Alive() {
 			m.t.Errorf("the supervisor of %s still runs", s.ID)
 			_ = runtime.KillProcess(s.State.Supervisor)
@@ -85,28 +81,32 @@ func (m *machine) close() {
 	}
 }
 
-// tidied waits for supervisors that clear up behind sessions that have ended: a
-// run comes back before the daemon has removed the dead box.
+// tidied waits for supervisors that clear up behind sessions that have ended, and say
+// good-bye to their clients: a run comes back before the daemon has removed the dead box.
 func (m *machine) tidied() {
 	for _, s := range m.stored() {
 		if s.State.Phase == "ended" {
-			_ = s.State.Supervisor.AwaitEnd(10 * time.Second)
+			_ = s.State.Supervisor.AwaitEnd(hung)
 		}
 	}
 }
 
 // containers are the ids of containers that mount something of this home.
 func (m *machine) containers() []string {
-	ids := strings.Fields(m.exec("docker", "ps", "-aq", "--no-trunc", "--filter", "label=aibox.session").stdout)
-	return slices.DeleteFunc(ids, func(id string) bool {
-		return !strings.Contains(m.exec("docker", "inspect", id).stdout, m.home+"/")
-	})
+	var ids []string
+	boxes := m.exec("docker", "ps", "-a", "--no-trunc", "--filter", "label=aibox.session", "--format", "{{.ID}} {{.Mounts}}").stdout
+	for box := range strings.Lines(boxes) {
+		if id, mounts, _ := strings.Cut(box, " "); strings.Contains(mounts, m.home+"/") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // leftContainers are those that the daemon does not clear away by itself, which
 // it does a moment after a session's end.
 func (m *machine) leftContainers() []string {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(hung)
 	for {
 		left := m.containers()
 		if len(left) == 0 || time.Now().After(deadline) {

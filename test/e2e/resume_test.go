@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"aibox/session"
 )
@@ -90,7 +89,7 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 	}
 	for _, stage := range []string{"workspace", "box", "probes"} {
 		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
-		eventually(t, 5*time.Second, "the next command repairs", func() bool {
+		eventually(t, hung, "the next command repairs", func() bool {
 			return strings.Count(m.aibox(0, "ls").stdout, "\n") == 2
 		})
 		whole("killed at " + stage)

@@ -71,7 +71,7 @@ func exactly(ts *testscript.TestScript, not bool, args []string) {
 
 func guardUp(ts *testscript.TestScript, _ bool, _ []string) {
 	status := ""
-	for begin := time.Now(); time.Since(begin) < 10*time.Second; {
+	for begin := time.Now(); time.Since(begin) < hung; {
 		exactly(ts, false, []string{"0", "netguard", "status"})
 		status = ts.ReadFile("stdout")
 		if regexp.MustCompile(`all of it +up`).MatchString(status) {

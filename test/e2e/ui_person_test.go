@@ -31,7 +31,7 @@ func (m *machine) sits(size terminal.Size, name string, args ...string) *person 
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { _ = on.Close() })
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	m.t.Cleanup(cancel)
 	return &person{Terminal: on, t: m.t, ctx: ctx}
 }

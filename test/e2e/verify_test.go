@@ -46,7 +46,7 @@ func (m *machine) copies() []string { return glob(m.t, m.home+"/agent_workspace/
 // is given to a box to end.
 func (m *machine) nothingVerifies(when string) {
 	m.t.Helper()
-	eventually(m.t, 20*time.Second, "nothing is left "+when, func() bool {
+	eventually(m.t, hung, "nothing is left "+when, func() bool {
 		return len(m.verifiers()) == 0 && len(m.copies()) == 0 && len(m.containers()) == 0
 	})
 }
@@ -192,7 +192,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	repo := m.repo("p", nil)
 	verifying := func() (parent, child record) {
 		t.Helper()
-		eventually(t, 30*time.Second, "the verification runs", func() bool {
+		eventually(t, hung, "the verification runs", func() bool {
 			for _, r := range m.stored() {
 				switch {
 				case strings.HasPrefix(r.ID, "verify-") && r.State.Phase == "running":
@@ -251,7 +251,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	kill(t, parent.State.Supervisor)
 	kill(t, child.State.Supervisor)
 	run.wait()
-	eventually(t, 10*time.Second, "the sandbox is gone", func() bool { return !child.State.Sandbox.Alive() })
+	eventually(t, hung, "the sandbox is gone", func() bool { return !child.State.Sandbox.Alive() })
 	m.aibox(0, "ls")
 	m.nothingVerifies("after the next command")
 }

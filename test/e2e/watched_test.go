@@ -52,6 +52,10 @@ func (w *watched) await(t testing.TB, text string) {
 	}
 }
 
+// hung is when what takes no time to speak of counts as never coming true. On a machine
+// that is busy with other tests anything may take seconds.
+const hung = 30 * time.Second
+
 // eventually asks until a condition of another process holds; it fails the test
 // after the time given.
 func eventually(t testing.TB, within time.Duration, what string, holds func() bool) time.Duration {
