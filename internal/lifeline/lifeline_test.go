@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"aibox/internal/probe"
@@ -244,34 +245,38 @@ func TestABoxThatSendsNoMoreResultsFailsTheProof(t *testing.T) {
 }
 
 func TestASilentInitIsNoticedAndALiveOneIsNot(t *testing.T) {
-	a, b := pair(t)
-	go func() {
-		for {
-			if _, err := a.Receive(); err != nil {
-				return
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		a, b := NewConn(near), NewConn(far)
+		defer func() { _, _ = a.Close(), b.Close() }()
+		go func() {
+			for {
+				if _, err := a.Receive(); err != nil {
+					return
+				}
 			}
-		}
-	}()
-	alive, stop := context.WithTimeout(t.Context(), 400*time.Millisecond)
-	defer stop()
-	answering := make(chan struct{})
-	go func() {
-		defer close(answering)
-		for alive.Err() == nil {
-			if f, err := b.Receive(); err != nil || f.Type != TypePing {
-				return
+		}()
+		alive, stop := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		defer stop()
+		answering := make(chan struct{})
+		go func() {
+			defer close(answering)
+			for alive.Err() == nil {
+				if f, err := b.Receive(); err != nil || f.Type != TypePing {
+					return
+				}
+				_ = b.Send(Frame{Type: TypePong})
 			}
-			_ = b.Send(Frame{Type: TypePong})
+		}()
+		if err := a.Watch(alive, 100*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a live init: %v", err)
 		}
-	}()
-	if err := a.Watch(alive, 100*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a live init: %v", err)
-	}
-	if err := a.Watch(t.Context(), 100*time.Millisecond); !errors.Is(err, ErrSilent) {
-		t.Errorf("a silent init: %v", err)
-	}
-	_ = a.Close()
-	<-answering
+		if err := a.Watch(t.Context(), 100*time.Millisecond); !errors.Is(err, ErrSilent) {
+			t.Errorf("a silent init: %v", err)
+		}
+		_ = a.Close()
+		<-answering
+	})
 }
 
 // FuzzReadFrame feeds hostile bytes: the parser must neither panic nor return
