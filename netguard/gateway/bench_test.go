@@ -28,36 +28,40 @@ type bench struct {
 
 	mu     sync.Mutex
 	events []Event
+	told   chan struct{} // has a value when an event has come
 }
 
 func (b *bench) log(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.events = append(b.events, e)
+	select {
+	case b.told <- struct{}{}:
+	default:
+	}
 }
 
+// last is the latest event, which comes after an answer's last byte.
 func (b *bench) last(t *testing.T) Event {
 	t.Helper()
-	for range 200 { // the event comes after the answer's last byte
+	for {
 		b.mu.Lock()
-		n := len(b.events)
+		events := b.events
 		b.mu.Unlock()
-		if n > 0 {
-			break
+		if n := len(events); n > 0 {
+			return events[n-1]
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case <-b.told:
+		case <-time.After(30 * time.Second):
+			t.Fatal("no event")
+		}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.events) == 0 {
-		t.Fatal("no event")
-	}
-	return b.events[len(b.events)-1]
 }
 
 func newBench(t testing.TB, handler http.HandlerFunc, change func(*Config)) *bench {
 	t.Helper()
-	b := &bench{upstream: httptest.NewServer(handler)}
+	b := &bench{upstream: httptest.NewServer(handler), told: make(chan struct{}, 1)}
 	t.Cleanup(b.upstream.Close)
 	root, err := url.Parse(b.upstream.URL)
 	if err != nil {
