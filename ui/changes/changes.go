@@ -100,7 +100,7 @@ type Model struct {
 func New(ctx context.Context, services Services, id session.ID) *Model {
 	m := &Model{
 		ctx: ctx, services: services, session: session.Session{Spec: session.Spec{ID: id}}, keys: newKeys(), now: time.Now,
-		busy: "looking at what was changed…", foldedDirs: map[string]bool{}, search: search{at: -1, all: true},
+		busy: "looking at what was changed…", foldedDirs: map[string]bool{}, search: search{all: true},
 	}
 	m.SetTheme(theme.New(true))
 	return m

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"aibox/internal/amount"
@@ -271,13 +272,7 @@ func (m *Model) divide() {
 	if i < 0 {
 		return
 	}
-	b := before{file: m.at, risk: f.risk, whole: f.whole, count: f.count, sums: f.sums, hunks: f.hunks, parted: f.parted}
-	if f.own != nil {
-		b.own = make(map[review.HunkID]decision, len(f.own))
-		for id, d := range f.own {
-			b.own[id] = d
-		}
-	}
+	b := before{file: m.at, risk: f.risk, whole: f.whole, own: maps.Clone(f.own), count: f.count, sums: f.sums, hunks: f.hunks, parted: f.parted}
 	row := m.row
 	if !f.split(i) {
 		m.note.Say("this hunk has no parts", nil)

@@ -154,3 +154,34 @@ func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
 		}
 	}
 }
+
+func TestASearchBeginsWhereAPersonIs(t *testing.T) {
+	for _, c := range []struct {
+		down int // from the head of the second hunk
+		text string
+		hit  hit
+	}{
+		{0, "line", hit{"src/big.txt", 37, false}},
+		{0, "line 4", hit{"src/big.txt", 40, true}},
+		{4, "line 4", hit{"src/big.txt", 40, true}},
+		{5, "line 4", hit{"src/big.txt", 41, false}},
+		{5, "line f", hit{"src/big.txt", 40, false}},
+		{6, "line f", hit{"src/big.txt", 5, false}}, // from the end to the beginning
+	} {
+		p, _ := sit(t)
+		p.goTo("src/big.txt")
+		p.Press("]")
+		for range c.down {
+			p.Press("down")
+		}
+		p.Press("/", "tab")
+		p.Type(c.text)
+		p.Press("enter")
+		if got := p.m.search.hits[p.m.search.at]; got != c.hit {
+			t.Errorf("%+v: %+v", c, got)
+		}
+		if at := p.m.here(); c.hit.old && int(at.old) != c.hit.line || !c.hit.old && int(at.new) != c.hit.line {
+			t.Errorf("%+v: %+v", c, at)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
@@ -112,7 +113,8 @@ func (p painter) pair(r row, width int) string {
 func (p painter) side(r row, at, other int32, op byte, number int32, digits, width int, fill bool) string {
 	k := &p.m.inks
 	shown := p.f.line(r, at)
-	l := line{text: shown.Text, classes: p.m.colors.spans(p.f, r, int(at)), hits: p.m.search.hitsIn(shown.Text)}
+	seen := shown.Text[:min(len(shown.Text), (p.m.column+width)*utf8.UTFMax)]
+	l := line{text: shown.Text, classes: p.m.colors.spans(p.f, r, int(at)), hits: p.m.search.hitsIn(seen)}
 	l.ink, l.changed = k.ofLine(op)
 	if other >= 0 {
 		l.differs = differing(shown, p.f.line(r, other))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -36,7 +37,7 @@ type search struct {
 	asked  bool
 	hits   []hit
 	more   bool // than are kept
-	at     int  // the hit a person is at, -1 before the first
+	at     int  // the hit a person is at
 }
 
 // matcher finds text as it stands; without capitals in it, in capitals, too.
@@ -77,7 +78,7 @@ func (m *Model) searching(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "enter":
 		text := s.field.Value()
-		*s = search{all: s.all, serial: s.serial + 1, at: -1}
+		*s = search{all: s.all, serial: s.serial + 1}
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
@@ -186,14 +187,13 @@ func (m *Model) gather(msg found) tea.Cmd {
 		s.text, s.match = "", nil
 		return nil
 	}
-	s.at = -1
-	for i, h := range s.hits {
-		if !m.passed(h) {
-			break
-		}
-		s.at = i
-	}
-	return m.nextHit(1)
+	old, fresh := m.file().layout.above(m.row)
+	next := slices.IndexFunc(s.hits, func(h hit) bool {
+		at := m.number(h.path)
+		return at > m.at || at == m.at && (h.old && h.line > old || !h.old && h.line > fresh)
+	})
+	s.at = max(next, 0)
+	return m.toHit()
 }
 
 // inOrder puts the hits into the order of the tree.
@@ -209,14 +209,20 @@ func (m *Model) inOrder(hits []hit) []hit {
 	return out
 }
 
-// passed reports whether a hit lies before the line a person is at.
-func (m *Model) passed(h hit) bool {
-	f := m.file()
-	if h.path != f.change.Path {
-		return m.number(h.path) < m.at
+// above is the numbers of the last lines of each version above a row; 0 is none.
+func (l *layout) above(row int) (old, fresh int) {
+	for row > 0 && (old == 0 || fresh == 0) {
+		s := l.sections[l.section(row-1)]
+		last := s.row(row - 1 - s.at)
+		if old == 0 {
+			old = int(last.old)
+		}
+		if fresh == 0 {
+			fresh = int(last.new)
+		}
+		row = s.at
 	}
-	row := f.rowOf(h)
-	return row >= 0 && row < m.row
+	return old, fresh
 }
 
 // number is the place of a file in the tree.
@@ -234,7 +240,7 @@ func (m *Model) nextHit(n int) tea.Cmd {
 	if len(s.hits) == 0 {
 		return nil
 	}
-	s.at = (max(s.at, -1) + n + len(s.hits)) % len(s.hits)
+	s.at = (s.at + n + len(s.hits)) % len(s.hits)
 	return m.toHit()
 }
 
