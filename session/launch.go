@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -57,7 +58,12 @@ type Launcher struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	report io.ReadCloser
+	words  io.Closer
+	said   func() (string, error) // waits for all that it said before it had a log of its own
 }
+
+// mostWords bounds what is kept of a supervisor's words.
+const mostWords = 4 << 10
 
 // Spawn starts a supervisor of its own process session. It does nothing before
 // Launch, and ends when it is closed instead.
@@ -70,7 +76,6 @@ func (s *Sessions) Spawn() (*Launcher, error) {
 	cmd.Dir = "/"
 	cmd.Env = supervisorEnv()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Stderr = os.Stderr // until the supervisor has a log of its own
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -79,15 +84,25 @@ func (s *Sessions) Spawn() (*Launcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdout = out
-	err = cmd.Start()
-	_ = out.Close()
+	// Until the supervisor has a log of its own its words come here: on this process's
+	// terminal a screen may be shown.
+	words, errOut, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the supervisor: %w", err), report.Close())
+		return nil, errors.Join(err, report.Close(), out.Close())
+	}
+	cmd.Stdout, cmd.Stderr = out, errOut
+	err = cmd.Start()
+	_, _ = out.Close(), errOut.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the supervisor: %w", err), report.Close(), words.Close())
 	}
 	// The supervisor outlives this process; reaping it matters only while both run.
 	go func() { _ = cmd.Wait() }()
-	return &Launcher{cmd: cmd, stdin: stdin, report: report}, nil
+	return &Launcher{cmd: cmd, stdin: stdin, report: report, words: words, said: start(func() (string, error) {
+		text, err := io.ReadAll(io.LimitReader(words, mostWords))
+		_, _ = io.Copy(io.Discard, words)
+		return strings.TrimSpace(string(text)), err
+	})}, nil
 }
 
 // Launch tells the supervisor what to run and waits until the agent runs. It
@@ -102,12 +117,14 @@ func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	go func() { _, _ = l.stdin.Write(input); _ = l.stdin.Close() }()
 	cancel := context.AfterFunc(ctx, func() { _ = l.cmd.Process.Signal(syscall.SIGTERM) })
 	defer cancel()
-	return readReport(l.report, step)
+	return readReport(l.report, step, l.said)
 }
 
 // Close lets go of the supervisor: one that was told nothing ends, any other goes
 // on.
-func (l *Launcher) Close() error { return errors.Join(l.stdin.Close(), l.report.Close()) }
+func (l *Launcher) Close() error {
+	return errors.Join(l.stdin.Close(), l.report.Close(), l.words.Close())
+}
 
 // Launch is Spawn and Launcher.Launch in one.
 func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
@@ -119,8 +136,9 @@ func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	return l.Launch(ctx, launch, step)
 }
 
-// readReport reads what the supervisor says until it says how the start went.
-func readReport(in io.Reader, step func(Step)) (ID, error) {
+// readReport reads what the supervisor says until it says how the start went. said is
+// asked for its last words when it ends without that.
+func readReport(in io.Reader, step func(Step), said func() (string, error)) (ID, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -137,8 +155,13 @@ func readReport(in io.Reader, step func(Step)) (ID, error) {
 			step(*m.Step)
 		}
 	}
-	return "", errors.Join(lines.Err(), fault.New(fault.Internal, "the supervisor ended before the agent started").
-		Hint("the next command repairs what it left; `aibox doctor` checks the machine"))
+	failure := fault.New(fault.Internal, "the supervisor ended before the agent started").
+		Hint("the next command repairs what it left; `aibox doctor` checks the machine")
+	if words, _ := said(); words != "" {
+		words, _, _ = strings.Cut(words, "\n") // of a panic it is what happened
+		failure = failure.Hint("it said: %s", words)
+	}
+	return "", errors.Join(lines.Err(), failure)
 }
 
 // reporter writes messages to the process that launched this supervisor. That

@@ -1,0 +1,34 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/netguard"
+)
+
+func TestASupervisorThatDiesAtOnceWritesOnNoTerminalAndItsWordsAreTold(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "terminal")
+	terminal, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := os.Stderr
+	os.Stderr = terminal
+	t.Cleanup(func() { os.Stderr = ours; _ = terminal.Close() })
+	// This very program ends with words about a flag that it does not know.
+	sessions := New(Deps{Supervise: []string{"-no-such-flag"}})
+	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Network: netguard.Local}}, func(Step) {})
+	if id != "" || fault.KindOf(err) != fault.Internal {
+		t.Errorf("started %q, %v", id, err)
+	}
+	if hints := fault.Hints(err); !slices.Contains(hints, "it said: flag provided but not defined: -no-such-flag") {
+		t.Errorf("told is %q", hints)
+	}
+	if written, err := os.ReadFile(file); err != nil || len(written) > 0 {
+		t.Errorf("on the terminal is %q, %v", written, err)
+	}
+}
