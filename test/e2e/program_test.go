@@ -26,12 +26,12 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit %d after %v\n--- stdout\n%.4000s\n--- stderr\n%.4000s", o.code, o.took.Round(time.Millisecond), o.stdout, o.stderr)
 }
 
-// limit is how long any program may take before the test gives it up.
+// limit is how long any program may take before the test gives it up, random keys aside.
 const limit = 4 * time.Minute
 
 // cmd is a program in this world; its working directory is the home.
 func (m *machine) cmd(name string, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(context.Background(), limit+*monkeyTime)
 	cmd := exec.CommandContext(ctx, name, args...)
 	m.t.Cleanup(cancel)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = m.home, slices.Clone(m.env), time.Second

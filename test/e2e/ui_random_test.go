@@ -120,6 +120,9 @@ func (m *machine) facts(ids []string, repos ...string) string {
 		r := m.record(id)
 		work, _ := os.ReadFile(filepath.Join(r.State.Workspace.Path, "work.txt"))
 		fmt.Fprintf(&all, "%s phase %s, review %q, branch %q, %d bytes of work\n", id, r.State.Phase, r.State.Review, r.State.Branch, len(work))
+		if result := r.State.Result; result != nil {
+			fmt.Fprintf(&all, "exit code %d, fault %v\n", result.ExitCode, result.Fault)
+		}
 	}
 	for _, repo := range repos {
 		for _, ref := range append(glob(m.t, filepath.Join(repo, ".git/refs/heads/*")), glob(m.t, filepath.Join(repo, ".git/refs/heads/aibox/*"))...) {
