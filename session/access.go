@@ -38,7 +38,9 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		if json.Unmarshal(e.Data, &r) != nil {
 			return Access{}, false
 		}
-		a.What, a.Target, a.Why = r.What, r.Target, r.Reason
+		refused := r.Access()
+		refused.Session, refused.Time, refused.Times = id, e.Time, 1
+		return refused, true
 	case audit.ModelAnswered:
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false
@@ -49,6 +51,11 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		return Access{}, false
 	}
 	return a, true
+}
+
+// Access is the refusal as one of all accesses; it knows neither session nor time.
+func (r Refusal) Access() Access {
+	return Access{What: r.What, Target: r.Target, Why: r.Reason, Times: r.Times}
 }
 
 // Same reports whether a is what r counts.

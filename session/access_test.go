@@ -160,3 +160,13 @@ func TestOnlySoMuchHistoryIsRead(t *testing.T) {
 		t.Errorf("%v, %v", targets, err)
 	}
 }
+
+func TestAnAddressThatIsLookedUpGoesWithoutItsKind(t *testing.T) {
+	for kind, want := range map[string]string{
+		"A": "no name is resolved outside", "AAAA": "no name is resolved outside", "TXT": "no name is resolved outside (TXT)",
+	} {
+		if got := unresolved(kind); got != want {
+			t.Errorf("%s: %q, not %q", kind, got, want)
+		}
+	}
+}

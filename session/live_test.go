@@ -201,13 +201,13 @@ func TestWhoWatchesASessionSeesWhatHappensUntilItsEnd(t *testing.T) {
 		return live
 	}
 	next(LiveChanged)
-	s.refused("name", "example.org", "no name is resolved outside (A)")
+	s.refused("name", "example.org", "no name is resolved outside")
 	if e := next(audit.AccessRefused); e.Seq != 0 {
 		t.Errorf("%+v", e)
 	}
 	s.modelCalled(ModelCall{Method: "POST", Path: "/v1/responses", Status: 200, Input: 5, Output: 2, Generates: true})
 	next(audit.ModelAnswered)
-	s.refused("name", "example.org", "no name is resolved outside (A)") // again: only a number grows
+	s.refused("name", "example.org", "no name is resolved outside") // again: only a number grows
 	for {
 		if l := live(next(LiveChanged)); len(l.Refused) == 1 && l.Refused[0].Times == 2 && l.Tokens.Input == 5 && l.Calls == 1 {
 			break

@@ -21,7 +21,7 @@ func gatewayURL() string {
 func (s *supervisor) serve(ctx context.Context, k *kit) {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
-			func(name, kind string) { s.refused("name", name, "no name is resolved outside ("+kind+")") })
+			func(name, kind string) { s.refused("name", name, unresolved(kind)) })
 	})
 	s.service(ctx, "refusals", func() error {
 		return k.sockets.Refuse(ctx, func(protocol, destination string) {
@@ -37,6 +37,16 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	case gateway != nil:
 		_ = gateway.Close() // nobody would answer there, so the box is refused at once
 	}
+}
+
+// unresolved is why a question for a name was refused. What a program looks up to
+// reach a host, its addresses, goes without saying; other kinds may be worth a look.
+func unresolved(kind string) string {
+	const why = "no name is resolved outside"
+	if kind == "A" || kind == "AAAA" {
+		return why
+	}
+	return why + " (" + kind + ")"
 }
 
 func (s *supervisor) service(ctx context.Context, name string, run func() error) {

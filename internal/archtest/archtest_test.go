@@ -31,7 +31,7 @@ var layers = []layer{
 	{"internal/cli", []string{
 		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/health", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "session/draft", "ui", "ui/dashboard", "ui/form", "ui/newrun", "ui/plain", "workspace",
-		"ui/network", "ui/page", "ui/settings",
+		"ui/network", "ui/page", "ui/settings", "ui/traffic",
 	}},
 	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
 	{"session/draft", []string{"agents/spec", "internal/config", "session", "workspace"}},

@@ -14,6 +14,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/traffic"
 )
 
 // followRun shows the agent's output until it has ended. The first ctrl-c asks
@@ -129,8 +130,7 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(a.err, "%s the model failed %d×, the last time: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
-		fmt.Fprintf(a.err, "%s refused %d×: %s %s (%s)\n", t.warn("⊘"), refused.Times,
-			termtext.Escape(refused.What), termtext.Escape(refused.Target), termtext.Escape(refused.Reason))
+		fmt.Fprintf(a.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
 	}
 	took := amount.Took(time.Duration(result.Seconds * float64(time.Second)))
 	if result.Verification != nil {

@@ -1,15 +1,16 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/netguard/rules"
 	"aibox/session"
+	"aibox/ui/traffic"
 
 	"github.com/spf13/cobra"
 )
@@ -128,15 +129,11 @@ func (a *app) netguardLog(cmd *cobra.Command, args []string) error {
 	}
 	for _, s := range sessions {
 		err := service.Events(s.ID, func(e audit.Event) error {
-			if e.Type != audit.AccessRefused {
+			asked, ok := session.AccessOf(s.ID, e)
+			if e.Type != audit.AccessRefused || !ok {
 				return nil
 			}
-			var refusal session.Refusal
-			if err := json.Unmarshal(e.Data, &refusal); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(a.out, "%s  %s  %s %s: %s\n", e.Time.Local().Format("2006-01-02 15:04:05"), s.ID,
-				termtext.Escape(refusal.What), termtext.Escape(refusal.Target), termtext.Escape(refusal.Reason))
+			_, err := fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.Local().Format(time.DateTime), s.ID, traffic.Say(asked))
 			return err
 		})
 		damaged = errors.Join(damaged, err)

@@ -22,7 +22,7 @@ func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.
 	p := open(t, running())
 	for _, want := range []string{
 		"0abcd-codex", "● running", "13k tokens", "4 refused", "until 13:00:00", "step 59 of many",
-		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "no name is resolved outside (A)", "✗ tcp 192.0.2.1:443",
+		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "no name is resolved outside", "✗ tcp 192.0.2.1:443",
 		"! the model server answered 500", "the agent started", "fix the failing test",
 	} {
 		p.Sees(want)
@@ -85,6 +85,16 @@ func TestWhatIsDoneToTheAgentIsAskedFirst(t *testing.T) {
 	p := open(t, s)
 	p.Send(p.m.stop()())
 	p.Sees("it would not")
+}
+
+func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
+	for height := 20; height < 32; height++ {
+		p := sit(t, running(), 80, height)
+		_, pane, _ := strings.Cut(p.View(), "What the network let through and refused\n")
+		if first, _, _ := strings.Cut(pane, "\n"); !strings.HasPrefix(first, "12:00:") {
+			t.Errorf("at %d rows it begins with %q", height, first)
+		}
+	}
 }
 
 func TestEveryWayOutLeadsWhereItSays(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/dialog"
@@ -122,7 +123,7 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 		m.confirm("Interrupt "+m.agent()+"?", "It gets what ctrl-c sends. Most agents end then; what it did so far is kept.", "interrupt", m.interrupt())
 	case key.Matches(msg, k.extend):
 		by := time.Duration(m.session.Timeout)
-		m.confirm("More time for "+string(id)+"?", fmt.Sprintf("It may run for %v more. `aibox extend %s 10m` gives another time.", by, id), "give it more", m.extend(by))
+		m.confirm("More time for "+string(id)+"?", fmt.Sprintf("It may run for %s more. `aibox extend %s 10m` gives another time.", amount.Span(by), id), "give it more", m.extend(by))
 	default:
 		return nil, false
 	}
@@ -163,7 +164,7 @@ func (m *Model) interrupt() tea.Cmd {
 
 func (m *Model) extend(by time.Duration) tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any { return acted{fmt.Sprintf("it has %v more", by), sessions.Extend(ctx, id, by)} })
+	return m.bring(func() any { return acted{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} })
 }
 
 // browse is a key while those that move do it in the pane of the network.

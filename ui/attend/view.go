@@ -197,6 +197,9 @@ func (m *Model) network(width, height int) []string {
 	rows := m.latest(width, room+m.back)
 	back := max(0, min(m.back, len(rows)-room))
 	rows = rows[max(0, len(rows)-room-back):]
+	if whole := slices.IndexFunc(rows, func(row string) bool { return !strings.HasPrefix(row, besides) }); whole > 0 && back == 0 {
+		rows = rows[whole:] // the end of what is cut says nothing
+	}
 	if len(rows) == 0 && m.known {
 		rows = []string{m.theme.Faint.Render("nothing so far")}
 	}
@@ -222,8 +225,11 @@ func (m *Model) latest(width, n int) []string {
 	return out
 }
 
-// indent is the columns before what is said of an access.
-const indent = 11
+// besides stands before what is said of an access, or goes on from the row above.
+const (
+	besides = "           "
+	indent  = len(besides)
+)
 
 // access is what was asked of the network, in two rows.
 func (m *Model) access(a session.Access, width int) []string {
@@ -251,5 +257,5 @@ func (m *Model) event(h happening, width int) []string {
 }
 
 func (m *Model) below(text string, width int, style lipgloss.Style) string {
-	return strings.Repeat(" ", indent) + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
+	return besides + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
 }

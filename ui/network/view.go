@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
@@ -173,6 +174,6 @@ func (m *Model) full() []string {
 	if a.Allowed {
 		word = "let through"
 	}
-	text := fmt.Sprintf("%s %s %s %s: %s", a.Time.Local().Format("2006-01-02"), word, w.What, w.Target, w.Detail)
+	text := a.Time.Local().Format(time.DateOnly) + " " + word + " " + w.String()
 	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)
 }

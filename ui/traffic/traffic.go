@@ -76,6 +76,9 @@ type Words struct {
 	Detail string // what came of it, or why it was refused
 }
 
+// String is the words in one line, without the time and the mark.
+func (w Words) String() string { return w.What + " " + w.Target + ": " + w.Detail }
+
 // Say puts an access in words.
 func Say(a session.Access) Words {
 	w := Words{
@@ -85,7 +88,7 @@ func Say(a session.Access) Words {
 	if a.Allowed {
 		w.Mark = "✓"
 	}
-	if a.What == session.AskedModel {
+	if a.What == session.AskedModel && a.Call != (session.ModelCall{}) {
 		w.Target, w.Detail = model(a.Call, w.Target), call(a)
 	}
 	if a.Times > 1 {

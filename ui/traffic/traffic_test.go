@@ -61,12 +61,16 @@ func TestAnAccessIsPutInWordsThatAreSafe(t *testing.T) {
 			session.Access{What: "model", Target: "GET /x", Why: "no such path", Call: session.ModelCall{Status: 404, Error: "no such path", Outcome: session.Refused}},
 			"✗ model GET /x 404 0.0s: no such path",
 		},
+		{session.Refusal{What: "model", Target: "GET /x", Reason: "no such path", Times: 2}.Access(), "✗ model GET /x ×2 no such path"},
 		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 429, Reason: "slow down"}}, "✓ model GET /x 429 0.0s: slow down"},
 		{session.Access{Allowed: true, What: "model", Target: "GET /x", Call: session.ModelCall{Status: 499, Outcome: session.GivenUp}}, "✓ model GET /x 499 0.0s: the agent hung up"},
 	} {
 		w := Say(test.access)
 		if got := strings.Join([]string{w.Mark, w.What, w.Target, w.Detail}, " "); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
+		}
+		if line := w.String(); line != w.What+" "+w.Target+": "+w.Detail {
+			t.Errorf("in a line it is %q", line)
 		}
 	}
 }
