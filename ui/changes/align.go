@@ -39,7 +39,7 @@ const alignedAtOnce = 5000
 
 // aligned brings the lines of a file beside each other that differ in blanks alone.
 type aligned struct {
-	to      *Model
+	sent
 	file    int
 	version int // see file
 	lines   [][][]pairs
@@ -52,7 +52,7 @@ func (m *Model) align() tea.Cmd {
 		return nil
 	}
 	m.aligning = true
-	msg, hunks, runs := aligned{to: m, file: m.at, version: f.version}, f.hunks, f.runs
+	msg, hunks, runs := aligned{sent: sent{m}, file: m.at, version: f.version}, f.hunks, f.runs
 	return func() tea.Msg {
 		msg.lines = alignAll(hunks, runs)
 		return msg

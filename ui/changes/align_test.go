@@ -29,7 +29,7 @@ func TestALongFileStaysAsItIsWhileItsBlanksAreCompared(t *testing.T) {
 		t.Errorf("%d rows, were %d", after, before)
 	}
 	f := p.m.file()
-	late := aligned{to: p.m, file: p.m.at, version: f.version}
+	late := aligned{sent: sent{p.m}, file: p.m.at, version: f.version}
 	f.renew() // as when a hunk is divided
 	p.Send(late)
 	if len(f.aligned) != len(f.hunks) || p.m.aligning {

@@ -125,7 +125,7 @@ func (m *Model) SetSize(width, height int) {
 func (m *Model) Init() tea.Cmd {
 	ctx, services, id, to := m.ctx, m.services, m.session.ID, m
 	return func() tea.Msg {
-		msg := computed{to: to}
+		msg := computed{sent: sent{to}}
 		if msg.session, msg.err = services.Find(string(id)); msg.err != nil {
 			return msg
 		}
@@ -152,7 +152,7 @@ func (m *Model) Init() tea.Cmd {
 
 // computed brings the change set.
 type computed struct {
-	to        *Model
+	sent
 	session   session.Session
 	set       *review.ChangeSet
 	verified  *session.Verification
@@ -179,8 +179,16 @@ func (c *computed) readRejected(ctx context.Context) error {
 	}, paths...)
 }
 
-// Update routes.
+// sent is part of what the commands of a screen bring: which screen it is for.
+type sent struct{ to *Model }
+
+func (s sent) addressee() *Model { return s.to }
+
+// Update routes. What another screen has asked for is dropped.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if s, ok := msg.(interface{ addressee() *Model }); ok && s.addressee() != m {
+		return nil
+	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -188,56 +196,37 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.paste(msg)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
-		return nil
 	case tea.MouseClickMsg:
 		return m.click(msg)
 	case computed:
-		if msg.to == m {
-			return m.take(msg)
-		}
+		return m.take(msg)
 	case read:
-		if msg.to == m {
-			return m.store(msg)
-		}
+		return m.store(msg)
 	case aligned:
-		if msg.to == m {
-			return m.lineUp(msg)
-		}
+		return m.lineUp(msg)
 	case unfolded:
-		if msg.to == m {
-			m.showMore(msg)
-		}
+		m.showMore(msg)
 	case found:
-		if msg.to == m {
-			return m.gather(msg)
-		}
+		return m.gather(msg)
+	default:
+		return m.answered(msg)
 	}
-	return m.answered(msg)
+	return nil
 }
 
 // answered takes what became of what the person asked for.
 func (m *Model) answered(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case confirmed:
-		if msg.to == m {
-			return msg.do()
-		}
+		return msg.do()
 	case planned:
-		if msg.to == m {
-			m.question(msg)
-		}
+		m.question(msg)
 	case edited:
-		if msg.to == m {
-			m.rewrite(msg)
-		}
+		m.rewrite(msg)
 	case delivered:
-		if msg.to == m {
-			return m.finish(msg)
-		}
+		return m.finish(msg)
 	case commented:
-		if msg.to == m {
-			m.keep(msg)
-		}
+		m.keep(msg)
 	case printed:
 		if msg.of == m.check && m.check != nil {
 			return m.check.take(msg)

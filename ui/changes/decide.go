@@ -211,7 +211,7 @@ func (m *Model) despiteRisks(d decision, do func() tea.Cmd) tea.Cmd {
 	}
 	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Take " + f.change.Path.String() + " in spite of this?", Text: strings.TrimRight(why.String(), "\n"), Yes: "take it",
-		Do: func() tea.Msg { return confirmed{m, do} },
+		Do: func() tea.Msg { return confirmed{sent{m}, do} },
 	}, m.now())
 	return nil
 }

@@ -49,7 +49,7 @@ func (d *deliver) update(msg tea.Msg) tea.Cmd {
 
 // planned brings what the chosen part is, for the last question.
 type planned struct {
-	to      *Model
+	sent
 	part    *review.ChangeSet
 	plan    *review.WorktreePlan // nil where the working tree cannot be looked at
 	message string               // proposed for the commit
@@ -78,13 +78,13 @@ func (m *Model) plan() tea.Cmd {
 	m.busy = "putting the parts together…"
 	ctx, services, of, set, to := m.ctx, m.services, m.session, m.set, m
 	return func() tea.Msg {
-		msg := planned{to: to}
+		msg := planned{sent: sent{to}}
 		selection, err := set.Select(ctx, choice)
 		if err == nil {
 			msg.part, err = set.Outline(ctx, selection)
 		}
 		if err != nil {
-			return planned{to: to, err: err}
+			return planned{sent: sent{to}, err: err}
 		}
 		verifications, err := services.Verifications(of.ID)
 		msg.message, msg.err = session.Describe(of, msg.part, verifications).Message, err
@@ -143,7 +143,7 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 
 // delivered says what became of an accept.
 type delivered struct {
-	to       *Model
+	sent
 	accepted *review.Accepted
 	err      error
 	unkept   error // why what was rejected is not kept
@@ -154,7 +154,7 @@ func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
 	ctx, services, id, set, to, keep := m.ctx, m.services, m.session.ID, m.set, m, m.keeper()
 	opts.Verify = services.Verifier(m.session, m.request)
 	return func() tea.Msg {
-		msg := delivered{to: to}
+		msg := delivered{sent: sent{to}}
 		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err == nil {
 			_, msg.unkept = keep()
 		}
@@ -201,7 +201,7 @@ func (m *Model) askToKeep() {
 		Do: func() tea.Msg {
 			n, err := keep()
 			if err != nil {
-				return delivered{to: to, err: err}
+				return delivered{sent: sent{to}, err: err}
 			}
 			return page.Close{Said: fmt.Sprintf("%s rejected: `aibox run --resume %s` tells the agent", amount.Of(n, "hunk"), id)}
 		},

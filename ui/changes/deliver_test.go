@@ -54,9 +54,9 @@ func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
 	if err := e.Run(); err != nil {
 		t.Fatal(err)
 	}
-	p.Send(edited{p.m, e.text, nil})
+	p.Send(edited{sent{p.m}, e.text, nil})
 	p.Sees("Better: Fix it")
-	p.Send(edited{p.m, "lost", errors.New("the editor failed")})
+	p.Send(edited{sent{p.m}, "lost", errors.New("the editor failed")})
 	p.Sees("the editor failed")
 	p.accept()
 	if got := services.accepts[0].Message; !strings.HasPrefix(got, "Better: Fix it") {

@@ -11,7 +11,7 @@ import (
 
 // edited brings the message back from the editor.
 type edited struct {
-	to   *Model
+	sent
 	text string
 	err  error
 }
@@ -22,7 +22,7 @@ func (m *Model) edit() tea.Cmd {
 		return nil
 	}
 	e := &editing{ctx: m.ctx, services: m.services, text: m.deliver.message.Value(), part: m.deliver.part}
-	return tea.Exec(e, func(err error) tea.Msg { return edited{m, e.text, err} })
+	return tea.Exec(e, func(err error) tea.Msg { return edited{sent{m}, e.text, err} })
 }
 
 // editing is an editor that has the terminal.

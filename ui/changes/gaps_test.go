@@ -45,7 +45,7 @@ func anyGaps(t *rapid.T) (*Model, *file) {
 
 // give answers what is asked of the version before.
 func give(m *Model, asked []stretch) {
-	msg := unfolded{to: m, asked: asked}
+	msg := unfolded{sent: sent{m}, asked: asked}
 	for _, s := range asked {
 		var lines []review.Line
 		for i := s.From; i < s.To; i++ {

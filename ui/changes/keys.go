@@ -296,7 +296,7 @@ func (m *Model) outward(e entry) {
 
 // confirmed is a decision that was asked about.
 type confirmed struct {
-	to *Model
+	sent
 	do func() tea.Cmd
 }
 

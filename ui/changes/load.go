@@ -12,7 +12,7 @@ const maxHeld = 400_000
 
 // read brings the hunks of one file.
 type read struct {
-	to    *Model
+	sent
 	file  int
 	hunks []review.Hunk
 	total int // lines of the version before
@@ -32,7 +32,7 @@ func (m *Model) read() tea.Cmd {
 	m.reading = true
 	ctx, set, to, at, path := m.ctx, m.set, m, m.at, f.change.Path
 	return func() tea.Msg {
-		msg := read{to: to, file: at}
+		msg := read{sent: sent{to}, file: at}
 		msg.err = set.Files(ctx, func(d review.FileDiff) error {
 			msg.hunks = d.Hunks
 			return nil

@@ -36,10 +36,10 @@ func TestAnAnswerForAnotherScreenIsDropped(t *testing.T) {
 	p, _ := sit(t)
 	other, _ := sit(t)
 	before := p.View()
-	p.Send(computed{to: other.m, err: errors.New("old")})
-	p.Send(read{to: other.m, err: errors.New("old")})
-	p.Send(found{to: p.m, serial: 99, hits: []hit{{path: "Makefile"}}})
-	p.Send(delivered{to: other.m, err: errors.New("old")})
+	p.Send(computed{sent: sent{other.m}, err: errors.New("old")})
+	p.Send(read{sent: sent{other.m}, err: errors.New("old")})
+	p.Send(found{sent: sent{p.m}, serial: 99, hits: []hit{{path: "Makefile"}}})
+	p.Send(delivered{sent: sent{other.m}, err: errors.New("old")})
 	if p.View() != before || len(p.Asked) > 0 {
 		t.Errorf("%v\n%s", p.Asked, p.View())
 	}

@@ -50,7 +50,7 @@ func (m *Model) comment() {
 
 // commented says what became of a comment.
 type commented struct {
-	to      *Model
+	sent
 	comment session.Comment
 	err     error
 }
@@ -74,7 +74,7 @@ func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
 			if err != nil {
 				kept = comment
 			}
-			return commented{to, kept, err}
+			return commented{sent{to}, kept, err}
 		}
 	}
 	return r.update(msg)

@@ -92,7 +92,7 @@ func (m *Model) searching(msg tea.KeyPressMsg) tea.Cmd {
 
 // found brings the hits of a search.
 type found struct {
-	to     *Model
+	sent
 	serial int
 	hits   []hit
 	more   bool
@@ -104,7 +104,7 @@ var errEnough = errors.New("enough is found")
 
 // seek looks for the text, in the order of the tree.
 func (m *Model) seek() tea.Cmd {
-	ctx, set, msg, match := m.ctx, m.set, found{to: m, serial: m.search.serial}, m.search.match
+	ctx, set, msg, match := m.ctx, m.set, found{sent: sent{m}, serial: m.search.serial}, m.search.match
 	if f := m.file(); !m.search.all && f.loaded {
 		path, hunks := f.change.Path, f.around()
 		return func() tea.Msg {

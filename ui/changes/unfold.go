@@ -15,7 +15,7 @@ const (
 
 // unfolded brings lines of gaps.
 type unfolded struct {
-	to    *Model
+	sent
 	file  int
 	asked []stretch
 	lines [][]review.Line
@@ -55,7 +55,7 @@ func (m *Model) unfold(all bool) tea.Cmd {
 		return nil
 	}
 	m.unfolding = true
-	ctx, set, path, msg := m.ctx, m.set, f.change.Path, unfolded{to: m, file: m.at, asked: asked}
+	ctx, set, path, msg := m.ctx, m.set, f.change.Path, unfolded{sent: sent{m}, file: m.at, asked: asked}
 	return func() tea.Msg {
 		var spans []review.Span
 		for _, s := range msg.asked {
