@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -44,6 +45,9 @@ type Brief struct {
 	// model, been refused, printed). Where it stays as it was the agent has rested.
 	Done int64 `json:"-"`
 }
+
+// Newest sorts the newest session first, as lists to choose from have it.
+func Newest(a, b *Brief) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
 
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200

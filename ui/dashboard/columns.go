@@ -73,7 +73,7 @@ var kinds = [columnCount]kind{
 	}, func(a, b *session.Brief) int { return cmp.Compare(b.Refused, a.Refused) }},
 	byTime: {"TIME", "newest first", true, func(m *Model, b *session.Brief) string {
 		return m.took(b)
-	}, func(a, b *session.Brief) int { return b.Created.Compare(a.Created) }},
+	}, session.Newest},
 }
 
 func repository(b *session.Brief) string {

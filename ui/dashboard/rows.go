@@ -91,7 +91,7 @@ func (m *Model) compare(a, b *session.Brief) int {
 	if m.reversed {
 		chosen = -chosen
 	}
-	return cmp.Or(m.grouping.compare(a, b), chosen, b.Created.Compare(a.Created))
+	return cmp.Or(m.grouping.compare(a, b), chosen, session.Newest(a, b))
 }
 
 // sort sorts by a column; once more, the other way round.

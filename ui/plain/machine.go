@@ -22,7 +22,7 @@ func (t *talk) images() (list, error) {
 	for _, agent := range agents {
 		l.choices = append(l.choices, choice{text: agent.Name + state(states, agent.Name), do: t.run("bake", agent.Name)})
 	}
-	l.choices = append(l.choices, choice{"a", "all that are missing or outdated", t.run("bake", "--all")}, back())
+	l.choices = append(l.choices, choice{"a", "all that are missing or outdated", t.run("bake", "--all")})
 	return l, nil
 }
 
@@ -38,7 +38,6 @@ func (t *talk) network() (list, error) {
 	return list{title: "Network", choices: []choice{
 		{text: "what boxes were refused", do: t.run("netguard", "log")},
 		{text: "the locks around the boxes", do: t.run("netguard", "status")},
-		back(),
 	}}, nil
 }
 
@@ -48,7 +47,6 @@ func (t *talk) machine() (list, error) {
 		{text: "mend what is missing; it shows how, and asks first", do: t.run("doctor", "--fix")},
 		{text: "prove in a box what it can reach", do: t.run("doctor", "--probe")},
 		{text: "the models there are", do: t.run("models")},
-		back(),
 	}}, nil
 }
 
@@ -57,7 +55,6 @@ func (t *talk) settings() (list, error) {
 		{text: "all settings, with where each comes from", do: t.run("config", "show")},
 		{text: "set one", do: t.set},
 		{text: "take one back", do: t.unset},
-		back(),
 	}}, nil
 }
 

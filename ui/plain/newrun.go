@@ -34,15 +34,14 @@ func (t *talk) repository(d *draft.Draft) error {
 	if err != nil {
 		t.fail(err)
 	}
-	l := list{title: "Which repository?", ask: "A number, or a path or an address:", other: func(text string) error {
+	l := list{title: "Which repository?", ask: "A number, a path or an address", other: func(text string) error {
 		d.Repository = text
 		return nil
 	}}
 	for _, place := range recent[:min(len(recent), most)] {
 		l.choices = append(l.choices, choice{text: termtext.Escape(place), do: func() error { d.Repository = place; return nil }})
 	}
-	l.choices = append(l.choices, back())
-	return t.choose(l)
+	return t.once(l)
 }
 
 func (t *talk) branch(d *draft.Draft) (err error) {
@@ -67,7 +66,6 @@ func (t *talk) agent(d *draft.Draft) error {
 			do:   func() error { d.Agent = agent.Name; return nil },
 		})
 	}
-	l.choices = append(l.choices, back())
 	l.other = func(text string) error {
 		i := slices.IndexFunc(agents, func(a newrun.Agent) bool { return a.Name == text })
 		if i < 0 {
@@ -77,7 +75,7 @@ func (t *talk) agent(d *draft.Draft) error {
 		d.Agent = text
 		return nil
 	}
-	return t.choose(l)
+	return t.once(l)
 }
 
 // imageWord says what has to happen to an agent's image first.
@@ -133,10 +131,9 @@ func (t *talk) start(d draft.Draft) error {
 		{text: "run it in the background", do: t.run(with("--detach")...)},
 		{text: "ask for the agent's options first", do: t.run(with("--form")...)},
 		{text: "run it and take part in it; ctrl-p ctrl-q leaves it running", do: t.run(with("--interactive")...)},
-		back(),
 	}}
 	if strings.ContainsRune(d.Prompt, '\n') {
 		l.title += "\nIts task has several lines."
 	}
-	return t.choose(l)
+	return t.once(l)
 }

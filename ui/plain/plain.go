@@ -69,3 +69,6 @@ var errLeft = errors.New("the person has left")
 
 // errBack leaves a list of choices for the one above it.
 var errBack = errors.New("back")
+
+// errNone is an answer without a word: the list is shown once more, as it is now.
+var errNone = errors.New("nothing was chosen")

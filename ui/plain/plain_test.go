@@ -105,7 +105,7 @@ func some() []session.Brief {
 }
 
 func TestTheEndOfTheAnswersEndsTheConversationWithNothingBegun(t *testing.T) {
-	script := []string{"4", "7", "yes", "0", "n", "1", "", "1", "do it", ".", "1", "q"}
+	script := []string{"4", "7", "yes", "q", "n", "1", "", "1", "do it", ".", "1", "q"}
 	whole := talked(t, some(), script...)
 	whole.did("discard 0aaaa-codex", "run codex --repo=/home/ann/shop --prompt=do it")
 	for n := range script {
@@ -130,16 +130,54 @@ func TestManySessionsComeInParts(t *testing.T) {
 	for i := range 25 {
 		many = append(many, session.Brief{ID: session.ID(fmt.Sprintf("0%03d-codex", i)), Phase: session.Ended, Changed: true})
 	}
-	s := talked(t, many, "m", "m", "5", "1", "0", "a")
+	s := talked(t, many, "m", "m", "5", "1", "q", "a")
 	s.sees("these are 1 to 10, newest first", "these are 11 to 20", "these are 21 to 25")
 	s.did("logs 0000-codex")
 }
 
 func TestOnlyWhatCanBeDoneIsOfferedAndEachIsOneOfAiboxesCommands(t *testing.T) {
-	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "0", "3", "1", "0", "2", "1", "30m", "2", "4", "yes", "0", "1", "1", "q")
+	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "q", "3", "1", "q", "2", "1", "30m", "2", "4", "yes", "q", "1", "1", "q")
 	s.did("logs 0aaaa-codex", "diff --stat 0aaaa-codex", "diff --no-pager 0aaaa-codex", "accept --interactive 0aaaa-codex", "accept 0aaaa-codex",
 		"accept --to worktree 0aaaa-codex", "rerun 0aaaa-codex", "logs 0bbbb-aider", "extend 0cccc-shell 30m", "attach 0cccc-shell", "stop 0cccc-shell", "attach 0dddd-codex")
 	s.sees("1 question for you", "$ aibox accept --to worktree 0aaaa-codex", "3  remove it with its record")
+}
+
+func TestQGoesBackFromEveryListAndEndsAtTheTop(t *testing.T) {
+	for _, list := range []string{"1", "i", "w", "d", "s", "n"} {
+		s := talked(t, some(), list, "q", "q", "4", "1")
+		s.sees("q goes back:")
+		s.did()
+		if n := strings.Count(s.out.String(), "q ends, and what runs goes on:"); n != 2 {
+			t.Errorf("%s: the list of sessions was shown %d times:\n%s", list, n, s.out.String())
+		}
+	}
+}
+
+func TestAnEmptyAnswerShowsTheListAsItIsNow(t *testing.T) {
+	s := talked(t, some(), "", "n", "", "q", "4", "", "q", "q")
+	text := s.out.String()
+	for what, times := range map[string]int{"4 sessions": 4, "Which repository?": 2, "8  run the same again": 2} {
+		if n := strings.Count(text, what); n != times {
+			t.Errorf("%q stands there %d times, not %d:\n%s", what, n, times, text)
+		}
+	}
+	if strings.Contains(text, "goes on: \nWhich?") {
+		t.Errorf("a question is asked without its list:\n%s", text)
+	}
+}
+
+func TestWhatWasDiscardedCanBeBroughtBack(t *testing.T) {
+	briefs := some()[:1]
+	briefs[0].Review = session.Discarded
+	s := talked(t, briefs, "1", "4", "no", "4", "yes", "q", "q")
+	s.sees("4  bring back what was discarded")
+	s.did("recover 0aaaa-codex --to-workspace")
+}
+
+func TestTheNewestSessionComesFirstAsOnTheScreen(t *testing.T) {
+	briefs := some()
+	briefs[1].Created = briefs[1].Created.Add(time.Minute)
+	talked(t, briefs).sees("1  0bbbb-aider", "2  0dddd-codex", "3  0cccc-shell")
 }
 
 func TestASessionThatIsGoneIsSaid(t *testing.T) {
@@ -166,7 +204,7 @@ func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 	}
 
 	talked(t, nil, "n", "1", "", "2", "make test", "3", "q").did("run shell --repo=/home/ann/shop --form -- sh -c make test")
-	talked(t, nil, "n", "1", "", "2", "make test", "0", "n", "0", "n", "1", "", "0", "q").did()
+	talked(t, nil, "n", "1", "", "2", "make test", "q", "n", "q", "n", "1", "", "q", "q").did()
 	talked(t, nil, "n", "1", "", "1", "look", ".", "4", "q").did("run codex --repo=/home/ann/shop --prompt=look --interactive")
 	talked(t, nil, "n", "1", "", "1", ".", "q").sees("Without a task there is no run")
 	talked(t, nil, "n", "1", "", "2", "", "q").sees("Without a command there is no run")
@@ -174,7 +212,7 @@ func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 }
 
 func TestImagesTheMachineTheNetworkAndTheSettingsAreReached(t *testing.T) {
-	s := talked(t, nil, "i", "1", "a", "0", "d", "1", "2", "3", "4", "0", "w", "1", "2", "0", "s", "1", "2", "accept", "branch", "3", "accept", "2", "", "3", "", "0", "q")
+	s := talked(t, nil, "i", "1", "a", "q", "d", "1", "2", "3", "4", "q", "w", "1", "2", "q", "s", "1", "2", "accept", "branch", "3", "accept", "2", "", "3", "", "q", "q")
 	s.did("bake codex", "bake --all", "doctor", "doctor --fix", "doctor --probe", "models", "netguard log", "netguard status",
 		"config show", "config set -- accept branch", "config unset -- accept")
 	s.sees("1  codex, missing")
@@ -204,7 +242,7 @@ func TestACommandThatCannotBeRunAndASignalEndTheConversation(t *testing.T) {
 // FuzzAnswers gives any answers: nothing panics, nothing is printed raw, and nothing
 // is taken away without the word yes.
 func FuzzAnswers(f *testing.F) {
-	f.Add("4\n7\nno\n")
+	f.Add("4\n7\nno\nq\nq\n")
 	f.Add("n\n1\n\n1\nx\n.\n1\n")
 	f.Add("a\nm\nstate:\n-\n\x1b\n")
 	f.Fuzz(func(t *testing.T, text string) {

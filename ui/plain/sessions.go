@@ -24,14 +24,15 @@ func (t *talk) sessions() (list, error) {
 	}
 	filter := session.ParseFilter(t.filter)
 	kept := make([]session.Brief, 0, len(all))
-	for i := range slices.Backward(all) {
+	for i := range all {
 		if filter.Match(&all[i]) {
 			kept = append(kept, all[i])
 		}
 	}
+	slices.SortFunc(kept, func(a, b session.Brief) int { return session.Newest(&a, &b) })
 	t.from = max(0, min(t.from, len(kept)-1))
 	shown := kept[t.from:min(len(kept), t.from+most)]
-	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "Which? A number, a letter, or words to look for:"}
+	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to look for", top: true}
 	for i := range shown {
 		id := shown[i].ID
 		l.choices = append(l.choices, choice{text: sentence(&shown[i]), do: func() error {
@@ -49,8 +50,7 @@ func (t *talk) sessions() (list, error) {
 		choice{"i", "images", func() error { return t.menu(t.images) }},
 		choice{"w", "network", func() error { return t.menu(t.network) }},
 		choice{"d", "this machine", func() error { return t.menu(t.machine) }},
-		choice{"s", "settings", func() error { return t.menu(t.settings) }},
-		choice{"q", "quit; what runs goes on", func() error { return errLeft }})
+		choice{"s", "settings", func() error { return t.menu(t.settings) }})
 	return l, nil
 }
 
@@ -136,10 +136,10 @@ func (t *talk) session(id session.ID) (list, error) {
 	add(can.Accept, "accept all of it into your working tree, but for files with risks",
 		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
 	add(can.Discard, "discard its changes", t.ifSure("Discard what "+name+" changed?", "discard", name))
+	add(can.BringBack, "bring back what was discarded", t.ifSure("Make the workspace of "+name+" anew with what was discarded?", "recover", name, "--to-workspace"))
 	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
 	add(true, "run the same again", t.run("rerun", name))
 	add(can.Remove, "remove it with its record", t.ifSure("Remove "+name+"?", "rm", name))
-	l.choices = append(l.choices, back(), choice{"q", "quit", func() error { return errLeft }})
 	return l, nil
 }
 

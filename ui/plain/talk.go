@@ -34,10 +34,11 @@ type list struct {
 	title   string // escaped; lines
 	choices []choice
 	other   func(text string) error // for what is none of the keys; may be nil
-	ask     string                  // the question; empty for the usual one
+	ask     string                  // what can be answered; empty for just one of the keys
+	top     bool                    // nothing is above it: q ends the conversation
 }
 
-// menu shows the list that show makes, again after each choice, until a choice goes
+// menu shows the list that show makes, again after each choice, until a person goes
 // back.
 func (t *talk) menu(show func() (list, error)) error {
 	for {
@@ -48,13 +49,23 @@ func (t *talk) menu(show func() (list, error)) error {
 		switch {
 		case errors.Is(err, errBack):
 			return nil
-		case err != nil:
+		case err != nil && !errors.Is(err, errNone):
 			return err
 		}
 	}
 }
 
-// choose asks for one of the choices and does it.
+// once shows a list until something of it is chosen.
+func (t *talk) once(l list) error {
+	for {
+		if err := t.choose(l); !errors.Is(err, errNone) {
+			return err
+		}
+	}
+}
+
+// choose shows a list, asks for one of its choices and does it; errNone when the answer
+// is empty. q leaves every list.
 func (t *talk) choose(l list) error {
 	t.say("")
 	if l.title != "" {
@@ -69,9 +80,14 @@ func (t *talk) choose(l list) error {
 		}
 		t.say("%s  %s", c.key, c.text)
 	}
-	question := l.ask
-	if question == "" {
-		question = "Which?"
+	question, left := "Which?", errBack
+	if l.ask != "" {
+		question += " " + l.ask + ";"
+	}
+	if l.top {
+		question, left = question+" q ends, and what runs goes on:", errLeft
+	} else {
+		question += " q goes back:"
 	}
 	for {
 		answer, err := t.ask(question)
@@ -82,9 +98,13 @@ func (t *talk) choose(l list) error {
 		switch {
 		case i >= 0:
 			return l.choices[i].do()
-		case answer != "" && l.other != nil && !isNumber(answer):
+		case answer == "":
+			return errNone
+		case strings.EqualFold(answer, "q"):
+			return left
+		case l.other != nil && !isNumber(answer):
 			return l.other(answer)
-		case answer != "":
+		default:
 			t.say("\"%s\" is none of these", termtext.Escape(answer))
 		}
 	}
@@ -143,9 +163,6 @@ func (t *talk) run(args ...string) func() error {
 		return t.Do(t.ctx, args...)
 	}
 }
-
-// back is the choice that leaves a list.
-func back() choice { return choice{"0", "back", func() error { return errBack }} }
 
 // say prints a line.
 func (t *talk) say(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
