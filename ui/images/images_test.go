@@ -203,3 +203,18 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+func TestALongVersionIsShownWholeWhereThereIsRoomAndGivesWayToABake(t *testing.T) {
+	k := sample()
+	k.states = append(k.states, status("opencode", bakery.Fresh, "0.0.1790142911-g7618fb", 738e6))
+	for _, width := range []int{60, 80, 120} {
+		sit(t, k, width, 24).Sees("opencode  0.0.1790142911-g7618fb  738 MB   6h")
+	}
+	p := sit(t, k, 40, 24)
+	p.Sees("opencode  0.0.17…  738")
+	p.Fits("on a narrow screen")
+	k.jobs = baking()
+	k.jobs[0].Name = "opencode"
+	p = sit(t, k, 60, 24)
+	p.Sees("step 3/4 · 1m15s")
+}

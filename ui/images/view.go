@@ -122,15 +122,27 @@ func (m *Model) list() []string {
 	return frame.Fill(out, m.listHeight()+1)
 }
 
-// columns is a line of the list.
+// columns is a line of the list. The versions have the room that nothing else needs.
 func (m *Model) columns(mark, state, name, version, size, age, doing string) string {
-	name = frame.Pad(name, 12)
-	line := mark + frame.Pad(state, 11) + " " + name + " " + frame.Pad(version, 12) + " "
-	if doing != "" { // what is there already matters less
-		return line + doing
+	names, versions := leastName, usualVersion
+	for _, r := range m.rows {
+		names = max(names, min(ansi.StringWidth(termtext.Escape(r.Name)), mostName))
+		versions = max(versions, ansi.StringWidth(termtext.Escape(r.Version)))
 	}
-	return line + fmt.Sprintf("%7s %4s", size, age)
+	end := fmt.Sprintf("%7s %4s", size, age)
+	if doing != "" { // what is there already matters less
+		end = doing
+	}
+	line := mark + frame.Pad(state, 11) + " " + frame.Pad(name, names) + "  "
+	versions = max(leastVersion, min(versions, m.listWidth()-ansi.StringWidth(line)-1-ansi.StringWidth(end)))
+	return line + frame.Pad(version, versions) + " " + end
 }
+
+// The columns of names and versions, in cells.
+const (
+	leastName, mostName        = 8, 12
+	leastVersion, usualVersion = 7, 12
+)
 
 // row is a line of the list.
 func (m *Model) row(r *row, selected bool) string {
