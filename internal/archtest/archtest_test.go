@@ -98,7 +98,7 @@ var layers = []layer{
 	{"ui/requests", []string{"internal/amount", "session", "ui/dialog", "ui/frame", "ui/keymap", "ui/theme"}},
 	{"ui/stream", nil},
 	{"ui/syntax", nil},
-	{"ui/palette", []string{"ui/dialog", "ui/keymap", "ui/theme"}},
+	{"ui/palette", []string{"ui/cursor", "ui/dialog", "ui/keymap", "ui/theme"}},
 	{"ui/settings", []string{"agents/spec", "internal/config", "ui/cursor", "ui/frame", "ui/keymap", "ui/page", "ui/theme"}},
 	{"ui/theme", nil},
 	{"ui/traffic", []string{"internal/amount", "session"}},

@@ -2,6 +2,7 @@ package newrun
 
 import (
 	"aibox/internal/termtext"
+	"aibox/ui/frame"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -36,7 +37,7 @@ func (m *Model) imageWord(a Agent) string {
 	default:
 		word = "to bake"
 	}
-	return pad(word, 12)
+	return frame.Pad(word, 12)
 }
 
 // imageFresh is the state of an image that can be run.

@@ -10,6 +10,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/frame"
 	"aibox/ui/page"
 
 	"charm.land/bubbles/v2/key"
@@ -255,7 +256,7 @@ func (m *Model) startView(width int) []string {
 		if took > 0 {
 			time = t.Faint.Render(fmt.Sprintf("%7s", amount.Took(took)))
 		}
-		line := mark + " " + pad(termtext.Escape(s.Name), 10) + " " + pad(time, 7) + " " + termtext.Escape(s.Detail)
+		line := mark + " " + frame.Pad(termtext.Escape(s.Name), 10) + " " + frame.Pad(time, 7) + " " + termtext.Escape(s.Detail)
 		out = append(out, line)
 	}
 	switch {

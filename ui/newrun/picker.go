@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"aibox/ui/cursor"
+	"aibox/ui/frame"
 	"aibox/ui/keymap"
 	"aibox/ui/theme"
 
@@ -120,14 +121,14 @@ func (p *picker) view(t theme.Theme, width int, active bool) []string {
 		if mark == "" {
 			mark = " "
 		}
-		line := mark + " " + pad(it.label, widest)
+		line := mark + " " + frame.Pad(it.label, widest)
 		if it.detail != "" {
 			line += "  " + it.detail
 		}
 		line = ansi.Truncate(line, max(0, width-2), "…")
 		switch {
 		case i == p.cursor.At() && active:
-			line = cursor.Mark + " " + t.Selected.Render(pad(line, width-2))
+			line = cursor.Mark + " " + t.Selected.Render(frame.Pad(line, width-2))
 		case i == p.cursor.At():
 			line = cursor.Mark + " " + line
 		case it.off:
@@ -138,9 +139,4 @@ func (p *picker) view(t theme.Theme, width int, active bool) []string {
 		out = append(out, ansi.Truncate(line, width, "…"))
 	}
 	return out
-}
-
-func pad(text string, width int) string {
-	text = ansi.Truncate(text, max(0, width), "…")
-	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }

@@ -7,6 +7,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/config"
 	"aibox/internal/termtext"
+	"aibox/ui/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -23,7 +24,7 @@ func (m *Model) summary(width, height int) []string {
 			if i > 0 {
 				name = ""
 			}
-			out = append(out, m.theme.Faint.Render(pad(name, 13))+" "+line)
+			out = append(out, m.theme.Faint.Render(frame.Pad(name, 13))+" "+line)
 		}
 	}
 	from := "what is checked out"

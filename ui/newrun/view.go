@@ -137,9 +137,9 @@ func (m *Model) libraryView(width int) []string {
 		if slices.Contains(m.system, p.Name) {
 			mark = "[x] "
 		}
-		line := mark + pad(p.Name, 20) + " " + pad(string(p.Source), 10) + " " + termtext.Escape(p.Title())
+		line := mark + frame.Pad(p.Name, 20) + " " + frame.Pad(string(p.Source), 10) + " " + termtext.Escape(p.Title())
 		if i == s.shelf.At() {
-			line = m.theme.Selected.Render(pad(cursor.Mark+" "+line, width))
+			line = m.theme.Selected.Render(frame.Pad(cursor.Mark+" "+line, width))
 		} else {
 			line = "  " + line
 		}

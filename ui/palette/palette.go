@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/keymap"
 	"aibox/ui/theme"
@@ -224,11 +225,8 @@ func (m *Model) box() string {
 // line is one entry: what it does, what that belongs to, and its key.
 func (m *Model) line(i, width int) string {
 	e := m.shown[i]
-	mark, shortcut := "  ", keymap.Shown(e.key)
-	if i == m.at {
-		mark = "▸ "
-	}
-	left := ansi.Truncate(mark+e.does, max(0, width-ansi.StringWidth(shortcut)-2), "…")
+	shortcut := keymap.Shown(e.key)
+	left := ansi.Truncate(cursor.Here(i == m.at)+" "+e.does, max(0, width-ansi.StringWidth(shortcut)-2), "…")
 	group := "  " + e.group
 	if ansi.StringWidth(left)+ansi.StringWidth(group)+ansi.StringWidth(shortcut)+2 > width {
 		group = ""

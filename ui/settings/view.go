@@ -8,6 +8,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
+	"aibox/ui/cursor"
 	"aibox/ui/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -149,10 +150,6 @@ func (m *Model) line(r row, here bool) string {
 	if r.heading != "" {
 		return m.theme.Title.Render(ansi.Truncate(r.heading, width, "…"))
 	}
-	mark, name := "  ", r.setting.Field.Key
-	if here {
-		mark = "▸ "
-	}
 	nameWidth := min(24, max(12, width/3))
 	originWidth := 0
 	if width >= 60 {
@@ -164,7 +161,7 @@ func (m *Model) line(r row, here bool) string {
 	if value == "" && builtIn {
 		value = "–"
 	}
-	left := mark + frame.Pad(name, nameWidth-1) + " "
+	left := cursor.Here(here) + " " + frame.Pad(r.setting.Field.Key, nameWidth-1) + " "
 	middle := frame.Pad(value, max(4, width-nameWidth-2-originWidth))
 	right := ""
 	if originWidth > 0 {
@@ -291,10 +288,7 @@ func (m *Model) editView(width int) []string {
 // choice is one value to choose.
 func (m *Model) choice(i, width int) string {
 	e := m.edit
-	mark := "  "
-	if i == e.at {
-		mark = "▸ "
-	}
+	mark := cursor.Here(i == e.at) + " "
 	switch {
 	case e.several && e.picked[i]:
 		mark += "[x] "
