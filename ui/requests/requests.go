@@ -54,7 +54,7 @@ type Model struct {
 	shown         *session.Request
 	rested        time.Time // when the question appeared, or a key came within the grace
 	choice        choice
-	failed        string // why a question went away or an answer did not count, escaped; empty is no news
+	outcome       outcome // of the last question, where the person has to know; empty is no news
 }
 
 // choice is a button.
@@ -147,7 +147,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return nil, true
 	case replied:
 		if msg.err != nil {
-			m.failed = termtext.Escape(msg.err.Error())
+			m.outcome = outcome{"Your answer did not count", termtext.Escape(msg.err.Error())}
 			delete(m.answered, msg.of)
 			if fault.KindOf(msg.err) == fault.Conflict { // it is not open any more
 				m.answered[msg.of] = true
@@ -174,9 +174,19 @@ func (m *Model) learn(all []session.Request) {
 	m.waiting = slices.DeleteFunc(all, func(r session.Request) bool { return m.answered[nameOf(r)] })
 	if m.shown != nil && !slices.ContainsFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == nameOf(*m.shown) }) {
 		// Keys that were meant for it must not reach the screen below.
-		m.failed = "the question of " + string(m.shown.Session) + " is not open any more: it was answered, or it was too late"
-		m.shown = nil
+		m.outcome, m.shown = m.settled(m.shown), nil
 	}
+}
+
+// outcome is why a question went away, or an answer did not count.
+type outcome struct{ title, text string } // escaped
+
+// settled is what became of a question that is not open any more.
+func (m *Model) settled(r *session.Request) outcome {
+	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
+		return outcome{"Too late", "nobody answered the question of " + string(r.Session) + " in time"}
+	}
+	return outcome{"Not open any more", "the question of " + string(r.Session) + " was answered elsewhere, or its session has ended"}
 }
 
 // Let shows the first question that nobody has seen yet, unless the person is busy:
@@ -210,7 +220,7 @@ func (m *Model) Waiting() int { return len(m.waiting) }
 
 // Open reports whether a question, or what became of one, lies over the screen,
 // so that keys and mouse are its own.
-func (m *Model) Open() bool { return m.shown != nil || m.failed != "" }
+func (m *Model) Open() bool { return m.shown != nil || m.outcome != (outcome{}) }
 
 // Mark is the number of questions for a line of every screen, empty when there are
 // none.
@@ -251,7 +261,7 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	now := m.Now()
 	switch {
 	case m.shown == nil:
-		m.failed = ""
+		m.outcome = outcome{}
 	case now.Sub(m.rested) < dialog.Grace:
 		m.rested = now // whoever presses keys has not read it yet
 	case key.Matches(msg, put):

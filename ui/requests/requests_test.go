@@ -166,7 +166,7 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.desk.open = nil
 	p.look(false)
-	if !strings.Contains(p.view(), "the question of 0a-x is not open any more") || p.m.Mark() != "" {
+	if !strings.Contains(p.view(), "Not open any more") || !strings.Contains(p.view(), "the question of 0a-x was answered elsewhere") || p.m.Mark() != "" {
 		t.Errorf("keys that were meant for it reach the screen below:\n%s", p.view())
 	}
 	p.press("y")
@@ -177,6 +177,12 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p.look(false)
 	if !p.m.Open() {
 		t.Error("the session's next one does not appear")
+	}
+	p.desk.open = nil
+	p.now = noon.Add(time.Minute)
+	p.look(false)
+	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "nobody answered the question of 0a-x in time") {
+		t.Errorf("that nobody answered it is not said:\n%s", p.view())
 	}
 }
 
@@ -194,7 +200,7 @@ func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.desk.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")
-	if !p.m.Open() || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
+	if !p.m.Open() || !strings.Contains(p.view(), "Your answer did not count") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
 		t.Error(p.view())
 	}
 	p.press("esc")

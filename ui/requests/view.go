@@ -26,7 +26,7 @@ func (m *Model) box() string {
 	t := m.theme
 	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, m.inner()), "\n") }
 	if m.shown == nil {
-		lines := []string{t.Title.Render("No answer"), "", wrapped(m.failed), "", t.Button.Render("[close (esc)]")}
+		lines := []string{t.Title.Render(wrapped(m.outcome.title)), "", wrapped(m.outcome.text), "", t.Button.Render("[close (esc)]")}
 		return t.Dialog.Render(strings.Join(lines, "\n"))
 	}
 	r := m.shown
@@ -77,7 +77,7 @@ func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 		return nil
 	}
 	if m.shown == nil {
-		m.failed = ""
+		m.outcome = outcome{}
 		return nil
 	}
 	if now := m.Now(); now.Sub(m.rested) < dialog.Grace {
