@@ -29,13 +29,14 @@ type before struct {
 
 // undo is what is put back at once: the steps of one key, and where the person was.
 type undo struct {
-	steps   []before
-	at, row int
+	steps []before
+	at    int
+	row   row
 }
 
 // remember begins a step back, with all that was decided about these files.
 func (m *Model) remember(files ...int) {
-	u := undo{at: m.at, row: m.row}
+	u := undo{at: m.at, row: m.here()}
 	for _, i := range files {
 		f := m.files[i]
 		u.steps = append(u.steps, before{file: i, risk: f.risk, whole: f.whole, own: f.own, count: f.count, sums: f.sums})
@@ -46,7 +47,7 @@ func (m *Model) remember(files ...int) {
 // rememberHunk begins a step back for one hunk of the file a person is at.
 func (m *Model) rememberHunk(id review.HunkID) {
 	f := m.file()
-	m.undo = append(m.undo, undo{[]before{{file: m.at, risk: f.risk, hunk: id, was: f.of(id)}}, m.at, m.row})
+	m.undo = append(m.undo, undo{[]before{{file: m.at, risk: f.risk, hunk: id, was: f.of(id)}}, m.at, m.here()})
 }
 
 // back takes the last step back.
@@ -77,7 +78,7 @@ func (m *Model) back() {
 	}
 	m.decided()
 	m.goTo(u.at)
-	m.row = u.row
+	m.row = m.file().layout.find(u.row)
 	m.scroll()
 }
 
@@ -273,12 +274,12 @@ func (m *Model) divide() {
 		return
 	}
 	b := before{file: m.at, risk: f.risk, whole: f.whole, own: maps.Clone(f.own), count: f.count, sums: f.sums, hunks: f.hunks, parted: f.parted}
-	row := m.row
+	here := m.here()
 	if !f.split(i) {
 		m.note.Say("this hunk has no parts", nil)
 		return
 	}
-	m.undo = append(m.undo, undo{[]before{b}, m.at, row})
+	m.undo = append(m.undo, undo{[]before{b}, m.at, here})
 	m.arrangeRows()
 	m.toHead(i)
 	m.scroll()

@@ -41,7 +41,7 @@ type file struct {
 	total    int           // lines of the version before
 	shown    map[int]shown // of gaps, by how many old lines stand before them
 	unfolded int           // bytes of shown
-	version  int           // counts how often the hunks became others
+	version  int           // counts how often the hunks or what is shown of gaps became others
 	aligned  [][][]pairs   // their lines as they are without blanks; nil before they were compared
 	layout   layout
 	accepted accepted

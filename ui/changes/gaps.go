@@ -15,8 +15,11 @@ type gap struct {
 type shown struct{ head, tail []review.Line }
 
 // gaps are the gaps of the file, in order. Only files with lines that were changed
-// have some.
+// have some, and only while they are held.
 func (f *file) gaps() []gap {
+	if !f.loaded {
+		return nil
+	}
 	var all []gap
 	g := gap{after: -1}
 	text := false
@@ -35,7 +38,7 @@ func (f *file) gaps() []gap {
 			g.old, g.new = before+h.OldLines, above(h.NewStart, h.NewLines)+h.NewLines
 		}
 	}
-	if g.after = len(f.hunks) - 1; text && f.loaded {
+	if g.after = len(f.hunks) - 1; text {
 		add(f.total)
 	}
 	return all

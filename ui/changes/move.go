@@ -200,7 +200,7 @@ func (m *Model) foldHunk() {
 
 // foldAll folds all hunks of the file, or unfolds them when one is folded.
 func (m *Model) foldAll() {
-	f, i := m.file(), max(0, m.hunkAt())
+	f, i := m.file(), max(0, int(m.here().hunk))
 	some := slices.ContainsFunc(f.hunks, func(h review.Hunk) bool { return f.folded[h.ID] })
 	for j := range f.hunks {
 		f.fold(f.hunks[j].ID, !some)

@@ -70,6 +70,7 @@ func (m *Model) unfold(all bool) tea.Cmd {
 func (m *Model) unbrief() {
 	m.style.brief = false
 	m.arrangeRows()
+	m.scroll()
 }
 
 // near are the gaps that keys are about: the one a person is at, or those around the
@@ -157,6 +158,13 @@ func (f *file) extend(s stretch, lines []review.Line) {
 	}
 	f.shown[g.old] = g.shown
 	f.unfolded += weight(lines)
+	f.spread()
+}
+
+// spread says that there are other lines around the hunks than there were.
+func (f *file) spread() {
+	f.version++
+	f.layout.made = -1
 }
 
 // weight is about how many bytes lines take.
@@ -180,6 +188,7 @@ func (m *Model) foldGaps() bool {
 		}
 	}
 	if some {
+		f.spread()
 		m.relay()
 	}
 	return some
@@ -188,15 +197,17 @@ func (m *Model) foldGaps() bool {
 // forgetGaps hides all that is shown of the gaps.
 func (f *file) forgetGaps() { f.shown, f.unfolded, f.layout = nil, 0, layout{} }
 
-// relay makes the rows of the file anew after others came between them. What is on the
-// screen stays there as far as it can.
+// relay makes the rows of the file anew after lines came between them or went. What is
+// on the screen stays there as far as it can.
 func (m *Model) relay() {
 	l := &m.file().layout
+	if l.n == 0 {
+		return // it is being read again
+	}
 	top := l.row(m.rowTop)
 	if top.kind == gapRow {
 		top.kind = lineRow // what was hidden behind it
 	}
-	m.colors, l.made = colors{}, -1
 	m.arrangeRows()
 	m.rowTop = l.find(top)
 	m.scroll()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/review"
 	"aibox/ui/keymap"
 	"aibox/ui/syntax"
 	"aibox/ui/uitest"
@@ -143,7 +142,8 @@ func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
 
 func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
 	large, small := strings.Repeat("\n", maxUnfolded/40), strings.Repeat("\n", 100)
-	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n"}, map[string]string{"a": large + "new\n", "b": small + "new\n"})}, 80, 24)
+	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
+		map[string]string{"a": large + "new\n", "b": small + "new\n", "c": small + "new\n"})}, 80, 24)
 	a := p.m.file()
 	for range 2 {
 		p.Press("E")
@@ -152,9 +152,13 @@ func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
 			t.Fatalf("%d bytes are shown", a.unfolded)
 		}
 	}
-	p.Press("tab", "E")
-	if b := p.m.file(); b.unfolded == 0 || a.unfolded > 0 {
-		t.Errorf("%d bytes of one file are held, and %d of the one before", b.unfolded, a.unfolded)
+	for range 2 {
+		p.Press("tab", "E")
+		for _, f := range p.m.files {
+			if (f.unfolded > 0) != (f == p.m.file()) {
+				t.Errorf("%d bytes of %s are held at %s", f.unfolded, f.change.Path, p.m.file().change.Path)
+			}
+		}
 	}
 }
 
@@ -178,7 +182,41 @@ func TestAFileThatIsLetGoIsFoldedAgain(t *testing.T) {
 	if p.View() != before || !reflect.DeepEqual(p.m.chosen(), decided) {
 		t.Errorf("%s\nwas\n%s", p.View(), before)
 	}
-	if c := (review.Choice{}); !reflect.DeepEqual(decided, c) {
-		t.Errorf("%+v", decided)
+	late = p.m.Update(keymap.Press("E"))
+	p.Press("tab")
+	f.letGo()
+	f.layout = layout{}
+	p.m.at-- // as while it is read again
+	p.Run(late)
+	if f.unfolded != 0 {
+		t.Errorf("%d bytes are shown of a file that is not held", f.unfolded)
+	}
+}
+
+func TestWhatIsUnfoldedWhileAPersonIsElsewhereIsThereAfterwards(t *testing.T) {
+	lines := strings.Repeat("var x = 1\n", 300)
+	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
+	p.Press("e")
+	for range 2 {
+		late := p.m.Update(keymap.Press("e"))
+		p.Press("tab") // to a file without colors
+		p.View()
+		p.Run(late)
+		p.Press("shift+tab")
+		p.Fits("come back")
+	}
+	p.Sees("⋯ 267 lines")
+	p.Press("u")
+	p.Sees("⋯ 267 lines")
+}
+
+func TestUndoGoesBackToTheLineAndNotToItsPlace(t *testing.T) {
+	p, _ := sit(t)
+	p.goTo("src/big.txt")
+	p.Press("]", "down", "x")
+	p.goTo("src/big.txt")
+	p.Press("e", "E", "]", "E", "u")
+	if here := p.m.here(); here.hunk != 1 || here.new != 37 {
+		t.Errorf("%+v", here)
 	}
 }
