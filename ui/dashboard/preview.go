@@ -133,7 +133,7 @@ func (m *Model) previewView(width, height int) []string {
 		return frame.Fill(nil, height)
 	}
 	out := m.facts(b)
-	if m.shown.known && m.shown.id == b.ID {
+	if m.knows(b) {
 		if room := height - len(out); room > 6 && m.shown.changes != nil {
 			out = append(append(out, ""), m.files(m.shown.changes.Changes, min(8, room/2))...)
 		}
@@ -185,15 +185,23 @@ func (m *Model) facts(b *session.Brief) []string {
 	if why := m.counting.known[b.ID].err; why != nil {
 		out = append(out, t.Warn.Render("changes not counted: "+termtext.Escape(why.Error())))
 	}
-	if !m.shown.known || m.shown.id != b.ID {
-		return out
+	if m.knows(b) {
+		out = append(out, m.record(&m.shown.session)...)
 	}
-	s := m.shown.session
-	words := []string{"network " + s.Network.String(), b.Created.Local().Format(time.DateTime)}
+	return out
+}
+
+// knows reports whether what was looked at is this session.
+func (m *Model) knows(b *session.Brief) bool { return m.shown.known && m.shown.id == b.ID }
+
+// record are the lines about how a session was started and how it ended.
+func (m *Model) record(s *session.Session) []string {
+	t := m.theme
+	words := []string{"network " + s.Network.String(), s.Created.Local().Format(time.DateTime)}
 	if model := modelOf(&s.Spec); model != "" {
 		words = slices.Insert(words, 0, termtext.Escape(model))
 	}
-	out = append(out, t.Faint.Render(strings.Join(words, " · ")))
+	out := []string{t.Faint.Render(strings.Join(words, " · "))}
 	if r := s.State.Result; r != nil {
 		if r.Fault != nil {
 			out = append(out, t.Bad.Render(termtext.Escape(r.Fault.Message)))
