@@ -12,6 +12,7 @@ import (
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
+	"aibox/ui/standing"
 	"aibox/ui/traffic"
 
 	"charm.land/lipgloss/v2"
@@ -109,7 +110,9 @@ func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
 	if m.known {
-		left += "  " + m.state()
+		b := m.session.Brief()
+		status := b.Status()
+		left += "  " + standing.Style(&t, status).Render(standing.Text(status))
 	}
 	var right []string
 	if n := m.live.Tokens.Input + m.live.Tokens.Output; n > 0 {
@@ -129,29 +132,6 @@ func (m *Model) head() []string {
 		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))
 	}
 	return frame.Head(t, m.width, left, strings.Join(right, " · "))
-}
-
-// state is how the session stands, with the marks of the list of sessions.
-func (m *Model) state() string {
-	b := m.session.Brief()
-	status, style, mark := b.Status(), m.theme.Faint, "·"
-	switch {
-	case m.session.State.Phase != session.Ended:
-		style, mark = m.theme.Live, "●"
-	case status == session.StatusFailed:
-		style, mark = m.theme.Bad, "✗"
-	case status == session.StatusPartly:
-		style, mark = m.theme.Warn, "◐"
-	case b.Open():
-		style, mark = m.theme.Warn, "▲"
-	case status == session.StatusAccepted:
-		style, mark = m.theme.Good, "✓"
-	case status == session.StatusDiscarded:
-		mark = "–"
-	case status == session.StatusContinued:
-		mark = "→"
-	}
-	return style.Render(mark + " " + string(status))
 }
 
 // task is what the agent is to do, and where; at the end what went wrong.

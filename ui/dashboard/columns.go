@@ -9,6 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/standing"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -40,8 +41,8 @@ type kind struct {
 
 var kinds = [columnCount]kind{
 	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Brief) string {
-		return lookOf(b).text()
-	}, func(a, b *session.Brief) int { return cmp.Compare(lookOf(a).urgency, lookOf(b).urgency) }},
+		return standing.Text(b.Status())
+	}, func(a, b *session.Brief) int { return cmp.Compare(urgency(a), urgency(b)) }},
 	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Brief) string {
 		return string(b.ID)
 	}, func(a, b *session.Brief) int { return cmp.Compare(b.ID, a.ID) }},

@@ -43,7 +43,7 @@ func (g grouping) heading(b *session.Brief) string {
 func (g grouping) compare(a, b *session.Brief) int {
 	first := 0
 	if g == perState {
-		first = cmp.Compare(lookOf(a).urgency, lookOf(b).urgency)
+		first = cmp.Compare(urgency(a), urgency(b))
 	}
 	return cmp.Or(first, cmp.Compare(g.heading(a), g.heading(b)))
 }

@@ -10,6 +10,7 @@ import (
 	"aibox/ui/cursor"
 	"aibox/ui/dialog"
 	"aibox/ui/frame"
+	"aibox/ui/standing"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -71,7 +72,7 @@ func (m *Model) foot() string {
 func (m *Model) head() (left, right string) {
 	var counts [rest + 1]int
 	for i := range m.all {
-		counts[lookOf(&m.all[i]).urgency]++
+		counts[urgency(&m.all[i])]++
 	}
 	t := m.theme
 	words := []string{t.Title.Render("aibox") + "  " + amount.Of(len(m.all), "session")}
@@ -141,8 +142,8 @@ func (m *Model) names(layout *layout) string {
 }
 
 func (m *Model) state(b *session.Brief) string {
-	l := lookOf(b)
-	return l.style(&m.theme).Render(l.text())
+	status := b.Status()
+	return standing.Style(&m.theme, status).Render(standing.Text(status))
 }
 
 // row is a line of the list. Where a person is and what is marked is told by the
@@ -164,9 +165,8 @@ func (m *Model) row(r *row, layout *layout, width int) string {
 		return m.theme.Selected.Render(frame.Pad(ansi.Strip(lead)+line, width))
 	}
 	// The state alone is colored: it begins the line.
-	l := lookOf(b)
-	if state := l.text(); strings.HasPrefix(line, state) {
-		line = l.style(&m.theme).Render(state) + line[len(state):]
+	if state := standing.Text(b.Status()); strings.HasPrefix(line, state) {
+		line = standing.Style(&m.theme, b.Status()).Render(state) + line[len(state):]
 	}
 	return lead + line
 }

@@ -71,9 +71,6 @@ func (m *Model) SetSize(width, height int) {
 // SetOver tells whether the agent says anything more.
 func (m *Model) SetOver(over bool) { m.over = over }
 
-// Started reports whether there is something to show, or about to be.
-func (m *Model) Started() bool { return m.started }
-
 // Start begins to read, at the end.
 func (m *Model) Start() tea.Cmd {
 	m.started = true
