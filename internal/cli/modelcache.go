@@ -5,15 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"aibox/internal/paths"
 	"aibox/netguard/gateway"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -58,16 +54,12 @@ func (c modelCache) file(u gateway.Upstream) string {
 // load is the last answer, however old. A file that is not what save wrote counts as
 // none.
 func (c modelCache) load(u gateway.Upstream) (modelList, bool) {
-	file, err := os.OpenFile(c.file(u), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	data, err := paths.ReadSmall(c.file(u), maxModels)
 	if err != nil {
 		return modelList{}, false
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxModels {
-		return modelList{}, false
-	}
 	var list modelList
-	err = json.NewDecoder(io.LimitReader(file, maxModels)).Decode(&list)
+	err = json.Unmarshal(data, &list)
 	return list, err == nil && list.Server == u.Name
 }
 

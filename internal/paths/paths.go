@@ -5,6 +5,7 @@ package paths
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,6 +82,26 @@ func MakePrivate(dir string) error {
 		return os.Chmod(dir, 0o700)
 	}
 	return nil
+}
+
+// ReadSmall reads a file that WriteFile has written. It is an error when something else
+// has its name, such as a link or a pipe, or when it has more than most bytes.
+func ReadSmall(file string, most int64) ([]byte, error) {
+	in, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", file)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s has more than %d bytes", file, most)
+	}
+	return io.ReadAll(io.LimitReader(in, most))
 }
 
 // WriteFile replaces file with data so that a reader or a power cut sees the old

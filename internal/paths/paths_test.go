@@ -3,6 +3,7 @@ package paths
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -58,8 +59,33 @@ func TestWritingAFileReplacesItWhole(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
+	if got, err := ReadSmall(file, 6); string(got) != "second" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
 	entries, _ := os.ReadDir(filepath.Dir(file))
 	if info, _ := os.Stat(file); len(entries) != 1 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%d files, mode %v", len(entries), info.Mode())
+	}
+}
+
+func TestWhatIsNoSmallFileIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := WriteFile(at("large"), []byte("1234567")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(at("large"), at("link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(at("folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, most := range map[string]int64{"large": 6, "link": 100, "pipe": 100, "folder": 1 << 20, "missing": 100} {
+		if got, err := ReadSmall(at(name), most); err == nil {
+			t.Errorf("%s is read as %q", name, got)
+		}
 	}
 }

@@ -5,13 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
-	"os"
 	"path/filepath"
 
 	"aibox/internal/paths"
-
-	"golang.org/x/sys/unix"
 )
 
 // largest is the most bytes that the choices of one repository may be.
@@ -41,15 +37,7 @@ func (s Store) file(repository string) string {
 // Last is what was chosen last for the repository, an absolute path or a URL. A file
 // that is not what Save wrote counts as none.
 func (s Store) Last(repository string) (Draft, bool) {
-	file, err := os.OpenFile(s.file(repository), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return Draft{}, false
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > largest {
-		return Draft{}, false
-	}
-	data, err := io.ReadAll(io.LimitReader(file, largest))
+	data, err := paths.ReadSmall(s.file(repository), largest)
 	if err != nil {
 		return Draft{}, false
 	}
