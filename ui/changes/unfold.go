@@ -94,18 +94,20 @@ func (m *Model) hiddenHere(all bool) []stretch {
 		down := !first && (here.gap || int32(g.after) == here.hunk)
 		up := first || !last && (here.gap || int32(g.after) < here.hunk)
 		from, to := g.old+len(g.head), g.old+g.n-len(g.tail)
-		if all {
-			down, up = true, false
+		n := step
+		if to-from == step+1 {
+			n++ // the last one takes no more room than to say that it is hidden
 		}
-		if end := min(from+step, to); down && from < to {
-			if all {
-				end = to
-			}
+		if all {
+			down, up, n = true, false, to-from
+		}
+		if down && from < to {
+			end := min(from+n, to)
 			asked = append(asked, stretch{g.old, false, review.Span{From: from, To: end}})
 			from = end
 		}
 		if up && from < to {
-			asked = append(asked, stretch{g.old, true, review.Span{From: max(to-step, from), To: to}})
+			asked = append(asked, stretch{g.old, true, review.Span{From: max(to-n, from), To: to}})
 		}
 	}
 	return asked

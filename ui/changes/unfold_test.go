@@ -220,3 +220,18 @@ func TestUndoGoesBackToTheLineAndNotToItsPlace(t *testing.T) {
 		t.Errorf("%+v", here)
 	}
 }
+
+func TestNoSingleLineIsLeftHidden(t *testing.T) {
+	for hidden, left := range map[int]string{step - 1: "", step: "", step + 1: "", step + 2: "⋯ 2 lines"} {
+		lines := strings.Repeat("line\n", hidden+3)
+		set := changed(t, map[string]string{"a": lines + "old\n" + lines}, map[string]string{"a": lines + "new\n" + lines})
+		p := newPerson(t, &recorded{set: set}, 100, 60)
+		p.Sees("⋯ " + fmt.Sprint(hidden) + " lines")
+		p.Press("e")
+		if left == "" {
+			p.DoesNotSee("⋯")
+		} else {
+			p.Sees(left)
+		}
+	}
+}
