@@ -260,6 +260,14 @@ func (m *Model) conclude(msg checked) {
 	}
 }
 
+// what is what the command runs on.
+func (c *check) what() string {
+	if c.part {
+		return "what is taken"
+	}
+	return "all of the work"
+}
+
 // outcome is the result in a sentence.
 func (c *check) outcome() string {
 	switch v := c.result; {
@@ -278,10 +286,6 @@ func (c *check) outcome() string {
 
 // view is what the command prints, and what came of it.
 func (c *check) view(m *Model, width, height int) []string {
-	what := "all of the work"
-	if c.part {
-		what = "what is taken"
-	}
 	style := m.theme.Live
 	switch {
 	case c.running:
@@ -291,7 +295,7 @@ func (c *check) view(m *Model, width, height int) []string {
 		style = m.theme.Bad
 	}
 	out := []string{
-		ansi.Truncate(m.theme.Title.Render("Verify "+what+": ")+termtext.Escape(c.command), width, "…"),
+		ansi.Truncate(m.theme.Title.Render("Verify "+c.what()+": ")+termtext.Escape(c.command), width, "…"),
 		style.Render(ansi.Truncate(c.outcome(), width, "…")),
 		"",
 	}
@@ -311,12 +315,9 @@ func (c *check) view(m *Model, width, height int) []string {
 // question is the framed question for the command.
 func (c *check) question(m *Model) string {
 	width := c.field.Width()
-	what := "all of the work"
-	switch {
-	case c.part:
-		what = "what is taken"
-	case !c.any:
-		what = "all of the work (nothing is taken yet)"
+	what := c.what()
+	if !c.any {
+		what += " (nothing is taken yet)"
 	}
 	keys := m.theme.Key.Render("enter") + " run · "
 	if c.any {
