@@ -118,15 +118,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 			},
 			[]string{"a.txt: something else"},
 		},
-		{"unmerged", func(b *bench) { b.write("b.txt", "agent\n") }, func(b *bench) {
-			gitIn(b.t, b.repo, "checkout", "-q", "-b", "side")
-			b.user("b.txt", "side\n")
-			gitIn(b.t, b.repo, "commit", "-qam", "side")
-			gitIn(b.t, b.repo, "checkout", "-q", "main")
-			b.user("b.txt", "main\n")
-			gitIn(b.t, b.repo, "commit", "-qam", "main")
-			_ = gitFails(b.repo, "merge", "side")
-		}, []string{"b.txt: a merge that you have not finished"}},
+		{"unmerged", func(b *bench) { b.write("b.txt", "agent\n") }, (*bench).leaveMerge, []string{"b.txt: a merge that you have not finished"}},
 		{"in a submodule", func(b *bench) { b.write("d/c.txt", "agent\n") }, func(b *bench) {
 			other := newRepository(b.t, map[string]string{"c.txt": "c\n"})
 			must(b.t, os.RemoveAll(b.inRepo("d")))

@@ -114,6 +114,17 @@ func (b *bench) user(name, content string) {
 
 func (b *bench) inRepo(name string) string { return filepath.Join(b.repo, name) }
 
+// leaveMerge leaves a merge of b.txt that is not finished.
+func (b *bench) leaveMerge() {
+	gitIn(b.t, b.repo, "checkout", "-q", "-b", "side")
+	b.user("b.txt", "side\n")
+	gitIn(b.t, b.repo, "commit", "-qam", "side")
+	gitIn(b.t, b.repo, "checkout", "-q", "main")
+	b.user("b.txt", "main\n")
+	gitIn(b.t, b.repo, "commit", "-qam", "main")
+	_ = gitFails(b.repo, "merge", "side")
+}
+
 // holds checks the bytes of a file of the user's.
 func (b *bench) holds(name, want string) {
 	b.t.Helper()

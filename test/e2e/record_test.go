@@ -30,18 +30,21 @@ type record struct {
 	}
 }
 
+// failure is what went wrong.
+type failure struct {
+	Kind     string   `json:"kind"`
+	Message  string   `json:"message"`
+	Hints    []string `json:"hints"`
+	ExitCode int      `json:"exit_code"`
+}
+
 // result is how a session ended, as the contract with scripts has it.
 type result struct {
-	ExitCode int  `json:"exit_code"`
-	Signal   int  `json:"signal"`
-	Changed  bool `json:"changed"`
-	Fault    *struct {
-		Kind     string   `json:"kind"`
-		Message  string   `json:"message"`
-		Hints    []string `json:"hints"`
-		ExitCode int      `json:"exit_code"`
-	} `json:"fault"`
-	Changes struct {
+	ExitCode int      `json:"exit_code"`
+	Signal   int      `json:"signal"`
+	Changed  bool     `json:"changed"`
+	Fault    *failure `json:"fault"`
+	Changes  struct {
 		Tree    string   `json:"tree"`
 		Files   int      `json:"files"`
 		Added   int      `json:"added"`

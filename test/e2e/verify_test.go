@@ -17,15 +17,10 @@ type verification struct {
 	Begun    time.Time `json:"begun"`
 	Seconds  float64   `json:"seconds"`
 	ExitCode int       `json:"exit_code"`
-	Fault    *struct {
-		Kind     string   `json:"kind"`
-		Message  string   `json:"message"`
-		Hints    []string `json:"hints"`
-		ExitCode int      `json:"exit_code"`
-	} `json:"fault"`
-	Lines []string `json:"lines"`
-	Bytes int64    `json:"bytes"`
-	Notes []string `json:"notes"`
+	Fault    *failure  `json:"fault"`
+	Lines    []string  `json:"lines"`
+	Bytes    int64     `json:"bytes"`
+	Notes    []string  `json:"notes"`
 }
 
 // verifier are the ids of the sessions that verify, the ended ones too.
