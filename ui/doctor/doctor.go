@@ -6,8 +6,10 @@ package doctor
 
 import (
 	"context"
+	"strings"
 
 	"aibox/internal/health"
+	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/checkup"
 	"aibox/ui/cursor"
@@ -38,11 +40,12 @@ type Model struct {
 	checkup       *checkup.Checkup
 	rows          []checkup.Row
 	cursor        cursor.Cursor
-	at            string        // the name of the row a person is at; it stays so when rows come
-	moved         bool          // the person has chosen where they are
-	trial         *trial        // the proof, nil before there is one
-	proving       bool          // the proof is shown in place of the list
-	probe         cursor.Cursor // in the proof
+	at            string           // the name of the row a person is at; it stays so when rows come
+	moved         bool             // the person has chosen where they are
+	before        []health.Finding // what was known when the person came back from mending; nil once it is compared
+	trial         *trial           // the proof, nil before there is one
+	proving       bool             // the proof is shown in place of the list
+	probe         cursor.Cursor    // in the proof
 	note          frame.Note
 }
 
@@ -72,6 +75,7 @@ func (m *Model) look() tea.Cmd { return m.checkup.Begin(m.ctx) }
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, own := m.checkup.Take(msg); own {
 		m.arrange()
+		m.compare()
 		return cmd
 	}
 	switch msg := msg.(type) {
@@ -81,6 +85,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.proved(msg)
 	case page.Returned: // something may be mended now
 		m.note.Say(msg.Said, msg.Err)
+		m.before = m.checkup.Findings()
 		return m.look()
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -108,6 +113,18 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	case (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(row):
 		m.chosen()
 	}
+}
+
+// compare says what is better than it was before the person came back, once all is
+// looked at.
+func (m *Model) compare() {
+	if m.before == nil || m.checkup.Busy() {
+		return
+	}
+	if names := health.Mended(m.before, m.checkup.Findings()); len(names) > 0 {
+		m.note.Say("mended: "+termtext.Escape(strings.Join(names, ", ")), nil)
+	}
+	m.before = nil
 }
 
 // arrange takes the rows anew. A person stays at the row they have chosen; until they

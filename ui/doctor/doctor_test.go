@@ -198,6 +198,26 @@ func TestWhoeverComesBackSeesTheMachineAsItIsNow(t *testing.T) {
 	}
 }
 
+func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
+	m := sample()
+	p := sit(t, m, 80, 24)
+	p.Send(page.Returned{})
+	p.DoesNotSee("mended")
+	m.checks[1] = check(health.Tools, health.Finding{Name: "iptables", State: health.OK, Detail: "/usr/sbin/iptables"})
+	m.checks[3] = check(health.Docker, health.Finding{Name: "Docker \x1b[31m", State: health.OK, Detail: "29.1.0, rootless"})
+	next := p.Page.Update(page.Returned{Said: "back"})
+	p.Sees("back")
+	next = p.Page.Update(next())
+	for range m.checks {
+		p.DoesNotSee("mended")
+		next = p.Page.Update(next())
+	}
+	p.Sees(`mended: iptables, Docker \x1b[31m`)
+	p.Run(next)
+	p.Press("r")
+	p.DoesNotSee("mended")
+}
+
 func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
 	m := sample()
 	m.checks = append(m.checks, health.Check{Name: "network guard", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
