@@ -34,7 +34,7 @@ func (m *Model) seek(back bool) tea.Cmd {
 	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
 	number := m.asked
 	scan := scan{ctx: m.ctx, source: m.source, words: fold(m.words)}
-	seek := m.bring(func() any {
+	return m.bring(func() any {
 		msg := searched{number: number}
 		beyond := func(l line) bool { return l.at > from || l.at == from && !again }
 		if back {
@@ -53,7 +53,6 @@ func (m *Model) seek(back bool) tea.Cmd {
 		msg.err = scan.err
 		return msg
 	})
-	return tea.Batch(seek, m.count())
 }
 
 // scan looks through a record.
@@ -161,7 +160,7 @@ func (m *Model) arrive(msg searched) tea.Cmd {
 	}
 	m.hit = msg.at
 	if m.window.reveal(msg.at) {
-		return m.More()
+		return tea.Batch(m.More(), m.count())
 	}
-	return m.part(around, msg.at-block/2, msg.at+block/2, msg.at)
+	return tea.Batch(m.part(around, msg.at-block/2, msg.at+block/2, msg.at), m.count())
 }
