@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
-	"golang.org/x/sys/unix"
+	"aibox/test/terminal"
+
 	"golang.org/x/term"
 )
 
@@ -28,18 +28,14 @@ type screen struct {
 // onTerminal starts aibox on a pseudo-terminal; what it prints is in stdout.
 func (m *machine) onTerminal(args ...string) *screen {
 	m.t.Helper()
-	master, slave, err := pty.Open()
+	master, slave, err := terminal.Open(usualSize)
 	if err != nil {
-		m.t.Fatal(err)
-	}
-	if err := pty.Setsize(master, &pty.Winsize{Rows: 40, Cols: 120}); err != nil {
 		m.t.Fatal(err)
 	}
 	before, err := term.GetState(int(slave.Fd()))
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	master = pollable(m.t, master)
 	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
 	b.Stdin, b.Stdout, b.Stderr = slave, slave, slave
 	b.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -66,20 +62,6 @@ func (m *machine) onTerminal(args ...string) *screen {
 		_ = master.Close()
 	})
 	return s
-}
-
-// pollable is file again, so that closing it ends a read that waits.
-func pollable(t testing.TB, file *os.File) *os.File {
-	t.Helper()
-	defer file.Close()
-	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err == nil {
-		err = unix.SetNonblock(fd, true)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return os.NewFile(uintptr(fd), file.Name())
 }
 
 // typed sends keys.

@@ -47,19 +47,13 @@ type Terminal struct {
 // Start starts cmd on a terminal of this size. The terminal is dark and knows
 // synchronized output. The caller closes it.
 func Start(cmd *exec.Cmd, size Size) (*Terminal, error) {
-	master, slave, err := pty.Open()
+	master, slave, err := Open(size)
 	if err != nil {
-		return nil, fmt.Errorf("opening a pseudo-terminal: %w", err)
-	}
-	defer slave.Close()
-	t := &Terminal{cmd: cmd, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size)}
-	if t.master, err = pollable(master); err != nil {
 		return nil, err
 	}
-	if t.before, err = t.settings(); err == nil {
-		err = pty.Setsize(t.master, winsize(size))
-	}
-	if err != nil {
+	defer slave.Close()
+	t := &Terminal{cmd: cmd, master: master, ended: make(chan struct{}), grown: make(chan struct{}), screen: screen.New(size)}
+	if t.before, err = t.settings(); err != nil {
 		return nil, errors.Join(err, t.master.Close())
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
@@ -86,6 +80,22 @@ func (t *Terminal) settings() (state *term.State, err error) {
 	}
 	failed := conn.Control(func(fd uintptr) { state, err = term.GetState(int(fd)) })
 	return state, errors.Join(failed, err)
+}
+
+// Open opens a pseudo-terminal of this size: the person's side, whose closing ends a
+// read that waits, and the program's. The caller closes both.
+func Open(size Size) (person, program *os.File, err error) {
+	master, slave, err := pty.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening a pseudo-terminal: %w", err)
+	}
+	if person, err = pollable(master); err != nil {
+		return nil, nil, errors.Join(err, slave.Close())
+	}
+	if err := pty.Setsize(person, winsize(size)); err != nil {
+		return nil, nil, errors.Join(err, person.Close(), slave.Close())
+	}
+	return person, slave, nil
 }
 
 // pollable is file again, so that closing it ends a read that waits.
