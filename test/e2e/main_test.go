@@ -7,10 +7,12 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,11 +36,27 @@ func run(m *testing.M) int {
 	if err := command(os.Stderr, aibox, append([]string{"bake", "base"}, fromNpm...)...); err != nil {
 		return fail("the end-to-end tests need rootless Docker with gVisor (make setup) and the agents' images", err)
 	}
+	if err := oneMoreAtOnce(); err != nil {
+		return fail("choosing how many tests are at work at once", err)
+	}
 	code := m.Run()
 	if left := processes(aibox); len(left) > 0 {
 		return fail("processes of aibox are left", fmt.Errorf("pids %v", left))
 	}
 	return code
+}
+
+// oneMoreAtOnce has a test more at work than there are processors, unless somebody has
+// chosen: these tests wait as much as they compute, for limits, and for agents that try
+// again.
+func oneMoreAtOnce() error {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if chosen {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 }
 
 func fail(what string, err error) int {
