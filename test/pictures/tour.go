@@ -38,6 +38,7 @@ func tour(w *world) []view {
 		{name: "new-run", steps: []step{sees(`to review`), press(`New run`, "n")}},
 		{name: "session", steps: at(w.live, press(`sleep 3600`, "Enter"))},
 		{name: "attach", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`)}},
+		{name: "look-back", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`), press(`what scrolled away`, "C-p", "C-s"), sees(`root@aibox`)}},
 		{name: "review", steps: at(w.mend, cart...)},
 		{name: "review-split", steps: at(w.mend, append(cart[:2:2], press(`(?i)quantity`, "|"))...)},
 		{name: "review-16-colors", env: []string{"TERM=xterm-color", "COLORTERM="}, steps: at(w.mend, cart...)},
