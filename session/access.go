@@ -141,7 +141,7 @@ func (w *trafficWatch) look(ctx context.Context) error {
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		ended := w.sessions.store.ended(id)
+		ended := !at.over && w.sessions.store.ended(id)
 		switch {
 		case at.over:
 		case ended && at.next == 0 && !w.some():
