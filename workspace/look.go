@@ -104,12 +104,13 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 			theirs = append(theirs, name)
 		}
 	}
+	all := own
 	for _, name := range theirs {
-		if !slices.Contains(own, name) {
-			own = append(own, name)
+		if !slices.Contains(own, name) { // a server may have thousands, which need no look at each other
+			all = append(all, name)
 		}
 	}
-	return own[:min(len(own), mostBranches)], nil
+	return all[:min(len(all), mostBranches)], nil
 }
 
 func remoteBranches(ctx context.Context, address string) ([]string, error) {
