@@ -12,8 +12,8 @@ import (
 )
 
 // idle measures the terminal UI while nobody touches it: 20 sessions, of which some
-// run and say nothing. Whether it starts programs or reads files is seen from outside:
-// by a git that leaves a mark, and by what the kernel counts.
+// run and rest after they have said and changed something, which the screen has counted
+// then. Whether it starts programs or reads files is seen from outside: by a git that leaves a mark, and by what the kernel counts.
 func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	running := 3
 	if b.quick {
@@ -32,7 +32,7 @@ func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	var started []string
 	defer func() { err = errors.Join(err, s.remove(context.WithoutCancel(ctx), started...)) }()
 	for range running {
-		id, err := s.detached(ctx)
+		id, err := s.quiet(ctx, s.aibox, "run", "-d", "shell", "--network", "none", "--", "sh", "-c", "echo made > made.txt; cat made.txt; exec sleep 1000")
 		if err != nil {
 			return nil, err
 		}
@@ -45,6 +45,9 @@ func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	}
 	defer func() { err = errors.Join(err, on.Close()) }()
 	if _, err := s.seen(ctx, on, fmt.Sprintf("%d running", running)); err != nil {
+		return nil, err
+	}
+	if _, err := s.seen(ctx, on, "so far"); err != nil {
 		return nil, err
 	}
 	if err := on.Quiet(ctx, time.Second); err != nil {
