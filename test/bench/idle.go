@@ -13,7 +13,8 @@ import (
 
 // idle measures the terminal UI while nobody touches it: 20 sessions, of which some
 // run and rest after they have said and changed something, which the screen has counted
-// then. Whether it starts programs or reads files is seen from outside: by a git that leaves a mark, and by what the kernel counts.
+// then. Whether it starts programs or reads files is seen from outside: by a git that
+// leaves a mark, and by what the kernel counts.
 func idle(ctx context.Context, b *bench) (rows []Row, err error) {
 	running := 3
 	if b.quick {
