@@ -88,8 +88,7 @@ func (l *layout) is(s style) bool {
 
 // row is row i, which there must be.
 func (l *layout) row(i int) row {
-	at := sort.Search(len(l.sections), func(j int) bool { return l.sections[j].at > i }) - 1
-	s := l.sections[at]
+	s := l.sections[l.section(i)]
 	return s.row(i - s.at)
 }
 
@@ -148,12 +147,13 @@ func (l *layout) find(r row) int {
 			into = s.into(r.old, s.first.old)
 		}
 		switch {
-		case s.first.kind == gapRow && (r.kind == gapRow || into >= 0):
+		case r.kind == gapRow && s.first.kind == gapRow:
 			return s.at
-		case r.kind == gapRow && into >= 0 && near == from:
-			near = s.at + into
-		case into >= 0 && r.kind != gapRow:
+		case into < 0:
+		case r.kind != gapRow:
 			return s.at + into
+		case near == from:
+			near = s.at + into // unless some of the gap is still hidden, behind it
 		}
 	}
 	return near
@@ -162,14 +162,18 @@ func (l *layout) find(r row) int {
 // into is how far in the section the line of a number stands, of which there is the
 // first; it is 0 where that comes later, and -1 where it came before.
 func (s section) into(number, first int32) int {
-	n := int32(s.n)
+	last := first + int32(s.n) - 1
 	if s.first.kind == gapRow {
-		n = s.first.left
+		last = first + s.first.left - 1
 	}
-	if number == 0 || first == 0 || number >= first+n {
+	switch {
+	case number == 0 || first == 0 || number > last:
 		return -1
+	case s.first.kind == gapRow:
+		return 0
+	default:
+		return max(0, int(number-first))
 	}
-	return max(0, int(number-first))
 }
 
 // endOf is the row behind the hunk with the head in a row; of its rows no more than most
