@@ -86,11 +86,7 @@ const dockerPatience = 700 * time.Millisecond
 func (a *app) imageStates(ctx context.Context) map[string]bakery.State {
 	ctx, cancel := context.WithTimeout(ctx, dockerPatience)
 	defer cancel()
-	options, err := a.recipes()
-	if err != nil {
-		return nil
-	}
-	kitchen, err := a.bakery(ctx, options)
+	kitchen, err := a.kitchen(ctx)
 	if err != nil {
 		return nil
 	}

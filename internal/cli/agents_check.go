@@ -203,11 +203,7 @@ const shellAgent = "shell"
 
 // image is the step that bakes the agent's image.
 func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {
-	options, err := c.recipes()
-	if err != nil {
-		return false, err
-	}
-	kitchen, err := c.bakery(ctx, options)
+	kitchen, err := c.kitchen(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -114,11 +114,7 @@ func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *s
 		return err
 	}
 	named[own.Settings.Image], named[own.Images.Base] = true, true
-	options, err := a.recipes()
-	if err != nil {
-		return err
-	}
-	kitchen, err := a.bakery(ctx, options)
+	kitchen, err := a.kitchen(ctx)
 	if err != nil {
 		return err
 	}

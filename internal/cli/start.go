@@ -90,11 +90,7 @@ func (a *app) imageOf(ctx context.Context, spec *session.Spec, bake baker) (runt
 		return "", err
 	}
 	name := agent.Info().Image
-	options, err := a.recipes()
-	if err != nil {
-		return "", err
-	}
-	kitchen, err := a.bakery(ctx, options)
+	kitchen, err := a.kitchen(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -105,6 +105,15 @@ func rulesOf(ctx context.Context, backend runtime.Backend) (rules.Client, error)
 	return rules.Client{Site: rules.Site{PID: info.Site.PID, NetNS: info.Site.NetNS, InPlace: !info.Site.Rootless}}, nil
 }
 
+// kitchen opens the bakery for images as the settings have them.
+func (a *app) kitchen(ctx context.Context) (*bakery.Bakery, error) {
+	options, err := a.recipes()
+	if err != nil {
+		return nil, err
+	}
+	return a.bakery(ctx, options)
+}
+
 // bakery opens the bakery on the same daemon.
 func (a *app) bakery(ctx context.Context, options bakery.Options) (*bakery.Bakery, error) {
 	rootful, err := a.systemDocker()
