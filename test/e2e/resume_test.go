@@ -133,7 +133,7 @@ func TestTheAgentIsToldItsLimitsAndTheChosenPrompts(t *testing.T) {
 		"--system", "careful", "--system", "house", "--json", "--", "sh", "-c", `cat "$AIBOX_INSTRUCTIONS_FILE"`)
 	said := o.stderr
 	last := -1
-	for _, want := range []string{"/workspace", "no network but the model", "`*.secret`", "7m0s", "what you lack", "# Be careful\nThink first.", "# House rules\nOnly tabs."} {
+	for _, want := range []string{"/workspace", "no network but the model", "`*.secret`", "You are ended after 7m.", "what you lack", "# Be careful\nThink first.", "# House rules\nOnly tabs."} {
 		at := strings.Index(said, want)
 		if at <= last {
 			t.Errorf("%q is missing or out of order in\n%s", want, said)
