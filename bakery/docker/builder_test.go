@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -332,9 +333,39 @@ func removeTagsOf(b *Builder, ref string) {
 }
 
 func TestARegistryThatDoesNotAnswerIsGivenUp(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	b := openFake(t, func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done() // a daemon that waits for its registry
-	}))
+	})
+	if err := b.Pull(t.Context(), "debian:x", "aibox/debian:x", 50*time.Millisecond, func(string) {}); !errors.Is(err, errSilent) {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestWhoAsksWhatImagesTakeWaitsForTheAnswerOfSomebodyElse(t *testing.T) {
+	var asked atomic.Int32
+	b := openFake(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/system/df"):
+		case asked.Add(1) < 3:
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, `{"message":"a disk usage operation is already running"}`)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"Images":[{"Id":"one","Size":7,"SharedSize":2}]}`)
+		}
+	})
+	if own, err := b.Own(t.Context()); err != nil || len(own) != 1 || own["one"] != 5 {
+		t.Errorf("%v, %v", own, err)
+	}
+	if n := asked.Load(); n != 3 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// openFake opens a builder on a daemon that is not one.
+func openFake(t *testing.T, answer http.HandlerFunc) *Builder {
+	t.Helper()
+	server := httptest.NewUnstartedServer(answer)
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -342,13 +373,11 @@ func TestARegistryThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	}
 	server.Listener = listener
 	server.Start()
-	defer server.Close()
+	t.Cleanup(server.Close)
 	b, err := Open("unix://" + socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
-	if err := b.Pull(t.Context(), "debian:x", "aibox/debian:x", 50*time.Millisecond, func(string) {}); !errors.Is(err, errSilent) {
-		t.Errorf("error: %v", err)
-	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
 }
