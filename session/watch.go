@@ -26,9 +26,9 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 	defer cancel()
 	line := make(chan outcome, 1)
 	go func() { line <- s.receive() }()
-	lost := make(chan error, 2)
-	go func() { _, err := box.Wait(watching); lost <- err }()
-	go func() { lost <- s.line.Watch(watching, 0) }()
+	dead, silent := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := box.Wait(watching); dead <- err }()
+	go func() { silent <- s.line.Watch(watching, 0) }()
 
 	s.limitTime()
 	s.pulse.start(s.publish)
@@ -58,11 +58,19 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 			kill = time.After(stopGrace + 2*time.Second)
 		case <-kill:
 			s.killSandbox()
-		case err := <-lost:
+		case err := <-dead:
+			if err == nil {
+				s.line.Drain(lastWords)
+			}
+			s.endLost(err)
+		case err := <-silent:
 			s.endLost(err)
 		}
 	}
 }
+
+// lastWords is how long what a dead box has sent may take to arrive.
+const lastWords = 2 * time.Second
 
 // endLost ends a box that nobody holds any more: its daemon went away, or its PID
 // 1 says nothing. Other errors are the ends of boxes and connections, which the

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type Conn struct {
 	inflight int
 	room     chan struct{} // closed and replaced when inflight shrinks
 	silent   time.Time     // since when Receive waits for bytes; zero while it does not
+	drain    time.Duration // how long Receive may wait for bytes; 0 is for ever
 	closed   chan struct{}
 	once     sync.Once
 }
@@ -40,9 +42,11 @@ type Conn struct {
 // NewConn wraps a connection, which the Conn owns from now on.
 func NewConn(conn net.Conn) *Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		// A peer that vanished without a FIN is noticed by keepalives. The error
-		// is no reason to refuse: without them the end comes later.
-		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 5})
+		// A peer that vanished without a FIN, and without anybody who says so, is
+		// noticed by keepalives. They are patient: a machine that stands still for
+		// some seconds must not end its boxes. The error is no reason to refuse:
+		// without them the end comes later.
+		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 6})
 	}
 	return &Conn{
 		conn:   conn,
@@ -96,7 +100,8 @@ func (c *Conn) SendMessage(t Type, v any) error {
 
 // Receive returns the next frame. The payload is valid until the next call.
 // io.EOF means that the other side closed between two frames; ErrProtocol that
-// it broke the rules, after which the connection is closed.
+// it broke the rules, after which the connection is closed; ErrGone that Drain's
+// time is over.
 func (c *Conn) Receive() (Frame, error) {
 	for {
 		c.listen(time.Now())
@@ -115,6 +120,9 @@ func (c *Conn) Receive() (Frame, error) {
 			if errors.Is(err, ErrProtocol) {
 				_ = c.Close()
 			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				err = ErrGone
+			}
 			return Frame{}, err
 		}
 		return f, nil
@@ -125,6 +133,18 @@ func (c *Conn) listen(since time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.silent = since
+	if c.drain > 0 {
+		_ = c.conn.SetReadDeadline(time.Now().Add(c.drain))
+	}
+}
+
+// Drain is for a box that is known to be dead, which closes no connection: what it
+// sent is received still, and once nothing has come for limit Receive fails.
+func (c *Conn) Drain(limit time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drain = limit
+	_ = c.conn.SetReadDeadline(time.Now().Add(limit))
 }
 
 // Watch pings init, and returns ErrSilent when nothing at all has come for limit
@@ -137,8 +157,9 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 	if limit == 0 {
 		limit = 10 * time.Second
 	}
-	tick := time.NewTicker(limit / 4)
+	tick := time.NewTicker(limit / looks)
 	defer tick.Stop()
+	var quiet silence
 	pinged := make(chan error, 1)
 	idle := true // no ping is being sent
 	for {
@@ -156,7 +177,7 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 			c.mu.Lock()
 			silent := c.silent
 			c.mu.Unlock()
-			if !silent.IsZero() && now.Sub(silent) > limit {
+			if quiet.look(silent) && now.Sub(silent) > limit {
 				return ErrSilent
 			}
 			if idle {
@@ -165,6 +186,26 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 			}
 		}
 	}
+}
+
+// looks is how often Watch looks before it calls a box silent.
+const looks = 4
+
+// silence counts the looks that saw one and the same silence. The clock alone says
+// nothing: it goes on while the machine lets nobody run, the box and this process.
+type silence struct {
+	since time.Time
+	seen  int
+}
+
+// look is told since when nothing has come, zero for something is being received, and
+// reports whether that was seen often enough.
+func (s *silence) look(since time.Time) bool {
+	if since.IsZero() || !since.Equal(s.since) {
+		s.since, s.seen = since, 0
+	}
+	s.seen++
+	return !since.IsZero() && s.seen > looks
 }
 
 // Hello waits for init's first frame and checks the version. Init speaks first.

@@ -56,6 +56,9 @@ var ErrProtocol = errors.New("lifeline protocol violated")
 // ErrSilent says that init has stopped answering; see Conn.Watch.
 var ErrSilent = errors.New("the box's init does not answer")
 
+// ErrGone says that the box is dead and that nothing of what it sent is left.
+var ErrGone = errors.New("its sandbox is gone")
+
 // Frame is a type and its payload.
 type Frame struct {
 	Type    Type

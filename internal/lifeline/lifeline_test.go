@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"aibox/internal/probe"
 )
 
@@ -277,6 +279,87 @@ func TestASilentInitIsNoticedAndALiveOneIsNot(t *testing.T) {
 		_ = a.Close()
 		<-answering
 	})
+}
+
+// While a machine stands still its clock goes on, and the box could not have answered.
+func TestAMachineThatStoodStillHasNotSeenSilence(t *testing.T) {
+	var quiet silence
+	before, after := time.Unix(1, 0), time.Unix(60, 0)
+	for range looks {
+		if quiet.look(before) {
+			t.Fatal("silence was seen before it was looked for often enough")
+		}
+	}
+	if quiet.look(time.Time{}) || quiet.look(after) {
+		t.Error("something came in between")
+	}
+	for range looks - 1 {
+		if quiet.look(after) {
+			t.Fatal("an earlier silence counts")
+		}
+	}
+	if !quiet.look(after) {
+		t.Error("silence is never seen")
+	}
+}
+
+func TestWhatADeadBoxHasSentIsReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		a, b := NewConn(near), NewConn(far)
+		defer func() { _, _ = a.Close(), b.Close() }()
+		go func() {
+			for _, text := range []string{"one", "two", "three"} {
+				time.Sleep(90 * time.Millisecond) // synctest's clock
+				_ = b.Send(Frame{Type: TypeStdout, Payload: []byte(text)})
+			}
+		}()
+		time.AfterFunc(50*time.Millisecond, func() { a.Drain(100 * time.Millisecond) })
+		var got []string
+		for {
+			f, err := a.Receive()
+			if errors.Is(err, ErrGone) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(f.Payload))
+		}
+		if !slices.Equal(got, []string{"one", "two", "three"}) {
+			t.Errorf("received %q", got)
+		}
+	})
+}
+
+// A peer that cannot answer for some seconds, since its machine stands still, is not
+// given up.
+func TestTheLifelineIsPatient(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	dialed, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := NewConn(dialed)
+	defer conn.Close()
+	raw, err := dialed.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	patience := 0
+	_ = raw.Control(func(fd uintptr) {
+		idle, _ := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_KEEPIDLE)
+		interval, _ := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_KEEPINTVL)
+		count, _ := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_KEEPCNT)
+		patience = idle + interval*count
+	})
+	if patience < 30 || patience > 60 {
+		t.Errorf("a peer that is silent is given up after %d s", patience)
+	}
 }
 
 // FuzzReadFrame feeds hostile bytes: the parser must neither panic nor return
