@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"aibox/internal/amount"
-	"aibox/netguard"
 )
 
 // briefing is what an agent is told before its task, in Markdown: where it works
@@ -25,7 +24,7 @@ func limits(asked Spec) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	b.WriteString("# Where you work\n\nYou run in an isolated, short-lived Linux box. These limits are enforced; there is no way around them.\n\n")
 	line("%s is your copy of the repository, the only place whose files are kept. All else in the box, installed packages too, is gone at the end.", boxWorkdir)
-	if asked.Network == netguard.None {
+	if !asked.HasModel() {
 		line("There is no network: no host can be reached, no name is resolved.")
 	} else {
 		line("There is no network but the model you talk to: no other host can be reached, no name is resolved. Downloads and package installs fail at once; do not retry them or look for mirrors.")

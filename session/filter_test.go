@@ -69,7 +69,7 @@ func TestOnlyWhatMakesSenseIsOffered(t *testing.T) {
 		{Brief{Phase: Ended, Interactive: true, Changed: true}, Offer{Review: true, Accept: true, Discard: true, Workspace: true}},
 		{Brief{Phase: Ended, Changed: true, Review: PartlyAccepted}, Offer{Review: true, Accept: true, Discard: true, Workspace: true}},
 		{Brief{Phase: Ended, Changed: true, Review: Accepted}, Offer{Review: true, Accept: true, Remove: true, Workspace: true}},
-		{Brief{Phase: Ended, Changed: true, Review: Discarded}, Offer{Review: true, Remove: true}},
+		{Brief{Phase: Ended, Changed: true, Review: Discarded}, Offer{Review: true, BringBack: true, Remove: true}},
 		{Brief{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Offer{Review: true, Remove: true}},
 	} {
 		if got := c.brief.Offer(); got != c.want {

@@ -10,7 +10,6 @@ import (
 
 	"aibox/agents"
 	"aibox/internal/secret"
-	"aibox/netguard"
 )
 
 // Inference is a model server seen through the gateway.
@@ -47,7 +46,7 @@ type model struct {
 // about the model may take longer than everything else here, so it is waited for
 // only before the agent starts: it goes on until chosen returns or working ends.
 func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (model, error) {
-	if s.launch.Spec.Network == netguard.None || info.OwnCloud {
+	if !s.launch.Spec.HasModel() || info.OwnCloud {
 		return model{}, nil
 	}
 	server, err := s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {

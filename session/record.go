@@ -64,6 +64,9 @@ type Spec struct {
 	Feedback      string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
 }
 
+// HasModel reports whether the agent can reach a model at all.
+func (s *Spec) HasModel() bool { return s.Network != netguard.None }
+
 // SystemPrompt is a text from the user's library of prompts, as it was when the
 // session began.
 type SystemPrompt struct {

@@ -84,15 +84,16 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 }
 
 // BringBack is RestoreWorkspace with the newest state that is saved of a session's work.
-func (s *Sessions) BringBack(ctx context.Context, id ID) (*workspace.Workspace, error) {
+func (s *Sessions) BringBack(ctx context.Context, id ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
-		return s.RestoreWorkspace(ctx, id, saved[0])
+		_, err = s.RestoreWorkspace(ctx, id, saved[0])
+		return err
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return nil, fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
+	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
 }
 
 // RestoreWorkspace makes the workspace of an ended session anew with what is saved,

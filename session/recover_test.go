@@ -259,7 +259,7 @@ func TestTheRefAloneKeepsASavedState(t *testing.T) {
 func TestWhatWasDiscardedIsBroughtBackAsItWas(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt")
-	if _, err := d.BringBack(t.Context(), "00001-a"); fault.KindOf(err) != fault.Usage {
+	if err := d.BringBack(t.Context(), "00001-a"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("with nothing saved: %v", err)
 	}
 	if _, err := d.Discard(t.Context(), "00001-a"); err != nil {
@@ -270,13 +270,12 @@ func TestWhatWasDiscardedIsBroughtBackAsItWas(t *testing.T) {
 	if brief := found.Brief(); !brief.Offer().BringBack {
 		t.Errorf("it is not offered: %+v", brief)
 	}
-	ws, err := d.BringBack(t.Context(), "00001-a")
-	d.must(err)
-	if _, err := os.Lstat(filepath.Join(ws.Path, "one.txt")); err != nil {
-		t.Error(err)
-	}
+	d.must(d.BringBack(t.Context(), "00001-a"))
 	found, err = d.Find("00001-a")
 	d.must(err)
+	if _, err := os.Lstat(filepath.Join(found.State.Workspace.Path, "one.txt")); err != nil {
+		t.Error(err)
+	}
 	if brief := found.Brief(); brief.Offer().BringBack || brief.Status() != StatusToReview {
 		t.Errorf("it is %q, %+v", brief.Status(), brief.Offer())
 	}

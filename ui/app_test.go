@@ -13,7 +13,6 @@ import (
 	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/theme"
-	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -33,9 +32,7 @@ func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }
 
-func (one) BringBack(context.Context, session.ID) (*workspace.Workspace, error) {
-	return &workspace.Workspace{}, nil
-}
+func (one) BringBack(context.Context, session.ID) error { return nil }
 
 func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
 	return session.Changes{}, nil

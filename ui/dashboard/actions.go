@@ -218,9 +218,6 @@ func (s service) discard(ctx context.Context, id session.ID) error {
 	return err
 }
 
-func (s service) bringBack(ctx context.Context, id session.ID) error {
-	_, err := s.BringBack(ctx, id)
-	return err
-}
+func (s service) bringBack(ctx context.Context, id session.ID) error { return s.BringBack(ctx, id) }
 
 func (s service) remove(ctx context.Context, id session.ID) error { return s.Remove(ctx, id, false) }

@@ -15,7 +15,6 @@ import (
 	"aibox/ui/page"
 	"aibox/ui/theme"
 	"aibox/ui/welcome"
-	"aibox/workspace"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
@@ -35,7 +34,7 @@ type Sessions interface {
 	Repair(ctx context.Context) ([]session.ID, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*review.Saved, error)
-	BringBack(ctx context.Context, id session.ID) (*workspace.Workspace, error)
+	BringBack(ctx context.Context, id session.ID) error
 	Remove(ctx context.Context, id session.ID, force bool) error
 }
 

@@ -13,7 +13,6 @@ import (
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/uitest"
-	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -97,9 +96,7 @@ func (r *recorded) Discard(_ context.Context, id session.ID) (*review.Saved, err
 	return nil, r.do("discard", id)
 }
 
-func (r *recorded) BringBack(_ context.Context, id session.ID) (*workspace.Workspace, error) {
-	return nil, r.do("bring back", id)
-}
+func (r *recorded) BringBack(_ context.Context, id session.ID) error { return r.do("bring back", id) }
 
 func some() []session.Brief {
 	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }

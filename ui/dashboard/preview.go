@@ -10,7 +10,6 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
-	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/frame"
@@ -249,7 +248,7 @@ func (m *Model) numbers(b *session.Brief) string {
 func modelOf(s *session.Spec) string {
 	kind, _, _ := strings.Cut(s.Inference, ":")
 	switch {
-	case s.Network == netguard.None:
+	case !s.HasModel():
 		return ""
 	case kind == "scripted":
 		return "scripted model"
