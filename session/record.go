@@ -65,7 +65,7 @@ type Spec struct {
 }
 
 // HasModel reports whether the agent can reach a model at all.
-func (s *Spec) HasModel() bool { return s.Network != netguard.None }
+func (spec *Spec) HasModel() bool { return spec.Network != netguard.None }
 
 // SystemPrompt is a text from the user's library of prompts, as it was when the
 // session began.
