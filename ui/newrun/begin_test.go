@@ -63,7 +63,7 @@ func TestNothingIsStartedThatCannotStand(t *testing.T) {
 }
 
 func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
-	for key, want := range map[string]int{"": 1, "x": 0} {
+	for key, want := range map[string]int{"": 1, "x": 0, "paste": 0} {
 		w := newWorld(t)
 		p := open(t, w)
 		p.tell("mend it")
@@ -74,7 +74,11 @@ func TestAStartWaitsForTheCheckUnlessAKeyComesFirst(t *testing.T) {
 		if len(w.started) > 0 {
 			t.Errorf("started %q", w.started)
 		}
-		if key != "" {
+		switch key {
+		case "":
+		case "paste":
+			p.Send(tea.PasteMsg{Content: "more"})
+		default:
 			p.Press(key)
 		}
 		p.Send(checkKnown{p.m, p.m.checked, nil})

@@ -145,6 +145,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.wheel(msg)
 		return nil
 	case tea.PasteMsg:
+		m.eager = false
 		return tea.Batch(m.typed(msg), m.compose(true))
 	case tea.MouseMsg, tea.KeyMsg:
 		return nil
