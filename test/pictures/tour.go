@@ -38,7 +38,10 @@ func tour(w *world) []view {
 		{name: "new-run", steps: []step{sees(`to review`), press(`New run`, "n")}},
 		{name: "session", steps: at(w.live, press(`sleep 3600`, "Enter"))},
 		{name: "attach", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`)}},
-		{name: "look-back", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`), press(`what scrolled away`, "C-p", "C-s"), sees(`root@aibox`)}},
+		{name: "look-back", args: []string{"attach", w.shell}, steps: []step{
+			sees(`root@aibox`), typed("ls -1 /usr/bin | head -80", `head -80`), press(`(?m)^root@aibox:/workspace# *$`, "Enter"),
+			press(`what scrolled away`, "C-p", "C-s"), press(`ls -1 /usr/bin`, "Home"),
+		}},
 		{name: "review", steps: at(w.mend, cart...)},
 		{name: "review-split", steps: at(w.mend, append(cart[:2:2], press(`(?i)quantity`, "|"))...)},
 		{name: "review-16-colors", env: []string{"TERM=xterm-color", "COLORTERM="}, steps: at(w.mend, cart...)},

@@ -53,7 +53,7 @@ func newWorld(aibox, home string) *world {
 // columns.
 func (w *world) named(line string) string {
 	const hers = "/home/ann"
-	path := regexp.MustCompile(regexp.QuoteMeta(w.home) + "[^ \x1b…]*")
+	path := regexp.MustCompile(regexp.QuoteMeta(w.home) + "[^ \x1b…]*…?")
 	return path.ReplaceAllStringFunc(line, func(found string) string {
 		return hers + found[len(w.home):] + strings.Repeat(" ", max(0, len(w.home)-len(hers)))
 	})
