@@ -51,11 +51,7 @@ func (d machineDesk) Bake(image string) { d.queue.Put(false, image) }
 
 // Check tells how every image stands to its recipe.
 func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
-	options, err := d.app.recipes()
-	if err != nil {
-		return nil, err
-	}
-	kitchen, err := d.app.bakery(ctx, options)
+	kitchen, err := d.app.kitchen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -142,11 +142,7 @@ func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
 
 // Images asks the daemon.
 func (s starter) Images(ctx context.Context) (map[string]string, error) {
-	options, err := s.recipes()
-	if err != nil {
-		return nil, err
-	}
-	kitchen, err := s.bakery(ctx, options)
+	kitchen, err := s.kitchen(ctx)
 	if err != nil {
 		return nil, err
 	}

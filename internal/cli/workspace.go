@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (a *app) workspace(ctx context.Context, text string, command []string) erro
 	}
 	shell := len(command) == 0
 	if shell {
-		command = []string{shellOf(os.Getenv("SHELL"))}
+		command = []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")}
 		fmt.Fprintf(a.err, "%s\n%s\n%s\n", safe(paths.Short(opened.Folder)),
 			a.errTerm.faint("git compares with what the agent started from, and its own .git is left alone"),
 			a.errTerm.faint("what you run here runs with your rights, outside the box; exit comes back"))
@@ -75,14 +76,6 @@ func (a *app) workspace(ctx context.Context, text string, command []string) erro
 	default:
 		return fault.New(fault.Usage, "%s cannot be started: %w", safe(command[0]), err)
 	}
-}
-
-// shellOf is the person's shell; without one it is the system's.
-func shellOf(shell string) string {
-	if shell == "" {
-		return "/bin/sh"
-	}
-	return shell
 }
 
 // openedEnv is env for programs in an opened workspace. What says elsewhere which

@@ -335,18 +335,8 @@ func TestWhatADeadBoxHasSentIsReceived(t *testing.T) {
 // A peer that cannot answer for some seconds, since its machine stands still, is not
 // given up.
 func TestTheLifelineIsPatient(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	dialed, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn := NewConn(dialed)
-	defer conn.Close()
-	raw, err := dialed.(*net.TCPConn).SyscallConn()
+	_, conn := pair(t)
+	raw, err := conn.conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
