@@ -149,11 +149,7 @@ func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
 func (a *assessment) callers(ctx context.Context) ([]risk.Caller, error) {
 	entries := a.set.callers
 	if entries == nil { // a change set from the disk
-		records, err := a.repo.Records(ctx, "ls-tree", "-r", "-z", a.set.BaseTree)
-		if err != nil {
-			return nil, err
-		}
-		all, err := git.ParseTree(records)
+		all, err := a.repo.Tree(ctx, a.set.BaseTree)
 		if err != nil {
 			return nil, err
 		}

@@ -63,17 +63,25 @@ func (a *agentGit) write(pack string) error {
 // config lets git inside trust the index although the sandbox shows other inode
 // numbers and change times than the host.
 func (a *agentGit) config() string {
+	return coreConfig(a.format, "logallrefupdates = true", "checkStat = minimal", "trustctime = false") +
+		fmt.Sprintf("[user]\n\tname = %s\n\temail = %s\n", configValue(a.who.Name), configValue(a.who.Email))
+}
+
+// coreConfig is the beginning of the configuration of a repository that has a working
+// tree, with more settings of the section core.
+func coreConfig(format git.Format, settings ...string) string {
 	var b strings.Builder
 	version := 0
-	if a.format == git.SHA256 {
+	if format == git.SHA256 {
 		version = 1
 	}
-	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n", version)
-	b.WriteString("\tcheckStat = minimal\n\ttrustctime = false\n")
-	if a.format == git.SHA256 {
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n", version)
+	for _, setting := range settings {
+		b.WriteString("\t" + setting + "\n")
+	}
+	if format == git.SHA256 {
 		b.WriteString("[extensions]\n\tobjectFormat = sha256\n")
 	}
-	fmt.Fprintf(&b, "[user]\n\tname = %s\n\temail = %s\n", configValue(a.who.Name), configValue(a.who.Email))
 	return b.String()
 }
 
@@ -109,11 +117,7 @@ func copyFile(from, to string) error {
 // any history, and packs it: what an agent gets whose user's history contains
 // files that it must not see.
 func (s *store) onlyVisible(ctx context.Context, src *source, session string, hide Globs) (*history, string, error) {
-	records, err := s.git.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", src.head)
-	if err != nil {
-		return nil, "", err
-	}
-	entries, err := git.ParseTree(records)
+	entries, err := s.git.Tree(ctx, src.head)
 	if err != nil {
 		return nil, "", err
 	}

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,25 +59,16 @@ func (w *Workspace) HostGit(ctx context.Context, dir string) ([]string, error) {
 
 // hostConfig is stricter than what a person may have set for all repositories.
 func hostConfig(format git.Format) string {
-	version, extensions := 0, ""
-	if format == git.SHA256 {
-		version, extensions = 1, "[extensions]\n\tobjectFormat = sha256\n"
-	}
-	return fmt.Sprintf("[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = false\n", version) +
-		"\thooksPath = /dev/null\n\tfsmonitor = false\n\tuntrackedCache = false\n\tsparseCheckout = false\n" + extensions +
+	return coreConfig(format, "hooksPath = /dev/null", "fsmonitor = false", "untrackedCache = false", "sparseCheckout = false") +
 		"[submodule]\n\trecurse = false\n[status]\n\tsubmoduleSummary = false\n[gc]\n\tauto = 0\n"
 }
 
 // startIndex is the index of what the agent started from. What it was not given is
 // marked as not there; a file that has not been touched since need not be read.
 func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline) ([]indexEntry, error) {
-	records, err := git.Owned(w.GitDir).Records(ctx, "ls-tree", "-r", "-z", "--full-tree", w.BaseTree)
+	tree, err := git.Owned(w.GitDir).Tree(ctx, w.BaseTree)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "reading what the agent started from: %s", git.Message(err))
-	}
-	tree, err := git.ParseTree(records)
-	if err != nil {
-		return nil, err
 	}
 	given := make(map[string]*File, len(baseline.Files))
 	for i := range baseline.Files {

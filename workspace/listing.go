@@ -81,13 +81,9 @@ func (s *source) listCommit(ctx context.Context, l *listing) error {
 }
 
 func (s *source) readTree(ctx context.Context) (map[string]git.Entry, error) {
-	records, err := s.git.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", s.head)
+	entries, err := s.git.Tree(ctx, s.head)
 	if err != nil {
 		return nil, fmt.Errorf("reading the commit: %s", git.Message(err))
-	}
-	entries, err := git.ParseTree(records)
-	if err != nil {
-		return nil, err
 	}
 	tree := make(map[string]git.Entry, len(entries))
 	for _, e := range entries {

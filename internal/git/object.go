@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"crypto/sha1" //nolint:gosec // git's object ids are SHA-1 by format
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,8 +69,12 @@ type Entry struct {
 	Path string // raw bytes
 }
 
-// ParseTree reads the records of ls-tree -r -z (without --long).
-func ParseTree(records []string) ([]Entry, error) {
+// Tree lists the files of a tree or a commit, submodules included, in git's order.
+func (r *Repo) Tree(ctx context.Context, treeish string) ([]Entry, error) {
+	records, err := r.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish)
+	if err != nil {
+		return nil, err
+	}
 	entries := make([]Entry, 0, len(records))
 	for _, record := range records {
 		meta, path, ok := strings.Cut(record, "\t")
