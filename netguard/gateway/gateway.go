@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"aibox/internal/secret"
+	"aibox/netguard"
 )
 
 // Config describes a gateway.
@@ -29,6 +30,15 @@ type Config struct {
 	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
 	MaxBody     int64        // bytes of one request's body; 0 means 64 MiB
 	Concurrent  int          // requests at a time; 0 means 32; more get 429
+
+	// Models are the session's own models: the chosen one and those that the agent's
+	// options name. A request for any other is refused, and with none every one is. It
+	// is called once per request from any goroutine, and may wait for the server's word.
+	Models func() []string
+	// ServerTools are the kinds of server-side tools that the user's settings open.
+	ServerTools []netguard.ServerTool
+	UploadLimit int64 // bytes that all requests of the session may send; 0 means no limit
+	TokenLimit  int64 // tokens that the session may use, in and out; 0 means no limit
 }
 
 // Event is one finished request, without a header, body or key in it. Model and
@@ -51,6 +61,12 @@ type Event struct {
 	// Generates tells that the model was asked for an answer, so that Begin was called
 	// before. Other requests ask about models or are none.
 	Generates bool `json:"-"`
+	// LeftOut names the fields, tool kinds and beta headers of the request that did not
+	// go upstream because no list names them, each once per session and at most 32 in
+	// one event. They come from the agent: bounded, and to be escaped before printing.
+	LeftOut []string `json:"left_out,omitempty"`
+	// Limit is the session's limit that the request was refused for.
+	Limit Limit `json:"limit,omitempty"`
 }
 
 // Gateway is the handler of one session. It is safe for concurrent use.

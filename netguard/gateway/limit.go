@@ -1,0 +1,27 @@
+package gateway
+
+// Limit is a limit of the whole session that a request ran into. The zero value is
+// none.
+type Limit uint8
+
+// The limits.
+const (
+	NoLimit     Limit = iota
+	UploadLimit       // Config.UploadLimit: bytes of all request bodies
+	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
+)
+
+// String is the limit's name; empty for none.
+func (l Limit) String() string {
+	switch l {
+	case UploadLimit:
+		return "upload"
+	case TokenLimit:
+		return "tokens"
+	default:
+		return ""
+	}
+}
+
+// MarshalText writes the name.
+func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
