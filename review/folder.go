@@ -166,7 +166,7 @@ func (r *reader) refuseShort(why string, kind uint32) {
 	if kind == unix.S_IFDIR {
 		what = "a folder"
 	}
-	r.walk.refuse(r.dir.path[:min(len(r.dir.path), 200)], "contains "+what+" that "+why)
+	r.walk.addRefusal(Refusal{Path: Path(r.dir.path[:min(len(r.dir.path), 200)]), Reason: "contains " + what + " that " + why, Inside: true})
 }
 
 // tell counts the names seen since it was called last. The walk must be locked.

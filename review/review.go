@@ -82,7 +82,8 @@ type Change struct {
 // accepts, because it is not a file git could hold safely.
 type Refusal struct {
 	Path   Path   `json:"path"`
-	Reason string `json:"reason"` // a clause for people: "is a named pipe"
+	Reason string `json:"reason"`           // a clause for people: "is a named pipe"
+	Inside bool   `json:"inside,omitempty"` // Path is a folder, and what is not taken lies in it
 }
 
 // Ignored is a path that the user's own ignore rules leave out; a folder stands

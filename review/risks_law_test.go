@@ -9,14 +9,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/workspace"
 )
 
 // riskyNames are names that rules know, beside others, so that files turn into
 // risky ones by being renamed, replaced by a folder, made executable.
-var riskyNames = []string{"a", "b.go", "dir/c", ".envrc", "Makefile", "makefile", ".github/workflows/ci.yml", ".github", "AGENTS.md", "package.json", "-x", ".husky/x", ".husky", "tools/run.sh", "link"}
+var riskyNames = []string{"a", "b.go", "dir/c", ".envrc", "Makefile", "makefile", ".github/workflows/ci.yml", ".github", "AGENTS.md", "package.json", "-x", ".husky/x", ".husky", "tools/run.sh", "link", "dir", "a/x", "a/.envrc"}
 
 func drawRisky(t *rapid.T) treeFile {
 	mode := rapid.SampledFrom([]git.Mode{git.File, git.File, git.File, git.Executable, git.Symlink}).Draw(t, "mode")
@@ -55,11 +54,8 @@ func TestNoAcceptOfEverythingTakesARiskyFile(t *testing.T) {
 			r.Fatal(err)
 		}
 		tree, err := cs.TreeOf(t.Context(), s)
-		if fault.KindOf(err) == fault.Conflict {
-			return // what is left out stands in the way: nothing is taken
-		}
 		if err != nil {
-			r.Fatal(err)
+			r.Fatal(err) // what is left out must stand in nobody's way
 		}
 		was, got := entriesOf(t, cs, cs.BaseTree), entriesOf(t, cs, tree)
 		for i := range cs.Changes {
@@ -69,9 +65,12 @@ func TestNoAcceptOfEverythingTakesARiskyFile(t *testing.T) {
 			}
 			held++
 			for _, path := range []Path{c.Path, c.OldPath} {
-				if path != "" && got[path.Raw()] != was[path.Raw()] && !takenByAnother(cs, c, path) {
+				if path != "" && got[path.Raw()] != was[path.Raw()] {
 					r.Fatalf("%s is %v in the tree, was %v; risks %v", path, got[path.Raw()], was[path.Raw()], c.Risks)
 				}
+			}
+			if lost := lostFor(c.Path.Raw(), was, got); lost != "" {
+				r.Fatalf("%s is gone for %s, which is left out", lost, c.Path)
 			}
 		}
 	})
@@ -93,12 +92,22 @@ func everyWayOfTakingAll(t *testing.T, cs *ChangeSet) []Choice {
 	return []Choice{{All: true}, {Files: paths}, {Hunks: ids}, {All: true, Files: paths, Hunks: ids}}
 }
 
-// takenByAnother reports whether a change without risks is about path, too, such as
-// the new file in the place that a renamed one left.
-func takenByAnother(cs *ChangeSet, but *Change, path Path) bool {
-	return slices.ContainsFunc(cs.Changes, func(c Change) bool {
-		return c.Path != but.Path && !c.Risky() && (c.Path == path || c.OldPath == path)
-	})
+// lostFor is a file of the tree was that is not in got although path, which is left out,
+// was to come in its place, with nothing else there instead.
+func lostFor(path string, was, got map[string]string) string {
+	for old := range was {
+		if got[old] != "" {
+			continue
+		}
+		if strings.HasPrefix(old, path+"/") {
+			return old
+		}
+		replaced := func(other string) bool { return strings.HasPrefix(other, old+"/") }
+		if replaced(path) && !slices.ContainsFunc(slices.Collect(maps.Keys(got)), replaced) {
+			return old
+		}
+	}
+	return ""
 }
 
 // entriesOf is a tree as mode and blob by path.

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
+	"aibox/review/risk"
 )
 
 // Choice is what a person asks for. The zero value is nothing.
@@ -23,7 +24,8 @@ type Choice struct {
 func (c Choice) Empty() bool { return !c.All && len(c.Files) == 0 && len(c.Hunks) == 0 }
 
 // Select finds what a choice means. Files with risks that are not in Risky are left
-// out, whichever way they were chosen, and listed in Left. What matches nothing, and
+// out, whichever way they were chosen, and listed in Left. So is what belongs together
+// with them, such as the deletion of the file in whose place they came. What matches nothing, and
 // an id that could be several, is a Usage error.
 func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, error) {
 	chosen := make([]bool, len(cs.Changes))
@@ -89,27 +91,40 @@ func (t *Taken) take(blocks map[HunkID]bool) {
 	}
 }
 
-// leaveRisky moves risky files that the person has not accepted to Left.
+// leaveRisky moves to Left the risky files that the user has not accepted, and what
+// belongs together with them or with what is refused.
 func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
-	risks := make(map[Path]*Change, len(cs.Changes))
+	index := make(map[Path]int, len(cs.Changes))
 	for i := range cs.Changes {
-		risks[cs.Changes[i].Path] = &cs.Changes[i]
+		index[cs.Changes[i].Path] = i
 	}
-	fine := map[Path]bool{}
+	fine := make([]bool, len(cs.Changes))
 	for _, name := range accepted {
 		c := cs.named(name)
 		if c == nil {
 			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
 				Hint("`aibox diff --stat %s` lists what was", cs.Session)
 		}
-		fine[c.Path] = true
+		fine[index[c.Path]] = true
 	}
+	chosen := make([]bool, len(cs.Changes))
+	for _, t := range s.Taken {
+		chosen[index[t.Path]] = true
+	}
+	r := newReplacing(cs, chosen, fine)
+	for i := range cs.Changes {
+		if cs.Changes[i].Risky() {
+			r.drop(i, "")
+		}
+	}
+	r.refused(cs.Refused)
+	r.close()
 	s.Taken = slices.DeleteFunc(s.Taken, func(t Taken) bool {
-		c := risks[t.Path]
-		if !c.Risky() || fine[t.Path] {
+		i := index[t.Path]
+		if chosen[i] {
 			return false
 		}
-		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: c.Risks})
+		s.Left = append(s.Left, LeftOut{Path: t.Path, Risks: append([]risk.Risk{}, cs.Changes[i].Risks...), With: r.with[i]})
 		return true
 	})
 	return nil

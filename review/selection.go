@@ -26,10 +26,12 @@ type Taken struct {
 	Earlier bool     `json:"earlier,omitempty"` // more was taken of the file as it was before
 }
 
-// LeftOut is a file that was chosen, but is not taken because of its risks.
+// LeftOut is a file that was chosen, but is not taken because of its risks, or because
+// it belongs together with one that is not taken.
 type LeftOut struct {
 	Path  Path        `json:"path"`
 	Risks []risk.Risk `json:"risks"`
+	With  Path        `json:"with,omitempty"` // what it belongs together with; empty when its own risks hold it back
 }
 
 // Empty reports whether nothing is selected.

@@ -233,14 +233,16 @@ func (w *walk) read(dir folder, buf []byte) error {
 	return nil
 }
 
-func (w *walk) refuse(path, why string) {
+func (w *walk) refuse(path, why string) { w.addRefusal(Refusal{Path: Path(path), Reason: why}) }
+
+func (w *walk) addRefusal(refusal Refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.refused) >= maxRefusals {
 		w.beyond++
 		return
 	}
-	w.refused = append(w.refused, Refusal{Path: Path(path), Reason: why})
+	w.refused = append(w.refused, refusal)
 }
 
 func (w *walk) addIgnored(i Ignored, dir bool) {

@@ -228,12 +228,16 @@ func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o a
 	return nil
 }
 
-// tellLeft lists what was left out because of its risks.
+// tellLeft lists what was left out because of its risks, or of those of a file that it
+// belongs together with.
 func (a *app) tellLeft(id session.ID, left []review.LeftOut) {
 	for _, file := range left {
 		fmt.Fprintf(a.err, "%s left out: %s\n", a.errTerm.warn("!"), file.Path)
 		for _, r := range file.Risks {
 			fmt.Fprintf(a.err, "    %s\n", notice(r.String()))
+		}
+		if file.With != "" {
+			fmt.Fprintf(a.err, "    belongs together with %s, which is left out\n", file.With)
 		}
 	}
 	if len(left) > 0 {
