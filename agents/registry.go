@@ -50,6 +50,9 @@ func (s Set) With(more ...Maker) (Set, error) {
 		if err := spec.Defaults(Options(agent)); err != nil {
 			return s, fmt.Errorf("the agent %q: %w", name, err)
 		}
+		if err := s.checkState(agent.Info()); err != nil {
+			return s, err
+		}
 		names = append(names, name)
 	}
 	return Set{slices.Concat(s.makers, more), s.broken}, nil

@@ -9,12 +9,15 @@ import (
 )
 
 // guest is an agent from outside.
-type guest struct{ name string }
+type guest struct {
+	name  string
+	state []string
+}
 
 func (*guest) Command(Task) (Invocation, error) { return Invocation{Argv: []string{"true"}}, nil }
 
 func (g *guest) Info() Info {
-	return Info{Name: g.name, Title: "Guest", Summary: "A guest", Image: "base"}
+	return Info{Name: g.name, Title: "Guest", Summary: "A guest", Image: "base", StateDirs: g.state}
 }
 
 func TestAnAgentFromOutsideStandsAtTheEndAndTakesNobodysName(t *testing.T) {
@@ -47,5 +50,32 @@ func TestABrokenAgentIsAnErrorOnlyForWhoAsksForIt(t *testing.T) {
 	}
 	if _, err := set.Find("visitr"); !slices.Contains(fault.Hints(err), `did you mean "visitor"?`) {
 		t.Errorf("hints: %q", fault.Hints(err))
+	}
+}
+
+func TestNoStateFolderContainsAnotherAgents(t *testing.T) {
+	for state, refused := range map[string]bool{
+		"~/.claude": true, "~/.claude/projects/mine": true, "~/.local/share": true, "~/.codex": true,
+		"~/.claude/projects": false, "~/.claude/projects-2": false, "~/.guest": false,
+	} {
+		set, err := Builtin().With(func() Agent { return &guest{name: "visitor", state: []string{"~/.own", state}} })
+		if (fault.KindOf(err) == fault.Usage) != refused || (err != nil) != refused {
+			t.Errorf("%s: %v", state, err)
+		}
+		if refused != !slices.Contains(set.Names(), "visitor") {
+			t.Errorf("%s: the agents are %q", state, set.Names())
+		}
+	}
+	set, err := Builtin().With(func() Agent { return &guest{name: "one", state: []string{"~/.both/a"}} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.With(func() Agent { return &guest{name: "two", state: []string{"~/.both"}} }); err == nil {
+		t.Error("two agents from outside have folders one in the other")
+	}
+	for _, agent := range Builtin().All() {
+		if err := Builtin().checkState(agent.Info()); err != nil {
+			t.Errorf("%s: %v", agent.Info().Name, err)
+		}
 	}
 }

@@ -120,12 +120,11 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 	}
 	mounts := []runtime.Mount{{Source: k.folder, Target: boxWorkdir}}
 	for _, folder := range k.agent.Info().StateDirs {
-		rel := strings.TrimPrefix(folder, "~/")
-		source := filepath.Join(s.dir, homeDir, rel)
-		if err := os.MkdirAll(source, 0o700); err != nil {
+		source, err := makeStateFolder(s.dir, s.launch.Spec.Agent, folder)
+		if err != nil {
 			return runtime.Spec{}, err
 		}
-		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, rel)})
+		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, strings.TrimPrefix(folder, "~/"))})
 	}
 	address := netguard.Address().String()
 	var hosts []string

@@ -228,7 +228,12 @@ func (g *gc) session(ctx context.Context, id ID) error {
 func (g *gc) count(id ID) {
 	dir := g.store.dir(id)
 	files, bytes := workspace.Measure(dir)
-	if homeFiles, homeBytes := workspace.Measure(filepath.Join(dir, homeDir)); homeFiles > 0 {
+	homeFiles, homeBytes := 0, int64(0)
+	for _, home := range []string{homeDir, formerHomeDir} {
+		more, size := workspace.Measure(filepath.Join(dir, home))
+		homeFiles, homeBytes = homeFiles+more, homeBytes+size
+	}
+	if homeFiles > 0 {
 		files, bytes = files-homeFiles, bytes-homeBytes
 		g.report.Add(GCConversations, string(id), homeFiles, homeBytes)
 	}

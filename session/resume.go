@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -17,11 +17,8 @@ import (
 
 // A session that resumes another takes over its workspace, as it is, with the
 // baseline it was prepared from, so that its change set holds the work of both;
-// and the folders in which the agent keeps its conversations. The other session
+// and the folders in which its agents keep their conversations. The other session
 // keeps its record and says who continued it.
-
-// homeDir is the folder in a session's own that holds the agent's state folders.
-const homeDir = "home"
 
 // takeOver hands the workspace and the conversations of the session from to the
 // session to, whose folder is there. save is given the workspace before anything
@@ -52,6 +49,9 @@ func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspa
 				return err
 			}
 		}
+		if err := s.adoptFormerHome(old); err != nil {
+			return err
+		}
 		held := *ws
 		held.Holder = string(to)
 		ws = &held
@@ -81,6 +81,9 @@ func (s *Sessions) giveBack(from, to ID) error {
 	if err := s.moveHome(to, from); err != nil {
 		return err
 	}
+	if err := s.returnFormerHome(to, from); err != nil {
+		return err
+	}
 	if err := s.takeBackFeedback(from, to); err != nil {
 		return err
 	}
@@ -94,10 +97,30 @@ func (s *Sessions) pass(session *Session, by ID, kind audit.Type, other ID) erro
 	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
 }
 
-// moveHome moves the agent's state folders. They are moved as one and never looked
+// adoptFormerHome brings the state of the agent of a session that an earlier version
+// has made to where it is kept now. That of an agent that is gone stays where it is.
+func (s *Sessions) adoptFormerHome(session *Session) error {
+	agent, err := s.deps.Agents.Find(session.Agent)
+	if err != nil {
+		return nil //nolint:nilerr // nobody can go on with its conversation
+	}
+	return adoptFormerHome(s.store.dir(session.ID), session.Agent, agent.Info().StateDirs)
+}
+
+// moveHome moves the agents' state folders. They are moved as one and never looked
 // into, since an agent wrote what is in them.
 func (s *Sessions) moveHome(from, to ID) error {
 	err := os.Rename(filepath.Join(s.store.dir(from), homeDir), filepath.Join(s.store.dir(to), homeDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// returnFormerHome gives back what the start of an earlier version has moved, and
+// then failed or was killed.
+func (s *Sessions) returnFormerHome(from, to ID) error {
+	err := os.Rename(filepath.Join(s.store.dir(from), formerHomeDir), filepath.Join(s.store.dir(to), formerHomeDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -137,19 +160,9 @@ func (s *supervisor) resume(ctx context.Context) (*workspace.Workspace, error) {
 }
 
 // conversed reports whether the agent has a conversation to go on with: whether
-// there is anything in one of its state folders. A folder's first entry is all
-// that is read.
-func (s *supervisor) conversed(dirs []string) bool {
-	for _, dir := range dirs {
-		folder, err := os.Open(filepath.Join(s.dir, homeDir, strings.TrimPrefix(dir, "~/")))
-		if err != nil {
-			continue
-		}
-		names, _ := folder.Readdirnames(1)
-		_ = folder.Close()
-		if len(names) > 0 {
-			return true
-		}
-	}
-	return false
+// there is anything in one of its state folders.
+func (s *supervisor) conversed(stateDirs []string) bool {
+	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
+		return stateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"aibox/agents"
 	"aibox/agents/spec"
@@ -52,7 +53,9 @@ func (r *reader) facts(name string) agents.Info {
 		r.fail("version", "%q is not a version", info.Version).Hint = "a version starts with a digit and holds letters, digits and . + _ - only"
 	}
 	for i, dir := range info.StateDirs {
-		r.homePath(fmt.Sprintf("state[%d]", i), dir)
+		at := fmt.Sprintf("state[%d]", i)
+		r.homePath(at, dir)
+		r.apart(at, dir, info.StateDirs[:i])
 	}
 	for i, host := range info.Hosts {
 		if !hostForm.MatchString(host) {
@@ -65,6 +68,20 @@ func (r *reader) facts(name string) agents.Info {
 		}
 	}
 	return info
+}
+
+// apart refuses a state folder that contains one of those before it, lies in it, or
+// is the same. Each is a mount of its own, and a mount within another would begin at
+// what the agent has put there.
+func (r *reader) apart(at, dir string, before []string) {
+	for _, other := range before {
+		switch {
+		case dir == other:
+			r.fail(at, "state names %q twice", dir)
+		case agents.Contains(dir, other), agents.Contains(other, dir):
+			r.fail(at, "the state folders %q and %q lie one in the other", other, dir).Hint = "keep the outer one"
+		}
+	}
 }
 
 // hostForm is a name, perhaps with a wildcard in front or a port behind.
@@ -95,7 +112,7 @@ func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Diale
 // homePath refuses what is not a clean path below the home directory.
 func (r *reader) homePath(at, name string) {
 	below, ok := strings.CutPrefix(name, "~/")
-	if !ok || below == "" || below == "." || path.Clean("/"+below) != "/"+below || strings.ContainsAny(below, ":,\\\n") {
+	if !ok || below == "" || below == "." || path.Clean("/"+below) != "/"+below || strings.ContainsAny(below, ":,\\") || strings.ContainsFunc(below, unicode.IsControl) {
 		r.fail(at, "%q is no path below the home", name).Hint = `write it as "~/.my-bot", without .. and without a slash at its end`
 	}
 }

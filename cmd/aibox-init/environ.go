@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,12 +60,25 @@ func writeFiles(home string, files []lifeline.File) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, f.Data, mode); err != nil {
-			return err
-		}
-		if err := os.Chmod(path, mode); err != nil {
+		if err := writeFile(path, f.Data, mode); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeFile replaces the file at path. It may lie in a state folder, where the agent
+// of an earlier session may have left a pipe, which nobody reads, or a link.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Chmod(mode), file.Close())
 }

@@ -144,7 +144,11 @@ func (c *checkup) read() (agents.Agent, error) {
 		c.done(checkStep{Name: "file", State: checkFailed, Detail: c.guests().path(c.name), Lines: problemLines(wrong)})
 		return nil, nil
 	case err != nil && c.guests().path(c.name) != "":
-		c.done(checkStep{Name: "file", State: checkFailed, Detail: err.Error()})
+		step := checkStep{Name: "file", State: checkFailed, Detail: err.Error()}
+		if hints := fault.Hints(err); len(hints) > 1 { // the last one names this command
+			step.Hint = hints[len(hints)-1]
+		}
+		c.done(step)
 		return nil, nil
 	case err != nil:
 		return nil, err

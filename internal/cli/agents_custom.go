@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -93,9 +94,12 @@ func (g *guests) add(name, path string) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(g.set.Names(), name) {
+		return errTaken
+	}
 	set, err := g.set.With(definition.Make)
 	if err != nil {
-		return errTaken // its options were read when it was parsed
+		return err
 	}
 	g.set, g.files[name] = set, path
 	if recipe := definition.Recipe(); recipe != "" {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"aibox/session"
@@ -73,7 +74,7 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("p", nil)
 	first := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--json", "--", "sh", "-c", "echo one > one.txt"))
-	talk := filepath.Join(m.sessions(), first.ID, "home", ".codex/sessions/talk")
+	talk := filepath.Join(m.sessions(), first.ID, "homes/codex/.codex%2Fsessions/talk")
 	m.write(talk, "what was said")
 	whole := func(when string) {
 		t.Helper()
@@ -109,11 +110,14 @@ func TestAStateFolderFullOfTricksIsMovedAsItIs(t *testing.T) {
 	secret := filepath.Join(m.home, "secret")
 	m.write(secret, "canary")
 	first := m.ended(m.aibox(0, "run", "codex", "--repo", repo, "--inference", step(m, "one.txt", "1"), "--prompt", "go", "--json"))
-	state := filepath.Join(m.sessions(), first.ID, "home/.codex/sessions")
+	state := filepath.Join(m.sessions(), first.ID, "homes/codex/.codex%2Fsessions")
 	for name, target := range map[string]string{"link": secret, "up": "../../../../..", "abs": "/"} {
 		if err := os.Symlink(target, filepath.Join(state, name)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(state, "0-pipe"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--inference", step(m, "two.txt", "2"), "--prompt", "go on", "--json"))
 	if len(second.Files) != 2 || second.result().Tokens.Input <= first.result().Tokens.Input {
@@ -121,6 +125,11 @@ func TestAStateFolderFullOfTricksIsMovedAsItIs(t *testing.T) {
 	}
 	if m.read(secret) != "canary" {
 		t.Error("a link out of the state folder was followed")
+	}
+	m.aibox(0, "accept", second.ID)
+	m.aibox(0, "gc", "--older-than", "0s")
+	if left := m.stored(); len(left) > 0 {
+		t.Errorf("after the clean-up there are %+v", left)
 	}
 }
 
