@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aibox/agents"
+	"aibox/internal/fault"
 	"aibox/internal/secret"
 )
 
@@ -16,6 +17,8 @@ import (
 type Inference interface {
 	// Name is a description without credentials.
 	Name() string
+	// Notices are what the user has to know about the server, a line each, escaped.
+	Notices() []string
 	// Speaks is what the server may understand of what the gateway lets through.
 	// Empty means that nobody knows.
 	Speaks() []agents.Dialect
@@ -54,13 +57,19 @@ func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (
 		return value, ok
 	})
 	if err != nil {
-		if len(info.Dialects) == 0 {
-			return model{}, nil // the command may do without
+		if len(info.Dialects) == 0 { // the command may do without
+			if fault.KindOf(err) == fault.Refused {
+				s.notice("there is no model: " + err.Error())
+			}
+			return model{}, nil
 		}
 		return model{}, err
 	}
 	if _, err := info.Spoken(server.Speaks()); err != nil {
 		return model{}, err
+	}
+	for _, text := range server.Notices() {
+		s.notice(text)
 	}
 	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
 	known := make(chan struct{})

@@ -99,7 +99,7 @@ func (a *app) modelFindings(ctx context.Context) []health.Finding {
 		return nil // settingsFinding tells
 	}
 	f := health.Finding{Name: "model", State: health.OK}
-	upstream, err := gateway.Detect(ctx, own.Settings.Inference, os.LookupEnv)
+	upstream, err := gateway.Detect(ctx, own.Settings.Inference, os.LookupEnv, admitsOwner)
 	if err != nil {
 		f.State, f.Detail = health.Warning, err.Error()
 		f.Mend = "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY"

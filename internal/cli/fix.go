@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -139,24 +138,14 @@ func (a *app) askToFix(ctx context.Context) (bool, error) {
 	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
 		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s --yes` does it without a question", health.SetUp)
 	}
-	fmt.Fprint(a.err, "Do that? [y/N] ")
-	line := make(chan string, 1)
-	go func() { // ends with the program where nobody answers
-		text, _ := bufio.NewReader(a.in).ReadString('\n')
-		line <- text
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(a.err)
+	agreed, err := a.yes(ctx, "Do that? [y/N] ")
+	switch {
+	case err != nil:
 		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")
-	case text := <-line:
-		text = strings.ToLower(strings.TrimSpace(text))
-		if text == "y" || text == "yes" {
-			return true, nil
-		}
+	case !agreed:
 		fmt.Fprint(a.err, "nothing was changed\n\n")
-		return false, nil
 	}
+	return agreed, nil
 }
 
 // setupCommand is the script with both of its streams going to out.

@@ -12,13 +12,14 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/scripted"
 	"aibox/internal/secret"
+	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 	"aibox/session"
 )
 
 // openUpstream finds the model server that --inference names.
 func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (gateway.Upstream, error) {
-	upstream, err := gateway.Detect(ctx, value, env)
+	upstream, err := gateway.Detect(ctx, value, env, admitsOwner)
 	if err != nil || upstream.Kind != gateway.Scripted {
 		return upstream, err
 	}
@@ -36,7 +37,7 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 	if err != nil {
 		return nil, err
 	}
-	return inference{upstream, value, gateway.OllamaVersion(ctx, upstream)}, nil
+	return inference{upstream, value, gateway.OllamaVersion(ctx, upstream), ownerNotices(ctx, upstream)}, nil
 }
 
 // inference adapts the gateway to session.Inference.
@@ -44,9 +45,25 @@ type inference struct {
 	upstream gateway.Upstream
 	value    string // of --inference
 	version  gateway.Version
+	notices  []string // what there is to say about who runs the server, escaped
+}
+
+// ownerNotices say which servers of other users were not used, and that the one which
+// is used is such a server.
+func ownerNotices(ctx context.Context, u gateway.Upstream) []string {
+	var notices []string
+	for _, owner := range u.Passed {
+		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine and is not used")
+	}
+	if owner, other := gateway.Bystander(ctx, u); other {
+		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine, who sees your prompts")
+	}
+	return notices
 }
 
 func (i inference) Name() string { return i.upstream.Name }
+
+func (i inference) Notices() []string { return i.notices }
 
 // The versions of Ollama that learned to speak as others do.
 // https://docs.ollama.com/api/openai-compatibility

@@ -78,6 +78,9 @@ type modelsReport struct {
 }
 
 func (a *app) models(ctx context.Context, o modelsOptions) error {
+	if err := a.askAboutServer(ctx, o.inference); err != nil {
+		return err
+	}
 	u, err := openUpstream(ctx, o.inference, os.LookupEnv)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (c modelCache) ask(ctx context.Context, u gateway.Upstream, always bool) (m
 // others are the servers on this machine besides u.
 func others(ctx context.Context, u gateway.Upstream) []string {
 	var found []string
-	for _, other := range gateway.Local(ctx, os.LookupEnv) {
+	for _, other := range gateway.Local(ctx, os.LookupEnv, admitsOwner) {
 		if other.Address() != u.Address() {
 			found = append(found, other.URL.String())
 		}

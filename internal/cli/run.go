@@ -215,6 +215,11 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	if launch.Spec.HasModel() {
+		if err := a.askAboutServer(ctx, launch.Spec.Inference); err != nil {
+			return err
+		}
+	}
 	progress := newSteps(a.err, a.errTerm)
 	id, err := a.start(ctx, service, launch, starting{step: progress.handle, mend: a.repair, bake: a.offerToBake})
 	progress.close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/peer"
 )
 
 // local is a model server that people run on their own machine.
@@ -32,18 +34,22 @@ func locals() []local {
 
 // Detect is ParseUpstream for "auto" (or ""): the first of Local, else the first
 // hosted vendor that env has a key for, else a fault that says what to do. Any
-// other value goes to ParseUpstream. It takes at most half a second.
-func Detect(ctx context.Context, value string, env func(string) (string, bool)) (Upstream, error) {
+// other value goes to ParseUpstream. admits is the upstream's Admits. It takes at
+// most half a second.
+func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
 	if value != "auto" && value != "" {
-		return ParseUpstream(value, env)
+		u, err := ParseUpstream(value, env)
+		u.Admits = admits
+		return u, err
 	}
-	return detect(ctx, candidates(env), env)
+	return detect(ctx, candidates(env), env, admits)
 }
 
 // Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
-// loopback, in this order. It takes at most half a second.
-func Local(ctx context.Context, env func(string) (string, bool)) []Upstream {
-	return present(ctx, candidates(env), env)
+// loopback, in this order, and may be used. It takes at most half a second.
+func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Upstream {
+	found, _ := present(ctx, candidates(env), env, admits)
+	return found
 }
 
 // candidates are the servers to look for. OLLAMA_HOST moves Ollama.
@@ -55,25 +61,33 @@ func candidates(env func(string) (string, bool)) []local {
 	return all
 }
 
-func present(ctx context.Context, candidates []local, env func(string) (string, bool)) []Upstream {
+// present are the candidates that answer: those that may be used, and the owners of
+// those that may not.
+func present(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (found []Upstream, passed []Owner) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	there := make([]bool, len(candidates))
+	owners := make([]*Owner, len(candidates))
 	var wait sync.WaitGroup
 	for i, candidate := range candidates {
-		wait.Go(func() { there[i] = candidate.answers(ctx) })
+		wait.Go(func() { owners[i] = candidate.answers(ctx) })
 	}
 	wait.Wait()
-	var found []Upstream
 	for i, candidate := range candidates {
-		if !there[i] {
+		if owners[i] == nil {
 			continue
 		}
-		if u, err := candidate.upstream(env); err == nil {
-			found = append(found, u)
+		u, err := candidate.upstream(env)
+		if u.Admits = admits; err != nil {
+			continue
 		}
+		if owner := *owners[i]; owner.Address != "" && !u.admits(owner) {
+			passed = append(passed, owner)
+			continue
+		}
+		u.Passed = passed
+		found = append(found, u)
 	}
-	return found
+	return found, passed
 }
 
 func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
@@ -86,14 +100,19 @@ func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
 	return u, err
 }
 
-func detect(ctx context.Context, candidates []local, env func(string) (string, bool)) (Upstream, error) {
-	if found := present(ctx, candidates, env); len(found) > 0 {
+func detect(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
+	found, passed := present(ctx, candidates, env, admits)
+	if len(found) > 0 {
 		return found[0], nil
 	}
 	for _, v := range vendors() {
 		if u, err := v.upstream(env); err == nil {
+			u.Passed = passed
 			return u, nil
 		}
+	}
+	if len(passed) > 0 {
+		return Upstream{}, foreignError{passed[0]}.fault()
 	}
 	f := fault.New(fault.Environment, "there is no model to use: no model server answers on this machine, and no key is set").
 		Hint("ollama serve   # or LM Studio, llama.cpp, vLLM on their usual ports")
@@ -103,21 +122,36 @@ func detect(ctx context.Context, candidates []local, env func(string) (string, b
 	return Upstream{}, f.Hint("aibox run --inference scripted …   # no model at all: plays a built-in script")
 }
 
-// answers asks without following the user's proxy settings: this is loopback.
-func (l local) answers(ctx context.Context) bool {
+// answers is who runs the server, or nil when it does not answer. A server on
+// another machine has an owner without an address. It asks without following the
+// user's proxy settings: this is loopback.
+func (l local) answers(ctx context.Context) *Owner {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.root+l.path, nil)
 	if err != nil {
-		return false
+		return nil
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
+	var owner Owner
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil && peer.Local(conn) {
+				owner = ownerOf(conn, address)
+			}
+			return conn, err
+		},
+	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer response.Body.Close()
 	var body map[string]json.RawMessage
 	err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&body)
 	_, ok := body[l.key]
 	// A server that wants a key is there too.
-	return err == nil && ok || response.StatusCode == http.StatusUnauthorized && l.key == "data"
+	if err == nil && ok || response.StatusCode == http.StatusUnauthorized && l.key == "data" {
+		return &owner
+	}
+	return nil
 }

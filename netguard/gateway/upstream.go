@@ -36,6 +36,15 @@ type Upstream struct {
 	KeyName  string       // the environment variable that the key comes from; empty for none
 	Script   string       // file of scripted:FILE; empty means the built-in script
 	Handler  http.Handler // answers in process when Scripted
+	// AnyOwner lets a server on this machine run as any user: the user named it by its
+	// address.
+	AnyOwner bool
+	// Admits decides about a server on this machine that another user runs, from any
+	// goroutine. Nil admits none. The user's own, root's and Ollama's own account are
+	// not asked about.
+	Admits func(Owner) bool
+	// Passed are the servers that were found first and not admitted.
+	Passed []Owner
 }
 
 // vendor is a server with a name of its own.
@@ -109,7 +118,9 @@ func ParseUpstream(value string, env func(string) (string, bool)) (Upstream, err
 		}
 	}
 	if strings.Contains(value, "://") {
-		return compatible(value, env)
+		u, err := compatible(value, env)
+		u.AnyOwner = true
+		return u, err
 	}
 	f := fault.New(fault.Usage, "unknown model server %q", printable(value)).
 		Hint("aibox run --inference %s …", strings.Join(UpstreamNames(), "|"))
@@ -224,10 +235,9 @@ func (u Upstream) transport() (http.RoundTripper, error) {
 	if u.URL == nil {
 		return nil, errors.New("gateway: the upstream has no URL")
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		DialContext:            u.dial,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ExpectContinueTimeout:  time.Second,
 		ResponseHeaderTimeout:  30 * time.Minute, // a local model may think long before its first byte
@@ -267,7 +277,10 @@ func (u Upstream) explain(err error) *fault.Fault {
 	where := u.base().Host
 	var dns *net.DNSError
 	var timeout net.Error
+	var foreign foreignError
 	switch {
+	case errors.As(err, &foreign):
+		return foreign.fault()
 	case u.Kind == Scripted:
 		return fault.New(fault.Internal, "the built-in server failed")
 	case errors.Is(err, syscall.ECONNREFUSED) && u.Kind == OllamaHost:

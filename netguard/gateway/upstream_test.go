@@ -111,12 +111,12 @@ func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
 		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "vLLM on " + strings.TrimPrefix(other, "http://")},
 		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"llama.cpp", page, "/v1/models", "data"}}, "openai"},
 	} {
-		u, err := detect(context.Background(), test.candidates, env)
+		u, err := detect(context.Background(), test.candidates, env, nil)
 		if err != nil || u.Name != test.want || u.URL == nil {
 			t.Errorf("%q, %v; want %q", u.Name, err, test.want)
 		}
 	}
-	_, err := detect(context.Background(), nil, environment())
+	_, err := detect(context.Background(), nil, environment(), nil)
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--inference scripted") {
 		t.Errorf("%v %v", err, fault.Hints(err))
 	}

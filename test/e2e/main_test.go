@@ -17,12 +17,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/internal/peer/peertest"
 )
 
 // aibox is the program under test, built by TestMain.
 var aibox string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	peertest.Child()
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "aibox-e2e-")

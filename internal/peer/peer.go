@@ -1,0 +1,104 @@
+// Package peer tells which user runs the process at the other end of a TCP
+// connection within this machine. It asks the kernel (sock_diag, and /proc/net
+// where there is none) and trusts nothing that the other end says. It never
+// guesses: what the kernel does not tell is an error.
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// ErrUnknown means that the kernel does not tell who is at the other end: the
+// connection leads to another machine or network namespace, or has ended.
+var ErrUnknown = errors.New("the system does not tell which user is at the other end")
+
+// socket is one TCP socket as the kernel describes it.
+type socket struct {
+	local, remote netip.AddrPort
+	listens       bool
+	uid           uint32
+	// inode is 0 while no process has the socket: before it is accepted, and after it
+	// was closed.
+	inode uint64
+}
+
+// table finds sockets. A socket that is not there is ErrUnknown.
+type table interface {
+	// connected is the socket with exactly these ends.
+	connected(local, remote netip.AddrPort) (socket, error)
+	// listener is the socket that takes connections to address.
+	listener(address netip.AddrPort) (socket, error)
+}
+
+// Local reports whether both ends of the connection are on this machine.
+func Local(conn net.Conn) bool {
+	here, there, err := ends(conn)
+	return err == nil && (there.Addr().IsLoopback() || there.Addr() == here.Addr())
+}
+
+// Owner is the user id of the process at the other end of conn, a TCP connection
+// within this machine, as this process's user namespace numbers it. Errors wrap
+// ErrUnknown.
+//
+// It is the process that has accepted the connection, so the answer holds for conn
+// whatever happens to the listening socket. Before that it is the user who listens:
+// when a listening socket is closed the kernel resets what was not accepted, so
+// nobody else can take the connection over.
+func Owner(conn net.Conn) (uint32, error) {
+	here, there, err := ends(conn)
+	if err != nil {
+		return 0, err
+	}
+	uid, err := owner(diag{}, here, there)
+	if errors.Is(err, errUnsupported) {
+		return owner(procfs{"/proc/net"}, here, there)
+	}
+	return uid, err
+}
+
+// Listener is the user id of whoever listens on a TCP address of this machine now.
+// Errors wrap ErrUnknown. Use Owner for a connection: the listener may change.
+func Listener(address netip.AddrPort) (uint32, error) {
+	s, err := diag{}.listener(address)
+	if errors.Is(err, errUnsupported) {
+		s, err = procfs{"/proc/net"}.listener(address)
+	}
+	return s.uid, err
+}
+
+// owner is Owner by one table.
+func owner(t table, here, there netip.AddrPort) (uint32, error) {
+	before, err := t.connected(there, here)
+	if err != nil || before.inode != 0 {
+		return before.uid, err
+	}
+	listening, err := t.listener(there)
+	if err != nil {
+		return 0, err
+	}
+	// It waited in the queue of this listener if it waits there still.
+	after, err := t.connected(there, here)
+	if err != nil || after.inode != 0 {
+		return after.uid, err
+	}
+	return listening.uid, nil
+}
+
+// ends are both addresses of a TCP connection, IPv4 always as such.
+func ends(conn net.Conn) (here, there netip.AddrPort, err error) {
+	local, ok := conn.LocalAddr().(*net.TCPAddr)
+	remote, both := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || !both {
+		return here, there, fmt.Errorf("%w: it is no TCP connection", ErrUnknown)
+	}
+	return plain(local.AddrPort()), plain(remote.AddrPort()), nil
+}
+
+// plain is the address without what one socket may have and its peer not: the form
+// of an IPv4 address within IPv6, and a zone.
+func plain(address netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(address.Addr().Unmap().WithZone(""), address.Port())
+}

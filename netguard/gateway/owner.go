@@ -1,0 +1,181 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/peer"
+)
+
+// Any user of a machine can listen on the ports where model servers are looked for,
+// and would be sent the prompts. So a server on this machine that was found, or named
+// by its kind, has to run as a user who may see them. That is checked for each
+// connection, by the process that has accepted it.
+
+// Owner is the user that a server on this machine runs as.
+type Owner struct {
+	Address string // host and port, as it was called
+	UID     int64  // -1 when the system does not tell
+	Name    string // the account's; empty when there is none
+}
+
+// unknownOwner is the UID of an owner that the system does not tell.
+const unknownOwner = -1
+
+// overflowUID stands for every user that a user namespace does not know.
+const overflowUID = 65534
+
+// String is the server with its user, for a sentence: not escaped.
+func (o Owner) String() string {
+	switch {
+	case o.UID == unknownOwner:
+		return fmt.Sprintf("the server on %s (the system does not tell as which user it runs)", o.Address)
+	case o.Name == "":
+		return fmt.Sprintf("the server on %s (user id %d)", o.Address, o.UID)
+	default:
+		return fmt.Sprintf("the server on %s (%s, user id %d)", o.Address, o.Name, o.UID)
+	}
+}
+
+// ownerOf is the user behind a connection within this machine.
+func ownerOf(conn net.Conn, address string) Owner {
+	uid, err := peer.Owner(conn)
+	if err != nil {
+		return Owner{Address: address, UID: unknownOwner}
+	}
+	o := Owner{Address: address, UID: int64(uid)}
+	if account, err := user.LookupId(strconv.FormatInt(o.UID, 10)); err == nil {
+		o.Name = account.Username
+	}
+	return o
+}
+
+// trusted reports whether the owner may be sent prompts without a question: this
+// user; root, who can read them anyway; and for Ollama the system account that its
+// installer makes, which only root can make.
+func (o Owner) trusted(kind Kind) bool {
+	switch o.UID {
+	case unknownOwner, overflowUID:
+		return false
+	case int64(os.Getuid()), 0:
+		return true
+	}
+	const firstPerson = 1000 // UID_MIN of login.defs(5): below are system accounts
+	return kind == OllamaHost && o.Name == "ollama" && o.UID < firstPerson
+}
+
+// admits reports whether prompts may go to a server of owner.
+func (u Upstream) admits(owner Owner) bool {
+	return u.AnyOwner || owner.trusted(u.Kind) || u.Admits != nil && owner.UID != unknownOwner && u.Admits(owner)
+}
+
+// foreignError is the refusal of a server that another user runs.
+type foreignError struct{ owner Owner }
+
+func (e foreignError) Error() string { return e.fault().Message }
+
+// fault says whose server it is and how to use it all the same.
+func (e foreignError) fault() *fault.Fault {
+	f := fault.New(fault.Refused, "%s runs as another user of this machine, who would see your prompts", printable(e.owner.String()))
+	if e.owner.UID == unknownOwner {
+		f = fault.New(fault.Refused, "%s may belong to another user of this machine, who would see your prompts", printable(e.owner.String()))
+	} else {
+		f = f.Hint("aibox models   # on a terminal: asks whether you trust it, and remembers the answer")
+	}
+	return f.Hint("aibox run --inference http://%s …   # uses it whoever runs it", printable(e.owner.Address))
+}
+
+// dial connects to the server, and to nobody else who happens to be there. A proxy of
+// the user's may belong to anybody: it stands for the server far away.
+func (u Upstream) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil || u.AnyOwner || !peer.Local(conn) {
+		return conn, err
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u.base()})
+	if err == nil && proxy != nil {
+		return conn, nil
+	}
+	if owner := ownerOf(conn, address); !u.admits(owner) {
+		return nil, errors.Join(foreignError{owner}, conn.Close())
+	}
+	return conn, nil
+}
+
+// hostPort is the server's address.
+func (u Upstream) hostPort() string {
+	base := u.base()
+	port := base.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[base.Scheme]
+	}
+	return net.JoinHostPort(base.Hostname(), port)
+}
+
+// Foreign is the server that value ("auto", "ollama") means and that is not used
+// because of who runs it: whom to ask about. ok is false when there is none, or when
+// another server is used instead. It takes at most half a second.
+func Foreign(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (owner Owner, ok bool) {
+	all := candidates(env)
+	switch value {
+	case "auto", "":
+	case "ollama":
+		all = all[:1]
+	default:
+		return Owner{}, false
+	}
+	if !slices.ContainsFunc(all, local.suspicious) {
+		return Owner{}, false
+	}
+	found, passed := present(ctx, all, env, admits)
+	if len(found) > 0 || len(passed) == 0 || passed[0].UID == unknownOwner {
+		return Owner{}, false
+	}
+	return passed[0], true
+}
+
+// suspicious reports whether another user may be at the server's address: a look that
+// costs no request. It is only about whether to look closer.
+func (l local) suspicious() bool {
+	root, err := url.Parse(l.root)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddrPort(root.Host)
+	if err != nil || !address.Addr().IsLoopback() {
+		return true
+	}
+	uid, err := peer.Listener(address)
+	return err == nil && int64(uid) != int64(os.Getuid())
+}
+
+// Bystander is the owner of a server on this machine that the user has named by its
+// URL, when it is another user. ok is false for every other server.
+func Bystander(ctx context.Context, u Upstream) (owner Owner, ok bool) {
+	if !u.AnyOwner || u.URL == nil {
+		return Owner{}, false
+	}
+	dialer := &net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", u.hostPort())
+	if err != nil {
+		return Owner{}, false // said by whoever asks it for something
+	}
+	defer conn.Close()
+	if !peer.Local(conn) {
+		return Owner{}, false
+	}
+	owner = ownerOf(conn, u.hostPort())
+	return owner, !owner.trusted(u.Kind)
+}
