@@ -233,6 +233,8 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 		Dir:   boxWorkdir,
 		Files: files,
 		Nproc: s.launch.Spec.Pids,
+
+		Baseline: k.workspace.AgentHead,
 	}
 	s.term.prepare(&begin)
 	if err := s.line.Start(begin); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"aibox/audit"
@@ -33,7 +34,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	result := Result{ExitCode: -1, Fault: failureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
 		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
-		result.Left, result.Commits = out.exit.Left, out.exit.Commits
+		result.Left, result.Commits = out.exit.Left, listed(out.exit.Commits)
 	}
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
@@ -75,6 +76,23 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)
 	}
+}
+
+// Of the list of the agent's commits, which comes from the box, this much is kept.
+const (
+	maxCommits = 200
+	maxSubject = 300 // bytes
+)
+
+// listed bounds the list.
+func listed(commits []string) []string {
+	commits = commits[:min(len(commits), maxCommits)]
+	for i, subject := range commits {
+		if len(subject) > maxSubject {
+			commits[i] = strings.ToValidUTF8(subject[:maxSubject], "")
+		}
+	}
+	return commits
 }
 
 // awaitDeath waits until the sandbox's process is gone, and kills it when it

@@ -236,6 +236,7 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 			return err
 		}
 	}
+	p.ws.AgentHead = p.agent.head
 	return p.agent.write(p.history.pack)
 }
 

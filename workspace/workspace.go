@@ -55,6 +55,7 @@ type Workspace struct {
 	HeadRef     string `json:"head_ref"`              // its branch (refs/heads/…), or empty when detached
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the uncommitted work, or empty
 	BaseTree    string `json:"base_tree"`             // tree the agent started from (the user's files, hidden ones too)
+	AgentHead   string `json:"agent_head,omitempty"`  // commit that HEAD of the agent's own .git was at first; empty in older records
 
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`

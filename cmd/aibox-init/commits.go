@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,14 +16,15 @@ import (
 
 const (
 	commitLimit = 200
-	commitBytes = 64 << 10
+	commitBytes = 64 << 10 // of git's output that are read
 	commitTime  = 3 * time.Second
 )
 
 // commits lists what the agent committed on top of baseline. It asks git inside
 // the box, where the agent's repository can do no harm; whatever goes wrong, the
 // list is shorter or empty. The agent has run by now and may have put another
-// program in the place of git or of init: the list is its word and no more.
+// program in the place of git or of init: the list is its word and no more. Every
+// process of the box is gone when commits has asked.
 func commits(r *reaper, s lifeline.Start) []string {
 	dir := workdir(s.Dir)
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {
@@ -46,9 +48,9 @@ func commits(r *reaper, s lifeline.Start) []string {
 	defer null.Close()
 	s.Argv = []string{
 		"git", "--no-pager", "log", "--no-show-signature", "--format=%h %s",
-		"--max-count=200", s.Baseline + "..HEAD", "--",
+		"--max-count=" + strconv.Itoa(commitLimit), s.Baseline + "..HEAD", "--",
 	}
-	pid, status, err := r.start(self(), launchArgs(s, git), &syscall.ProcAttr{
+	_, _, err = r.start(self(), launchArgs(s, git), &syscall.ProcAttr{
 		Dir: dir, Env: env, Sys: &syscall.SysProcAttr{Setsid: true},
 		Files: []uintptr{null.Fd(), childOut.Fd(), null.Fd()},
 	})
@@ -56,11 +58,12 @@ func commits(r *reaper, s lifeline.Start) []string {
 	if err != nil {
 		return nil
 	}
-	timer := time.AfterFunc(commitTime, func() { _ = unix.Kill(-pid, unix.SIGKILL) })
+	// What runs in the place of git may leave children in sessions of their own that
+	// hold the pipe open, so neither its end nor the end of its output is waited for
+	// without a limit. By now nothing else in the box is worth keeping.
+	_ = out.SetReadDeadline(time.Now().Add(commitTime))
 	data, _ := io.ReadAll(io.LimitReader(out, commitBytes))
-	out.Close()
-	<-status
-	timer.Stop()
+	r.killAll(0, killLimit)
 	return lines(string(data))
 }
 
@@ -78,11 +81,23 @@ func moved(dir, baseline string) bool {
 			return false
 		}
 		if data, err = readSmall(filepath.Join(dir, ".git", ref)); err != nil {
-			return true // a packed ref: let git look
+			data = packed(dir, ref)
 		}
 		head = strings.TrimSpace(data)
 	}
 	return head != baseline
+}
+
+// packed is the commit of a ref in the beginning of packed-refs, where aibox puts
+// the branch that the agent starts on; empty when it is not there.
+func packed(dir, ref string) string {
+	data, _ := readSmall(filepath.Join(dir, ".git", "packed-refs"))
+	for line := range strings.Lines(data) {
+		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == ref {
+			return id
+		}
+	}
+	return ""
 }
 
 // readSmall reads the start of a regular file; a FIFO of the agent's must not

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -356,5 +358,76 @@ func TestTheAgentsCommitsAreListed(t *testing.T) {
 	o := p.finish(nil)
 	if len(o.exit.Commits) != 2 || !strings.HasSuffix(o.exit.Commits[0], " two") {
 		t.Errorf("commits are %q (stderr %q)", o.exit.Commits, o.stderr.String())
+	}
+}
+
+// The agent may have put another program in the place of git. Whatever that does, the
+// box ends, and the agent's own end is reported.
+func TestAFakeGitCannotHoldUpTheEnd(t *testing.T) {
+	for name, fake := range map[string]string{
+		"a detached child holds its output": "echo abc0123 fake; setsid sleep 600 &",
+		"it never ends":                     "trap '' TERM PIPE HUP; echo abc0123 fake; while :; do sleep 600; done",
+		"it stops itself":                   "echo abc0123 fake; kill -STOP $$",
+		"it writes for ever":                "echo abc0123 fake; exec yes",
+		"it starts more and more":           `echo abc0123 fake; for i in 1 2 3 4 5 6 7 8; do setsid sh -c 'while :; do setsid sleep 600 & sleep 0.1; done' & done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for file, content := range map[string]string{"bin/git": "#!/bin/sh\n" + fake + "\n", ".git/HEAD": strings.Repeat("b", 40) + "\n"} {
+				path := filepath.Join(dir, file)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := newPeer(t)
+			s := shell("exit 7")
+			s.Dir, s.Baseline = dir, strings.Repeat("a", 40)
+			s.Env = []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH")}
+			p.start(s)
+			begin := time.Now()
+			giveUp := time.AfterFunc(30*time.Second, func() { p.Close() })
+			defer giveUp.Stop()
+			o := p.finish(nil)
+			if o.exit.Code != 7 || len(o.exit.Commits) == 0 || o.exit.Commits[0] != "abc0123 fake" {
+				t.Errorf("the exit is %+v (%s)", o.exit, o.stderr.String())
+			}
+			if took := time.Since(begin); took > commitTime+killLimit+5*time.Second {
+				t.Errorf("the end took %v", took)
+			}
+			if size := len(strings.Join(o.exit.Commits, "")); len(o.exit.Commits) > commitLimit || size > commitBytes {
+				t.Errorf("%d commits with %d bytes are listed", len(o.exit.Commits), size)
+			}
+			if left := descendants(p.init.Process.Pid); len(left) > 0 {
+				t.Errorf("%d processes are left", len(left))
+			}
+		})
+	}
+}
+
+func TestGitIsNotAskedWhenTheAgentCommittedNothing(t *testing.T) {
+	base, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	for name, c := range map[string]struct {
+		files map[string]string
+		moved bool
+	}{
+		"a packed branch as it was":      {map[string]string{"HEAD": "ref: refs/heads/main\n", "packed-refs": "# pack-refs with: peeled\n" + base + " refs/heads/main\n"}, false},
+		"a branch over the packed one":   {map[string]string{"HEAD": "ref: refs/heads/main\n", "packed-refs": base + " refs/heads/main\n", "refs/heads/main": other + "\n"}, true},
+		"another branch of the packed":   {map[string]string{"HEAD": "ref: refs/heads/x\n", "packed-refs": base + " refs/heads/main\n" + other + " refs/heads/x\n"}, true},
+		"a branch that is nowhere":       {map[string]string{"HEAD": "ref: refs/heads/x\n", "packed-refs": base + " refs/heads/main\n"}, true},
+		"a detached HEAD as it was":      {map[string]string{"HEAD": base + "\n"}, false},
+		"a detached HEAD somewhere else": {map[string]string{"HEAD": other + "\n"}, true},
+		"no repository":                  {nil, false},
+	} {
+		dir := t.TempDir()
+		for file, content := range c.files {
+			path := filepath.Join(dir, ".git", file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := moved(dir, base); got != c.moved {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
