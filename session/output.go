@@ -2,12 +2,10 @@ package session
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
 	"sync"
 	"time"
 )
@@ -38,24 +36,25 @@ type Chunk struct {
 const (
 	outputFile = "output.raw"
 	indexFile  = "output.idx"
-
-	// indexEntry is the size of one index entry: time (Unix microseconds), end
-	// offset, stream, little-endian 64 bits each.
-	indexEntry = 24
 )
 
-// maxRecord bounds a session's record in bytes: an agent that prints for ever
-// must not fill the disk. What comes after is counted and dropped.
+// maxRecord bounds a session's record with its index in bytes: an agent that prints
+// for ever must not fill the disk. What comes after is counted and dropped.
 const maxRecord = 256 << 20
 
 // recorder appends output to a session's record and wakes those who follow it.
 // One goroutine records; any number may follow.
 type recorder struct {
-	raw, index *os.File
-	limit      int64
+	raw   *os.File
+	idx   *os.File
+	limit int64
 
 	mu      sync.Mutex
+	index   indexWriter
 	end     int64
+	since   time.Time   // of the first byte that has no entry yet, all of which are standard output
+	flush   *time.Timer // gives them their entry
+	failed  error       // of the index, told at the next record
 	dropped int64
 	closed  bool
 	grown   chan struct{} // closed and replaced at each growth
@@ -68,37 +67,83 @@ func newRecorder(dir string) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := os.OpenFile(filepath.Join(dir, indexFile), flags, 0o600)
+	idx, err := os.OpenFile(filepath.Join(dir, indexFile), flags, 0o600)
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
-	return &recorder{raw: raw, index: index, limit: maxRecord, grown: make(chan struct{})}, nil
+	r := &recorder{raw: raw, idx: idx, limit: maxRecord, index: indexWriter{file: idx}, grown: make(chan struct{})}
+	r.flush = time.AfterFunc(time.Hour, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.closed {
+			r.failed = errors.Join(r.failed, r.addPending())
+		}
+	})
+	r.flush.Stop()
+	return r, nil
 }
 
 // record appends data. Past the limit the rest is dropped; Dropped tells.
 func (r *recorder) record(stream Stream, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if room := r.limit - r.end; int64(len(data)) > room {
+	if r.failed != nil {
+		return r.failed
+	}
+	// Room for the data, for its entry and for that of what is pending.
+	room := max(r.limit-r.end-r.index.size-indexRoom, 0)
+	if int64(len(data)) > room {
 		r.dropped += int64(len(data)) - room
 		data = data[:room]
 	}
 	if len(data) == 0 {
 		return nil
 	}
+	now := time.Now()
+	if err := r.settle(stream, now, len(data)); err != nil {
+		return err
+	}
 	if _, err := r.raw.Write(data); err != nil {
 		return err
 	}
 	r.end += int64(len(data))
-	entry := make([]byte, 0, indexEntry)
-	entry = binary.LittleEndian.AppendUint64(entry, uint64(time.Now().UnixMicro()))
-	entry = binary.LittleEndian.AppendUint64(entry, uint64(r.end))
-	entry = binary.LittleEndian.AppendUint64(entry, uint64(stream))
-	if _, err := r.index.Write(entry); err != nil {
-		return err
+	if stream != Stdout {
+		if err := r.index.add(now, stream, int64(len(data))); err != nil {
+			return err
+		}
 	}
 	close(r.grown)
 	r.grown = make(chan struct{})
+	return nil
+}
+
+// indexRoom is what the index may grow by at one record.
+const indexRoom = 2 * int64(maxIndexEntry+indexHeader)
+
+// settle gives what is pending its entry where the next bytes need one of their own,
+// and notes when standard output that is now pending began. Only standard output waits:
+// what a crash leaves without an entry is taken for that. r.mu is held.
+func (r *recorder) settle(stream Stream, now time.Time, length int) error {
+	pending := r.end - r.index.offset
+	if pending > 0 && (stream != Stdout || now.Sub(r.since) >= indexWindow || pending+int64(length) > indexPiece) {
+		if err := r.addPending(); err != nil {
+			return err
+		}
+		pending = 0
+	}
+	if stream == Stdout && pending == 0 {
+		r.since = now
+		r.flush.Reset(indexWindow)
+	}
+	return nil
+}
+
+// addPending gives the bytes without an entry theirs. r.mu is held.
+func (r *recorder) addPending() error {
+	r.flush.Stop()
+	if pending := r.end - r.index.offset; pending > 0 {
+		return r.index.add(r.since, Stdout, pending)
+	}
 	return nil
 }
 
@@ -124,8 +169,9 @@ func (r *recorder) finish() error {
 		return nil
 	}
 	r.closed = true
+	err := errors.Join(r.failed, r.addPending())
 	close(r.grown)
-	return errors.Join(r.raw.Sync(), r.index.Sync(), r.raw.Close(), r.index.Close())
+	return errors.Join(err, r.raw.Sync(), r.idx.Sync(), r.raw.Close(), r.idx.Close())
 }
 
 // follow visits the record of dir from offset from, waiting for growth until
@@ -133,10 +179,13 @@ func (r *recorder) finish() error {
 func (r *recorder) follow(ctx context.Context, dir string, from int64, visit func(Chunk) error) error {
 	for {
 		r.mu.Lock()
-		end, closed, grown := r.end, r.closed, r.grown
+		end, indexed, since, closed, grown := r.end, r.index.offset, r.since, r.closed, r.grown
 		r.mu.Unlock()
 		if from < end {
 			next, err := readOutput(dir, from, false, visit)
+			if err == nil && next == from && from >= indexed {
+				next, err = readPending(dir, from, end, since, visit)
+			}
 			if err != nil {
 				return err
 			}
@@ -185,44 +234,36 @@ func readOutput(dir string, from int64, whole bool, visit func(Chunk) error) (in
 
 // readIndexed visits the indexed chunks from offset from on.
 func readIndexed(raw, index *os.File, from int64, visit func(Chunk) error) (int64, error) {
-	info, err := index.Stat()
+	err := readIndex(index, from, func(offset int64, entry indexEntry) error {
+		if offset > from {
+			return errIndexDamaged
+		}
+		data := make([]byte, offset+entry.length-from)
+		if _, err := raw.ReadAt(data, from); err != nil {
+			return err
+		}
+		chunk := Chunk{Offset: from, Stream: entry.stream, Time: entry.at, Data: data}
+		if err := visit(chunk); err != nil {
+			return err
+		}
+		from += int64(len(data))
+		return nil
+	})
+	return from, err
+}
+
+// readPending visits the bytes up to offset end that have no entry in the index yet.
+func readPending(dir string, from, end int64, since time.Time, visit func(Chunk) error) (int64, error) {
+	raw, err := os.Open(filepath.Join(dir, outputFile))
 	if err != nil {
 		return from, err
 	}
-	entry := make([]byte, indexEntry)
-	load := func(i int) error {
-		_, err := index.ReadAt(entry, int64(i)*indexEntry)
-		return err
+	defer raw.Close()
+	data := make([]byte, end-from)
+	if _, err := raw.ReadAt(data, from); err != nil {
+		return from, err
 	}
-	count := int(info.Size() / indexEntry)
-	first := sort.Search(count, func(i int) bool {
-		err = errors.Join(err, load(i))
-		return int64(binary.LittleEndian.Uint64(entry[8:])) > from
-	})
-	for i := first; i < count && err == nil; i++ {
-		if err = load(i); err != nil {
-			break
-		}
-		end := int64(binary.LittleEndian.Uint64(entry[8:]))
-		if end <= from || end-from > maxRecord {
-			return from, errors.New("the session's output index is damaged")
-		}
-		data := make([]byte, end-from)
-		if _, err = raw.ReadAt(data, from); err != nil {
-			break
-		}
-		chunk := Chunk{
-			Offset: from,
-			Stream: Stream(entry[16]),
-			Time:   time.UnixMicro(int64(binary.LittleEndian.Uint64(entry))),
-			Data:   data,
-		}
-		if err = visit(chunk); err != nil {
-			break
-		}
-		from = end
-	}
-	return from, err
+	return end, visit(Chunk{Offset: from, Stream: Stdout, Time: since, Data: data})
 }
 
 // readTail visits what lies in raw from offset from on.

@@ -91,7 +91,7 @@ func TestBytesThatACrashLeftOutOfTheIndexAreNotLost(t *testing.T) {
 	if _, err := r.raw.WriteString("torn"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.index.WriteString("half an"); err != nil {
+	if _, err := r.idx.WriteString("\x80\x80"); err != nil {
 		t.Fatal(err)
 	}
 	chunks, _ := collect(t, dir, 0)
@@ -102,7 +102,7 @@ func TestBytesThatACrashLeftOutOfTheIndexAreNotLost(t *testing.T) {
 
 func TestOutputPastTheLimitIsCountedAndDropped(t *testing.T) {
 	r, dir := newTestRecorder(t)
-	r.limit = 10
+	r.limit = 10 + indexRoom
 	record(t, r, Stdout, "12345678")
 	record(t, r, Stdout, "90abc")
 	record(t, r, Stdout, "def")
