@@ -47,12 +47,12 @@ func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
 	}
 	term := newTerminal(screen.Size{Rows: 2, Cols: 10})
 	keeper := pastKeeper{dir: dir}
-	keeper.keep(term.feed([]byte("1\r\n")))
+	keeper.keep(term.feed([]byte("1\r\n"), nil))
 	if _, err := os.Stat(filepath.Join(dir, pastFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing has scrolled off, and there is a file: %v", err)
 	}
 	for _, line := range []string{"2\r\n", "3\r\n4\r\n", "5"} {
-		keeper.keep(term.feed([]byte(line)))
+		keeper.keep(term.feed([]byte(line), nil))
 	}
 	if err := os.WriteFile(filepath.Join(dir, screenFile), term.text(), 0o600); err != nil {
 		t.Fatal(err)

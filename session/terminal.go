@@ -37,6 +37,8 @@ type terminal struct {
 	answers []byte         // of the screen, not sent yet
 	notices []byte         // what aibox itself has said last
 	ended   bool
+	// lastWork is where the emulator's work ends; 0 until the session is being ended.
+	lastWork int64
 
 	work    context.Context //nolint:containedctx // ends with the agent, who outlives every request
 	cancel  context.CancelFunc
@@ -88,15 +90,51 @@ func (t *terminal) connect(line *lifeline.Conn) {
 	wake(t.resized) // it may have changed since the agent was told
 }
 
+// What the emulator does in one go, in cells (see screen.Advance).
+const (
+	// feedSlice is for how much the terminal is held, so that nobody who looks waits
+	// for more than about a millisecond.
+	feedSlice = 100_000
+	// lastFeed is for all that comes once the session is being ended. An agent that
+	// keeps the emulator busy must not put off its own end.
+	lastFeed = 5_000_000
+)
+
 // feed takes output of the agent, and returns what scrolled off the screen thereby. It
-// never waits for anybody.
-func (t *terminal) feed(p []byte) (scrolled []byte) {
+// never waits for anybody, and lets others have the terminal between small parts of the
+// work. Once ending is closed the screen shows no more than lastFeed has it do; the
+// record has the rest.
+func (t *terminal) feed(p []byte, ending <-chan struct{}) (scrolled []byte) {
 	if t == nil {
 		return nil
 	}
+	for len(p) > 0 && t.mayWork(ending) {
+		n, gone := t.feedSome(p)
+		p, scrolled = p[n:], append(scrolled, gone...)
+	}
+	return scrolled
+}
+
+// mayWork reports whether the emulator may work on.
+func (t *terminal) mayWork(ending <-chan struct{}) bool {
+	select {
+	case <-ending:
+	default:
+		return true
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, _ = t.screen.Write(p)
+	if t.lastWork == 0 {
+		t.lastWork = t.screen.Work() + lastFeed
+	}
+	return t.screen.Work() < t.lastWork
+}
+
+// feedSome takes a slice of p, and returns how long it was and what scrolled off.
+func (t *terminal) feedSome(p []byte) (n int, scrolled []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n = t.screen.Advance(p, feedSlice)
 	for _, what := range t.screen.Faults() {
 		fmt.Fprintln(os.Stderr, "the screen was cleared, since it failed:", what)
 	}
@@ -107,7 +145,7 @@ func (t *terminal) feed(p []byte) (scrolled []byte) {
 	for v := range t.viewers {
 		wake(v.changed)
 	}
-	return t.screen.Scrolled()
+	return n, t.screen.Scrolled()
 }
 
 // notice shows every viewer something that is not from the agent.

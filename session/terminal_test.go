@@ -117,10 +117,10 @@ func (s *stage) resizedTo(rows, cols uint16) {
 
 func TestWhoAttachesSeesTheScreenAsItIsAndAsItBecomes(t *testing.T) {
 	s := newStage(t)
-	s.feed([]byte("long ago\x1b]0;title\x07"))
+	s.feed([]byte("long ago\x1b]0;title\x07"), nil)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	a.until("long ago")
-	s.feed([]byte("\r\nand now"))
+	s.feed([]byte("\r\nand now"), nil)
 	a.until("and now")
 	b := s.attach(screen.Size{Rows: 5, Cols: 20})
 	b.until("and now")
@@ -148,7 +148,7 @@ func TestWhatAPersonTypesReachesTheAgent(t *testing.T) {
 
 func TestTheScreenAnswersTheAgentWhenNobodyLooks(t *testing.T) {
 	s := newStage(t)
-	s.feed([]byte("ab\x1b[6n"))
+	s.feed([]byte("ab\x1b[6n"), nil)
 	if got := string(s.receive(lifeline.TypeStdin).Payload); got != "\x1b[1;3R" {
 		t.Errorf("the agent is answered %q", got)
 	}
@@ -183,7 +183,7 @@ func TestOneWhoDoesNotLookHoldsUpNobody(t *testing.T) {
 	go func() {
 		defer close(fed)
 		for i := range 20_000 {
-			s.feed(fmt.Appendf(nil, "\x1b[H\x1b[3%dmnumber %d", i%8, i))
+			s.feed(fmt.Appendf(nil, "\x1b[H\x1b[3%dmnumber %d", i%8, i), nil)
 		}
 	}()
 	select {
@@ -200,7 +200,7 @@ func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	sent := make(chan error, 1)
 	go func() { sent <- a.Type(make([]byte, 4<<20)) }() // the box takes nothing
-	s.feed([]byte(strings.Repeat("\x1b[6n", 100_000) + "shown"))
+	s.feed([]byte(strings.Repeat("\x1b[6n", 100_000)+"shown"), nil)
 	a.until("shown")
 	_ = a.Close()
 	select {
@@ -215,17 +215,17 @@ func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 
 func TestTheEndIsSeenByEverybodyAndWaitsForNobody(t *testing.T) {
 	s := newStage(t)
-	s.feed([]byte("good-bye\x1b[?1049hother"))
+	s.feed([]byte("good-bye\x1b[?1049hother"), nil)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	a.until("other")
 	s.attach(screen.Size{Rows: 200, Cols: 500}) // it never reads, and its socket is soon full
-	s.feed([]byte("\x1b[?1049l"))
+	s.feed([]byte("\x1b[?1049l"), nil)
 	a.until("good-bye")
 	_ = a.Resize(screen.Size{Rows: 200, Cols: 500})
 	a.shows.Resize(screen.Size{Rows: 200, Cols: 500})
 	s.resizedTo(200, 500)
 	for i := range 2 {
-		s.feed([]byte("\x1b[?1049h\x1b[H" + strings.Repeat(fmt.Sprintf("\x1b[1m%d\x1b[m ", i%10), 40_000)))
+		s.feed([]byte("\x1b[?1049h\x1b[H"+strings.Repeat(fmt.Sprintf("\x1b[1m%d\x1b[m ", i%10), 40_000)), nil)
 		a.until(strings.Repeat(fmt.Sprintf("\x1b[0;1m%d\x1b[0m ", i%10), 3))
 	}
 	begin := time.Now()
@@ -297,7 +297,7 @@ func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 		t.Errorf("attaching gives %v", err)
 	}
 	var none *terminal
-	none.feed([]byte("x"))
+	none.feed([]byte("x"), nil)
 	none.notice("x")
 	none.prepare(nil)
 	none.connect(nil)
@@ -339,4 +339,46 @@ func FuzzAttachFrames(f *testing.F) {
 			t.Errorf("the screen has %+v", size)
 		}
 	})
+}
+
+// An agent may keep the emulator busy for hours with what it prints in a moment.
+func TestAnAgentThatKeepsTheEmulatorBusyHoldsUpNobody(t *testing.T) {
+	s := newStage(t)
+	ending, fed := make(chan struct{}), make(chan []byte)
+	go func() {
+		s.feed([]byte("\x1b[?1049h\x1b[Hshown"), ending)
+		// Scrolling touches every cell of the screen, for one byte.
+		fed <- s.feed(bytes.Repeat([]byte("\x1b[H\x1b[L\x1b[99999b"), 10_000_000), ending)
+	}()
+	a := s.attach(screen.Size{Rows: 300, Cols: 600})
+	a.until("")
+	for range 20 { // questions and keys, in the middle of it
+		if text := s.text(); text == nil {
+			t.Fatal("there is no screen")
+		}
+		if err := a.Type([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		s.receive(lifeline.TypeStdin)
+	}
+	select {
+	case <-fed:
+		t.Fatal("the flood is over already, so this shows nothing")
+	default:
+	}
+	close(ending)
+	<-fed
+	if work := s.feed([]byte("\x1b[2Jnot shown any more"), ending); work != nil || strings.Contains(string(s.text()), "any more") {
+		t.Error("the emulator works on although the session is ending")
+	}
+}
+
+func TestTheLastWordsOfAnAgentThatIsStoppedAreShown(t *testing.T) {
+	s := newStage(t)
+	ending := make(chan struct{})
+	close(ending)
+	s.feed([]byte("\x1b[?1049h\x1b[2Jdialog\x1b[?1049lgood-bye"), ending)
+	if text := string(s.text()); !strings.Contains(text, "good-bye") {
+		t.Errorf("it shows %q", text)
+	}
 }

@@ -112,7 +112,7 @@ func (s *supervisor) receive() outcome {
 		switch frame.Type {
 		case lifeline.TypeStdout:
 			err = s.record.record(Stdout, frame.Payload)
-			s.past.keep(s.term.feed(frame.Payload))
+			s.past.keep(s.term.feed(frame.Payload, s.ended))
 			s.pulse.printed()
 		case lifeline.TypeStderr:
 			err = s.record.record(Stderr, frame.Payload)

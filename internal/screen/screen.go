@@ -11,6 +11,7 @@ package screen
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/charmbracelet/x/vt"
 )
@@ -51,6 +52,9 @@ type Screen struct {
 	answers []byte
 	faults  []string
 
+	work   int64 // of the emulator, in cells
+	region bool  // the agent has set a scroll region since the last reset
+
 	catching bool // what scrolls off is kept for Scrolled
 	scrolled []byte
 }
@@ -68,7 +72,7 @@ func (s *Screen) reset() {
 	if s.catching {
 		s.main.SetScrollbackSize(caught)
 	}
-	s.modes, s.onAlt, s.wrap = powerOn(), false, false
+	s.modes, s.onAlt, s.wrap, s.region = powerOn(), false, false, false
 }
 
 func emulator(size Size) *vt.Emulator {
@@ -83,12 +87,9 @@ func (s *Screen) Size() Size { return s.size }
 // Write takes bytes of the agent. It never fails: what cannot be understood
 // changes nothing.
 func (s *Screen) Write(p []byte) (int, error) {
-	s.in.each(p, func(t token) {
-		s.guarded(func() { s.take(t) })
-		if s.catching {
-			s.catch()
-		}
-	})
+	for rest := p; len(rest) > 0; {
+		rest = rest[s.Advance(rest, math.MaxInt32):]
+	}
 	return len(p), nil
 }
 

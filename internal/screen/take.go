@@ -120,7 +120,7 @@ func (s *Screen) csi(t token) {
 	case "@", "A", "B", "C", "D", "E", "F", "G", "I", "L", "M", "P", "S", "T", "X", "Z", "`", "a", "d", "e":
 		s.tell("\x1b[%d%c", min(p.at(0, 1), s.bound(t.final)), t.final)
 	case "b": // repeats the last character
-		s.tell("\x1b[%db", min(p.at(0, 1), s.size.Rows*s.size.Cols))
+		s.repeat(p.at(0, 1))
 	case "H", "f":
 		s.tell("\x1b[%d;%dH", min(p.at(0, 1), s.size.Rows), min(p.at(1, 1), s.size.Cols))
 	case "J", "?J":
@@ -134,6 +134,7 @@ func (s *Screen) csi(t token) {
 	case "r":
 		top, bottom := p.at(0, 1), min(p.at(1, s.size.Rows), s.size.Rows)
 		if top < bottom {
+			s.region = true
 			s.tell("\x1b[%d;%dr", top, bottom)
 		}
 	case "s":
@@ -150,6 +151,14 @@ func (s *Screen) csi(t token) {
 		}
 	default:
 		s.query(prefix+inter+string(t.final), p)
+	}
+}
+
+// repeat is REP. It ends with the line, as in VTE: what it is for needs no more, and a
+// few bytes must not fill and scroll a whole screen.
+func (s *Screen) repeat(n int) {
+	if n = min(n, s.size.Cols-s.current().CursorPosition().X); n > 0 {
+		s.tell("\x1b[%db", n)
 	}
 }
 

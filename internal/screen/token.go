@@ -62,7 +62,17 @@ type tokens struct {
 
 // each visits the tokens of p.
 func (t *tokens) each(p []byte, visit func(token)) {
-	for len(p) > 0 {
+	t.some(p, visit, func() bool { return true })
+}
+
+// some visits tokens of p for as long as more says so, and returns how many bytes it
+// took: at least one, unless p is empty.
+func (t *tokens) some(p []byte, visit func(token), more func() bool) int {
+	all := len(p)
+	for first := true; len(p) > 0; first = false {
+		if !first && !more() {
+			return all - len(p)
+		}
 		if t.phase == ground {
 			if n := printable(p); n > 0 {
 				t.endText(visit)
@@ -79,6 +89,7 @@ func (t *tokens) each(p []byte, visit func(token)) {
 	if part := lastRune(t.rest); utf8.FullRune(part) || len(part) == 0 {
 		t.endText(visit)
 	}
+	return all
 }
 
 // printable counts the printable ASCII at p's start, up to a token's.

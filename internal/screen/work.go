@@ -1,0 +1,87 @@
+package screen
+
+import "bytes"
+
+// The emulator's work is counted in cells that it may touch, so that whoever feeds it can
+// do so in slices. The counts are upper bounds: x/vt copies a screen to scroll it by one
+// line.
+
+// Advance takes bytes of the agent as Write does, but stops once it has done about as
+// much work as budget says, in cells. It returns how many bytes it took, at least one
+// of those there are; the rest is for the next call. One call exceeds budget by no more
+// than a single token costs, which is a few times the screen.
+func (s *Screen) Advance(p []byte, budget int) int {
+	limit := s.work + int64(budget)
+	return s.in.some(p, func(t token) {
+		s.work += s.cost(t)
+		s.guarded(func() { s.take(t) })
+		if s.catching {
+			s.catch()
+		}
+	}, func() bool { return s.work < limit })
+}
+
+// Work is how many cells the emulator may have touched so far.
+func (s *Screen) Work() int64 { return s.work }
+
+// cost is the number of cells that a token may touch.
+func (s *Screen) cost(t token) int64 {
+	row, all := int64(s.size.Cols), int64(s.size.Rows*s.size.Cols)
+	switch t.kind {
+	case text:
+		return s.costOfText(t)
+	case control:
+		if t.final == '\n' || t.final == '\v' || t.final == '\f' {
+			return 1 + all
+		}
+	case escape:
+		switch t.final {
+		case 'D', 'E', 'M':
+			return 1 + all
+		case 'c':
+			return 1 + 2*all
+		}
+	case csi:
+		size := int64(1 + len(t.param))
+		switch t.final {
+		case 'L', 'M', 'S', 'T':
+			return size + all
+		case 'J':
+			return size + 2*all
+		case 'h', 'l':
+			if bytes.HasPrefix(t.param, []byte("?")) { // it may change to the alternate screen
+				size += 2 * all
+			}
+			return size
+		case '@', 'P', 'X', 'K':
+			return size + row
+		case 'b': // not beyond the line, but that may be the last one
+			return size + row
+		}
+		return size
+	}
+	return int64(1 + len(t.text))
+}
+
+// costOfText is the number of cells that text may touch: its own, those that make room
+// for it, and those that scroll when it goes beyond the last line.
+func (s *Screen) costOfText(t token) int64 {
+	width := max(len(t.text), 1)
+	if t.text[0] >= 0x80 {
+		width = t.width
+	}
+	at := s.current().CursorPosition()
+	lines := (at.X + width) / s.size.Cols
+	if s.wrap {
+		lines++
+	}
+	scrolls := max(at.Y+lines-s.size.Rows+1, 0)
+	if s.region { // its last line may be any
+		scrolls = lines
+	}
+	cells := int64(width) + int64(scrolls*s.size.Rows*s.size.Cols)
+	if s.modes.insert {
+		cells += int64(s.size.Cols)
+	}
+	return cells
+}
