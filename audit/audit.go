@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// MaxLine bounds one encoded event, in bytes. Larger details are refused, so a
-// hostile name cannot fill the log with one event.
+// MaxLine bounds one encoded event, in bytes. Larger details are shortened, so that a
+// hostile name can neither fill the log with one event nor keep one out of it.
 const MaxLine = 64 << 10
 
 // Type names what happened, as "subject.verb".
@@ -44,13 +44,23 @@ const (
 	BoxDestroyed      Type = "box.destroyed"
 	ChangesComputed   Type = "changes.computed"
 	WorkVerified      Type = "work.verified"
+	AcceptBegun       Type = "accept.begun" // comes before anything is delivered
 	ChangesAccepted   Type = "changes.accepted"
+	DiscardBegun      Type = "discard.begun" // comes before anything is removed
 	ChangesDiscarded  Type = "changes.discarded"
 	ChangesRecovered  Type = "changes.recovered"
 	SessionRepaired   Type = "session.repaired"
 	SessionContinued  Type = "session.continued"
 	SessionReturned   Type = "session.returned"
 )
+
+// Types are all events there are.
+var Types = []Type{
+	SessionStarted, WorkspacePrepared, NetworkGuarded, BoxStarted, ProbesRan, AgentStarted, ModelAnswered, AccessRefused,
+	NoticeGiven, RequestMade, RequestAnswered, LimitExtended, StopRequested, LimitReached, AgentEnded,
+	BoxDestroyed, ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded,
+	ChangesRecovered, SessionRepaired, SessionContinued, SessionReturned,
+}
 
 // Event is one line of the log.
 type Event struct {
@@ -112,7 +122,7 @@ func Open(path string) (*Log, error) {
 }
 
 // Append writes one event. data is anything encoding/json can turn into an
-// object, or nil.
+// object, or nil; what is too large is shortened.
 func (l *Log) Append(kind Type, data any) (Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +132,9 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 		if err != nil {
 			return Event{}, err
 		}
-		e.Data = raw
+		if e.Data, err = shorten(raw); err != nil {
+			return Event{}, err
+		}
 	}
 	var err error
 	if e.Hash, err = e.hash(); err != nil {

@@ -2,9 +2,11 @@ package audit
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -85,20 +87,55 @@ func TestAnyChangeToAWrittenLineIsFound(t *testing.T) {
 	}
 }
 
-func TestAnOversizedEventIsRefusedAndTheChainHolds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	log, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
+// An event that was refused for its size would be lost, and what it is about has
+// happened.
+func TestAnOversizedEventIsShortenedAndTheChainHolds(t *testing.T) {
+	long := string(make([]byte, MaxLine))
+	list := make([]map[string]string, 10_000)
+	for i := range list {
+		list[i] = map[string]string{"path": long[:200] + strconv.Itoa(i)}
 	}
-	if _, err := log.Append(AccessRefused, map[string]string{"host": string(make([]byte, MaxLine))}); err == nil {
-		t.Fatal("an event past the bound was written")
+	var deep any = long
+	for range 2000 {
+		deep = []any{deep, long[:100]}
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
+	for name, data := range map[string]any{
+		"a long text": map[string]string{"host": long}, "a long list": map[string]any{"files": 7, "not_kept": list},
+		"many names": manyNames(long), "a long name": map[string]int{long: 1}, "no object": []string{long}, "deep values": map[string]any{"a": deep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			log, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range Types {
+				e, err := log.Append(kind, data)
+				if err != nil {
+					t.Fatalf("%s: %v", kind, err)
+				}
+				var kept struct {
+					LeftOut struct{ Bytes int } `json:"left_out"`
+				}
+				if err := json.Unmarshal(e.Data, &kept); err != nil || kept.LeftOut.Bytes < MaxLine {
+					t.Fatalf("%s does not say what it left out: %v, %.200s", kind, err, e.Data)
+				}
+			}
+			if err := log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			fill(t, path, 1)
+			if n, err := count(path); n != len(Types)+1 || err != nil {
+				t.Fatalf("got %d events, %v", n, err)
+			}
+		})
 	}
-	fill(t, path, 1)
-	if n, err := count(path); n != 1 || err != nil {
-		t.Fatalf("got %d events, %v", n, err)
+}
+
+func manyNames(long string) map[string]string {
+	names := map[string]string{}
+	for i := range 1000 {
+		names[long[:100]+strconv.Itoa(i)] = long[:100]
 	}
+	return names
 }

@@ -103,6 +103,12 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 			return err
 		}
 		opts.Before = decisions.before(opts.Target)
+		if err := s.begins(session, audit.AcceptBegun, map[string]any{
+			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
+			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
+		}); err != nil {
+			return err
+		}
 		accepted, err = review.Accept(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
 			if s.rejects(id, opts.Choice) {
@@ -118,7 +124,7 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		if err := s.store.write(id, decisionsFile, decisions); err != nil {
 			return err
 		}
-		return s.reviewed(session, decisions.review(set), audit.ChangesAccepted, delivered(accepted), func(st *State) {
+		return s.reviewed(session, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *State) {
 			if accepted.Target == review.ToBranch {
 				st.Branch = accepted.Branch
 			}
@@ -153,13 +159,4 @@ func taken(session *Session, target review.Target) error {
 	}
 	return fault.New(fault.Usage, "what you chose of %s is accepted already, on branch %s", session.ID, session.State.Branch).
 		Hint("`aibox accept %s --branch NAME` puts it on another one", session.ID)
-}
-
-// delivered is what the log keeps of an accept.
-func delivered(a *review.Accepted) map[string]any {
-	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
-	if a.Target == review.ToBranch {
-		data["branch"], data["commit"], data["uncommitted"] = a.Branch, a.Commit, a.Uncommitted
-	}
-	return data
 }

@@ -80,7 +80,7 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 	if _, err := os.Lstat(s.store.dir(id)); err != nil {
 		return restored, nil //nolint:nilerr // its record is gone, and with it the log
 	}
-	return restored, s.withRecord(id, func(*Session) error { return s.append(id, audit.ChangesRecovered, restored) })
+	return restored, s.withRecord(id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
 }
 
 // BringBack is RestoreWorkspace with the newest state that is saved of a session's work.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -21,12 +22,69 @@ func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
 		if err != nil {
 			return err
 		}
-		if saved, err = s.putAway(ctx, session, review.Discarded); err != nil {
+		if saved, err = s.discarded(ctx, session); err != nil {
 			return err
 		}
-		return s.reviewed(session, Discarded, audit.ChangesDiscarded, saved, func(*State) {})
+		// A discard that cannot be logged is not over: the next one finds what this one
+		// saved, and logs it.
+		if err := s.append(id, audit.ChangesDiscarded, savedEvent(saved)); err != nil {
+			return err
+		}
+		session.State.Review = Discarded
+		return s.store.write(id, stateFile, session.State)
 	})
 	return saved, err
+}
+
+// discarded saves and removes the workspace, or gives what a discard has saved that was
+// broken off behind that.
+func (s *Sessions) discarded(ctx context.Context, session *Session) (*review.Saved, error) {
+	gone, err := session.State.Workspace.Gone()
+	switch {
+	case err != nil:
+		return nil, err
+	case gone && session.State.Review == Discarded:
+		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
+			Hint("`aibox recover %s` lists what can be brought back", session.ID)
+	case gone:
+		if saved, err := s.brokenOff(ctx, session); saved != nil || err != nil {
+			return saved, err
+		}
+	}
+	if err := s.begins(session, audit.DiscardBegun, map[string]any{"workspace": session.State.Workspace.Path}); err != nil {
+		return nil, err
+	}
+	return s.putAway(ctx, session, review.Discarded)
+}
+
+// brokenOff is what was saved by a discard that began and whose end is not on record;
+// nil when there was none.
+func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*review.Saved, error) {
+	var begun time.Time
+	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
+		switch e.Type {
+		case audit.DiscardBegun:
+			begun = e.Time
+		case audit.ChangesDiscarded, audit.ChangesRecovered:
+			begun = time.Time{}
+		}
+		return nil
+	})
+	if err != nil || begun.IsZero() {
+		return nil, err
+	}
+	all, err := review.SavedIn(ctx, session.State.Workspace.GitDir)
+	if err != nil {
+		return nil, err
+	}
+	var last *review.Saved
+	for i := range all {
+		saved := &all[i] // its time is in whole seconds
+		if saved.By == string(session.ID) && saved.What == review.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
+			last = saved
+		}
+	}
+	return last, nil
 }
 
 // putAway saves what the session's workspace holds and removes that. Of a workspace
@@ -39,10 +97,6 @@ func (s *Sessions) putAway(ctx context.Context, session *Session, what review.Wh
 	}
 	if !gone {
 		return review.PutAway(ctx, ws, what, review.Options{})
-	}
-	if session.State.Review == Discarded {
-		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
-			Hint("`aibox recover %s` lists what can be brought back", session.ID)
 	}
 	set, err := s.changes(ctx, session)
 	if err != nil {

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/review"
+)
+
+// logged are the events of a session, by type, in order.
+func (d *desk) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
+	d.t.Helper()
+	data = map[audit.Type]json.RawMessage{}
+	d.must(audit.Read(d.auditPath(id), func(e audit.Event) error {
+		types, data[e.Type] = append(types, e.Type), e.Data
+		return nil
+	}))
+	return types, data
+}
+
+// An agent that leaves thousands of things that git cannot keep, under long names, made
+// the event of a discard larger than an event may be: it was lost, and so was the
+// workspace.
+func TestADiscardOfThousandsOfLongNamesIsLogged(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	for i := range 5000 {
+		name := fmt.Sprintf("%0200d.pipe", i)
+		d.must(unix.Mkfifo(filepath.Join(ws.Path, name), 0o600))
+	}
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	if len(saved.NotKept) == 0 {
+		t.Fatal("nothing is said to be lost")
+	}
+	types, data := d.logged("00001-a")
+	if !slices.Equal(types, []audit.Type{audit.DiscardBegun, audit.ChangesDiscarded}) {
+		t.Fatalf("logged is %v", types)
+	}
+	var event struct {
+		Ref     string `json:"ref"`
+		Files   int    `json:"files"`
+		NotKept int    `json:"not_kept"`
+	}
+	d.must(json.Unmarshal(data[audit.ChangesDiscarded], &event))
+	if event.Ref != saved.Ref || event.Files != 1 || event.NotKept != len(saved.NotKept) {
+		t.Errorf("the event is %s", data[audit.ChangesDiscarded])
+	}
+}
+
+// What cannot be logged does not happen.
+func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.must(os.WriteFile(d.auditPath("00001-a"), []byte("no event\n"), 0o600))
+	if _, err := d.Discard(t.Context(), "00001-a"); err == nil {
+		t.Fatal("it was discarded")
+	}
+	if _, err := d.Accept(t.Context(), "00001-a", everything); err == nil {
+		t.Fatal("it was accepted")
+	}
+	if gone, err := ws.Gone(); gone || err != nil {
+		t.Errorf("the workspace is gone: %v, %v", gone, err)
+	}
+	if refs := d.git("branch", "--list", "aibox*"); refs != "" {
+		t.Errorf("a branch was made: %s", refs)
+	}
+	if got := d.saved("00001-a"); got != "" {
+		t.Errorf("saved is %q", got)
+	}
+}
+
+// A discard that died when the workspace was gone, and before it was logged, is finished
+// by the next one, with what the first has saved.
+func TestADiscardThatDiedIsFinishedByTheNext(t *testing.T) {
+	d := newDesk(t)
+	ws := d.ended("00001-a", "one.txt")
+	d.write(filepath.Join(ws.Path, "later.txt"), "written after the end\n")
+	session, err := d.store.load("00001-a")
+	d.must(err)
+	d.must(d.begins(&session, audit.DiscardBegun, map[string]any{}))
+	first, err := d.putAway(t.Context(), &session, review.Discarded)
+	d.must(err) // and here it dies
+
+	saved, err := d.Discard(t.Context(), "00001-a")
+	d.must(err)
+	if saved.Ref != first.Ref || saved.Files != 2 {
+		t.Errorf("the second saved %s with %d files, the first %s", saved.Ref, saved.Files, first.Ref)
+	}
+	if types, _ := d.logged("00001-a"); !slices.Contains(types, audit.ChangesDiscarded) {
+		t.Errorf("logged is %v", types)
+	}
+	if _, err := d.Discard(t.Context(), "00001-a"); err == nil || !strings.Contains(err.Error(), "discarded already") {
+		t.Errorf("a third discard gives %v", err)
+	}
+	if got := d.saved("00001-a"); got != "1 discarded 00001-a" {
+		t.Errorf("saved is %q", got)
+	}
+}

@@ -1,0 +1,33 @@
+package session
+
+import (
+	"aibox/audit"
+	"aibox/review"
+)
+
+// What the log keeps of a decision is bounded: counts stand for lists of names, which
+// an agent chose.
+
+// begins logs that something is about to happen that cannot be taken back, before it
+// does. What cannot be logged must not happen.
+func (s *Sessions) begins(session *Session, kind audit.Type, data map[string]any) error {
+	data["session"] = session.ID
+	return s.append(session.ID, kind, data)
+}
+
+// savedEvent is what the log keeps of a saved state.
+func savedEvent(saved *review.Saved) map[string]any {
+	return map[string]any{
+		"ref": saved.Ref, "commit": saved.Commit, "base": saved.Base, "until": saved.Until,
+		"files": saved.Files, "added": saved.Added, "deleted": saved.Deleted, "not_kept": len(saved.NotKept),
+	}
+}
+
+// deliveredEvent is what the log keeps of an accept.
+func deliveredEvent(a *review.Accepted) map[string]any {
+	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
+	if a.Target == review.ToBranch {
+		data["branch"], data["commit"], data["uncommitted"] = a.Branch, a.Commit, a.Uncommitted
+	}
+	return data
+}
