@@ -32,6 +32,7 @@ type Brief struct {
 	ContinuedBy ID        `json:"continued_by,omitempty"`
 	Failed      bool      `json:"failed,omitempty"`
 	Changed     bool      `json:"changed,omitempty"`
+	Unknown     bool      `json:"unknown,omitempty"` // it is not known what was changed
 	Files       int       `json:"files,omitempty"`
 	Added       int       `json:"added,omitempty"`
 	Deleted     int       `json:"deleted,omitempty"`
@@ -66,7 +67,7 @@ func briefOf(s Session) Brief {
 	}
 	b.Task = strings.ToValidUTF8(b.Task[:min(len(b.Task), taskLimit)], "")
 	if r := s.State.Result; r != nil {
-		b.Failed, b.Changed = r.Fault != nil, r.Changed
+		b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
 		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
 		b.Tokens = r.Tokens.Input + r.Tokens.Output
 		for _, refusal := range r.Refused {
@@ -101,7 +102,7 @@ type remembered struct {
 
 // briefForm counts the changes of what a Brief holds: one remembered in another
 // form is made anew.
-const briefForm = 1
+const briefForm = 2
 
 // Briefs is every session in a line, oldest first, without those that verify (see
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come

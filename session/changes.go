@@ -51,7 +51,22 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 		}
 		return set, nil
 	}
-	opts := review.Options{}
+	if err := s.trying(session); err != nil {
+		return nil, err
+	}
+	set, err := s.compute(ctx, session)
+	if err != nil {
+		return nil, errors.Join(err, s.failed(ctx, session, err))
+	}
+	if err := s.store.write(session.ID, changesFile, set); err != nil {
+		return nil, err
+	}
+	return set, s.known(session, set)
+}
+
+// compute looks at the workspace.
+func (s *Sessions) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
+	ws, opts := session.State.Workspace, review.Options{}
 	over := func() {}
 	if s.deps.Looking != nil {
 		opts.Progress, over = s.deps.Looking()
@@ -64,7 +79,7 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 	if err := review.Assess(ctx, ws, set); err != nil {
 		return nil, fmt.Errorf("looking at the changes of %s: %w", session.ID, err)
 	}
-	return set, s.store.write(session.ID, changesFile, set)
+	return set, nil
 }
 
 // tidyLimit is how long a command waits for a supervisor that clears up behind a

@@ -45,15 +45,13 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
 	if err := dead; err != nil {
 		result.Fault = failureOf(errors.Join(err, cause))
-		result.Changes.Notes = append(result.Changes.Notes, "not computed, because the box still ran")
+		result.Changes.Unknown = "not computed, because the box still ran"
 	} else if s.launch.Spec.Verifies != nil {
 		if err := workspace.Remove(ctx, k.workspace); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the copy:", err) // whoever waits tries again
 		}
-	} else if err := s.computeChanges(ctx, k, &result); err != nil {
-		result.Changes.Notes = append(result.Changes.Notes, "not computed: "+err.Error())
 	} else {
-		s.judgeWork(k, &result)
+		s.conclude(ctx, k, &result)
 	}
 	result.Refused, result.Tokens = s.tally.result()
 	result.ModelFailures = s.tally.modelCalls().failures()
@@ -95,6 +93,17 @@ func listed(commits []string) []string {
 	return commits
 }
 
+// conclude records the end, and then what the agent changed.
+func (s *supervisor) conclude(ctx context.Context, k *kit, result *Result) {
+	result.Changes.Unknown = notComputedYet
+	s.recordEnd(*result)
+	if err := s.computeChanges(ctx, k, result); err != nil {
+		result.Changes = Changes{Unknown: err.Error()}
+		return
+	}
+	s.judgeWork(k, result)
+}
+
 // awaitDeath waits until the sandbox's process is gone, and kills it when it
 // takes too long. Only then may the workspace be read.
 func (s *supervisor) awaitDeath() error {
@@ -134,13 +143,15 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
-	result.Changed, result.Changes = !set.Empty(), summary(set)
-	c := result.Changes
-	s.audit(audit.ChangesComputed, map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused})
 	if err := s.store.write(s.id, changesFile, set); err != nil {
 		return err
 	}
-	return s.settle(set)
+	if err := s.settle(set); err != nil {
+		return err
+	}
+	result.Changed, result.Changes = !set.Empty(), summary(set)
+	s.audit(audit.ChangesComputed, computedEvent(result.Changes))
+	return nil
 }
 
 // settle says of a session that went on from accepted work what of its own is open.

@@ -20,8 +20,8 @@ func (b *Brief) Offer() Offer {
 	return Offer{
 		Attach:    b.Interactive && !ended,
 		Stop:      !ended,
-		Review:    ended && b.Changed,
-		Accept:    owns && b.Changed,
+		Review:    ended && (b.Changed || b.Unknown),
+		Accept:    owns && (b.Changed || b.Unknown),
 		Discard:   b.Open(),
 		BringBack: ended && b.ContinuedBy == "" && b.Review == Discarded && b.Changed,
 		Remove:    ended && !b.Open(),

@@ -16,6 +16,7 @@ type Phase string
 const (
 	Preparing Phase = "preparing"
 	Running   Phase = "running"
+	Computing Phase = "computing" // the agent has ended, and what it changed is being computed
 	Verifying Phase = "verifying" // the agent has ended, and the user's command runs on its work
 	Ended     Phase = "ended"
 )
@@ -85,7 +86,7 @@ type State struct {
 	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
 	Started    time.Time            `json:"started,omitzero"` // when the agent started
 	Ended      time.Time            `json:"ended,omitzero"`
-	Result     *Result              `json:"result,omitempty"`      // present once Ended; while Verifying, as far as it is known
+	Result     *Result              `json:"result,omitempty"`      // present once Ended; while Computing and Verifying, as far as it is known
 	VerifyFrom int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record
 	Review     Review               `json:"review,omitempty"`
 	Branch     string               `json:"branch,omitempty"` // the branch an accept made
@@ -128,6 +129,11 @@ type Changes struct {
 	Deleted int      `json:"deleted"`           // lines
 	Refused int      `json:"refused,omitempty"` // files that cannot be accepted
 	Notes   []string `json:"notes,omitempty"`   // raw: escape before printing
+
+	// Unknown says why it is not known what was changed, a clause, raw. It is empty when
+	// it is known. Tries is how often it began to be computed without coming to an end.
+	Unknown string `json:"unknown,omitempty"`
+	Tries   int    `json:"tries,omitempty"`
 }
 
 // Refusal is something the sandbox was refused, and how often.

@@ -77,7 +77,10 @@ func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
 	if session.State.Phase == Verifying && session.State.Result != nil {
 		return true, s.concludeVerifying(ctx, &session)
 	}
-	return true, s.conclude(ctx, &session)
+	if session.State.Phase == Computing && session.State.Result != nil {
+		return true, s.concludeComputing(&session)
+	}
+	return true, s.conclude(&session)
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
@@ -170,7 +173,7 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 }
 
 // conclude writes the result that the dead supervisor could not.
-func (s *Sessions) conclude(ctx context.Context, session *Session) error {
+func (s *Sessions) conclude(session *Session) error {
 	if err := unreserve(s.store.dir(session.ID)); err != nil {
 		return err
 	}
@@ -182,12 +185,7 @@ func (s *Sessions) conclude(ctx context.Context, session *Session) error {
 	}
 	live := s.store.live(session.ID)
 	result.Tokens, result.Refused = live.Tokens, live.Refused
-	set, err := s.changes(ctx, session)
-	if err != nil {
-		result.Changes.Notes = []string{"not computed: " + err.Error()}
-	} else {
-		result.Changed, result.Changes = !set.Empty(), summary(set)
-	}
+	result.Changes.Unknown = diedSupervising
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
 	return errors.Join(
 		s.append(session.ID, audit.SessionRepaired, result.Fault),

@@ -8,6 +8,7 @@ type Status string
 const (
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
+	StatusComputing Status = "computing" // its agent has ended, and what it changed is being computed
 	StatusVerifying Status = "verifying"
 	StatusAsks      Status = "asks"       // it goes on, with a question that waits for an answer
 	StatusToReview  Status = "to review"  // it ended with changes that nobody has decided on
@@ -36,7 +37,7 @@ func (b *Brief) Status() Status {
 		return Status(b.Review)
 	case b.Failed:
 		return StatusFailed
-	case b.Changed:
+	case b.Changed, b.Unknown:
 		return StatusToReview
 	default:
 		return StatusUnchanged
@@ -46,5 +47,5 @@ func (b *Brief) Status() Status {
 // Open reports whether the session has ended with work that waits for a decision, all
 // of it or the rest.
 func (b *Brief) Open() bool {
-	return b.Phase == Ended && b.Changed && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
+	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
 }

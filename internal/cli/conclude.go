@@ -87,7 +87,9 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	failure := result.Fault.Err()
 	target := o.acceptTarget()
 	set, err := service.FinalChanges(ended.ID)
-	if err != nil || target != nil && !set.Assessed() {
+	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has failed a moment ago
+		set, err, target = nil, unknown, nil
+	} else if err != nil || target != nil && !set.Assessed() {
 		set, err = service.Changes(ctx, ended.ID)
 	}
 	if err == nil {
@@ -101,7 +103,7 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: a.verifierAtEnd(o, service, ended),
 		})
 	}
-	if failure == nil && o.changes && !result.Changed {
+	if failure == nil && o.changes && !result.Changed && set != nil {
 		failure = fault.New(fault.AgentFailed, "%s ended well, but changed nothing", o.agent).
 			Hint("`aibox logs %s` shows what it said", ended.ID)
 	}
@@ -116,11 +118,14 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	result, t := out.State.Result, a.errTerm
 	fmt.Fprintln(a.err)
-	if set != nil && !set.Empty() {
+	switch {
+	case set == nil:
+		fmt.Fprintf(a.err, "%s what was changed is not known\n", t.warn("!"))
+	case !set.Empty():
 		printRisks(a.err, t, set)
 		_ = set.Stat(a.err, t.width)
 		printNotes(a.err, set)
-	} else {
+	default:
 		fmt.Fprintln(a.err, "nothing was changed")
 	}
 	for _, note := range result.Notes {

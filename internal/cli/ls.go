@@ -89,6 +89,8 @@ func changed(b session.Brief) string {
 	switch {
 	case b.Phase != session.Ended:
 		return ""
+	case b.Unknown:
+		return "unknown"
 	case !b.Changed:
 		return "none"
 	default:

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+)
+
+// What an agent changed is computed when its end is on record. Whatever happens then (no
+// memory, a full disk, a kill) the session has ended with its exit code, its changes are
+// unknown, and nobody computes them again unless a person asks for them: what has ended
+// one process would end the next.
+
+// The reasons for which changes are unknown, beside those that an error gives.
+const (
+	notComputedYet  = "not computed yet"
+	diedComputing   = "aibox ended while it computed them; the machine may have run out of memory"
+	diedSupervising = "the session's supervisor died before it computed them"
+)
+
+// unknown reports whether it is not known what a session changed.
+func (r *Result) unknown() bool { return r != nil && r.Changes.Unknown != "" }
+
+// UnknownChanges says in a fault that it is not known what the session changed; nil when
+// it is.
+func (s *Session) UnknownChanges() error {
+	if !s.State.Result.unknown() {
+		return nil
+	}
+	return fault.New(fault.Environment, "what %s changed is not known: %s", s.ID, s.State.Result.Changes.Unknown).
+		Hint("`aibox diff %s` computes it again; the work is kept in %s", s.ID, s.State.Workspace.Path)
+}
+
+// recordEnd stores that the agent has ended and how, before its changes are computed.
+func (s *supervisor) recordEnd(ended Result) {
+	ended.Refused, ended.Tokens = s.tally.result()
+	ended.ModelFailures = s.tally.modelCalls().failures()
+	if err := s.save(func(st *State) { st.Phase, st.Result = Computing, &ended }); err != nil {
+		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
+	}
+}
+
+// concludeComputing ends a session whose supervisor died while it computed the changes.
+func (s *Sessions) concludeComputing(session *Session) error {
+	result := session.State.Result
+	result.Changes = Changes{Unknown: diedComputing, Tries: max(1, result.Changes.Tries)}
+	if session.Verify != "" {
+		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
+	}
+	session.State.Phase, session.State.Ended = Ended, now()
+	return errors.Join(unreserve(s.store.dir(session.ID)),
+		s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
+		s.store.write(session.ID, stateFile, session.State),
+		s.store.removeLive(session.ID))
+}
+
+// trying notes, before the unknown changes of a session are computed, that they are: a
+// try that does not come to an end is counted.
+func (s *Sessions) trying(session *Session) error {
+	if !session.State.Result.unknown() {
+		return nil
+	}
+	changes := &session.State.Result.Changes
+	if changes.Tries++; changes.Tries > 1 {
+		changes.Unknown = fmt.Sprintf("%s (tried %d times)", diedComputing, changes.Tries-1)
+	}
+	return s.store.write(session.ID, stateFile, session.State)
+}
+
+// known stores what the unknown changes of a session turned out to be.
+func (s *Sessions) known(session *Session, set *review.ChangeSet) error {
+	if !session.State.Result.unknown() {
+		return nil
+	}
+	decisions, err := s.store.decisions(session.ID)
+	if err != nil {
+		return err
+	}
+	result := session.State.Result
+	result.Changed, result.Changes = !set.Empty(), summary(set)
+	if !decisions.Taken.Empty() {
+		session.State.Review = decisions.review(set)
+	}
+	return errors.Join(s.append(session.ID, audit.ChangesComputed, computedEvent(result.Changes)),
+		s.store.write(session.ID, stateFile, session.State))
+}
+
+// failed stores why the changes of a session are still unknown.
+func (s *Sessions) failed(ctx context.Context, session *Session, cause error) error {
+	if !session.State.Result.unknown() || ctx.Err() != nil {
+		return nil //nolint:nilerr // the user has broken it off, which says nothing of the changes
+	}
+	session.State.Result.Changes.Unknown = cause.Error()
+	return s.store.write(session.ID, stateFile, session.State)
+}
+
+// computedEvent is what the log keeps of a change set.
+func computedEvent(c Changes) map[string]any {
+	return map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused}
+}

@@ -1,0 +1,116 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/audit"
+)
+
+// died is a session whose agent wrote a file and ended, and whose supervisor was killed
+// in the phase.
+func (d *desk) died(id ID, phase Phase, result *Result) {
+	d.t.Helper()
+	ws := d.prepared(id)
+	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
+	d.must(d.store.write(id, stateFile, State{Phase: phase, Workspace: ws, Started: now(), Result: result}))
+}
+
+func (d *desk) loaded(id ID) *Session {
+	d.t.Helper()
+	session, err := d.store.load(id)
+	d.must(err)
+	return &session
+}
+
+// What the kernel has killed for its memory would be killed again. The end of the agent
+// is on record before its changes are computed, and the repair computes nothing.
+func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
+	d := newDesk(t)
+	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: notComputedYet}})
+	repaired, err := d.Repair(t.Context())
+	d.must(err)
+	if len(repaired) != 1 {
+		t.Fatalf("repaired is %v", repaired)
+	}
+	session := d.loaded("00001-a")
+	result := session.State.Result
+	if session.State.Phase != Ended || result.ExitCode != 3 || result.Seconds != 12 || result.Tokens.Input != 7 || result.Fault != nil {
+		t.Errorf("the session ended as %+v", result)
+	}
+	if !strings.Contains(result.Changes.Unknown, "out of memory") || session.UnknownChanges() == nil {
+		t.Errorf("its changes are %+v", result.Changes)
+	}
+	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repair computed the changes: %v", err)
+	}
+	brief := session.Brief()
+	if brief.Status() != StatusToReview || !brief.Open() || !brief.Offer().Review {
+		t.Errorf("the list shows it as %s", brief.Status())
+	}
+
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+	session = d.loaded("00001-a")
+	if session.UnknownChanges() != nil || !session.State.Result.Changed || session.State.Result.Changes.Files != 1 || session.State.Result.ExitCode != 3 {
+		t.Errorf("afterwards it stands as %+v", session.State.Result)
+	}
+	if types, _ := d.logged("00001-a"); types[len(types)-1] != audit.ChangesComputed {
+		t.Errorf("logged is %v", types)
+	}
+}
+
+func TestARepairComputesNothing(t *testing.T) {
+	d := newDesk(t)
+	d.died("00001-a", Running, nil)
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	session := d.loaded("00001-a")
+	if session.State.Result.Fault == nil || session.UnknownChanges() == nil {
+		t.Errorf("the session ended as %+v", session.State.Result)
+	}
+	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the repair computed the changes: %v", err)
+	}
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+}
+
+// Changes stay unknown for as long as they cannot be computed, say so, and lose nothing.
+func TestUnknownChangesAreTriedAgainOnlyWhenAskedFor(t *testing.T) {
+	d := newDesk(t)
+	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: notComputedYet}})
+	_, err := d.Repair(t.Context())
+	d.must(err)
+	d.must(d.trying(d.loaded("00001-a"))) // a command, which dies here
+	if _, err := d.Repair(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; changes.Tries != 2 || !strings.Contains(changes.Unknown, "tried 1 times") {
+		t.Errorf("after another death the changes are %+v", changes)
+	}
+	if _, err := d.GC(t.Context(), GCOptions{settle: -1}); err != nil {
+		t.Fatal(err)
+	}
+	baseline := d.loaded("00001-a").State.Workspace.Baseline
+	d.must(os.Rename(baseline, baseline+".away"))
+	if _, err := d.Changes(t.Context(), "00001-a"); err == nil {
+		t.Fatal("changes were computed without a baseline")
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; !strings.Contains(changes.Unknown, "baseline") {
+		t.Errorf("after an error the changes are %+v", changes)
+	}
+	d.must(os.Rename(baseline+".away", baseline))
+	if got := d.files("00001-a"); got != "made.txt" {
+		t.Errorf("it changed %q", got)
+	}
+	if changes := d.loaded("00001-a").State.Result.Changes; changes.Unknown != "" || changes.Tries != 0 {
+		t.Errorf("in the end the changes are %+v", changes)
+	}
+}
