@@ -76,6 +76,9 @@ type Inference struct {
 	// and the agent's first dialect is tried.
 	Speaks  []Dialect
 	Context int // tokens that fit into one request; 0 when the server did not tell
+	// ServerTools are the kinds of tools of the model's own server that the gateway lets
+	// through, such as "web-search". Empty means none.
+	ServerTools []string
 }
 
 // OpenAI is the base URL for clients of OpenAI's dialects, "/v1" included.

@@ -56,6 +56,7 @@ func (*Claude) Info() Info {
 		Notes: []string{
 			"Speaks Anthropic's dialect only: a model server has to offer /v1/messages.",
 			"Asks for nothing, since the box is its sandbox; --permission-mode plan or manual changes that.",
+			"Its WebSearch runs on the model's server: it is off unless inference-tools opens web-search.",
 			"Exits 0 when it was denied a tool and gave up: aibox tells what changed.",
 			"Sends about 15,000 tokens before the prompt: a context below 32,768 is too small.",
 		},
@@ -65,6 +66,9 @@ func (*Claude) Info() Info {
 // Command is `claude -p` for a headless task and `claude` for an interactive one.
 func (c *Claude) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
+		return Invocation{}, err
+	}
+	if err := c.checkTools(task.Inference); err != nil {
 		return Invocation{}, err
 	}
 	extra, env, err := options(c, task.mode())
@@ -83,6 +87,9 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	if c.Tools != nil && len(c.Tools) == 0 {
 		argv = append(argv, "--tools=") // none, which is not all
 	}
+	if !task.Inference.opens(webSearch) {
+		argv = append(argv, "--disallowed-tools="+claudeSearch) // it asks the model's server to search
+	}
 	if len(c.SettingSources) > 0 {
 		argv = append(argv, "--setting-sources", strings.Join(c.SettingSources, ","))
 	}
@@ -97,6 +104,18 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 		inv.Files = append(inv.Files, claudeAnswers(task)...)
 	}
 	return inv, nil
+}
+
+// claudeSearch is Claude's tool that searches on the model's server. WebFetch is not
+// like it: it runs in the box.
+const claudeSearch = "WebSearch"
+
+// checkTools refuses options that want a tool which the gateway refuses.
+func (c *Claude) checkTools(model Inference) error {
+	if err := model.needsOpen("tools", webSearch, c.Tools, claudeSearch); err != nil {
+		return err
+	}
+	return model.needsOpen("allowed-tools", webSearch, c.AllowedTools, claudeSearch)
 }
 
 // claudeSystem is where a system prompt of the user's waits.
@@ -127,7 +146,6 @@ func (c *Claude) env(model Inference) []string {
 	env := []string{
 		"ANTHROPIC_BASE_URL=" + model.Anthropic(),
 		"ANTHROPIC_API_KEY=" + model.Key,
-		"ANTHROPIC_DEFAULT_HAIKU_MODEL=" + small,
 		"CLAUDE_CODE_MAX_RETRIES=1",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
@@ -136,6 +154,7 @@ func (c *Claude) env(model Inference) []string {
 		"DISABLE_ERROR_REPORTING=1",
 		"IS_SANDBOX=1",
 	}
+	env = append(env, claudePins(model.Model, small)...)
 	return append(env, c.contextEnv(model)...)
 }
 

@@ -2,7 +2,9 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"aibox/internal/fault"
@@ -18,7 +20,6 @@ type Codex struct {
 	Picture          []string `label:"Pictures" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
 	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
 	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
-	Search           bool     `label:"Web search" help:"Offer the model the server's own web search" flag:"--search" mode:"interactive" group:"Advanced"`
 	NoAltScreen      bool     `label:"Scroll" help:"Leave what was said in the terminal's own scrolling" flag:"--no-alt-screen" mode:"interactive" group:"Output"`
 	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
 	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
@@ -41,6 +42,7 @@ func (*Codex) Info() Info {
 		Notes: []string{
 			"Speaks OpenAI's Responses dialect only: a model server has to offer /v1/responses.",
 			"Its own sandbox is off, since the box is one.",
+			"Its web search runs on the model's server: it is off unless inference-tools opens web-search.",
 		},
 	}
 }
@@ -53,6 +55,9 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 	if n := utf8.RuneCountInString(task.Prompt); n > codexPromptLimit {
 		return Invocation{}, fault.New(fault.Usage, "Codex takes a prompt of at most %d characters, and this one has %d", codexPromptLimit, n).
 			Hint("put the text into a file of the repository and name it in the prompt")
+	}
+	if err := c.checkSearch(task.Inference); err != nil {
+		return Invocation{}, err
 	}
 	extra, env, err := options(c, task.mode())
 	if err != nil {
@@ -111,8 +116,31 @@ func (c *Codex) flags(task Task) []string {
 		"--disable", "plugins",
 		"-m", task.Inference.Model,
 	)
+	search := "disabled" // its default sends the tool with every request
+	if task.Inference.opens(webSearch) {
+		search = "live"
+	}
+	flags = append(flags, "-c", fmt.Sprintf("web_search=%q", search))
 	if task.Inference.Context > 0 {
 		flags = append(flags, "-c", fmt.Sprintf("model_context_window=%d", task.Inference.Context))
 	}
 	return flags
+}
+
+// checkSearch refuses settings of Codex that turn on what the gateway refuses.
+func (c *Codex) checkSearch(model Inference) error {
+	if model.opens(webSearch) {
+		return nil
+	}
+	for _, setting := range c.Config {
+		key, value, _ := strings.Cut(setting, "=")
+		key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"'`)
+		if (key == "web_search" || key == "tools.web_search") && value != "disabled" && value != "false" {
+			return closedTool("config", key, webSearch)
+		}
+	}
+	if slices.Contains(c.Enable, "web_search_request") || slices.Contains(c.Enable, "web_search_cached") {
+		return closedTool("enable", "web search", webSearch)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -44,6 +45,7 @@ func (*GeminiCLI) Info() Info {
 		Notes: []string{
 			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent.",
 			"Asks for nothing, since the box is its sandbox; --approval-mode plan or default changes that.",
+			"Its google_web_search and web_fetch run on the model's server: they are off unless inference-tools opens web-search and web-fetch.",
 			"Believes that every model takes a million tokens.",
 		},
 	}
@@ -76,6 +78,9 @@ func (*GeminiCLI) Meaning(code int) string {
 // and `gemini -i` for an interactive one.
 func (g *GeminiCLI) Command(task Task) (Invocation, error) {
 	if err := task.check(g.Info()); err != nil {
+		return Invocation{}, err
+	}
+	if err := g.checkTools(task.Inference); err != nil {
 		return Invocation{}, err
 	}
 	extra, env, err := options(g, task.mode())
@@ -147,6 +152,7 @@ func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 	if err := merge(settings, "settings", g.Settings); err != nil {
 		return nil, err
 	}
+	excludeGeminiTools(settings, task.Inference)
 	servers := map[string]any{}
 	if err := merge(servers, "mcp-servers", g.MCPServers); err != nil {
 		return nil, err
@@ -155,6 +161,49 @@ func (g *GeminiCLI) settings(task Task) (map[string]any, error) {
 		settings["mcpServers"] = servers
 	}
 	return settings, nil
+}
+
+// geminiServerTools are the tools of Gemini CLI that run on the model's server.
+var geminiServerTools = []struct{ name, kind string }{
+	{"google_web_search", webSearch},
+	{"web_fetch", webFetch},
+}
+
+// checkTools refuses options that want a tool which the gateway refuses.
+func (g *GeminiCLI) checkTools(model Inference) error {
+	for _, tool := range geminiServerTools {
+		if err := model.needsOpen("core-tools", tool.kind, g.CoreTools, tool.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// excludeGeminiTools adds the tools that are not open to those that are excluded, by
+// whatever setting.
+func excludeGeminiTools(settings map[string]any, model Inference) {
+	tools, ok := settings["tools"].(map[string]any)
+	if !ok { // replaced by the user's settings
+		tools = map[string]any{}
+		settings["tools"] = tools
+	}
+	var excluded []any
+	switch list := tools["exclude"].(type) {
+	case []string:
+		for _, name := range list {
+			excluded = append(excluded, name)
+		}
+	case []any:
+		excluded = list
+	}
+	for _, tool := range geminiServerTools {
+		if !model.opens(tool.kind) && !slices.Contains(excluded, any(tool.name)) {
+			excluded = append(excluded, tool.name)
+		}
+	}
+	if len(excluded) > 0 {
+		tools["exclude"] = excluded
+	}
 }
 
 // overrides say which model does the work that Gemini gives to models of Google's,

@@ -29,7 +29,7 @@ func TestRecipesWithNoOptionAndWithEveryOptionAreTheDocumentedOnes(t *testing.T)
 	set := []Agent{
 		&Codex{
 			Approval: "ask", ReasoningEffort: "high", ReasoningSummary: "concise", Verbosity: "low", Events: true, Picture: []string{"a b.png"},
-			OutputSchema: "schema.json", LastMessage: "last.txt", Search: true, NoAltScreen: true, Config: []string{"a=1"},
+			OutputSchema: "schema.json", LastMessage: "last.txt", NoAltScreen: true, Config: []string{"a=1"},
 			Enable: []string{"x"}, Disable: []string{"y"},
 		},
 		&OpenCode{
