@@ -5,7 +5,11 @@ package archtest
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -207,6 +211,50 @@ func TestTheTableNamesNoPackageThatIsGone(t *testing.T) {
 	for _, l := range layers {
 		if !slices.ContainsFunc(all, func(p listed) bool { return p.ImportPath == "aibox/"+l.path }) {
 			t.Errorf("%s is in the table, but there is no such package", l.path)
+		}
+	}
+}
+
+// jsonOnDisk are files of internal/cli that encode JSON, but for files of aibox's own.
+var jsonOnDisk = []string{"agents_checkrun.go", "modelcache.go", "owners.go"}
+
+// JSON that commands print holds the agent's bytes, so one place escapes it.
+func TestOnlyOneFileEncodesTheJSONThatCommandsPrint(t *testing.T) {
+	set := token.NewFileSet()
+	files, err := filepath.Glob("../cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := selector.X.(*ast.Ident)
+			encodes := strings.HasPrefix(selector.Sel.Name, "Marshal") || selector.Sel.Name == "NewEncoder"
+			if !ok || pkg.Name != "json" || !encodes {
+				return true
+			}
+			found[name] = true
+			if name != "json.go" && !slices.Contains(jsonOnDisk, name) {
+				t.Errorf("%s encodes JSON itself; printJSON and encodeJSON escape what must not be printed raw", set.Position(node.Pos()))
+			}
+			return true
+		})
+	}
+	for _, name := range append([]string{"json.go"}, jsonOnDisk...) {
+		if !found[name] {
+			t.Errorf("%s encodes no JSON any more", name)
 		}
 	}
 }

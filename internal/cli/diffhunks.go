@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -126,25 +125,26 @@ func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id sessio
 	head := *facts.ChangeSet
 	head.Changes = nil
 	facts.ChangeSet = &head
-	data, err := json.Marshal(facts)
-	if err != nil {
+	var data bytes.Buffer
+	if err := encodeJSON(&data, facts, ""); err != nil {
 		return err
 	}
-	before, after, _ := bytes.Cut(data, []byte(changes))
+	before, after, _ := bytes.Cut(data.Bytes(), []byte(changes))
 	return a.piped(func(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "%s\"changes\":[", before); err != nil {
 			return err
 		}
 		lead := "\n"
 		err := part.files(ctx, func(file review.FileDiff) error {
-			line, err := json.Marshal(changeWithHunks{*file.Change, file.Hunks})
+			var line bytes.Buffer
+			err := encodeJSON(&line, changeWithHunks{*file.Change, file.Hunks}, "")
 			if err == nil {
-				_, err = fmt.Fprintf(w, "%s%s", lead, line)
+				_, err = fmt.Fprintf(w, "%s%s", lead, bytes.TrimSuffix(line.Bytes(), []byte("\n")))
 			}
 			lead = ",\n"
 			return err
 		})
-		_, endErr := fmt.Fprintf(w, "\n]%s\n", after)
+		_, endErr := fmt.Fprintf(w, "\n]%s", after)
 		return errors.Join(err, endErr)
 	})
 }

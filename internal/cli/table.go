@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -100,12 +99,4 @@ func breakLines(text string, width int) []string {
 		}
 	}
 	return lines
-}
-
-// printJSON prints value as indented JSON, the form of every --json.
-func printJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }
