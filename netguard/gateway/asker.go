@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"aibox/internal/fault"
+	"aibox/internal/redact"
 )
 
 // asker asks an upstream about itself. It follows no redirect and asks for nothing
@@ -19,11 +20,12 @@ import (
 type asker struct {
 	u         Upstream
 	transport http.RoundTripper
+	secrets   *redact.Set
 }
 
 func (u Upstream) asker() (asker, error) {
 	transport, err := u.transport()
-	return asker{u, transport}, err
+	return asker{u, transport, u.secrets()}, err
 }
 
 func (a asker) close() {
@@ -49,7 +51,12 @@ func (a asker) send(ctx context.Context, method string, dialect Dialect, path st
 		r.Header.Set("Content-Type", "application/json")
 	}
 	a.u.authorize(r.Header, dialect)
-	return a.transport.RoundTrip(r)
+	r.Header.Set("Accept-Encoding", "identity")
+	response, err := a.transport.RoundTrip(r)
+	if err == nil {
+		response.Body = a.secrets.Reader(response.Body) // names of models reach the agent
+	}
+	return response, err
 }
 
 // fetch reads a JSON answer into value and reports whether there was one.

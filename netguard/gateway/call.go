@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"aibox/internal/redact"
 )
 
 // call is one request on its way.
@@ -29,14 +31,18 @@ type callKey struct{}
 
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// statusWriter remembers the status. Unwrap lets flushes and deadlines through.
+// statusWriter remembers the status, and drops informational answers: their headers
+// are whatever the upstream likes. Unwrap lets flushes and deadlines through.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 && status >= 200 {
+	if status < http.StatusOK {
+		return
+	}
+	if w.status == 0 {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -124,7 +130,7 @@ func (f *followed) Read(p []byte) (int, error) {
 }
 
 // judge says how the request went, when the upstream was reached.
-func (c *call) judge(key string) {
+func (c *call) judge(secrets *redact.Set) {
 	if c.header == nil || c.event.Outcome != Answered {
 		return
 	}
@@ -132,7 +138,7 @@ func (c *call) judge(key string) {
 	if c.event.Status >= http.StatusBadRequest {
 		trouble = readTrouble(c.failed)
 	}
-	c.event.Reason = oneLine(trouble.message, key)
+	c.event.Reason = oneLine(trouble.message, secrets)
 	switch {
 	case c.event.Status >= http.StatusBadRequest, trouble.message != "":
 		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)

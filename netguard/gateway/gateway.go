@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/redact"
 	"aibox/internal/secret"
 	"aibox/netguard"
 )
@@ -80,6 +81,7 @@ type Gateway struct {
 	endpoints   []endpoint
 	transport   http.RoundTripper
 	proxy       *httputil.ReverseProxy
+	secrets     *redact.Set // what no answer may carry
 }
 
 // New makes the handler that agents reach on netguard.Address:PortGateway:
@@ -98,6 +100,9 @@ func New(c Config) (*Gateway, error) {
 	if c.Upstream.Kind == 0 || len(c.Upstream.Dialects) == 0 {
 		return nil, errors.New("gateway: no upstream")
 	}
+	if err := c.Upstream.checkKey(); err != nil {
+		return nil, err
+	}
 	transport, err := c.Upstream.transport()
 	if err != nil {
 		return nil, err
@@ -111,6 +116,7 @@ func New(c Config) (*Gateway, error) {
 		slots:       make(chan struct{}, cmp.Or(c.Concurrent, 32)),
 		endpoints:   endpoints(),
 		transport:   transport,
+		secrets:     c.Upstream.secrets(),
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
@@ -243,27 +249,6 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Trailer = nil
 }
 
-// inspect strips the upstream's answer and follows it for its usage.
-func (g *Gateway) inspect(response *http.Response) error {
-	c := callOf(response.Request.Context())
-	if status := response.StatusCode; status >= 300 && status < 400 && status != http.StatusNotModified || status == http.StatusSwitchingProtocols {
-		_ = response.Body.Close()
-		return fmt.Errorf("%w (%d)", errRedirect, status)
-	}
-	key := g.upstream.Key.Reveal()
-	for name, values := range response.Header {
-		if !passResponseHeader(name) || key != "" && strings.Contains(strings.Join(values, " "), key) {
-			delete(response.Header, name)
-		}
-	}
-	response.Trailer = nil // what is announced
-	c.header = response.Header
-	response.Body = &followed{ReadCloser: newRedactor(response.Body, key), response: response, call: c}
-	return nil
-}
-
-var errRedirect = errors.New("the model server answered with a redirect, which aibox does not follow")
-
 // fail answers when the upstream did not.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
@@ -277,7 +262,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		c.event.Error = "the agent gave up"
 		c.event.Status, c.event.Outcome = 499, GivenUp
 		return
-	case errors.Is(err, errRedirect):
+	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errProxy):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
 		c.event.Outcome = Refused
 	default:
@@ -296,7 +281,8 @@ func (g *Gateway) finish(c *call) {
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
 	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
-	c.judge(g.upstream.Key.Reveal())
+	c.judge(g.secrets)
+	c.event.Error = g.secrets.Text(c.event.Error)
 	if c.body != nil && c.event.Model == "" {
 		c.event.Model = c.body.model()
 	}

@@ -150,7 +150,7 @@ func (a asker) page(ctx context.Context, dialect Dialect, path string, query url
 // refusal says why there is no list, or nil when only the list is refused.
 func (a asker) refusal(response *http.Response) error {
 	u, status, why := a.u, response.StatusCode, ""
-	if text := reasonOf(response.Body, u.Key.Reveal()); text != "" {
+	if text := reasonOf(response.Body, a.secrets); text != "" {
 		why = ": " + text
 	}
 	switch {

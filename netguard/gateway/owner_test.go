@@ -31,7 +31,7 @@ func TestAServerOfAnotherUserIsPassedOver(t *testing.T) {
 	if err != nil || !strings.HasPrefix(u.Name, "vLLM on ") || len(u.Passed) != 1 || u.Passed[0].Address != server.Address.String() {
 		t.Errorf("with a server of the user's: %+v, %v", u, err)
 	}
-	u, err = detect(t.Context(), candidates, environment("OPENAI_API_KEY", "sk-1"), nil)
+	u, err = detect(t.Context(), candidates, environment("OPENAI_API_KEY", "sk-11111"), nil)
 	if err != nil || u.Name != "openai" || len(u.Passed) != 1 {
 		t.Errorf("with a key: %+v, %v", u, err)
 	}

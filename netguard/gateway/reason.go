@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aibox/internal/redact"
 	"aibox/internal/termtext"
 )
 
@@ -26,9 +27,9 @@ type trouble struct {
 // reasonOf is what the body of a failed answer says about it: one line of at most
 // reasonLimit bytes that is fit for a terminal, without the key; "" when it says
 // nothing that could be read.
-func reasonOf(body io.ReadCloser, key string) string {
-	data, _ := io.ReadAll(io.LimitReader(newRedactor(body, key), errorLimit))
-	return oneLine(readTrouble(data).message, key)
+func reasonOf(body io.Reader, secrets *redact.Set) string {
+	data, _ := io.ReadAll(io.LimitReader(body, errorLimit))
+	return oneLine(readTrouble(data).message, secrets)
 }
 
 // readTrouble finds the message in the body of a failed answer:
@@ -133,12 +134,9 @@ func unquote(raw string) string {
 }
 
 // oneLine makes text fit to be told: the key goes (servers repeat the one they
-// refuse, and JSON may have written it in other bytes than those that the redactor
-// looks for), white space is single, the rest is escaped and cut off.
-func oneLine(text, key string) string {
-	if len(key) >= redactable {
-		text = strings.ReplaceAll(text, key, strings.Repeat("*", redactable))
-	}
+// refuse), white space is single, the rest is escaped and cut off.
+func oneLine(text string, secrets *redact.Set) string {
+	text = secrets.Text(text)
 	text = termtext.Escape(strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " "))
 	if len(text) <= reasonLimit {
 		return text

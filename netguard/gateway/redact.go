@@ -1,75 +1,46 @@
 package gateway
 
 import (
-	"bytes"
-	"io"
+	"encoding/base64"
+	"net/http"
+
+	"aibox/internal/fault"
+	"aibox/internal/redact"
+	"aibox/internal/secret"
 )
 
-// redactor passes an answer on with every copy of the key in it starred out: some
-// servers repeat the key they refuse. The length stays the same. A key that is
-// split over two reads is found too.
-type redactor struct {
-	source io.ReadCloser
-	key    []byte
-	ready  []byte // checked, to be handed out
-	held   []byte // might be the beginning of the key
-	buffer []byte
-	err    error
-}
-
-// redactable is the least length of a key worth looking for: a shorter one is in
-// ordinary text.
-const redactable = 8
-
-func newRedactor(source io.ReadCloser, key string) io.ReadCloser {
-	if len(key) < redactable {
-		return source
-	}
-	return &redactor{source: source, key: []byte(key), buffer: make([]byte, 32<<10)}
-}
-
-func (r *redactor) Read(p []byte) (int, error) {
-	for len(r.ready) == 0 {
-		if r.err != nil {
-			return 0, r.err
-		}
-		n := copy(r.buffer, r.held)
-		var got int
-		got, r.err = r.source.Read(r.buffer[n:])
-		r.check(r.buffer[:n+got], r.err != nil)
-	}
-	n := copy(p, r.ready)
-	r.ready = r.ready[n:]
-	return n, nil
-}
-
-func (r *redactor) check(data []byte, last bool) {
-	for from := 0; ; {
-		i := bytes.Index(data[from:], r.key)
-		if i < 0 {
-			break
-		}
-		from += i
-		for j := range r.key {
-			data[from+j] = '*'
+// secrets are what no answer may carry to the agent: the key, and what a proxy of
+// the host's environment is sent on the way to the upstream.
+func (u Upstream) secrets() *redact.Set {
+	values := []secret.Value{u.Key}
+	if r, err := http.NewRequest(http.MethodGet, u.base().String(), nil); err == nil { //nolint:noctx // it is never sent
+		if proxy, err := u.findProxy(r); err == nil && proxy != nil && proxy.User != nil {
+			password, _ := proxy.User.Password()
+			pair := proxy.User.Username() + ":" + password
+			for _, text := range []string{password, pair, base64.StdEncoding.EncodeToString([]byte(pair))} {
+				values = append(values, secret.New(text))
+			}
 		}
 	}
-	held := 0
-	if !last {
-		held = beginning(data, r.key)
-	}
-	r.ready = data[:len(data)-held]
-	r.held = append(r.held[:0], data[len(data)-held:]...)
+	return redact.New(values...)
 }
 
-// beginning is the length of the longest end of data that key begins with.
-func beginning(data, key []byte) int {
-	for n := min(len(key)-1, len(data)); n > 0; n-- {
-		if bytes.HasPrefix(key, data[len(data)-n:]) {
-			return n
+// checkKey refuses a key that could not be found in an answer: one so short that it
+// is in ordinary text, or with characters that encoders write in ways of their own.
+func (u Upstream) checkKey() error {
+	key := u.Key.Reveal()
+	if u.Key.Empty() {
+		return nil
+	}
+	if len(key) < redact.Least || len(key) > redact.Most {
+		return fault.New(fault.Environment, "the key in %s has %d characters; aibox keeps keys of %d to %d characters out of the sandbox", u.KeyName, len(key), redact.Least, redact.Most).
+			Hint("set a longer key in the model server, or unset %s if it needs none", u.KeyName)
+	}
+	for _, c := range []byte(key) {
+		if c <= ' ' || c > '~' {
+			return fault.New(fault.Environment, "the key in %s has a space or another character that keys do not have", u.KeyName).
+				Hint("export %s=…   # without quotes or line breaks in it", u.KeyName)
 		}
 	}
-	return 0
+	return nil
 }
-
-func (r *redactor) Close() error { return r.source.Close() }

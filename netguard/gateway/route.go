@@ -109,13 +109,3 @@ func requestHeaders() []string {
 		"Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Goog-Api-Client", "Http-Referer", "X-Title",
 	}
 }
-
-// passResponseHeader reports whether the agent gets to see a header of the
-// upstream's answer. Cookies and the names of the user's account do not pass.
-func passResponseHeader(name string) bool {
-	switch name {
-	case "Content-Type", "Content-Length", "Content-Encoding", "Cache-Control", "Date", "Retry-After", "Retry-After-Ms", "X-Should-Retry", "X-Request-Id", "Request-Id":
-		return true
-	}
-	return strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Anthropic-Ratelimit-")
-}

@@ -45,6 +45,8 @@ type Upstream struct {
 	Admits func(Owner) bool
 	// Passed are the servers that were found first and not admitted.
 	Passed []Owner
+
+	proxy func(*http.Request) (*url.URL, error) // nil means the environment's
 }
 
 // vendor is a server with a name of its own.
@@ -137,7 +139,8 @@ func (v vendor) upstream(env func(string) (string, bool)) (Upstream, error) {
 	}
 	for _, name := range v.keyNames {
 		if key, ok := env(name); ok && strings.TrimSpace(key) != "" {
-			return Upstream{Kind: Hosted, Name: v.name, URL: root, Dialects: v.dialects, Key: secret.New(strings.TrimSpace(key)), KeyName: name}, nil
+			u := Upstream{Kind: Hosted, Name: v.name, URL: root, Dialects: v.dialects, Key: secret.New(strings.TrimSpace(key)), KeyName: name}
+			return u, u.checkKey()
 		}
 	}
 	return Upstream{}, fault.New(fault.Environment, "%s needs a key, and %s is not set", v.name, v.keyNames[0]).
@@ -183,7 +186,7 @@ func compatible(value string, env func(string) (string, bool)) (Upstream, error)
 	if key, ok := env(keyOfURL); ok && strings.TrimSpace(key) != "" {
 		u.Key, u.KeyName = secret.New(strings.TrimSpace(key)), keyOfURL
 	}
-	return u, nil
+	return u, u.checkKey()
 }
 
 // parseRoot reads a server's URL and cuts off the version that paths begin with.
@@ -236,7 +239,7 @@ func (u Upstream) transport() (http.RoundTripper, error) {
 		return nil, errors.New("gateway: the upstream has no URL")
 	}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  u.findProxy,
 		DialContext:            u.dial,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ExpectContinueTimeout:  time.Second,
@@ -247,6 +250,14 @@ func (u Upstream) transport() (http.RoundTripper, error) {
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
 	}, nil
+}
+
+// findProxy is the proxy that a request goes through; nil for none.
+func (u Upstream) findProxy(r *http.Request) (*url.URL, error) {
+	if u.proxy != nil {
+		return u.proxy(r)
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // authorize adds the real key the way the dialect, or the vendor, wants it.

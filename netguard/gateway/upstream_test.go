@@ -25,7 +25,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 }
 
 func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
-	env := environment("OPENAI_API_KEY", "sk-1\n", "ANTHROPIC_API_KEY", "sk-2", "GOOGLE_API_KEY", "g-3", "OPENROUTER_API_KEY", "r-4", "AIBOX_INFERENCE_KEY", "k-5", "OLLAMA_HOST", "0.0.0.0:7000")
+	env := environment("OPENAI_API_KEY", "sk-11111\n", "ANTHROPIC_API_KEY", "sk-22222", "GOOGLE_API_KEY", "g-333333", "OPENROUTER_API_KEY", "r-444444", "AIBOX_INFERENCE_KEY", "k-555555", "OLLAMA_HOST", "0.0.0.0:7000")
 	for value, want := range map[string]struct {
 		kind     Kind
 		url, key string
@@ -34,16 +34,16 @@ func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
 		"scripted":                       {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
 		"scripted:demo.toml":             {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
 		"ollama":                         {OllamaHost, "http://127.0.0.1:7000", "", []Dialect{OpenAI, Anthropic, Ollama}},
-		"openai":                         {Hosted, "https://api.openai.com", "sk-1", []Dialect{OpenAI}},
-		"anthropic":                      {Hosted, "https://api.anthropic.com", "sk-2", []Dialect{Anthropic}},
-		"gemini":                         {Hosted, "https://generativelanguage.googleapis.com", "g-3", []Dialect{Gemini}},
-		"openrouter":                     {Hosted, "https://openrouter.ai/api", "r-4", []Dialect{OpenAI, Anthropic}},
-		"http://127.0.0.1:1234/v1":       {Compatible, "http://127.0.0.1:1234", "k-5", []Dialect{OpenAI, Anthropic}},
-		"http://127.0.0.1:1234/":         {Compatible, "http://127.0.0.1:1234", "k-5", []Dialect{OpenAI, Anthropic}},
-		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-5", []Dialect{OpenAI, Anthropic}},
-		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-5", []Dialect{OpenAI, Anthropic}},
-		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-5", []Dialect{OpenAI, Anthropic, Ollama}},
-		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-5", []Dialect{Anthropic}},
+		"openai":                         {Hosted, "https://api.openai.com", "sk-11111", []Dialect{OpenAI}},
+		"anthropic":                      {Hosted, "https://api.anthropic.com", "sk-22222", []Dialect{Anthropic}},
+		"gemini":                         {Hosted, "https://generativelanguage.googleapis.com", "g-333333", []Dialect{Gemini}},
+		"openrouter":                     {Hosted, "https://openrouter.ai/api", "r-444444", []Dialect{OpenAI, Anthropic}},
+		"http://127.0.0.1:1234/v1":       {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{OpenAI, Anthropic}},
+		"http://127.0.0.1:1234/":         {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{OpenAI, Anthropic}},
+		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-555555", []Dialect{OpenAI, Anthropic}},
+		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-555555", []Dialect{OpenAI, Anthropic}},
+		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-555555", []Dialect{OpenAI, Anthropic, Ollama}},
+		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-555555", []Dialect{Anthropic}},
 	} {
 		u, err := ParseUpstream(value, env)
 		if err != nil {
@@ -102,7 +102,7 @@ func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	ollama, other, page := serve("/api/version", `{"version":"0.14"}`), serve("/v1/models", `{"data":[]}`), serve("/", "<html>")
-	env := environment("OPENAI_API_KEY", "sk-1")
+	env := environment("OPENAI_API_KEY", "sk-11111")
 	for _, test := range []struct {
 		candidates []local
 		want       string

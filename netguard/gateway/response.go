@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/internal/redact"
+)
+
+// Why an answer is not passed on.
+var (
+	errRedirect = errors.New("the model server answered with a redirect, which aibox does not follow")
+	errEncoded  = errors.New("the model server sent a compressed answer although aibox asked for a plain one, and aibox passes on only what it can search for the key")
+	errProxy    = errors.New("the proxy on the way to the model server wants a name and a password; check HTTP_PROXY and HTTPS_PROXY")
+)
+
+// refusedAnswer is why an answer must not reach the agent, or nil.
+func refusedAnswer(response *http.Response) error {
+	switch status := response.StatusCode; {
+	case status >= 300 && status < 400 && status != http.StatusNotModified, status == http.StatusSwitchingProtocols:
+		return fmt.Errorf("%w (%d)", errRedirect, status)
+	case status == http.StatusProxyAuthRequired:
+		return errProxy // its page may repeat the credentials that it was sent
+	}
+	for _, encoding := range response.Header["Content-Encoding"] {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return errEncoded
+		}
+	}
+	return nil
+}
+
+// inspect strips the upstream's answer and follows it for its usage.
+func (g *Gateway) inspect(response *http.Response) error {
+	c := callOf(response.Request.Context())
+	if err := refusedAnswer(response); err != nil {
+		_ = response.Body.Close()
+		return err
+	}
+	response.Header = passedHeader(response, g.secrets)
+	response.Trailer = nil // what is announced
+	c.header = response.Header
+	response.Body = &followed{ReadCloser: g.secrets.Reader(response.Body), response: response, call: c}
+	return nil
+}
+
+// The forms that header values must have to pass.
+var (
+	mediaType = regexp.MustCompile(`^(?i:application/(?:json|x-ndjson|ndjson|problem\+json)|text/(?:event-stream|plain|html))(?i:; ?charset="?(?:utf-8|us-ascii)"?)?$`)
+	wait      = regexp.MustCompile(`^(?:[0-9]{1,10}(?:\.[0-9]{1,6})?|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT)$`)
+	truth     = regexp.MustCompile(`^(?:true|false)$`)
+	requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
+	limit     = regexp.MustCompile(`^(?:[0-9]{1,15}|(?:[0-9]{1,6}(?:\.[0-9]{1,9})?(?:ms|d|h|m|s)){1,5}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))$`)
+)
+
+// limitName matches the headers that tell rate limits, which clients wait by.
+var limitName = regexp.MustCompile(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
+
+// headerForm is the form that a header's value must have; nil when the header does
+// not pass. Names, too, are only ever those of this list: cookies, the names of the
+// user's account and names that a server makes up do not pass.
+func headerForm(name string) *regexp.Regexp {
+	switch name {
+	case "Content-Type":
+		return mediaType
+	case "Retry-After", "Retry-After-Ms":
+		return wait
+	case "X-Should-Retry":
+		return truth
+	case "X-Request-Id", "Request-Id":
+		return requestID
+	}
+	if limitName.MatchString(name) {
+		return limit
+	}
+	return nil
+}
+
+// passedHeader is what the agent gets of an answer's header: values in the form of
+// their header that share nothing with a secret, so that none comes in pieces.
+func passedHeader(response *http.Response, secrets *redact.Set) http.Header {
+	header := http.Header{}
+	for name, values := range response.Header {
+		if form := headerForm(name); form != nil && len(values) == 1 && form.MatchString(values[0]) && !secrets.Fragment(values[0]) {
+			header[name] = slices.Clone(values)
+		}
+	}
+	if response.Header.Get("Content-Type") != "" && header["Content-Type"] == nil {
+		header.Set("Content-Type", "application/octet-stream")
+	}
+	if response.ContentLength >= 0 {
+		header.Set("Content-Length", strconv.FormatInt(response.ContentLength, 10))
+	}
+	return header
+}
