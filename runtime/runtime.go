@@ -57,6 +57,13 @@ type Box interface {
 	Destroy(ctx context.Context) error
 }
 
+// Scratch is what a Box can tell that has folders in memory in place of the volumes
+// that its image declares. They begin empty and are gone with the box; each holds size
+// bytes at most.
+type Scratch interface {
+	Scratch() (folders []string, size int64)
+}
+
 // Networks is the pool of bridges: one per running box, made once and reused.
 // Two processes never hold the same one at the same time, and one whose holder
 // died is free again at once. It is safe for concurrent use.
@@ -173,16 +180,17 @@ type Mount struct {
 // Spec is everything a box is made from. The environment is the image's alone;
 // the agent's own comes over the lifeline.
 type Spec struct {
-	Session    string            // the session's id: a label and part of the name
-	Image      ImageID           // from Backend.Image
-	Runtime    string            // a registered runtime; empty means "runsc"
-	Hostname   string            // empty means "aibox"
-	Init       string            // host path of the static init, mounted read-only as PID 1
-	InitArgs   []string          // its arguments
-	Mounts     []Mount           // bind mounts, in order
-	Network    Network           // from Networks.Acquire
-	ExtraHosts []string          // "name:address" lines for /etc/hosts
-	ResolvConf string            // host file mounted read-only at /etc/resolv.conf; empty keeps Docker's
-	TmpSize    int64             // bytes of the tmpfs on /tmp; 0 means 1 GiB
-	Labels     map[string]string // further labels; must not hold secrets
+	Session  string   // the session's id: a label and part of the name
+	Image    ImageID  // from Backend.Image
+	Runtime  string   // a registered runtime; empty means "runsc"
+	Hostname string   // empty means "aibox"
+	Init     string   // host path of the static init, mounted read-only as PID 1
+	InitArgs []string // its arguments
+	Mounts   []Mount  // bind mounts, in order
+	Network  Network  // from Networks.Acquire
+	// Host files mounted read-only at /etc/resolv.conf, /etc/hosts and /etc/hostname.
+	// Empty keeps the daemon's own, which a box may be able to fill without a limit.
+	ResolvConf, Hosts, HostnameFile string
+	TmpSize                         int64             // bytes of the tmpfs on /tmp; 0 means 1 GiB
+	Labels                          map[string]string // further labels; must not hold secrets
 }

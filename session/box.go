@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/lifeline"
 	"aibox/internal/paths"
@@ -29,6 +30,8 @@ import (
 const (
 	boxWorkdir = "/workspace" // where the box has the workspace
 	boxHome    = "/root"      // the images' HOME
+
+	boxHostname = "aibox"
 
 	// callTimeout is how long a started box has to call its supervisor.
 	callTimeout = 20 * time.Second
@@ -70,8 +73,21 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers")
+	done("gVisor's kernel answers" + scratchNote(box))
 	return box, nil
+}
+
+// scratchNote says which folders of the image are in memory, after a semicolon.
+func scratchNote(box runtime.Box) string {
+	scratch, ok := box.(runtime.Scratch)
+	if !ok {
+		return ""
+	}
+	folders, size := scratch.Scratch()
+	if len(folders) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
 }
 
 // foreignKernel refuses a box that runs on the host's own kernel, whatever the
@@ -114,7 +130,7 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 	if err != nil {
 		return runtime.Spec{}, err
 	}
-	resolv, err := s.resolvConf()
+	etc, err := s.etcFiles()
 	if err != nil {
 		return runtime.Spec{}, err
 	}
@@ -126,36 +142,51 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 		}
 		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, strings.TrimPrefix(folder, "~/"))})
 	}
-	address := netguard.Address().String()
-	var hosts []string
-	for _, name := range netguard.Names() {
-		hosts = append(hosts, name+":"+address)
-	}
 	return runtime.Spec{
-		Session:    s.store.boxName(s.id),
-		Image:      s.launch.ImageID,
-		Init:       init,
-		InitArgs:   []string{net.JoinHostPort(address, strconv.Itoa(netguard.PortLifeline))},
-		Mounts:     mounts,
-		Network:    k.network,
-		ExtraHosts: hosts,
-		ResolvConf: resolv,
-		Labels:     map[string]string{"aibox.agent": s.launch.Spec.Agent},
+		Session:      s.store.boxName(s.id),
+		Image:        s.launch.ImageID,
+		Hostname:     boxHostname,
+		Init:         init,
+		InitArgs:     []string{net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))},
+		Mounts:       mounts,
+		Network:      k.network,
+		ResolvConf:   etc["resolv.conf"],
+		Hosts:        etc["hosts"],
+		HostnameFile: etc["hostname"],
+		Labels:       map[string]string{"aibox.agent": s.launch.Spec.Agent},
 	}, nil
 }
 
-// resolvConf is the file that every box has as /etc/resolv.conf: Docker's own
-// name server cannot be reached from gVisor's network stack.
-func (s *supervisor) resolvConf() (string, error) {
+// etcFiles are the host files that every box has in /etc, read-only, by name. Docker's
+// own name server cannot be reached from gVisor's network stack; and its own files of
+// hosts and host name lie on the host's disk, where a box could fill them without end.
+func (s *supervisor) etcFiles() (map[string]string, error) {
 	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
-		return "", err
+		return nil, err
 	}
-	content := "nameserver " + netguard.Address().String() + "\noptions timeout:1 attempts:1\n"
-	file := filepath.Join(s.deps.Dirs.Cache, "resolv.conf")
-	if old, err := os.ReadFile(file); err == nil && string(old) == content {
-		return file, nil
+	address := netguard.Address().String()
+	hosts := "127.0.0.1\tlocalhost " + boxHostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+	for _, name := range netguard.Names() {
+		hosts += address + "\t" + name + "\n"
 	}
-	return file, paths.WriteFile(file, []byte(content))
+	files := map[string]string{}
+	for name, content := range map[string]string{
+		"resolv.conf": "nameserver " + address + "\noptions timeout:1 attempts:1\n",
+		"hosts":       hosts,
+		"hostname":    boxHostname + "\n",
+	} {
+		files[name] = filepath.Join(s.deps.Dirs.Cache, name)
+		if old, err := os.ReadFile(files[name]); err != nil || string(old) != content {
+			if err := paths.WriteFile(files[name], []byte(content)); err != nil {
+				return nil, err
+			}
+		}
+		// Users of the box other than root read them, too. The folder is private.
+		if err := os.Chmod(files[name], 0o644); err != nil { //nolint:gosec // see above
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 // acceptLine waits for the box's call and its first word, and closes the listener.

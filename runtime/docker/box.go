@@ -23,6 +23,7 @@ type box struct {
 	id      string
 	session string
 	runtime string
+	volumes []string
 
 	mu      sync.Mutex
 	process runtime.Process
@@ -33,6 +34,14 @@ func (b *box) ID() string { return b.id }
 
 // Session is the session's id.
 func (b *box) Session() string { return b.session }
+
+// Scratch lists the image's volumes, which are in memory (see runtime.Scratch).
+func (b *box) Scratch() (folders []string, size int64) {
+	if len(b.volumes) == 0 {
+		return nil, 0
+	}
+	return b.volumes, volumeSize(len(b.volumes))
+}
 
 // Start starts the container. That the runtime cannot start it is a fault of
 // kind Environment.

@@ -25,10 +25,14 @@ func TestABoxIsWhatTheDesignSays(t *testing.T) {
 	if err := os.WriteFile(resolv, []byte("nameserver 10.200.200.1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	hosts := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(hosts, []byte("10.200.200.1\tgateway.aibox.internal\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	r := p.boot(t, func(s *runtime.Spec) {
 		s.Mounts = []runtime.Mount{{Source: workspace, Target: "/workspace"}}
 		s.ResolvConf, s.TmpSize = resolv, 64<<20
-		s.ExtraHosts = []string{"gateway.aibox.internal:10.200.200.1"}
+		s.Hosts = hosts
 	})
 	if !strings.Contains(r.hello.Kernel, "gVisor") && !strings.HasPrefix(r.hello.Kernel, "Linux 4.") {
 		t.Errorf("the kernel is %q", r.hello.Kernel)

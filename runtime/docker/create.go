@@ -40,21 +40,29 @@ var capabilities = []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID
 // Image resolves a reference to an image's id.
 func (b *Backend) Image(ctx context.Context, ref string) (runtime.ImageID, error) {
 	found, err := b.api.ImageInspect(ctx, ref)
-	switch {
-	case errdefs.IsNotFound(err):
-		return "", fmt.Errorf("%w: %q", runtime.ErrNoImage, ref)
-	case errdefs.IsInvalidArgument(err):
-		return "", fault.New(fault.Usage, "%q is not an image reference", ref)
-	case err != nil:
-		return "", b.unreachable(err)
+	if err != nil {
+		return "", b.imageError(ref, err)
 	}
 	return runtime.ImageID(found.ID), nil
+}
+
+// imageError says why an image could not be looked at.
+func (b *Backend) imageError(ref string, err error) error {
+	switch {
+	case errdefs.IsNotFound(err):
+		return fmt.Errorf("%w: %q", runtime.ErrNoImage, ref)
+	case errdefs.IsInvalidArgument(err):
+		return fault.New(fault.Usage, "%q is not an image reference", ref)
+	default:
+		return b.unreachable(err)
+	}
 }
 
 // createTimeout is how long the daemon may take to make a container.
 const createTimeout = time.Minute
 
-// Create makes a container: one call to the daemon, after the first Info.
+// Create makes a container: two calls to the daemon, after the first Info, and one more
+// for an image with volumes.
 func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
 	if err := check(spec); err != nil {
 		return nil, err
@@ -65,16 +73,25 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 	if spec.Runtime == "" {
 		spec.Runtime = b.runtime
 	}
+	volumes, err := b.volumes(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("creating the box: %w", err)
+	}
 	// A request that is given up is carried out all the same, and nobody would know
 	// the container's id: so it is waited for and the box destroyed.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
-	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec), nil, nil, "aibox-"+spec.Session)
+	made, err := b.api.ContainerCreate(asking, configOf(spec), hostConfigOf(spec, volumes), nil, nil, "aibox-"+spec.Session)
 	switch {
 	case err == nil:
-		made := &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime}
+		made := &box{api: b.api, id: made.ID, session: spec.Session, runtime: spec.Runtime, volumes: volumes}
 		if ctx.Err() != nil {
-			return nil, errors.Join(ctx.Err(), made.Destroy(asking))
+			return nil, destroyed(asking, made, ctx.Err())
+		}
+		if len(volumes) > 0 {
+			if err := b.withoutVolumes(asking, made.id); err != nil {
+				return nil, destroyed(asking, made, err)
+			}
 		}
 		return made, nil
 	case strings.Contains(err.Error(), "bind source path does not exist"):
@@ -127,11 +144,7 @@ func configOf(spec runtime.Spec) *container.Config {
 	}
 }
 
-func hostConfigOf(spec runtime.Spec) *container.HostConfig {
-	size := spec.TmpSize
-	if size == 0 {
-		size = defaultTmpSize
-	}
+func hostConfigOf(spec runtime.Spec, volumes []string) *container.HostConfig {
 	noInit := false
 	return &container.HostConfig{
 		Runtime:       spec.Runtime,
@@ -144,16 +157,19 @@ func hostConfigOf(spec runtime.Spec) *container.HostConfig {
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		IpcMode:       container.IPCModePrivate,
 		Init:          &noInit,
-		ExtraHosts:    spec.ExtraHosts,
-		Tmpfs:         map[string]string{"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", size)},
+		Tmpfs:         tmpfsOf(spec, volumes),
 		Mounts:        mountsOf(spec),
 	}
 }
 
 func mountsOf(spec runtime.Spec) []mount.Mount {
 	mounts := []mount.Mount{{Type: mount.TypeBind, Source: spec.Init, Target: initPath, ReadOnly: true}}
-	if spec.ResolvConf != "" {
-		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: spec.ResolvConf, Target: "/etc/resolv.conf", ReadOnly: true})
+	for _, etc := range []struct{ source, name string }{
+		{spec.ResolvConf, "resolv.conf"}, {spec.Hosts, "hosts"}, {spec.HostnameFile, "hostname"},
+	} {
+		if etc.source != "" {
+			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: etc.source, Target: "/etc/" + etc.name, ReadOnly: true})
+		}
 	}
 	for _, m := range spec.Mounts {
 		mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly})

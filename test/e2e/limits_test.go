@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,5 +60,125 @@ func TestAnAgentThatFloodsItsScreenIsSeenAndStopped(t *testing.T) {
 		if end := m.record(id).State.Result; end.ExitCode == -1 {
 			t.Errorf("%s: the end of the agent was not heard of: %+v", name, end)
 		}
+	}
+}
+
+// fills writes to every mount of the box that can be written to, up to 1.2 GiB, and says
+// of each how that ended. The root, the workspace and /dev are only looked at: see below.
+const fills = `
+open my $mounts, '<', '/proc/mounts' or die $!;
+for (<$mounts>) {
+  my (undef, $path, $type, $options) = split;
+  next if $options =~ /^ro\b/ || $type =~ /^(proc|sysfs|cgroup|devpts)$/;
+  if ($path =~ m{^(/|/workspace|/dev)$}) { print "$path $type only looked at\n"; next }
+  my $file = -d $path ? "$path/fill" : $path;
+  my ($block, $written, $end) = ('x' x (1 << 20), 0, 'no end');
+  if (open my $out, '>>', $file) {
+    while ($written < 1200 << 20) {
+      my $n = syswrite $out, $block;
+      if (!defined $n) { $end = "$!"; last }
+      $written += $n;
+    }
+  } else { $end = "$!" }
+  unlink $file;
+  printf "%s %s %s after %d MiB\n", $path, $type, $end, $written >> 20;
+}
+print ` + "`df -k /`" + `;
+`
+
+// filled are the lines that fills prints, by mount.
+func filled(out string) map[string]string {
+	lines := map[string]string{}
+	for line := range strings.Lines(out) {
+		path, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines[path] = rest
+	}
+	return lines
+}
+
+// Docker's own /etc/hosts and /etc/hostname were files of the host that a box could fill.
+// A new mount that can be filled makes this fail. What is left: the workspace is limited
+// by its disk alone, and /dev, which gVisor keeps in memory, by the box's memory.
+func TestEveryMountOfABoxHasALimit(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	o := m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("p", nil), "--", "perl", "-e", fills)
+	known := map[string]string{
+		"/":          "overlay only looked at",
+		"/dev":       "dev only looked at",
+		"/workspace": "9p only looked at",
+		"/tmp":       "tmpfs No space left on device after 1024 MiB",
+		"/dev/shm":   "tmpfs No space left on device after 64 MiB",
+	}
+	var size, used int64
+	for path, how := range filled(o.stdout) {
+		if path == "none" {
+			_, _ = fmt.Sscan(how, &size, &used)
+			continue
+		}
+		if want, ok := known[path]; path != "Filesystem" && (!ok || how != want) {
+			t.Errorf("%s: %s", path, how)
+		}
+	}
+	if size == 0 || size > 10<<20 {
+		t.Errorf("the root may grow to %d KiB:\n%s", size, o.stdout)
+	}
+}
+
+// withVolumes makes an image from aibox's base that declares volumes.
+func (m *machine) withVolumes(volumes ...string) string {
+	m.t.Helper()
+	base := strings.TrimSpace(m.aibox(0, "bake", "base").stdout)
+	dir, err := os.MkdirTemp(m.home, "volumes-")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	file := "FROM " + base + "\nRUN mkdir -p /data && echo of the image > /data/file\n"
+	for _, volume := range volumes {
+		file += fmt.Sprintf("VOLUME [%q]\n", volume)
+	}
+	m.write(filepath.Join(dir, "Dockerfile"), file)
+	ref := "aibox-e2e-" + strings.ToLower(filepath.Base(dir))
+	if o := m.exec("docker", "build", "-q", "-t", ref, dir); o.code != 0 {
+		m.t.Fatalf("the image with volumes: %s", o)
+	}
+	m.t.Cleanup(func() { m.exec("docker", "rmi", "-f", ref) })
+	return ref
+}
+
+// Docker makes a folder of the host for each volume of an image, which nothing limited.
+func TestTheVolumesOfAnImageLieWithinALimit(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	ref := m.withVolumes("/data", "/var/cache/thing/", "/workspace")
+	o := m.aibox(0, "run", "shell", "--network", "none", "--image", ref, "--repo", repo, "--", "perl", "-e",
+		fills+`print "kept\n" if -e "/workspace/README"; mkdir "/data/d"; system("cp /bin/true /data/t && /data/t && echo runs")`)
+	lines := filled(o.stdout)
+	for _, volume := range []string{"/data", "/var/cache/thing"} {
+		if lines[volume] != "tmpfs No space left on device after 512 MiB" {
+			t.Errorf("%s: %q", volume, lines[volume])
+		}
+	}
+	if !strings.Contains(o.stdout, "kept\n") || !strings.Contains(o.stdout, "runs\n") || !strings.Contains(o.stderr, "in memory, up to 537 MB each: /data, /var/cache/thing") {
+		t.Errorf("it says\n%s", o)
+	}
+	id := m.detached("shell", "--network", "none", "--image", ref, "--repo", repo, "--", "sleep", "1000")
+	if box := m.record(id).State.Box; strings.Contains(m.exec("docker", "inspect", "--format", "{{json .Mounts}}", box).stdout, `"volume"`) {
+		t.Error("Docker has made a volume")
+	}
+	m.aibox(0, "stop", id)
+}
+
+func TestAnImageWhoseVolumeWouldLoseTheWorkIsRefused(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	ref := m.withVolumes("/workspace/node_modules")
+	o := m.aibox(3, "run", "shell", "--network", "none", "--image", ref, "--repo", m.repo("p", nil), "--", "true")
+	if !strings.Contains(o.stderr, `the volume "/workspace/node_modules"`) || !strings.Contains(o.stderr, "would be lost") || !strings.Contains(o.stderr, "→") {
+		t.Errorf("it says\n%s", o)
+	}
+	if left := glob(t, filepath.Join(m.home, "agent_workspace/p*")); len(left) > 0 || len(m.stored()) > 0 {
+		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
 	}
 }
