@@ -1,8 +1,10 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,4 +36,32 @@ func (p Process) AwaitEnd(limit time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// AwaitEndOr waits until p has ended, or ctx has, whose error it then returns. It
+// keeps no thread busy.
+func (p Process) AwaitEndOr(ctx context.Context) error {
+	fd, err := p.Open()
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := unix.SetNonblock(fd, true); err != nil { // so that Go's poller takes it
+		return errors.Join(err, unix.Close(fd))
+	}
+	handle := os.NewFile(uintptr(fd), "pidfd")
+	defer handle.Close()
+	conn, err := handle.SyscallConn()
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = handle.SetReadDeadline(time.Now()) })
+	defer stop()
+	err = conn.Read(func(uintptr) bool { return !p.Alive() })
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }

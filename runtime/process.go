@@ -42,6 +42,29 @@ func (p Process) Alive() bool {
 	return err == nil && start == p.StartTime
 }
 
+// Open opens a handle (pidfd) that stays p's whatever becomes of its pid. The caller
+// closes it. A process that is gone is ErrGone.
+func (p Process) Open() (int, error) {
+	if p.PID <= 0 {
+		return -1, ErrGone
+	}
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return -1, ErrGone
+	}
+	if err != nil {
+		return -1, fmt.Errorf("opening process %d: %w", p.PID, err)
+	}
+	if !p.Alive() {
+		_ = unix.Close(fd)
+		return -1, ErrGone
+	}
+	return fd, nil
+}
+
+// ErrGone says that a process has ended.
+var ErrGone = errors.New("the process has ended")
+
 // KillProcess sends SIGKILL to p if it is still the process it was: the check
 // and the signal act on one pidfd, so a pid reused in between is never hit. A
 // process that is gone is no error.
@@ -49,17 +72,14 @@ func KillProcess(p Process) error {
 	if p.PID <= 1 {
 		return fmt.Errorf("refusing to kill pid %d", p.PID)
 	}
-	fd, err := unix.PidfdOpen(p.PID, 0)
-	if errors.Is(err, unix.ESRCH) {
+	fd, err := p.Open()
+	if errors.Is(err, ErrGone) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("opening process %d: %w", p.PID, err)
+		return err
 	}
 	defer unix.Close(fd)
-	if !p.Alive() {
-		return nil
-	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("killing process %d: %w", p.PID, err)
 	}

@@ -1,9 +1,17 @@
 package runtime
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // sleeper is a child whose name looks like fields of /proc/PID/stat.
@@ -51,6 +59,103 @@ func TestOnlyTheProcessThatWasMeantIsKilled(t *testing.T) {
 	}
 	if err := KillProcess(p); err != nil {
 		t.Errorf("killing what is gone: %v", err)
+	}
+}
+
+func TestTheEndOfAProcessIsWaitedFor(t *testing.T) {
+	cmd := sleeper(t)
+	p, err := FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := p.AwaitEndOr(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("before its end: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.AwaitEndOr(t.Context()) }()
+	if err := KillProcess(p); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait()
+		go func() { ended <- p.AwaitEndOr(t.Context()) }() // it is gone already
+	}
+}
+
+func TestAProcessIsOpenedOnlyAsItself(t *testing.T) {
+	cmd := sleeper(t)
+	p, err := FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := p.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Close(fd)
+	reused := p
+	reused.StartTime--
+	if _, err := reused.Open(); !errors.Is(err, ErrGone) {
+		t.Errorf("a pid that was reused: %v", err)
+	}
+}
+
+// keeper is a process that looks as if it kept a box alive: program sleeps, with args
+// in its command line.
+func keeper(t *testing.T, program string, args ...string) Process {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", "read line", "sh"}, args...)...)
+	cmd.Args[0] = "/usr/bin/" + program
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	go func() { _ = cmd.Wait() }()
+	p, err := FindProcess(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestOnlyTheKeepersOfABoxBelongToIt(t *testing.T) {
+	id := strings.ToLower(rand.Text() + rand.Text())
+	shim := keeper(t, "containerd-shim-runc-v2", "-namespace", "moby", "-id", id, "-address", "x")
+	sandbox := keeper(t, "runsc-sandbox", "boot", "--bundle=/run/moby/"+id, id)
+	others := []Process{
+		keeper(t, "docker", "logs", id),
+		keeper(t, "containerd-shim-runc-v2", "-id", id+"0"),
+		keeper(t, "containerd-shim-runc-v2", "-id", "x", "-address", "/run/"+id+"/socket"),
+	}
+	found, err := Belonging(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 2 || !slices.Contains(found, shim) || !slices.Contains(found, sandbox) {
+		t.Errorf("found %+v, want %+v and %+v", found, shim, sandbox)
+	}
+	if err := KillBelonging(id, 0); err != nil {
+		t.Fatal(err)
+	}
+	if shim.Alive() || sandbox.Alive() {
+		t.Error("they live on")
+	}
+	for _, other := range others {
+		if !other.Alive() {
+			t.Errorf("%+v was killed as well", other)
+		}
+	}
+	if _, err := Belonging("short"); err == nil {
+		t.Error("what is no id was looked for")
 	}
 }
 

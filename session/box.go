@@ -23,6 +23,7 @@ import (
 	"aibox/internal/lifeline"
 	"aibox/internal/paths"
 	"aibox/internal/probe"
+	"aibox/internal/watchdog"
 	"aibox/netguard"
 	"aibox/runtime"
 )
@@ -46,6 +47,8 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	if err != nil {
 		return nil, err
 	}
+	watched := start(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
+	s.onUndo(func(context.Context) error { return s.releaseWatchdog(watched) })
 	box, err := k.docker.Backend.Create(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,7 @@ func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Bo
 	}
 	s.serve(services, k)
 	listener := k.sockets.Listener(netguard.PortLifeline)
-	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener) })
+	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener, watched) })
 	s.onUndo(func(context.Context) error { _, _ = k.started(); return nil })
 	conn, hello, err := s.acceptLine(ctx, listener)
 	if err != nil {
@@ -105,9 +108,10 @@ func foreignKernel(inside string) error {
 		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
-// launchBox starts the box and notes which process it is, for those who may have
-// to end it without the daemon. The box may call before this returns.
-func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener) (runtime.Process, error) {
+// launchBox starts the box, gives the watchdog charge of it, and notes which process
+// it is, for those who may have to end it without the daemon. The box may call before
+// this returns, but no agent runs in it yet.
+func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := box.Start(ctx); err != nil {
 		_ = listener.Close() // nobody will call
 		return runtime.Process{}, err
@@ -121,7 +125,14 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 		_ = listener.Close()
 		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the box is"), boxTrouble(ctx, box))
 	}
-	return state.Process, s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
+	err = s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
+	if err == nil {
+		err = s.watchBox(box.ID(), state.Process, watched)
+	}
+	if err != nil {
+		_ = listener.Close()
+	}
+	return state.Process, err
 }
 
 // boxSpec says what the box is made from.

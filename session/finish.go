@@ -43,6 +43,11 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	// box that is about to end takes longer.
 	dead := s.awaitDeath()
 	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
+	if dead == nil { // else it tries once more, when this process ends
+		if err := s.watchdog.Release(); err != nil {
+			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
+		}
+	}
 	if err := dead; err != nil {
 		result.Fault = failureOf(errors.Join(err, cause))
 		result.Changes.Unknown = "not computed, because the box still ran"
@@ -130,6 +135,9 @@ func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})
 	err := box.Destroy(ctx)
+	if errors.Is(err, runtime.ErrDaemonLost) { // nobody clears up behind the sandbox
+		err = errors.Join(err, runtime.KillBelonging(box.ID(), remainsPatience))
+	}
 	_, closeErr := closed()
 	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
 }

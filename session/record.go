@@ -16,6 +16,7 @@ type Phase string
 const (
 	Preparing Phase = "preparing"
 	Running   Phase = "running"
+	Ending    Phase = "ending"    // the sandbox is dead, and its supervisor has not concluded yet; never stored
 	Computing Phase = "computing" // the agent has ended, and what it changed is being computed
 	Verifying Phase = "verifying" // the agent has ended, and the user's command runs on its work
 	Ended     Phase = "ended"
@@ -81,8 +82,9 @@ type State struct {
 	Supervisor runtime.Process      `json:"supervisor"`
 	ImageID    runtime.ImageID      `json:"image_id,omitempty"`
 	Network    *runtime.Network     `json:"network,omitempty"`
-	Box        string               `json:"box,omitempty"` // the daemon's id
-	Sandbox    runtime.Process      `json:"sandbox"`       // the sandbox's process on the host
+	Box        string               `json:"box,omitempty"`     // the daemon's id
+	Sandbox    runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
+	Watchdog   runtime.Process      `json:"watchdog,omitzero"` // ends the box when the supervisor dies
 	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
 	Started    time.Time            `json:"started,omitzero"` // when the agent started
 	Ended      time.Time            `json:"ended,omitzero"`

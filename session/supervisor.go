@@ -20,6 +20,7 @@ import (
 	"aibox/internal/flock"
 	"aibox/internal/lifeline"
 	"aibox/internal/undo"
+	"aibox/internal/watchdog"
 	"aibox/runtime"
 
 	"golang.org/x/sys/unix"
@@ -58,6 +59,8 @@ type supervisor struct {
 	line  *lifeline.Conn // nil until the box has called
 	cause error          // why the session is being ended, the first reason only
 	ended chan struct{}  // closed with cause
+
+	watchdog *watchdog.Watchdog // nil until it has charge of the box
 
 	verifying *underway // nil unless the user's command runs on the work
 }

@@ -26,8 +26,10 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 	defer cancel()
 	line := make(chan outcome, 1)
 	go func() { line <- s.receive() }()
-	dead, silent := make(chan error, 1), make(chan error, 1)
+	dead, silent := make(chan error, 2), make(chan error, 1)
 	go func() { _, err := box.Wait(watching); dead <- err }()
+	sandbox := s.state().Sandbox
+	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
 	go func() { silent <- s.line.Watch(watching, 0) }()
 
 	s.limitTime()
@@ -39,7 +41,7 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 	}()
 	defer s.vitals.stop()
 	var kill <-chan time.Time
-	interrupted, ended := ctx.Done(), s.ended
+	interrupted, ended, unwatched := ctx.Done(), s.ended, s.watchdog.Died()
 	for {
 		select {
 		case out := <-line:
@@ -65,12 +67,17 @@ func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error
 			s.endLost(err)
 		case err := <-silent:
 			s.endLost(err)
+		case <-unwatched:
+			unwatched = nil
+			s.end(fault.New(fault.Environment, "the session's watchdog was killed, so the session was ended").
+				Hint("without it the box could outlive its supervisor; the agent's work so far is kept"))
 		}
 	}
 }
 
-// lastWords is how long what a dead box has sent may take to arrive.
-const lastWords = 2 * time.Second
+// lastWords is how long what a dead box has sent may take to arrive. The host's kernel
+// has it, so that only a busy machine needs time for it.
+const lastWords = 300 * time.Millisecond
 
 // endLost ends a box that nobody holds any more: its daemon went away, or its PID
 // 1 says nothing. Other errors are the ends of boxes and connections, which the

@@ -1,7 +1,10 @@
-// Command aibox-init is PID 1 of a box. It holds the lifeline to the supervisor,
+// Command aibox-init is PID 1 of a box, and the watchdog of a session on the host.
+//
+// As PID 1 it holds the lifeline to the supervisor,
 // runs the probes, starts the agent, carries its bytes, reaps, and ends every
 // process of the box when it is told to or when the lifeline is lost. It opens no
-// connection but that one and reads no file of the agent's.
+// connection but that one and reads no file of the agent's. For the watchdog see
+// package watchdog.
 package main
 
 import (
@@ -15,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/lifeline"
+	"aibox/internal/watchdog"
 )
 
 // exitLost is the exit code of a box whose lifeline broke.
@@ -23,6 +27,9 @@ const exitLost = 70
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == launchCommand {
 		launch(os.Args[2:])
+	}
+	if len(os.Args) > 1 && os.Args[1] == watchdog.Command {
+		os.Exit(watch())
 	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: aibox-init HOST:PORT")

@@ -31,13 +31,13 @@ var leaves = []string{
 // layers is the architecture, top to bottom.
 var layers = []layer{
 	{"cmd/aibox", []string{"internal/cli"}},
-	{"cmd/aibox-init", []string{"internal/lifeline"}},
+	{"cmd/aibox-init", []string{"internal/lifeline", "internal/watchdog"}},
 	{"internal/cli", []string{
 		"agents", "agents/custom", "agents/spec", "audit", "bakery", "bakery/docker", "dockerfiles", "internal/config", "internal/health", "internal/initbin", "internal/prompts", "internal/screen", "internal/scripted",
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "session/draft", "ui", "ui/dashboard", "ui/form", "ui/newrun", "ui/plain", "workspace",
 		"ui/network", "ui/page", "ui/settings", "ui/traffic",
 	}},
-	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "netguard", "review", "runtime", "workspace"}},
+	{"session", []string{"agents", "agents/spec", "audit", "internal/lifeline", "internal/screen", "internal/watchdog", "netguard", "review", "runtime", "workspace"}},
 	{"session/draft", []string{"agents/spec", "internal/config", "session", "workspace"}},
 	{"agents", []string{"agents/spec"}},
 	{"agents/custom", []string{"agents", "agents/spec"}},
@@ -70,6 +70,7 @@ var layers = []layer{
 	{"internal/secret", nil},
 	{"internal/termtext", nil},
 	{"internal/undo", nil},
+	{"internal/watchdog", nil},
 	{"netguard", nil},
 	{"netguard/egress", []string{"netguard"}},
 	{"netguard/gateway", []string{"internal/peer", "internal/redact", "netguard"}},

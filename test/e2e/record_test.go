@@ -18,6 +18,7 @@ type record struct {
 		Phase      string          `json:"phase"`
 		Supervisor runtime.Process `json:"supervisor"`
 		Sandbox    runtime.Process `json:"sandbox"`
+		Watchdog   runtime.Process `json:"watchdog"`
 		Box        string          `json:"box"`
 		Network    runtime.Network `json:"network"`
 		Workspace  struct {

@@ -45,6 +45,7 @@ type report struct {
 		Network     json.RawMessage `json:"network"`
 		Box         string          `json:"box"`
 		Sandbox     json.RawMessage `json:"sandbox"`
+		Watchdog    json.RawMessage `json:"watchdog"`
 		Workspace   json.RawMessage `json:"workspace"`
 		Started     time.Time       `json:"started"`
 		Ended       time.Time       `json:"ended"`

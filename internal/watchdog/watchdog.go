@@ -1,0 +1,137 @@
+// Package watchdog ends a box whose supervisor has died, without the help of
+// anything inside the box. PID 1 of a box ends it when the lifeline breaks, but an
+// agent that is root in the box can stop PID 1. The watchdog is a process of its own
+// on the host, out of the agent's reach: it holds handles of the box's processes
+// (pidfds) and one end of a socket, and kills them when the supervisor's end is
+// closed without a word. It knows no pids, opens no files and talks to nobody else.
+package watchdog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Command is the word that makes the program serve as a watchdog.
+const Command = "watchdog"
+
+// What a supervisor sends, a byte each; guard comes with the handles.
+const (
+	guard   = 'g'
+	release = 'r'
+	guarded = 'G' // the answer to guard
+)
+
+// maxHandles bounds the handles of one box.
+const maxHandles = 16
+
+const (
+	// deathTimeout is how long a killed process may take to be gone.
+	deathTimeout = 5 * time.Second
+	// grace is how long the rest of a box may take to end by itself after its
+	// sandbox: a living container daemon needs that time to clear it away.
+	grace = 5 * time.Second
+)
+
+// Serve waits on a socket for the supervisor's word or its death. It returns when
+// the box was released, or was ended after the supervisor's death.
+func Serve(socket int) error { return serve(socket, grace) }
+
+func serve(socket int, grace time.Duration) error {
+	end := func(box []int) error { return end(box, grace) }
+	var box []int
+	for {
+		what, handles, err := receive(socket)
+		switch {
+		case errors.Is(err, io.EOF):
+			return end(box)
+		case err != nil:
+			return errors.Join(err, end(box))
+		case what == release:
+			return nil
+		case what == guard && box == nil && len(handles) > 0:
+			box = handles
+			err := unix.Sendmsg(socket, []byte{guarded}, nil, nil, unix.MSG_NOSIGNAL)
+			if err != nil && !errors.Is(err, unix.EPIPE) { // EPIPE is the end, which comes next
+				return errors.Join(err, end(box))
+			}
+		default:
+			return errors.Join(fmt.Errorf("the supervisor sent %q with %d handles", what, len(handles)), end(box))
+		}
+	}
+}
+
+// receive takes one message. The end of the socket is io.EOF.
+func receive(socket int) (what byte, handles []int, err error) {
+	var data [1]byte
+	control := make([]byte, unix.CmsgSpace(4*maxHandles))
+	for {
+		n, controlled, _, _, err := unix.Recvmsg(socket, data[:], control, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ECONNRESET), err == nil && n == 0:
+			return 0, nil, io.EOF
+		case err != nil:
+			return 0, nil, fmt.Errorf("listening to the supervisor: %w", err)
+		}
+		messages, err := unix.ParseSocketControlMessage(control[:controlled])
+		if err != nil {
+			return 0, nil, err
+		}
+		for i := range messages {
+			received, err := unix.ParseUnixRights(&messages[i])
+			if err != nil {
+				return 0, nil, err
+			}
+			handles = append(handles, received...)
+		}
+		return data[0], handles, nil
+	}
+}
+
+// end kills the first process of the box, which is the sandbox, and then what has
+// not ended by itself within grace.
+func end(box []int, grace time.Duration) error {
+	if len(box) == 0 {
+		return nil
+	}
+	err := kill(box[0], deathTimeout)
+	deadline := time.Now().Add(grace)
+	for _, handle := range box[1:] {
+		if !await(handle, time.Until(deadline)) {
+			err = errors.Join(err, kill(handle, deathTimeout))
+		}
+	}
+	return err
+}
+
+// kill kills a process and waits until it is gone.
+func kill(handle int, limit time.Duration) error {
+	if err := unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("killing a process of the box: %w", err)
+	}
+	if !await(handle, limit) {
+		return fmt.Errorf("a process of the box still runs %v after it was killed", limit)
+	}
+	return nil
+}
+
+// await waits for the end of a process, and reports whether it came.
+func await(handle int, limit time.Duration) bool {
+	deadline := time.Now().Add(limit)
+	for {
+		left := max(time.Until(deadline), 0)
+		poll := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, int(left.Milliseconds()))
+		if n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+		if err == nil && left < time.Millisecond {
+			return false
+		}
+	}
+}

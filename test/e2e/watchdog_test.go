@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stopper is an agent that stops PID 1 of its box, which could end the box when the
+// supervisor is lost, and works on.
+const stopper = `echo work > work.txt; echo ready; sleep 0.2; kill -STOP 1 && touch stopped; while :; do date > beat; sleep 0.1; done`
+
+// initStopped starts a session whose agent has stopped PID 1.
+func (m *machine) initStopped(args ...string) record {
+	m.t.Helper()
+	id := m.detached(append([]string{"shell", "--network", "none", "--repo", m.repo("p", nil)}, args...)...)
+	r := m.record(id)
+	eventually(m.t, hung, "the agent has stopped PID 1", func() bool {
+		_, err := os.Stat(filepath.Join(r.State.Workspace.Path, "stopped"))
+		return err == nil
+	})
+	return r
+}
+
+func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	r := m.initStopped("--", "sh", "-c", stopper)
+	kill(t, r.State.Supervisor)
+	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
+	// No command has been given: what is left ends by itself, too.
+	eventually(t, hung, "the box's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
+	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleared up after "+r.ID) {
+		t.Errorf("the repair is not told:\n%s", o)
+	}
+	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+	m.aibox(0, "rm", "--force", r.ID)
+}
+
+// What ends the supervisor may be meant for all that belongs to it.
+func TestTheWatchdogOutlivesWhatIsSentToItsSupervisorsGroup(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	r := m.initStopped("--", "sh", "-c", stopper)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		if err := syscall.Kill(r.State.Watchdog.PID, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Kill(-r.State.Supervisor.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	m.aibox(0, "rm", "--force", r.ID)
+}
+
+func TestASessionEndsWithItsWatchdog(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	watcher := m.start("attach", id)
+	watcher.stdout.await(t, "ready")
+	r := m.record(id)
+	kill(t, r.State.Watchdog)
+	if code := watcher.wait(); code != 3 || !strings.Contains(watcher.stderr.String(), "watchdog was killed") {
+		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
+	}
+	if r.State.Sandbox.Alive() {
+		t.Error("the box lives on")
+	}
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+}
+
+func TestAWatchdogIsSmallAndGoneWithItsSession(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	r := m.record(id)
+	if rss := resident(t, r.State.Watchdog.PID); rss > 8<<10 {
+		t.Errorf("it has %d kB in memory", rss)
+	} else {
+		t.Logf("it has %d kB in memory", rss)
+	}
+	m.aibox(0, "stop", id)
+	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
+}
+
+// A list says what is true at once, not what the supervisor will find out.
+func TestASessionWhoseSandboxDiedIsNotCalledRunning(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	r := m.record(id)
+	watcher := m.start("attach", id)
+	watcher.stdout.await(t, "ready")
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "running") {
+		t.Errorf("the list says\n%s", o)
+	}
+	kill(t, r.State.Sandbox)
+	for _, args := range [][]string{{"ls"}, {"ls", "--json"}} {
+		if o := m.aibox(0, args...); strings.Contains(o.stdout, "running") {
+			t.Errorf("%q says of a dead sandbox\n%s", args, o)
+		}
+	}
+	begin := time.Now()
+	watcher.wait()
+	took := time.Since(begin)
+	t.Logf("the supervisor had noticed after %v", took)
+	if took > 1500*time.Millisecond {
+		t.Errorf("the supervisor needed %v to notice", took)
+	}
+}
+
+// resident is what a process has in memory, in kB.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kilobytes, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes
+		}
+	}
+	t.Fatalf("process %d has no memory", pid)
+	return 0
+}
