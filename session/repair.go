@@ -19,78 +19,89 @@ import (
 // counts as left behind by a crash.
 const unlaunched = 10 * time.Second
 
+// Repaired is a session that Repair has cleared up after.
+type Repaired struct {
+	ID ID
+	// Kept reports whether its agent had started. Then its record and its work are
+	// kept, else nothing of it is left.
+	Kept bool
+	// GivenBack is the session that has its workspace back, which this one was to
+	// resume. It is empty when there is none.
+	GivenBack ID
+}
+
 // Repair ends what crashed supervisors left: their boxes are gone afterwards,
 // their networks back in the pool, their workspaces and records kept. It returns
 // the sessions it repaired; an error beside them says what could not be mended.
-func (s *Sessions) Repair(ctx context.Context) ([]ID, error) {
+func (s *Sessions) Repair(ctx context.Context) ([]Repaired, error) {
 	_, _ = s.MendWorktrees() // who wants to tell of that has called it before
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
 	}
-	var repaired []ID
+	var repaired []Repaired
 	var errs []error
 	for _, id := range ids {
 		mended, err := s.repair(ctx, id)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("repairing %s: %w", id, err))
 		}
-		if mended {
-			repaired = append(repaired, id)
+		if mended != nil {
+			repaired = append(repaired, *mended)
 		}
 	}
 	return repaired, errors.Join(errs...)
 }
 
-// repair mends one session, if it needs that, and reports whether it did.
-func (s *Sessions) repair(ctx context.Context, id ID) (bool, error) {
+// repair mends one session, and returns nil when it did not need that.
+func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if id.Hidden() {
-		return false, s.repairVerification(ctx, id)
+		return nil, s.repairVerification(ctx, id)
 	}
 	if s.store.ended(id) {
-		return false, nil // nearly all are
+		return nil, nil // nearly all are
 	}
 	session, err := s.store.load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)
 	}
 	if err != nil || session.State.Phase == Ended || session.Alive {
-		return false, err
+		return nil, err
 	}
 	file, err := lock(s.store.dir(id))
 	if errors.Is(err, errLocked) {
-		return false, nil // another command is at it
+		return nil, nil // another command is at it
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer file.Close()
 	if session, err = s.store.load(id); err != nil || session.State.Phase == Ended {
-		return false, err
+		return nil, err
 	}
 	if err := s.endBox(ctx, &session); err != nil {
-		return false, err
+		return nil, err
 	}
 	if session.State.Started.IsZero() {
-		return true, s.forget(ctx, &session)
+		return &Repaired{ID: id, GivenBack: session.Resumes}, s.forget(ctx, &session)
 	}
 	if session.State.Phase == Verifying && session.State.Result != nil {
-		return true, s.concludeVerifying(ctx, &session)
+		return &Repaired{ID: id, Kept: true}, s.concludeVerifying(ctx, &session)
 	}
 	if session.State.Phase == Computing && session.State.Result != nil {
-		return true, s.concludeComputing(&session)
+		return &Repaired{ID: id, Kept: true}, s.concludeComputing(&session)
 	}
-	return true, s.conclude(&session)
+	return &Repaired{ID: id, Kept: true}, s.conclude(&session)
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
-func (s *Sessions) repairUnlaunched(id ID) (bool, error) {
+func (s *Sessions) repairUnlaunched(id ID) (*Repaired, error) {
 	dir := s.store.dir(id)
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()) < unlaunched || held(dir) {
-		return false, nil //nolint:nilerr // gone in between, or about to be used
+		return nil, nil //nolint:nilerr // gone in between, or about to be used
 	}
-	return true, os.RemoveAll(dir)
+	return &Repaired{ID: id}, os.RemoveAll(dir)
 }
 
 // endBox makes sure that no process of the session's box runs and that the daemon
@@ -107,6 +118,9 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 	}
 	docker, err := s.deps.Docker(ctx)
 	if err != nil {
+		if session.State.Box != "" { // a daemon that is dead leaves its shim
+			err = errors.Join(err, runtime.KillBelonging(session.State.Box, remainsPatience))
+		}
 		if session.State.Box == "" && session.State.Network == nil {
 			return nil
 		}

@@ -8,6 +8,7 @@ type Status string
 const (
 	StatusStarting  Status = "starting"
 	StatusRunning   Status = "running"
+	StatusEnding    Status = "ending"    // its sandbox is dead, and its supervisor is about to conclude
 	StatusComputing Status = "computing" // its agent has ended, and what it changed is being computed
 	StatusVerifying Status = "verifying"
 	StatusAsks      Status = "asks"       // it goes on, with a question that waits for an answer
@@ -23,7 +24,7 @@ const (
 // Status is how the session stands.
 func (b *Brief) Status() Status {
 	switch {
-	case b.Phase != Ended && b.Waiting > 0:
+	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:
 		return StatusAsks
 	case b.Phase == Preparing:
 		return StatusStarting

@@ -11,6 +11,7 @@ func TestTheStatusIsThePhaseAndThenWhatBecameOfTheWork(t *testing.T) {
 		{StatusStarting, false, Brief{Phase: Preparing}},
 		{StatusRunning, false, Brief{Phase: Running, Changed: true}},
 		{StatusAsks, false, Brief{Phase: Running, Waiting: 1}},
+		{StatusEnding, false, Brief{Phase: Ending, Waiting: 1}},
 		{StatusVerifying, false, Brief{Phase: Verifying}},
 		{StatusToReview, true, Brief{Phase: Ended, Changed: true}},
 		{StatusFailed, true, Brief{Phase: Ended, Changed: true, Failed: true}},

@@ -123,6 +123,9 @@ func (s store) load(id ID) (Session, error) {
 	if session.State.Phase != Ended {
 		session.Alive = held(s.dir(id))
 	}
+	if sandbox := session.State.Sandbox; session.State.Phase == Running && sandbox.PID > 0 && !sandbox.Alive() {
+		session.State.Phase = Ending
+	}
 	return session, nil
 }
 

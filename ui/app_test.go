@@ -41,7 +41,7 @@ func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
 func (one) FinalChanges(session.ID) (*review.ChangeSet, error) { return &review.ChangeSet{}, nil }
 func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("said\n"), nil }
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
-func (one) Repair(context.Context) ([]session.ID, error)       { return nil, nil }
+func (one) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 
 func (one) Past(context.Context, session.ID) (*session.Past, error) {
 	return nil, session.ErrNoScreen

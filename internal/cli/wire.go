@@ -56,11 +56,24 @@ func (a *app) service() (*session.Sessions, error) {
 func (a *app) repair(ctx context.Context, service *session.Sessions) {
 	a.mendWorktrees(service)
 	repaired, err := service.Repair(ctx)
-	for _, id := range repaired {
-		fmt.Fprintf(a.err, "%s cleared up after %s, whose supervisor had died; what its agent did is kept\n", a.errTerm.warn("!"), id)
+	for _, r := range repaired {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), repairedLine(r))
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+	}
+}
+
+// repairedLine says what became of a session whose supervisor had died.
+func repairedLine(r session.Repaired) string {
+	line := fmt.Sprintf("cleared up after %s, whose supervisor had died", r.ID)
+	switch {
+	case r.Kept:
+		return line + "; what its agent did is kept"
+	case r.GivenBack != "":
+		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.GivenBack)
+	default:
+		return line + "; its agent had not started, so there was nothing to keep"
 	}
 }
 

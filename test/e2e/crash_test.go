@@ -136,10 +136,15 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 			}
 			// A child that was being forked has the lock for another instant.
 			var o outcome
+			said := ""
 			eventually(t, hung, "the next command repairs", func() bool {
 				o = m.aibox(0, "ls", "--json")
+				said += o.stderr
 				return strings.TrimSpace(o.stdout) == "[]"
 			})
+			if strings.Contains(said, "what its agent did is kept") || strings.Count(said, "its agent had not started") != 1 {
+				t.Errorf("the repair says %q", said)
+			}
 			if left := glob(t, filepath.Join(m.sessions(), "*")); len(left) > 0 {
 				t.Errorf("sessions are left: %q\n%s", left, o)
 			}

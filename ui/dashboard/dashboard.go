@@ -31,7 +31,7 @@ type Sessions interface {
 	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
 	Tail(id session.ID, limit int64) ([]byte, error)
-	Repair(ctx context.Context) ([]session.ID, error)
+	Repair(ctx context.Context) ([]session.Repaired, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*review.Saved, error)
 	BringBack(ctx context.Context, id session.ID) error

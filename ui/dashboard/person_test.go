@@ -40,7 +40,7 @@ func (r *recorded) Briefs() ([]session.Brief, error) { return slices.Clone(r.bri
 func (r *recorded) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
-func (r *recorded) Repair(context.Context) ([]session.ID, error) { return nil, nil }
+func (r *recorded) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 func (r *recorded) Screen(context.Context, session.ID) ([]byte, error) {
 	return nil, session.ErrNoScreen
 }

@@ -23,7 +23,7 @@ type Answers interface {
 // Sessions are the use cases for looking; *session.Sessions has them.
 type Sessions interface {
 	Briefs() ([]session.Brief, error)
-	Repair(ctx context.Context) ([]session.ID, error)
+	Repair(ctx context.Context) ([]session.Repaired, error)
 }
 
 // Places know repositories.

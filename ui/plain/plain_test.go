@@ -37,8 +37,8 @@ func (s *scene) Next(ctx context.Context) (string, error) {
 	return answer, nil
 }
 
-func (s *scene) Briefs() ([]session.Brief, error)             { return s.briefs, s.broken }
-func (s *scene) Repair(context.Context) ([]session.ID, error) { return nil, s.broken }
+func (s *scene) Briefs() ([]session.Brief, error)                   { return s.briefs, s.broken }
+func (s *scene) Repair(context.Context) ([]session.Repaired, error) { return nil, s.broken }
 func (s *scene) Recent(context.Context) ([]string, error) {
 	return []string{"/home/ann/shop", "/home/ann/\x1b[2Jblog"}, s.broken
 }

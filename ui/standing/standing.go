@@ -19,6 +19,7 @@ var looks = map[session.Status]look{
 	session.StatusAsks:      {"?", warn},
 	session.StatusStarting:  {"◌", live},
 	session.StatusRunning:   {"●", live},
+	session.StatusEnding:    {"○", live},
 	session.StatusComputing: {"◔", live},
 	session.StatusVerifying: {"◍", live},
 	session.StatusToReview:  {"▲", warn},
