@@ -60,7 +60,7 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 		return nil, err
 	}
 	network := start(func() (*kit, error) { return s.network(ctx, working) })
-	inference := start(func() (model, error) { return s.inference(ctx, working, k.agent.Info()) })
+	inference := start(func() (model, error) { return s.inference(ctx, working, k.agent) })
 	wsErr := s.beginWorkspace(working, k)
 	if wsErr != nil {
 		cancel()

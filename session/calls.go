@@ -32,9 +32,16 @@ type ModelCall struct {
 	Input   int     `json:"input_tokens"`
 	Output  int     `json:"output_tokens"`
 	Millis  int64   `json:"millis"`
-	Error   string  `json:"error,omitempty"`  // why the gateway refused or failed
-	Reason  string  `json:"reason,omitempty"` // what the server says of its failure: one line, escaped
+	Sent    int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as they went to the server
+	Error   string  `json:"error,omitempty"`      // why the gateway refused or failed
+	Reason  string  `json:"reason,omitempty"`     // what the server says of its failure: one line, escaped
 	Outcome Outcome `json:"outcome,omitempty"`
+	// LeftOut are parts of the request that did not go to the server because no list
+	// names them, each once in a session: raw.
+	LeftOut []string `json:"left_out,omitempty"`
+	// Limit is the limit of the session that the request was refused for: "upload" or
+	// "tokens", empty for none.
+	Limit string `json:"limit,omitempty"`
 	// Generates tells that an answer was asked for, and not something about models.
 	Generates bool `json:"-"`
 }
@@ -146,6 +153,8 @@ func (s *supervisor) modelCalled(call ModelCall) {
 	if call.Error != "" {
 		s.tally.refuse(AskedModel, call.target(), call.Error)
 	}
+	s.warnOfModelLimits()
+	s.reachedModelLimit(call.Limit)
 	s.pulse.changed()
 }
 

@@ -11,6 +11,7 @@ import (
 	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/netguard"
 )
 
 // Inference is a model server seen through the gateway.
@@ -25,16 +26,27 @@ type Inference interface {
 	// Model asks the server which of its models asked names, which proves that it is
 	// there and takes the key. Empty means the only one it has. Errors are faults.
 	Model(ctx context.Context, asked string) (Model, error)
-	// Serve answers the box's requests on listener until ctx ends. Requests must
-	// carry placeholder; calls is told each one.
-	Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, calls Calls) error
+	// Serve answers the box's requests on listener until ctx ends.
+	Serve(ctx context.Context, listener net.Listener, access ModelAccess) error
+}
+
+// ModelAccess is what a session may do with its model server.
+type ModelAccess struct {
+	Placeholder secret.Value // what requests must carry
+	// Models are the session's models; no other is asked. It may wait for the server's
+	// word, and is safe for concurrent use.
+	Models      func() []string
+	ServerTools []netguard.ServerTool // tools of the server's own that are open
+	UploadLimit int64                 // bytes of all requests; 0 for no limit
+	TokenLimit  int64                 // tokens of all requests, read and written; 0 for no limit
+	Calls       Calls                 // what is told of each request
 }
 
 // Model is the model a session uses.
 type Model struct {
 	ID      string
 	Context int    // tokens that fit into one request; 0 when the server does not tell
-	Warning string // what may keep an agent from working with it; empty for nothing
+	Warning string // what the user has to know about it, escaped; empty for nothing
 }
 
 // model is the model server of a session; its zero value is none.
@@ -43,12 +55,15 @@ type model struct {
 	placeholder secret.Value
 	known       <-chan struct{}       // closed when chosen does not wait any more
 	chosen      func() (Model, error) // waits for the server's word about the model
+	models      func() []string       // waits for it, too: ModelAccess.Models
+	tools       []string              // ModelAccess.ServerTools by name
 }
 
 // inference finds the model server, unless the policy wants none. The server's word
 // about the model may take longer than everything else here, so it is waited for
 // only before the agent starts: it goes on until chosen returns or working ends.
-func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (model, error) {
+func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent) (model, error) {
+	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
 		return model{}, nil
 	}
@@ -68,7 +83,7 @@ func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (
 	if _, err := info.Spoken(server.Speaks()); err != nil {
 		return model{}, err
 	}
-	for _, text := range server.Notices() {
+	for _, text := range append(server.Notices(), s.launch.Spec.WaysOut()...) {
 		s.notice(text)
 	}
 	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
@@ -79,7 +94,29 @@ func (s *supervisor) inference(ctx, working context.Context, info agents.Info) (
 		return s.chooseModel(working, server, info)
 	})
 	s.onUndo(func(context.Context) error { _, _ = m.chosen(); return nil })
+	m.models = func() []string { return sessionModels(working, server, agent, m.chosen) }
+	for _, tool := range s.launch.Spec.InferenceTools {
+		m.tools = append(m.tools, tool.String())
+	}
 	return m, nil
+}
+
+// sessionModels are the models that the session may ask for. An agent that may do
+// without a model was not kept waiting for the server's word about it; without a choice
+// it gets the only model that the server has.
+func sessionModels(ctx context.Context, server Inference, agent agents.Agent, chosen func() (Model, error)) []string {
+	model, err := chosen()
+	if err == nil && model.ID == "" {
+		model, err = server.Model(ctx, "")
+	}
+	if err != nil {
+		return nil
+	}
+	models, err := agents.Models(agent, model.ID)
+	if err != nil {
+		return nil
+	}
+	return models
 }
 
 // chooseModel asks the server for the model. Agents without a dialect are not kept
@@ -129,6 +166,7 @@ func (m model) sketch(asked string) agents.Inference {
 	}
 	return agents.Inference{
 		BaseURL: gatewayURL(), Key: m.placeholder.Reveal(), Model: cmp.Or(asked, "model"), Speaks: m.server.Speaks(),
+		ServerTools: m.tools,
 	}
 }
 

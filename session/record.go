@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"time"
 
 	"aibox/internal/fault"
@@ -54,10 +55,15 @@ type Spec struct {
 	Network     netguard.Policy   `json:"network"`
 	Inference   string            `json:"inference"` // a description without credentials
 	Model       string            `json:"model,omitempty"`
-	EnvNames    []string          `json:"env,omitempty"`
-	Image       string            `json:"image"` // the reference; the id is in State
-	Timeout     Duration          `json:"timeout"`
-	Pids        uint64            `json:"pids"`
+	// InferenceTools are the kinds of tools of the model's server that are open: each is
+	// a way out of the box.
+	InferenceTools []netguard.ServerTool `json:"inference_tools,omitempty"`
+	MaxUpload      int64                 `json:"max_upload,omitempty"` // bytes that the session may send to the model; 0 for no limit
+	MaxTokens      int64                 `json:"max_tokens,omitempty"` // tokens, read and written, that it may use; 0 for no limit
+	EnvNames       []string              `json:"env,omitempty"`
+	Image          string                `json:"image"` // the reference; the id is in State
+	Timeout        Duration              `json:"timeout"`
+	Pids           uint64                `json:"pids"`
 
 	Verify        string    `json:"verify,omitempty"` // the command that the work has to pass
 	VerifyTimeout Duration  `json:"verify_timeout,omitzero"`
@@ -68,6 +74,32 @@ type Spec struct {
 
 // HasModel reports whether the agent can reach a model at all.
 func (spec *Spec) HasModel() bool { return spec.Network != netguard.None }
+
+// OpenTools names the kinds of tools of the model's server that are open, with commas
+// between them. Empty means that there is no way out of the box.
+func (spec *Spec) OpenTools() string {
+	if !spec.HasModel() {
+		return ""
+	}
+	names := make([]string, len(spec.InferenceTools))
+	for i, tool := range spec.InferenceTools {
+		names[i] = tool.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// WaysOut says what of the model's server reaches further than the model, a sentence
+// for each kind of tool that is open. Empty means that nothing does.
+func (spec *Spec) WaysOut() []string {
+	if !spec.HasModel() {
+		return nil
+	}
+	var ways []string
+	for _, tool := range spec.InferenceTools {
+		ways = append(ways, tool.String()+" is open, a way out of the box. "+tool.Opens())
+	}
+	return ways
+}
 
 // SystemPrompt is a text from the user's library of prompts, as it was when the
 // session began.

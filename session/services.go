@@ -32,7 +32,10 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	switch {
 	case k.model.server != nil:
 		s.service(ctx, "inference gateway", func() error {
-			return k.model.server.Serve(ctx, gateway, k.model.placeholder, s.calls())
+			return k.model.server.Serve(ctx, gateway, ModelAccess{
+				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
+				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Calls: s.calls(),
+			})
 		})
 	case gateway != nil:
 		_ = gateway.Close() // nobody would answer there, so the box is refused at once

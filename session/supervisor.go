@@ -204,10 +204,14 @@ func (s *supervisor) open() error {
 func startedEvent(spec Spec) map[string]any {
 	task := sha256.New()
 	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)
-	return map[string]any{
+	event := map[string]any{
 		"agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
 		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
 	}
+	if len(spec.InferenceTools) > 0 {
+		event["inference_tools"] = spec.InferenceTools
+	}
+	return event
 }
 
 // divertStderr sends this process's standard error, panics included, to file.

@@ -21,7 +21,9 @@ type tally struct {
 	open    bool            // counts refusals: the probes' own do not count
 	refused map[Refusal]int // Times is 0 in the keys
 	tokens  Tokens
+	sent    int64 // bytes that went to the model
 	calls   int
+	said    map[string]bool // what first was asked about
 	model   modelTally
 }
 
@@ -72,6 +74,7 @@ func (t *tally) call(c ModelCall) (log, tell bool) {
 	}
 	t.tokens.Input += c.Input
 	t.tokens.Output += c.Output
+	t.sent += c.Sent
 	return t.calls <= maxCalls, tell
 }
 
@@ -95,6 +98,27 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 		m.told = map[string]bool{}
 	}
 	m.told[text] = true
+	return true
+}
+
+// used is how many bytes went to the model, and how many tokens it read and wrote.
+func (t *tally) used() (sent, tokens int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sent, int64(t.tokens.Input) + int64(t.tokens.Output)
+}
+
+// first reports whether it is asked about what for the first time.
+func (t *tally) first(what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.said[what] {
+		return false
+	}
+	if t.said == nil {
+		t.said = map[string]bool{}
+	}
+	t.said[what] = true
 	return true
 }
 

@@ -128,6 +128,9 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	default:
 		fmt.Fprintln(a.err, "nothing was changed")
 	}
+	if open := out.OpenTools(); open != "" {
+		fmt.Fprintf(a.err, "%s %s was open: the agent had a way out of its box through the model's server\n", t.warn("!"), open)
+	}
 	for _, note := range result.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", notice(note))
 	}

@@ -26,6 +26,9 @@ func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found
 	} else {
 		a.printVerification(plainly{w}, service, found.ID, part.whole.Tree)
 	}
+	if open := found.OpenTools(); open != "" {
+		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its box through the model's server\n", t.warn("!"), open)
+	}
 	feedback, err := service.Feedback(found.ID)
 	if err != nil {
 		return err

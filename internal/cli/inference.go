@@ -11,7 +11,6 @@ import (
 	"aibox/agents/spec"
 	"aibox/internal/fault"
 	"aibox/internal/scripted"
-	"aibox/internal/secret"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 	"aibox/session"
@@ -178,14 +177,16 @@ func (i inference) tightness(model gateway.Model) string {
 	}
 }
 
-func (i inference) Serve(ctx context.Context, listener net.Listener, placeholder secret.Value, calls session.Calls) error {
+func (i inference) Serve(ctx context.Context, listener net.Listener, access session.ModelAccess) error {
 	handler, err := gateway.New(gateway.Config{
-		Upstream: i.upstream, Placeholder: placeholder, Begin: calls.Began,
+		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began,
+		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
 		Log: func(e gateway.Event) {
-			calls.Ended(session.ModelCall{
+			access.Calls.Ended(session.ModelCall{
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
 				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
 				Error: e.Error, Reason: e.Reason, Outcome: session.Outcome(e.Outcome.String()), Generates: e.Generates,
+				Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
 			})
 		},
 	})

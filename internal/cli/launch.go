@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/netguard/gateway"
 	"aibox/session"
 	"aibox/workspace"
@@ -73,6 +75,10 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if err != nil {
 		return session.Launch{}, err
 	}
+	tools, err := serverTools(o.tools)
+	if err != nil {
+		return session.Launch{}, err
+	}
 	inference, err := absoluteScript(o.inference)
 	if err != nil {
 		return session.Launch{}, err
@@ -85,10 +91,29 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
 			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
+			InferenceTools: tools, MaxUpload: int64(min(o.maxUpload, mostUpload)) << 20, MaxTokens: int64(min(o.maxTokens, math.MaxInt64)),
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
 			NoFeedback: o.noFeedback, Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
 		},
 	}, nil
+}
+
+// mostUpload bounds --max-upload, in MiB, so that it fits as bytes.
+const mostUpload = 1 << 20
+
+// serverTools reads the kinds of server-side tools that are open.
+func serverTools(names []string) ([]netguard.ServerTool, error) {
+	var tools []netguard.ServerTool
+	for _, name := range names {
+		tool, err := netguard.ParseServerTool(name)
+		if err != nil {
+			return nil, fault.New(fault.Usage, "--inference-tools: %w", err)
+		}
+		if !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
+		}
+	}
+	return tools, nil
 }
 
 // agentOptions checks --set and returns the options by key.

@@ -44,6 +44,8 @@ func (o *runOptions) inherit(old session.Session) error {
 	restore(o, "model", &o.model, old.Model)
 	restore(o, "inference", &o.inference, old.Inference)
 	restore(o, "network", &o.network, old.Network)
+	restore(o, "max-upload", &o.maxUpload, uint64(old.MaxUpload>>20))
+	restore(o, "max-tokens", &o.maxTokens, uint64(old.MaxTokens))
 	restore(o, "pids", &o.pids, old.Pids)
 	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
 	restore(o, "system", &o.system, systemNames(old.System))

@@ -36,6 +36,9 @@ type runOptions struct {
 	network     netguard.Policy
 	inference   string
 	model       string
+	tools       []string // server-side tools that are open
+	maxUpload   uint64   // MiB
+	maxTokens   uint64
 	set         []string
 	env         []string
 	image       string
@@ -112,6 +115,9 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
 	f.StringVar(&o.inference, "inference", builtIn.Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
 	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
+	f.StringSliceVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the box: "+strings.Join(serverToolNames(), ", "))
+	f.Uint64Var(&o.maxUpload, "max-upload", uint64(builtIn.MaxUpload), "end the session when it has sent this many `MIB` to the model; 0 for no limit")
+	f.Uint64Var(&o.maxTokens, "max-tokens", uint64(builtIn.MaxTokens), "end the session when it has used this many `TOKENS`, read and written; 0 for no limit")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
@@ -128,6 +134,16 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
 	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch", "worktree"))
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("inference-tools", fixed(serverToolNames()...))
+}
+
+// serverToolNames are the values of --inference-tools.
+func serverToolNames() []string {
+	var names []string
+	for _, tool := range netguard.ServerTools() {
+		names = append(names, tool.String())
+	}
+	return names
 }
 
 // positional takes the agent's name and what stands behind "--".

@@ -152,7 +152,7 @@ func (a *app) recipes() (bakery.Options, error) {
 }
 
 // inherited are the flags that a resumed session takes from the one before.
-var inherited = []string{"model", "inference", "network", "pids", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
+var inherited = []string{"model", "inference", "max-upload", "max-tokens", "network", "pids", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
 
 // settled fills what the command line left open with the settings, and returns what
 // a file in the repository had a part in. It comes before anything is started.
@@ -173,6 +173,7 @@ func (a *app) settled(o *runOptions) (told string, err error) {
 		return "", fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` says which one to take from now on")
 	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
+	o.tools, o.maxUpload, o.maxTokens = s.InferenceTools, uint64(max(s.MaxUpload, 0)), uint64(max(s.MaxTokens, 0))
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
 	o.verifying = verifyFlags{command: s.Verify, timeout: s.VerifyTimeout}
 	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
@@ -194,6 +195,9 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "network", Value: o.network.String()},
 		{Key: "inference", Value: o.inference},
 		{Key: "model", Value: o.model},
+		{Key: "inference-tools", Value: o.tools},
+		{Key: "max-upload", Value: int64(min(o.maxUpload, math.MaxInt64))},
+		{Key: "max-tokens", Value: int64(min(o.maxTokens, math.MaxInt64))},
 		{Key: "image", Value: o.image},
 		{Key: "timeout", Value: amount.Span(o.timeout)},
 		{Key: "pids", Value: int64(min(o.pids, math.MaxInt64))},

@@ -26,7 +26,11 @@ func drawn(t *rapid.T, field spec.Field, label string) string {
 	case spec.Choice:
 		return fmt.Sprintf("%q", rapid.SampledFrom(append(field.Choices, "")).Draw(t, label))
 	case spec.List, spec.Choices:
-		words := rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B", "C"}), 0, 3).Draw(t, label)
+		known := []string{"A", "B", "C"}
+		if field.Type == spec.Choices {
+			known = field.Choices
+		}
+		words := rapid.SliceOfN(rapid.SampledFrom(known), 0, 3).Draw(t, label)
 		return strings.ReplaceAll(fmt.Sprintf("%q", words), `" "`, `", "`)
 	default:
 		return fmt.Sprintf("%q", rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, label))
@@ -121,6 +125,8 @@ func tighter(field spec.Field, was, now any) bool {
 		return !slices.ContainsFunc(small, func(word string) bool { return !slices.Contains(large, word) })
 	}
 	switch field.Key {
+	case "inference-tools": // a way out of the box: never, not even one less
+		return false
 	case "tone":
 		return true
 	case "system", "hide":
@@ -131,7 +137,7 @@ func tighter(field spec.Field, was, now any) bool {
 		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
 	case "env":
 		return now != nil && subset(now, was)
-	case "timeout", "pids", "layers":
+	case "timeout", "pids", "layers", "max-upload", "max-tokens":
 		return number(now) <= number(was)
 	case "network", "accept":
 		return now == "none"

@@ -30,6 +30,9 @@ type Settings struct {
 	Image          string        `label:"Image" help:"Another image than the agent's own"`
 	Timeout        time.Duration `label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most"`
 	Pids           int           `label:"Processes" help:"Most processes in the box; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most"`
+	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the box" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
+	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
+	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
 	Hide           []string      `label:"Hidden files" help:"Globs of files the agent must not see, besides the built-in ones" scope:"at-least"`
 	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
 	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`

@@ -66,6 +66,8 @@ type Event struct {
 	// go upstream because no list names them, each once per session and at most 32 in
 	// one event. They come from the agent: bounded, and to be escaped before printing.
 	LeftOut []string `json:"left_out,omitempty"`
+	// Sent is how many bytes of the request's body went upstream.
+	Sent int64 `json:"sent,omitempty"`
 	// Limit is the session's limit that the request was refused for.
 	Limit Limit `json:"limit,omitempty"`
 }

@@ -24,8 +24,14 @@ func Of(s session.Spec) Draft {
 			"network": s.Network.String(), "inference": s.Inference, "model": s.Model,
 			"timeout": amount.Span(time.Duration(s.Timeout)), "pids": strconv.FormatUint(s.Pids, 10),
 			"clean": strconv.FormatBool(s.Clean), "verify": s.Verify,
+			"max-upload": strconv.FormatInt(s.MaxUpload>>20, 10), "max-tokens": strconv.FormatInt(s.MaxTokens, 10),
 		},
 	}
+	var tools []string
+	for _, tool := range s.InferenceTools {
+		tools = append(tools, tool.String())
+	}
+	d.Settings["inference-tools"] = Text(tools)
 	if s.Image != "" {
 		d.Settings["image"] = s.Image
 	}

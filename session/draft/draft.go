@@ -34,7 +34,7 @@ type Draft struct {
 // Each is a flag of `aibox run` with the same name.
 func Settable() []string {
 	return []string{
-		"model", "inference", "network", "timeout", "pids", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+		"model", "inference", "inference-tools", "max-upload", "max-tokens", "network", "timeout", "pids", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
 	}
 }
 
@@ -92,8 +92,12 @@ func (d Draft) settings() []string {
 		}
 		switch field := known[key]; field.Type {
 		case spec.List, spec.Choices:
-			for _, word := range List(text) {
+			list := List(text)
+			for _, word := range list {
 				words = append(words, "--"+key+"="+word)
+			}
+			if len(list) == 0 && field.Type == spec.Choices { // none, whatever the settings say
+				words = append(words, "--"+key+"=")
 			}
 		case spec.Bool:
 			words = append(words, flag(key, text))

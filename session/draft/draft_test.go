@@ -128,18 +128,25 @@ func ran() session.Spec {
 		ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark",
 		System: []session.SystemPrompt{{Name: "careful", Text: "…"}}, Resumes: "0aaaa", Clean: true,
 		Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None, Inference: "scripted", Model: "qwen3", EnvNames: []string{"TOKEN"},
+		InferenceTools: []netguard.ServerTool{netguard.WebSearch}, MaxUpload: 64 << 20, MaxTokens: 5000,
 		Timeout: session.Duration(30 * time.Minute), Pids: 64, Verify: "make test", VerifyTimeout: session.Duration(time.Minute),
 	}
 }
 
 func TestASessionIsRunAgainAsItWas(t *testing.T) {
 	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--network=none", "--timeout=30m", "--pids=64",
+		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--inference-tools=web-search",
+		"--max-upload=64", "--max-tokens=5000", "--network=none", "--timeout=30m", "--pids=64",
 		"--hide=vault", "--clean", "--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN",
 		"--set", "effort=low", "--set", "tone=plain", "--prompt=mend it",
 	}
 	if got := Of(ran()).Words(nil); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	closed := ran()
+	closed.InferenceTools = nil
+	if got := Of(closed).Words(nil); !slices.Contains(got, "--inference-tools=") {
+		t.Errorf("what was closed may be open: %q", got)
 	}
 }
 
@@ -151,7 +158,7 @@ type options struct {
 
 func TestWhatHoldsAnywayIsNotSaid(t *testing.T) {
 	user := filepath.Join(t.TempDir(), "config.toml")
-	text := "network = \"none\"\ntimeout = \"30m\"\nmodel = \"other\"\nhide = [\"vault\"]\npids = 64\n[agents.codex]\neffort = \"low\"\n"
+	text := "network = \"none\"\ntimeout = \"30m\"\nmodel = \"other\"\nhide = [\"vault\"]\npids = 64\ninference-tools = [\"web-search\"]\nmax-upload = 64\n[agents.codex]\neffort = \"low\"\n"
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +177,7 @@ func TestWhatHoldsAnywayIsNotSaid(t *testing.T) {
 	d := Of(ran())
 	d.Settings["hide"] = "vault,mine"
 	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--hide=mine", "--clean",
+		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--max-tokens=5000", "--hide=mine", "--clean",
 		"--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN", "--prompt=mend it",
 	}
 	if got := d.Without(resolved, own).Words(nil); !slices.Equal(got, want) {

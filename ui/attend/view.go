@@ -128,6 +128,9 @@ func (m *Model) head() []string {
 	if refused > 0 {
 		right = append(right, t.Warn.Render(fmt.Sprintf("%d refused", refused)))
 	}
+	if open := m.session.OpenTools(); m.known && open != "" {
+		right = append(right, t.Warn.Render("way out: "+open))
+	}
 	if !m.live.Deadline.IsZero() {
 		right = append(right, "until "+m.live.Deadline.Local().Format(time.TimeOnly))
 	}

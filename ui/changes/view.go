@@ -67,6 +67,9 @@ func (m *Model) head() []string {
 	if m.set != nil {
 		added, deleted := m.set.Totals()
 		left += "  " + m.theme.Good.Render(fmt.Sprintf("+%d", added)) + " " + m.theme.Bad.Render(fmt.Sprintf("-%d", deleted))
+		if open := m.session.OpenTools(); open != "" {
+			left += "  " + m.theme.Warn.Render("way out was open: "+open)
+		}
 		switch v := m.verified; {
 		case m.check != nil && m.check.running:
 			right = m.theme.Live.Render("verifying…")

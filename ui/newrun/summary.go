@@ -49,6 +49,9 @@ func (m *Model) summary(width, height int) []string {
 			model = "the one there is"
 		}
 		row("model", termtext.Escape(model+" of "+settings.Inference))
+		if open := strings.Join(settings.InferenceTools, ", "); open != "" {
+			row("way out", termtext.Escape(open+" of the model's server"))
+		}
 		words := fmt.Sprintf("network %s, %s, %d processes", settings.Network, limit(settings), settings.Pids)
 		if m.files.of != "" {
 			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"

@@ -88,7 +88,7 @@ func Say(a session.Access) Words {
 	if a.Allowed {
 		w.Mark = "✓"
 	}
-	if a.What == session.AskedModel && a.Call != (session.ModelCall{}) {
+	if a.What == session.AskedModel && a.Call.Status != 0 {
 		w.Target, w.Detail = model(a.Call, w.Target), call(a)
 	}
 	if a.Times > 1 {
