@@ -36,6 +36,7 @@ func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	slot   *slot // of the request; nil before it has one
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -46,6 +47,25 @@ func (w *statusWriter) WriteHeader(status int) {
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes for how long it waits for the client.
+func (w *statusWriter) Write(p []byte) (int, error) {
+	w.slot.waiting(time.Now())
+	defer w.slot.working()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError is Flush, noting the same.
+func (w *statusWriter) FlushError() error {
+	w.slot.waiting(time.Now())
+	defer w.slot.working()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// interrupt ends a Write that is under way, and all later ones.
+func (w *statusWriter) interrupt() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 }
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

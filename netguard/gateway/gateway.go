@@ -79,7 +79,8 @@ type Gateway struct {
 	begin       func()
 	log         func(Event)
 	maxBody     int64
-	slots       chan struct{}
+	slots       *slots
+	arrivals    *arrivals
 	endpoints   []endpoint
 	transport   http.RoundTripper
 	proxy       *httputil.ReverseProxy
@@ -115,7 +116,8 @@ func New(c Config) (*Gateway, error) {
 		begin:       c.Begin,
 		log:         c.Log,
 		maxBody:     cmp.Or(c.MaxBody, 64<<20),
-		slots:       make(chan struct{}, cmp.Or(c.Concurrent, 32)),
+		slots:       newSlots(cmp.Or(c.Concurrent, 32)),
+		arrivals:    newArrivals(cmp.Or(c.MaxBody, 64<<20)),
 		endpoints:   endpoints(),
 		transport:   transport,
 		secrets:     c.Upstream.secrets(),
@@ -168,22 +170,27 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.refuse(call, *refusal)
 		return
 	}
-	select {
-	case g.slots <- struct{}{}:
-		defer func() { <-g.slots }()
-	default:
-		g.refuse(call, problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", cap(g.slots))})
+	arrival := g.arrivals.begin(r, w)
+	defer arrival.release()
+	r.Body = arrival
+	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, call))
+	defer cancel(nil)
+	slot := g.slots.take(func() { cancel(errStalled); arrival.interrupt(); call.upgrade.interrupt() })
+	if slot == nil {
+		g.refuse(call, problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", g.slots.limit)})
 		return
 	}
+	defer g.slots.release(slot)
+	arrival.slot, call.upgrade.slot = slot, slot
 	call.body = newBody(call.upgrade, r.Body, g.maxBody, r.Header.Get("Content-Encoding") == "")
 	r.Body = call.body
-	g.proxy.ServeHTTP(call.upgrade, r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
+	g.proxy.ServeHTTP(call.upgrade, r.WithContext(ctx))
 }
 
 // refuse answers without asking the upstream, and does not wait long for the rest
 // of the request's body.
 func (g *Gateway) refuse(c *call, refusal problem) {
-	_ = http.NewResponseController(c.upgrade).SetReadDeadline(time.Now().Add(bodyPause))
+	_ = http.NewResponseController(c.upgrade).SetReadDeadline(time.Now().Add(refusedPause))
 	c.event.Error, c.event.Outcome = refusal.message, Refused
 	if refusal.status == http.StatusTooManyRequests {
 		c.event.Outcome = Busy

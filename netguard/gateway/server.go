@@ -6,21 +6,21 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
-// connectionLimit bounds the connections of one session at a time; more wait.
+// connectionLimit bounds the connections of one session at a time.
 const connectionLimit = 256
 
 // Serve answers on listener until ctx ends, then cuts off what is left and
 // returns nil. It bounds connections, headers and idle time; not how long an answer
-// streams. It closes listener.
+// streams. When there are too many connections, those that send nothing make room
+// for new ones. It closes listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := NewServer(handler)
+	server, limited := NewServer(handler), newConnections(listener, connectionLimit)
+	server.ConnState, server.ConnContext = limited.state, limited.context
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	err := server.Serve(netutil.LimitListener(listener, connectionLimit))
+	err := server.Serve(limited)
 	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// connections is a listener that bounds how many connections are open at a time. When
+// there are as many, a new one takes the place of the one that has gone longest
+// without a complete request: whoever opens many and sends nothing loses them, and a
+// client that means it gets in at once.
+type connections struct {
+	net.Listener
+	limit int
+
+	mu   sync.Mutex
+	open map[*connection]struct{}
+}
+
+// connection is one of them.
+type connection struct {
+	net.Conn
+	all *connections
+
+	// These two belong to all.mu.
+	since    time.Time // when it was opened, or had its latest answer
+	complete bool      // a whole request has come and is being answered
+}
+
+func newConnections(listener net.Listener, limit int) *connections {
+	return &connections{Listener: listener, limit: limit, open: map[*connection]struct{}{}}
+}
+
+// Accept waits for the next connection that there is a place for.
+func (l *connections) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &connection{Conn: conn, all: l, since: time.Now()}
+		evicted, ok := l.add(c)
+		if evicted != nil {
+			evicted.Conn.Close()
+		}
+		if ok {
+			return c, nil
+		}
+		conn.Close()
+	}
+}
+
+// add makes a place for c, if need be by taking it from another, which the caller
+// closes.
+func (l *connections) add(c *connection) (evicted *connection, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) >= l.limit {
+		for other := range l.open {
+			if !other.complete && (evicted == nil || other.since.Before(evicted.since)) {
+				evicted = other
+			}
+		}
+		if evicted == nil {
+			return nil, false
+		}
+		delete(l.open, evicted)
+	}
+	l.open[c] = struct{}{}
+	return evicted, true
+}
+
+// Close frees the connection's place.
+func (c *connection) Close() error {
+	c.all.mu.Lock()
+	delete(c.all.open, c)
+	c.all.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// set notes whether a whole request has come.
+func (c *connection) set(complete bool) {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	c.complete = complete
+	if !complete {
+		c.since = time.Now()
+	}
+}
+
+// state is the server's hook: a connection whose answer is sent waits for a request.
+func (l *connections) state(conn net.Conn, state http.ConnState) {
+	if c, ok := conn.(*connection); ok && state == http.StateIdle {
+		c.set(false)
+	}
+}
+
+type connectionKey struct{}
+
+// context is the server's hook: a request's context leads to its connection.
+func (l *connections) context(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
+
+// completed notes that the whole of a request has come.
+func completed(ctx context.Context) {
+	if c, ok := ctx.Value(connectionKey{}).(*connection); ok {
+		c.set(true)
+	}
+}
