@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"aibox/agents"
@@ -18,8 +19,11 @@ import (
 type Inference interface {
 	// Name is a description without credentials.
 	Name() string
-	// Notices are what the user has to know about the server, a line each, escaped.
-	Notices() []string
+	// Notices are what the user has to know about the server and the session's models,
+	// a line each, escaped.
+	Notices(models []string) []string
+	// Searches reports whether a model goes to the web by itself.
+	Searches(model string) bool
 	// Speaks is what the server may understand of what the gateway lets through.
 	// Empty means that nobody knows.
 	Speaks() []agents.Dialect
@@ -45,8 +49,9 @@ type ModelAccess struct {
 // Model is the model a session uses.
 type Model struct {
 	ID      string
-	Context int    // tokens that fit into one request; 0 when the server does not tell
-	Warning string // what the user has to know about it, escaped; empty for nothing
+	Context int // tokens that fit into one request; 0 when the server does not tell
+	// Warnings are what the user has to know about it, a line each, escaped.
+	Warnings []string
 }
 
 // model is the model server of a session; its zero value is none.
@@ -83,7 +88,14 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 	if _, err := info.Spoken(server.Speaks()); err != nil {
 		return model{}, err
 	}
-	for _, text := range append(server.Notices(), s.launch.Spec.WaysOut()...) {
+	models, err := agents.Models(agent, s.launch.Spec.Model)
+	if err != nil {
+		return model{}, err
+	}
+	if err := s.checkSearching(server, models); err != nil {
+		return model{}, err
+	}
+	for _, text := range append(server.Notices(models), s.launch.Spec.WaysOut()...) {
 		s.notice(text)
 	}
 	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
@@ -99,6 +111,22 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 		m.tools = append(m.tools, tool.String())
 	}
 	return m, nil
+}
+
+// checkSearching refuses models that reach the web by themselves, unless web search is
+// open: the gateway could not keep them from it.
+func (s *supervisor) checkSearching(server Inference, models []string) error {
+	if slices.Contains(s.launch.Spec.InferenceTools, netguard.WebSearch) {
+		return nil
+	}
+	for _, name := range models {
+		if server.Searches(name) {
+			return fault.New(fault.Usage, "the model %q searches the web by itself, which is a way out of the box: web-search is not open", name).
+				Hint("aibox run --inference-tools web-search …   # opens it").
+				Hint("or choose another model with --model")
+		}
+	}
+	return nil
 }
 
 // sessionModels are the models that the session may ask for. An agent that may do
@@ -130,8 +158,8 @@ func (s *supervisor) chooseModel(ctx context.Context, server Inference, info age
 			return Model{}, err
 		}
 	}
-	if chosen.Warning != "" {
-		s.notice(chosen.Warning)
+	for _, warning := range chosen.Warnings {
+		s.notice(warning)
 	}
 	detail := server.Name()
 	if chosen.ID != detail {

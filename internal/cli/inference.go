@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,22 @@ func ownerNotices(ctx context.Context, u gateway.Upstream) []string {
 
 func (i inference) Name() string { return i.upstream.Name }
 
-func (i inference) Notices() []string { return i.notices }
+func (i inference) Notices(models []string) []string {
+	notices := slices.Clone(i.notices)
+	for _, name := range models {
+		if host := i.upstream.Elsewhere(gateway.Model{ID: name}); host != "" {
+			notices = append(notices, leaves(name, host))
+		}
+	}
+	return notices
+}
+
+// leaves says that a model does not run where its server is.
+func leaves(model, host string) string {
+	return fmt.Sprintf("the model %s runs on %s: your prompts leave this machine", termtext.Escape(model), host)
+}
+
+func (i inference) Searches(model string) bool { return i.upstream.Searches(model) }
 
 // The versions of Ollama that learned to speak as others do.
 // https://docs.ollama.com/api/openai-compatibility
@@ -109,7 +125,15 @@ func (i inference) Model(ctx context.Context, asked string) (session.Model, erro
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	model = gateway.Describe(ctx, i.upstream, model)
-	return session.Model{ID: model.ID, Context: model.Window(), Warning: i.tightness(model)}, nil
+	chosen := session.Model{ID: model.ID, Context: model.Window()}
+	if text := i.tightness(model); text != "" {
+		chosen.Warnings = append(chosen.Warnings, text)
+	}
+	// By its name alone it was told before.
+	if host := i.upstream.Elsewhere(model); host != "" && i.upstream.Elsewhere(gateway.Model{ID: asked}) == "" {
+		chosen.Warnings = append(chosen.Warnings, leaves(model.ID, host))
+	}
+	return chosen, nil
 }
 
 // choose finds the model that is asked for, or the only one there is.
@@ -142,9 +166,13 @@ func (i inference) choose(models []gateway.Model, asked string) (gateway.Model, 
 		return gateway.Model{}, fault.New(fault.Usage, "%s has %d models and none was chosen", i.Name(), len(models)).
 			Hint("name one with --model, such as --model %s", models[0].ID).
 			Hint("%s lists them", list)
-	default:
-		return models[0], nil
 	}
+	if host := i.upstream.Elsewhere(models[0]); host != "" {
+		return gateway.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s: your prompts would leave this machine", i.Name(), models[0].ID, host).
+			Hint("--model %s uses it", models[0].ID).
+			Hint("ollama pull qwen3-coder   # a model that runs here")
+	}
+	return models[0], nil
 }
 
 // head is the first few of some names.

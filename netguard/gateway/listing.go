@@ -30,8 +30,9 @@ type entry struct {
 	Name    string `json:"name"`
 	Model   string `json:"model"`
 	OwnedBy string `json:"owned_by"`
-	Type    string `json:"type"` // LM Studio: llm, vlm, embeddings
-	Size    count  `json:"size"` // Ollama
+	Type    string `json:"type"`        // LM Studio: llm, vlm, embeddings
+	Size    count  `json:"size"`        // Ollama
+	Remote  string `json:"remote_host"` // Ollama, of a model that it forwards
 
 	MaxModelLen     count `json:"max_model_len"`         // vLLM
 	LoadedContext   count `json:"loaded_context_length"` // LM Studio
@@ -55,7 +56,7 @@ func (e entry) model() Model {
 			name = strings.TrimPrefix(other, "models/")
 		}
 	}
-	m := Model{ID: name, server: e.server()}
+	m := Model{ID: name, Remote: remoteHost(e.Remote), server: e.server()}
 	for _, told := range []count{e.LoadedContext, e.MaxModelLen, e.Meta.Context, e.ContextLength, e.ContextWindow, e.MaxInputTokens, e.InputTokenLimit} {
 		m.Context = max(m.Context, int(told))
 	}

@@ -25,6 +25,9 @@ type Model struct {
 	// Limit is how many the model was made for, which may be more; 0 when unknown.
 	Limit int   `json:"limit,omitempty"`
 	Size  int64 `json:"size,omitempty"` // bytes on the server's disk; 0 when unknown
+	// Remote is the host that the server forwards the model's requests to, escaped; empty
+	// when it runs the model itself or does not tell.
+	Remote string `json:"remote,omitempty"`
 
 	server server // whose list it is from
 }

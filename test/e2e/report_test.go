@@ -27,6 +27,9 @@ type report struct {
 	Network     string   `json:"network"`
 	Inference   string   `json:"inference"`
 	Model       string   `json:"model"`
+	Tools       []string `json:"inference_tools"`
+	MaxUpload   int64    `json:"max_upload"`
+	MaxTokens   int64    `json:"max_tokens"`
 	Env         []string `json:"env"`
 	Image       string   `json:"image"`
 	Timeout     string   `json:"timeout"`
