@@ -30,6 +30,11 @@ func newVerificationID(now time.Time, step int) ID {
 	return ID(verificationPrefix + minute(now, step))
 }
 
+// newOpenedID is newID for a session in which a workspace is looked at.
+func newOpenedID(now time.Time, step int) ID {
+	return ID(openedPrefix + minute(now, step))
+}
+
 // minute is a time as ids have it.
 func minute(now time.Time, step int) string {
 	minutes := int64(now.Sub(epoch)/time.Minute) + int64(step)

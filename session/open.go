@@ -2,43 +2,89 @@ package session
 
 import (
 	"context"
-	"path/filepath"
+	"os"
 
 	"aibox/internal/fault"
+	"aibox/internal/screen"
+	"aibox/netguard"
+	"aibox/runtime"
 )
 
-// hostGitDir is the folder in a session's own with the git directory that a person's
-// git uses in the workspace.
-const hostGitDir = "git"
-
-// Opened is a workspace as a person's own programs may look at it.
-type Opened struct {
-	Folder string   // absolute
-	Env    []string // NAME=VALUE: under these, git never reads the .git of the agent's
+// OpenRequest says how to look at a workspace.
+type OpenRequest struct {
+	Command []string    // a program and its arguments; empty for a shell on a terminal
+	Env     []string    // NAME=VALUE, at the user's wish; stored nowhere
+	Size    screen.Size // of the terminal; zero means 24 by 80
 }
 
-// Open makes a workspace ready for a person's own programs. The session may run; it
-// goes on beside them.
-func (s *Sessions) Open(ctx context.Context, id ID) (Opened, error) {
+// shell is what an OpenRequest without a command runs.
+var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec bash; fi; exec sh"}
+
+// Opened is a workspace that is being looked at. Close must be called.
+type Opened struct {
+	ID ID // of the session that shows it: to be attached to, or followed
+
+	sessions *Sessions
+}
+
+// Open starts a shell or a command on a copy of the session's workspace, in a box of
+// its own without any network: what the agent wrote may run whenever something is done
+// in a workspace, so nothing is done there outside a box. Nothing comes back. The .git
+// of the copy compares with what the agent started from. The session may run; it goes
+// on beside it. The box ends with this process.
+func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
 	session, err := s.store.load(id)
 	if err != nil {
-		return Opened{}, err
+		return nil, err
 	}
-	if err := continued(&session); err != nil {
-		return Opened{}, err
+	if err := opens(&session); err != nil {
+		return nil, err
+	}
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	command := req.Command
+	if len(command) == 0 {
+		command = shell
+	}
+	opened, err := s.Launch(ctx, Launch{
+		ImageID: session.State.ImageID, Env: req.Env, Size: req.Size,
+		Spec: Spec{
+			Agent: verifyingAgent, Args: command, Interactive: len(req.Command) == 0,
+			Repository: session.Repository, Hide: session.Hide, Network: netguard.None,
+			EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids,
+			Verifies: &Verifies{Session: id, Opens: true, For: self},
+		},
+	}, step)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{ID: opened, sessions: s}, nil
+}
+
+// opens refuses a session that has no workspace to look at.
+func opens(session *Session) error {
+	if err := continued(session); err != nil {
+		return err
 	}
 	ws := session.State.Workspace
 	if ws == nil {
-		return Opened{}, fault.New(fault.Usage, "%s has no workspace", id)
+		return fault.New(fault.Usage, "%s has no workspace", session.ID)
 	}
 	gone, err := ws.Gone()
-	if err != nil {
-		return Opened{}, err
+	if err == nil && gone {
+		err = fault.New(fault.Usage, "the workspace of %s is gone", session.ID).
+			Hint("`aibox recover %s --to-workspace` brings it back", session.ID)
 	}
-	if gone {
-		return Opened{}, fault.New(fault.Usage, "the workspace of %s is gone", id).
-			Hint("`aibox recover %s --to-workspace` brings it back", id)
+	return err
+}
+
+// Close ends what still runs and removes the copy with all that was done there.
+func (o *Opened) Close(ctx context.Context) error {
+	if held(o.sessions.store.dir(o.ID)) {
+		// It may end by itself meanwhile; what counts is that it has ended.
+		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}
-	env, err := ws.HostGit(ctx, filepath.Join(s.store.dir(id), hostGitDir))
-	return Opened{ws.Path, env}, err
+	return o.sessions.clearVerification(ctx, o.ID)
 }

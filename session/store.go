@@ -58,6 +58,11 @@ func (s store) createVerification(now time.Time) (ID, error) {
 	return s.createNamed(func(step int) ID { return newVerificationID(now, step) })
 }
 
+// createOpened makes the folder of a new session in which a workspace is looked at.
+func (s store) createOpened(now time.Time) (ID, error) {
+	return s.createNamed(func(step int) ID { return newOpenedID(now, step) })
+}
+
 // createNamed makes a folder under the first name of a row that nobody has.
 func (s store) createNamed(name func(step int) ID) (ID, error) {
 	if err := paths.MakePrivate(s.root); err != nil {

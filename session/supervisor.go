@@ -153,10 +153,13 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 // open makes the session's folder with its lock, log and record.
 func (s *supervisor) open() error {
 	var err error
-	if s.launch.Spec.Verifies != nil {
-		s.id, err = s.store.createVerification(time.Now())
-	} else {
+	switch verifies := s.launch.Spec.Verifies; {
+	case verifies == nil:
 		s.id, err = s.store.create(s.launch.Spec.Agent, time.Now())
+	case verifies.Opens:
+		s.id, err = s.store.createOpened(time.Now())
+	default:
+		s.id, err = s.store.createVerification(time.Now())
 	}
 	s.asking.record = s.answered
 	if err != nil {

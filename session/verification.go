@@ -61,19 +61,27 @@ const (
 )
 
 // verificationPrefix begins the id of a verification. The id of any other session
-// begins with five digits, so that none is a prefix of the other's.
-const verificationPrefix = "verify-"
+// begins with five digits, so that none is a prefix of the other's. openedPrefix begins
+// that of a session that a workspace is looked at in.
+const (
+	verificationPrefix = "verify-"
+	openedPrefix       = "open-"
+)
 
-// Verifies says that a session is a verification.
+// Verifies says that a session is a verification, or with Opens one in which the user
+// looks at the workspace of another.
 type Verifies struct {
-	Session ID     `json:"session"` // whose work
-	Has     string `json:"has"`     // the tree of that work
-	Tree    string `json:"tree"`    // what to run on
-	For     Waiter `json:"for"`     // without it the verification ends
+	Session ID     `json:"session"`         // whose work
+	Has     string `json:"has,omitempty"`   // the tree of that work
+	Tree    string `json:"tree,omitempty"`  // what to run on
+	Opens   bool   `json:"opens,omitempty"` // there are no trees: the workspace is copied as it is
+	For     Waiter `json:"for"`             // without it the session ends
 }
 
-// Hidden reports whether the session is a verification, which lists leave out.
-func (id ID) Hidden() bool { return strings.HasPrefix(string(id), verificationPrefix) }
+// Hidden reports whether the session works for another one, so that lists leave it out.
+func (id ID) Hidden() bool {
+	return strings.HasPrefix(string(id), verificationPrefix) || strings.HasPrefix(string(id), openedPrefix)
+}
 
 // Verify runs a command on the work of an ended session, in a box, and keeps the
 // result with the session. A command that fails is no error but a result; an error
@@ -234,7 +242,7 @@ func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) 
 	}
 }
 
-// VerifyingBriefs is every session that verifies another one's work, in a line.
+// VerifyingBriefs is every session that works for another one, in a line.
 func (s *Sessions) VerifyingBriefs() ([]Brief, error) {
 	all, err := s.List()
 	var briefs []Brief
@@ -242,6 +250,9 @@ func (s *Sessions) VerifyingBriefs() ([]Brief, error) {
 		if session.Verifies != nil {
 			brief := briefOf(session)
 			brief.Task = "(verifies " + string(session.Verifies.Session) + ")"
+			if session.Verifies.Opens {
+				brief.Task = "(a look at " + string(session.Verifies.Session) + ")"
+			}
 			briefs = append(briefs, brief)
 		}
 	}

@@ -150,7 +150,7 @@ func (s *Sessions) clearVerifications(ctx context.Context, of ID) error {
 			continue
 		}
 		session, err := s.store.load(id)
-		if err != nil || session.Verifies == nil || session.Verifies.Session != of {
+		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
 			continue // another's, or about to be one
 		}
 		errs = append(errs, s.clearVerification(ctx, id))

@@ -113,7 +113,8 @@ func (s *Sessions) concludeVerifying(ctx context.Context, session *Session) erro
 		s.store.write(session.ID, stateFile, session.State))
 }
 
-// What follows is of the supervisor of a verification.
+// What follows is of the supervisor of a verification, and of one that a workspace is
+// looked at in.
 
 // stay ends the verification when the process that waits for it is gone, and
 // returns the context that ends then.
@@ -139,7 +140,7 @@ func (s *supervisor) stay(ctx context.Context) (context.Context, context.CancelF
 // ended itself.
 const waiterPause = 200 * time.Millisecond
 
-// copyWorkspace makes the throwaway copy that a verification works on.
+// copyWorkspace makes the throwaway copy that is worked on.
 func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
 	verifies := s.launch.Spec.Verifies
 	of, err := s.store.load(verifies.Session)
@@ -148,6 +149,7 @@ func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) 
 	}
 	ws, err := workspace.Throwaway(ctx, workspace.ThrowawayRequest{
 		Of: of.State.Workspace, Has: verifies.Has, Tree: verifies.Tree, Session: string(s.id), Dirs: s.deps.Dirs,
+		FromStart: verifies.Opens, Live: verifies.Opens && of.State.Phase != Ended,
 		Made: s.begins(made),
 	})
 	if err != nil {

@@ -26,16 +26,19 @@ type agentGit struct {
 	entries []indexEntry
 }
 
-// write makes the repository out of the pack's files.
-func (a *agentGit) write(pack string) error {
+// write makes the repository out of the packs' files, whose paths are without the
+// extension.
+func (a *agentGit) write(packs ...string) error {
 	for _, dir := range []string{"", "objects/pack", "objects/info", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil { //nolint:gosec // in a private folder
 			return err
 		}
 	}
-	for _, ext := range []string{".pack", ".idx"} {
-		if err := copyFile(pack+ext, filepath.Join(a.dir, "objects/pack", filepath.Base(pack)+ext)); err != nil {
-			return err
+	for _, pack := range packs {
+		for _, ext := range []string{".pack", ".idx"} {
+			if err := copyFile(pack+ext, filepath.Join(a.dir, "objects/pack", filepath.Base(pack)+ext)); err != nil {
+				return err
+			}
 		}
 	}
 	head := a.head

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -43,6 +44,7 @@ type copier struct {
 	filemode bool // whether the executable bit on disk counts
 	index    map[string]git.Entry
 	progress func(files int, bytes int64)
+	room     *atomic.Int64 // bytes that may still be copied, where files may grow meanwhile; nil for any number
 }
 
 // batch is a run of files of one folder.
@@ -343,7 +345,7 @@ func (c *copier) copyLarge(fd, out int, result *copied) error {
 			return err
 		}
 		defer src.Close()
-		if _, err := io.Copy(dst, src); err != nil {
+		if err := c.copyBytes(dst, src); err != nil {
 			return err
 		}
 	}
@@ -357,6 +359,23 @@ func (c *copier) copyLarge(fd, out int, result *copied) error {
 	}
 	result.Raw = string(h.Sum(nil))
 	return nil
+}
+
+// copyBytes copies a file that cannot be cloned.
+func (c *copier) copyBytes(dst, src *os.File) error {
+	if c.room == nil {
+		_, err := io.Copy(dst, src)
+		return err
+	}
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	if c.room.Add(-info.Size()) < 0 {
+		return fault.New(fault.Limit, "the workspace grows faster than it can be copied")
+	}
+	_, err = io.Copy(dst, io.LimitReader(src, info.Size()))
+	return err
 }
 
 // reopen is a file of its own on the same open file, to be closed.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,7 @@ type duplicate struct {
 	from, to int // descriptors of the two tops
 	maxFiles int
 	maxBytes int64
+	live     bool // the agent may be at work: what is gone is left out
 
 	uid     uint32 // the user
 	device  uint64
@@ -47,6 +49,10 @@ func (d *duplicate) run(ctx context.Context) error {
 	}
 	d.device = top.Dev
 	c := &copier{from: d.from, to: d.to, format: git.SHA1, filemode: true}
+	if d.live {
+		c.room = new(atomic.Int64)
+		c.room.Store(d.maxBytes)
+	}
 	return inBatches(ctx, d.walk, func(b batch, buf []byte) error { return d.copyBatch(c, b, buf) })
 }
 
@@ -67,6 +73,9 @@ func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
 // folder hands out the files of one folder and returns the folders in it.
 func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch) (subs []string, err error) {
 	fd, err := openDir(d.from, dir)
+	if d.live && absent(err) {
+		return nil, nil
+	}
 	if errors.Is(err, fs.ErrPermission) {
 		d.unread()
 		return nil, nil
@@ -79,6 +88,9 @@ func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch
 	for {
 		names, err := list.Readdirnames(batchSize)
 		if len(names) == 0 {
+			if d.live && absent(err) {
+				return subs, nil
+			}
 			return subs, ignoreEnd(err)
 		}
 		b := batch{dir: dir}
@@ -140,7 +152,9 @@ func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err
 	if kind != unix.S_IFDIR {
 		return false, true, nil
 	}
-	if err := unix.Mkdirat(d.to, path, 0o755); err != nil {
+	if err := unix.Mkdirat(d.to, path, 0o755); d.live && err == unix.EEXIST {
+		return false, false, nil // met twice
+	} else if err != nil {
 		return false, false, fmt.Errorf("making a folder of the copy: %w", err)
 	}
 	return true, false, nil
@@ -151,11 +165,17 @@ func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
 		return nil
 	}
 	from, err := openDir(d.from, b.dir)
+	if d.live && absent(err) {
+		return nil
+	}
 	if err != nil {
 		return unreadable(b.dir, err)
 	}
 	defer unix.Close(from)
 	return c.copyFiles(from, b, buf, func(_ int, _ copied, err error) error {
+		if d.live && (absent(err) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EEXIST)) {
+			return nil // it went away, is no symlink any more, or was met twice
+		}
 		if errors.Is(err, fs.ErrPermission) {
 			d.unread()
 			return nil

@@ -25,11 +25,17 @@ const (
 
 // ThrowawayRequest says what a throwaway copy is made of.
 type ThrowawayRequest struct {
-	Of      *Workspace // the agent's workspace, which is only read; its box must be dead
+	Of      *Workspace // the agent's workspace, which is only read; its box must be dead unless Live
 	Has     string     // the tree of Of's change set, in Of's GitDir
 	Tree    string     // the tree that the copy is to hold, in Of's GitDir; equal to Has when nothing is to be changed
 	Session string     // the id of the session that the copy is for: names the folder
 	Dirs    paths.Dirs
+	// Live says that the agent may be at work: what goes away or changes while it is
+	// copied is copied as it is found, or left out.
+	Live bool
+	// FromStart gives the copy a .git of its own, as startGit says, and copies all
+	// files as they are: Has and Tree stay empty.
+	FromStart bool
 
 	// Made is called once the folder is there, before anything is in it, with what
 	// Remove needs. An error of it ends Throwaway. May be nil.
@@ -55,6 +61,9 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 	gone, err := req.Of.Gone()
 	if err != nil {
 		return nil, err
+	}
+	if gone && req.FromStart {
+		return nil, fault.New(fault.Usage, "the workspace of %s is gone", req.Of.Owner())
 	}
 	if err := paths.MakePrivate(req.Dirs.Workspace); err != nil {
 		return nil, fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err)
@@ -83,7 +92,13 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 			return nil, err
 		}
 	}
-	return ws, req.fill(ctx, ws, gone)
+	if err := req.fill(ctx, ws, gone); err != nil {
+		return nil, err
+	}
+	if req.FromStart {
+		return ws, req.startGit(ctx, ws)
+	}
+	return ws, nil
 }
 
 // fill brings the files into the copy.
@@ -117,7 +132,7 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 	if err := d.run(ctx); err != nil {
 		return err
 	}
-	if d.unreadable > 0 && d.foreign && Reclaim(ctx, req.Of) == nil {
+	if d.unreadable > 0 && d.foreign && !req.Live && Reclaim(ctx, req.Of) == nil {
 		if err := (&remover{root: to, known: map[string]bool{}}).empty("."); err != nil {
 			return err
 		}
@@ -133,7 +148,7 @@ func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int)
 
 func (req *ThrowawayRequest) duplicate(from, to int) *duplicate {
 	return &duplicate{
-		from: from, to: to, uid: uint32(os.Getuid()),
+		from: from, to: to, uid: uint32(os.Getuid()), live: req.Live,
 		maxFiles: cmp.Or(req.maxFiles, maxThrowawayFiles), maxBytes: cmp.Or(req.maxBytes, maxThrowawayBytes),
 	}
 }

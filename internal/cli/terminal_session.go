@@ -35,7 +35,7 @@ func (a *app) converse(ctx context.Context, service *session.Sessions, id sessio
 	if !ok || !a.conversable() {
 		return needsTerminal()
 	}
-	t := &conversation{in: a.in, out: out, label: string(id)}
+	t := &conversation{in: a.in, out: out, label: string(id), closes: id.Hidden()}
 	for {
 		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
 		if err != nil {
@@ -115,6 +115,7 @@ func colorDepth(t terminal) screen.Colors {
 type conversation struct {
 	in, out *os.File
 	label   string // of the session, for the last row
+	closes  bool   // leaving ends the session
 
 	said string // by aibox, for the last row
 }
@@ -219,7 +220,11 @@ func (c *conversation) status() error {
 	if size.Rows <= 3 {
 		return nil
 	}
-	text := fmt.Sprintf(" %s  ctrl-p ctrl-q leaves it running", c.label)
+	leaves := "leaves it running"
+	if c.closes {
+		leaves = "closes it"
+	}
+	text := fmt.Sprintf(" %s  ctrl-p ctrl-q %s", c.label, leaves)
 	if c.said != "" {
 		text += "  ! " + notice(c.said)
 	} else {

@@ -1,14 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"slices"
-	"strings"
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
@@ -20,13 +15,16 @@ import (
 func (a *app) workspaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "workspace ID [-- COMMAND…]",
-		Short: "Open your shell in a session's workspace",
-		Long: `Start your shell, or a command, in a session's workspace. Git compares with what the
-agent started from, wherever in that shell you call it, and never reads the .git in
-the workspace, which is the agent's. Commits that you make there are forgotten.
+		Short: "Look around in a copy of a session's workspace, in a box",
+		Long: `Start a shell, or a command, on a copy of a session's workspace, in a box of its own
+without any network, in the session's image. You can look at everything, build it, run
+it and try changes: nothing that happens there reaches your machine, and the copy is
+removed at the end. The agent may be at work meanwhile.
 
-What you start there runs outside the box, with your rights: looking is safe, running
-what the agent wrote is not. "aibox verify" runs a command in a box.`,
+Git in the copy compares with what the agent started from; the agent's own .git is
+.git/agent there. To edit the agent's work, open its folder, which is printed at the
+start, with an editor that runs nothing of it, and call no git there: files that the
+agent wrote, such as the .git of a nested repository, can make git run any program.`,
 		Example: `  aibox workspace 0dq4f
   aibox workspace 0dq4f -- git diff --stat`,
 		Args:              sessionAndCommand,
@@ -43,55 +41,66 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 		Hint("`aibox workspace 0dq4f -- git diff`")
 }
 
-func (a *app) workspace(ctx context.Context, text string, command []string) error {
-	if len(command) == 0 && (!a.term.interactive || !terminalOf(a.in).interactive) {
+func (a *app) workspace(ctx context.Context, text string, command []string) (err error) {
+	shell := len(command) == 0
+	if shell && !a.conversable() {
 		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox workspace %s -- git diff` runs a command", text)
 	}
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return err
 	}
-	opened, err := service.Open(ctx, found.ID)
+	if ws := found.State.Workspace; shell && ws != nil {
+		fmt.Fprintf(a.err, "%s\n%s\n", a.errTerm.faint("in a box, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
+			a.errTerm.faint("git compares with what the agent started from; exit comes back"))
+	}
+	request := session.OpenRequest{Command: command, Env: ownVariables(found.EnvNames), Size: a.agentSize()}
+	opened, err := service.Open(ctx, found.ID, request, func(session.Step) {})
 	if err != nil {
 		return err
 	}
-	shell := len(command) == 0
+	defer func() { err = errors.Join(err, opened.Close(context.WithoutCancel(ctx))) }()
 	if shell {
-		command = []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")}
-		fmt.Fprintf(a.err, "%s\n%s\n%s\n", safe(paths.Short(opened.Folder)),
-			a.errTerm.faint("git compares with what the agent started from, and its own .git is left alone"),
-			a.errTerm.faint("what you run here runs with your rights, outside the box; exit comes back"))
+		return a.shellIn(ctx, service, opened)
 	}
-	// Not bound to ctx: ctrl-c is for the program, which decides what it means.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), command[0], command[1:]...) //nolint:gosec // the user's own choice
-	cmd.Dir, cmd.Env = opened.Folder, openedEnv(os.Environ(), found.ID, opened)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, os.Stdout, os.Stderr
-	err = cmd.Run()
-	var ended *exec.ExitError
-	switch {
-	case err == nil, shell && errors.As(err, &ended): // a shell ends with what its last command ended with
+	return a.commandIn(ctx, service, opened, command[0])
+}
+
+// shellIn puts the user's terminal through to a shell. It ends with what its last
+// command ended with, which is no failure.
+func (a *app) shellIn(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
+	err := a.converse(ctx, service, opened.ID)
+	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
 		return nil
-	case errors.As(err, &ended):
-		return fault.New(fault.AgentFailed, "%s ended with %s", safe(command[0]), ended.ProcessState)
-	default:
-		return fault.New(fault.Usage, "%s cannot be started: %w", safe(command[0]), err)
 	}
+	return err
 }
 
-// openedEnv is env for programs in an opened workspace. What says elsewhere which
-// repository git is about goes.
-func openedEnv(env []string, id session.ID, opened session.Opened) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(gitPlaces, name)
+// commandIn shows what a command prints until it ends.
+func (a *app) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
+	show, flush := showChunks(a.out, a.err, a.errTerm)
+	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk session.Chunk) error {
+		if chunk.Stream == session.Notice {
+			return nil
+		}
+		return show(chunk)
 	})
-	return append(append(env, "AIBOX_SESSION="+string(id)), opened.Env...)
-}
-
-// gitPlaces are the variables that say which repository git is about, as `git
-// rev-parse --local-env-vars` lists them.
-var gitPlaces = []string{
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_OBJECT_DIRECTORY",
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE", "GIT_NO_REPLACE_OBJECTS",
-	"GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+	if err = errors.Join(err, flush()); err != nil {
+		if ctx.Err() != nil {
+			return fault.New(fault.Interrupted, "%s was interrupted", safe(name))
+		}
+		return quietly(err)
+	}
+	result := ended.State.Result
+	switch {
+	case result == nil || result.Fault == nil:
+		return nil
+	case result.Signal != 0:
+		return fault.New(fault.AgentFailed, "%s was ended by signal %d", safe(name), result.Signal)
+	case result.ExitCode == 127:
+		return fault.New(fault.AgentFailed, "there is no %s in the box", safe(name))
+	case result.ExitCode > 0:
+		return fault.New(fault.AgentFailed, "%s ended with exit status %d", safe(name), result.ExitCode)
+	}
+	return result.Fault.Err()
 }

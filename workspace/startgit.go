@@ -1,0 +1,194 @@
+package workspace
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/paths"
+	"aibox/internal/undo"
+)
+
+// agentsOwn is where the .git of the agent's goes within the one that takes its place.
+const agentsOwn = "agent"
+
+// startGit gives a copy of a workspace a .git that compares with what the agent started
+// from: HEAD is the commit that it started from, with the user's uncommitted work in a
+// commit of its own, and the index is that commit's. Like the agent's own it holds no
+// file that is hidden from the agent. The .git of the agent's, whatever it is by now,
+// becomes .git/agent and is not looked into.
+//
+// The copy is the host's alone as long as this runs.
+func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err error) {
+	old := req.Of
+	var steps undo.Stack
+	defer func() { err = errors.Join(err, steps.Run(ctx, 0)) }()
+	st, err := reopenStore(ctx, RebuildRequest{Of: old, Dirs: req.Dirs}, &steps)
+	if err != nil {
+		return err
+	}
+	p, err := newRebuilding(ctx, RebuildRequest{Of: old, Dirs: req.Dirs}, st, to.Path)
+	if err != nil {
+		return err
+	}
+	own := &Workspace{Session: req.Session, GitDir: old.GitDir}
+	steps.Add(func(ctx context.Context) error { return forget(ctx, own) })
+	a, packs, err := p.start(ctx, req.Session)
+	if err != nil {
+		return fmt.Errorf("reading what the agent started from: %w", err)
+	}
+	baseline, err := LoadBaseline(old.Baseline)
+	if err != nil {
+		return err
+	}
+	if a.entries, err = old.startIndex(ctx, baseline, p.hide); err != nil {
+		return err
+	}
+	a.dir = filepath.Join(to.Path, ".git")
+	if err := setAside(to.Path); err != nil {
+		return fmt.Errorf("moving the agent's .git away: %w", err)
+	}
+	if err := a.write(packs...); err != nil {
+		return fmt.Errorf("making a .git: %w", err)
+	}
+	return paths.WriteFile(filepath.Join(a.dir, "info/attributes"), []byte("* !filter !diff !merge !working-tree-encoding\n"))
+}
+
+// start is the repository that begins with what the agent started from, without its
+// index, and the packs that it is made of. Refs that this needs carry the session's id.
+func (p *preparation) start(ctx context.Context, session string) (*agentGit, []string, error) {
+	var err error
+	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
+		return nil, nil, err
+	}
+	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.who}
+	packs := []string{p.history.pack}
+	if p.history.hidden {
+		h, commit, err := p.store.onlyVisible(ctx, p.src, session, p.hide)
+		if err != nil {
+			return nil, nil, err
+		}
+		a.head, a.shallow, packs = commit, nil, []string{h.pack}
+	}
+	if p.ws.Uncommitted == "" {
+		return a, packs, nil
+	}
+	pack, commit, err := p.store.visibleUncommitted(ctx, p, session, a.head)
+	a.head = commit
+	return a, append(packs, pack), err
+}
+
+// visibleUncommitted makes, in the store, the commit of the user's uncommitted work on
+// top of parent, without what is hidden, and packs what parent does not hold.
+func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session, parent string) (pack, commit string, err error) {
+	entries, err := s.git.Tree(ctx, p.ws.BaseTree)
+	if err != nil {
+		return "", "", err
+	}
+	c := git.Commit{
+		Ref: ref(session, "start"), Parent: parent, Tree: p.ws.BaseTree, Who: p.src.who,
+		Message: "Uncommitted work before aibox session " + p.ws.Session + "\n",
+	}
+	hidden := p.hide.Matcher()
+	for _, e := range entries {
+		if hidden(e.Path) {
+			c.Remove = append(c.Remove, e.Path)
+		}
+	}
+	slices.Sort(c.Remove)
+	im := s.git.Import(ctx)
+	if err := im.End(im.Commit(c)); err != nil {
+		return "", "", err
+	}
+	if commit, err = s.git.Line(ctx, "rev-parse", "--verify", c.Ref); err != nil {
+		return "", "", err
+	}
+	pack, err = packObjects(ctx, s.git, commit, []string{"^" + parent}, filepath.Join(s.dir, "objects", "pack", "pack"), func(string) {})
+	return pack, commit, err
+}
+
+// startIndex is the index of what the agent started from, as far as it was to see it.
+// What it was not given is marked as not there. A file that has not been touched since
+// need not be read: the host, whom nobody deceives about that, looks for those.
+func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide Globs) ([]indexEntry, error) {
+	tree, err := git.Owned(w.GitDir).Tree(ctx, w.BaseTree)
+	if err != nil {
+		return nil, fault.New(fault.Internal, "reading what the agent started from: %s", git.Message(err))
+	}
+	root, err := unix.Open(w.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(root)
+	given := make(map[string]*File, len(baseline.Files))
+	for i := range baseline.Files {
+		given[baseline.Files[i].Path] = &baseline.Files[i]
+	}
+	hidden := hide.Matcher()
+	entries := make([]indexEntry, 0, len(tree))
+	for _, e := range tree {
+		file := given[e.Path]
+		switch {
+		case hidden(e.Path):
+		case file == nil: // submodules, too
+			entries = append(entries, indexEntry{Entry: e, Skip: true})
+		case baseline.racy(file) || !file.untouched(root):
+			entries = append(entries, indexEntry{Entry: e})
+		default:
+			entries = append(entries, indexEntry{Entry: e, Stat: file.Stat})
+		}
+	}
+	slices.SortFunc(entries, func(a, b indexEntry) int { return strings.Compare(a.Path, b.Path) })
+	return entries, nil
+}
+
+// untouched reports whether the file in the folder root is the one that was given to the
+// agent, unchanged. It follows no symlink.
+func (f *File) untouched(root int) bool {
+	fd, err := unix.Openat2(root, f.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	if err != nil {
+		return false // a symlink among them, which is soon read
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && StatOf(&st) == f.Stat
+}
+
+// racy reports whether git, which looks at whole seconds, may take a change of the
+// file for none. It could not tell from its content whether a file has changed that
+// is stored otherwise than it stands there.
+func (b *Baseline) racy(f *File) bool {
+	return f.Stored == f.Raw && (b.HashAll || f.Stat.Ctime/1e9 >= b.Taken.Add(-b.Racy).Unix())
+}
+
+// setAside makes an empty .git in the folder, with the one that was there in it.
+func setAside(folder string) error {
+	away := ".git-" + strings.ToLower(rand.Text()) // which the agent cannot have taken
+	root, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(root)
+	err = unix.Renameat2(root, ".git", root, away, unix.RENAME_NOREPLACE)
+	there := !errors.Is(err, fs.ErrNotExist)
+	if err != nil && there {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(folder, ".git"), 0o755); err != nil { //nolint:gosec // in a private folder
+		return err
+	}
+	if !there {
+		return nil
+	}
+	return unix.Renameat2(root, away, root, ".git/"+agentsOwn, unix.RENAME_NOREPLACE)
+}
