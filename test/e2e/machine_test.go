@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,6 +66,10 @@ func (m *machine) close() {
 			_ = runtime.KillProcess(s.State.Sandbox)
 		}
 	}
+	for _, pid := range m.leftWatchdogs() {
+		m.t.Errorf("the watchdog %d is left", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 	for _, id := range m.leftContainers() {
 		m.t.Errorf("container %s is left", id)
 		m.exec("docker", "rm", "-f", id)
@@ -78,6 +83,20 @@ func (m *machine) close() {
 	})
 	if err := os.RemoveAll(m.home); err != nil {
 		m.t.Error(err)
+	}
+}
+
+// leftWatchdogs are the watchdogs that do not end with their sessions. Their program
+// lies in this home.
+func (m *machine) leftWatchdogs() []int {
+	deadline, tick := time.Now().Add(hung), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for {
+		left := mentioning(m.home + "/.cache/aibox/init/")
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+		<-tick.C
 	}
 }
 
