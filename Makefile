@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench docs pictures secrets lint fmt vuln setup clean
+.PHONY: help demo test build install test-unit test-matrix bench docs locks pictures secrets lint fmt vuln setup clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -39,6 +39,9 @@ pictures: ## draw every screen for docs/pictures, by driving the program (needs 
 
 secrets: ## write the rules for secrets anew, from the version of gitleaks in test/gitleaks/go.mod
 	@cd test/gitleaks && GOWORK=off go test . -update
+
+locks: ## write the lock files of dockerfiles/locks, after a version in a Dockerfile has changed
+	@go test ./test/locks -run 'Lock' -count=1 -update
 
 lint: ## go vet, golangci-lint with formatting, shellcheck
 	@scripts/lint.sh

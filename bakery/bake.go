@@ -136,6 +136,9 @@ func (r *run) make(ctx context.Context, name string, origin Origin, anew bool) (
 		return Baked{}, origin, err
 	}
 	r.emit(Event{Kind: ImageStarted, Ref: recipe.Ref()})
+	for _, what := range recipe.Unpinned {
+		r.note("not pinned: %s", termtext.Escape(what))
+	}
 	if err := r.build(ctx, recipe, anew); err != nil {
 		return Baked{}, origin, err
 	}
@@ -160,7 +163,7 @@ func (r *run) build(ctx context.Context, recipe Recipe, anew bool) error {
 	track := newTracker(recipe.Name, r.progress.Handle)
 	err = r.builder.Build(ctx, Build{
 		Ref: recipe.Ref(), Context: tarball, Dockerfile: recipe.Name + suffix,
-		Args: args, Labels: recipe.Labels(), NoCache: anew,
+		Args: args, Labels: recipe.Labels(), NoCache: anew, CacheScope: recipe.CacheScope(),
 	}, track.update)
 	if err == nil {
 		return nil

@@ -43,7 +43,7 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 		if _, ours := b[name]; ours {
 			return nil, fault.New(fault.Usage, "the image %q is one of aibox's own", name).Hint("give the other one another name")
 		}
-		b[name] = text
+		b[name] = entry{dockerfile: text, guest: true}
 	}
 	bakery := &Bakery{builder: builder, book: b, options: options}
 	for name := range options.Versions {
@@ -147,6 +147,10 @@ type Status struct {
 	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty when even the system below is missing
 	Version string `json:"version,omitempty"` // the agent's version in the recipe
 	Image   Image  `json:"image,omitzero"`    // the fresh one, or the newest outdated one
+	// Pinned says that a checksum that aibox carries pins all that the recipe fetches.
+	// Unpinned names what else it fetches, and why; empty when Pinned.
+	Pinned   bool     `json:"pinned"`
+	Unpinned []string `json:"unpinned,omitempty"`
 }
 
 // Check tells of each name (all when empty) what a bake would do. It builds and
@@ -172,7 +176,7 @@ func (b *Bakery) Check(ctx context.Context, names ...string) ([]Status, error) {
 		if err != nil {
 			return nil, err
 		}
-		status := Status{Name: name, Version: r.Version}
+		status := Status{Name: name, Version: r.Version, Pinned: len(r.Unpinned) == 0, Unpinned: r.Unpinned}
 		if ok {
 			status.Ref = r.Ref()
 		}

@@ -279,20 +279,27 @@ func TestABuildSeesItsDockerfileAndTheCertificatesOnly(t *testing.T) {
 	bake(t, kitchen(t, fake, files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{cert}}}), "agent")
 	var names []string
 	for _, b := range fake.Builds() {
-		for r := tar.NewReader(bytes.NewReader(b.Context)); ; {
-			h, err := r.Next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, h.Name)
-		}
+		names = append(names, contents(t, b)...)
 	}
-	want := "base.Dockerfile ca/ ca/aibox-abababababababab.crt agent.Dockerfile ca/"
+	want := "base.Dockerfile ca/ lock/ ca/aibox-abababababababab.crt agent.Dockerfile ca/ lock/"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("contexts hold %s", got)
+	}
+}
+
+// contents are the names in the context of a build.
+func contents(t *testing.T, b bakery.Build) []string {
+	t.Helper()
+	var names []string
+	for r := tar.NewReader(bytes.NewReader(b.Context)); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
 	}
 }
 

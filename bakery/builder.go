@@ -70,6 +70,9 @@ type Build struct {
 	Args       map[string]string
 	Labels     map[string]string
 	NoCache    bool
+	// CacheScope separates cache mounts: only builds of the same scope share them. It
+	// must not be empty, or every build on the daemon would share them.
+	CacheScope string
 }
 
 // Update is news of a running build. Text in it is raw.

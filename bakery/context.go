@@ -3,11 +3,13 @@ package bakery
 import (
 	"archive/tar"
 	"bytes"
+	"maps"
+	"slices"
 	"time"
 )
 
-// buildContext packs what a build may see: its Dockerfile and, for the base, the
-// certificates as ca/FINGERPRINT.crt. Same recipe, same bytes.
+// buildContext packs what a build may see: its Dockerfile, its lock as lock/FILE and,
+// for the base, the certificates as ca/FINGERPRINT.crt. Same recipe, same bytes.
 func buildContext(r Recipe) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -23,9 +25,16 @@ func buildContext(r Recipe) ([]byte, error) {
 	if err := file(r.Name+suffix, []byte(r.Dockerfile)); err != nil {
 		return nil, err
 	}
-	// The folder is there even when empty, or COPY ca/ would fail.
-	if err := w.WriteHeader(&tar.Header{Name: "ca/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}); err != nil {
-		return nil, err
+	// The folders are there even when empty, or COPY would fail.
+	for _, dir := range []string{"ca/", lockDir} {
+		if err := w.WriteHeader(&tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Lock)) {
+		if err := file(lockDir+name, []byte(r.Lock[name])); err != nil {
+			return nil, err
+		}
 	}
 	for _, c := range r.Certs {
 		if err := file("ca/aibox-"+c.Fingerprint[:16]+".crt", c.PEM); err != nil {

@@ -27,7 +27,9 @@ type Recipe struct {
 	Name       string
 	Version    string // the agent's; empty on the base
 	Dockerfile string
+	Lock       Lock              // the files in lock/ of the build context; nil where nothing is locked
 	Args       map[string]string // without BASE
+	Unpinned   []string          // what the image takes from the network that no checksum pins
 	Parent     string            // digest of the recipe below; of the origin for the base
 	BaseRef    string            // the image below it; not part of the digest, Parent is
 	Certs      []Cert
@@ -40,7 +42,7 @@ func (r Recipe) Digest() string {
 		certs[i] = c.Fingerprint
 	}
 	// Encoding a map sorts its keys, so equal recipes are equal bytes.
-	return digestOf(digestForm, r.Name, r.Dockerfile, r.Args, r.Parent, certs)
+	return digestOf(digestForm, r.Name, r.Dockerfile, r.Lock, r.Args, r.Parent, certs)
 }
 
 // Namespace begins the references of all images that are baked.
@@ -48,6 +50,11 @@ const Namespace = "aibox/"
 
 // Ref is the image's reference: aibox/NAME:DIGEST12.
 func (r Recipe) Ref() string { return Namespace + r.Name + ":" + r.Digest()[:12] }
+
+// CacheScope separates the cache mounts of this recipe from those of every other one,
+// and from those of its own earlier versions: an install step that went bad can leave
+// something there for itself alone. A bake that broke off finds what it had fetched.
+func (r Recipe) CacheScope() string { return Namespace + r.Name + "/" + r.Digest() }
 
 // Labels are what the image will carry.
 func (r Recipe) Labels() map[string]string {
@@ -67,10 +74,17 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// book holds the Dockerfiles by name.
-type book map[string]string
+// book holds what images are made from, by the image's name.
+type book map[string]entry
 
-// open reads every NAME.Dockerfile of files.
+// entry is what one image is made from.
+type entry struct {
+	dockerfile string
+	lock       Lock // nil where there is none
+	guest      bool // it came from the user's own files
+}
+
+// open reads every NAME.Dockerfile of files, and its lock.
 func open(files fs.FS) (book, error) {
 	names, err := fs.Glob(files, "*"+suffix)
 	if err != nil {
@@ -82,7 +96,12 @@ func open(files fs.FS) (book, error) {
 		if err != nil {
 			return nil, err
 		}
-		b[strings.TrimSuffix(name, suffix)] = string(data)
+		image := strings.TrimSuffix(name, suffix)
+		lock, err := readLock(files, image)
+		if err != nil {
+			return nil, err
+		}
+		b[image] = entry{dockerfile: string(data), lock: lock}
 	}
 	return b, nil
 }
@@ -110,12 +129,13 @@ var versionArg = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
 // recipe makes the recipe of name on top of parent: the base's recipe, or the
 // zero value for the base itself, which stands on origin.
 func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Recipe, error) {
-	text, ok := b[name]
+	from, ok := b[name]
 	if !ok {
 		return Recipe{}, fault.New(fault.Usage, "there is no image named %q", name).
 			Hint("the images are: %s", strings.Join(b.names(), ", "))
 	}
-	r := Recipe{Name: name, Dockerfile: text, Args: map[string]string{}}
+	text := from.dockerfile
+	r := Recipe{Name: name, Dockerfile: text, Args: map[string]string{}, Unpinned: notPinned(text)}
 	for arg, value := range o.Host.settings() {
 		if asks(text, arg) {
 			r.Args[arg] = value
@@ -131,6 +151,7 @@ func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Rec
 	case pinned != nil:
 		r.Version, r.Args["VERSION"] = pinned[1], pinned[1]
 	}
+	from.pin(&r, pinned, o.Host.Arch)
 	if parent == nil {
 		r.Parent, r.BaseRef, r.Certs = origin.Digest, origin.Ref(), o.Host.Certs
 	} else {

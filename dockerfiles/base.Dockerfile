@@ -1,14 +1,14 @@
 # The system every agent starts from: Debian 12, git, Node, Python, build tools.
 # Built by bakery, which passes every ARG without a default. Nothing of the host
 # is in the build context but ca/, the certificates the host trusts besides its
-# distribution's own (empty on most machines).
+# distribution's own (empty on most machines), and lock/, which pins Node and npm.
+#
+# Not pinned: Debian's packages: apt checks their signatures and takes the newest of Debian 12
 ARG BASE
 
 # Debian's npm is used once, to fetch Node itself, and stays behind. Its hundreds
 # of packages are unpacked side by side and not installed: 8 seconds, not 80.
 FROM ${BASE} AS node
-ARG NODE_VERSION=22.23.3
-ARG NPM_VERSION=11.19.1
 ARG NPM_REGISTRY
 COPY ca/ /usr/local/share/ca-certificates/
 # A cache mount outlives the build: packages are kept there, not in the image.
@@ -24,12 +24,12 @@ RUN for package in /debs/*.deb; do \
       dpkg-deb --fsys-tarfile "$package" | tar -x -C / --keep-directory-symlink --exclude=./usr/share/doc || exit 1; \
     done \
  && ldconfig && npm --version
+COPY lock/ /fetch/
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
     export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
  && case "$(dpkg --print-architecture)" in amd64) arch=x64 ;; arm64) arch=arm64 ;; *) exit 64 ;; esac \
- && npm install --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
+ && npm ci --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
       ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} \
-      "node-linux-${arch}@${NODE_VERSION}" "npm@${NPM_VERSION}" \
  && mkdir -p /out/bin /out/lib/node_modules \
  && mv "/fetch/node_modules/node-linux-${arch}/bin/node" /out/bin/ \
  && mv "/fetch/node_modules/node-linux-${arch}/include" /out/include \

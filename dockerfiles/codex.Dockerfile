@@ -4,12 +4,14 @@ ARG BASE
 
 FROM ${BASE} AS fetch
 ARG VERSION=0.169.0
+ARG LOCKED
 ARG NPM_REGISTRY
 # The package of the platform holds one folder, which must keep its shape: the
 # program finds its helpers beside itself. Voice needs a sound card; a box has none.
+COPY lock/ /fetch/
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
-    npm install --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
-      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@openai/codex@${VERSION}" \
+    set -- --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} \
+ && if [ "${LOCKED}" = no ]; then npm install "$@" "@openai/codex@${VERSION}"; else npm ci "$@"; fi \
  && mkdir -p /out/opt /out/usr/local/bin \
  && mv /fetch/node_modules/@openai/codex-linux-*/vendor/* /out/opt/codex \
  && rm -rf /out/opt/codex/codex-resources/voice \

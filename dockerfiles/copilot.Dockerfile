@@ -4,10 +4,12 @@ ARG BASE
 
 FROM ${BASE} AS fetch
 ARG VERSION=1.0.102
+ARG LOCKED
 ARG NPM_REGISTRY
+COPY lock/ /fetch/
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
-    npm install --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error \
-      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@github/copilot@${VERSION}" \
+    set -- --prefix /fetch --ignore-scripts --no-audit --no-fund --loglevel=error ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} \
+ && if [ "${LOCKED}" = no ]; then npm install "$@" "@github/copilot@${VERSION}"; else npm ci "$@"; fi \
  && mkdir -p /out/usr/local/bin \
  && mv /fetch/node_modules/@github/copilot-linux-*/copilot /out/usr/local/bin/copilot
 

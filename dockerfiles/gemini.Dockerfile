@@ -3,10 +3,12 @@ ARG BASE
 
 FROM ${BASE} AS fetch
 ARG VERSION=0.61.0
+ARG LOCKED
 ARG NPM_REGISTRY
+COPY lock/ /out/opt/gemini/
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
-    npm install --prefix /out/opt/gemini --ignore-scripts --no-audit --no-fund --loglevel=error \
-      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@google/gemini-cli@${VERSION}" \
+    set -- --prefix /out/opt/gemini --ignore-scripts --no-audit --no-fund --loglevel=error ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} \
+ && if [ "${LOCKED}" = no ]; then npm install "$@" "@google/gemini-cli@${VERSION}"; else npm ci "$@"; fi \
  && rm -rf /out/opt/gemini/node_modules/node-pty /out/opt/gemini/node_modules/nan
 # The cache belongs to this program alone, and not to what it starts.
 RUN mkdir -p /out/usr/local/bin \

@@ -5,11 +5,13 @@ ARG BASE
 
 FROM ${BASE} AS fetch
 ARG VERSION=0.24.4
+ARG LOCKED
 ARG NPM_REGISTRY
 # Sound needs a microphone; a box has none.
+COPY lock/ /out/opt/qwen/
 RUN --mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked \
-    npm install --prefix /out/opt/qwen --ignore-scripts --no-audit --no-fund --loglevel=error \
-      ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} "@qwen-code/qwen-code@${VERSION}" \
+    set -- --prefix /out/opt/qwen --ignore-scripts --no-audit --no-fund --loglevel=error ${NPM_REGISTRY:+"--registry=${NPM_REGISTRY}"} \
+ && if [ "${LOCKED}" = no ]; then npm install "$@" "@qwen-code/qwen-code@${VERSION}"; else npm ci "$@"; fi \
  && rm -rf /out/opt/qwen/node_modules/@qwen-code/audio-capture
 # The cache belongs to this program alone, and not to what it starts.
 RUN mkdir -p /out/usr/local/bin \

@@ -23,6 +23,9 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	for name, value := range order.Args {
 		args[name] = &value
 	}
+	// BuildKit puts this before the id of every cache mount, also of one that names no id.
+	// Last, so that no other argument replaces it.
+	args["BUILDKIT_CACHE_MOUNT_NS"] = &order.CacheScope
 	// The request outlives ctx: a canceled build is waited for, so that nothing
 	// goes on behind the caller's back.
 	request, abandon := context.WithCancel(context.WithoutCancel(ctx))

@@ -29,7 +29,11 @@ func (a *app) bakeCommand() *cobra.Command {
 		Use:   "bake [AGENT…]",
 		Short: "Build the images of agents",
 		Long: `Build the images that agents run in, and the base below them. An image whose recipe
-has not changed is not built again.`,
+has not changed is not built again.
+
+Agents are installed by lock files with checksums that aibox carries, so a package
+that has changed on its registry fails the build. --check names what has no checksum:
+agents in another version than aibox's own (--version), and your own recipes.`,
 		Example: `  aibox bake codex
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
@@ -173,9 +177,31 @@ func (a *app) checkImages(ctx context.Context, kitchen *bakery.Bakery, names []s
 	}
 	rows := make([][]string, 0, len(states))
 	for _, s := range states {
-		rows = append(rows, []string{s.Name, s.State.String(), s.Version, megabytes(s.Image.Size), termtext.Escape(s.Ref)})
+		rows = append(rows, []string{s.Name, s.State.String(), s.Version, yesNo(s.Pinned), megabytes(s.Image.Size), termtext.Escape(s.Ref)})
 	}
-	return table(a.out, "IMAGE\tSTATE\tVERSION\tSIZE\tREFERENCE", rows)
+	if err := table(a.out, "IMAGE\tSTATE\tVERSION\tPINNED\tSIZE\tREFERENCE", rows); err != nil {
+		return err
+	}
+	a.printUnpinned(states)
+	return nil
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// printUnpinned names what no checksum pins of the images that a bake would make.
+func (a *app) printUnpinned(states []bakery.Status) {
+	heading := "\nNot pinned by a checksum:\n"
+	for _, s := range states {
+		for _, what := range s.Unpinned {
+			fmt.Fprintf(a.out, "%s  %s: %s\n", heading, s.Name, termtext.Escape(what))
+			heading = ""
+		}
+	}
 }
 
 func megabytes(bytes int64) string {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -30,5 +31,42 @@ func TestABakeBehindAFirewallNamesTheHostAndTheWayOut(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		})
+	}
+}
+
+func TestACheckNamesWhatNoChecksumPins(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	var states []struct {
+		Name     string
+		Pinned   bool
+		Unpinned []string
+	}
+	o := m.aibox(0, "bake", "--check", "--json", "--version", "codex=0.1.0")
+	if err := json.Unmarshal([]byte(o.stdout), &states); err != nil {
+		t.Fatalf("%v\n%s", err, o)
+	}
+	told := map[string]string{}
+	for _, s := range states {
+		told[s.Name] = strings.Join(s.Unpinned, "; ")
+		if s.Pinned != (told[s.Name] == "") {
+			t.Errorf("%s: pinned %v, and not pinned %q", s.Name, s.Pinned, told[s.Name])
+		}
+	}
+	for name, want := range map[string]string{"base": "Debian's packages", "codex": "codex 0.1.0: the lock is of version "} {
+		if !strings.Contains(told[name], want) {
+			t.Errorf("of %s it says %q", name, told[name])
+		}
+	}
+	for _, name := range []string{"claude", "gemini", "copilot", "crush"} {
+		if told[name] != "" {
+			t.Errorf("of %s it says %q", name, told[name])
+		}
+	}
+	o = m.aibox(0, "bake", "--check", "--version", "codex=0.1.0")
+	for _, want := range []string{"PINNED", "\nNot pinned by a checksum:\n", "\n  codex: codex 0.1.0: the lock is of version "} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("%q is missing:\n%s", want, o)
+		}
 	}
 }

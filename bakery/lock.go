@@ -1,0 +1,116 @@
+package bakery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Lock pins by checksum what a build fetches: the files of locks/NAME beside the
+// Dockerfiles, by their name. It stands in lock/ of the build context.
+type Lock map[string]string
+
+// lockDir is the folder of the lock in a build context.
+const lockDir = "lock/"
+
+// The files that make a folder a lock, each of a form that its installer checks.
+const (
+	npmLock     = "package-lock.json" // npm ci
+	pipLock     = "requirements.txt"  // pip install --require-hashes
+	archiveLock = "SHA256SUMS"        // sha256sum --check, one line for each processor
+)
+
+// readLock reads the lock of an image: nil where there is none.
+func readLock(files fs.FS, image string) (Lock, error) {
+	dir := path.Join("locks", image)
+	entries, err := fs.ReadDir(files, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock := Lock{}
+	for _, entry := range entries {
+		data, err := fs.ReadFile(files, path.Join(dir, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		lock[entry.Name()] = string(data)
+	}
+	for _, name := range []string{npmLock, pipLock, archiveLock} {
+		if _, ok := lock[name]; ok {
+			return lock, nil
+		}
+	}
+	return nil, nil // only what a lock is made from
+}
+
+// covers reports whether the lock holds the packages of a processor, named as Go
+// names it. A package.json names the ones it was made for where it is not both.
+func (l Lock) covers(arch string) bool {
+	processor := map[string]string{"amd64": "x64"}[arch]
+	if processor == "" {
+		processor = arch
+	}
+	if _, npm := l[npmLock]; npm {
+		var manifest struct {
+			CPU []string `json:"cpu"`
+		}
+		err := json.Unmarshal([]byte(l["package.json"]), &manifest)
+		return err == nil && (len(manifest.CPU) == 0 || slices.Contains(manifest.CPU, processor))
+	}
+	if sums, ok := l[archiveLock]; ok {
+		return strings.Contains(sums, " "+processor+".")
+	}
+	return true
+}
+
+// pin gives a recipe its lock, or says why it has none. A Dockerfile that declares
+// LOCKED installs by the lock unless that is "no"; an empty value fails the build
+// where the lock is missing.
+func (e entry) pin(r *Recipe, pinned []string, arch string) {
+	why := ""
+	switch {
+	case e.guest:
+		why = "what your recipe of " + r.Name + " installs: aibox has no lock of it"
+	case e.lock == nil:
+		why = fmt.Sprintf("%s %s: aibox has no checksums of it", r.Name, r.Version)
+	case pinned != nil && r.Version != pinned[1]:
+		why = fmt.Sprintf("%s %s: the lock is of version %s", r.Name, r.Version, pinned[1])
+	case arch != "" && !e.lock.covers(arch):
+		why = fmt.Sprintf("%s %s: the lock has no checksums for %s", r.Name, r.Version, arch)
+	default:
+		r.Lock = e.lock
+	}
+	if why != "" && (e.guest || fetches(e.dockerfile)) {
+		r.Unpinned = append(r.Unpinned, why)
+	}
+	if asks(e.dockerfile, "LOCKED") {
+		r.Args["LOCKED"] = "yes"
+		if r.Lock == nil {
+			r.Args["LOCKED"] = "no"
+		}
+	}
+}
+
+// fetches reports whether a Dockerfile of aibox's installs by a lock.
+func fetches(dockerfile string) bool {
+	return asks(dockerfile, "LOCKED") || strings.Contains(dockerfile, "\nCOPY "+lockDir+" ")
+}
+
+var notPinnedLine = regexp.MustCompile(`(?m)^# Not pinned: (.+)$`)
+
+// notPinned is what a Dockerfile says of itself that it takes unpinned.
+func notPinned(dockerfile string) []string {
+	var found []string
+	for _, line := range notPinnedLine.FindAllStringSubmatch(dockerfile, -1) {
+		found = append(found, line[1])
+	}
+	return found
+}
