@@ -12,18 +12,27 @@
 # and undo_ITEM likewise.
 set -Eeuo pipefail
 
-# What is pinned. The release is gVisor's own binary, checked against the SHA-512
-# published beside it; the module is the same program built from source, checked by
-# Go's checksum database. Releases after mid-2026 need helper binaries beside runsc.
+# What is pinned. The release is gVisor's own binary, by SHA-512: the server that has the
+# binary is not asked for its checksum. The values are those of Kubespray, which installs
+# the same binaries (roles/kubespray_defaults/vars/main/checksums.yml). The module is the
+# same program built from source, by the hash of Go's checksum database; its own go.sum,
+# which that hash covers, pins the modules below it. Releases after mid-2026 need helper
+# binaries beside runsc.
 readonly RUNSC_RELEASE=20260323.0
 readonly RUNSC_RELEASES=https://storage.googleapis.com/gvisor/releases/release
-readonly RUNSC_MODULE=gvisor.dev/gvisor/runsc@v0.0.0-20260224225140-573d5e7127a8
+readonly -A RUNSC_SHA512=(
+	[x86_64]=8cfc4e0580e49a0463fafd51661305ac4e69d27eea68de4fc569760a55a7f2c4a2cc75d43d7edeae982288ebfdf4644d6840533b95167bb5f0758cb237e49217
+	[aarch64]=2aacb4de88e9c4fadceb9c81c47b9aebf3ecb16df4f68d7def428d844bf3bc3ca1cc7d61a30bf73996e2485cea6a8c12ef86823fa473d0eb6489a95898be7d98
+)
+readonly RUNSC_MODULE=gvisor.dev/gvisor@v0.0.0-20260224225140-573d5e7127a8
+readonly RUNSC_MODULE_SUM=h1:Zy8IV/+FMLxy6j6p87vk/vQGKcdnbprwjTxc8UiUtsA=
 
 # Ours alone, so that nothing that others installed is ever replaced or taken away.
 readonly OUR_DIR=/usr/local/lib/aibox
 readonly MODULES_FILE=/etc/modules-load.d/aibox.conf
 readonly DELEGATION_FILE=/etc/systemd/system/user@.service.d/aibox.conf
 readonly APPARMOR_FILE=/etc/apparmor.d/aibox-rootlesskit
+readonly UDEV_FILE=/etc/udev/rules.d/80-aibox.rules
 readonly PROOF_IMAGE=aibox-setup-proof:1
 
 # What was made here and cannot be told by its name, a line each such as "linger ann"; what
@@ -64,7 +73,7 @@ readonly PASSED_ON='^(SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|REQ
 readonly PASSED_ON_GO=(GOPROXY GOFLAGS GONOSUMDB GOSUMDB GONOPROXY GOPRIVATE GOINSECURE)
 
 root='' # what the machine's own paths begin with; only tests put a folder here
-check=no uninstall=no purge=no yes=no
+check=no uninstall=no purge=no yes=no replace_runtime=no
 user='' uid='' home='' runtime_dir='' socket='' others='' scratch=''
 user_env=() packages=() command=()
 
@@ -82,9 +91,12 @@ Sets up rootless Docker with gVisor (runsc) on Debian or Ubuntu, then proves tha
   --package NAME   also install this package (may be repeated)
   --check          a line for each item: ok, todo (and what would be done) or hand (what a
                    person has to do); with --uninstall: what would be taken back
+  --replace-runtime
+                   put aibox's runsc in the place of another runtime of that name in
+                   daemon.json; --uninstall puts the other one back
   --uninstall      stop the daemon it started and remove that daemon's unit, runsc and its
                    entry in daemon.json, the AppArmor profile, lingering, delegation, the
-                   kernel module's file and the modes of devices: each only if this script
+                   kernel module's file and the rights to devices: each only if this script
                    made it, what the machine shares only when no other user needs it.
                    Packages, the user, and Docker's images and data stay
   --purge          with --uninstall: remove Docker's images and data as well, and the
@@ -217,6 +229,7 @@ parse() {
 		--check) check=yes ;;
 		--uninstall) uninstall=yes ;;
 		--purge) purge=yes ;;
+		--replace-runtime) replace_runtime=yes ;;
 		--yes) yes=yes ;;
 		-h | --help) usage && exit 0 ;;
 		--) shift && command=("$@") && break ;;
@@ -227,6 +240,7 @@ parse() {
 	[[ -z $user || $user =~ ^[a-z_][a-z0-9_-]*$ ]] || wrong_usage "'$user' is not a user name"
 	[[ $user != root ]] || wrong_usage "rootless Docker needs a user other than root"
 	[[ $uninstall == yes || $purge$yes == nono ]] || wrong_usage "--purge and --yes go with --uninstall"
+	[[ $uninstall$replace_runtime != yesyes ]] || wrong_usage "--replace-runtime goes with the set-up, not with --uninstall"
 	[[ $uninstall$check == nono ]] || ((${#command[@]} == 0)) || wrong_usage "a command is run after the set-up only"
 }
 
@@ -306,7 +320,7 @@ install_file() {
 record() {
 	! recorded "$@" || return 0
 	case $1 in
-	daemon.json | data | unit)
+	daemon.json | data | unit | runtime)
 		# shellcheck disable=SC2016 # these are the inner shell's
 		as_user sh -c 'mkdir -p -m 0700 "${1%/*}" && echo "$2" >>"$1"' sh "$(own_state_file)" "$*"
 		;;
@@ -444,30 +458,35 @@ need_packages() {
 }
 
 make_packages() {
-	local missing name
+	local missing new_docker=yes
 	mapfile -t missing < <(missing_packages | sort -u)
 	command -v apt-get >/dev/null ||
 		die "this script installs packages with apt-get, which $(os_release PRETTY_NAME) does not have; missing are: ${missing[*]}" \
 			"install them with this system's package manager (the names are Debian's), then run this again"
+	! command -v dockerd >/dev/null || new_docker=no
 	quietly "the lists of packages could not be fetched" "check the network and /etc/apt/sources.list*, then: apt-get update" \
 		as_root apt-get -o DPkg::Lock::Timeout=300 update
 	mapfile -t missing < <(missing_packages | sort -u)
-	step "installing packages: ${missing[*]}"
-	for name in "${missing[@]}"; do
-		has_candidate "$name" ||
-			die "$(os_release PRETTY_NAME) has no package $name" "in Ubuntu: add-apt-repository universe; then run this again"
-	done
-	local new_docker=yes
-	! command -v dockerd >/dev/null || new_docker=no
-	# RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon where there is no systemd.
-	quietly "apt-get could not install ${missing[*]}" "apt-get install ${missing[*]}" \
-		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
-		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
-	for name in "${missing[@]}"; do record package "$name"; done
+	install_packages "${missing[@]}"
 	if [[ $new_docker == yes ]] && has_systemd; then
 		note "switching off the root daemon that came with the package; rootless Docker does not need it"
 		as_root systemctl disable --now docker.service docker.socket containerd.service >/dev/null 2>&1 || true
 	fi
+}
+
+# install_packages NAME…: by apt-get, whose lists are fresh.
+install_packages() {
+	local name
+	step "installing packages: $*"
+	for name in "$@"; do
+		has_candidate "$name" ||
+			die "$(os_release PRETTY_NAME) has no package $name" "in Ubuntu: add-apt-repository universe; then run this again"
+	done
+	# RUNLEVEL=1 keeps invoke-rc.d from starting a root daemon where there is no systemd.
+	quietly "apt-get could not install $*" "apt-get install $*" \
+		as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+		apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
+	for name in "$@"; do record package "$name"; done
 }
 
 need_user() { [[ $uid ]] || echo "useradd --create-home --shell /bin/bash $user"; }
@@ -521,47 +540,118 @@ undo_subordinate_ids() {
 }
 
 # need_devices: slirp4netns needs /dev/net/tun; fuse-overlayfs, on old kernels,
-# /dev/fuse. udev makes both 0666; where there is no udev they are root's.
+# /dev/fuse. On most systems udev opens both for everybody. Where they are root's, the
+# user alone gets a right to them, by an access control list.
 need_devices() {
 	need_device /dev/net/tun 200
 	need_device /dev/fuse 229
 }
 
 need_device() {
-	if [[ ! -c $root$1 ]]; then
-		echo "mknod -m 0666 $root$1 c 10 $2"
-	elif [[ $(stat -c %a "$root$1") != 666 ]]; then
-		echo "chmod 0666 $root$1"
+	if ! is_device "$1"; then
+		echo "mknod -m 0600 $root$1 c 10 $2"
+		need_right "$1"
+	elif [[ -z $uid ]] || ! may_use "$1"; then
+		! everybody_may_use "$1" || return 0
+		need_right "$1"
 	fi
+}
+
+need_right() {
+	echo "setfacl --modify user:$user:rw $root$1"
+	! has_udev || grep -qsF "$(udev_line "$1")" "$root$UDEV_FILE" || echo "the same at every boot ($UDEV_FILE)"
+}
+
+is_device() { [[ -c $root$1 ]]; }
+
+everybody_may_use() { [[ $(stat -c %a "$root$1") =~ [67]$ ]]; }
+
+# may_use DEVICE: by whatever right, a group's included.
+# shellcheck disable=SC2016 # $1 is the inner shell's
+may_use() { as_user sh -c '[ -r "$1" ] && [ -w "$1" ]' sh "$root$1"; }
+
+# has_udev: does something make the devices again at every boot, as its rules say?
+has_udev() { has_systemd && [[ -d $root/etc/udev/rules.d ]]; }
+
+# udev_line DEVICE: udev sets modes before it runs programs, so that no mode masks the list.
+udev_line() {
+	echo "KERNEL==\"${1##*/}\", SUBSYSTEM==\"misc\", RUN+=\"$(command -v setfacl || echo /usr/bin/setfacl) --modify user:$user:rw $1\""
 }
 
 make_devices() {
 	local device
 	as_root modprobe -a tun fuse 2>/dev/null || true
 	as_root mkdir -p "$root/dev/net"
-	for device in /dev/net/tun /dev/fuse; do
-		if [[ -c $root$device ]]; then
-			[[ $(stat -c %a "$root$device") == 666 ]] || record device "$device" "$(stat -c %a "$root$device")"
-		else
-			record device "$device" none
-		fi
+	command -v setfacl >/dev/null || install_packages acl
+	for device in /dev/net/tun:200 /dev/fuse:229; do
+		make_device "${device%:*}" "${device#*:}"
 	done
-	as_told need_devices
 }
 
+make_device() {
+	local device=$1
+	[[ $(need_device "$1" "$2") ]] || return 0
+	if ! is_device "$device"; then
+		step "mknod -m 0600 $root$device c 10 $2"
+		as_root mknod -m 0600 "$root$device" c 10 "$2"
+		record device "$device" none
+	fi
+	if has_udev && ! grep -qsF "$(udev_line "$device")" "$root$UDEV_FILE"; then
+		{ cat "$root$UDEV_FILE" 2>/dev/null || true; udev_line "$device"; } | install_file "$UDEV_FILE"
+	fi
+	step "setfacl --modify user:$user:rw $root$device"
+	as_root setfacl --modify "user:$user:rw" "$root$device" ||
+		die "$user cannot be given a right to $device: the file system of /dev has no access control lists" \
+			"add $user to a group that may use it: chgrp GROUP $device; chmod 0660 $device; usermod --append --groups GROUP $user"
+	record right "$device" "$user"
+}
+
+# left_devices: rights of this user; a device that was made, and a mode of an earlier
+# version of this script, where no other user needs them.
 left_devices() {
-	local device mode
+	local device mode name
+	while read -r device name; do
+		[[ $name != "$user" ]] || ! has_right "$device" || echo "setfacl --remove user:$user $root$device"
+	done < <(recorded_of right)
+	! grep -qs "user:$user:rw" "$root$UDEV_FILE" || echo "remove $user from $UDEV_FILE"
 	[[ -z $others ]] || return 0
 	while read -r device mode; do
-		if [[ -c $root$device && $mode == none ]]; then
+		if is_device "$device" && [[ $mode == none ]]; then
 			echo "rm $root$device"
-		elif [[ -c $root$device && $(stat -c %a "$root$device") == 666 ]]; then
+		elif is_device "$device" && [[ $(stat -c %a "$root$device") == 666 ]]; then
 			echo "chmod $mode $root$device"
 		fi
 	done < <(recorded_of device)
 }
 
-undo_devices() { as_told left_devices; }
+has_right() { is_device "$1" && getfacl -cp "$root$1" 2>/dev/null | grep -q "^user:$user:"; }
+
+undo_devices() {
+	local lines words line
+	mapfile -t lines < <(left_devices)
+	for line in "${lines[@]}"; do
+		step "$line"
+		read -ra words <<<"$line"
+		case $line in
+		"remove "*) undo_udev ;;
+		"setfacl "*) undo_right "${words[-1]}" ;;
+		*) as_root "${words[@]}" ;;
+		esac
+	done
+}
+
+# undo_right FILE: with the last right of a user the list itself goes, and its mask, so
+# that the mode is again what it was.
+undo_right() {
+	as_root setfacl --remove "user:$user" "$1"
+	getfacl -cp "$1" | grep -qE '^(user|group):[^:]+:' || as_root setfacl --remove-all "$1"
+}
+
+undo_udev() {
+	grep -v "user:$user:rw" "$root$UDEV_FILE" >"$scratch/rules" || true
+	install_file "$UDEV_FILE" <"$scratch/rules"
+	[[ -s $root$UDEV_FILE ]] || as_root rm -f -- "$root$UDEV_FILE"
+}
 
 # need_bridge_filter: without this module Docker refuses a network whose containers may
 # not talk to each other, as aibox's are; rootless Docker cannot load it by itself.
@@ -710,13 +800,27 @@ make_user_namespaces() {
 
 # --- gVisor ------------------------------------------------------------------
 
-# installed_runsc: prints our runsc, the release or the one built here.
+# installed_runsc: prints our runsc, the release or the one built here, if nobody but root
+# can change it, and the release if it still is what is pinned.
 installed_runsc() {
-	local file
-	for file in "$OUR_DIR/runsc-release-$RUNSC_RELEASE" "$OUR_DIR/runsc-${RUNSC_MODULE#*@}"; do
-		[[ ! -x $root$file ]] || { echo "$root$file" && return; }
+	local file release=$OUR_DIR/runsc-release-$RUNSC_RELEASE
+	for file in "$release" "$OUR_DIR/runsc-${RUNSC_MODULE#*@}"; do
+		if [[ -x $root$file ]] && is_roots "$root$file" && { [[ $file != "$release" ]] || is_pinned "$root$file"; }; then
+			echo "$root$file"
+			return
+		fi
 	done
 }
+
+# is_roots FILE: can nobody but root (in a test: but who made it) change the file?
+is_roots() {
+	local owner mode
+	read -r owner mode < <(stat -L -c '%u %a' "$1")
+	[[ ($owner == 0 || ($root && $owner == "$EUID")) && ! $mode =~ [2367].?$ ]]
+}
+
+# is_pinned FILE: is it the release for this processor?
+is_pinned() { sha512sum --check --status <<<"${RUNSC_SHA512[$(uname -m)]}  $1"; }
 
 need_runsc() {
 	[[ $(installed_runsc) ]] || echo "install runsc in $OUR_DIR (gVisor's release $RUNSC_RELEASE, or built from source with Go)"
@@ -740,27 +844,37 @@ undo_runsc() {
 
 # fetch_runsc DIR: gVisor's own release; fails where it cannot be reached.
 fetch_runsc() {
-	local base
-	base=$RUNSC_RELEASES/$RUNSC_RELEASE/$(uname -m)
+	local url
+	url=$RUNSC_RELEASES/$RUNSC_RELEASE/$(uname -m)/runsc
 	step "fetching runsc, gVisor's release $RUNSC_RELEASE"
-	if ! curl -fsS --connect-timeout 5 --max-time 20 -o "$1/runsc.sha512" "$base/runsc.sha512" 2>/dev/null; then
+	if ! curl -fsS --connect-timeout 5 --max-time 20 -o /dev/null --head "$url" 2>/dev/null; then
 		note "gVisor's releases cannot be reached from here"
 		return 1
 	fi
-	curl -fsS --connect-timeout 5 --max-time 600 -o "$1/runsc" "$base/runsc" ||
+	curl -fsS --connect-timeout 5 --max-time 600 -o "$1/runsc" "$url" ||
 		die "the download of runsc broke off" "run this again"
-	(cd "$1" && sha512sum --check --status runsc.sha512) ||
-		die "runsc does not match its published SHA-512" "run this again; if it stays so, something on the way changes downloads"
+	is_pinned "$1/runsc" ||
+		die "runsc does not match the SHA-512 that this script pins, so it was not installed" "run this again; if it stays so, something on the way changes downloads, or aibox is too old: fetch a newer one"
 	chmod 0755 "$1/runsc"
 }
 
-# build_runsc DIR: the same program from source, verified by Go's checksum database.
+# build_runsc DIR: the same program from source. The hash of the module is compared here,
+# whatever GOSUMDB, GONOSUMDB or GOPRIVATE say, and its go.sum has those of all others.
 build_runsc() {
+	local module sum go_env=(GOMODCACHE="$1/modules" GOFLAGS="-mod=readonly -modcacherw" GOWORK=off GOTOOLCHAIN=local CGO_ENABLED=0)
 	command -v go >/dev/null ||
 		die "runsc can be neither fetched nor built: there is no Go here" "install Go 1.26 or newer from https://go.dev/dl/ (to /usr/local/go) and run this again"
-	step "building runsc from source with Go (about a minute): ${RUNSC_MODULE#*@}"
-	quietly "runsc could not be built" "check that Go can fetch modules: go install $RUNSC_MODULE" \
-		env CGO_ENABLED=0 GOBIN="$1" GOWORK=off GOTOOLCHAIN=local go install -trimpath -ldflags '-s -w' "$RUNSC_MODULE"
+	step "building runsc from source with Go (about a minute): $RUNSC_MODULE"
+	# Into a cache of its own: Go compares a module with its hash when it fetches it.
+	module=$(env -C "$1" "${go_env[@]}" go mod download -json "$RUNSC_MODULE" 2>&1) || {
+		tail -n 15 <<<"$module" | sed 's/^/    /' >&2
+		die "the source of runsc could not be fetched" "check that Go can fetch modules: go mod download $RUNSC_MODULE"
+	}
+	sum=$(jq -r '.Sum // ""' <<<"$module")
+	[[ $sum == "$RUNSC_MODULE_SUM" ]] ||
+		die "the source of runsc has the hash $sum and not the pinned $RUNSC_MODULE_SUM, so it was not built" "something on the way changes modules: look at go env GOPROXY"
+	quietly "runsc could not be built" "check that Go can fetch modules: go mod download $RUNSC_MODULE" \
+		env -C "$(jq -r .Dir <<<"$module")" "${go_env[@]}" go build -buildvcs=false -trimpath -ldflags '-s -w' -o "$1/runsc" ./runsc
 }
 
 # need_proof_program: a static busybox for the image that proves the set-up; no
@@ -803,27 +917,75 @@ write_daemon_json() {
 
 is_object() { jq -e 'type == "object"' >/dev/null 2>&1; }
 
-# with_runsc: standard input with the runtime in it. A runsc that somebody else
-# registered stays as it is; ours gets the pinned path and whatever flag it lacks.
+# with_runsc: standard input with the runtime in it. Ours gets the pinned path and whatever
+# flag it lacks. Another one stays as it is, unless it is to be replaced.
 with_runsc() {
-	jq --arg path "$(installed_runsc)" --arg ours "$root$OUR_DIR/" --argjson args "$RUNSC_ARGS" '
+	local replace=no
+	[[ $replace_runtime == no ]] || { registered_here && [[ -z $(odd_runtime) ]]; } || replace=yes
+	jq --arg path "$(installed_runsc)" --arg ours "$root$OUR_DIR/" --argjson args "$RUNSC_ARGS" --arg replace "$replace" '
 		def flag: split("=")[0];
-		if .runtimes.runsc and ((.runtimes.runsc.path // "") | startswith($ours) | not) then .
+		if $replace == "yes" then .runtimes.runsc = {path: $path, runtimeArgs: $args}
+		elif .runtimes.runsc and ((.runtimes.runsc.path // "") | startswith($ours) | not) then .
 		else .runtimes.runsc |= ((. // {}) | .path = $path | .runtimeArgs = ((.runtimeArgs // []) as $have
 			| $have + [$args[] | select(flag as $f | all($have[]; flag != $f))])) end'
 }
 
-# without_runsc: standard input without our runtime, and without what was only there for it.
+# registered_here: did this script register the runtime?
+registered_here() { [[ $(read_daemon_json | jq -r '.runtimes.runsc.path // ""') == "$root$OUR_DIR"/* ]]; }
+
+# without_runsc: standard input without our runtime, with the one it replaced, and without
+# what was only there for it.
 without_runsc() {
-	jq --arg ours "$root$OUR_DIR/" 'if (.runtimes.runsc.path // "") | startswith($ours) then del(.runtimes.runsc) else . end
+	jq --arg ours "$root$OUR_DIR/" --argjson before "$(replaced_runtime)" '
+		if (.runtimes.runsc.path // "") | startswith($ours) then
+			if $before then .runtimes.runsc = $before else del(.runtimes.runsc) end else . end
 		| if .runtimes == {} then del(.runtimes) else . end'
+}
+
+# replaced_runtime: prints the runtime that was registered before ours, as JSON.
+replaced_runtime() { own_records | sed -n "s/^runtime \([^ ]*\) $user\$/\1/p" | head -n 1 | base64 -d | grep . || echo null; }
+
+# odd_runtime: prints what speaks against the runtime that is registered as runsc, a line
+# each. Arguments that are not listed here may let a box out: --network=host,
+# --host-uds=all, --directfs, a log file of --debug-log.
+odd_runtime() {
+	local registered path
+	registered=$(read_daemon_json | jq -c '.runtimes.runsc // empty')
+	[[ $registered ]] || return 0
+	path=$(jq -r '.path // ""' <<<"$registered")
+	[[ $path == "$root$OUR_DIR"/* ]] || odd_program "$path"
+	jq -r --argjson args "$RUNSC_ARGS" --arg ours "$root$OUR_DIR/" '
+		def flag: ltrimstr("-") | ltrimstr("-") | split("=")[0];
+		(.runtimeArgs // []) as $have | ((.path // "") | startswith($ours)) as $is_ours
+		| (keys[] | select(. != "path" and . != "runtimeArgs") | "aibox does not know its setting \(.)"),
+		($have[] | select(test("^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=root:(self|memory|dir=/[^,]+),size=[0-9]+[kmgtKMGT]?|platform=(systrap|kvm|ptrace)|network=sandbox)$") | not)
+			| "aibox does not start boxes with its argument \(.)"),
+		($args[] | select($is_ours | not) | select(flag as $f | all($have[]; flag != $f)) | "it lacks the argument \(.)")' <<<"$registered"
+}
+
+# odd_program PATH: prints what speaks against a program that others installed.
+odd_program() {
+	local dir=$1 owner mode version
+	[[ $1 == /* && -f $1 && -x $1 ]] || { echo "its program ($1) cannot be executed" && return; }
+	dir=$(readlink -f "$1")
+	while :; do
+		read -r owner mode < <(stat -c '%u %a' "$dir")
+		[[ $owner == 0 || $owner == "$uid" ]] || { echo "$dir belongs to another user" && return; }
+		# A sticky folder, such as /tmp, lets nobody replace what is another's.
+		[[ ! $mode =~ [2367].?$ || ($mode =~ ^1... && -d $dir) ]] || { echo "others can write to $dir" && return; }
+		[[ $dir != / ]] || break
+		dir=$(dirname "$dir")
+	done
+	version=$(as_user "$1" --version 2>/dev/null </dev/null | head -n 1) || version=''
+	[[ $version =~ release-([0-9]{8})\. && ${BASH_REMATCH[1]} -ge ${RUNSC_RELEASE%.*} ]] ||
+		echo "its version is not known to be $RUNSC_RELEASE or newer (it says: ${version:-nothing})"
 }
 
 # same_json ONE OTHER: whatever the order of keys.
 same_json() { [[ $(jq -S . <<<"$1") == "$(jq -S . <<<"$2")" ]]; }
 
 need_registration() {
-	local old
+	local old odd
 	if [[ -z $uid || -z $(installed_runsc) ]] || ! command -v jq >/dev/null; then
 		echo "register runsc in ${home:-the home of $user}${home:+/.config/docker/daemon.json}"
 		return
@@ -831,16 +993,27 @@ need_registration() {
 	old=$(read_daemon_json)
 	if ! is_object <<<"$old"; then
 		echo "by hand: mend $(daemon_json), which is not valid JSON (jq . $(daemon_json) shows the place)"
+	elif [[ $replace_runtime == no ]] && odd=$(odd_runtime) && [[ $odd ]]; then
+		echo "by hand: correct runtimes.runsc in $(daemon_json), or have it replaced by --replace-runtime"
+		echo "$odd"
 	elif ! same_json "$old" "$(with_runsc <<<"$old")"; then
 		echo "register runsc in $(daemon_json)"
 	fi
 }
 
 make_registration() {
-	local old
+	local old odd before
 	old=$(read_daemon_json)
 	is_object <<<"$old" ||
 		die "$(daemon_json) is not valid JSON, so nothing was changed in it" "jq . $(daemon_json) shows the place; mend it and run this again"
+	if [[ $replace_runtime == no ]]; then
+		odd=$(odd_runtime)
+		[[ -z $odd ]] ||
+			die "the runtime runsc in $(daemon_json) is not one that aibox trusts: ${odd//$'\n'/; }" \
+				"correct it there, or remove it, and run this again" "or let aibox's take its place: --replace-runtime"
+	elif ! registered_here && [[ $(replaced_runtime) == null ]] && before=$(jq -ce .runtimes.runsc <<<"$old"); then
+		record runtime "$(base64 -w 0 <<<"$before")" "$user"
+	fi
 	step "registering runsc in $(daemon_json)"
 	as_user test -e "$(daemon_json)" || record daemon.json "$user"
 	with_runsc <<<"$old" | write_daemon_json
@@ -867,18 +1040,11 @@ undo_registration() {
 	! daemon_answers || signal_daemon HUP
 }
 
-# warn_about_foreign_runsc: one that somebody else registered may lack what aibox needs.
-warn_about_foreign_runsc() {
-	local path settings
-	settings=$(read_daemon_json)
-	path=$(jq -r '.runtimes.runsc.path // ""' <<<"$settings")
-	[[ $path != "$(installed_runsc)" ]] || return 0
-	note "a runtime named runsc is registered already ($path); it is kept"
-	as_user test -x "$path" ||
-		die "the registered runsc ($path) cannot be executed by $user" "install it there, or remove runtimes.runsc from $(daemon_json) and run this again"
-	jq -r --argjson args "$RUNSC_ARGS" '(.runtimes.runsc.runtimeArgs // []) as $have | $args[]
-		| select(split("=")[0] as $f | all($have[]; split("=")[0] != $f))' <<<"$settings" |
-		while IFS= read -r path; do note "it lacks the argument $path, which aibox needs: add it in $(daemon_json)"; done
+# tell_foreign_runsc: one that others registered, and that need_registration found right.
+tell_foreign_runsc() {
+	local path
+	path=$(read_daemon_json | jq -r '.runtimes.runsc.path // ""')
+	[[ $path == "$(installed_runsc)" ]] || note "a runtime named runsc was registered already ($path); it is what aibox needs and stays"
 }
 
 daemon_answers() { as_user docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
@@ -1209,7 +1375,7 @@ daemon_is_gone() {
 
 prove() {
 	local dir answer inside_uid kernel outside_uid
-	warn_about_foreign_runsc
+	tell_foreign_runsc
 	as_user docker info --format '{{.SecurityOptions}}' | grep -q name=rootless ||
 		die "the daemon on $socket is not rootless" "stop it and run this again; aibox needs a daemon of its own user"
 	as_user docker image inspect "$PROOF_IMAGE" >/dev/null 2>&1 ||

@@ -82,6 +82,8 @@ PATH=$root/bin:$PATH
 as_root() { "$@"; }
 as_user() { "$@"; }
 daemon_answers() { false; }
+eval "really_$(declare -f is_pinned)"
+is_pinned() { [[ ! -s $1 ]]; } # the release of these machines is an empty file
 `+lines, m.root, path)
 }
 

@@ -32,8 +32,7 @@ func TestOnlyOurRuntimeIsPutIntoTheDaemonsSettingsAndTakenOut(t *testing.T) {
 		{"nothing", `{}`, `{"runtimes": {"runsc": ` + ours + `}}`, `{}`},
 		{"an empty file", ` `, `{"runtimes": {"runsc": ` + ours + `}}`, `{}`},
 		{"keys of others", `{"debug": true, "runtimes": {"kata": {"path": "/kata"}}}`, `{"debug": true, "runtimes": {"kata": {"path": "/kata"}, "runsc": ` + ours + `}}`, `{"debug": true, "runtimes": {"kata": {"path": "/kata"}}}`},
-		{"a runsc of somebody else's", `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`, `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`, `{"runtimes": {"runsc": {"path": "/opt/runsc"}}}`},
-		{"an older one of ours, with a flag", `{"runtimes": {"runsc": {"path": "OLD", "runtimeArgs": ["--overlay2=none"]}}}`, `{"runtimes": {"runsc": {"path": "OURS", "runtimeArgs": ["--overlay2=none", "--ignore-cgroups"]}}}`, `{}`},
+		{"an older one of ours, with a flag", `{"runtimes": {"runsc": {"path": "OLD", "runtimeArgs": ["--platform=kvm"]}}}`, `{"runtimes": {"runsc": {"path": "OURS", "runtimeArgs": ["--platform=kvm", "--ignore-cgroups", "--overlay2=root:self,size=10g"]}}}`, `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := newMachine(t, map[string]string{runsc: ""})

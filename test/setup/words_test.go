@@ -14,15 +14,16 @@ import (
 
 func TestWrongUsageIsRefusedBeforeAnythingIsLookedAt(t *testing.T) {
 	for args, want := range map[string]string{
-		"--frobnicate":              "unknown argument '--frobnicate'",
-		"--user":                    "--user needs a name",
-		"--user --check":            "--user needs a name",
-		"--user root":               "other than root",
-		"--user ../x":               "is not a user name",
-		"--purge":                   "go with --uninstall",
-		"--yes":                     "go with --uninstall",
-		"--check -- true":           "after the set-up only",
-		"--uninstall --yes -- true": "after the set-up only",
+		"--frobnicate":                  "unknown argument '--frobnicate'",
+		"--user":                        "--user needs a name",
+		"--user --check":                "--user needs a name",
+		"--user root":                   "other than root",
+		"--user ../x":                   "is not a user name",
+		"--purge":                       "go with --uninstall",
+		"--yes":                         "go with --uninstall",
+		"--check -- true":               "after the set-up only",
+		"--replace-runtime --uninstall": "not with --uninstall",
+		"--uninstall --yes -- true":     "after the set-up only",
 	} {
 		got := bash(t, script+" "+args)
 		if got.code != 2 || !strings.Contains(got.err, want) {
@@ -42,12 +43,12 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	}
 	_, parse, _ := strings.Cut(string(text), "\nparse() {")
 	parse, _, _ = strings.Cut(parse, "\n}\n")
-	flags := regexp.MustCompile(`(?m)^\t\t(--[a-z]+)\)`).FindAllStringSubmatch(parse, -1)
+	flags := regexp.MustCompile(`(?m)^\t\t(--[a-z-]+)\)`).FindAllStringSubmatch(parse, -1)
 	if len(flags) < 5 {
 		t.Fatalf("found only the flags %v", flags)
 	}
 	for _, flag := range flags {
-		if !regexp.MustCompile(`(?m)^  ` + flag[1] + ` `).MatchString(help.out) {
+		if !regexp.MustCompile(`(?m)^  ` + flag[1] + `(?: |$)`).MatchString(help.out) {
 			t.Errorf("%s is not explained", flag[1])
 		}
 	}

@@ -1,0 +1,82 @@
+package setup
+
+import (
+	"strings"
+	"testing"
+)
+
+// devices are files in the place of the two devices, of a user who exists here: lists of
+// access are real on them.
+const devices = `user=nobody
+is_device() { [[ -f $root$1 ]]; }
+may_use() { getfacl -cp "$root$1" | grep -qx "user:nobody:rw-"; }
+mknod() { touch "${@: -4:1}" && chmod "$2" "${@: -4:1}"; }
+`
+
+// rights are the modes and lists of both.
+const rights = `; getfacl -cp $root/dev/net/tun $root/dev/fuse; stat -c %a $root/dev/net/tun $root/dev/fuse`
+
+func TestClosedDevicesAreOpenedForTheUserAloneAndClosedAgain(t *testing.T) {
+	for name, mode := range map[string]string{"of root alone": "0600", "of a group": "0660", "to be read": "0644"} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
+			chmod := "chmod " + mode + " $root/dev/net/tun $root/dev/fuse\n"
+			before := m.must(devices + chmod + "true" + rights)
+			m.must(devices + "make_devices")
+			after := m.must(devices + "need_devices" + rights)
+			if strings.Count(after, "user:nobody:rw-\n") != 2 || strings.Count(after, "other::---")+strings.Count(after, "other::r--") != 2 || strings.Contains(after, "setfacl") {
+				t.Errorf("afterwards:\n%s", after)
+			}
+			m.must(devices + "undo_devices")
+			if got := m.must(devices + "left_devices" + rights); got != before {
+				t.Errorf("taken back:\n%s\nbefore:\n%s", got, before)
+			}
+		})
+	}
+}
+
+func TestARightOfAnotherUserStays(t *testing.T) {
+	m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
+	m.must(devices + "chmod 0600 $root/dev/net/tun $root/dev/fuse; setfacl -m user:daemon:rw $root/dev/fuse; make_devices; undo_devices")
+	if got := m.must("true" + rights); strings.Count(got, "user:daemon:rw-") != 1 || strings.Contains(got, "nobody") {
+		t.Errorf("rights are\n%s", got)
+	}
+}
+
+func TestDevicesThatAreOpenAnywayAreLeftAlone(t *testing.T) {
+	m := newMachine(t, map[string]string{"dev/net/tun": "", "dev/fuse": ""})
+	if got := m.must(devices + "chmod 0666 $root/dev/net/tun $root/dev/fuse; need_devices; make_devices; left_devices"); got != "" {
+		t.Errorf("to do: %q", got)
+	}
+}
+
+func TestADeviceThatWasMadeGoesAgain(t *testing.T) {
+	m := newMachine(t, nil)
+	got := m.must(devices + "need_devices")
+	if strings.Contains(got, "0666") || !strings.Contains(got, "mknod -m 0600 "+m.root+"/dev/net/tun c 10 200\nsetfacl --modify user:nobody:rw "+m.root+"/dev/net/tun") {
+		t.Errorf("needs %q", got)
+	}
+	m.must(devices + "make_devices")
+	if got := m.must(devices + "need_devices; stat -c %a $root/dev/fuse; undo_devices; ls $root/dev"); got != "660\nnet" {
+		t.Errorf("made, and taken back: %q", got)
+	}
+}
+
+func TestWhereUdevMakesDevicesItsRuleGivesTheRightAtEveryBoot(t *testing.T) {
+	m := newMachine(t, map[string]string{
+		"dev/net/tun": "", "dev/fuse": "", "run/systemd/system/.keep": "", "etc/udev/rules.d/80-aibox.rules": `KERNEL=="fuse", RUN+="setfacl --modify user:bob:rw /dev/fuse"` + "\n",
+	})
+	closed := devices + "chmod 0600 $root/dev/net/tun $root/dev/fuse; "
+	if got := m.must(closed + "need_devices"); strings.Count(got, "at every boot (/etc/udev/rules.d/80-aibox.rules)") != 2 {
+		t.Errorf("needs %q", got)
+	}
+	m.must(closed + "make_devices")
+	rules := m.read("etc/udev/rules.d/80-aibox.rules")
+	if strings.Count(rules, "\n") != 3 || !strings.Contains(rules, `KERNEL=="tun", SUBSYSTEM=="misc", RUN+="`) || !strings.Contains(rules, `/setfacl --modify user:nobody:rw /dev/net/tun"`) {
+		t.Errorf("rules are %q", rules)
+	}
+	m.must(devices + "undo_devices")
+	if rules := m.read("etc/udev/rules.d/80-aibox.rules"); strings.Count(rules, "\n") != 1 || !strings.Contains(rules, "user:bob:rw") {
+		t.Errorf("taken back, rules are %q", rules)
+	}
+}

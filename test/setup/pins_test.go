@@ -1,0 +1,69 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostileServer is a curl that gets a replaced runsc, with a checksum to match.
+const hostileServer = `#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+case $2 in
+/dev/null) ;;
+*.sha512) printf 'echo replaced' | sha512sum | sed 's/ -/ runsc/' >"$2" ;;
+*) printf 'echo replaced' >"$2" ;;
+esac
+`
+
+func TestAReleaseThatItsServerHasReplacedIsRefused(t *testing.T) {
+	m := newMachine(t, map[string]string{"bin/curl": hostileServer})
+	got := m.run(`is_pinned() { really_is_pinned "$@"; }; as_root() { echo "root: $*"; }; make_runsc`)
+	if got.code != 3 || !strings.Contains(got.err, "does not match the SHA-512 that this script pins") || strings.Contains(got.out, "root:") {
+		t.Errorf("exit code %d, %q, %q", got.code, got.out, got.err)
+	}
+}
+
+func TestARunscThatIsNotWhatIsPinnedIsInstalledAgain(t *testing.T) {
+	for name, lines := range map[string]string{
+		"as it should be":      "",
+		"changed since":        "echo changed >$root/" + runsc,
+		"open to others":       "chmod 0775 $root/" + runsc,
+		"open to everybody":    "chmod 0757 $root/" + runsc,
+		"of another processor": "is_pinned() { really_is_pinned \"$@\"; }",
+	} {
+		m := newMachine(t, map[string]string{runsc: ""})
+		got := m.must(lines + "\nneed_runsc")
+		if (got == "") != (lines == "") {
+			t.Errorf("%s: needs %q", name, got)
+		}
+	}
+}
+
+// TestSourceWithAnotherHashIsNotBuilt has a Go that fetches a replaced module, as where
+// checks by Go's checksum database are off.
+func TestSourceWithAnotherHashIsNotBuilt(t *testing.T) {
+	const program = `#!/bin/sh
+echo "go $*, $GOFLAGS" >>ROOT/calls
+case $1 in
+mod) mkdir -p "$GOMODCACHE/gvisor" && echo "{\"Dir\": \"$GOMODCACHE/gvisor\", \"Sum\": \"SUM\"}" ;;
+build) touch ROOT/built ;;
+esac
+`
+	for sum, built := range map[string]bool{"h1:Zy8IV/+FMLxy6j6p87vk/vQGKcdnbprwjTxc8UiUtsA=": true, "h1:replaced=": false, "": false} {
+		m := newMachine(t, nil)
+		m.write("bin/go", strings.NewReplacer("ROOT", m.root, "SUM", sum).Replace(program))
+		got := m.run(`build_runsc "$scratch"`)
+		_, err := os.Stat(filepath.Join(m.root, "built"))
+		if (err == nil) != built || (got.code == 0) != built {
+			t.Errorf("%q: built: %v, exit code %d, %q", sum, err == nil, got.code, got.err)
+		}
+		if !built && !strings.Contains(got.err, "and not the pinned h1:Zy8IV") {
+			t.Errorf("%q: said %q", sum, got.err)
+		}
+		if calls := m.read("calls"); !strings.Contains(calls, "-mod=readonly") {
+			t.Errorf("go is called so: %q", calls)
+		}
+	}
+}
