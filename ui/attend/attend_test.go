@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/netguard"
 	"aibox/session"
 	"aibox/ui/dialog"
 	"aibox/ui/page"
@@ -34,6 +35,17 @@ func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.
 	p.DoesNotSee("step 59 of many")
 	p.Press("G")
 	p.Sees("step 59 of many")
+}
+
+func TestAnOpenToolOfTheModelsServerIsSeenAllTheTime(t *testing.T) {
+	s := running()
+	p := open(t, s)
+	p.DoesNotSee("way out")
+	s = running()
+	s.session.Network, s.session.InferenceTools = netguard.Local, []netguard.ServerTool{netguard.WebSearch, netguard.MCP}
+	open(t, s).Sees("way out: web-search, mcp")
+	s.session.Network = netguard.None // then there is no model at all
+	open(t, s).DoesNotSee("way out")
 }
 
 func TestWordsThatAreTypedAreNoKeysOfTheScreen(t *testing.T) {

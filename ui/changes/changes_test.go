@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/uitest"
@@ -41,6 +42,12 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 		}
 		p.Press("tab")
 	}
+}
+
+func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
+	set := worked(t)
+	newPerson(t, &recorded{set: set}, 120, 40).DoesNotSee("way out")
+	newPerson(t, &recorded{set: set, open: []netguard.ServerTool{netguard.WebFetch}}, 80, 24).Sees("way out was open: web-fetch")
 }
 
 func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {

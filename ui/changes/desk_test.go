@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/internal/paths"
+	"aibox/netguard"
 	"aibox/review"
 	"aibox/review/risk"
 	"aibox/session"
@@ -35,6 +36,7 @@ type recorded struct {
 	earlier  []session.Rejection
 	edited   string
 	before   session.Decisions
+	open     []netguard.ServerTool
 }
 
 func (r *recorded) Decisions(session.ID) (*session.Decisions, error) { return &r.before, nil }
@@ -76,7 +78,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it"}, State: session.State{Review: r.review}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Network: netguard.Local, InferenceTools: r.open}, State: session.State{Review: r.review}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/netguard"
+)
+
+func TestALimitIsNearAtFourFifths(t *testing.T) {
+	for _, test := range []struct {
+		used, limit int64
+		want        bool
+	}{
+		{0, 0, false}, {1 << 40, 0, false}, {79, 100, false}, {80, 100, true}, {101, 100, true}, {1, 1, true}, {0, 1, false},
+	} {
+		if got := near(test.used, test.limit); got != test.want {
+			t.Errorf("%d of %d: %t", test.used, test.limit, got)
+		}
+	}
+}
+
+func TestWhatGoesToTheModelIsCounted(t *testing.T) {
+	var all tally
+	all.call(ModelCall{Sent: 100, Input: 7, Output: 3})
+	all.call(ModelCall{Sent: 20, Input: 1})
+	if sent, tokens := all.used(); sent != 120 || tokens != 11 {
+		t.Errorf("%d bytes, %d tokens", sent, tokens)
+	}
+	if !all.first("a") || all.first("a") || !all.first("b") {
+		t.Error("what was said is said again")
+	}
+}
+
+func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
+	spec := Spec{Network: netguard.Local, InferenceTools: []netguard.ServerTool{netguard.WebSearch, netguard.MCP}}
+	ways := spec.WaysOut()
+	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the box. ") || spec.OpenTools() != "web-search, mcp" {
+		t.Errorf("%q, %q", ways, spec.OpenTools())
+	}
+	spec.Network = netguard.None
+	if spec.OpenTools() != "" || !slices.Equal(spec.WaysOut(), nil) {
+		t.Error("a box without a model has a way out")
+	}
+}
