@@ -178,8 +178,18 @@ func (b *box) runAgent(s lifeline.Start) {
 	}
 	b.input.close()
 	copying.Wait()
-	exit.Commits = commits(b.reaper, s)
+	exit.Commits = commits(b.reaper, s, b.commitLimit())
 	b.exit(exit)
+}
+
+// commitLimit is how long listing the agent's commits may take.
+func (b *box) commitLimit() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stopped {
+		return stoppedTime
+	}
+	return commitTime
 }
 
 // adopt makes the running agent known and catches up on what was asked for in

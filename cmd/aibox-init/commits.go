@@ -18,14 +18,17 @@ const (
 	commitLimit = 200
 	commitBytes = 64 << 10 // of git's output that are read
 	commitTime  = 3 * time.Second
+	// stoppedTime is commitTime in a box that was told to stop: the supervisor does not
+	// wait much longer for the end than it gave the agent.
+	stoppedTime = time.Second
 )
 
 // commits lists what the agent committed on top of baseline. It asks git inside
 // the box, where the agent's repository can do no harm; whatever goes wrong, the
 // list is shorter or empty. The agent has run by now and may have put another
 // program in the place of git or of init: the list is its word and no more. Every
-// process of the box is gone when commits has asked.
-func commits(r *reaper, s lifeline.Start) []string {
+// process of the box is gone when commits has asked, which takes no longer than limit.
+func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 	dir := workdir(s.Dir)
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {
 		return nil
@@ -61,7 +64,7 @@ func commits(r *reaper, s lifeline.Start) []string {
 	// What runs in the place of git may leave children in sessions of their own that
 	// hold the pipe open, so neither its end nor the end of its output is waited for
 	// without a limit. By now nothing else in the box is worth keeping.
-	_ = out.SetReadDeadline(time.Now().Add(commitTime))
+	_ = out.SetReadDeadline(time.Now().Add(limit))
 	data, _ := io.ReadAll(io.LimitReader(out, commitBytes))
 	r.killAll(0, killLimit)
 	return lines(string(data))

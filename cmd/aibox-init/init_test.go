@@ -405,6 +405,34 @@ func TestAFakeGitCannotHoldUpTheEnd(t *testing.T) {
 	}
 }
 
+// After a stop the supervisor waits for two seconds more than the grace that it gave.
+func TestAFakeGitCannotHoldUpAStop(t *testing.T) {
+	dir := t.TempDir()
+	for file, content := range map[string]string{"bin/git": "#!/bin/sh\nexec sleep 600\n", ".git/HEAD": strings.Repeat("b", 40) + "\n"} {
+		path := filepath.Join(dir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPeer(t)
+	s := shell("echo ready; exec sleep 600")
+	s.Dir, s.Baseline = dir, strings.Repeat("a", 40)
+	s.Env = []string{"PATH=" + dir + "/bin:" + os.Getenv("PATH")}
+	p.start(s)
+	var begin time.Time
+	o := p.finish(func(f lifeline.Frame) {
+		if f.Type == lifeline.TypeStdout && begin.IsZero() {
+			begin = time.Now()
+			if err := p.Stop(0); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if took := time.Since(begin); took > 2*time.Second || o.exit.Signal == 0 {
+		t.Errorf("the stop took %v: %+v", took, o.exit)
+	}
+}
+
 func TestGitIsNotAskedWhenTheAgentCommittedNothing(t *testing.T) {
 	base, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	for name, c := range map[string]struct {
