@@ -71,6 +71,7 @@ func newBench(t testing.TB, handler http.HandlerFunc, change func(*Config)) *ben
 		Upstream:    Upstream{Kind: Compatible, Name: "test", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}, Key: secret.New(realKey)},
 		Placeholder: secret.New(placeholder),
 		Log:         b.log,
+		Models:      func() []string { return []string{"m", "x"} },
 	}
 	if change != nil {
 		change(&config)

@@ -15,16 +15,17 @@ import (
 
 // call is one request on its way.
 type call struct {
-	event   Event
-	path    string
-	usage   *usage
-	upgrade *statusWriter
-	body    *requestBody
-	header  http.Header // of the upstream's answer, nil when there was none
-	failed  []byte      // the beginning of a failed answer
-	cut     bool        // the answer broke off
-	left    bool        // the agent hung up while it came
-	some    bool        // something of it came
+	event    Event
+	endpoint *endpoint // nil for a call that does not pass
+	path     string
+	usage    *usage
+	upgrade  *statusWriter
+	sent     int64       // bytes of the request's body that went upstream
+	header   http.Header // of the upstream's answer, nil when there was none
+	failed   []byte      // the beginning of a failed answer
+	received int64       // bytes of the answer
+	cut      bool        // the answer broke off
+	left     bool        // the agent hung up while it came
 }
 
 type callKey struct{}
@@ -70,61 +71,10 @@ func (w *statusWriter) interrupt() {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// bodyPause is how long a client may pause while it sends its body.
-const bodyPause = 60 * time.Second
-
-// requestBody is the agent's body on its way to the upstream: bounded in size and
-// in pauses, and looked through for the model's name. The transport may read it in
-// a goroutine that outlives the answer, hence the lock.
-type requestBody struct {
-	source  io.ReadCloser
-	control *http.ResponseController
-
-	mu     sync.Mutex
-	finder *modelFinder
-	large  bool
-}
-
-func newBody(w http.ResponseWriter, source io.ReadCloser, limit int64, plain bool) *requestBody {
-	b := &requestBody{source: http.MaxBytesReader(w, source, limit), control: http.NewResponseController(w)}
-	if plain {
-		b.finder = newModelFinder()
-	}
-	return b
-}
-
-func (b *requestBody) Read(p []byte) (int, error) {
-	_ = b.control.SetReadDeadline(time.Now().Add(bodyPause)) // a writer without deadlines has no slow clients
-	n, err := b.source.Read(p)
-	if err == io.EOF {
-		_ = b.control.SetReadDeadline(time.Time{}) // else it would end the answer
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.finder != nil && b.finder.model == "" {
-		_, _ = b.finder.scanner.Write(p[:n])
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		b.large = true
-	}
-	return n, err
-}
-
-func (b *requestBody) Close() error { return b.source.Close() }
-
-func (b *requestBody) tooLarge() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.large
-}
-
-func (b *requestBody) model() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.finder == nil {
-		return ""
-	}
-	return b.finder.model
+// giveUp notes that the agent hung up before there was an answer.
+func (c *call) giveUp() {
+	c.event.Error = errGone.Error()
+	c.event.Status, c.event.Outcome = 499, GivenUp
 }
 
 // followed is an answer that is counted while it is read.
@@ -137,7 +87,7 @@ type followed struct {
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	_, _ = f.call.usage.Write(p[:n])
-	f.call.some = f.call.some || n > 0
+	f.call.received += int64(n)
 	if room := errorLimit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
@@ -164,7 +114,7 @@ func (c *call) judge(secrets *redact.Set) {
 		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)
 	case c.cut:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
-	case c.left && !c.some: // many do not wait for a stream's very end
+	case c.left && c.received == 0: // many do not wait for a stream's very end
 		c.event.Outcome = GivenUp
 	}
 }

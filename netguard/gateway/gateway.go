@@ -29,7 +29,7 @@ type Config struct {
 	Placeholder secret.Value // what the agent must present; required
 	Begin       func()       // called when a request for an answer begins, from any goroutine; may be nil
 	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
-	MaxBody     int64        // bytes of one request's body; 0 means 64 MiB
+	MaxBody     int64        // bytes of one request's body; 0 means 32 MiB
 	Concurrent  int          // requests at a time; 0 means 32; more get 429
 
 	// Models are the session's own models: the chosen one and those that the agent's
@@ -81,7 +81,13 @@ type Gateway struct {
 	maxBody     int64
 	slots       *slots
 	arrivals    *arrivals
+	filters     chan struct{}
 	endpoints   []endpoint
+	models      func() []string
+	serverTools []netguard.ServerTool
+	uploadLimit int64
+	tokenLimit  int64
+	ledger      *ledger
 	transport   http.RoundTripper
 	proxy       *httputil.ReverseProxy
 	secrets     *redact.Set // what no answer may carry
@@ -115,10 +121,16 @@ func New(c Config) (*Gateway, error) {
 		placeholder: sha256.Sum256([]byte(c.Placeholder.Reveal())),
 		begin:       c.Begin,
 		log:         c.Log,
-		maxBody:     cmp.Or(c.MaxBody, 64<<20),
+		maxBody:     cmp.Or(c.MaxBody, 32<<20),
 		slots:       newSlots(cmp.Or(c.Concurrent, 32)),
-		arrivals:    newArrivals(cmp.Or(c.MaxBody, 64<<20)),
+		arrivals:    newArrivals(cmp.Or(c.MaxBody, 32<<20)),
+		filters:     make(chan struct{}, filters),
 		endpoints:   endpoints(),
+		models:      c.Models,
+		serverTools: c.ServerTools,
+		uploadLimit: c.UploadLimit,
+		tokenLimit:  c.TokenLimit,
+		ledger:      newLedger(),
 		transport:   transport,
 		secrets:     c.Upstream.secrets(),
 	}
@@ -157,10 +169,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	dialect, path := target(r)
 	call := &call{
-		event:   Event{Time: time.Now(), Dialect: dialect, Method: bound(r.Method, 16), Path: bound(path, 256), Model: modelInPath(dialect, path)},
-		path:    path,
-		usage:   newUsage(dialect),
-		upgrade: &statusWriter{ResponseWriter: w},
+		event:    Event{Time: time.Now(), Dialect: dialect, Method: bound(r.Method, 16), Path: bound(path, 256), Model: modelInPath(dialect, path)},
+		endpoint: g.endpoint(dialect, r.Method, path),
+		path:     path,
+		usage:    newUsage(dialect),
+		upgrade:  &statusWriter{ResponseWriter: w},
 	}
 	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.begin != nil {
 		g.begin()
@@ -182,8 +195,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.slots.release(slot)
 	arrival.slot, call.upgrade.slot = slot, slot
-	call.body = newBody(call.upgrade, r.Body, g.maxBody, r.Header.Get("Content-Encoding") == "")
-	r.Body = call.body
+	if refusal, err := g.admit(r, call); err != nil {
+		call.giveUp()
+		return
+	} else if refusal != nil {
+		g.refuse(call, *refusal)
+		return
+	}
+	defer r.Body.Close()
 	g.proxy.ServeHTTP(call.upgrade, r.WithContext(ctx))
 }
 
@@ -206,14 +225,17 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 		return &problem{status: http.StatusNotFound, message: "the gateway speaks no WebSocket; use HTTP with server-sent events"}
 	case !g.authorized(r, dialect):
 		return &problem{status: http.StatusUnauthorized, message: "this is aibox's inference gateway: it takes only the key that the session was given, which aibox swaps for the real one"}
-	case !g.passes(dialect, r.Method, c.path):
+	case c.endpoint == nil:
 		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("%s %s is not one of the inference calls that aibox lets through", c.event.Method, printable(c.event.Path))}
 	case !g.upstream.speaks(dialect):
 		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("the model server %s does not speak the %s API; choose another with aibox run --inference, or an agent that speaks %s", g.upstream.Name, dialect, g.upstream.speech())}
 	case r.ContentLength > g.maxBody:
-		return &problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
+		return g.tooLarge()
 	}
-	return nil
+	if refusal := g.checkModelInPath(c); refusal != nil {
+		return refusal
+	}
+	return g.checkTokens(c)
 }
 
 // authorized compares every credential that the request carries: all of them have
@@ -249,6 +271,14 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 			header[name] = values
 		}
 	}
+	if c.endpoint.body != 0 {
+		header.Set("Content-Type", "application/json") // the body is the gateway's own
+	}
+	name, value, leftOut := betaHeader(r.In.Header, g.serverTools)
+	if name != "" {
+		header.Set(name, value)
+	}
+	c.event.LeftOut = append(leftOut, c.event.LeftOut...)
 	header.Set("Accept-Encoding", "identity") // compressed answers could not be read for their usage
 	if _, ok := header["User-Agent"]; !ok {
 		header.Set("User-Agent", "aibox")
@@ -264,12 +294,8 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer := problem{status: http.StatusBadGateway}
 	c.event.Outcome = Broken
 	switch {
-	case c.body.tooLarge():
-		answer = problem{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the request is larger than %d MiB", g.maxBody>>20)}
-		c.event.Outcome = Refused
 	case r.Context().Err() != nil:
-		c.event.Error = "the agent gave up"
-		c.event.Status, c.event.Outcome = 499, GivenUp
+		c.giveUp()
 		return
 	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errProxy):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
@@ -284,17 +310,17 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // finish tells what happened.
 func (g *Gateway) finish(c *call) {
-	if g.log == nil {
-		return
-	}
+	c.event.Sent = c.sent
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
 	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
 	c.judge(g.secrets)
 	c.event.Error = g.secrets.Text(c.event.Error)
-	if c.body != nil && c.event.Model == "" {
-		c.event.Model = c.body.model()
-	}
+	g.ledger.answer(c.usage.id)
+	g.spend(c)
 	c.event.Model = bound(c.event.Model, 128)
-	g.log(c.event)
+	c.event.LeftOut = g.ledger.news(c.event.LeftOut)
+	if g.log != nil {
+		g.log(c.event)
+	}
 }

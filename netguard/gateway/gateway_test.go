@@ -17,7 +17,9 @@ import (
 
 func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
 	var got *http.Request
-	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()) }, nil)
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { got = r.Clone(context.Background()) }, func(c *Config) {
+		c.Models = func() []string { return []string{"m", "gemini-2.5-flash", "org/model-7b:free"} }
+	})
 	for _, test := range []struct {
 		method, path, want, header, key string
 	}{
@@ -35,7 +37,7 @@ func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
 		{"GET", "/api/tags", "/api/tags", "Authorization", "Bearer " + realKey},
 	} {
 		got = nil
-		response := b.send(t, test.method, test.path, `{}`,
+		response := b.send(t, test.method, test.path, `{"model":"m"}`,
 			"Cookie", "a=b", "X-Forwarded-For", "10.0.0.1", "Forwarded", "for=1", "Proxy-Authorization", "Basic eA==", "X-Real-Ip", "1.2.3.4",
 			"Openai-Organization", "org-x", "X-Evil", "1", "Te", "trailers", "Keep-Alive", "1", "Anthropic-Version", "2023-06-01")
 		if strings.Contains(test.path, "/models") && test.method == "GET" {
@@ -81,7 +83,7 @@ func TestThePlaceholderIsTakenWhereverADialectPutsItsKey(t *testing.T) {
 		{"/v1/messages", []string{"X-Api-Key", "sk-ant-somebodys-own"}, 401}, // beside the placeholder
 		{"/v1/messages?key=other", nil, 401},
 	} {
-		response := b.send(t, "POST", test.path, `{}`, test.header...)
+		response := b.send(t, "POST", test.path, `{"model":"m"}`, test.header...)
 		if response.StatusCode != test.want {
 			t.Errorf("%s %v: %d, want %d", test.path, test.header, response.StatusCode, test.want)
 		}
@@ -231,14 +233,14 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 	}, nil)
-	if response := b.send(t, "POST", "/v1/chat/completions", `{}`); response.StatusCode != 502 || response.Header.Get("Location") != "" {
+	if response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`); response.StatusCode != 502 || response.Header.Get("Location") != "" {
 		t.Errorf("%d %v", response.StatusCode, response.Header)
 	}
 }
 
 func TestADialectThatTheUpstreamDoesNotSpeakIsExplained(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) { c.Upstream.Name, c.Upstream.Dialects = "openai", []Dialect{OpenAI} })
-	response := b.send(t, "POST", "/anthropic/v1/messages", `{}`)
+	response := b.send(t, "POST", "/anthropic/v1/messages", `{"model":"m"}`)
 	if body := text(t, response); response.StatusCode != 404 || !strings.Contains(body, "openai does not speak the anthropic API") || !strings.Contains(body, "--inference") {
 		t.Errorf("%d %s", response.StatusCode, body)
 	}
@@ -251,7 +253,7 @@ func TestAnAgentThatGivesUpEndsTheUpstreamsRequest(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	}, nil)
-	response := b.send(t, "POST", "/v1/chat/completions", `{}`)
+	response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`)
 	response.Body.Close()
 	<-gone
 }

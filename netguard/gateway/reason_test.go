@@ -108,7 +108,7 @@ func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}, nil)
-	_, _ = io.ReadAll(b.send(t, "POST", "/openai/v1/chat/completions", `{}`).Body)
+	_, _ = io.ReadAll(b.send(t, "POST", "/openai/v1/chat/completions", `{"model":"m"}`).Body)
 	if event := b.last(t); event.Outcome != Broken || !strings.Contains(event.Error, "broke off") {
 		t.Errorf("%+v", event)
 	}
@@ -123,7 +123,7 @@ func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		}, nil)
-		response := b.send(t, "POST", "/openai/v1/chat/completions", `{}`)
+		response := b.send(t, "POST", "/openai/v1/chat/completions", `{"model":"m"}`)
 		if _, err := io.ReadFull(response.Body, make([]byte, len(first))); err != nil {
 			t.Fatal(err)
 		}

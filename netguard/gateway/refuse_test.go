@@ -39,17 +39,17 @@ func TestMoreRequestsThanAllowedAreToldToWait(t *testing.T) {
 	b := newBench(t, func(w http.ResponseWriter, r *http.Request) { arrived <- struct{}{}; <-leave }, func(c *Config) { c.Concurrent = 2 })
 	var wait sync.WaitGroup
 	for range 2 {
-		wait.Go(func() { b.send(t, "POST", "/v1/chat/completions", `{}`) })
+		wait.Go(func() { b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`) })
 		<-arrived
 	}
-	response := b.send(t, "POST", "/v1/chat/completions", `{}`)
+	response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`)
 	if response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %v", response.StatusCode, response.Header)
 	}
 	close(leave)
 	wait.Wait()
 	go func() { <-arrived }()
-	if response := b.send(t, "POST", "/v1/chat/completions", `{}`); response.StatusCode != 200 {
+	if response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m"}`); response.StatusCode != 200 {
 		t.Errorf("then %d", response.StatusCode)
 	}
 }
@@ -96,10 +96,10 @@ func TestABothWithChunkedAndALengthReachesTheUpstreamAsOneRequest(t *testing.T) 
 		bodies = append(bodies, r.URL.Path+" "+string(body))
 	}, nil)
 	b.raw(t, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+placeholder+
-		"\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\nPOST /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
+		"\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\nd\r\n{\"model\":\"m\"}\r\n0\r\n\r\nPOST /v1/files HTTP/1.1\r\nHost: x\r\n\r\n")
 	mu.Lock()
 	defer mu.Unlock()
-	if len(bodies) > 1 || len(bodies) == 1 && bodies[0] != "/v1/chat/completions {}" {
+	if len(bodies) > 1 || len(bodies) == 1 && bodies[0] != `/v1/chat/completions {"model":"m"}` {
 		t.Errorf("upstream saw %q", bodies)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"aibox/netguard/gateway/schema"
 )
 
 // endpoint is one call that passes: everything else an inference server offers
@@ -14,24 +16,42 @@ type endpoint struct {
 	dialect Dialect
 	method  string // GET stands for HEAD too
 	path    *regexp.Regexp
+	body    schema.Endpoint // what its body may hold; 0 for a call without one
 }
 
 // name matches a model's id in a path.
 const name = `[A-Za-z0-9][A-Za-z0-9._:@+-]*(?:/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*`
 
 func endpoints() []endpoint {
-	call := func(dialect Dialect, method, path string) endpoint {
-		return endpoint{dialect, method, regexp.MustCompile("^" + path + "$")}
+	ask := func(dialect Dialect, path string, body schema.Endpoint) endpoint {
+		return endpoint{dialect, http.MethodPost, regexp.MustCompile("^" + path + "$"), body}
 	}
+	look := func(dialect Dialect, path string) endpoint {
+		return endpoint{dialect, http.MethodGet, regexp.MustCompile("^" + path + "$"), 0}
+	}
+	gemini := `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/` + name
 	return []endpoint{
-		call(OpenAI, http.MethodPost, `/v1/(?:chat/completions|completions|responses|responses/compact|responses/input_tokens|embeddings)`),
-		call(OpenAI, http.MethodGet, `/v1/models(?:/`+name+`)?`),
-		call(Anthropic, http.MethodPost, `/v1/messages(?:/count_tokens)?`),
-		call(Anthropic, http.MethodGet, `/v1/models(?:/`+name+`)?`),
-		call(Gemini, http.MethodPost, `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/`+name+`:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)`),
-		call(Gemini, http.MethodGet, `/v1(?:beta1?)?/models(?:/[A-Za-z0-9._-]+)?`),
-		call(Ollama, http.MethodPost, `/api/(?:chat|generate|embed|embeddings|show)`),
-		call(Ollama, http.MethodGet, `/api/(?:tags|version|ps)`),
+		ask(OpenAI, `/v1/chat/completions`, schema.ChatCompletions),
+		ask(OpenAI, `/v1/completions`, schema.Completions),
+		ask(OpenAI, `/v1/responses`, schema.Responses),
+		ask(OpenAI, `/v1/responses/compact`, schema.CompactResponse),
+		ask(OpenAI, `/v1/responses/input_tokens`, schema.CountResponse),
+		ask(OpenAI, `/v1/embeddings`, schema.Embeddings),
+		look(OpenAI, `/v1/models(?:/`+name+`)?`),
+		ask(Anthropic, `/v1/messages`, schema.Messages),
+		ask(Anthropic, `/v1/messages/count_tokens`, schema.CountMessages),
+		look(Anthropic, `/v1/models(?:/`+name+`)?`),
+		ask(Gemini, gemini+`:(?:generateContent|streamGenerateContent)`, schema.GenerateContent),
+		ask(Gemini, gemini+`:countTokens`, schema.CountContent),
+		ask(Gemini, gemini+`:embedContent`, schema.EmbedContent),
+		ask(Gemini, gemini+`:batchEmbedContents`, schema.BatchEmbedContents),
+		look(Gemini, `/v1(?:beta1?)?/models(?:/[A-Za-z0-9._-]+)?`),
+		ask(Ollama, `/api/chat`, schema.OllamaChat),
+		ask(Ollama, `/api/generate`, schema.OllamaGenerate),
+		ask(Ollama, `/api/embed`, schema.OllamaEmbed),
+		ask(Ollama, `/api/embeddings`, schema.OllamaEmbeddings),
+		ask(Ollama, `/api/show`, schema.OllamaShow),
+		look(Ollama, `/api/(?:tags|version|ps)`),
 	}
 }
 
@@ -68,26 +88,36 @@ func target(r *http.Request) (Dialect, string) {
 	}
 }
 
-// passes reports whether the call is on the list.
-func (g *Gateway) passes(dialect Dialect, method, path string) bool {
+// endpoint is the call on the list that a request is, or nil.
+func (g *Gateway) endpoint(dialect Dialect, method, path string) *endpoint {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	for _, e := range g.endpoints {
+	for i, e := range g.endpoints {
 		if e.dialect == dialect && e.method == method && e.path.MatchString(path) && !strings.Contains(path, "..") {
-			return true
+			return &g.endpoints[i]
 		}
 	}
-	return false
+	return nil
 }
 
-// modelInPath is the model that a Gemini path names; empty for all others.
+// modelInPath is the model that a path names: a Gemini call's, and that of a
+// question about one model. Empty for all others.
 func modelInPath(dialect Dialect, path string) string {
+	_, model, ok := strings.Cut(path, "/models/")
 	if dialect != Gemini {
+		return model
+	}
+	if !ok {
+		_, model, ok = strings.Cut(path, "/tunedModels/")
+		model = "tunedModels/" + model
+	}
+	if at := strings.LastIndex(model, ":"); at >= 0 {
+		model = model[:at]
+	}
+	if !ok {
 		return ""
 	}
-	_, rest, _ := strings.Cut(path, "odels/")
-	model, _, _ := strings.Cut(rest, ":")
 	return model
 }
 
@@ -105,7 +135,6 @@ func cleanQuery(query url.Values) string {
 // of what passes, so that no credential, cookie or forwarding header does.
 func requestHeaders() []string {
 	return []string{
-		"Accept", "Content-Type", "Content-Encoding", "User-Agent",
-		"Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Goog-Api-Client", "Http-Referer", "X-Title",
+		"Accept", "User-Agent", "Anthropic-Version", "X-Goog-Api-Client", "Http-Referer", "X-Title",
 	}
 }

@@ -197,6 +197,7 @@ type usage struct {
 	dialect  Dialect
 	fields   [fieldCount]int64
 	trouble  trouble
+	id       string // of the answer
 	lastType string // of the event being read
 }
 
@@ -211,14 +212,11 @@ const (
 	fieldCount
 )
 
-// The keys that lead to counts, and to a request's model.
-var (
-	usageKeys = keySet("response", "message", "usage", "usageMetadata",
-		"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
-		"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count",
-		"error", "type", "code", "status")
-	modelKeys = keySet("model")
-)
+// usageKeys lead to counts, and to an answer's ID.
+var usageKeys = keySet("response", "message", "usage", "usageMetadata",
+	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
+	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count",
+	"error", "type", "code", "status", "id")
 
 func keySet(keys ...string) map[string]string {
 	set := make(map[string]string, len(keys))
@@ -247,7 +245,11 @@ func (u *usage) tokens() (input, output int64) {
 }
 
 func (u *usage) see(path []string, text []byte, isString bool) {
-	if u.fail(path, text, isString); isString {
+	u.fail(path, text, isString)
+	if isString {
+		if u.dialect == OpenAI && (len(path) == 1 || len(path) == 2 && path[0] == "response") && path[len(path)-1] == "id" {
+			u.id = unquote(string(text))
+		}
 		return
 	}
 	field, ok := u.field(path)
@@ -344,21 +346,4 @@ func (u *usage) field(path []string) (field, bool) {
 		return fieldCacheRead, u.dialect == Anthropic
 	}
 	return 0, false
-}
-
-// modelFinder finds the model that a request's body names.
-type modelFinder struct {
-	scanner scanner
-	model   string
-}
-
-func newModelFinder() *modelFinder {
-	f := &modelFinder{}
-	f.scanner.keys = modelKeys
-	f.scanner.value = func(path []string, text []byte, isString bool) {
-		if isString && len(path) == 1 && path[0] == "model" && f.model == "" {
-			f.model = string(text)
-		}
-	}
-	return f
 }

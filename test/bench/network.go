@@ -148,7 +148,7 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	handler, err := gateway.New(gateway.Config{Upstream: parsed, Placeholder: secret.New(serverKey)})
+	handler, err := gateway.New(gateway.Config{Upstream: parsed, Placeholder: secret.New(serverKey), Models: func() []string { return []string{"m"} }})
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,8 @@ version = "1"
 speaks = ["openai-chat"]
 [command]
 headless = ["sh", "-c", '''
-ask() { curl -sS -o /dev/null -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{}' "$URL/chat/completions"; }
+MODEL=$1
+ask() { curl -sS -o /dev/null -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d "{\"model\":\"$MODEL\"}" "$URL/chat/completions"; }
 %s
 ''', "sh", "{model}", "{args}"]
 stdin = "prompt"

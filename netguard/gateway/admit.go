@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"aibox/netguard/gateway/schema"
+)
+
+// filters is how many bodies are filtered at a time: each costs a processor.
+const filters = 2
+
+// admit reads the request's body and replaces it with what of it may go upstream. It
+// returns why the request is refused, or errGone.
+func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
+	if c.endpoint.body == 0 {
+		r.Body, r.ContentLength = http.NoBody, 0
+		return nil, nil
+	}
+	if refusal := plainJSON(r.Header); refusal != nil {
+		return refusal, nil
+	}
+	body, refusal, err := g.readBody(c.upgrade, r)
+	held := int64(cap(body))
+	release := func() { g.ledger.release(held) }
+	if refusal == nil && err == nil {
+		refusal = g.filter(r, c, body, release)
+	}
+	if refusal != nil || err != nil {
+		release()
+	}
+	return refusal, err
+}
+
+// filter makes the request's new body. release is called when that has been sent,
+// unless the request is refused.
+func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) *problem {
+	g.filters <- struct{}{}
+	result, err := schema.Filter(c.endpoint.body, body, schema.Policy{
+		Model: g.ownModel, Answered: g.ledger.answered, Alias: g.ledger.alias, Open: g.serverTools,
+	})
+	<-g.filters
+	c.event.LeftOut = result.LeftOut
+	if result.Model != "" && c.event.Model == "" {
+		c.event.Model = result.Model
+	}
+	var refusal *schema.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Kind == schema.NotOurs:
+		return &problem{status: http.StatusNotFound, message: refusal.Message}
+	case err != nil:
+		return &problem{status: http.StatusBadRequest, message: err.Error()}
+	case !g.ledger.upload(result.Size, g.uploadLimit):
+		c.event.Limit = UploadLimit
+		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
+	}
+	c.sent = result.Size
+	r.Body, r.ContentLength = &outgoing{rest: result.Body, done: release}, result.Size
+	r.TransferEncoding = nil
+	return nil
+}
+
+// plainJSON refuses a body that another reader could take for something else.
+func plainJSON(header http.Header) *problem {
+	for _, encoding := range header["Content-Encoding"] {
+		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
+			return &problem{status: http.StatusBadRequest, message: "aibox reads each request before it goes to the model's server, so a request's body must not be encoded; send it without Content-Encoding"}
+		}
+	}
+	for _, value := range header["Content-Type"] {
+		kind, params, err := mime.ParseMediaType(value)
+		if charset, ok := params["charset"]; err != nil || kind != "application/json" || ok && !strings.EqualFold(charset, "utf-8") {
+			return &problem{status: http.StatusBadRequest, message: "a request's body has to be JSON; send it with Content-Type: application/json"}
+		}
+	}
+	return nil
+}
+
+// checkModelInPath refuses a path that names a model which is not the session's own.
+func (g *Gateway) checkModelInPath(c *call) *problem {
+	asked := modelInPath(c.event.Dialect, c.path)
+	if asked == "" {
+		return nil
+	}
+	if _, own := g.ownModel(asked); !own {
+		return &problem{status: http.StatusNotFound, message: schema.NoSuchModel(asked).Message}
+	}
+	return nil
+}
+
+// checkTokens refuses a request for an answer when the session's tokens are used up.
+func (g *Gateway) checkTokens(c *call) *problem {
+	if !c.event.Generates || !g.ledger.spent(g.tokenLimit) {
+		return nil
+	}
+	c.event.Limit = TokenLimit
+	return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has used all of the %d tokens that its settings allow", g.tokenLimit)}
+}
+
+// spend counts a request's tokens against the session's limit. A server that does not
+// say how many it used, and an agent that hangs up before it does, do not get around
+// the limit: then the number is estimated, rather too high.
+func (g *Gateway) spend(c *call) {
+	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
+		return
+	}
+	input, output := c.usage.tokens()
+	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
+	if input == 0 {
+		input = c.sent / bytesOfToken
+	}
+	if output == 0 || c.left || c.cut {
+		per := int64(bytesOfToken)
+		if strings.HasPrefix(c.header.Get("Content-Type"), "text/event-stream") {
+			per = bytesOfEvent
+		}
+		output = max(output, c.received/per)
+	}
+	g.ledger.spend(input + output)
+}

@@ -1,0 +1,66 @@
+package gateway
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aibox/netguard"
+)
+
+// betas are the values of Anthropic-Beta that pass, without their dates: what agents
+// send, and what changes only how the model answers. None makes the server keep,
+// fetch or run anything.
+func betas() []string {
+	return []string{
+		"claude-code", "claude-code-side-query", "interleaved-thinking", "redact-thinking", "thinking-token-count", "thinking-display-updates",
+		"thinking-resumption", "thinking-binding-controls", "resumption", "context-management", "context-hint", "context-1m", "compact",
+		"mid-conversation-tool-changes", "mid-conversation-system", "mid-conversation-system-clear-at", "inline-tools", "tool-provenance",
+		"advanced-tool-use", "tool-search-tool", "tool-examples", "token-efficient-tools", "fine-grained-tool-streaming", "structured-outputs",
+		"effort", "task-budgets", "per-turn-control", "timing", "fast-mode", "afk-mode", "auto-mode-classifier", "dangerous-tool-use",
+		"prompt-caching", "prompt-caching-scope", "prompt-caching-evict", "extended-cache-ttl", "cache-diagnosis", "cache-keepalive",
+		"token-counting", "output-128k", "max-tokens-3-5-sonnet", "pdfs", "search-results",
+	}
+}
+
+// toolBetas are the values that belong to a server-side tool.
+var toolBetas = map[string]netguard.ServerTool{
+	"web-search": netguard.WebSearch, "web-search-results-only": netguard.WebSearch, "web-fetch": netguard.WebFetch,
+	"code-execution": netguard.CodeExecution, "mcp-client": netguard.MCP, "computer-use": netguard.ComputerUse,
+}
+
+var betaDate = regexp.MustCompile(`-20[0-9]{2}-?[0-9]{2}-?[0-9]{2}$`)
+
+// betaHeader is the header that says which of a server's abilities in trial a request
+// wants, with what passes of it, and the values that are left out.
+func betaHeader(header http.Header, open []netguard.ServerTool) (name, value string, leftOut []string) {
+	var pass []string
+	for _, name := range []string{"Anthropic-Beta", "Openai-Beta"} {
+		for _, values := range header[name] {
+			for one := range strings.SplitSeq(values, ",") {
+				one = strings.TrimSpace(one)
+				switch {
+				case one == "" || slices.Contains(pass, one):
+				case name == "Anthropic-Beta" && passesBeta(one, open), name == "Openai-Beta" && one == "responses=experimental":
+					pass = append(pass, one)
+				default:
+					leftOut = append(leftOut, strings.ToLower(name)+"="+bound(one, 64))
+				}
+			}
+		}
+		if len(pass) > 0 {
+			return name, strings.Join(pass, ","), leftOut
+		}
+	}
+	return "", "", leftOut
+}
+
+func passesBeta(value string, open []netguard.ServerTool) bool {
+	name := betaDate.ReplaceAllString(value, "")
+	if name == value {
+		return false // every one has its date
+	}
+	tool, ok := toolBetas[name]
+	return slices.Contains(betas(), name) || ok && slices.Contains(open, tool)
+}

@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+)
+
+// ledger is what the gateway remembers of a session from one request to the next.
+// Everything in it is bounded, and it is safe for concurrent use.
+type ledger struct {
+	secret [sha256.Size]byte // for aliases
+
+	mu       sync.Mutex
+	held     int64 // bytes of bodies in memory
+	uploaded int64
+	tokens   int64
+	leftOut  map[string]bool
+	answers  map[string]bool // IDs of answers
+	oldest   []string        // the same, in their order
+}
+
+const (
+	heldLimit    = 64 << 20 // bytes of bodies in memory at a time
+	answersLimit = 4096
+	leftOutLimit = 256 // names that a session logs
+	leftOutOnce  = 32  // names in one event
+	idLimit      = 256 // bytes of an answer's ID
+)
+
+func newLedger() *ledger {
+	l := &ledger{leftOut: map[string]bool{}, answers: map[string]bool{}}
+	_, _ = rand.Read(l.secret[:]) // never fails, see its documentation
+	return l
+}
+
+// hold takes n more bytes of memory for a body, and says whether there are any.
+func (l *ledger) hold(n int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n > heldLimit-l.held {
+		return false
+	}
+	l.held += n
+	return true
+}
+
+func (l *ledger) release(n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held -= n
+}
+
+// upload counts n bytes that go upstream, unless that is more than limit in all; 0
+// means no limit.
+func (l *ledger) upload(n, limit int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if limit > 0 && n > limit-l.uploaded {
+		return false
+	}
+	l.uploaded += n
+	return true
+}
+
+// spend counts tokens.
+func (l *ledger) spend(tokens int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tokens += tokens
+}
+
+// spent reports whether limit tokens are used up; 0 means no limit.
+func (l *ledger) spent(limit int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return limit > 0 && l.tokens >= limit
+}
+
+// news are those of names that this session has not logged yet.
+func (l *ledger) news(names []string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var fresh []string
+	for _, name := range names {
+		if !l.leftOut[name] && len(l.leftOut) < leftOutLimit && len(fresh) < leftOutOnce {
+			l.leftOut[name] = true
+			fresh = append(fresh, name)
+		}
+	}
+	return fresh
+}
+
+// answer remembers the ID of an answer, and forgets the oldest of very many.
+func (l *ledger) answer(id string) {
+	if id == "" || len(id) > idLimit {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.answers[id] {
+		return
+	}
+	if len(l.oldest) == answersLimit {
+		delete(l.answers, l.oldest[0])
+		l.oldest = append(l.oldest[:0:0], l.oldest[1:]...)
+	}
+	l.answers[id], l.oldest = true, append(l.oldest, id)
+}
+
+// answered reports whether an answer of this session had the ID.
+func (l *ledger) answered(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answers[id]
+}
+
+// alias stands for the ID of an item, always the same one. It keeps the prefix that
+// says of which kind the item is, since servers check that.
+func (l *ledger) alias(id string) string {
+	mac := hmac.New(sha256.New, l.secret[:])
+	_, _ = mac.Write([]byte(id))
+	name := hex.EncodeToString(mac.Sum(nil)[:16])
+	kind, _, ok := strings.Cut(id, "_")
+	if !ok || len(kind) > 12 || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return name
+	}
+	return kind + "_" + name
+}

@@ -1,0 +1,236 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func ask(size int) string {
+	return `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", size) + `"}]}`
+}
+
+func TestASessionSendsNoMoreThanItsLimit(t *testing.T) {
+	got := 0
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got += len(body)
+	}, func(c *Config) { c.UploadLimit = 1000 })
+	for i, status := range []int{200, 200, 403, 403} {
+		b.events = nil
+		answer := b.send(t, "POST", chat, ask(400))
+		event := b.last(t)
+		if answer.StatusCode != status || (event.Limit == UploadLimit) != (status == 403) || event.Sent > 0 != (status == 200) {
+			t.Errorf("request %d: %d %+v", i, answer.StatusCode, event)
+		}
+		if status == 403 && (!strings.Contains(text(t, answer), "1000 bytes") || answer.Header.Get("X-Should-Retry") != "false" || event.Outcome != Refused) {
+			t.Errorf("request %d: %+v", i, event)
+		}
+	}
+	if b.send(t, "POST", chat, ask(10)).StatusCode != 200 || got > 1000 {
+		t.Errorf("%d bytes went upstream", got)
+	}
+}
+
+func TestASessionUsesNoMoreTokensThanItsLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  func(http.ResponseWriter)
+		allowed int // requests that are answered
+	}{
+		"what the server says": {func(w http.ResponseWriter) {
+			fmt.Fprint(w, `{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":20}}`)
+		}, 2},
+		"a server that does not say": {func(w http.ResponseWriter) { fmt.Fprint(w, strings.Repeat("word", 50)) }, 2},
+		"a stream without a count": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for range 40 {
+				fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"index\":0}],\"x\":1}\n\n")
+			}
+		}, 2},
+		"failures cost nothing": {func(w http.ResponseWriter) { w.WriteHeader(500); fmt.Fprint(w, strings.Repeat("word", 500)) }, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(w http.ResponseWriter, _ *http.Request) { c.answer(w) }, func(c *Config) { c.TokenLimit = 100 })
+			allowed := 0
+			for range 9 {
+				b.events = nil
+				answer := b.send(t, "POST", chat, ask(1))
+				_ = text(t, answer)
+				if event := b.last(t); event.Limit != TokenLimit {
+					allowed++
+				} else if answer.StatusCode != 403 || event.Outcome != Refused {
+					t.Errorf("%d %+v", answer.StatusCode, event)
+				}
+			}
+			if allowed != c.allowed {
+				t.Errorf("%d requests were answered, want %d", allowed, c.allowed)
+			}
+			if b.send(t, "GET", "/v1/models", "").StatusCode == 403 {
+				t.Error("the list of models counts")
+			}
+		})
+	}
+}
+
+// An agent that hangs up before the count comes does not get around the limit.
+func TestAnAnswerThatIsNotWaitedForCounts(t *testing.T) {
+	b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", strings.Repeat("x", 1000)); err != nil || r.Context().Err() != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+		}
+	}, func(c *Config) { c.TokenLimit = 1000 })
+	limit := NoLimit
+	for range 10 {
+		b.events = nil
+		answer := b.send(t, "POST", chat, ask(1))
+		_, _ = io.ReadFull(answer.Body, make([]byte, 50_000))
+		answer.Body.Close()
+		if limit = b.last(t).Limit; limit != NoLimit {
+			break
+		}
+	}
+	if limit != TokenLimit {
+		t.Error("the limit is never reached")
+	}
+}
+
+// Answers may be referred to by the session that got them.
+func TestAReferenceToAnAnswerOfTheSessionPasses(t *testing.T) {
+	for name, answer := range map[string]string{
+		"whole":  `{"id":"resp_1","output":[{"id":"resp_2"}]}`,
+		"stream": "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"output\":[{\"id\":\"resp_2\"}]}}\n\n",
+	} {
+		var got string
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			got = string(body)
+			fmt.Fprint(w, answer)
+		}, nil)
+		for i, c := range []struct {
+			id     string
+			status int
+		}{{"resp_1", 400}, {"", 200}, {"resp_1", 200}, {"resp_2", 400}, {"resp_3", 400}} {
+			b.events = nil
+			response := b.send(t, "POST", "/v1/responses", `{"model":"m","input":"hi","previous_response_id":"`+c.id+`"}`)
+			if body := text(t, response); response.StatusCode != c.status {
+				t.Errorf("%s: request %d: %d %s", name, i, response.StatusCode, body)
+			}
+			if c.status == 200 && c.id != "" && !strings.Contains(got, `"previous_response_id":"resp_1"`) {
+				t.Errorf("%s: it does not go upstream: %s", name, got)
+			}
+			b.last(t) // the ID is known from then on
+		}
+	}
+}
+
+func TestItemsHaveTheSameAliasEachTimeAndNoOther(t *testing.T) {
+	one, other := newLedger(), newLedger()
+	for id, prefix := range map[string]string{"rs_secret": "rs_", "msg_01a2-x": "msg_", "plain": "", "no kind_x": "", "": ""} {
+		alias := one.alias(id)
+		if alias != one.alias(id) || alias == other.alias(id) || !strings.HasPrefix(alias, prefix) || strings.Contains(alias, "secret") || len(alias) > 64 {
+			t.Errorf("%q became %q", id, alias)
+		}
+	}
+	if one.alias("rs_1") == one.alias("rs_2") {
+		t.Error("two items have one alias")
+	}
+}
+
+func TestALedgerForgetsTheOldestOfVeryManyAnswers(t *testing.T) {
+	l := newLedger()
+	for i := range answersLimit + 10 {
+		l.answer(fmt.Sprint("resp_", i))
+	}
+	l.answer(strings.Repeat("x", idLimit+1))
+	if l.answered("resp_9") || !l.answered("resp_10") || !l.answered(fmt.Sprint("resp_", answersLimit+9)) || len(l.answers) != answersLimit || len(l.oldest) != answersLimit {
+		t.Errorf("%d answers are known", len(l.answers))
+	}
+}
+
+// Bodies in memory are bounded for the whole session, and what was held is free again.
+func TestManyLargeBodiesAtATimeAreRefusedAndTheMemoryIsFreedAgain(t *testing.T) {
+	reached, release := make(chan struct{}, 64), make(chan struct{})
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		reached <- struct{}{}
+		<-release
+		_, _ = io.Copy(io.Discard, r.Body)
+	}, nil)
+	const size = 24 << 20
+	body := ask(size)
+	statuses := make(chan int, 8)
+	var wait sync.WaitGroup
+	send := func() {
+		wait.Go(func() { statuses <- b.send(t, "POST", chat, body).StatusCode })
+	}
+	send()
+	<-reached
+	send()
+	<-reached
+	send() // the third has no room
+	if status := <-statuses; status != http.StatusTooManyRequests {
+		t.Errorf("it got %d", status)
+	}
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	if held := memory.HeapAlloc >> 20; held > 160 { // the test itself holds 24 MiB and what its sockets buffer
+		t.Errorf("%d MiB are held", held)
+	}
+	close(release)
+	wait.Wait()
+	for range 2 {
+		if status := <-statuses; status != 200 {
+			t.Errorf("a body that fits got %d", status)
+		}
+	}
+	if status := b.send(t, "POST", chat, body).StatusCode; status != 200 {
+		t.Errorf("after all have ended: %d", status)
+	}
+}
+
+func TestRefusedBodiesAreNotHeld(t *testing.T) {
+	b := newBench(t, echo, nil)
+	for range 20 { // together more than may be held
+		if status := b.send(t, "POST", chat, ask(6<<20)+"x").StatusCode; status != 400 {
+			t.Fatal(status)
+		}
+	}
+	for range 20 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 30000000\r\n\r\n%s", placeholder, strings.Repeat(" ", 6<<20))
+		conn.Close()
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for b.send(t, "POST", chat, ask(30<<20)).StatusCode != 200 { // until the server has seen that they hung up
+		if time.Now().After(deadline) {
+			t.Fatal("what broken requests held is never free again")
+		}
+	}
+}
+
+func TestALargeBodyGoesUpstreamWholeAndWithItsLength(t *testing.T) {
+	var length int64
+	var sum any
+	b := newBench(t, func(_ http.ResponseWriter, r *http.Request) {
+		length = r.ContentLength
+		_ = json.NewDecoder(r.Body).Decode(&sum)
+	}, nil)
+	body := ask(20 << 20)
+	if status := b.send(t, "POST", chat, body).StatusCode; status != 200 || length != int64(len(body)) || sum == nil {
+		t.Errorf("%d, %d of %d bytes", status, length, len(body))
+	}
+}

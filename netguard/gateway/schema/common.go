@@ -1,0 +1,22 @@
+package schema
+
+// Kinds of values that several dialects have.
+
+// scalars are a scalar or a list of them.
+var scalars = either{text: scalar{}, list: list{scalar{}}}
+
+// cacheControl marks a place up to which the server may reuse what it has read
+// before for the same key.
+var cacheControl = fields{"type": scalar{}, "ttl": scalar{}, "scope": scalar{}}
+
+// typed are members of an object that has a type.
+func typed(f fields) fields { return f.with(fields{"type": scalar{}}) }
+
+// storedFile is why an ID of a stored file is refused.
+const storedFile = "it names a file that your account stores, and a session may not read those. Send the content itself"
+
+// storedObject is why a reference to something else that is stored is refused.
+const storedObject = "it names something that your account stores, and a session may not read or change that"
+
+// remote is why a URL is refused.
+const remote = "the model's server would fetch the URL from its own network. Send the content itself"

@@ -1,0 +1,65 @@
+package schema
+
+// output is the new body. Long parts of the old body are referred to, not copied.
+type output struct {
+	full [][]byte
+	last []byte
+	size int64
+}
+
+const (
+	copyLimit = 4 << 10  // bytes of a part that is still copied
+	pieceSize = 64 << 10 // bytes after which a new piece begins
+)
+
+// write copies text, which the caller may use again.
+func (o *output) write(text []byte) {
+	if len(o.last)+len(text) > pieceSize && len(o.last) > 0 {
+		o.close()
+	}
+	o.last = append(o.last, text...)
+	o.size += int64(len(text))
+}
+
+// refer takes a part of the old body as it is.
+func (o *output) refer(part []byte) {
+	if len(part) <= copyLimit {
+		o.write(part)
+		return
+	}
+	o.close()
+	o.full = append(o.full, part)
+	o.size += int64(len(part))
+}
+
+func (o *output) close() {
+	if len(o.last) > 0 {
+		o.full = append(o.full, o.last)
+		o.last = nil
+	}
+}
+
+func (o *output) pieces() [][]byte {
+	o.close()
+	return o.full
+}
+
+// mark is a place in the output to go back to.
+type mark struct {
+	full, last int
+	size       int64
+}
+
+func (o *output) mark() mark { return mark{len(o.full), len(o.last), o.size} }
+
+// back drops what was written since m.
+func (o *output) back(m mark) {
+	if len(o.full) > m.full {
+		o.last = nil
+		if m.last > 0 {
+			o.last = o.full[m.full] // what was the last piece then
+		}
+		o.full = o.full[:m.full]
+	}
+	o.last, o.size = o.last[:m.last], m.size
+}

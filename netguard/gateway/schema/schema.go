@@ -1,0 +1,161 @@
+// Package schema says which parts of a request to a model may go upstream. Each
+// dialect has a file with a table: the fields that pass, and what passes in them. One
+// small engine reads a body by its table and writes a new one from the parts that
+// the table names. A part that no table names is left out, and a part that would
+// make the model's server reach further than the model is refused with its reason.
+//
+// The package is pure: it opens no socket and file, and knows nothing of HTTP.
+package schema
+
+import (
+	"fmt"
+	"slices"
+
+	"aibox/netguard"
+)
+
+// Endpoint is one call of a dialect that takes a body. The zero value is none.
+type Endpoint uint8
+
+// The endpoints.
+const (
+	ChatCompletions    Endpoint = iota + 1 // OpenAI: /v1/chat/completions
+	Completions                            // OpenAI: /v1/completions
+	Responses                              // OpenAI: /v1/responses
+	CompactResponse                        // OpenAI: /v1/responses/compact
+	CountResponse                          // OpenAI: /v1/responses/input_tokens
+	Embeddings                             // OpenAI: /v1/embeddings
+	Messages                               // Anthropic: /v1/messages
+	CountMessages                          // Anthropic: /v1/messages/count_tokens
+	GenerateContent                        // Gemini: :generateContent and :streamGenerateContent
+	CountContent                           // Gemini: :countTokens
+	EmbedContent                           // Gemini: :embedContent
+	BatchEmbedContents                     // Gemini: :batchEmbedContents
+	OllamaChat                             // Ollama: /api/chat
+	OllamaGenerate                         // Ollama: /api/generate
+	OllamaEmbed                            // Ollama: /api/embed
+	OllamaEmbeddings                       // Ollama: /api/embeddings
+	OllamaShow                             // Ollama: /api/show
+)
+
+// Endpoints lists every endpoint.
+func Endpoints() []Endpoint {
+	var all []Endpoint
+	for e := ChatCompletions; e <= OllamaShow; e++ {
+		all = append(all, e)
+	}
+	return all
+}
+
+// table is what passes of an endpoint's body; nil for an unknown endpoint.
+func (e Endpoint) table() rule {
+	switch e {
+	case ChatCompletions:
+		return chatRequest()
+	case Completions:
+		return completionRequest()
+	case Responses:
+		return responsesRequest(true)
+	case CompactResponse, CountResponse:
+		return responsesRequest(false)
+	case Embeddings:
+		return embeddingsRequest()
+	case Messages, CountMessages:
+		return messagesRequest()
+	case GenerateContent:
+		return generateContentRequest()
+	case CountContent:
+		return countContentRequest()
+	case EmbedContent:
+		return embedContentRequest()
+	case BatchEmbedContents:
+		return batchEmbedContentsRequest()
+	case OllamaChat:
+		return ollamaChatRequest()
+	case OllamaGenerate:
+		return ollamaGenerateRequest()
+	case OllamaEmbed, OllamaEmbeddings:
+		return ollamaEmbedRequest()
+	case OllamaShow:
+		return ollamaShowRequest()
+	default:
+		return nil
+	}
+}
+
+// Policy is what a session may ask for beyond what every session may. Its zero value
+// refuses every model and reference, and opens no server-side tool.
+type Policy struct {
+	// Model gives the name under which a model goes upstream, and false when it is not
+	// the session's own.
+	Model func(asked string) (name string, own bool)
+	// Answered reports whether an answer of this very session had the ID.
+	Answered func(id string) bool
+	// Alias stands for the ID of an item of a conversation, so that the ID of an item
+	// that the user's account stores elsewhere refers to nothing. Without it IDs of items
+	// are left out.
+	Alias func(id string) string
+	// Open are the kinds of server-side tools that the user has opened.
+	Open []netguard.ServerTool
+}
+
+func (p Policy) opens(tool netguard.ServerTool) bool { return slices.Contains(p.Open, tool) }
+
+// Result is a request that may go upstream.
+type Result struct {
+	Body  [][]byte // the new body in pieces, some of them parts of the old one's memory
+	Size  int64    // bytes of all pieces
+	Model string   // the model in the body, as it goes upstream; empty when it names none
+	// LeftOut are the places in the old body that are not in the new one, such as
+	// "options.num_ctx" or "tools[].type=web_search": each once, at most 64, at most 128
+	// bytes long. They come from the agent.
+	LeftOut []string
+}
+
+// Refusal is why a request may not go upstream.
+type Refusal struct {
+	Kind    Kind
+	Message string // a sentence for the user of the agent, with what to do
+}
+
+// Error is the message.
+func (r *Refusal) Error() string { return r.Message }
+
+// Kind is what sort of refusal it is. The zero value is Malformed.
+type Kind uint8
+
+// The kinds.
+const (
+	Malformed Kind = iota // the body is not what a strict reader takes
+	Forbidden             // it asks for what sessions may not have
+	NotOurs               // it asks for a model that is not the session's own
+)
+
+func forbidden(format string, args ...any) error {
+	return &Refusal{Forbidden, fmt.Sprintf(format, args...)}
+}
+
+// Filter reads body as a request to endpoint and returns what of it may go upstream.
+// It holds on to body, which must not change until the result is sent. A request
+// that is refused gives a *Refusal.
+func Filter(endpoint Endpoint, body []byte, policy Policy) (Result, error) {
+	table := endpoint.table()
+	if table == nil {
+		return Result{}, forbidden("aibox has no list of what this call may hold")
+	}
+	w := newWalk(body, policy)
+	w.camel = endpoint >= GenerateContent && endpoint <= BatchEmbedContents
+	if w.dec.PeekKind() != '{' {
+		if _, err := w.dec.ReadToken(); err != nil {
+			return Result{}, malformed(err)
+		}
+		return Result{}, &Refusal{Malformed, "the request's body is not a JSON object"}
+	}
+	if _, err := table.apply(w); err != nil {
+		return Result{}, err
+	}
+	if err := w.end(); err != nil {
+		return Result{}, err
+	}
+	return Result{Body: w.out.pieces(), Size: w.out.size, Model: w.model, LeftOut: w.leftOut}, nil
+}

@@ -1,0 +1,166 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aibox/netguard"
+)
+
+// A new table must not break an agent: their requests pass whole, but for what is
+// known not to.
+func TestRequestsOfTheAgentsPassWhole(t *testing.T) {
+	missing := map[string][]string{
+		"Responses-codex": {"tools[]=web-search"}, // while its command line leaves it on
+	}
+	for name, body := range requests(t) {
+		result, err := Filter(endpointNamed(name), body, policyOfTests())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !slices.Equal(result.LeftOut, missing[name]) {
+			t.Errorf("%s: left out %q", name, result.LeftOut)
+		}
+		var sent, want any
+		if err := errors.Join(json.Unmarshal(bytes.Join(result.Body, nil), &sent), json.Unmarshal(body, &want)); err != nil {
+			t.Fatal(err)
+		}
+		if missing[name] == nil {
+			if diff := cmp.Diff(aliased(want, ""), sent); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+}
+
+// aliased is a request with the aliases that its items get.
+func aliased(value any, under string) any {
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			value[i] = aliased(value[i], under)
+		}
+	case map[string]any:
+		if id, ok := value["id"].(string); ok && under == "input" {
+			value["id"] = "alias-" + id
+		}
+		for _, name := range slices.Collect(maps.Keys(value)) {
+			value[name] = aliased(value[name], name)
+		}
+	}
+	return value
+}
+
+func filtered(t *testing.T, endpoint Endpoint, body string, open ...netguard.ServerTool) string {
+	t.Helper()
+	result, err := Filter(endpoint, []byte(body), policyOfTests(open...))
+	if err != nil {
+		return "refused: " + err.Error()
+	}
+	return string(bytes.Join(result.Body, nil))
+}
+
+func TestABodyIsWrittenAgainFromItsListedParts(t *testing.T) {
+	long := strings.Repeat("long text ", 30_000)
+	for name, c := range map[string]struct {
+		endpoint   Endpoint
+		body, want string
+	}{
+		"order and white space":        {ChatCompletions, "\n{ \"stream\" : true ,\t\"model\":\"m\" }\n", `{"stream":true,"model":"m"}`},
+		"first member left out":        {ChatCompletions, `{"x":1,"model":"m"}`, `{"model":"m"}`},
+		"last member left out":         {ChatCompletions, `{"model":"m","x":{"y":[1,{"z":2}]}}`, `{"model":"m"}`},
+		"a member in between":          {ChatCompletions, `{"model":"m","x":[],"seed":1}`, `{"model":"m","seed":1}`},
+		"elements left out":            {Responses, `{"model":"m","input":[{"type":"x"},{"role":"user","content":"a"},{"type":"y"}]}`, `{"model":"m","input":[{"role":"user","content":"a"}],"store":false}`},
+		"an element with nothing left": {ChatCompletions, `{"model":"m","messages":[{"x":1},{"role":"user"}]}`, `{"model":"m","messages":[{"role":"user"}]}`},
+		"a list with nothing left":     {ChatCompletions, `{"model":"m","tools":[{"type":"x"}]}`, `{"model":"m"}`},
+		"an empty list":                {ChatCompletions, `{"model":"m","tools":[]}`, `{"model":"m","tools":[]}`},
+		"an empty object":              {Messages, `{"model":"m","metadata":{}}`, `{"model":"m","metadata":{}}`},
+		"null":                         {ChatCompletions, `{"model":"m","tools":null,"stop":null,"web_search_options":null}`, `{"model":"m","tools":null,"stop":null}`},
+		"the wrong kind":               {ChatCompletions, `{"model":"m","messages":"hi","seed":{},"stream_options":[]}`, `{"model":"m"}`},
+		"escaped names":                {ChatCompletions, `{"\u006dodel":"\u006d"}`, `{"model":"m"}`},
+		"the kind behind the rest":     {Responses, `{"model":"m","tools":[{"name":"f","parameters":{},"type":"function"}]}`, `{"model":"m","tools":[{"name":"f","parameters":{},"type":"function"}],"store":false}`},
+		"both spellings of Gemini":     {GenerateContent, `{"system_instruction":{"parts":[{"text":"a"}]},"generation_config":{"top_p":1}}`, `{"systemInstruction":{"parts":[{"text":"a"}]},"generationConfig":{"topP":1}}`},
+		"store":                        {Responses, `{"store":true,"model":"m"}`, `{"model":"m","store":false}`},
+		"an answer of the session":     {Responses, `{"model":"m","previous_response_id":"resp_own"}`, `{"model":"m","previous_response_id":"resp_own","store":false}`},
+		"nothing that is refused":      {Responses, `{"model":"m","conversation":null,"background":false,"prompt":{}}`, `{"model":"m","store":false}`},
+		"a tool beside another":        {Responses, `{"model":"m","tools":[{"type":"web_search"},{"type":"local_shell"}]}`, `{"model":"m","tools":[{"type":"local_shell"}],"store":false}`},
+		"long text":                    {ChatCompletions, `{"model":"m","messages":[{"role":"user","content":"` + long + `"},{"x":"` + long + `"}],"y":"` + long + `","seed":1}`, `{"model":"m","messages":[{"role":"user","content":"` + long + `"}],"seed":1}`},
+		"a schema's own definitions":   {ChatCompletions, `{"model":"m","functions":[{"name":"f","parameters":{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/$defs/a","$defs":{"a":{"properties":{"$ref":{"type":"string"}}}}}}]}`, `{"model":"m","functions":[{"name":"f","parameters":{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/$defs/a","$defs":{"a":{"properties":{"$ref":{"type":"string"}}}}}}]}`},
+	} {
+		if got := filtered(t, c.endpoint, c.body); got != c.want {
+			t.Errorf("%s:\n%.500s\nwant\n%.500s", name, got, c.want)
+		}
+	}
+}
+
+func TestAnInlinePictureHasToBeOne(t *testing.T) {
+	for url, want := range map[string]bool{
+		"data:image/png;base64,iVBORw0KGgo=":           true,
+		`data:image\/png;base64,iVBOR\/w0KGgo=`:        true,
+		"data:application/pdf;base64,JVBERi0=":         true,
+		"data:image/jpeg;name=a.jpg;base64,AAAA":       true,
+		"data:image/svg+xml;base64,PHN2Zz4=":           false,
+		"data:text/html;base64,PHN2Zz4=":               false,
+		"data:image/png,http://127.0.0.1/":             false,
+		"data:image/png;base64,http://127.0.0.1/":      false,
+		"data:image/png;base64,AAAA http://127.0.0.1/": false,
+		"DATA:image/png;base64,AAAA":                   false,
+		" data:image/png;base64,AAAA":                  false,
+		`\u0064ata:image/png;base64,AAAA`:              false,
+		"data:;base64,AAAA":                            false,
+		"data:image/png;x=\\u002c;base64,AAAA":         false,
+		"http://127.0.0.1/data:image/png;base64,AAAA":  false,
+		"//127.0.0.1/x":                                false,
+		"iVBORw0KGgo=":                                 false,
+		"":                                             false,
+	} {
+		body := `{"model":"m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"` + url + `"}}]}]}`
+		if got := filtered(t, ChatCompletions, body); (got == body) != want {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
+}
+
+func TestWhatIsTooMuchForAReaderIsRefused(t *testing.T) {
+	var members strings.Builder
+	for i := range memberLimit + 1 {
+		members.WriteString(`,"a` + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + jsonNumber(i) + `":0`)
+	}
+	for body, want := range map[string]string{
+		`{"model":"m","metadata":{"b":0` + members.String() + `}}`:                                                 "too many members",
+		`{"model":"m","x":{"b":0` + members.String() + `}}`:                                                        "too many members",
+		`{"model":"m"` + members.String() + `}`:                                                                    "too many members",
+		`{"model":"m","metadata":` + strings.Repeat(`{"a":`, depthLimit) + `1` + strings.Repeat("}", depthLimit+1): "too deeply",
+	} {
+		if got := filtered(t, ChatCompletions, body); !strings.Contains(got, want) {
+			t.Errorf("%.100s: %.200s", body, got)
+		}
+	}
+}
+
+func jsonNumber(i int) string {
+	text, _ := json.Marshal(i)
+	return string(text)
+}
+
+func TestWithoutAPolicyNothingIsTheSessionsOwn(t *testing.T) {
+	for _, body := range []string{`{"model":"m"}`, `{"model":"m","previous_response_id":"resp_own"}`} {
+		_, err := Filter(Responses, []byte(body), Policy{})
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || refusal.Kind != NotOurs {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	result, err := Filter(0, []byte(`{}`), policyOfTests())
+	if err == nil || result.Body != nil {
+		t.Error("a call without a table passes")
+	}
+}

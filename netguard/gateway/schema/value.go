@@ -1,0 +1,227 @@
+package schema
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"aibox/netguard"
+)
+
+// text reads a string. It gives false when the value is something else, which is
+// then left out.
+func (w *walk) text() (raw []byte, ok bool, err error) {
+	if w.dec.PeekKind() != '"' {
+		_, err := w.leave()
+		return nil, false, err
+	}
+	value, err := w.dec.ReadValue()
+	if err != nil {
+		return nil, false, malformed(err)
+	}
+	return w.read(len(value)), true, nil
+}
+
+// unquote is the string that raw means.
+func unquote(raw []byte) string {
+	text, _ := jsontext.AppendUnquote(nil, raw) // the decoder has found it valid
+	return string(text)
+}
+
+// writeText writes text as a string.
+func (w *walk) writeText(text string) error {
+	quoted, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return malformed(err)
+	}
+	w.out.write(quoted)
+	return nil
+}
+
+// modelName passes the session's own models, each by the name that the policy gives.
+type modelName struct{}
+
+func (modelName) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	if strings.HasSuffix(unquote(raw), online) && !w.policy.opens(netguard.WebSearch) {
+		return false, w.closed(netguard.WebSearch)
+	}
+	name := w.policy.model(unquote(raw))
+	if name == "" {
+		return false, NoSuchModel(unquote(raw))
+	}
+	w.model = name
+	return true, w.writeText(name)
+}
+
+// online behind a model's name makes OpenRouter search the web for it.
+const online = ":online"
+
+func (p Policy) model(asked string) string {
+	if p.Model == nil {
+		return ""
+	}
+	name, own := p.Model(asked)
+	if !own {
+		return ""
+	}
+	return name
+}
+
+// NoSuchModel refuses a model that is not the session's own.
+func NoSuchModel(asked string) *Refusal {
+	shown := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, asked[:min(len(asked), 100)])
+	return &Refusal{NotOurs, "the model \"" + shown + "\" is not one of this session's: aibox lets an agent use only the model chosen with --model and those that its options name"}
+}
+
+// answerID passes the ID of an answer that this session got.
+type answerID struct{}
+
+func (answerID) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	id := unquote(raw)
+	if id == "" {
+		return false, nil
+	}
+	if w.policy.Answered == nil || !w.policy.Answered(id) {
+		return false, forbidden("aibox refused the request because %s does not name an answer of this session: a session may not read what your account has stored otherwise", w.at())
+	}
+	return true, w.writeText(id)
+}
+
+// itemID passes an alias instead of an item's ID, so that the conversation keeps its
+// form and refers to nothing that is stored.
+type itemID struct{}
+
+func (itemID) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil || w.policy.Alias == nil {
+		return false, err
+	}
+	return true, w.writeText(w.policy.Alias(unquote(raw)))
+}
+
+// mediaType matches what may come inline: formats that do not refer to anything
+// outside themselves, as SVG, HTML and XML do.
+const mediaType = `(?:image/(?:png|jpe?g|gif|webp|bmp|tiff|heic|heif|avif)|(?:audio|video)/[A-Za-z0-9.+-]+|application/(?:pdf|json|octet-stream)|text/(?:plain|markdown|csv))`
+
+var (
+	dataHead  = regexp.MustCompile(`^data:` + mediaType + `(?:;[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*;base64$`)
+	mediaOnly = regexp.MustCompile(`^` + mediaType + `(?:;\s?[A-Za-z0-9-]+=[A-Za-z0-9._-]+)*$`)
+)
+
+// dataURL passes a data: URL with base64 of a known type. Any other URL would be
+// fetched by whoever serves the model, from where that is.
+type dataURL struct{}
+
+func (dataURL) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	if !isDataURL(raw) {
+		return false, forbidden("aibox refused the request because %s is not a data: URL with base64: the model's server would fetch any other, from its own network. Send the content itself", w.at())
+	}
+	w.out.refer(raw)
+	return true, nil
+}
+
+func isDataURL(raw []byte) bool {
+	head, data, ok := bytes.Cut(raw, []byte{','})
+	return ok && len(head) < 256 && dataHead.Match(bytes.ReplaceAll(head[1:], []byte(`\/`), []byte{'/'})) && isBase64(data[:len(data)-1])
+}
+
+// base64Data passes base64.
+type base64Data struct{}
+
+func (base64Data) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	if !isBase64(raw[1 : len(raw)-1]) {
+		return false, forbidden("aibox refused the request because %s is not base64", w.at())
+	}
+	w.out.refer(raw)
+	return true, nil
+}
+
+// dataOrBase64 passes what either of the two does.
+type dataOrBase64 struct{}
+
+func (dataOrBase64) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	if !isDataURL(raw) && !isBase64(raw[1:len(raw)-1]) {
+		return false, forbidden("aibox refused the request because %s is neither a data: URL nor base64", w.at())
+	}
+	w.out.refer(raw)
+	return true, nil
+}
+
+// picture passes base64 that begins as a picture does. A server that also takes paths
+// and URLs at this place finds none.
+type picture struct{}
+
+func (picture) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	data := raw[1 : len(raw)-1]
+	begins := func(magic string) bool {
+		return bytes.HasPrefix(bytes.ReplaceAll(data[:min(len(data), 32)], []byte(`\/`), []byte{'/'}), []byte(magic))
+	}
+	for _, magic := range []string{"iVBORw0KGgo" /* PNG */, "/9j/" /* JPEG */, "R0lGOD" /* GIF */, "UklGR" /* WebP */, "Qk" /* BMP */} {
+		if begins(magic) && isBase64(data) {
+			w.out.refer(raw)
+			return true, nil
+		}
+	}
+	return false, forbidden("aibox refused the request because %s is not a PNG, JPEG, GIF, WebP or BMP picture in base64", w.at())
+}
+
+// mediaName passes the type of what comes inline beside it.
+type mediaName struct{}
+
+func (mediaName) apply(w *walk) (bool, error) {
+	raw, ok, err := w.text()
+	if !ok || err != nil {
+		return false, err
+	}
+	name := unquote(raw)
+	if !mediaOnly.MatchString(name) {
+		return false, forbidden("aibox refused the request because %s is not a type of picture, sound, film or text that it knows", w.at())
+	}
+	return true, w.writeText(name)
+}
+
+// isBase64 reports whether text, as it stands in JSON, holds nothing but base64.
+func isBase64(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/', c == '-', c == '_', c == '=':
+		case c == '\\' && i+1 < len(text) && (text[i+1] == '/' || text[i+1] == 'n' || text[i+1] == 'r'):
+			i++ // an escaped slash, or a line's end
+		default:
+			return false
+		}
+	}
+	return true
+}
