@@ -35,7 +35,8 @@ func (cs *ChangeSet) after(ctx context.Context, before *Before, chosen *Selectio
 	if err := cs.clashes(edit); err != nil {
 		return "", err
 	}
-	return cs.write(ctx, edit)
+	tree, _, err := cs.write(ctx, edit)
+	return tree, err
 }
 
 // refresh divides what was taken into what the change set still has and what it has
@@ -80,7 +81,7 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 			stale = append(stale, t)
 			return nil
 		}
-		now := Taken{Path: t.Path, OldPath: f.Change.OldPath, Blob: f.Change.NewBlob, Mode: f.Change.NewMode}
+		now := Taken{Path: t.Path, OldPath: f.Change.OldPath, Blob: f.Change.state(), Mode: f.Change.NewMode}
 		now.take(keep)
 		fresh.Taken = append(fresh.Taken, now)
 		return nil
@@ -108,6 +109,10 @@ func (cs *ChangeSet) overlay(ctx context.Context, e *treeEdit, before *Before, c
 		touched[entry.Path] = true
 	}
 	for _, t := range stale {
+		if isFold(t.Path) {
+			return fault.New(fault.Conflict, "%s changed after it was accepted", t.Path).
+				Hint("take all of it as it is now, too: aibox accept ID --files %s", t.Path)
+		}
 		if now := chosen.of(t.Path); now != nil {
 			if err := was.mix(ctx, e, byPath[t.Path], t); err != nil {
 				return err

@@ -43,12 +43,12 @@ func CountAlive(ctx context.Context, ws *workspace.Workspace) (_ Count, err erro
 		return Count{}, fmt.Errorf("making a repository to count in: %s", git.Message(err))
 	}
 	set, err := computeInto(ctx, repo, ws, Options{
-		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, Workers: 1, alive: true,
+		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, MaxListed: maxListed, Workers: 1, alive: true,
 	})
 	if err != nil {
 		return Count{}, err
 	}
-	count := Count{Files: len(set.Changes)}
+	count := Count{Files: set.Count()}
 	count.Added, count.Deleted = set.Totals()
 	return count, nil
 }

@@ -5,11 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"aibox/internal/git"
 	"aibox/review/risk"
@@ -31,30 +34,43 @@ func (cs *ChangeSet) Assessed() bool { return cs.Rules == risk.RulesVersion }
 // risks. It reads the owned repository and the settings of the user's own git, never
 // the workspace. Its cost follows the changes.
 func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
-	a := &assessment{set: cs, repo: git.Owned(cs.GitDir)}
+	a := &assessment{set: cs, repo: git.Owned(cs.GitDir), room: semaphore.NewWeighted(maxJudging), folds: map[Path]*foldRisks{}}
 	for i := range cs.Changes {
 		cs.Changes[i].Risks = nil
 	}
 	g, within := errgroup.WithContext(ctx)
-	var settings, named []risk.Caller
 	if len(cs.Changes) > 0 {
-		g.Go(func() error { settings = gitSettings(within, ws.Repo); return nil })
-		g.Go(func() (err error) { named, err = a.callers(within); return err })
+		g.Go(func() error { a.settings = gitSettings(within, ws.Repo); return nil })
+		g.Go(func() (err error) { a.named, err = a.callers(within); return err })
 		g.Go(func() error { return a.judge(within) })
 	}
-	if err := g.Wait(); err != nil {
+	err := g.Wait()
+	if err == nil && len(cs.Changes) > 0 {
+		err = a.called(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("looking for risks: %w", err)
 	}
-	a.called(slices.Concat(settings, named))
+	a.sumUp()
 	cs.Rules = risk.RulesVersion
 	return nil
 }
 
 // assessment is one run of Assess.
 type assessment struct {
-	set  *ChangeSet
-	repo *git.Repo
+	set      *ChangeSet
+	repo     *git.Repo
+	settings []risk.Caller
+	named    []git.Entry // files that have others run
+	room     *semaphore.Weighted
+
+	mu    sync.Mutex
+	folds map[Path]*foldRisks
 }
+
+// maxJudging is how many bytes of contents are judged at once, beside those that are
+// read next.
+const maxJudging = 8 << 20
 
 // gitSettings are the settings of the user's git that have programs run. Without an
 // answer there are none.
@@ -85,7 +101,8 @@ func (a *assessment) judge(ctx context.Context) error {
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
 			for j := range jobs {
-				a.set.Changes[j.index].Risks = risk.Judge(&j.file)
+				a.take(j, risk.Judge(&j.file))
+				a.room.Release(j.bytes())
 			}
 			return nil
 		})
@@ -95,34 +112,82 @@ func (a *assessment) judge(ctx context.Context) error {
 
 // job is one changed file to be judged.
 type job struct {
-	index int
-	file  risk.File
+	change *Change // that gets the risks; a folder gets those of many files
+	file   risk.File
 }
 
-// feed makes a job of each change, with the content that was read for it.
+// bytes is how much of a.room the job takes.
+func (j *job) bytes() int64 {
+	return min(maxJudging, int64(len(j.file.Old.Content)+len(j.file.New.Content)))
+}
+
+// take keeps the risks of a file.
+func (a *assessment) take(j *job, risks []risk.Risk) {
+	if j.change.Kind != Folded {
+		j.change.Risks = risks
+		return
+	}
+	a.fold(j.change, j.file.Path, risks)
+}
+
+// feed makes a job of each change, with the content that was read for it: of those that
+// are listed first, and then of those that are folded.
 func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *job) error {
-	effort, total := risk.NewEffort(), int64(0)
+	f := &feeder{assessment: a, effort: risk.NewEffort(), blobs: blobs, jobs: jobs}
 	for i := range a.set.Changes {
 		c := &a.set.Changes[i]
-		j := &job{index: i, file: risk.File{
-			Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: c.Size, Binary: c.Binary,
-			Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: effort,
-		}}
-		if c.NewBlob != "" {
-			if c.Size <= risk.MaxContent {
-				total += c.Size
-			}
-			if err := fill(blobs, &j.file, c, total > maxAssessed); err != nil {
-				return err
-			}
+		if c.Kind == Folded {
+			continue
 		}
-		select {
-		case jobs <- j:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := f.send(ctx, c, c); err != nil {
+			return err
 		}
 	}
-	return nil
+	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d difference) error {
+		c := &Change{
+			Path: Path(d.path), Kind: d.kind(), OldMode: string(d.old.Mode), NewMode: string(d.now.Mode),
+			OldBlob: d.old.ID, NewBlob: d.now.ID, Size: -1,
+		}
+		return f.send(ctx, fold, c)
+	})
+}
+
+// feeder makes jobs.
+type feeder struct {
+	*assessment
+	effort *risk.Effort
+	blobs  *git.Blobs
+	jobs   chan<- *job
+	total  int64
+}
+
+// send makes the job of c, whose risks are to's.
+func (f *feeder) send(ctx context.Context, to, c *Change) error {
+	j := &job{change: to, file: risk.File{
+		Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: max(0, c.Size), Binary: c.Binary,
+		Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: f.effort,
+	}}
+	if c.NewBlob != "" {
+		if c.Size <= risk.MaxContent {
+			f.total += max(0, c.Size)
+		}
+		if err := fill(f.blobs, &j.file, c, f.total > maxAssessed); err != nil {
+			return err
+		}
+		if c.Size < 0 { // the size is not known before
+			f.total += int64(len(j.file.New.Content))
+			j.file.Size = int64(len(j.file.New.Content))
+		}
+	}
+	if err := f.room.Acquire(ctx, j.bytes()); err != nil {
+		return err
+	}
+	select {
+	case f.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // fill reads the contents of one change.
@@ -146,67 +211,81 @@ func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
 
 // callers are the files that have others run, as the user had them and as the agent
 // left them.
-func (a *assessment) callers(ctx context.Context) ([]risk.Caller, error) {
+func (a *assessment) callers(ctx context.Context) ([]git.Entry, error) {
 	entries := a.set.callers
 	if entries == nil { // a change set from the disk
-		all, err := a.repo.Tree(ctx, a.set.BaseTree)
-		if err != nil {
-			return nil, err
+		entries = []git.Entry{}
+		var search risk.Search
+		for e, err := range a.repo.Entries(ctx, a.set.BaseTree) {
+			if err != nil {
+				return nil, err
+			}
+			if len(entries) < maxCallers && e.Mode != git.Submodule && e.Mode != git.Symlink && search.Calls(e.Path) {
+				entries = append(entries, e)
+			}
 		}
-		entries = callersAmong(all)
 	}
-	for _, c := range a.set.Changes {
+	for i := range a.set.Changes {
+		c := &a.set.Changes[i]
 		if c.NewBlob != "" && c.Size <= risk.MaxCaller && risk.Calls(c.Path.Raw()) {
 			entries = append(entries, git.Entry{ID: c.NewBlob, Path: c.Path.Raw()})
 		}
 	}
-	entries = entries[:min(len(entries), 2*maxCallers)]
-	if len(entries) == 0 {
-		return nil, nil
-	}
-	blobs := a.repo.Blobs(ctx)
-	var found []risk.Caller
-	for _, e := range entries {
-		content, _, err := blobs.ReadWithin(e.ID, risk.MaxCaller)
-		if err != nil {
-			return nil, errors.Join(err, blobs.Close())
-		}
-		if c, ok := risk.CallerOf(e.Path, content); ok {
-			found = append(found, c)
-		}
-	}
-	return found, blobs.Close()
+	return entries[:min(len(entries), 2*maxCallers)], nil
 }
 
-// callersAmong are the files of a tree that have others run, at most maxCallers.
-func callersAmong(all []git.Entry) []git.Entry {
-	found := []git.Entry{}
-	var search risk.Search
-	for _, e := range all {
-		if e.Mode != git.Submodule && e.Mode != git.Symlink && search.Calls(e.Path) {
-			if found = append(found, e); len(found) == maxCallers {
-				break
+// eachCaller visits the texts that have others run, one at a time. An error ends it.
+func (a *assessment) eachCaller(ctx context.Context, failed *error) iter.Seq[risk.Caller] {
+	return func(yield func(risk.Caller) bool) {
+		for _, c := range a.settings {
+			if !yield(c) {
+				return
+			}
+		}
+		if len(a.named) == 0 {
+			return
+		}
+		blobs := a.repo.Blobs(ctx)
+		defer func() { *failed = errors.Join(*failed, blobs.Close()) }()
+		for _, e := range a.named {
+			content, _, err := blobs.ReadWithin(e.ID, risk.MaxCaller)
+			if err != nil {
+				*failed = err
+				return
+			}
+			if c, ok := risk.CallerOf(e.Path, content); ok && !yield(c) {
+				return
 			}
 		}
 	}
-	return found
 }
 
 // called adds the risk of being run by another file.
-func (a *assessment) called(all []risk.Caller) {
+func (a *assessment) called(ctx context.Context) error {
 	var paths []string
-	var index []int
-	for i, c := range a.set.Changes {
-		if c.NewBlob != "" {
-			paths, index = append(paths, c.Path.Raw()), append(index, i)
+	var changes []*Change
+	var executable []bool
+	for i := range a.set.Changes {
+		if c := &a.set.Changes[i]; c.NewBlob != "" && c.Kind != Folded {
+			paths, changes, executable = append(paths, c.Path.Raw()), append(changes, c), append(executable, c.NewMode == string(git.Executable))
 		}
 	}
-	executable := func(i int) bool { return a.set.Changes[index[i]].NewMode == string(git.Executable) }
-	for i, found := range risk.Called(paths, executable, all) {
-		c := &a.set.Changes[index[i]]
+	err := a.calledFolded(ctx, func(fold *Change, d difference) {
+		paths, changes, executable = append(paths, d.path), append(changes, fold), append(executable, d.now.Mode == git.Executable)
+	})
+	if err != nil {
+		return err
+	}
+	for i, found := range risk.Called(paths, func(i int) bool { return executable[i] }, a.eachCaller(ctx, &err)) {
+		c := changes[i]
+		if c.Kind == Folded {
+			a.fold(c, paths[i], []risk.Risk{found})
+			continue
+		}
 		c.Risks = append(c.Risks, found)
 		slices.SortStableFunc(c.Risks, func(x, y risk.Risk) int { return int(x.Severity) - int(y.Severity) })
 	}
+	return err
 }
 
 // callersOf are the files of the baseline that have others run.

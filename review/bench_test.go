@@ -120,7 +120,7 @@ func (b *bench) compute() *review.ChangeSet {
 
 func (b *bench) nameStatus(cs *review.ChangeSet) string {
 	var out strings.Builder
-	must(b.t, cs.NameStatus(&out))
+	must(b.t, cs.NameStatus(b.t.Context(), &out))
 	return out.String()
 }
 

@@ -14,10 +14,11 @@ import (
 // count counts the regular files below a folder, up to maxCounted names. visit,
 // when not nil, sees each one.
 func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool) {
-	queue := []string{top}
+	queue, waiting := []string{top}, len(top)
 	for looked := 0; len(queue) > 0; {
 		dir := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
+		waiting -= len(dir)
 		fd, err := w.open(dir)
 		if err != nil {
 			more = true
@@ -35,6 +36,7 @@ func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool
 				case unix.S_IFDIR:
 					if len(dir)+len(name) < maxPath {
 						queue = append(queue, dir+"/"+name)
+						waiting += len(dir) + 1 + len(name)
 					}
 				case unix.S_IFREG:
 					files++
@@ -43,7 +45,7 @@ func (w *walk) count(top string, visit func(*unix.Stat_t)) (files int, more bool
 					}
 				}
 			}
-			if looked > maxCounted {
+			if looked > maxCounted || waiting > waitingMemory {
 				f.Close()
 				return files, true
 			}

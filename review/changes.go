@@ -2,7 +2,9 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,97 +16,142 @@ import (
 // numbers and the patch agree. Nothing in the repository can change them.
 var differ = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"}
 
-// describe fills in the changes from the two trees.
+// describe fills in the changes from the trees. When there are more than are listed, they
+// are folded, unless that is settled already.
 func (cs *ChangeSet) describe(ctx context.Context, repo *git.Repo) error {
-	return cs.compare(ctx, repo, nil)
+	err := cs.compare(ctx, repo, nil)
+	if errors.Is(err, errTooMany) && cs.Listed == "" {
+		return cs.fold(ctx, repo, maxListed, "listed-"+cs.Tree[:16])
+	}
+	return err
 }
 
-// compare is describe for one who knows sizes of new contents, by their paths.
+// errTooMany says that there are more changes than are listed.
+var errTooMany = errors.New("too many files were changed to list them")
+
+// compare fills in the changes that are listed file by file. sizes are those of new
+// contents, by their paths, as far as they are known.
 func (cs *ChangeSet) compare(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
-	if cs.Tree == cs.BaseTree {
+	if cs.listed() == cs.BaseTree {
 		return nil
 	}
-	records, err := repo.Records(ctx, slices.Concat(differ, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.Tree})...)
-	if err != nil {
-		return err
-	}
-	records, err = cs.parseRaw(records)
-	if err != nil {
-		return err
-	}
-	if err := cs.parseNumstat(records); err != nil {
+	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.listed()})...))
+	defer stop()
+	p := &rawParser{cs: cs, next: next, most: 2 * maxListed}
+	if err := p.run(); err != nil {
 		return err
 	}
 	return cs.sizes(ctx, repo, sizes)
 }
 
-// parseRaw reads the records that begin with a colon and returns the others.
-func (cs *ChangeSet) parseRaw(records []string) ([]string, error) {
-	for len(records) > 1 && strings.HasPrefix(records[0], ":") {
-		fields := strings.Fields(records[0][1:])
-		if len(fields) != 5 || fields[4] == "" {
-			return nil, fmt.Errorf("unexpected line from git diff-tree: %q", records[0])
-		}
-		c := Change{
-			OldMode: fields[0], NewMode: fields[1], OldBlob: fields[2], NewBlob: fields[3], Path: Path(records[1]),
-		}
-		records = records[2:]
-		switch fields[4][0] {
-		case 'A':
-			c.Kind, c.OldMode, c.OldBlob = Added, "", ""
-		case 'D':
-			c.Kind, c.NewMode, c.NewBlob = Deleted, "", ""
-		case 'T':
-			c.Kind = TypeChanged
-		case 'R':
-			if len(records) == 0 {
-				return nil, fmt.Errorf("git diff-tree tells no new name of %q", c.Path.Raw())
-			}
-			c.Kind, c.OldPath, c.Path = Renamed, c.Path, Path(records[0])
-			records = records[1:]
-		default:
-			c.Kind = Modified
-			if c.OldBlob == c.NewBlob {
-				c.Kind = ModeChanged
-			}
-		}
-		cs.Changes = append(cs.Changes, c)
-	}
-	return records, nil
+// rawParser reads what git diff-tree -z --raw --numstat prints, while it is printed.
+type rawParser struct {
+	cs    *ChangeSet
+	next  func() (string, error, bool)
+	most  int // changes; more are errTooMany
+	total listing
+	at    int // the change that numstat comes to next
 }
 
-// parseNumstat reads "ADDED\tDELETED\tPATH", for a rename with an empty path
-// and two more records; the order is that of the raw records.
-func (cs *ChangeSet) parseNumstat(records []string) error {
-	next := 0
-	for len(records) > 0 {
-		fields := strings.SplitN(records[0], "\t", 3)
-		if len(fields) != 3 {
-			return fmt.Errorf("unexpected line from git diff-tree: %q", records[0])
+func (p *rawParser) run() error {
+	for {
+		record, err, more := p.next()
+		switch {
+		case err != nil:
+			return err
+		case !more:
+			return nil
+		case strings.HasPrefix(record, ":"):
+			err = p.raw(record)
+		default:
+			err = p.numstat(record)
 		}
-		path := fields[2]
-		records = records[1:]
-		if path == "" && len(records) >= 2 {
-			path, records = records[1], records[2:]
+		if err != nil {
+			return err
 		}
-		for next < len(cs.Changes) && string(cs.Changes[next].Path) != path {
-			next++
+	}
+}
+
+// name is the next record, which must be there.
+func (p *rawParser) name() (Path, error) {
+	record, err, more := p.next()
+	if err == nil && !more {
+		err = errors.New("git diff-tree ends before a name")
+	}
+	return Path(record), err
+}
+
+// raw reads a record that begins with a colon, and the names behind it.
+func (p *rawParser) raw(record string) error {
+	fields := strings.Fields(record[1:])
+	if len(fields) != 5 || fields[4] == "" {
+		return fmt.Errorf("unexpected line from git diff-tree: %q", record)
+	}
+	c := Change{OldMode: fields[0], NewMode: fields[1], OldBlob: fields[2], NewBlob: fields[3]}
+	var err error
+	if c.Path, err = p.name(); err != nil {
+		return err
+	}
+	switch fields[4][0] {
+	case 'A':
+		c.Kind, c.OldMode, c.OldBlob = Added, "", ""
+	case 'D':
+		c.Kind, c.NewMode, c.NewBlob = Deleted, "", ""
+	case 'T':
+		c.Kind = TypeChanged
+	case 'R':
+		c.Kind, c.OldPath = Renamed, c.Path
+		if c.Path, err = p.name(); err != nil {
+			return err
 		}
-		if next == len(cs.Changes) {
-			return fmt.Errorf("git diff-tree counts lines of an unknown file %q", path)
+	default:
+		c.Kind = Modified
+		if c.OldBlob == c.NewBlob {
+			c.Kind = ModeChanged
 		}
-		c := &cs.Changes[next]
-		if fields[0] == "-" {
-			c.Binary = true
-			continue
+	}
+	p.cs.Changes = append(p.cs.Changes, c)
+	if p.total.add(c.Path.Raw()); p.most > 0 && (p.total.files > p.most || p.total.weight > 2*maxWeight) {
+		return errTooMany
+	}
+	return nil
+}
+
+// numstat reads "ADDED\tDELETED\tPATH", for a rename with an empty path and two more
+// records; the order is that of the raw records.
+func (p *rawParser) numstat(record string) error {
+	fields := strings.SplitN(record, "\t", 3)
+	if len(fields) != 3 {
+		return fmt.Errorf("unexpected line from git diff-tree: %q", record)
+	}
+	path := Path(fields[2])
+	if path == "" {
+		if _, err := p.name(); err != nil {
+			return err
 		}
-		added, err1 := strconv.Atoi(fields[0])
-		deleted, err2 := strconv.Atoi(fields[1])
-		if err1 != nil || err2 != nil {
-			return fmt.Errorf("unexpected numbers from git diff-tree: %q", fields[:2])
+		var err error
+		if path, err = p.name(); err != nil {
+			return err
 		}
-		c.Added, c.Deleted = added, deleted
+	}
+	changes := p.cs.Changes
+	for p.at < len(changes) && changes[p.at].Path != path {
+		p.at++
+	}
+	if p.at == len(changes) {
+		return fmt.Errorf("git diff-tree counts lines of an unknown file %q", path.Raw())
+	}
+	c := &changes[p.at]
+	if fields[0] == "-" {
+		c.Binary = true
+		return nil
+	}
+	var err1, err2 error
+	c.Added, err1 = strconv.Atoi(fields[0])
+	c.Deleted, err2 = strconv.Atoi(fields[1])
+	if err1 != nil || err2 != nil {
+		return fmt.Errorf("unexpected numbers from git diff-tree: %q", fields[:2])
 	}
 	return nil
 }

@@ -41,12 +41,14 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 		return nil, fmt.Errorf("opening the repository of session %s: %w", ws.Session, err)
 	}
 	defer release()
+	scratch := filepath.Join(ws.GitDir, "aibox")
 	c := &collector{
-		opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"),
+		opts: opts, format: baseline.Format, scratch: scratch, made: newFindings(scratch, opts.MaxListed),
 		start: func() *git.Import { return repo.Import(ctx) },
 	}
+	defer c.made.changed.close()
 	cs, err := c.compute(ctx, repo, ws, func() *walk {
-		w := newWalk(root, device, baseline, ws, opts)
+		w := newWalk(root, device, baseline, ws, opts, scratch)
 		w.first = c.begin // git takes its time to start
 		return w
 	})
@@ -59,8 +61,10 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 // compute walks, reads and compares.
 func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, fresh func() *walk) (*ChangeSet, error) {
 	w := fresh()
+	defer func() { w.close() }()
 	err := w.run(ctx, c.opts.Workers)
 	if err == nil && w.foreign && !w.alive && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
+		w.close()
 		w = fresh()
 		err = w.run(ctx, c.opts.Workers)
 	}
@@ -68,28 +72,34 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 		return nil, fmt.Errorf("looking at the workspace: %w", err)
 	}
 	c.walk = w
-	outcomes, err := c.collect(ctx, w.found)
-	if err != nil {
+	if err := c.collect(ctx); err != nil {
 		return nil, fmt.Errorf("reading the changed files: %w", err)
 	}
 	cs := &ChangeSet{
 		Session: ws.Session, GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: ws.BaseTree, Commit: ws.BaseCommit(),
 		Computed: time.Now().UTC(),
 	}
-	notes := cs.takeOutcomes(w, outcomes)
+	slices.SortStableFunc(w.refused, func(a, b Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	cs.Refused, cs.Ignored = w.refused, w.ignored
 	var callers []git.Entry
 	var search sync.WaitGroup
-	if !w.alive && w.differs(outcomes) {
+	if !w.alive && (c.made.total.files > 0 || slices.Contains(w.seen, false)) {
 		search.Go(func() { callers = callersOf(w.baseline) }) // while git is at work
 		defer search.Wait()
 	}
-	if err := c.commit(ws, cs, outcomes); err != nil {
+	total, err := c.commit(ws, cs)
+	if err != nil {
 		return nil, fmt.Errorf("recording the changes: %w", err)
 	}
-	if err := cs.compare(ctx, repo, sizesOf(outcomes)); err != nil {
+	if total.within(c.opts.MaxListed) {
+		err = cs.compare(ctx, repo, c.made.sizes)
+	} else {
+		err = cs.fold(ctx, repo, c.opts.MaxListed)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
-	cs.annotate(notes, w.baseline)
+	cs.annotate(c.made.notes, w.baseline)
 	if !cs.Empty() {
 		search.Wait()
 		cs.callers = callers
@@ -119,56 +129,40 @@ func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error)
 	return root, st.Dev, nil
 }
 
-// differs reports whether anything is not as the baseline has it.
-func (w *walk) differs(outcomes []outcome) bool {
-	return slices.Contains(w.seen, false) || slices.ContainsFunc(outcomes, func(o outcome) bool { return o.changed })
-}
-
-// takeOutcomes moves refused files to the refusals and returns the notes on the
-// others by path.
-func (cs *ChangeSet) takeOutcomes(w *walk, outcomes []outcome) map[string][]string {
-	notes := map[string][]string{}
-	for i, out := range outcomes {
-		if out.refused != "" {
-			w.refuse(w.found[i].path, out.refused)
-		} else if out.changed && len(out.notes) > 0 {
-			notes[out.entry.Path] = out.notes
+// commit makes one commit of all changes on top of the base, ends the import, and tells
+// how much has changed.
+func (c *collector) commit(ws *workspace.Workspace, cs *ChangeSet) (listing, error) {
+	total, files := c.made.total, c.walk.baseline.Files
+	for i, there := range c.walk.seen {
+		if !there {
+			total.add(files[i].Path)
 		}
 	}
-	slices.SortStableFunc(w.refused, func(a, b Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
-	cs.Refused, cs.Ignored = w.refused, w.ignored
-	return notes
-}
-
-// commit makes one commit of all changes on top of the base, and ends the import.
-func (c *collector) commit(ws *workspace.Workspace, cs *ChangeSet, outcomes []outcome) error {
-	change := git.Commit{
+	if total.files == 0 {
+		return total, c.end(nil)
+	}
+	c.begin()
+	c.im.Begin(git.Commit{
 		Ref:    "refs/aibox/" + ws.Session + "/work",
 		Parent: ws.BaseCommit(), Message: "Changes of session " + ws.Session + "\n",
 		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: ws.Prepared},
-	}
-	for _, out := range outcomes {
-		if out.changed {
-			change.Put = append(change.Put, out.entry)
-		}
-	}
+	})
 	for i, there := range c.walk.seen {
 		if !there {
-			change.Remove = append(change.Remove, c.walk.baseline.Files[i].Path)
+			c.im.Remove(files[i].Path)
 		}
 	}
-	if len(change.Put) == 0 && len(change.Remove) == 0 {
-		return c.end(nil)
+	err := c.made.each(c.im.Put)
+	if err == nil {
+		err = c.im.Finish()
 	}
-	c.begin()
-	err := c.im.Commit(change)
 	if err == nil {
 		cs.Commit, cs.Tree, err = c.im.Made()
 	}
 	if err := c.end(err); err != nil {
-		return errors.New(git.Message(err))
+		return total, errors.New(git.Message(err))
 	}
-	return nil
+	return total, nil
 }
 
 // begin starts the import, once.
@@ -192,24 +186,13 @@ func (c *collector) end(failed error) error {
 	return c.im.End(failed)
 }
 
-// sizesOf is the size of each content that was read, by its path.
-func sizesOf(outcomes []outcome) map[string]int64 {
-	sizes := make(map[string]int64, len(outcomes))
-	for _, out := range outcomes {
-		if out.changed && out.size >= 0 {
-			sizes[out.entry.Path] = out.size
-		}
-	}
-	return sizes
-}
-
 // annotate adds notes about names and content to the changes.
 func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline) {
 	clashes := clashesOf(cs.Changes, b)
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
 		c.Notes = append(c.Notes, notes[string(c.Path)]...)
-		if c.Kind == Deleted {
+		if c.Kind == Deleted || c.Kind == Folded {
 			continue
 		}
 		if c.Kind == Added || c.Kind == Renamed {

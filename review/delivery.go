@@ -1,6 +1,7 @@
 package review
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,7 +182,8 @@ func (d *delivery) kept(ctx context.Context) (string, error) {
 // transfer copies the objects that the user's repository lacks. git checks each
 // one on the way in and refuses what could harm a later checkout.
 func (d *delivery) transfer(ctx context.Context, commit, known string) error {
-	args := []string{"rev-list", "--objects", commit}
+	args := []string{"rev-list", "--objects", "--no-object-names", commit} // names have no bound
+
 	if known != "" {
 		args = append(args, "^"+known)
 	}
@@ -192,12 +194,12 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 	read, write := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
-		err := d.from.Run(ctx, strings.NewReader(string(list)), write, "pack-objects", "-q", "--stdout", "--window=0")
+		err := d.from.Run(ctx, bytes.NewReader(list), write, "pack-objects", "-q", "--stdout", "--window=0")
 		write.CloseWithError(err)
 		packed <- err
 	}()
 	unpack := []string{"unpack-objects", "-q", "--strict"}
-	if strings.Count(string(list), "\n") > 500 {
+	if bytes.Count(list, []byte("\n")) > 500 {
 		unpack = []string{"index-pack", "--stdin", "--strict"}
 	}
 	err = d.to.Run(ctx, read, nil, unpack...)

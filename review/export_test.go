@@ -39,25 +39,29 @@ func Reread(ctx context.Context, ws *workspace.Workspace, times int, each func([
 	}
 	im := git.Owned(ws.GitDir).Import(ctx)
 	defer func() { _ = im.End(errors.New("nothing of it is kept")) }()
+	scratch := filepath.Join(ws.GitDir, "aibox")
 	for range times {
 		root, device, err := openWorkspace(ws)
 		if err != nil {
 			return err
 		}
-		w := newWalk(root, device, baseline, ws, opts)
-		c := &collector{walk: w, opts: opts, format: baseline.Format, scratch: filepath.Join(ws.GitDir, "aibox"), im: im}
+		w := newWalk(root, device, baseline, ws, opts, scratch)
+		var readings []Reading
+		c := &collector{
+			walk: w, opts: opts, format: baseline.Format, scratch: scratch, im: im, made: newFindings(scratch, opts.MaxListed),
+			each: func(cand candidate, out outcome) {
+				readings = append(readings, Reading{Path: cand.path, ID: out.entry.ID, Refused: out.refused, Changed: out.changed})
+			},
+		}
 		err = w.run(ctx, opts.Workers)
-		var outcomes []outcome
 		if err == nil {
-			outcomes, err = c.collect(ctx, w.found)
+			err = c.collect(ctx)
 		}
 		unix.Close(root)
+		w.close()
+		c.made.changed.close()
 		if err != nil {
 			return err
-		}
-		readings := make([]Reading, len(outcomes))
-		for i, out := range outcomes {
-			readings[i] = Reading{Path: w.found[i].path, ID: out.entry.ID, Refused: out.refused, Changed: out.changed}
 		}
 		each(readings)
 	}

@@ -22,9 +22,16 @@ type reader struct {
 	told  int // of count, how many progress knows about
 	subs  []folder
 	found []candidate
+	bytes int // of found and subs
 
 	foreign bool
 }
+
+// batch is how many bytes of findings are handed over at once.
+const batch = 64 << 10
+
+// full reports whether it is time to hand over what was found.
+func (r *reader) full() bool { return r.bytes > batch }
 
 // entries goes through one buffer of linux_dirent64 records.
 func (r *reader) entries(buf []byte) {
@@ -106,7 +113,7 @@ func (r *reader) folder() {
 			r.refuse("is a submodule; aibox does not bring changes in it back")
 		}
 	case w.known[path] != nil:
-		r.subs = append(r.subs, folder{path: path, was: w.known[path], ignored: r.dir.ignored || w.ignore.match(path, true)})
+		r.sub(folder{path: path, ignored: r.dir.ignored || w.ignore.match(path, true)})
 	case w.hide.MatchEntry(path):
 		r.refuse("has the name of files that are hidden from the agent")
 	case r.dir.ignored || w.ignore.match(path, true):
@@ -116,8 +123,13 @@ func (r *reader) folder() {
 		}
 		w.addIgnored(ignored, true)
 	default:
-		r.subs = append(r.subs, folder{path: path})
+		r.sub(folder{path: path})
 	}
+}
+
+func (r *reader) sub(f folder) {
+	r.subs = append(r.subs, f)
+	r.bytes += len(f.path) + folderCost
 }
 
 func (r *reader) isEmpty(path string) bool {
@@ -137,7 +149,9 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
 	if !link && st.Nlink > 1 {
 		w.mu.Lock()
-		w.names[inode{st.Dev, st.Ino}]++
+		if len(w.names) < maxLinked || w.names[st.Ino] > 0 { // all lie on one device
+			w.names[st.Ino]++
+		}
 		w.mu.Unlock()
 	}
 	if !known {
@@ -156,6 +170,7 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 		return
 	}
 	r.found = append(r.found, candidate{path: path, was: was})
+	r.bytes += len(path) + folderCost
 }
 
 func (r *reader) refuse(why string) { r.walk.refuse(string(r.path), why) }
@@ -180,7 +195,7 @@ func (r *reader) tell() {
 }
 
 // flush hands what was found to the walk.
-func (r *reader) flush() {
+func (r *reader) flush() error {
 	w := r.walk
 	if len(r.found) > 0 && w.first != nil {
 		w.once.Do(w.first)
@@ -188,8 +203,11 @@ func (r *reader) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.tell()
-	w.queue = append(w.queue, r.subs...)
+	if err := w.queue.push(r.subs...); err != nil {
+		return err
+	}
 	w.foreign = w.foreign || r.foreign
+	var record []byte
 	for _, c := range r.found {
 		if c.was < 0 {
 			if w.fresh >= w.maxNew {
@@ -198,6 +216,11 @@ func (r *reader) flush() {
 			}
 			w.fresh++
 		}
-		w.found = append(w.found, c)
+		record = c.encode(record[:0])
+		if err := w.found.add(record); err != nil {
+			return err
+		}
 	}
+	r.subs, r.found, r.bytes = r.subs[:0], r.found[:0], 0
+	return nil
 }

@@ -32,7 +32,7 @@ func (b *bench) review() string {
 	must(t, cs.Patch(t.Context(), &out))
 	must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
 	must(t, cs.Stat(&out, 0))
-	must(t, cs.NameStatus(&out))
+	must(t, cs.NameStatus(t.Context(), &out))
 	must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
 		for _, hunk := range f.Hunks {
 			fmt.Fprintf(&out, "%s %s %v\n", hunk.ID, hunk.Path, hunk.Lines)

@@ -19,6 +19,7 @@ const (
 	HunkContent HunkKind = "content" // replaces a binary file's or a symlink's content as a whole
 	HunkType    HunkKind = "type"    // makes a symlink of a file or the reverse
 	HunkMode    HunkKind = "mode"    // makes the file executable or the reverse
+	HunkFolder  HunkKind = "folder"  // makes all that is folded below a folder as the agent left it
 	HunkRenamed HunkKind = "renamed" // moves the file, with the content and mode of the baseline
 )
 
@@ -228,7 +229,7 @@ func (h *Hunk) id(c Change) HunkID {
 	case HunkMode:
 		add(c.OldMode, c.NewMode)
 	default:
-		add(c.OldMode, c.NewMode, c.NewBlob)
+		add(c.OldMode, c.NewMode, c.state())
 	}
 	return HunkID(hex.EncodeToString(sum.Sum(nil)[:16]))
 }

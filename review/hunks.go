@@ -70,16 +70,41 @@ func (cs *ChangeSet) Files(ctx context.Context, visit func(FileDiff) error, path
 	if len(cs.Changes) == 0 {
 		return nil
 	}
-	if len(paths) == 0 {
-		all := make([]int, len(cs.Changes))
-		for i := range all {
-			all[i] = i
+	var wanted []int
+	var err error
+	if len(paths) > 0 {
+		if wanted, err = cs.indexes(paths); err != nil {
+			return err
 		}
-		return cs.diffFiles(ctx, all, nil, visit)
+	} else {
+		wanted = make([]int, len(cs.Changes))
+		for i := range wanted {
+			wanted[i] = i
+		}
 	}
-	wanted, err := cs.indexes(paths)
-	if err != nil {
+	files := slices.IndexFunc(wanted, func(i int) bool { return cs.Changes[i].Kind == Folded }) // folders come last
+	if files < 0 {
+		files = len(wanted)
+	}
+	if err := cs.hunksOf(ctx, wanted[:files], len(paths) == 0, visit); err != nil {
 		return err
+	}
+	for _, i := range wanted[files:] {
+		c := &cs.Changes[i]
+		if err := visit(FileDiff{Change: c, Hunks: []Hunk{whole(c, HunkFolder, nil)}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hunksOf is Files for changes that are listed file by file.
+func (cs *ChangeSet) hunksOf(ctx context.Context, wanted []int, all bool, visit func(FileDiff) error) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	if all {
+		return cs.diffFiles(ctx, wanted, nil, visit)
 	}
 	runs := cs.pathspecs(wanted)
 	if len(runs) > maxRuns {
@@ -146,7 +171,7 @@ func (cs *ChangeSet) pathspecs(changes []int) []pathspec {
 // diffFiles asks git for the patch of paths, or of everything when there are none,
 // and visits the changes among it.
 func (cs *ChangeSet) diffFiles(ctx context.Context, changes []int, paths []string, visit func(FileDiff) error) error {
-	args := slices.Concat(differ, []string{"--raw", "-p", cs.BaseTree, cs.Tree})
+	args := slices.Concat(differ, []string{"--raw", "-p", cs.BaseTree, cs.listed()})
 	if len(paths) > 0 {
 		if cs.Changes[changes[0]].Kind != Renamed {
 			args = append(args, "--no-renames")

@@ -232,7 +232,7 @@ func TestTheLawsOfAccept(t *testing.T) {
 		if err != nil {
 			r.Fatalf("%v", err)
 		}
-		if got, err := cs.write(t.Context(), edit); err != nil || got != cs.Tree {
+		if got, _, err := cs.write(t.Context(), edit); err != nil || got != cs.Tree {
 			r.Fatalf("all hunks give %s (%v), want %s", got, err, cs.Tree)
 		}
 		want := expected(t, cs, base, agent, some)

@@ -2,11 +2,13 @@ package review
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strings"
 
 	"aibox/internal/amount"
+	"aibox/internal/git"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -20,6 +22,8 @@ func (k Kind) Letter() string {
 		return "D"
 	case Renamed:
 		return "R"
+	case Folded:
+		return "+"
 	case TypeChanged:
 		return "T"
 	default:
@@ -29,8 +33,8 @@ func (k Kind) Letter() string {
 
 // NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
 // D, R, T), a tab, the name (for a rename: old, tab, new).
-func (cs *ChangeSet) NameStatus(w io.Writer) error {
-	return cs.names(w, func(c Change) string {
+func (cs *ChangeSet) NameStatus(ctx context.Context, w io.Writer) error {
+	return cs.names(ctx, w, func(c Change) string {
 		line := c.Kind.Letter() + "\t"
 		if c.OldPath != "" {
 			line += c.OldPath.String() + "\t"
@@ -41,8 +45,8 @@ func (cs *ChangeSet) NameStatus(w io.Writer) error {
 
 // NameStatusZ is NameStatus for programs, as git writes it with -z: letter and
 // names raw, each ended by a NUL.
-func (cs *ChangeSet) NameStatusZ(w io.Writer) error {
-	return cs.names(w, func(c Change) string {
+func (cs *ChangeSet) NameStatusZ(ctx context.Context, w io.Writer) error {
+	return cs.names(ctx, w, func(c Change) string {
 		line := c.Kind.Letter() + "\x00"
 		if c.OldPath != "" {
 			line += c.OldPath.Raw() + "\x00"
@@ -52,23 +56,47 @@ func (cs *ChangeSet) NameStatusZ(w io.Writer) error {
 }
 
 // Names writes the name of each file on a line, escaped; the new one of a rename.
-func (cs *ChangeSet) Names(w io.Writer) error {
-	return cs.names(w, func(c Change) string { return c.Path.String() + "\n" })
+func (cs *ChangeSet) Names(ctx context.Context, w io.Writer) error {
+	return cs.names(ctx, w, func(c Change) string { return c.Path.String() + "\n" })
 }
 
 // NamesZ is Names for programs: raw, each ended by a NUL.
-func (cs *ChangeSet) NamesZ(w io.Writer) error {
-	return cs.names(w, func(c Change) string { return c.Path.Raw() + "\x00" })
+func (cs *ChangeSet) NamesZ(ctx context.Context, w io.Writer) error {
+	return cs.names(ctx, w, func(c Change) string { return c.Path.Raw() + "\x00" })
 }
 
-func (cs *ChangeSet) names(w io.Writer, line func(Change) string) error {
+// names writes a line for each file, those that are folded included.
+func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) string) error {
 	out := bufio.NewWriter(w)
+	shown := map[Path]bool{}
 	for _, c := range cs.Changes {
+		if c.Kind == Folded {
+			shown[c.Path] = true
+			continue
+		}
 		if _, err := out.WriteString(line(c)); err != nil {
 			return err
 		}
 	}
+	if len(shown) > 0 {
+		err := cs.eachFolded(ctx, git.Owned(cs.GitDir), func(_ *Change, d difference) error {
+			_, err := out.WriteString(line(Change{Path: Path(d.path), Kind: d.kind()}))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return out.Flush()
+}
+
+// Folded says how much a change stands for that is folded.
+func (c *Change) Folded() string {
+	text := amount.Of(c.Folder.Files, "file") + ", " + amount.Bytes(c.Size)
+	if c.Folder.Deleted > 0 {
+		text += fmt.Sprintf(", %d deleted", c.Folder.Deleted)
+	}
+	return text + ", not listed one by one"
 }
 
 // Stat writes a table of the changed files with + and -, escaped, at most width
@@ -95,7 +123,7 @@ func (cs *ChangeSet) Stat(w io.Writer, width int) error {
 		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.Letter(), names[i], pad, c.bar(most, room))
 	}
 	added, deleted := cs.Totals()
-	fmt.Fprintf(&out, " %s changed, +%d -%d\n", amount.Of(len(cs.Changes), "file"), added, deleted)
+	fmt.Fprintf(&out, " %s changed, +%d -%d\n", amount.Of(cs.Count(), "file"), added, deleted)
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -103,6 +131,8 @@ func (cs *ChangeSet) Stat(w io.Writer, width int) error {
 // bar is the count of changed lines and a bar of at most room signs.
 func (c Change) bar(most, room int) string {
 	switch {
+	case c.Kind == Folded:
+		return c.Folded()
 	case c.Binary:
 		return fmt.Sprintf("binary, %d bytes", c.Size)
 	case c.Kind == ModeChanged:

@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
@@ -11,6 +12,13 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("AIBOX_TEST_MEMORY"); dir != "" {
 		_ = os.Setenv("TMPDIR", dir)
+	}
+	if record := os.Getenv(memoryChild); record != "" {
+		if err := measuredChild(record); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	os.Exit(m.Run())
 }

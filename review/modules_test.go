@@ -89,7 +89,7 @@ func agrees(t *testing.T, ws *workspace.Workspace, scratch string) {
 		t.Fatalf("tree %s, git says %s:\n%s", cs.Tree, tree, git(ws.Path, nil, "diff", "--stat", cs.Tree, tree))
 	}
 	var names bytes.Buffer
-	must(t, cs.NameStatusZ(&names))
+	must(t, cs.NameStatusZ(t.Context(), &names))
 	want := git(ws.Path, nil, "diff", "--cached", "--name-status", "-M", "-z", cs.BaseTree)
 	if got := strings.TrimSuffix(names.String(), "\n"); stripScores(got) != stripScores(want) {
 		t.Fatalf("names %q, git says %q", got, want)

@@ -12,17 +12,22 @@ import (
 // written as a patch. What the workspace holds beside the changes is not in it. A
 // selection that cannot be a tree is a Conflict.
 func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error) {
-	tree, err := cs.TreeOf(ctx, s)
+	tree, listed, err := cs.treesOf(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	part := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: tree, Computed: cs.Computed}
+	part := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: tree, Listed: listed, Computed: cs.Computed}
 	if err := part.describe(ctx, git.Owned(cs.GitDir)); err != nil {
 		return nil, err
 	}
 	known := make(map[Path]*Change, len(cs.Changes))
 	for i := range cs.Changes {
 		known[cs.Changes[i].Path] = &cs.Changes[i]
+	}
+	for i := range cs.Changes {
+		if c := &cs.Changes[i]; listed != "" && c.Kind == Folded && s.of(c.Path) != nil {
+			part.Changes = append(part.Changes, *c)
+		}
 	}
 	for i := range part.Changes {
 		if whole := known[part.Changes[i].Path]; whole != nil {

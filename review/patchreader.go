@@ -148,6 +148,9 @@ func (p *patchReader) hunk(header string) error {
 		return err
 	}
 	s := p.now
+	if all := h.OldLines + h.NewLines; s.count+all <= maxHunkLines { // context counts twice
+		h.Lines = make([]Line, 0, max(h.OldLines, h.NewLines))
+	}
 	for old, fresh := h.OldLines, h.NewLines; old > 0 || fresh > 0; {
 		line, err := p.line()
 		if err != nil {

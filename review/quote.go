@@ -124,6 +124,8 @@ func (h Hunk) Diff(limit int) string {
 		out.WriteString("deleted file\n")
 	case HunkRenamed:
 		fmt.Fprintf(&out, "renamed from %s\n", h.OldPath)
+	case HunkFolder:
+		out.WriteString("all that changed below the folder\n")
 	case HunkMode:
 		out.WriteString("changed whether the file is executable\n")
 	case HunkType:

@@ -71,38 +71,90 @@ type collector struct {
 	scratch string // folder for snapshots
 	bytes   atomic.Int64
 	start   func() *git.Import
+	each    func(candidate, outcome) // hears of every candidate in tests; may be nil
 
 	mu    sync.Mutex
 	im    *git.Import
 	ended bool
+	made  findings // the changed files
+
+	eol sync.Mutex
 }
 
-// collect reads every candidate and returns their outcomes in order.
-func (c *collector) collect(ctx context.Context, found []candidate) ([]outcome, error) {
-	outcomes := make([]outcome, len(found))
+// maxReaders is how many files are read at once, each of which may take inMemory bytes.
+const maxReaders = 8
+
+// collect reads every candidate and keeps what came of it.
+func (c *collector) collect(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	var next atomic.Int64
-	for range min(c.opts.Workers, len(found)) {
+	batches := make(chan []candidate)
+	g.Go(func() error {
+		defer close(batches)
+		return c.batches(ctx, batches)
+	})
+	for range min(c.opts.Workers, maxReaders, c.walk.found.count) {
 		g.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(found) {
-					return nil
-				}
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				var err error
-				outcomes[i], err = c.one(found[i])
-				if why, ok := errors.AsType[refusedError](err); ok {
-					outcomes[i] = outcome{refused: string(why)}
-				} else if err != nil {
-					return err
+			for b := range batches {
+				for _, cand := range b {
+					if err := c.look(ctx, cand); err != nil {
+						return err
+					}
 				}
 			}
+			return nil
 		})
 	}
-	return outcomes, g.Wait()
+	return g.Wait()
+}
+
+// batches hands out the candidates, a few at a time.
+func (c *collector) batches(ctx context.Context, to chan<- []candidate) error {
+	const few = 16
+	var next []candidate
+	send := func() error {
+		select {
+		case to <- next:
+			next = nil
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := c.walk.found.each(func(record []byte) error {
+		next = append(next, decodeCandidate(record))
+		if len(next) < few {
+			return nil
+		}
+		return send()
+	})
+	if err == nil && len(next) > 0 {
+		err = send()
+	}
+	return err
+}
+
+// look reads one candidate and keeps what came of it.
+func (c *collector) look(ctx context.Context, cand candidate) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	out, err := c.one(cand)
+	if why, ok := errors.AsType[refusedError](err); ok {
+		out, err = outcome{refused: string(why)}, nil
+		c.walk.refuse(cand.path, out.refused)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.each != nil {
+		c.each(cand, out)
+	}
+	if !out.changed {
+		return nil
+	}
+	return c.made.add(out)
 }
 
 // one reads one candidate.
@@ -160,7 +212,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	if st.Size > c.opts.MaxFileSize {
 		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
 	}
-	if st.Nlink > 1 && !c.walk.allNames(inode{st.Dev, st.Ino}, st.Nlink) {
+	if st.Nlink > 1 && !c.walk.allNames(st.Ino, st.Nlink) {
 		return outcome{}, refusedError("is a hard link to a file outside the workspace")
 	}
 	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
@@ -228,12 +280,8 @@ func (c *collector) hold(file *os.File, size int64) (*content, error) {
 		}
 		return &content{size: int64(len(buf)), small: buf}, nil
 	}
-	snapshot, err := os.CreateTemp(c.scratch, ".snapshot-*")
+	snapshot, err := unnamed(c.scratch)
 	if err != nil {
-		return nil, fmt.Errorf("keeping a large file: %w", err)
-	}
-	if err := os.Remove(snapshot.Name()); err != nil {
-		snapshot.Close()
 		return nil, err
 	}
 	n, err := io.Copy(snapshot, limited)
@@ -262,8 +310,10 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 	out.changed = true
 	if was != nil && was.Stored != was.Raw && mode != git.Symlink {
 		if was.EOL && data.size <= maxEOL {
-			text, err := io.ReadAll(data.reader())
-			if err != nil {
+			c.eol.Lock() // one such text at a time is in memory
+			defer c.eol.Unlock()
+			text := make([]byte, data.size)
+			if _, err := io.ReadFull(data.reader(), text); err != nil {
 				return out, err
 			}
 			text = workspace.UnixLines(text)
@@ -291,7 +341,7 @@ func (c *collector) hash(data *content) ([]byte, error) {
 
 // allNames reports whether the walk saw every name of a file with several. Names
 // in the agent's .git and in ignored folders count as inside.
-func (w *walk) allNames(file inode, links uint64) bool {
+func (w *walk) allNames(file, links uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if uint64(w.names[file]) >= links {
@@ -299,13 +349,15 @@ func (w *walk) allNames(file inode, links uint64) bool {
 	}
 	if !w.counted {
 		count := func(st *unix.Stat_t) {
-			if st.Nlink > 1 {
-				w.names[inode{st.Dev, st.Ino}]++
+			if w.names[st.Ino] > 0 && st.Dev == w.device {
+				w.names[st.Ino]++
 			}
 		}
-		for _, dir := range append(w.folded, ".git") {
-			w.count(dir, count)
-		}
+		w.count(".git", count)
+		_ = w.folded.each(func(dir []byte) error { // what is not counted is refused
+			w.count(string(dir), count)
+			return nil
+		})
 		w.counted = true
 	}
 	return uint64(w.names[file]) >= links

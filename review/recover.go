@@ -86,7 +86,7 @@ func Save(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, what What
 	}
 	saved := &Saved{
 		Session: ws.Session, By: ws.Owner(), GitDir: ws.GitDir, Commit: commit, Base: ws.BaseCommit(),
-		What: what, Repo: ws.Repo, When: now.UTC(), Until: now.Add(Retention).UTC(), Files: len(cs.Changes), NotKept: cs.Refused,
+		What: what, Repo: ws.Repo, When: now.UTC(), Until: now.Add(Retention).UTC(), Files: cs.Count(), NotKept: cs.Refused,
 	}
 	saved.Added, saved.Deleted = cs.Totals()
 	return saved, saved.name(ctx, repo)

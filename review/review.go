@@ -22,6 +22,7 @@ type Options struct {
 	MaxFileSize int64 // a larger file is noted and not taken; default 100 MiB
 	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
 	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
+	MaxListed   int   // of more changes than this some are Folded; default 20,000
 	Workers     int   // default: the number of CPUs
 	// Progress, when not nil, hears how many names of the workspace were looked at,
 	// one call at a time. It must return at once.
@@ -41,6 +42,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 2 << 30
 	}
+	if o.MaxListed <= 0 {
+		o.MaxListed = maxListed
+	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.NumCPU()
 	}
@@ -58,11 +62,12 @@ const (
 	Renamed     Kind = "renamed"      // perhaps with changes
 	ModeChanged Kind = "mode-changed" // content is the same
 	TypeChanged Kind = "type-changed" // file to symlink or back
+	Folded      Kind = "folded"       // all that changed below a folder and is not listed file by file
 )
 
-// Change is one changed file.
+// Change is one changed file, or one folder that stands for all that changed below it.
 type Change struct {
-	Path    Path     `json:"path"`
+	Path    Path     `json:"path"`               // of a folder with a slash behind it; "./" is all that is not listed elsewhere
 	OldPath Path     `json:"old_path,omitempty"` // when renamed
 	Kind    Kind     `json:"kind"`
 	OldMode string   `json:"old_mode,omitempty"` // git's octal: 100644, 100755, 120000
@@ -76,6 +81,33 @@ type Change struct {
 	Notes   []string `json:"notes,omitempty"`
 
 	Risks []risk.Risk `json:"risks,omitempty"` // gravest first; see Assess
+
+	Folder *Folder `json:"folder,omitempty"` // when Folded; Size is that of all new contents then
+}
+
+// Folder is what changed below a folder and is not listed file by file: an agent decides
+// how many files there are, so that a list of all has no bound. It is taken or left as a
+// whole.
+type Folder struct {
+	Files   int    `json:"files"`             // changed, in all
+	Deleted int    `json:"deleted,omitempty"` // of them
+	Digest  string `json:"digest"`            // tells one state of them from another
+}
+
+// Count is how many files the change stands for.
+func (c *Change) Count() int {
+	if c.Folder != nil {
+		return c.Folder.Files
+	}
+	return 1
+}
+
+// state tells what the change makes of its path.
+func (c *Change) state() string {
+	if c.Folder != nil {
+		return c.Folder.Digest
+	}
+	return c.NewBlob
 }
 
 // Refusal is something in the workspace that is not taken, whatever the user
@@ -100,8 +132,9 @@ type ChangeSet struct {
 	Session  string    `json:"session"`
 	GitDir   string    `json:"git_dir"`
 	BaseTree string    `json:"base_tree"`
-	Tree     string    `json:"tree"`   // with every change; equals BaseTree when there is none
-	Commit   string    `json:"commit"` // commit of Tree on the base commit, kept by a ref
+	Tree     string    `json:"tree"`             // with every change; equals BaseTree when there is none
+	Listed   string    `json:"listed,omitempty"` // the tree without the changes that are Folded; empty when none are
+	Commit   string    `json:"commit"`           // commit of Tree on the base commit, kept by a ref
 	Changes  []Change  `json:"changes"`
 	Refused  []Refusal `json:"refused,omitempty"`
 	Ignored  []Ignored `json:"ignored,omitempty"`
@@ -115,7 +148,24 @@ type ChangeSet struct {
 // Empty reports whether there is nothing to accept.
 func (cs *ChangeSet) Empty() bool { return len(cs.Changes) == 0 }
 
-// Totals sums the lines added and deleted.
+// Count is the number of files that changed.
+func (cs *ChangeSet) Count() int {
+	files := 0
+	for i := range cs.Changes {
+		files += cs.Changes[i].Count()
+	}
+	return files
+}
+
+// listed is the tree with the changes that are listed file by file, and no others.
+func (cs *ChangeSet) listed() string {
+	if cs.Listed != "" {
+		return cs.Listed
+	}
+	return cs.Tree
+}
+
+// Totals sums the lines added and deleted, of the changes that are listed file by file.
 func (cs *ChangeSet) Totals() (added, deleted int) {
 	for _, c := range cs.Changes {
 		added, deleted = added+c.Added, deleted+c.Deleted

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review/risk"
@@ -58,7 +59,10 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 // taken is what the choice takes of change i.
 func (cs *ChangeSet) taken(i int, whole bool, choice Choice, ids *idSearch) (Taken, bool) {
 	c := &cs.Changes[i]
-	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.NewBlob, Mode: c.NewMode, Whole: whole}
+	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.state(), Mode: c.NewMode, Whole: whole}
+	if c.Folder != nil {
+		t.Files = c.Folder.Files
+	}
 	all, touched := ids.blocks[i]
 	if !touched {
 		return t, whole
@@ -133,7 +137,9 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 // named finds the change of a file by its path, its old path, or either of them as
 // aibox prints it.
 func (cs *ChangeSet) named(name string) *Change {
-	name = strings.TrimPrefix(name, "./")
+	if name != everythingElse {
+		name = strings.TrimPrefix(name, "./")
+	}
 	for _, same := range []func(Path) bool{
 		func(p Path) bool { return p.Raw() == name },
 		func(p Path) bool { return p.String() == name },
@@ -180,6 +186,10 @@ func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 	}
 	if found := in(func(path string) bool { return matchParts(parts, strings.Split(path, "/")) }); len(found) > 0 {
 		return found, nil
+	}
+	if c := foldOf(cs.folds(), clean); c != nil && c.Path != everythingElse {
+		return nil, fault.New(fault.Usage, "%s lies in %s, of which %s are not listed one by one", termtext.Escape(pattern), c.Path, amount.Of(c.Folder.Files, "changed file")).
+			Hint("name %s to take or leave them all", c.Path)
 	}
 	return nil, fault.New(fault.Usage, "no changed file is called %s", termtext.Escape(pattern)).
 		Hint("`aibox diff --stat %s` lists the changed files", cs.Session)

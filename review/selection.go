@@ -24,7 +24,11 @@ type Taken struct {
 	Blocks  []HunkID `json:"blocks,omitempty"`  // ids of hunks that cannot be split, sorted
 	Of      int      `json:"of,omitempty"`      // how many there are
 	Earlier bool     `json:"earlier,omitempty"` // more was taken of the file as it was before
+	Files   int      `json:"files,omitempty"`   // of a folder that is taken as a whole: how many it stands for
 }
+
+// count is how many files t is about.
+func (t *Taken) count() int { return max(1, t.Files) }
 
 // LeftOut is a file that was chosen, but is not taken because of its risks, or because
 // it belongs together with one that is not taken.
@@ -59,9 +63,12 @@ func (s *Selection) of(path Path) *Taken {
 	return &s.Taken[i]
 }
 
-// fits reports whether t was chosen from c as it is now.
+// Fits reports whether t was chosen from c as it is now.
+func (t *Taken) Fits(c *Change) bool { return t.fits(c) }
+
+// fits is Fits.
 func (t *Taken) fits(c *Change) bool {
-	return t.OldPath == c.OldPath && t.Blob == c.NewBlob && t.Mode == c.NewMode
+	return t.OldPath == c.OldPath && t.Blob == c.state() && t.Mode == c.NewMode
 }
 
 // Union is what s or other hold. Of a path that changed between the two, what other
@@ -100,10 +107,10 @@ func (s *Selection) beyond(other *Selection) int {
 		was := other.of(t.Path)
 		switch {
 		case was == nil, was.Blob != t.Blob, was.Mode != t.Mode, was.OldPath != t.OldPath:
-			files++
+			files += t.count()
 		case was.Whole:
 		case t.Whole, slices.ContainsFunc(t.Blocks, func(id HunkID) bool { return !slices.Contains(was.Blocks, id) }):
-			files++
+			files += t.count()
 		}
 	}
 	return files

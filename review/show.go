@@ -43,12 +43,27 @@ func (cs *ChangeSet) Show(ctx context.Context, w io.Writer, opts ShowOptions) er
 	}
 	out := bufio.NewWriterSize(w, 32<<10)
 	shown := &shower{out: out, opts: opts, changes: cs.Changes, at: -1}
-	args := slices.Concat(differ, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.Tree})
+	args := slices.Concat(differ, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.listed()})
 	err := git.Owned(cs.GitDir).Run(ctx, nil, shown, args...)
 	if shown.failed != nil {
 		return shown.failed // of the writer: git only noticed
 	}
-	return errors.Join(err, shown.end(), out.Flush())
+	err = errors.Join(err, shown.end())
+	for i := range cs.Changes {
+		if c := &cs.Changes[i]; c.Kind == Folded && (opts.Only == nil || opts.Only(c)) {
+			shown.folder(c)
+		}
+	}
+	return errors.Join(err, shown.failed, out.Flush())
+}
+
+// folder writes what stands for the files below a folder.
+func (s *shower) folder(c *Change) {
+	s.print(bold, c.Path.String()+": "+c.Folded())
+	if s.opts.Remarks != nil {
+		s.remarks = slices.Clone(s.opts.Remarks(c))
+		s.remarked(func(Remark) bool { return true })
+	}
 }
 
 // contextFlag is git's flag for the number of unchanged lines around a change.

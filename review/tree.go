@@ -18,18 +18,24 @@ import (
 // the set alone: nothing depends on the order in which things were selected. A set
 // that cannot be a tree, and one that was chosen from other changes, is a Conflict.
 func (cs *ChangeSet) TreeOf(ctx context.Context, s *Selection) (string, error) {
+	tree, _, err := cs.treesOf(ctx, s)
+	return tree, err
+}
+
+// treesOf is TreeOf with the tree that lacks what is folded; empty when nothing is.
+func (cs *ChangeSet) treesOf(ctx context.Context, s *Selection) (tree, listed string, err error) {
 	switch {
 	case s.Empty():
-		return cs.BaseTree, nil
+		return cs.BaseTree, "", nil
 	case s.Complete(cs):
-		return cs.Tree, nil
+		return cs.Tree, cs.Listed, nil
 	}
 	edit, err := cs.edit(ctx, s)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := cs.clashes(edit); err != nil {
-		return "", err
+		return "", "", err
 	}
 	return cs.write(ctx, edit)
 }
@@ -39,6 +45,7 @@ type treeEdit struct {
 	remove []string
 	put    []git.Entry
 	text   []patched
+	folds  map[Path]bool // taken as a whole
 }
 
 // patched is a file to which some text hunks are applied.
@@ -93,6 +100,12 @@ func changed(path Path) error {
 // whole takes all of a change.
 func (e *treeEdit) whole(c *Change) {
 	switch c.Kind {
+	case Folded:
+		if e.folds == nil {
+			e.folds = map[Path]bool{}
+		}
+		e.folds[c.Path] = true
+		return
 	case Deleted:
 		e.remove = append(e.remove, c.Path.Raw())
 		return
@@ -198,35 +211,79 @@ func (cs *ChangeSet) together(comes, stays string) error {
 
 // write stores the tree in the repository that aibox owns, kept by the ref
 // refs/aibox/<session>/chosen until the next selection.
-func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (string, error) {
+func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed string, err error) {
 	release, err := workspace.Hold(ctx, cs.GitDir)
 	if err != nil {
-		return "", fmt.Errorf("writing the selection: %w", err)
+		return "", "", fmt.Errorf("writing the selection: %w", err)
 	}
 	defer release()
 	repo := git.Owned(cs.GitDir)
 	im := repo.Import(ctx)
 	own := "refs/aibox/" + cs.Session + "/tree-" + rand.Text()
+	change := git.Commit{
+		Ref: own, Tree: cs.BaseTree, Message: "A selection\n",
+		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+	}
 	err = cs.patch(ctx, repo, im, e)
+	if err == nil && len(e.folds) > 0 {
+		change.Remove, change.Put = e.remove, e.put
+		err = im.Commit(change)
+		if err == nil {
+			_, listed, err = im.Made()
+		}
+	}
+	commit := ""
 	if err == nil {
-		err = im.Commit(git.Commit{
-			Ref: own, Tree: cs.BaseTree, Remove: e.remove, Put: e.put, Message: "A selection\n",
-			Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
-		})
+		commit, tree, err = cs.writeAll(ctx, repo, im, change, e)
 	}
 	if err := im.End(err); err != nil {
-		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
+		return "", "", fmt.Errorf("writing the selection: %s", git.Message(err))
 	}
-	ids, err := repo.Line(ctx, "rev-parse", own, own+"^{tree}")
-	if err != nil {
-		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
-	}
-	commit, tree, _ := strings.Cut(ids, "\n")
 	refs := fmt.Sprintf("update refs/aibox/%s/chosen %s\ndelete %s %s\n", cs.Session, commit, own, commit)
 	if err := repo.Run(ctx, strings.NewReader(refs), nil, "update-ref", "--stdin"); err != nil {
-		return "", fmt.Errorf("writing the selection: %s", git.Message(err))
+		return "", "", fmt.Errorf("writing the selection: %s", git.Message(err))
 	}
-	return tree, nil
+	return tree, listed, nil
+}
+
+// writeAll adds the commit with all of an edit.
+func (cs *ChangeSet) writeAll(ctx context.Context, repo *git.Repo, im *git.Import, change git.Commit, e *treeEdit) (commit, tree string, err error) {
+	change.Remove, change.Put = e.remove, nil
+	im.Begin(change)
+	each := func(visit func(difference)) error {
+		if len(e.folds) == 0 {
+			return nil
+		}
+		return cs.eachFolded(ctx, repo, func(fold *Change, d difference) error {
+			if e.folds[fold.Path] {
+				visit(d)
+			}
+			return nil
+		})
+	}
+	err = each(func(d difference) {
+		if d.now.Path == "" {
+			im.Remove(d.path)
+		}
+	})
+	if err != nil {
+		return "", "", err
+	}
+	for _, entry := range e.put {
+		im.Put(entry)
+	}
+	err = each(func(d difference) {
+		if d.now.Path != "" {
+			im.Put(d.now)
+		}
+	})
+	if err == nil {
+		err = im.Finish()
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return im.Made()
 }
 
 // patch writes the files to which text hunks are applied.

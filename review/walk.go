@@ -18,6 +18,8 @@ import (
 // Limits on what a hostile tree can make the walk collect.
 const (
 	maxRefusals = 10_000
+	maxSaid     = 1 << 20 // bytes of names among the refusals, and among the ignored paths
+	maxLinked   = 200_000 // files with several names whose names are counted
 	maxIgnored  = 1_000
 	maxEmpty    = 20
 	maxCounted  = 100_000 // files counted in one ignored folder
@@ -32,9 +34,6 @@ type candidate struct {
 	path string
 	was  int // index into the baseline's files; -1 when new
 }
-
-// inode tells files apart.
-type inode struct{ dev, ino uint64 }
 
 // walk looks at every name in the workspace and sorts them out. It reads no
 // file.
@@ -58,22 +57,23 @@ type walk struct {
 	once    sync.Once // for first
 	mu      sync.Mutex
 	more    *sync.Cond
-	queue   []folder
+	queue   waiting
 	busy    int
 	err     error
-	found   []candidate
-	fresh   int // new files among found
-	tooMany int // new files beyond maxNew
+	found   spool // of candidates
+	fresh   int   // new files among found
+	tooMany int   // new files beyond maxNew
 	refused []Refusal
 	beyond  int // refusals beyond maxRefusals
 	ignored []Ignored
-	folded  []string // ignored folders, for counting names
-	hidden  int      // ignored paths beyond maxIgnored
-	looked  int      // names seen so far
+	folded  spool                          // ignored folders, for counting names
+	hidden  int                            // ignored paths beyond maxIgnored
+	said    struct{ refused, ignored int } // bytes of names
+	looked  int                            // names seen so far
 	empty   []string
-	counted bool          // names holds those in .git and ignored folders, too
-	foreign bool          // something belongs to another user
-	names   map[inode]int // names seen of files that have several
+	counted bool              // names holds those in .git and ignored folders, too
+	foreign bool              // something belongs to another user
+	names   map[uint64]uint32 // by inode: names seen of files that have several
 }
 
 // folder is a folder still to be read.
@@ -109,13 +109,16 @@ func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) 
 	return -1, false
 }
 
-func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options) *walk {
+// newWalk makes a walk, which must be closed. What does not fit into memory goes to
+// files without a name in the folder scratch.
+func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options, scratch string) *walk {
 	w := &walk{
+		queue: waiting{dir: scratch}, found: spool{dir: scratch}, folded: spool{dir: scratch},
 		root: root, device: device, baseline: b, hide: ws.Hide, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
 		uid:    uint32(os.Getuid()),
 		ignore: newIgnoreRules(b.Ignore),
 		racy:   b.Taken.Add(-b.Racy).UnixNano(),
-		known:  map[string]*known{}, modules: map[string]bool{}, names: map[inode]int{},
+		known:  map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
 		seen: make([]bool, len(b.Files)),
 	}
 	w.more = sync.NewCond(&w.mu)
@@ -129,8 +132,14 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 	for _, m := range b.Modules {
 		w.modules[string(m)] = true
 	}
-	w.queue = []folder{{was: w.known[""]}}
+	_ = w.queue.push(folder{}) // which fits
 	return w
+}
+
+func (w *walk) close() {
+	w.queue.close()
+	w.found.close()
+	w.folded.close()
 }
 
 // enter makes dir and those above it known.
@@ -155,7 +164,6 @@ func (w *walk) run(ctx context.Context, workers int) error {
 		wg.Go(func() { w.work(ctx) })
 	}
 	wg.Wait()
-	slices.SortFunc(w.found, func(a, b candidate) int { return strings.Compare(a.path, b.path) })
 	slices.SortFunc(w.refused, func(a, b Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	slices.SortFunc(w.ignored, func(a, b Ignored) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	slices.Sort(w.empty)
@@ -166,20 +174,22 @@ func (w *walk) work(ctx context.Context) {
 	buf := make([]byte, 64<<10)
 	for {
 		w.mu.Lock()
-		for len(w.queue) == 0 && w.busy > 0 && w.err == nil {
+		for w.queue.empty() && w.busy > 0 && w.err == nil {
 			w.more.Wait()
 		}
-		if len(w.queue) == 0 || w.err != nil {
+		if w.queue.empty() || w.err != nil {
 			w.mu.Unlock()
 			w.more.Broadcast()
 			return
 		}
-		next := w.queue[len(w.queue)-1]
-		w.queue = w.queue[:len(w.queue)-1]
+		next, err := w.queue.pop()
 		w.busy++
 		w.mu.Unlock()
-		err := ctx.Err()
 		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			next.was = w.known[next.path]
 			err = w.read(next, buf)
 		}
 		w.mu.Lock()
@@ -219,6 +229,12 @@ func (w *walk) read(dir folder, buf []byte) error {
 			break
 		}
 		r.entries(buf[:n])
+		if r.full() {
+			if err := r.flush(); err != nil {
+				return err
+			}
+			w.more.Broadcast()
+		}
 	}
 	if r.count == 0 && dir.path != "" && dir.was == nil {
 		w.mu.Lock()
@@ -229,8 +245,7 @@ func (w *walk) read(dir folder, buf []byte) error {
 		}
 		w.mu.Unlock()
 	}
-	r.flush()
-	return nil
+	return r.flush()
 }
 
 func (w *walk) refuse(path, why string) { w.addRefusal(Refusal{Path: Path(path), Reason: why}) }
@@ -238,10 +253,11 @@ func (w *walk) refuse(path, why string) { w.addRefusal(Refusal{Path: Path(path),
 func (w *walk) addRefusal(refusal Refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.refused) >= maxRefusals {
+	if len(w.refused) >= maxRefusals || w.said.refused+len(refusal.Path) > maxSaid {
 		w.beyond++
 		return
 	}
+	w.said.refused += len(refusal.Path)
 	w.refused = append(w.refused, refusal)
 }
 
@@ -249,12 +265,13 @@ func (w *walk) addIgnored(i Ignored, dir bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if dir {
-		w.folded = append(w.folded, string(i.Path))
+		w.err = errors.Join(w.err, w.folded.add([]byte(i.Path)))
 	}
-	if len(w.ignored) >= maxIgnored {
+	if len(w.ignored) >= maxIgnored || w.said.ignored+len(i.Path) > maxSaid {
 		w.hidden++
 		return
 	}
+	w.said.ignored += len(i.Path)
 	w.ignored = append(w.ignored, i)
 }
 

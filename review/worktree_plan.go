@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
+	"aibox/internal/fault"
 	"aibox/internal/git"
 )
 
@@ -87,11 +89,16 @@ func (p *placement) plan(ctx context.Context) error {
 
 // changes are what differs between the two trees.
 func (p *placement) changes(ctx context.Context) ([]Change, error) {
-	records, err := p.owned.Records(ctx, slices.Concat(differ, []string{"-z", "--raw", p.job.before, p.job.after})...)
-	if err != nil {
+	next, stop := iter.Pull2(p.owned.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", p.job.before, p.job.after})...))
+	defer stop()
+	var cs ChangeSet
+	err := (&rawParser{cs: &cs, next: next, most: 2 * maxListed}).run()
+	switch {
+	case errors.Is(err, errTooMany):
+		return nil, fault.New(fault.Refused, "more than %d files cannot go to the working tree at once", 2*maxListed).
+			Hint("accept to a branch, and merge that: aibox accept %s", p.job.ws.Session)
+	case err != nil:
 		return nil, fmt.Errorf("comparing with what you have: %s", git.Message(err))
 	}
-	var cs ChangeSet
-	_, err = cs.parseRaw(records)
-	return cs.Changes, err
+	return cs.Changes, nil
 }

@@ -58,7 +58,7 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 	if err != nil {
 		return nil, errors.Join(err, s.failed(ctx, session, err))
 	}
-	if err := s.store.write(session.ID, changesFile, set); err != nil {
+	if err := s.store.writeChanges(session.ID, set); err != nil {
 		return nil, err
 	}
 	return set, s.known(session, set)

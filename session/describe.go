@@ -177,7 +177,7 @@ func folders(changes []review.Change) []folder {
 				f = &folder{name: name}
 				byName[name] = f
 			}
-			f.files, f.added, f.deleted = f.files+1, f.added+c.Added, f.deleted+c.Deleted
+			f.files, f.added, f.deleted = f.files+c.Count(), f.added+c.Added, f.deleted+c.Deleted
 		}
 		if len(byName) > maxFolders && depth > 1 {
 			continue

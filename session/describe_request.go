@@ -37,7 +37,7 @@ func (s Session) request(set *review.ChangeSet, verified []Verification) string 
 
 // names lists the files.
 func (s Session) names(b *strings.Builder, set *review.ChangeSet) {
-	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", amount.Of(len(set.Changes), "file"))
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", amount.Of(set.Count(), "file"))
 	for i, c := range set.Changes {
 		if i == maxNamed {
 			fmt.Fprintf(b, "- and %d more\n", len(set.Changes)-i)
@@ -46,6 +46,10 @@ func (s Session) names(b *strings.Builder, set *review.ChangeSet) {
 		what := string(c.Kind)
 		if c.OldPath != "" {
 			what += " from " + span(c.OldPath.Raw())
+		}
+		if c.Folder != nil {
+			fmt.Fprintf(b, "- %s: %s\n", span(c.Path.Raw()), c.Folded())
+			continue
 		}
 		fmt.Fprintf(b, "- %s: %s, +%d -%d\n", span(c.Path.Raw()), what, c.Added, c.Deleted)
 	}

@@ -151,7 +151,7 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
-	if err := s.store.write(s.id, changesFile, set); err != nil {
+	if err := s.store.writeChanges(s.id, set); err != nil {
 		return err
 	}
 	if err := s.settle(set); err != nil {
@@ -173,7 +173,7 @@ func (s *supervisor) settle(set *review.ChangeSet) error {
 
 // summary sums up a change set.
 func summary(set *review.ChangeSet) Changes {
-	changes := Changes{Tree: set.Tree, Files: len(set.Changes), Refused: len(set.Refused), Notes: set.Notes}
+	changes := Changes{Tree: set.Tree, Files: set.Count(), Refused: len(set.Refused), Notes: set.Notes}
 	changes.Added, changes.Deleted = set.Totals()
 	return changes
 }

@@ -16,6 +16,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/review"
 )
 
 const (
@@ -91,6 +92,12 @@ func (s store) write(id ID, file string, value any) error {
 		s.touch()
 	}
 	return err
+}
+
+// writeChanges stores a change set, each change on a line of its own, so that no more than
+// one is held twice.
+func (s store) writeChanges(id ID, set *review.ChangeSet) error {
+	return paths.WriteBy(filepath.Join(s.dir(id), changesFile), set.Encode)
 }
 
 // touch tells those who watch the folder of all sessions that one has changed.

@@ -71,7 +71,7 @@ func takenBefore(service *session.Sessions, id session.ID) (func(*review.Change,
 	}
 	return func(c *review.Change, hunk review.HunkID) bool {
 		t, ok := taken[c.Path]
-		if !ok || t.Whole && (t.Blob != c.NewBlob || t.Mode != c.NewMode || t.OldPath != c.OldPath) {
+		if !ok || t.Whole && !t.Fits(c) {
 			return false
 		}
 		return t.Whole || slices.Contains(t.Blocks, hunk)

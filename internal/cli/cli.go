@@ -24,6 +24,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// memoryLimit is from how much memory on garbage is collected whatever it costs, in bytes:
+// an agent decides how large a change set is, and it must do with 100 MB.
+const memoryLimit = 64 << 20
+
 // Main runs aibox with the arguments behind the program's name and returns its
 // exit code (see fault.Kind).
 func Main(args []string, in, out, errOut *os.File) int {
@@ -31,6 +35,7 @@ func Main(args []string, in, out, errOut *os.File) int {
 	defer stop()
 	// A command ends before collecting its garbage pays; supervise sets it back.
 	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(memoryLimit)
 	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
 	err := app.execute(ctx, args)
 	if err == nil {

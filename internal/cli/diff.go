@@ -127,7 +127,7 @@ func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
 		return a.diffPatch(ctx, part, o)
 	case o.stat || o.names || o.status:
 		printNotes(a.err, set)
-		return a.piped(func(w io.Writer) error { return a.diffList(w, part.seen(), o) })
+		return a.piped(func(w io.Writer) error { return a.diffList(ctx, w, part.seen(), o) })
 	}
 	return a.paged(ctx, func(ctx context.Context, w io.Writer) error {
 		return a.showDiff(ctx, w, service, found, part, o)
@@ -153,7 +153,7 @@ func (a *app) diffPatch(ctx context.Context, part *part, o diffOptions) error {
 }
 
 // diffList writes one line for each file.
-func (a *app) diffList(w io.Writer, set *review.ChangeSet, o diffOptions) error {
+func (a *app) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, o diffOptions) error {
 	if set.Empty() {
 		fmt.Fprintln(a.err, "nothing was changed")
 		return nil
@@ -162,13 +162,13 @@ func (a *app) diffList(w io.Writer, set *review.ChangeSet, o diffOptions) error 
 	case o.stat:
 		return set.Stat(w, a.term.width)
 	case o.names && o.null:
-		return set.NamesZ(w)
+		return set.NamesZ(ctx, w)
 	case o.names:
-		return set.Names(w)
+		return set.Names(ctx, w)
 	case o.null:
-		return set.NameStatusZ(w)
+		return set.NameStatusZ(ctx, w)
 	default:
-		return set.NameStatus(w)
+		return set.NameStatus(ctx, w)
 	}
 }
 

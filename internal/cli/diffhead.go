@@ -45,7 +45,7 @@ func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found
 		return err
 	}
 	added, deleted := set.Totals()
-	fmt.Fprintf(w, "%s, +%d -%d\n", amount.Of(len(set.Changes), "file"), added, deleted)
+	fmt.Fprintf(w, "%s, +%d -%d\n", amount.Of(set.Count(), "file"), added, deleted)
 	if held := len(risky(set)); held > 0 {
 		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), amount.Of(held, "file"))
 	}

@@ -61,6 +61,8 @@ func hunkTitle(h review.Hunk, c *review.Change) string {
 		return fmt.Sprintf("new file, mode %s%s", c.NewMode, extent(c))
 	case review.HunkDeleted:
 		return fmt.Sprintf("deleted file, mode %s%s", c.OldMode, extent(c))
+	case review.HunkFolder:
+		return c.Folded()
 	case review.HunkMode:
 		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
 	case review.HunkRenamed:
@@ -91,10 +93,57 @@ func extent(c *review.Change) string {
 	}
 }
 
-// changeWithHunks is a change as `aibox diff --json --hunks` writes it.
-type changeWithHunks struct {
-	review.Change
-	Hunks []review.Hunk `json:"hunks"`
+// encodeHunks writes a change with its hunks, line by line: a file may have hundreds of
+// thousands, and JSON of all of them would be held three times over.
+func encodeHunks(w io.Writer, file review.FileDiff) error {
+	change, err := openJSON(file.Change)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `%s,"hunks":[`, change)
+	for i, h := range file.Hunks {
+		head := h
+		head.Lines = nil
+		hunk, headErr := openJSON(head)
+		if err = errors.Join(err, headErr, separate(w, i)); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s", hunk)
+		if len(h.Lines) > 0 {
+			_, err = io.WriteString(w, `,"lines":[`)
+			for j := range h.Lines {
+				line, lineErr := openJSON(h.Lines[j])
+				if err = errors.Join(err, lineErr, separate(w, j)); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(w, "%s}", line)
+			}
+			_, endErr := io.WriteString(w, "]")
+			err = errors.Join(err, endErr)
+		}
+		_, endErr := io.WriteString(w, "}")
+		err = errors.Join(err, endErr)
+	}
+	_, endErr := io.WriteString(w, "]}")
+	return errors.Join(err, endErr)
+}
+
+// separate writes the comma before every item of a list but the first.
+func separate(w io.Writer, item int) error {
+	if item == 0 {
+		return nil
+	}
+	_, err := io.WriteString(w, ",")
+	return err
+}
+
+// openJSON is an object as JSON without its last brace.
+func openJSON(value any) ([]byte, error) {
+	var data bytes.Buffer
+	if err := encodeJSON(&data, value, ""); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(bytes.TrimSpace(data.Bytes()), []byte("}")), nil
 }
 
 // diffFacts is the JSON of `aibox diff`.
@@ -136,13 +185,9 @@ func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id sessio
 		}
 		lead := "\n"
 		err := part.files(ctx, func(file review.FileDiff) error {
-			var line bytes.Buffer
-			err := encodeJSON(&line, changeWithHunks{*file.Change, file.Hunks}, "")
-			if err == nil {
-				_, err = fmt.Fprintf(w, "%s%s", lead, bytes.TrimSuffix(line.Bytes(), []byte("\n")))
-			}
+			_, leadErr := io.WriteString(w, lead)
 			lead = ",\n"
-			return err
+			return errors.Join(leadErr, encodeHunks(w, file))
 		})
 		_, endErr := fmt.Fprintf(w, "\n]%s", after)
 		return errors.Join(err, endErr)

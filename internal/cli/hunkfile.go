@@ -99,6 +99,7 @@ func (f *fileQuestions) question() string {
 var takeWhat = map[review.HunkKind]string{
 	review.HunkText:    "Take this hunk",
 	review.HunkAdded:   "Take this new file",
+	review.HunkFolder:  "Take all that changed below this folder",
 	review.HunkDeleted: "Take this deletion",
 	review.HunkContent: "Take this new content",
 	review.HunkType:    "Take this change of type",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,6 +21,7 @@ import (
 // terminalUI is `aibox` on a person's terminal: it shows the sessions, or one screen
 // only, until they leave.
 func (a *app) terminalUI(ctx context.Context, only page.Request) error {
+	debug.SetMemoryLimit(math.MaxInt64)
 	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
 	service, err := a.service()
 	if err != nil {

@@ -88,6 +88,13 @@ func (im *Import) Blob(size int64, content io.Reader) error {
 
 // Commit adds a commit. The objects it names must exist or have been added.
 func (im *Import) Commit(c Commit) error {
+	im.Begin(c)
+	return im.Finish()
+}
+
+// Begin begins a commit, to which Remove and Put may add more until Finish. All that goes
+// must come before anything is put. An error is told by Finish.
+func (im *Import) Begin(c Commit) {
 	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
 	if c.Parent != "" {
 		fmt.Fprintf(im.out, "from %s\n", c.Parent)
@@ -96,13 +103,21 @@ func (im *Import) Commit(c Commit) error {
 		fmt.Fprintf(im.out, "M 040000 %s \"\"\n", c.Tree)
 	}
 	for _, path := range c.Remove {
-		fmt.Fprintf(im.out, "D %s\n", Quote(path))
+		im.Remove(path)
 	}
 	for _, e := range c.Put {
-		fmt.Fprintf(im.out, "M %s %s %s\n", e.Mode, e.ID, Quote(e.Path))
+		im.Put(e)
 	}
-	return im.out.WriteByte('\n')
 }
+
+// Remove takes a path out of the commit that was begun.
+func (im *Import) Remove(path string) { fmt.Fprintf(im.out, "D %s\n", Quote(path)) }
+
+// Put puts a file into the commit that was begun.
+func (im *Import) Put(e Entry) { fmt.Fprintf(im.out, "M %s %s %s\n", e.Mode, e.ID, Quote(e.Path)) }
+
+// Finish ends the commit that was begun.
+func (im *Import) Finish() error { return im.out.WriteByte('\n') }
 
 // Made tells the ids of the commit that was added last, and of its tree.
 func (im *Import) Made() (commit, tree string, err error) {

@@ -5,10 +5,8 @@ import (
 	"crypto/sha1" //nolint:gosec // git's object ids are SHA-1 by format
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"strconv"
-	"strings"
 )
 
 // Format is a repository's object format.
@@ -71,18 +69,12 @@ type Entry struct {
 
 // Tree lists the files of a tree or a commit, submodules included, in git's order.
 func (r *Repo) Tree(ctx context.Context, treeish string) ([]Entry, error) {
-	records, err := r.Records(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish)
-	if err != nil {
-		return nil, err
-	}
-	entries := make([]Entry, 0, len(records))
-	for _, record := range records {
-		meta, path, ok := strings.Cut(record, "\t")
-		fields := strings.Fields(meta)
-		if !ok || len(fields) != 3 {
-			return nil, fmt.Errorf("unexpected line from git ls-tree: %q", record)
+	entries := []Entry{}
+	for e, err := range r.Entries(ctx, treeish) {
+		if err != nil {
+			return nil, err
 		}
-		entries = append(entries, Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path})
+		entries = append(entries, e)
 	}
 	return entries, nil
 }

@@ -3,6 +3,7 @@
 package paths
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -108,14 +109,23 @@ func ReadSmall(file string, most int64) ([]byte, error) {
 // content or the new, never a part: temporary file, fsync, rename, fsync of the
 // folder. The mode is 0600.
 func WriteFile(file string, data []byte) error {
+	return WriteBy(file, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteBy is WriteFile with content that write writes piece by piece. An error of write
+// leaves the file as it was.
+func WriteBy(file string, write func(io.Writer) error) error {
 	dir := filepath.Dir(file)
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	out := bufio.NewWriterSize(tmp, 64<<10)
+	err = errors.Join(write(out), out.Flush(), tmp.Sync(), tmp.Close())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package risk
 import (
 	"bytes"
 	"encoding/json"
+	"hash/maphash"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -146,7 +148,7 @@ func GitSetting(key, value string) (c Caller, ok bool) {
 
 // Called finds, among changed files that are there, those that callers name. The
 // result is keyed by the index into paths.
-func Called(paths []string, executable func(i int) bool, all []Caller) map[int]Risk {
+func Called(paths []string, executable func(i int) bool, all iter.Seq[Caller]) map[int]Risk {
 	bases := map[string][]int{}
 	for i, name := range paths {
 		base := path.Base(name)
@@ -156,7 +158,7 @@ func Called(paths []string, executable func(i int) bool, all []Caller) map[int]R
 		}
 	}
 	found := map[int]Risk{}
-	for _, c := range all {
+	for c := range all {
 		for word := range words(c.Text) {
 			for _, i := range bases[path.Base(word)] {
 				if c.means(word, paths[i], executable(i)) && !worse(found, i, c.rule.severity) {
@@ -167,6 +169,47 @@ func Called(paths []string, executable func(i int) bool, all []Caller) map[int]R
 		c.folder(paths, found)
 	}
 	return found
+}
+
+// Words are the names that callers have in their texts, to tell quickly that a file is
+// named by none of them. It holds hashes alone.
+type Words struct {
+	seed    maphash.Seed
+	bases   map[uint64]struct{}
+	folders []string // with a slash behind them: all below is run
+	all     bool     // there were too many
+}
+
+// maxWords bounds Words.
+const maxWords = 500_000
+
+// WordsOf are the names in the texts of callers.
+func WordsOf(callers iter.Seq[Caller]) *Words {
+	w := &Words{seed: maphash.MakeSeed(), bases: map[uint64]struct{}{}}
+	for c := range callers {
+		for word := range words(c.Text) {
+			if len(w.bases) >= maxWords {
+				w.all = true
+				break
+			}
+			w.bases[maphash.String(w.seed, path.Base(word))] = struct{}{}
+		}
+		if dir, ok := c.dir(); ok {
+			w.folders = append(w.folders, dir+"/")
+		}
+	}
+	return w
+}
+
+// MayName reports whether Called could find the file; no is sure.
+func (w *Words) MayName(name string) bool {
+	if w.all {
+		return true
+	}
+	base := path.Base(name)
+	_, whole := w.bases[maphash.String(w.seed, base)]
+	_, short := w.bases[maphash.String(w.seed, strings.TrimSuffix(base, path.Ext(base)))]
+	return whole || short || slices.ContainsFunc(w.folders, func(dir string) bool { return strings.HasPrefix(name, dir) })
 }
 
 // worse reports whether a risk at least that grave is known.
@@ -187,11 +230,8 @@ func (c Caller) risk() Risk {
 
 // folder marks all files below a folder that a setting of git names.
 func (c Caller) folder(paths []string, found map[int]Risk) {
-	if c.rule != &gitSetting {
-		return
-	}
-	dir := strings.Trim(path.Clean(strings.TrimSpace(string(c.Text))), "/")
-	if dir == "." || dir == "" || strings.HasPrefix(dir, "..") {
+	dir, ok := c.dir()
+	if !ok {
 		return
 	}
 	for i, name := range paths {
@@ -199,6 +239,12 @@ func (c Caller) folder(paths []string, found map[int]Risk) {
 			found[i] = c.risk()
 		}
 	}
+}
+
+// dir is the folder that a setting of git names.
+func (c Caller) dir() (dir string, ok bool) {
+	dir = strings.Trim(path.Clean(strings.TrimSpace(string(c.Text))), "/")
+	return dir, c.rule == &gitSetting && dir != "." && dir != "" && !strings.HasPrefix(dir, "..")
 }
 
 // scripts are the ends of names of files that are started by name.

@@ -131,7 +131,7 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 		{setting("filter.tidy.clean", "python3 tools/clean.py %f"), "tools/clean.py", true},
 		{setting("alias.st", "!sh scripts/st.sh"), "scripts/st.sh", true},
 	} {
-		found := Called([]string{c.path}, func(int) bool { return false }, []Caller{c.caller})
+		found := Called([]string{c.path}, func(int) bool { return false }, slices.Values([]Caller{c.caller}))
 		if r, ok := found[0]; ok != c.called || ok && (r.When == "" || r.By == "" || r.Found != "named in "+c.caller.Name || !r.Holds()) {
 			t.Errorf("%s by %s: %v, %+v", c.path, c.caller.Name, ok, r)
 		}

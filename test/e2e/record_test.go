@@ -52,6 +52,8 @@ type result struct {
 		Deleted int      `json:"deleted"`
 		Refused int      `json:"refused"`
 		Notes   []string `json:"notes"`
+		Unknown string   `json:"unknown"`
+		Tries   int      `json:"tries"`
 	} `json:"changes"`
 	Refused []refusal `json:"refused"`
 	Tokens  struct {

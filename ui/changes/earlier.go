@@ -27,7 +27,7 @@ func acceptedBefore(d *session.Decisions) func(*review.Change) accepted {
 	return func(c *review.Change) accepted {
 		all := byPath[c.Path]
 		for target, t := range all {
-			if t.Whole && (t.Blob != c.NewBlob || t.Mode != c.NewMode || t.OldPath != c.OldPath) {
+			if t.Whole && !t.Fits(c) {
 				delete(all, target) // it was changed since
 			}
 		}

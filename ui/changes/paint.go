@@ -175,6 +175,8 @@ func (p painter) about(h *review.Hunk) string {
 		return "new file" + p.unshown(h)
 	case review.HunkDeleted:
 		return "the file is deleted" + p.unshown(h)
+	case review.HunkFolder:
+		return c.Folded()
 	case review.HunkType:
 		return "a file becomes a symlink, or the reverse"
 	case review.HunkMode:

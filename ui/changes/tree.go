@@ -93,7 +93,11 @@ func (b *builder) add(from, to int, dir string, depth int) {
 		raw := b.files[i].change.Path.Raw()
 		head, _, deeper := strings.Cut(raw[len(dir):], "/")
 		if !deeper {
-			b.out = append(b.out, entry{name: review.Path(head).String(), depth: depth, from: i, to: i + 1, file: true})
+			name := review.Path(head).String()
+			if c := b.files[i].change; c.Folder != nil {
+				name = c.Folded()
+			}
+			b.out = append(b.out, entry{name: name, depth: depth, from: i, to: i + 1, file: true})
 			i++
 			continue
 		}

@@ -191,10 +191,15 @@ func union(all []string) *regexp.Regexp {
 	return regexp.MustCompile("(?:" + strings.Join(all, ")|(?:") + ")")
 }
 
+// maxPath is how many bytes of a path the rules see, its end: they ask for the last names,
+// and going through thousands of bytes of thousands of names takes minutes.
+const maxPath = 512
+
 // Find returns the secrets in text, each place once, at most 16. path is the file's
 // name, which some rules ask for. budget is how many bytes the rules may go
 // through; it returns what is left, and less than 0 when that was not enough.
 func Find(path string, text []byte, budget int64) ([]Finding, int64) {
+	path = path[max(0, len(path)-maxPath):]
 	everywhere := ready[len(rules)].prepare(&global)
 	if everywhere.allowsPath(path) {
 		return nil, budget

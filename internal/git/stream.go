@@ -1,0 +1,70 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+)
+
+// EachRecord runs a git command with -z output and gives its records while they come.
+// The last one may come with an error. Whoever stops early ends the command.
+func (r *Repo) EachRecord(ctx context.Context, args ...string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		read, write := io.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			write.CloseWithError(r.Run(ctx, nil, write, args...))
+		}()
+		defer func() {
+			cancel()
+			read.CloseWithError(io.ErrClosedPipe)
+			<-ended
+		}()
+		in := bufio.NewReaderSize(read, 64<<10)
+		for {
+			record, err := in.ReadString(0)
+			if errors.Is(err, io.EOF) && record == "" {
+				return
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if !yield(record[:len(record)-1], nil) {
+				return
+			}
+		}
+	}
+}
+
+// Entries are the files of a tree or a commit, submodules included, in the order of
+// their paths, while git lists them.
+func (r *Repo) Entries(ctx context.Context, treeish string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for record, err := range r.EachRecord(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish) {
+			var e Entry
+			if err == nil {
+				e, err = parseEntry(record)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// parseEntry reads "MODE TYPE ID<tab>PATH".
+func parseEntry(record string) (Entry, error) {
+	meta, path, ok := strings.Cut(record, "\t")
+	fields := strings.Fields(meta)
+	if !ok || len(fields) != 3 {
+		return Entry{}, fmt.Errorf("unexpected line from git ls-tree: %q", record)
+	}
+	return Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path}, nil
+}

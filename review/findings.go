@@ -1,0 +1,79 @@
+package review
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+
+	"aibox/internal/git"
+)
+
+// encode appends the candidate as a record.
+func (c candidate) encode(to []byte) []byte {
+	return append(binary.AppendUvarint(to, uint64(c.was+1)), c.path...)
+}
+
+func decodeCandidate(record []byte) candidate {
+	was, n := binary.Uvarint(record)
+	return candidate{path: string(record[n:]), was: int(was) - 1}
+}
+
+// listing is how much of a change set is listed change by change.
+type listing struct{ files, weight int }
+
+// What is listed at most. What is beyond is summed up by folder.
+const (
+	maxListed = 20_000
+	maxWeight = 16 << 20
+)
+
+// weight is about how many bytes the listing of a path takes: most of what is done with
+// paths costs their length, and some of it their length for each folder above.
+func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
+
+// add counts one more change.
+func (l *listing) add(path string) { l.files, l.weight = l.files+1, l.weight+weight(path) }
+
+// within reports whether that much is listed.
+func (l listing) within(most int) bool { return l.files <= most && l.weight <= maxWeight }
+
+// findings are the changed files that a workspace holds.
+type findings struct {
+	changed spool
+	total   listing
+	most    int              // files that are listed
+	sizes   map[string]int64 // of contents, by path; as long as all are listed
+	notes   map[string][]string
+}
+
+func newFindings(scratch string, most int) findings {
+	return findings{changed: spool{dir: scratch}, most: most, sizes: map[string]int64{}, notes: map[string][]string{}}
+}
+
+// add keeps a changed file.
+func (f *findings) add(out outcome) error {
+	path := out.entry.Path
+	f.total.add(path)
+	if !f.total.within(f.most) {
+		f.sizes = nil
+	} else if out.size >= 0 {
+		f.sizes[path] = out.size
+	}
+	if len(out.notes) > 0 && len(f.notes) < f.most { // only files of the baseline have any
+		f.notes[path] = out.notes
+	}
+	return f.changed.add([]byte(string(out.entry.Mode) + " " + out.entry.ID + " " + path))
+}
+
+// each visits the changed files, in no order.
+func (f *findings) each(visit func(git.Entry)) error {
+	return f.changed.each(func(record []byte) error {
+		mode, rest, _ := strings.Cut(string(record), " ")
+		id, path, ok := strings.Cut(rest, " ")
+		if !ok {
+			return errors.New("a record of a changed file is damaged")
+		}
+		visit(git.Entry{Mode: git.Mode(mode), ID: id, Path: path})
+		return nil
+	})
+}

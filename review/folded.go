@@ -1,0 +1,70 @@
+package review
+
+import (
+	"context"
+	"strings"
+
+	"aibox/internal/git"
+)
+
+// folds are the paths of the changes that stand for others; nil when there are none.
+func (cs *ChangeSet) folds() map[Path]*Change {
+	if cs.Listed == "" {
+		return nil
+	}
+	folds := map[Path]*Change{}
+	for i := range cs.Changes {
+		if c := &cs.Changes[i]; c.Kind == Folded {
+			folds[c.Path] = c
+		}
+	}
+	return folds
+}
+
+// foldOf is the change that stands for a path that is not listed.
+func foldOf(folds map[Path]*Change, path string) *Change {
+	for i := range len(path) {
+		if path[i] == '/' {
+			if c := folds[Path(path[:i+1])]; c != nil {
+				return c
+			}
+		}
+	}
+	return folds[everythingElse]
+}
+
+// eachFolded visits the files that are folded, with the change that stands for them, in
+// the order of their paths.
+func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d difference) error) error {
+	folds := cs.folds()
+	if len(folds) == 0 {
+		return nil
+	}
+	for d, err := range differences(ctx, repo, cs.Listed, cs.Tree) {
+		if err != nil {
+			return err
+		}
+		if c := foldOf(folds, d.path); c != nil {
+			if err := visit(c, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// kind is what happened to the file.
+func (d *difference) kind() Kind {
+	switch {
+	case d.old.Path == "":
+		return Added
+	case d.now.Path == "":
+		return Deleted
+	case (d.old.Mode == git.Symlink) != (d.now.Mode == git.Symlink):
+		return TypeChanged
+	}
+	return Modified
+}
+
+// isFold reports whether a path is that of a folder that stands for what is below it.
+func isFold(path Path) bool { return strings.HasSuffix(path.Raw(), "/") }

@@ -1,0 +1,113 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"aibox/internal/amount"
+	"aibox/review/risk"
+)
+
+const (
+	maxFoldRules = 16     // rules whose risks a folder shows
+	maxFoldCalls = 10_000 // folded files that are looked for in what runs others
+)
+
+// foldRisks are the risks of the files that one change stands for, by rule.
+type foldRisks struct {
+	change *Change
+	rules  map[string]*ruleRisks
+}
+
+// ruleRisks are the risks that one rule finds.
+type ruleRisks struct {
+	risk  risk.Risk // the gravest, of the first file
+	path  Path
+	files int
+}
+
+// fold adds the risks of a folded file to those of its folder.
+func (a *assessment) fold(c *Change, path string, risks []risk.Risk) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := a.folds[c.Path]
+	if f == nil {
+		f = &foldRisks{change: c, rules: map[string]*ruleRisks{}}
+		a.folds[c.Path] = f
+	}
+	counted := map[string]bool{}
+	for _, r := range risks {
+		known := f.rules[r.Rule]
+		if known == nil {
+			known = &ruleRisks{risk: r, path: Path(path)}
+			f.rules[r.Rule] = known
+		}
+		order := cmp.Or(cmp.Compare(r.Severity, known.risk.Severity), cmp.Compare(Path(path), known.path))
+		if order < 0 {
+			known.risk, known.path = r, Path(path)
+		}
+		if !counted[r.Rule] {
+			counted[r.Rule] = true
+			known.files++
+		}
+	}
+}
+
+// sumUp gives each folder the risks of its files: one for each rule, which names one file
+// and counts the others. A folder with a file that is held back is held back.
+func (a *assessment) sumUp() {
+	for _, f := range a.folds {
+		risks := make([]risk.Risk, 0, len(f.rules))
+		for _, found := range f.rules {
+			r := found.risk
+			r.Line = 0
+			r.Found = cut(found.path.String(), 200)
+			if found.files > 1 {
+				r.Found += " and " + amount.Of(found.files-1, "other file")
+			}
+			risks = append(risks, r)
+		}
+		slices.SortFunc(risks, func(x, y risk.Risk) int {
+			return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.Rule, y.Rule))
+		})
+		f.change.Risks = risks[:min(len(risks), maxFoldRules)]
+	}
+}
+
+// cut is at most so many bytes of a text that is safe already.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	runes := []rune(text[len(text)-most:]) // the end of a path says most
+	return "…" + string(runes[min(len(runes), 3):])
+}
+
+// calledFolded visits the folded files that something may run. It looks at no more than
+// are likely to be meant: where there are more, the folder is held back.
+func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, d difference)) error {
+	if len(a.set.folds()) == 0 {
+		return nil
+	}
+	var failed error
+	words := risk.WordsOf(a.eachCaller(ctx, &failed))
+	if failed != nil {
+		return failed
+	}
+	sum := listing{}
+	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d difference) error {
+		if d.now.Path == "" || !words.MayName(d.path) {
+			return nil
+		}
+		if sum.add(d.path); !sum.within(maxFoldCalls) {
+			a.fold(fold, d.path, []risk.Risk{{
+				Rule: "folded", Title: fmt.Sprintf("one of more than %d files that others may run", maxFoldCalls), Severity: risk.Medium,
+			}})
+			return nil
+		}
+		visit(fold, d)
+		return nil
+	})
+}

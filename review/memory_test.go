@@ -1,0 +1,202 @@
+package review_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// memoryBound is the most memory that a process may ever have needed (VmHWM, proc(5))
+// to compute, judge, show and choose from any change set.
+const memoryBound = 100 << 20
+
+// memoryChild names the workspace's record to the process whose memory is measured.
+const memoryChild = "AIBOX_TEST_MEMORY_OF"
+
+// measuredChild does what a supervisor and the commands do with a change set, and
+// prints the most memory that this took.
+func measuredChild(record string) error {
+	data, err := os.ReadFile(record)
+	if err != nil {
+		return err
+	}
+	var ws workspace.Workspace
+	if err := json.Unmarshal(data, &ws); err != nil {
+		return err
+	}
+	ctx, peak := tContext(), []string{}
+	begin := time.Now()
+	mark := func(what string) {
+		peak = append(peak, fmt.Sprintf("%s %d MB after %.1f s", what, peakMemory()>>20, time.Since(begin).Seconds()))
+	}
+	set, err := review.Compute(ctx, &ws, review.Options{})
+	if err != nil {
+		return err
+	}
+	mark("compute")
+	if err := review.Assess(ctx, &ws, set); err != nil {
+		return err
+	}
+	mark("assess")
+	if err := set.Encode(io.Discard); err != nil {
+		return err
+	}
+	indented := json.NewEncoder(io.Discard) // as `aibox diff --json` prints it
+	indented.SetIndent("", "  ")
+	if err := indented.Encode(set); err != nil {
+		return err
+	}
+	mark("JSON")
+	for _, form := range []func() error{
+		func() error { return set.Show(ctx, io.Discard, review.ShowOptions{}) },
+		func() error { return set.Patch(ctx, io.Discard) },
+		func() error { return set.Stat(io.Discard, 80) },
+		func() error { return set.NamesZ(ctx, io.Discard) },
+		func() error { return set.Files(ctx, func(review.FileDiff) error { return nil }) },
+	} {
+		if err := form(); err != nil {
+			return err
+		}
+	}
+	mark("diff")
+	selection, err := set.Select(ctx, review.Choice{All: true})
+	if err != nil {
+		return err
+	}
+	if _, err := set.Outline(ctx, selection); err != nil {
+		return err
+	}
+	mark("choose")
+	if _, err := review.Save(ctx, &ws, set, review.Discarded); err != nil {
+		return err
+	}
+	mark("save")
+	fmt.Printf("%d\n%s\n%d changes\n", peakMemory(), strings.Join(peak, ", "), len(set.Changes))
+	return nil
+}
+
+func tContext() context.Context { return context.Background() }
+
+// peakMemory is the most memory that this process has needed so far, in bytes.
+func peakMemory() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+			n, _ := strconv.ParseInt(fields[1], 10, 64)
+			return n << 10
+		}
+	}
+	return -1
+}
+
+// withinMemory fails when a process that works on the workspace's change set needs
+// more memory than it may.
+func (b *bench) withinMemory() {
+	b.t.Helper()
+	data, err := json.Marshal(b.ws)
+	must(b.t, err)
+	record := filepath.Join(b.t.TempDir(), "workspace.json")
+	must(b.t, os.WriteFile(record, data, 0o600))
+	cmd := exec.CommandContext(b.t.Context(), os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), memoryChild+"="+record)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		b.t.Fatalf("%v\n%s\n%s", err, out, stderr.String())
+	}
+	first, rest, _ := strings.Cut(string(out), "\n")
+	peak, err := strconv.ParseInt(first, 10, 64)
+	must(b.t, err)
+	children := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	b.t.Logf("peak %d MB, of any process %d MB: %s", peak>>20, children>>10, rest)
+	if peak > memoryBound {
+		b.t.Errorf("a process needs %d MB, more than %d", peak>>20, memoryBound>>20)
+	}
+}
+
+// longName is a name of 230 bytes.
+func longName(i int) string { return fmt.Sprintf("%0226d.txt", i) }
+
+// deepFolder makes a folder whose path below root takes about length bytes.
+func deepFolder(t testing.TB, root string, i, length int) string {
+	t.Helper()
+	path := fmt.Sprintf("deep%03d", i)
+	for len(path) < length-250 {
+		path += "/" + strings.Repeat("d", 200)
+	}
+	must(t, os.MkdirAll(filepath.Join(root, path), 0o755))
+	return path
+}
+
+// fill makes files with long names, two thousand to a folder whose path is length bytes
+// long.
+func (b *bench) fill(files, length int) {
+	b.t.Helper()
+	const each = 2000
+	for at := 0; at < files; at += each {
+		dir := filepath.Join(b.ws.Path, deepFolder(b.t, b.ws.Path, at/each, length))
+		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+		must(b.t, err)
+		for i := at; i < min(files, at+each); i++ {
+			file, err := unix.Openat(fd, longName(i), unix.O_CREAT|unix.O_WRONLY, 0o644)
+			must(b.t, err)
+			_, err = unix.Write(file, fmt.Appendf(nil, "file %d\n", i))
+			must(b.t, errors.Join(err, unix.Close(file)))
+		}
+		must(b.t, unix.Close(fd))
+	}
+}
+
+func TestManyLongNamesNeedLittleMemory(t *testing.T) {
+	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b.fill(6_000, 3700)
+	b.withinMemory()
+}
+
+func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
+	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	must(t, err)
+	must(t, os.CopyFS(b.path("go"), os.DirFS(filepath.Join(strings.TrimSpace(string(root)), "src"))))
+	b.withinMemory()
+}
+
+// As many changes as are listed one by one are the most that a list holds.
+func TestAFullListOfChangesNeedsLittleMemory(t *testing.T) {
+	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	for i := range 19_999 {
+		b.write(fmt.Sprintf("source/package%03d/internal/component/file_number_%05d.txt", i/100, i), fmt.Sprintf("line %d\n", i))
+	}
+	b.withinMemory()
+}
+
+// A file of as many lines as are kept of one.
+func TestAFileOfManyLinesNeedsLittleMemory(t *testing.T) {
+	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	var text strings.Builder
+	for i := range 499_000 {
+		fmt.Fprintf(&text, "%027d\n", i)
+	}
+	b.write("long.txt", text.String())
+	b.withinMemory()
+}

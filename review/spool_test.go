@@ -1,0 +1,71 @@
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Folders that wait to be read come back whether they fit into memory or not, each once.
+func TestFoldersThatWaitOutOfMemoryAllComeBack(t *testing.T) {
+	w := waiting{dir: t.TempDir()}
+	defer w.close()
+	var want, got []string
+	long := strings.Repeat("x", 3000)
+	for i := range 5000 {
+		name := fmt.Sprintf("%s%d", long, i)
+		want = append(want, name)
+		if err := w.push(folder{path: name, ignored: i%3 == 0}); err != nil {
+			t.Fatal(err)
+		}
+		if i%7 == 0 {
+			f, err := w.pop()
+			if err != nil || f.path != name || f.ignored != (i%3 == 0) {
+				t.Fatalf("the last one is %.10q, %v, %v", f.path[len(long):], f.ignored, err)
+			}
+			got = append(got, f.path)
+		}
+	}
+	if len(w.folders)*3000 > 2*waitingMemory {
+		t.Errorf("%d folders are in memory", len(w.folders))
+	}
+	for !w.empty() {
+		f, err := w.pop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, f.path)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%d came back of %d", len(got), len(want))
+	}
+}
+
+func TestASpoolGivesBackWhatWasPutIntoItInOrder(t *testing.T) {
+	s := spool{dir: t.TempDir()}
+	defer s.close()
+	for i := range 3000 {
+		if err := s.add([]byte(strings.Repeat("r", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.buf) > 2*spoolMemory || s.file == nil {
+		t.Errorf("%d bytes are in memory", len(s.buf))
+	}
+	for range 2 {
+		next := 0
+		err := s.each(func(record []byte) error {
+			if len(record) != next {
+				return fmt.Errorf("record %d has %d bytes", next, len(record))
+			}
+			next++
+			return nil
+		})
+		if err != nil || next != 3000 {
+			t.Fatalf("%d records: %v", next, err)
+		}
+	}
+}
