@@ -216,17 +216,20 @@ func TestKillingDockerEndsTheBoxAndKeepsTheWork(t *testing.T) {
 	m.aibox(0, "accept", r.ID)
 }
 
-// Both guards die at once: nobody is there to end the box but its own PID 1 and the
-// watchdog.
+// Both guards die at once, and the agent has stopped PID 1: nobody is there to end the
+// box but the watchdog.
 func TestKillingDockerAndTheSupervisorEndsTheBoxAndIsRepaired(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	d := newDaemon(m)
 	image, repo := d.image(), m.repo("p", nil)
-	id := m.detached("shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker", "forever")
-	watcher := m.start("attach", id)
-	watcher.stdout.await(t, "ready")
+	id := m.detached("shell", "--network", "none", "--image", image, "--repo", repo, "--", "/worker", "stop-init")
 	r := m.record(id)
+	m.awaitStopped(r)
+	// Stopped, it cannot end the box when it loses the daemon.
+	if err := syscall.Kill(r.State.Supervisor.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	d.kill()
 	kill(t, r.State.Supervisor)
 	took := eventually(t, time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })

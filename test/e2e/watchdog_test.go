@@ -19,11 +19,18 @@ func (m *machine) initStopped(args ...string) record {
 	m.t.Helper()
 	id := m.detached(append([]string{"shell", "--network", "none", "--repo", m.repo("p", nil)}, args...)...)
 	r := m.record(id)
+	m.awaitStopped(r)
+	return r
+}
+
+// awaitStopped waits until a session's agent has stopped PID 1, which it tells by a
+// file.
+func (m *machine) awaitStopped(r record) {
+	m.t.Helper()
 	eventually(m.t, hung, "the agent has stopped PID 1", func() bool {
 		_, err := os.Stat(filepath.Join(r.State.Workspace.Path, "stopped"))
 		return err == nil
 	})
-	return r
 }
 
 func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
@@ -38,6 +45,36 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleared up after "+r.ID) {
 		t.Errorf("the repair is not told:\n%s", o)
+	}
+	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
+		t.Errorf("the work is not kept:\n%s", o)
+	}
+	m.aibox(0, "rm", "--force", r.ID)
+}
+
+// PID 1 and the watchdog do not need each other.
+func TestPID1EndsTheBoxOfADeadSupervisorThoughTheWatchdogIsStopped(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	id := m.detached("shell", "--network", "none", "--repo", m.repo("p", nil), "--", "sh", "-c", worker)
+	r := m.record(id)
+	if err := syscall.Kill(r.State.Watchdog.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, r.State.Supervisor)
+	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
+	t.Logf("the sandbox was gone after %v", took)
+	kill(t, r.State.Watchdog)
+	m.aibox(0, "rm", "--force", id)
+}
+
+func TestAnAgentThatStopsPID1IsEndedByItsSupervisor(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	r := m.initStopped("--timeout", "1m", "--", "sh", "-c", stopper)
+	watcher := m.start("attach", r.ID)
+	if code := watcher.wait(); code != 4 || !strings.Contains(watcher.stderr.String(), "first process said nothing any more") {
+		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
 	}
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)

@@ -1,10 +1,12 @@
 // Command worker is an agent for an image that holds nothing else: it does some
-// work and, with "forever", does not end.
+// work and, with "forever", does not end. With "stop-init" it stops PID 1 of its box
+// and does not end.
 package main
 
 import (
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -13,8 +15,22 @@ func main() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
+	mode := ""
+	if len(os.Args) > 1 {
+		mode = os.Args[1]
+	}
+	if mode == "stop-init" {
+		if err := syscall.Kill(1, syscall.SIGSTOP); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		if err := os.WriteFile("stopped", nil, 0o600); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
 	fmt.Println("ready")
-	for len(os.Args) > 1 && os.Args[1] == "forever" {
+	for mode != "" {
 		time.Sleep(time.Second)
 	}
 }
