@@ -60,8 +60,8 @@ func (a *app) dockerChecks(system bool) []health.Check {
 			info, err := daemon(ctx)
 			return []health.Finding{daemonFinding(info, err, system)}
 		}},
-		with("gVisor (runsc)", health.Docker, func(_ context.Context, info runtime.Info) []health.Finding {
-			return []health.Finding{runscFinding(info)}
+		with("gVisor (runsc)", health.Docker, func(ctx context.Context, info runtime.Info) []health.Finding {
+			return []health.Finding{runscFinding(ctx, info)}
 		}),
 		with("network guard", health.Docker, func(ctx context.Context, _ runtime.Info) []health.Finding {
 			return []health.Finding{a.guardFinding(ctx)}

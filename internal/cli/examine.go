@@ -84,16 +84,22 @@ func runtimeDir() string {
 	return filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 }
 
-func runscFinding(info runtime.Info) health.Finding {
+func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
 	f := health.Finding{Name: "gVisor (runsc)", State: health.OK}
 	runsc, ok := info.Find("runsc")
 	overlay := health.SetUp
 	if !strings.HasPrefix(runsc.Path, setupDir) { // the set-up leaves alone what others registered
 		overlay = "add --overlay2=root:self,size=10g to runtimes.runsc.runtimeArgs in Docker's daemon.json, then restart Docker"
 	}
-	switch {
-	case !ok:
+	if !ok {
 		return health.Finding{Name: f.Name, State: health.Missing, Detail: "Docker has no runtime named runsc", Mend: health.SetUp}
+	}
+	if odd := oddRuntime(ctx, runsc); len(odd) > 0 {
+		f.State, f.Detail = health.Missing, strings.Join(odd, "; ")
+		f.Mend = "correct runtimes.runsc in Docker's daemon.json, or remove it there and run `" + health.SetUp + "`"
+		return f
+	}
+	switch {
 	case !runsc.Overlay:
 		f.State, f.Detail, f.Mend = health.Warning, "the box's own files are written to Docker's disk", overlay
 	case runsc.OverlaySize == 0:

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/internal/health"
+	"aibox/runtime"
+)
+
+func TestDoctorSaysWhatSpeaksAgainstARegisteredRuntime(t *testing.T) {
+	const current = "echo runsc version release-20991231.0"
+	for name, test := range map[string]struct {
+		script string
+		mode   os.FileMode
+		args   []string
+		want   string // "": nothing speaks against it
+	}{
+		"as it should be":        {current, 0o755, nil, ""},
+		"other harmless flags":   {current, 0o700, []string{"--platform=kvm", "-network=sandbox"}, ""},
+		"the host's network":     {current, 0o755, []string{"--network=host"}, "its argument --network=host"},
+		"sockets of the host":    {current, 0o755, []string{"--host-uds=all"}, "its argument --host-uds=all"},
+		"no gofer":               {current, 0o755, []string{"--directfs"}, "its argument --directfs"},
+		"a terminal's sequences": {current, 0o755, []string{"--x\x1b[2J"}, `its argument --x\x1b[2J`},
+		"open to others":         {current, 0o757, nil, "others can write to"},
+		"not to be executed":     {current, 0o644, nil, "cannot be executed"},
+		"an old one":             {"echo runsc version release-20200101.0", 0o755, nil, "it says: runsc version release-20200101.0"},
+		"of no version":          {"true", 0o755, nil, "it says: )"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "runsc")
+			if err := os.WriteFile(path, []byte("#!/bin/sh\n"+test.script+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, test.mode); err != nil {
+				t.Fatal(err)
+			}
+			r := runtime.Runtime{Name: "runsc", Path: path, Args: append([]string{"--ignore-cgroups", "--overlay2=root:self,size=1g"}, test.args...), Overlay: true, OverlaySize: 1 << 30}
+			f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}})
+			if (f.State == health.OK) != (test.want == "") || !strings.Contains(f.Detail, test.want) || strings.Contains(f.Detail, "\x1b") {
+				t.Errorf("found %+v", f)
+			}
+		})
+	}
+}
+
+func TestTheRuntimeOfTheSetUpItselfIsCheckedForItsArgumentsToo(t *testing.T) {
+	r := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-release-1", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
+	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}); f.State == health.OK || !strings.Contains(f.Detail, "--network=host") {
+		t.Errorf("found %+v", f)
+	}
+}
