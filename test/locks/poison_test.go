@@ -1,8 +1,10 @@
 package locks
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -140,7 +142,8 @@ func install(file, text string) string {
 
 // hostileNPM makes npm ask a registry where all packages of an agent were replaced. It
 // lies, where told so: it names the checksums of the lock, and serves something else.
-func hostileNPM(t *testing.T, agent string, lie bool) string {
+// archives is what the package of Crush says of its programs, as JSON.
+func hostileNPM(t *testing.T, agent string, lie bool, archives string) string {
 	t.Helper()
 	var lock npmLock
 	readJSON(t, filepath.Join(folder, agent, "package-lock.json"), &lock)
@@ -162,7 +165,7 @@ func hostileNPM(t *testing.T, agent string, lie bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("PACKAGES", string(packages), "LIE", fmt.Sprint(lie), "POISONED", poisoned).Replace(registry)
+	text := strings.NewReplacer("PACKAGES", string(packages), "LIE", fmt.Sprint(lie), "POISONED", poisoned, "ARCHIVES", archives).Replace(registry)
 	return install("/usr/local/bin/npm", "#!/usr/local/bin/node\n"+text)
 }
 
@@ -171,25 +174,65 @@ func TestAReplacedPackageFailsTheBakeOfEveryAgentThatNPMInstalls(t *testing.T) {
 		if agent == bakery.Base {
 			continue // only agents are baked here; npm checks the base's lock in the same way
 		}
-		if said, err := bakeOn(t, ours(t, hostileNPM(t, agent, true), nil), agent); err == nil || !strings.Contains(said, "EINTEGRITY") {
+		if said, err := bakeOn(t, ours(t, hostileNPM(t, agent, true, "{}"), nil), agent); err == nil || !strings.Contains(said, "EINTEGRITY") {
 			t.Errorf("%s: %v\n%s", agent, err, said)
 		}
 	}
 }
 
 func TestAReplacedPackageThatOwnsUpToItsChecksumFailsTheBakeToo(t *testing.T) {
-	if said, err := bakeOn(t, ours(t, hostileNPM(t, "claude", false), nil), "claude"); err == nil || !strings.Contains(said, "EINTEGRITY") {
+	if said, err := bakeOn(t, ours(t, hostileNPM(t, "claude", false, "{}"), nil), "claude"); err == nil || !strings.Contains(said, "EINTEGRITY") {
 		t.Errorf("%v\n%s", err, said)
 	}
 }
 
 // Without the lock the same registry has its way: what the tests above hold is the lock.
 func TestWithoutItsLockAReplacedPackageGetsIn(t *testing.T) {
-	files := ours(t, hostileNPM(t, "claude", false), map[string]string{"locks/claude/package-lock.json": ""})
+	files := ours(t, hostileNPM(t, "claude", false, "{}"), map[string]string{"locks/claude/package-lock.json": ""})
 	said, err := bakeOn(t, files, "claude")
 	if err != nil || !strings.Contains(said, poisoned) || !strings.Contains(said, "not pinned: claude") {
 		t.Errorf("%v\n%s", err, said)
 	}
+}
+
+func TestAProgramOfCrushsWithAnotherChecksumThanItsPackageSaysIsRefused(t *testing.T) {
+	program := "#!/bin/sh\necho " + poisoned + "\n"
+	archive := tarball(t, "crush_1_Linux/crush", program)
+	curl := install("/usr/local/bin/curl", "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\ncp /archive.bin \"$2\"\n")
+	for name, test := range map[string]struct {
+		checksum string
+		taken    bool
+	}{
+		"the right checksum": {fmt.Sprintf(`{"algorithm": "sha256", "digest": "%x"}`, sha256.Sum256([]byte(archive))), true},
+		"another checksum":   {fmt.Sprintf(`{"algorithm": "sha256", "digest": "%064x"}`, 0), false},
+		"a weaker sort":      {`{"algorithm": "md5", "digest": "d41d8cd98f00b204e9800998ecf8427e"}`, false},
+		"no checksum":        {`{"algorithm": "sha256", "digest": ""}`, false},
+		"none at all":        {`null`, false},
+	} {
+		one := `{"url": "https://packages.invalid/x.tar.gz", "wrappedIn": "crush_1_Linux", "checksum": ` + test.checksum + `}`
+		npm := hostileNPM(t, "crush", false, `{"linux-x64": `+one+`, "linux-arm64": `+one+`}`)
+		// Without its lock npm takes the package of the registry here.
+		said, err := bakeOn(t, ours(t, npm+curl+install("/archive.bin", archive), map[string]string{"locks/crush/package-lock.json": ""}), "crush")
+		if (err == nil) != test.taken || strings.Contains(said, poisoned) != test.taken {
+			t.Errorf("%s: %v\n%s", name, err, said)
+		}
+	}
+}
+
+// tarball is an archive of one program.
+func tarball(t *testing.T, name, program string) string {
+	t.Helper()
+	var out bytes.Buffer
+	packed := gzip.NewWriter(&out)
+	w := tar.NewWriter(packed)
+	err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(program))})
+	if err == nil {
+		_, err = w.Write([]byte(program))
+	}
+	if err := errors.Join(err, w.Close(), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
 
 func TestAnArchiveOfCursorsWithAnotherChecksumIsRefused(t *testing.T) {

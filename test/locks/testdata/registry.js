@@ -26,6 +26,7 @@ const server = createServer((request, response) => {
     const { integrity, ...rest } = entry;
     const manifest = { ...rest, name, version };
     delete manifest.hasInstallScript;
+    if (name === "@charmland/crush") manifest.archives = ARCHIVES;
     const data = tarball(manifest), path = `/-/${name}/${version}.tgz`;
     served[path] = data;
     const own = "sha512-" + createHash("sha512").update(data).digest("base64");
