@@ -154,11 +154,23 @@ func (l local) suspicious() bool {
 		return false
 	}
 	address, err := netip.ParseAddrPort(root.Host)
-	if err != nil || !address.Addr().IsLoopback() {
+	if err != nil {
 		return true
+	}
+	if !address.Addr().IsLoopback() && !thisMachines(address.Addr()) {
+		return false
 	}
 	uid, err := peer.Listener(address)
 	return err == nil && int64(uid) != int64(os.Getuid())
+}
+
+// thisMachines reports whether an interface of this machine has the address.
+func thisMachines(address netip.Addr) bool {
+	all, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(all, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr().Unmap() == address.Unmap()
+	})
 }
 
 // Bystander is the owner of a server on this machine that the user has named by its

@@ -9,6 +9,61 @@ import (
 	"testing"
 )
 
+// posting is a command that sends body to a path below the model's OpenAI address.
+func posting(path, body string) string {
+	return fmt.Sprintf(`curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' -d '%s' "$OPENAI_BASE_URL%s"`, body, path)
+}
+
+// Codex offers the model a web search of the provider's with every request, unless it
+// is told not to; and whatever runs in a box may ask for one.
+func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T) {
+	t.Parallel()
+	search := posting("/responses", `{"model":"gpt-oss-20b","input":"canary-51c0","tools":[{"type":"web_search"}]}`)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		tool string // what the request holds when it arrives
+	}{
+		"codex": {[]string{"codex", "--prompt", "go"}, 1, `"web_search"`},
+		"shell": {[]string{"shell", "--", "sh", "-c", search + "; echo made > made.txt"}, 0, "canary-51c0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			repo := m.repo("p", nil)
+			run := func(h *heard, flags ...string) outcome {
+				words := append([]string{"run", test.args[0], "--repo", repo, "--model", "gpt-oss-20b", "--inference", h.start(t), "--json"}, flags...)
+				return m.aibox(test.code, append(words, test.args[1:]...)...)
+			}
+			var closed, open heard
+			o := run(&closed)
+			if closed.has(test.tool) {
+				t.Errorf("it reached the server, which nobody had opened it for:\n%s", closed.keys())
+			}
+			if r := m.ended(o); len(r.Tools) > 0 || strings.Contains(o.stderr, "way out") {
+				t.Errorf("it is said to be open:\n%s", o)
+			}
+			o = run(&open, "--inference-tools", "web-search")
+			if !open.has(`"web_search"`) || !open.has(test.tool) {
+				t.Errorf("it is open, and did not reach the server:\n%s\n%s", o, open.keys())
+			}
+			r := m.ended(o)
+			if len(r.Tools) != 1 || r.Tools[0] != "web-search" || !strings.Contains(o.stderr, "! web-search is open, a way out of the box.") {
+				t.Errorf("nobody is told at the start:\n%s", o)
+			}
+			if logs := m.aibox(0, "logs", r.ID); !strings.Contains(logs.stderr, "! web-search is open, a way out of the box.") {
+				t.Errorf("the log does not say it:\n%s", logs)
+			}
+			if diff := m.aibox(0, "diff", r.ID, "--color", "always"); len(r.Files) > 0 && !strings.Contains(diff.stdout+diff.stderr, "web-search was open") {
+				t.Errorf("the review does not say it:\n%s", diff)
+			}
+			if ls := m.aibox(0, "ls", "--json"); !strings.Contains(ls.stdout, `"web-search"`) {
+				t.Errorf("the list does not say it:\n%s", ls)
+			}
+		})
+	}
+}
+
 // An agent may have written the file.
 func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 	t.Parallel()
@@ -26,6 +81,26 @@ func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {
 		t.Errorf("something is left: %+v", left)
+	}
+}
+
+// A provider has more models than the session's: dearer ones, and a local server may
+// have some that it forwards to a cloud.
+func TestOnlyTheSessionsOwnModelsAreReached(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	var h heard
+	ask := func(model string) string {
+		return posting("/chat/completions", fmt.Sprintf(`{"model":"%s","messages":[{"role":"user","content":"canary of %s"}]}`, model, model))
+	}
+	o := m.aibox(0, "run", "shell", "--repo", m.repo("p", nil), "--model", "gpt-oss-20b", "--inference", h.start(t), "--json", "--",
+		"sh", "-c", ask("gpt-oss-20b")+"; "+ask("other")+"; "+ask("gpt-oss:120b-cloud"))
+	if !h.has("canary of gpt-oss-20b") || h.has("canary of other") || h.has("cloud") {
+		t.Errorf("the server was asked\n%s\n%s", h.keys(), o)
+	}
+	refused := fmt.Sprint(m.ended(o).result().Refused)
+	if !strings.Contains(refused, "other") || !strings.Contains(refused, "cloud") {
+		t.Errorf("the record says %s", refused)
 	}
 }
 
@@ -64,4 +139,37 @@ func TestALocalModelThatRunsInACloudIsNeverTakenWithoutAWord(t *testing.T) {
 			t.Errorf("%s: the user is told\n%s", model, o)
 		}
 	}
+}
+
+func TestALimitOfTokensOrBytesEndsTheSessionAndKeepsItsWork(t *testing.T) {
+	t.Parallel()
+	t.Run("tokens", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t)
+		o := m.aibox(5, "run", "codex", "--repo", m.repo("p", nil), "--prompt", "go", "--max-tokens", "10", "--json",
+			"--inference", m.script("[[step]]\nwrite = { path = \"made.txt\", content = \"made\\n\" }\n"))
+		r := m.ended(o)
+		if f := r.result().Fault; f == nil || f.Kind != "limit" || !strings.Contains(f.Message, "limit of 10 tokens") || len(r.Files) != 1 {
+			t.Errorf("the end is %+v, with %+v", f, r.Files)
+		}
+		if !strings.Contains(o.stderr, "of its 10 tokens (--max-tokens)") {
+			t.Errorf("nobody was warned:\n%s", o)
+		}
+	})
+	t.Run("bytes", func(t *testing.T) {
+		t.Parallel()
+		m := newMachine(t)
+		var h heard
+		send := `echo made > made.txt
+			{ printf '{"model":"gpt-oss-20b","messages":[{"role":"user","content":"'; head -c 900000 /dev/zero | tr '\0' a; printf '"}]}'; } > /tmp/body
+			for i in 1 2 3; do curl -sS -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' -d @/tmp/body "$OPENAI_BASE_URL/chat/completions"; done; sleep 60`
+		o := m.aibox(5, "run", "shell", "--repo", m.repo("p", nil), "--model", "gpt-oss-20b", "--inference", h.start(t), "--max-upload", "1", "--json", "--", "sh", "-c", send)
+		r := m.ended(o)
+		if f := r.result().Fault; f == nil || f.Kind != "limit" || !strings.Contains(f.Message, "limit of 1 MiB sent to the model") || len(r.Files) != 1 {
+			t.Errorf("the end is %+v, with %+v", f, r.Files)
+		}
+		if !strings.Contains(o.stderr, "of 1 MiB to the model (--max-upload)") || len(h.requests) != 1 {
+			t.Errorf("nobody was warned, or %d requests arrived:\n%s", len(h.requests), o)
+		}
+	})
 }
