@@ -28,6 +28,12 @@ func limits(asked Spec) string {
 		line("There is no network: no host can be reached, no name is resolved.")
 	} else {
 		line("There is no network but the model you talk to: no other host can be reached, no name is resolved. Downloads and package installs fail at once; do not retry them or look for mirrors.")
+		if open := asked.OpenTools(); open != "" {
+			line("These tools of the model's own server are open to you: %s.", open)
+		}
+		if asked.MaxTokens > 0 {
+			line("You are ended after %d tokens, read and written.", asked.MaxTokens)
+		}
 	}
 	if len(asked.Hide) > 0 {
 		line("Files that match %s are kept from you. They exist in the user's repository: do not make your own in their place.", code(asked.Hide))

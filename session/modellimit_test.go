@@ -39,6 +39,12 @@ func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
 	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the box. ") || spec.OpenTools() != "web-search, mcp" {
 		t.Errorf("%q, %q", ways, spec.OpenTools())
 	}
+	spec.MaxTokens = 5000
+	for _, want := range []string{"are open to you: web-search, mcp.", "You are ended after 5000 tokens"} {
+		if text := limits(spec); !strings.Contains(text, want) {
+			t.Errorf("the agent is not told %q:\n%s", want, text)
+		}
+	}
 	spec.Network = netguard.None
 	if spec.OpenTools() != "" || !slices.Equal(spec.WaysOut(), nil) {
 		t.Error("a box without a model has a way out")
