@@ -1,8 +1,6 @@
 package scripted
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 )
@@ -10,19 +8,20 @@ import (
 // Model is the id of the one model the server lists. It answers to any.
 const Model = "scripted"
 
-// maxRequest bounds a request's body, in bytes.
-const maxRequest = 32 << 20
-
 // Server answers every dialect's requests by playing a script. It is safe for
-// concurrent use.
+// concurrent use, and bounds the memory that all requests take together.
 type Server struct {
-	script Script
+	script  Script
+	intake  *intake
+	parsing chan struct{} // held while a request is understood, which takes several times its size
 }
 
 // New makes a server that plays script to everyone. Paths are matched by their
 // end, so it may stand behind any prefix; one of the form /agent/NAME/ names the
 // agent, else its User-Agent does.
-func New(script Script) *Server { return &Server{script: script} }
+func New(script Script) *Server {
+	return &Server{script: script, intake: &intake{free: maxIntake}, parsing: make(chan struct{}, 1)}
+}
 
 // dialect is one way to put a conversation on the wire.
 type dialect interface {
@@ -49,21 +48,28 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, route.play, http.StatusNotFound, "only POST is answered here")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	body, err := s.intake.read(http.MaxBytesReader(w, r.Body, maxRequest))
+	defer s.intake.release(body)
 	if err != nil {
-		status := http.StatusBadRequest
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		refuse(w, route.play, status, "reading the request: "+err.Error())
+		refuse(w, route.play, statusOf(err), "reading the request: "+err.Error())
 		return
 	}
 	s.converse(w, r, route, body)
 }
 
+// understand reads a request, one at a time.
+func (s *Server) understand(r *http.Request, d dialect, body []byte) (Conversation, error) {
+	s.parsing <- struct{}{}
+	defer func() { <-s.parsing }()
+	if err := checkValues(body); err != nil {
+		return Conversation{}, err
+	}
+	return d.parse(r, body)
+}
+
 // converse plays one turn.
 func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, body []byte) {
-	conversation, err := route.play.parse(r, body)
+	conversation, err := s.understand(r, route.play, body)
 	if err != nil {
 		refuse(w, route.play, http.StatusBadRequest, "reading the request: "+err.Error())
 		return
