@@ -72,6 +72,9 @@ func opens(session *Session) error {
 	if ws == nil {
 		return fault.New(fault.Usage, "%s has no workspace", session.ID)
 	}
+	if ws.Prepared.IsZero() {
+		return fault.New(fault.Usage, "the workspace of %s is still being made", session.ID)
+	}
 	gone, err := ws.Gone()
 	if err == nil && gone {
 		err = fault.New(fault.Usage, "the workspace of %s is gone", session.ID).

@@ -1,0 +1,39 @@
+package session
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/workspace"
+)
+
+func TestOnlyAWorkspaceThatIsThereCanBeOpened(t *testing.T) {
+	there := t.TempDir()
+	for name, c := range map[string]struct {
+		state State
+		says  string
+	}{
+		"none":            {State{}, "has no workspace"},
+		"being made":      {State{Workspace: &workspace.Workspace{Path: there}}, "still being made"},
+		"gone":            {State{Workspace: &workspace.Workspace{Path: there + "/no", Prepared: time.Now()}}, "is gone"},
+		"taken over":      {State{ContinuedBy: "0aaab-shell", Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, "was continued by"},
+		"there":           {State{Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, ""},
+		"of a live agent": {State{Phase: Running, Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, ""},
+	} {
+		err := opens(&Session{Spec: Spec{ID: "0aaaa-shell"}, State: c.state})
+		if c.says == "" && err != nil || c.says != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSessionsThatWorkForOthersAreHidden(t *testing.T) {
+	now := epoch.Add(100 * 24 * time.Hour)
+	for id, want := range map[ID]bool{newVerificationID(now, 0): true, newOpenedID(now, 3): true, newID("open", now, 0): false, newID("verify", now, 0): false} {
+		if id.Hidden() != want || !idForm.MatchString(string(id)) {
+			t.Errorf("%s: hidden %v", id, id.Hidden())
+		}
+	}
+}
