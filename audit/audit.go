@@ -40,6 +40,7 @@ const (
 	LimitExtended     Type = "limit.extended"
 	StopRequested     Type = "stop.requested"
 	LimitReached      Type = "limit.reached"
+	LimitsDegraded    Type = "limits.degraded"
 	AgentEnded        Type = "agent.ended"
 	BoxDestroyed      Type = "box.destroyed"
 	ChangesComputed   Type = "changes.computed"

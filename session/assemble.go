@@ -25,6 +25,7 @@ type kit struct {
 	sockets   Sockets                              // what guarded returned
 	started   func() (runtime.Process, error)      // waits until the daemon says that the box runs
 	kernel    string                               // of the box, as its PID 1 told
+	state     []string                             // the agent's state folders on the host
 	folder    string                               // the workspace's, there but perhaps not filled yet
 	prepared  func() (*workspace.Workspace, error) // waits until it is filled
 	workspace *workspace.Workspace                 // what prepared returned
@@ -233,6 +234,9 @@ func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
 	done := s.report.step("network")
 	docker, err := s.docker()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.enforceable(ctx, docker.Backend); err != nil {
 		return nil, err
 	}
 	network, err := docker.Networks.Acquire(ctx, string(s.id))

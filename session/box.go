@@ -152,6 +152,7 @@ func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
 			return runtime.Spec{}, err
 		}
 		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, strings.TrimPrefix(folder, "~/"))})
+		k.state = append(k.state, source)
 	}
 	return runtime.Spec{
 		Session:      s.store.boxName(s.id),

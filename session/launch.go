@@ -39,6 +39,8 @@ type Step struct {
 	Done   bool          `json:"done"`
 	Detail string        `json:"detail,omitempty"`
 	Took   time.Duration `json:"took,omitempty"`
+	// Warning says that the detail is something to know, not something done.
+	Warning bool `json:"warning,omitempty"`
 	// Probe is set in steps within the stage of the probes: it has begun, or with Done
 	// it has ended. All have begun before the first one ends.
 	Probe *probe.Result `json:"probe,omitempty"`
@@ -183,6 +185,11 @@ func (r reporter) step(name string) func(detail string) {
 	return func(detail string) {
 		r.send(message{Step: &Step{Name: name, Done: true, Detail: detail, Took: time.Since(begin)}})
 	}
+}
+
+// warn reports something to know before the agent runs.
+func (r reporter) warn(name, detail string) {
+	r.send(message{Step: &Step{Name: name, Done: true, Warning: true, Detail: detail}})
 }
 
 // probesStage is the stage in which the probes run.

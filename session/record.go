@@ -64,6 +64,11 @@ type Spec struct {
 	Image          string                `json:"image"` // the reference; the id is in State
 	Timeout        Duration              `json:"timeout"`
 	Pids           uint64                `json:"pids"`
+	// StateLimit is what the agent's state folders may take on the disk in bytes, all
+	// together: 0 is DefaultStateLimit, less is no limit.
+	StateLimit int64 `json:"state_limit,omitempty"`
+	// AllowDegraded says that the user runs it although a limit cannot be enforced.
+	AllowDegraded bool `json:"allow_degraded,omitempty"`
 
 	Verify        string    `json:"verify,omitempty"` // the command that the work has to pass
 	VerifyTimeout Duration  `json:"verify_timeout,omitzero"`
@@ -118,7 +123,8 @@ type State struct {
 	Sandbox    runtime.Process      `json:"sandbox"`           // the sandbox's process on the host
 	Watchdog   runtime.Process      `json:"watchdog,omitzero"` // ends the box when the supervisor dies
 	Workspace  *workspace.Workspace `json:"workspace,omitempty"`
-	Started    time.Time            `json:"started,omitzero"` // when the agent started
+	Degraded   []string             `json:"degraded,omitempty"` // limits that are not enforced, a clause each
+	Started    time.Time            `json:"started,omitzero"`   // when the agent started
 	Ended      time.Time            `json:"ended,omitzero"`
 	Result     *Result              `json:"result,omitempty"`      // present once Ended; while Computing and Verifying, as far as it is known
 	VerifyFrom int64                `json:"verify_from,omitempty"` // where the output of a verification begins in the record

@@ -140,7 +140,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 
 	s.watchModel(kit.agent.Info())
 	lean()
-	exit, cause := s.watch(ctx, box)
+	exit, cause := s.watch(ctx, kit, box)
 	s.past.close()
 	s.keepScreen()
 	s.term.finish()

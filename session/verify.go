@@ -75,7 +75,8 @@ func (s *Sessions) runVerification(ctx context.Context, session *Session, has st
 		Spec: Spec{
 			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Hide: session.Hide,
 			Network: netguard.None, EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids, Timeout: Duration(req.Timeout),
-			Verifies: &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
+			AllowDegraded: session.AllowDegraded,
+			Verifies:      &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
 		},
 	}
 	id, err := s.Launch(ctx, launch, func(Step) {})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"aibox/internal/fault"
@@ -21,9 +22,12 @@ type outcome struct {
 
 // watch records the agent's output until it ends, and ends it when a limit is
 // reached, someone asks for it, or the daemon is lost.
-func (s *supervisor) watch(ctx context.Context, box runtime.Box) (outcome, error) {
+func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var measuring sync.WaitGroup
+	defer measuring.Wait()
 	defer cancel()
+	measuring.Go(func() { s.limitState(watching, k.state) })
 	line := make(chan outcome, 1)
 	go func() { line <- s.receive() }()
 	dead, silent := make(chan error, 2), make(chan error, 1)

@@ -111,6 +111,7 @@ func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agen
 	spec := session.Spec{
 		Agent: c.name, Prompt: t.prompt, Repository: repo, Hide: []string{}, Network: netguard.Local, Inference: script,
 		Resumes: t.resumes, Interactive: t.typed, Timeout: session.Duration(c.o.timeout), Pids: 4096,
+		AllowDegraded: c.app.allowsDegraded(),
 	}
 	if c.name == shellAgent {
 		spec.Prompt, spec.Args = "", []string{"true"}

@@ -101,9 +101,9 @@ func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Mend = health.Warning, "the box's own files are written to Docker's disk", overlay
+		f.State, f.Detail, f.Mend = health.Missing, "the box's own files are written to Docker's disk", overlay
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Mend = health.Warning, "what a box may write outside the workspace has no limit", overlay
+		f.State, f.Detail, f.Mend = health.Missing, "what a box may write outside the workspace has no limit", overlay
 	default:
 		f.Detail = fmt.Sprintf("%s, a box may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}

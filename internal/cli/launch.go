@@ -93,6 +93,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			InferenceTools: tools, MaxUpload: int64(min(o.maxUpload, mostUpload)) << 20, MaxTokens: int64(min(o.maxTokens, math.MaxInt64)),
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
+			StateLimit: stateLimit(o.stateSize), AllowDegraded: o.degraded,
 			NoFeedback: o.noFeedback, Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
 		},
 	}, nil
@@ -114,6 +115,14 @@ func serverTools(names []string) ([]netguard.ServerTool, error) {
 		}
 	}
 	return tools, nil
+}
+
+// stateLimit is --state-size as a record has it.
+func stateLimit(megabytes uint64) int64 {
+	if megabytes == 0 {
+		return -1
+	}
+	return int64(min(megabytes, math.MaxInt64>>20)) << 20
 }
 
 // agentOptions checks --set and returns the options by key.

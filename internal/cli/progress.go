@@ -48,7 +48,11 @@ func (s *steps) handle(step session.Step) {
 		}
 	}
 	s.erase()
-	fmt.Fprintf(s.out, "%s %-10s %s %s\n", s.term.good("✓"), step.Name, termtext.Escape(step.Detail), s.term.faint(amount.Took(step.Took)))
+	mark := s.term.good("✓")
+	if step.Warning {
+		mark = s.term.warn("!")
+	}
+	fmt.Fprintf(s.out, "%s %-10s %s %s\n", mark, step.Name, termtext.Escape(step.Detail), s.term.faint(amount.Took(step.Took)))
 	s.draw()
 }
 

@@ -39,6 +39,7 @@ func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*
 	spec := session.Spec{
 		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
 		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
+		AllowDegraded: a.allowsDegraded(),
 	}
 	image, err := a.imageOf(ctx, &spec, bake)
 	if err != nil {

@@ -47,6 +47,9 @@ func (o *runOptions) inherit(old session.Session) error {
 	restore(o, "max-upload", &o.maxUpload, uint64(old.MaxUpload>>20))
 	restore(o, "max-tokens", &o.maxTokens, uint64(old.MaxTokens))
 	restore(o, "pids", &o.pids, old.Pids)
+	if old.StateLimit != 0 {
+		restore(o, "state-size", &o.stateSize, uint64(max(old.StateLimit, 0))>>20)
+	}
 	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
 	restore(o, "system", &o.system, systemNames(old.System))
 	restore(o, "verify", &o.verifying.command, old.Verify)

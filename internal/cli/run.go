@@ -43,6 +43,8 @@ type runOptions struct {
 	env         []string
 	image       string
 	pids        uint64
+	stateSize   uint64 // megabytes
+	degraded    bool
 	timeout     time.Duration
 	accept      string
 	changes     bool
@@ -122,6 +124,8 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
 	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
+	f.Uint64Var(&o.stateSize, "state-size", uint64(builtIn.StateSize), "most `MEGABYTES` that the agent's conversation folders may take; 0 for no limit")
+	f.BoolVar(&o.degraded, "allow-degraded", false, "run although this machine cannot enforce a limit")
 	lengthVar(f, &o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
 	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, branch, or worktree")
 	o.verifying.bind(f, builtIn)

@@ -115,6 +115,13 @@ func (a *app) systemDocker() (bool, error) {
 	return own.Settings.Rootful, nil
 }
 
+// allowsDegraded reports whether the user's own settings allow a session although this
+// machine cannot enforce a limit.
+func (a *app) allowsDegraded() bool {
+	own, err := a.ownSettings()
+	return err == nil && own.Settings.AllowDegraded
+}
+
 // settingsFinding is what doctor says of the settings.
 func (a *app) settingsFinding() health.Finding {
 	f := health.Finding{Name: "settings", State: health.OK, Detail: "built in"}
@@ -152,7 +159,7 @@ func (a *app) recipes() (bakery.Options, error) {
 }
 
 // inherited are the flags that a resumed session takes from the one before.
-var inherited = []string{"model", "inference", "max-upload", "max-tokens", "network", "pids", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
+var inherited = []string{"model", "inference", "max-upload", "max-tokens", "network", "pids", "state-size", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
 
 // settled fills what the command line left open with the settings, and returns what
 // a file in the repository had a part in. It comes before anything is started.
@@ -175,6 +182,7 @@ func (a *app) settled(o *runOptions) (told string, err error) {
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.tools, o.maxUpload, o.maxTokens = s.InferenceTools, uint64(max(s.MaxUpload, 0)), uint64(max(s.MaxTokens, 0))
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
+	o.stateSize, o.degraded = uint64(max(s.StateSize, 0)), s.AllowDegraded
 	o.verifying = verifyFlags{command: s.Verify, timeout: s.VerifyTimeout}
 	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
 	if o.detach { // the settings speak of runs that are followed to their end
@@ -201,6 +209,8 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "image", Value: o.image},
 		{Key: "timeout", Value: amount.Span(o.timeout)},
 		{Key: "pids", Value: int64(min(o.pids, math.MaxInt64))},
+		{Key: "state-size", Value: int64(min(o.stateSize, math.MaxInt64))},
+		{Key: "allow-degraded", Value: o.degraded},
 		{Key: "hide", Value: o.hide},
 		{Key: "system", Value: o.system},
 		{Key: "clean", Value: o.clean},

@@ -33,6 +33,7 @@ type Settings struct {
 	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the box" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
 	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
 	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
+	StateSize      int           `label:"Conversation folders" help:"Most megabytes that the agent's conversation folders may take; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most"`
 	Hide           []string      `label:"Hidden files" help:"Globs of files the agent must not see, besides the built-in ones" scope:"at-least"`
 	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
 	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`
@@ -41,6 +42,7 @@ type Settings struct {
 	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
 	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a box of its own"`
 	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`
+	AllowDegraded  bool          `label:"Allow degraded limits" help:"Run although this machine cannot enforce a limit"`
 	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
 	Keep           time.Duration `label:"Keep" help:"How long aibox gc leaves alone what has been reviewed, such as 30d" default:"30d" min:"0s"`
 	Pager          string        `label:"Pager" help:"The program that shows diffs on a terminal; cat for none, empty for $PAGER or less"`

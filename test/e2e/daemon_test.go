@@ -25,17 +25,24 @@ type daemon struct {
 	dir    string
 	log    *watched
 	cmd    *exec.Cmd
+	args   []string // of runsc; nil are those of the user's daemon
 	exited chan struct{}
 }
 
 // newDaemon starts a daemon that has the user's runtimes, and points m at it.
 func newDaemon(m *machine) *daemon {
 	m.t.Helper()
+	return newDaemonWith(m, nil)
+}
+
+// newDaemonWith is newDaemon with other arguments of runsc.
+func newDaemonWith(m *machine, args []string) *daemon {
+	m.t.Helper()
 	dir, err := os.MkdirTemp("", "e2e-")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	d := &daemon{m: m, dir: dir}
+	d := &daemon{m: m, dir: dir, args: args}
 	m.env = append(m.env, "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"), "DOCKER_HOST=unix://"+filepath.Join(dir, "run/docker.sock"))
 	m.write(filepath.Join(dir, "run/.keep"), "")
 	m.t.Cleanup(d.remove)
@@ -88,6 +95,16 @@ func (d *daemon) config() string {
 	}
 	var all map[string]json.RawMessage
 	decode(d.m.t, d.m.read(dir, "docker/daemon.json"), &all)
+	if d.args != nil {
+		var runtimes map[string]map[string]any
+		decode(d.m.t, string(all["runtimes"]), &runtimes)
+		runtimes["runsc"]["runtimeArgs"] = d.args
+		changed, err := json.Marshal(runtimes)
+		if err != nil {
+			d.m.t.Fatal(err)
+		}
+		all["runtimes"] = changed
+	}
 	only, err := json.Marshal(map[string]json.RawMessage{"runtimes": all["runtimes"]})
 	if err != nil {
 		d.m.t.Fatal(err)

@@ -182,3 +182,77 @@ func TestAnImageWhoseVolumeWouldLoseTheWorkIsRefused(t *testing.T) {
 		t.Errorf("%q and %d sessions are left", left, len(m.stored()))
 	}
 }
+
+// A state folder once took 300 MB without a word.
+func TestAStateFolderHasALimit(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]string{
+		"large files":      `for i in $(seq 300); do head -c 1048576 /dev/zero > ~/.bot/$i; done; head -c 1000000000 /dev/zero > ~/.bot/more`,
+		"hidden by rights": `mkdir ~/.bot/d; head -c 60000000 /dev/zero > ~/.bot/d/x; chmod 0 ~/.bot/d`,
+		"of another user":  `mkdir ~/.bot/d; head -c 60000000 /dev/zero > ~/.bot/d/x; chown 1000 ~/.bot/d; chmod 700 ~/.bot/d`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.guest("bot", bot("~/.bot"))
+			o := m.aibox(5, "run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "32", "--prompt",
+				"echo work > work.txt; "+fill+"; sleep 1000")
+			if !strings.Contains(o.stderr, "conversation folders") || !strings.Contains(o.stderr, "--state-size") {
+				t.Errorf("it says\n%s", o)
+			}
+			r := m.stored()[0]
+			if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {
+				t.Errorf("the work is lost:\n%s", o)
+			}
+			if text := m.read(m.sessions(), r.ID, "audit.jsonl"); !strings.Contains(text, "limit.reached") {
+				t.Errorf("the log says\n%s", text)
+			}
+			m.exec("sh", "-c", "chmod 700 "+filepath.Join(m.sessions(), r.ID)+"/home/*/*/d")
+		})
+	}
+}
+
+func TestAStateFolderThatFillsUpIsToldBeforeItsLimit(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.guest("bot", bot("~/.bot"))
+	b := m.start("run", "bot", "--network", "none", "--repo", m.repo("p", nil), "--state-size", "50", "--prompt",
+		"head -c 45000000 /dev/zero > ~/.bot/x; until test -e go; do sleep 0.1; done; echo done")
+	b.stderr.await(t, "conversation folders take 4")
+	m.write(filepath.Join(m.stored()[0].State.Workspace.Path, "go"), "")
+	if code := b.wait(); code != 0 {
+		t.Errorf("it ends with %d:\n%s", code, b.stderr.String())
+	}
+}
+
+// What a box writes outside the workspace would fill the host's disk.
+func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := newDaemonWith(m, []string{"--ignore-cgroups"})
+	image, repo := d.image(), m.repo("p", nil)
+	args := []string{"run", "shell", "--network", "none", "--image", image, "--repo", repo}
+	o := m.aibox(3, append(args, "--", "/worker")...)
+	if !strings.Contains(o.stderr, "has no limit") || !strings.Contains(o.stderr, "aibox doctor --fix") || len(m.stored()) > 0 {
+		t.Errorf("it says\n%s", o)
+	}
+	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "has no limit") {
+		t.Errorf("doctor says\n%s", o)
+	}
+	m.write(filepath.Join(repo, ".aibox.toml"), "allow-degraded = true\n")
+	if o := m.aibox(2, append(args, "--", "/worker")...); !strings.Contains(o.stderr, "may not set") {
+		t.Errorf("a repository allows it:\n%s", o)
+	}
+	if err := os.Remove(filepath.Join(repo, ".aibox.toml")); err != nil {
+		t.Fatal(err)
+	}
+	o = m.aibox(0, append(args, "--allow-degraded", "--", "/worker")...)
+	if !strings.Contains(o.stderr, "! limits     not enforced: what a box writes outside the workspace has no limit") {
+		t.Errorf("it says\n%s", o)
+	}
+	id := m.stored()[0].ID
+	if text := m.read(m.sessions(), id, "state.json"); !strings.Contains(text, `"degraded": [`) {
+		t.Errorf("the record does not say so:\n%s", text)
+	}
+	m.tidied()
+}

@@ -34,6 +34,8 @@ type report struct {
 	Image       string   `json:"image"`
 	Timeout     string   `json:"timeout"`
 	Pids        int      `json:"pids"`
+	StateLimit  int64    `json:"state_limit"`
+	Degraded    bool     `json:"allow_degraded"`
 	Verify      string   `json:"verify"`
 
 	VerifyTimeout string `json:"verify_timeout"`
@@ -50,6 +52,7 @@ type report struct {
 		Sandbox     json.RawMessage `json:"sandbox"`
 		Watchdog    json.RawMessage `json:"watchdog"`
 		Workspace   json.RawMessage `json:"workspace"`
+		Degraded    []string        `json:"degraded"`
 		Started     time.Time       `json:"started"`
 		Ended       time.Time       `json:"ended"`
 		Result      *result         `json:"result"`

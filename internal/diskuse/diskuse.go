@@ -1,0 +1,190 @@
+// Package diskuse measures what folders take on the disk while a hostile program writes
+// to them. It follows no link, opens no file, leaves no file system and holds few
+// descriptors and little memory, whatever is there. It never decides what is too much.
+package diskuse
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what was found.
+type Usage struct {
+	Bytes   int64 // on the disk: holes in files do not count, folders do
+	Entries int   // names, however many there are of one file
+}
+
+// Limits end a measurement: it goes no further once one is exceeded. Entries is also
+// what bounds its time and memory.
+type Limits struct {
+	Bytes   int64
+	Entries int
+}
+
+// Exceeded reports whether the usage is beyond the limits.
+func (u Usage) Exceeded(l Limits) bool { return u.Bytes > l.Bytes || u.Entries > l.Entries }
+
+// ErrHidden says that a folder holds something that cannot be measured: it is nested
+// too deeply, or belongs to another user who lets nobody look into it.
+var ErrHidden = errors.New("a folder in it cannot be looked into")
+
+// maxDepth is how deeply folders may be nested. Each level holds a descriptor.
+const maxDepth = 128
+
+// confined are the rules by which a folder below is opened.
+const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+
+// Of measures folders, all together. One that is missing counts as empty; one that is
+// a symbolic link or no folder is an error. What comes and goes meanwhile may or may not
+// count. When a limit is exceeded the usage is a lower bound.
+func Of(folders []string, limits Limits) (Usage, error) {
+	m := meter{limits: limits, linked: map[inode]bool{}}
+	for _, folder := range folders {
+		fd, err := openat2(unix.AT_FDCWD, folder, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return m.usage, fmt.Errorf("measuring %q: %w", folder, err)
+		}
+		if err := m.folder(fd, 1); err != nil {
+			return m.usage, fmt.Errorf("measuring %q: %w", folder, err)
+		}
+	}
+	return m.usage, nil
+}
+
+const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// inode tells files apart.
+type inode struct{ dev, ino uint64 }
+
+type meter struct {
+	limits Limits
+	usage  Usage
+	linked map[inode]bool // files with several names that were counted
+}
+
+// folder measures what is in the folder open as fd, which it closes.
+func (m *meter) folder(fd, depth int) error {
+	file := os.NewFile(uintptr(fd), "")
+	defer file.Close()
+	if depth > maxDepth {
+		return ErrHidden
+	}
+	for !m.usage.Exceeded(m.limits) {
+		names, err := file.Readdirnames(256)
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		folders, err := m.count(fd, names)
+		if err != nil {
+			return err
+		}
+		for _, name := range folders {
+			below, restore, err := open(fd, name)
+			switch {
+			case err == nil:
+				err = m.folder(below, depth+1)
+				restore()
+			case gone(err):
+				err = nil
+			case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+				err = ErrHidden
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// count counts names of a folder and returns those of folders.
+func (m *meter) count(fd int, names []string) (folders []string, err error) {
+	for _, name := range names {
+		var st unix.Stat_t
+		switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
+		case errors.Is(err, unix.EACCES):
+			return nil, ErrHidden
+		case err != nil:
+			continue // it is gone
+		}
+		m.usage.Entries++
+		file := inode{uint64(st.Dev), st.Ino} //nolint:unconvert // not everywhere the same type
+		if st.Nlink > 1 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			if m.linked[file] {
+				continue
+			}
+			m.linked[file] = true
+		}
+		m.usage.Bytes += st.Blocks * 512
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			folders = append(folders, name)
+		}
+	}
+	return folders, nil
+}
+
+// open opens the folder called name in the folder dir. A folder whose rights were taken
+// away, from its owner too, is given them until restore is called.
+func open(dir int, name string) (fd int, restore func(), err error) {
+	pin, err := openat2(dir, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	if err != nil {
+		return -1, nil, err
+	}
+	defer unix.Close(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return -1, nil, err
+	}
+	restore = func() {}
+	path := "/proc/self/fd/" + strconv.Itoa(pin)
+	mode := st.Mode & 0o7777
+	if mode&0o500 != 0o500 && int(st.Uid) == os.Getuid() {
+		if err := unix.Chmod(path, mode|0o500); err != nil {
+			return -1, nil, err
+		}
+	}
+	fd, err = unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if mode&0o500 != 0o500 && err == nil {
+		// The folder closes its descriptor before.
+		kept, dupErr := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if dupErr != nil {
+			_ = unix.Close(fd)
+			return -1, nil, dupErr
+		}
+		restore = func() { _, _ = unix.Fchmod(kept, mode), unix.Close(kept) }
+	}
+	return fd, restore, err
+}
+
+// gone reports that a folder is not there any more, or is none.
+func gone(err error) bool {
+	for _, other := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV} {
+		if errors.Is(err, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// openat2 repeats what the kernel asks to repeat: a rename somewhere else makes
+// RESOLVE_BENEATH give up with EAGAIN.
+func openat2(dir int, path string, how *unix.OpenHow) (int, error) {
+	for try := 0; ; try++ {
+		fd, err := unix.Openat2(dir, path, how)
+		if err == unix.EINTR || err == unix.EAGAIN && try < 100 {
+			continue
+		}
+		return fd, err
+	}
+}
