@@ -53,7 +53,7 @@ func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(S
 		Spec: Spec{
 			Agent: verifyingAgent, Args: command, Interactive: len(req.Command) == 0,
 			Repository: session.Repository, Hide: session.Hide, Network: netguard.None,
-			EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids,
+			EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids, AllowDegraded: session.AllowDegraded,
 			Verifies: &Verifies{Session: id, Opens: true, For: self},
 		},
 	}, step)

@@ -175,10 +175,9 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		if err != nil {
 			return err
 		}
-		show, flush := showChunks(a.err, a.err, a.errTerm)
-		defer func() { _ = flush() }()
-		request.Show = show
-		opts.Verify = service.Verifier(found, request)
+		output := a.agentOutput(a.err)
+		request.Show = output.show
+		opts.Verify = output.around(service.Verifier(found, request))
 	}
 	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)
 	if errors.Is(err, review.ErrNothing) {

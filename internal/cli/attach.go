@@ -38,9 +38,9 @@ func (a *app) attach(ctx context.Context, text string) error {
 	if found.Interactive {
 		return a.attachInteractive(ctx, service, found)
 	}
-	show, flush := showChunks(a.out, a.err, a.errTerm)
-	ended, err := service.Follow(ctx, found.ID, 0, show)
-	if err = errors.Join(err, flush()); err != nil {
+	output := a.agentOutput(a.out)
+	ended, err := service.Follow(ctx, found.ID, 0, output.show)
+	if err = errors.Join(err, output.close()); err != nil {
 		if ctx.Err() != nil {
 			return fault.New(fault.Interrupted, "detached; %s goes on", found.ID).Hint("`aibox stop %s` ends it", found.ID)
 		}
@@ -87,7 +87,8 @@ func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
 	if o.screen {
 		return a.printScreen(ctx, service, found)
 	}
-	show, flush := showChunks(a.out, a.err, a.errTerm)
+	output := a.agentOutput(a.out)
+	show, flush := output.show, output.close
 	if o.raw {
 		show, flush = rawChunks(a.out), func() error { return nil }
 	}

@@ -35,20 +35,19 @@ func (a *app) followFrom(ctx context.Context, service *session.Sessions, id sess
 	}
 	done := make(chan struct{})
 	defer close(done)
-	go a.interrupts(following, service, id, interrupts, done)
-
 	out := a.out
 	if quiet {
 		out = a.err
 	}
-	show, flush := showChunks(out, a.err, a.errTerm)
-	ended, err := service.Follow(following, id, from, show)
-	return ended, errors.Join(flush(), err)
+	output := a.agentOutput(out)
+	go a.interrupts(following, service, id, output, interrupts, done)
+	ended, err := service.Follow(following, id, from, output.show)
+	return ended, errors.Join(output.close(), err)
 }
 
 // interrupts turns the user's signals into the session's end: ctrl-c politely,
 // then firmly; a hang-up leaves the session running, since it can be attached.
-func (a *app) interrupts(ctx context.Context, service *session.Sessions, id session.ID, signals <-chan os.Signal, done <-chan struct{}) {
+func (a *app) interrupts(ctx context.Context, service *session.Sessions, id session.ID, output *agentOutput, signals <-chan os.Signal, done <-chan struct{}) {
 	asked := false
 	for {
 		select {
@@ -60,10 +59,10 @@ func (a *app) interrupts(ctx context.Context, service *session.Sessions, id sess
 				os.Exit(fault.Interrupted.ExitCode())
 			case s == os.Interrupt && !asked:
 				asked = true
-				fmt.Fprintf(a.err, "\n%s the agent was asked to stop; ctrl-c again stops the session\n", a.errTerm.warn("!"))
+				output.say("%s the agent was asked to stop; ctrl-c again stops the session\n", a.errTerm.warn("!"))
 				_ = service.Signal(ctx, id, int(syscall.SIGINT))
 			default:
-				fmt.Fprintf(a.err, "\n%s stopping %s; what it did so far is kept\n", a.errTerm.warn("!"), id)
+				output.say("%s stopping %s; what it did so far is kept\n", a.errTerm.warn("!"), id)
 				go func() { _, _ = service.Stop(ctx, id, "interrupted by the user") }()
 			}
 		}

@@ -270,7 +270,8 @@ func TestModelsPrintsWhatTheServerSaysFitForATerminal(t *testing.T) {
 // The agent must neither forge a notice unseen nor make one unreadable.
 func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 	var out, errOut bytes.Buffer
-	show, flush := showChunks(&out, &errOut, terminal{interactive: true, color: true})
+	output := newAgentOutput(&out, &errOut, terminal{}, terminal{interactive: true, color: true})
+	show, flush := output.show, output.close
 	for _, chunk := range []session.Chunk{
 		{Stream: session.Stdout, Data: []byte("half a line \x1b[8m")},
 		{Stream: session.Notice, Data: []byte("the model server answered 500: a \\x1b \x1b[2J b\n")},
@@ -285,7 +286,7 @@ func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 	if err := flush(); err != nil {
 		t.Fatal(err)
 	}
-	want := "\x1b[0m\n\x1b[33m!\x1b[0m the model server answered 500: a \\x1b \\x1b[2J b\n\x1b[0m\x1b[33m!\x1b[0m two lines\n\x1b[0m\x1b[33m!\x1b[0m three\n"
+	want := "\x1b[0m\x1b[33m!\x1b[0m the model server answered 500: a \\x1b \\x1b[2J b\n\x1b[0m\x1b[33m!\x1b[0m two lines\n\x1b[0m\x1b[33m!\x1b[0m three\n"
 	if got := errOut.String(); got != want {
 		t.Errorf("%q", got)
 	}

@@ -324,9 +324,9 @@ func (a *app) printScreen(ctx context.Context, service *session.Sessions, found 
 	}
 	text, err := service.Screen(ctx, found.ID)
 	if errors.Is(err, session.ErrNoScreen) {
-		show, flush := showChunks(a.out, a.err, a.errTerm)
-		_, err = service.Output(found.ID, 0, show)
-		return errors.Join(err, flush())
+		output := a.agentOutput(a.out)
+		_, err = service.Output(found.ID, 0, output.show)
+		return errors.Join(err, output.close())
 	}
 	if err != nil {
 		return err

@@ -106,10 +106,10 @@ func (a *app) verify(ctx context.Context, text string, o verifyOptions) error {
 	if o.json {
 		out = a.err
 	}
-	show, flush := showChunks(out, a.err, a.errTerm)
-	request.Show = show
+	output := a.agentOutput(out)
+	request.Show = output.show
 	v, err := service.Verify(ctx, found.ID, request)
-	if err = errors.Join(err, flush()); err != nil {
+	if err = errors.Join(err, output.close()); err != nil {
 		return err
 	}
 	if o.json {
@@ -188,9 +188,9 @@ func (a *app) showVerifications(service *session.Sessions, found session.Session
 	if err != nil {
 		return err
 	}
-	filter := termtext.NewFilter(a.out, termtext.Stream)
-	_, err = filter.Write(output)
-	return errors.Join(err, filter.Close())
+	shown := a.agentOutput(a.out)
+	err = shown.show(session.Chunk{Stream: session.Stdout, Data: output})
+	return errors.Join(err, shown.close())
 }
 
 // verificationLine says in a line for standard error what came of a verification.
@@ -238,6 +238,6 @@ func (a *app) verifierAtEnd(o *runOptions, service *session.Sessions, ended sess
 	if err != nil {
 		env = nil // it was checked at the start, and a variable is gone since
 	}
-	show, _ := showChunks(a.err, a.err, a.errTerm)
-	return service.Verifier(ended, session.VerifyRequest{Env: env, Show: show})
+	output := a.agentOutput(a.err)
+	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
 }

@@ -78,14 +78,14 @@ func (a *app) shellIn(ctx context.Context, service *session.Sessions, opened *se
 
 // commandIn shows what a command prints until it ends.
 func (a *app) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
-	show, flush := showChunks(a.out, a.err, a.errTerm)
+	output := a.agentOutput(a.out)
 	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk session.Chunk) error {
 		if chunk.Stream == session.Notice {
 			return nil
 		}
-		return show(chunk)
+		return output.show(chunk)
 	})
-	if err = errors.Join(err, flush()); err != nil {
+	if err = errors.Join(err, output.close()); err != nil {
 		if ctx.Err() != nil {
 			return fault.New(fault.Interrupted, "%s was interrupted", safe(name))
 		}

@@ -47,7 +47,8 @@ type Filter struct {
 	size  int    // bytes of the string under way
 	rest  []byte // an incomplete rune
 	out   []byte
-	style bool // a style may be set
+	style bool   // a style may be set
+	lines *Lines // nil: the text goes on as it is
 }
 
 // NewFilter makes a Filter that writes to w.
@@ -74,7 +75,10 @@ func (f *Filter) Write(p []byte) (int, error) {
 func (f *Filter) Close() error {
 	f.out = f.out[:0]
 	f.endRune()
-	if f.style {
+	if f.lines != nil {
+		f.out = append(f.out, f.lines.Break()...)
+		f.lines.reset()
+	} else if f.style {
 		f.out = append(f.out, "\x1b[m"...)
 	}
 	f.state, f.style = ground, false
@@ -143,11 +147,24 @@ func (f *Filter) inCSI(c byte) {
 	case c >= 0x40 && c <= 0x7e:
 		f.state = ground
 		if f.mode == Stream && !f.long && allowed(f.seq, c) {
-			f.out = append(append(append(f.out, "\x1b["...), f.seq...), c)
-			f.style = f.style || c == 'm'
+			f.pass(c)
 		}
 	default:
 		f.leave(c, false)
+	}
+}
+
+// pass passes the sequence that ends with c.
+func (f *Filter) pass(c byte) {
+	sequence := append(append([]byte("\x1b["), f.seq...), c)
+	f.style = f.style || c == 'm'
+	switch {
+	case f.lines == nil:
+		f.out = append(f.out, sequence...)
+	case c == 'm':
+		f.out = f.lines.style(f.out, sequence)
+	default:
+		f.out = f.lines.erase(f.out, append(f.seq, '0')[0])
 	}
 }
 
@@ -186,10 +203,12 @@ func (f *Filter) text(c byte) {
 	switch {
 	case c == 0x1b:
 		f.state = escaped
-	case c == '\n' || c == '\t' || c >= 0x20 && c < 0x7f:
-		f.out = append(f.out, c)
-	case c == '\r' || c == '\b':
-		if f.mode == Stream {
+	case c >= 0x20 && c < 0x7f:
+		f.put([]byte{c}, rune(c))
+	case c == '\n' || c == '\t' || (c == '\r' || c == '\b') && f.mode == Stream:
+		if f.lines != nil {
+			f.out = f.lines.control(f.out, c)
+		} else {
 			f.out = append(f.out, c)
 		}
 	case c >= 0x80:
@@ -218,9 +237,18 @@ func (f *Filter) multibyte(c byte) {
 	case misleading(r):
 		f.replace()
 	default:
-		f.out = append(f.out, f.rest...)
+		f.put(f.rest, r)
 	}
 	f.rest = f.rest[:0]
+}
+
+// put passes one character.
+func (f *Filter) put(char []byte, r rune) {
+	if f.lines != nil {
+		f.out = f.lines.text(f.out, char, r)
+	} else {
+		f.out = append(f.out, char...)
+	}
 }
 
 // endRune gives up a rune that was cut off.
@@ -231,4 +259,4 @@ func (f *Filter) endRune() {
 	}
 }
 
-func (f *Filter) replace() { f.out = utf8.AppendRune(f.out, utf8.RuneError) }
+func (f *Filter) replace() { f.put([]byte(string(utf8.RuneError)), utf8.RuneError) }

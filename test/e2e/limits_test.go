@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -255,4 +256,49 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 		t.Errorf("the record does not say so:\n%s", text)
 	}
 	m.tidied()
+}
+
+// forger imitates aibox's own rows and tries to change those that are there.
+const forger = `
+printf '✓ probes     99 of 99 as they must be\n'
+printf 'working…\r\033[2K✓ forged by return\n'
+printf '\033[3A\033[2K\r✓ forged above\033[3B\n'
+printf '%0117d✓ forged at the edge\n' 0
+printf 'on standard error\r✓ forged there\n' >&2
+printf '\033[30;40;8m'
+`
+
+// Followed output once could look like aibox's own rows in every cell.
+func TestAnAgentThatIsFollowedCannotImitateAiboxOnATerminal(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	repo := m.repo("p", nil)
+	s := m.onTerminal("run", "shell", "--network", "none", "--repo", repo, "--", "sh", "-c", forger)
+	s.ends(0)
+	id := m.stored()[0].ID
+	follow := m.onTerminal("logs", "-f", id)
+	follow.ends(0)
+	for _, shown := range []string{s.shown(), follow.shown()} {
+		forged := 0
+		for row := range strings.Lines(allowed.ReplaceAllString(shown, "")) {
+			if strings.Contains(row, "forged") || strings.Contains(row, "99 of 99") {
+				forged++
+				if !strings.HasPrefix(row, "│ ") {
+					t.Errorf("a forged row has no mark: %q", row)
+				}
+			}
+		}
+		if forged != 5 {
+			t.Errorf("%d forged rows:\n%s", forged, shown)
+		}
+	}
+	for _, own := range []string{`(?m)^✓ probes +16 of 16`, `(?m)^nothing was changed`, `(?m)^` + id} {
+		if !regexp.MustCompile(own).MatchString(allowed.ReplaceAllString(s.shown(), "")) {
+			t.Errorf("%q is not shown:\n%s", own, s.shown())
+		}
+	}
+	// What programs read is as the agent printed it.
+	if o := m.aibox(0, "logs", id); !strings.HasPrefix(o.stdout, "✓ probes     99 of 99") || strings.Contains(o.stdout, "│") {
+		t.Errorf("in a pipe it is\n%s", o)
+	}
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"aibox/internal/termtext"
+	"aibox/session"
+)
+
+// agentOutput prints what an agent says through the terminal filter, beside aibox's own
+// words. On a terminal each row of the agent's has a mark that no row of aibox's has, and
+// whatever the agent prints, it cannot write where there is none: so it can neither
+// imitate aibox nor change what aibox has said. Elsewhere the output goes on as it is,
+// since programs read it. It is safe for concurrent use.
+type agentOutput struct {
+	mu             sync.Mutex
+	stdout, stderr *termtext.Filter
+	lines          *termtext.Lines // of the terminal; nil where errOut is none
+	errOut         io.Writer
+	errTerm        terminal
+	midLine        bool
+}
+
+// agentMark is what each row of an agent's output begins with on a terminal.
+const (
+	agentMark      = "│ "
+	plainAgentMark = "| " // for terminals that are read aloud or have ASCII only
+)
+
+// newAgentOutput makes the output of an agent whose standard output goes to out and
+// whose standard error goes to errOut. Two terminals are one and the same.
+func newAgentOutput(out, errOut io.Writer, outTerm, errTerm terminal) *agentOutput {
+	o := &agentOutput{errOut: errOut, errTerm: errTerm}
+	of := func(w io.Writer, t terminal, lines *termtext.Lines) *termtext.Filter {
+		if t.interactive {
+			return termtext.NewLineFilter(w, lines)
+		}
+		return termtext.NewFilter(w, termtext.Stream)
+	}
+	var lines *termtext.Lines
+	switch {
+	case errTerm.interactive:
+		lines = linesOf(errOut, errTerm)
+		o.lines = lines
+	case outTerm.interactive:
+		lines = linesOf(out, outTerm)
+	}
+	o.stdout, o.stderr = of(out, outTerm, lines), of(errOut, errTerm, lines)
+	return o
+}
+
+// linesOf are the rows of the terminal behind w.
+func linesOf(w io.Writer, t terminal) *termtext.Lines {
+	size := func() int { return t.width }
+	if file, ok := w.(*os.File); ok {
+		size = func() int { return terminalOf(file).width }
+	}
+	mark := agentMark
+	if accessible() {
+		mark = plainAgentMark
+	}
+	return termtext.NewLines(mark, t.color, size, eastAsian())
+}
+
+// eastAsian reports whether the user's language is one whose terminals draw characters
+// of ambiguous width in two columns.
+func eastAsian() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := os.Getenv(name); value != "" {
+			return strings.HasPrefix(value, "zh") || strings.HasPrefix(value, "ja") || strings.HasPrefix(value, "ko")
+		}
+	}
+	return false
+}
+
+// agentOutput is the output of an agent whose standard output goes to out.
+func (a *app) agentOutput(out io.Writer) *agentOutput {
+	t := a.term
+	if out == a.err {
+		t = a.errTerm
+	}
+	return newAgentOutput(out, a.err, t, a.errTerm)
+}
+
+// show prints a chunk. Notices go to standard error, each on a line of its own.
+func (o *agentOutput) show(chunk session.Chunk) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	filter := o.stdout
+	switch chunk.Stream {
+	case session.Notice:
+		return o.own(fmt.Sprintf("%s %s\n", o.errTerm.warn("!"), notice(string(chunk.Data))))
+	case session.Stderr:
+		filter = o.stderr
+	}
+	o.midLine = !bytes.HasSuffix(chunk.Data, []byte{'\n'})
+	_, err := filter.Write(chunk.Data)
+	return err
+}
+
+// say prints aibox's own words in the middle of an agent's output.
+func (o *agentOutput) say(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	if o.lines != nil {
+		text = "\r\x1b[K" + text // the terminal may have shown ctrl-c there
+	}
+	_ = o.own(text)
+}
+
+// own prints lines of aibox's own. The agent's line and its colors end before them, so
+// that none makes them unreadable.
+func (o *agentOutput) own(text string) error {
+	var lead []byte
+	switch {
+	case o.lines != nil:
+		lead = append([]byte("\x1b[0m"), o.lines.Break()...)
+	case o.midLine:
+		lead = []byte{'\n'}
+	}
+	o.midLine = false
+	_, err := o.errOut.Write(append(lead, text...))
+	return err
+}
+
+// close ends both streams, and on a terminal the agent's row. What the agent says after
+// that begins anew.
+func (o *agentOutput) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.midLine = false
+	return errors.Join(o.stdout.Close(), o.stderr.Close())
+}
+
+// around is verify with an end of its output, so that what follows is aibox's own.
+func (o *agentOutput) around(verify func(context.Context, string) error) func(context.Context, string) error {
+	if verify == nil {
+		return nil
+	}
+	return func(ctx context.Context, part string) error {
+		err := verify(ctx, part)
+		return errors.Join(err, o.close())
+	}
+}
