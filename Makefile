@@ -41,7 +41,7 @@ secrets: ## write the rules for secrets anew, from the version of gitleaks in te
 	@cd test/gitleaks && GOWORK=off go test . -update
 
 locks: ## write the lock files of dockerfiles/locks, after a version in a Dockerfile has changed
-	@go test ./test/locks -run 'Lock' -count=1 -update
+	@go test ./test/locks -run WholeAndCurrent -count=1 -update
 
 lint: ## go vet, golangci-lint with formatting, shellcheck
 	@scripts/lint.sh

@@ -21,7 +21,7 @@ const (
 	folder  = recipes + "/locks"
 )
 
-// locked are the images that npm installs, by name.
+// npmImages are the images that npm installs, by name.
 func npmImages(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(recipes + "/*.Dockerfile")
@@ -81,7 +81,7 @@ func write(t *testing.T, name string, files map[string][]byte) {
 	}
 }
 
-func TestNPMLocks(t *testing.T) {
+func TestNPMLocksAreWholeAndCurrent(t *testing.T) {
 	for _, name := range npmImages(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(folder, name)

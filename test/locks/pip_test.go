@@ -115,9 +115,11 @@ func isFileOf(file, name, version string) bool {
 	return false
 }
 
-// TestPipLock checks aider's lock, where there is one. With -update it makes it, from the
-// index of PIP_INDEX_URL or pip's own.
-func TestPipLock(t *testing.T) {
+// Aider's lock is checked where there is one. With -update it is made, from the index of
+// PIP_INDEX_URL or pip's own.
+func TestPipLockIsWholeAndCurrent(t *testing.T) { t.Run("aider", pipLockIsWhole) }
+
+func pipLockIsWhole(t *testing.T) {
 	dir, version := filepath.Join(folder, "aider"), versionOf(t, "aider")
 	if *update {
 		write(t, "aider", map[string][]byte{"requirements.in": []byte("aider-chat==" + version + "\n")})
