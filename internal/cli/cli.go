@@ -26,7 +26,7 @@ import (
 
 // memoryLimit is from how much memory on garbage is collected whatever it costs, in bytes:
 // an agent decides how large a change set is, and it must do with 100 MB.
-const memoryLimit = 64 << 20
+const memoryLimit = 48 << 20
 
 // Main runs aibox with the arguments behind the program's name and returns its
 // exit code (see fault.Kind).
