@@ -42,7 +42,7 @@ func keptSession(t *testing.T, a *app, spec session.Spec) session.ID {
 func wasRun(repo string) session.Spec {
 	return session.Spec{
 		Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Hide: append(workspace.DefaultHide(), "vault"),
-		Network: netguard.None, Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: session.Duration(30 * time.Minute), Pids: 64,
+		Network: netguard.None, Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: session.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1 << 30,
 	}
 }
 

@@ -14,7 +14,7 @@ func TestDoctorSaysWhetherThereIsSomebodyToTalkTo(t *testing.T) {
 		detail         string
 	}{
 		"the script":               {"scripted", "", health.OK, "plays a built-in script"},
-		"a vendor with a key":      {"openai", "abc", health.OK, "with the key of OPENAI_API_KEY"},
+		"a vendor with a key":      {"openai", "abc-abc-abc", health.OK, "with the key of OPENAI_API_KEY"},
 		"a vendor without a key":   {"openai", "", health.Warning, "OPENAI_API_KEY is not set"},
 		"a server that is not on":  {"http://127.0.0.1:1/v1", "", health.Warning, "does not answer"},
 		"something that is no URL": {"nobody", "", health.Warning, "unknown model server"},

@@ -107,7 +107,7 @@ func TestASmallContextIsWarnedOf(t *testing.T) {
 }
 
 func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
-	env := func(string) (string, bool) { return "key", true }
+	env := func(string) (string, bool) { return "key-12345678", true }
 	for value, want := range map[string]string{
 		"anthropic": "[anthropic]", "openai": "[openai-chat openai-responses]", "gemini": "[gemini]",
 		"http://127.0.0.1:1/v1": "[openai-chat openai-responses anthropic]", "scripted": "[openai-chat openai-responses anthropic gemini]",
