@@ -16,6 +16,9 @@ const (
 	// refusedPause is how long the rest of a refused request's body is waited for: a
 	// client that is still sending would take a closed connection for a failure.
 	refusedPause = 5 * time.Second
+	// scriptedBody bounds a request to the built-in server, in bytes: it needs no more,
+	// and runs in the supervisor's memory.
+	scriptedBody = 4 << 20
 	// stalled is how long a client may keep others waiting.
 	stalled = time.Second
 )

@@ -112,6 +112,9 @@ func New(c Config) (*Gateway, error) {
 	if err := c.Upstream.checkKey(); err != nil {
 		return nil, err
 	}
+	if c.Upstream.Kind == Scripted {
+		c.MaxBody = min(cmp.Or(c.MaxBody, scriptedBody), scriptedBody)
+	}
 	transport, err := c.Upstream.transport()
 	if err != nil {
 		return nil, err
