@@ -5,6 +5,7 @@ package peertest
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -43,15 +44,30 @@ func Child() {
 type Server struct {
 	Address netip.AddrPort // on the loopback
 
-	mu       sync.Mutex
-	requests []string
+	t testing.TB
 }
 
-// Requests are what it was asked so far: method, path and body.
+// askedPath is where the server says what it was asked, as a JSON list.
+const askedPath = "/peertest/asked"
+
+// Requests are what it was asked so far: method, path and body. Every request that
+// was answered before the call is among them.
 func (s *Server) Requests() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.requests...)
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.Address.String()+askedPath, http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatalf("asking the server what it was asked: %v", err)
+	}
+	defer response.Body.Close()
+	var requests []string
+	if err := json.NewDecoder(response.Body).Decode(&requests); err != nil {
+		s.t.Fatal(err)
+	}
+	return requests
 }
 
 // Start runs the server until the test ends. It looks like an Ollama with one model,
@@ -82,19 +98,10 @@ func Start(t testing.TB) *Server {
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 16<<20)
 	if !lines.Scan() {
 		t.Fatal("the server of another user did not start: this needs unshare, newuidmap and subordinate ids")
 	}
-	s := &Server{Address: netip.MustParseAddrPort(lines.Text())}
-	go func() {
-		for lines.Scan() {
-			s.mu.Lock()
-			s.requests = append(s.requests, lines.Text())
-			s.mu.Unlock()
-		}
-	}()
-	return s
+	return &Server{Address: netip.MustParseAddrPort(lines.Text()), t: t}
 }
 
 // serve is the server, in a process of its own. It ends with its standard input.
@@ -111,13 +118,25 @@ func serve() error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	return http.Serve(listener, http.HandlerFunc(answer)) //nolint:gosec // a test's server has no clients to protect itself from
+	return http.Serve(listener, new(model)) //nolint:gosec // a test's server has no clients to protect itself from
 }
 
-func answer(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, 8<<20))
-	fmt.Println(r.Method, r.URL.Path, strings.ReplaceAll(string(body), "\n", " "))
+// model answers as an Ollama would, and remembers what it was asked.
+type model struct {
+	mu    sync.Mutex
+	asked []string
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == askedPath {
+		_ = json.NewEncoder(w).Encode(m.asked)
+		return
+	}
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 8<<20))
+	m.asked = append(m.asked, fmt.Sprint(r.Method, " ", r.URL.Path, " ", strings.ReplaceAll(string(body), "\n", " ")))
 	switch r.URL.Path {
 	case "/api/version":
 		fmt.Fprint(w, `{"version":"0.20.0"}`)
