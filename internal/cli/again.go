@@ -26,7 +26,7 @@ func (a *app) rerunCommand() *cobra.Command {
 		Short: "Run what a session ran once more",
 		Long: `Start a new session with the agent, the task and the options of another one, on what
 its repository is now. The flags are those of "aibox run" and count instead of what
-that session had.`,
+that session had. --allow-degraded is never repeated: give it again, or set it.`,
 		Example: `  aibox rerun 0dq4f
   aibox rerun 0dq4f --model qwen3 --detach`,
 		Args:              oneBeforeDash,

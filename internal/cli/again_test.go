@@ -42,7 +42,7 @@ func keptSession(t *testing.T, a *app, spec session.Spec) session.ID {
 func wasRun(repo string) session.Spec {
 	return session.Spec{
 		Agent: "codex", Options: map[string]string{"verbosity": "low"}, Prompt: "mend it", Repository: repo, Hide: append(workspace.DefaultHide(), "vault"),
-		Network: netguard.None, Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: session.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1 << 30,
+		Network: netguard.None, Inference: "scripted", Model: "qwen3", Image: "aibox/codex:1", Timeout: session.Duration(30 * time.Minute), Pids: 64, MaxUpload: 1 << 30, StateLimit: 32 << 20, AllowDegraded: true,
 	}
 }
 
@@ -56,7 +56,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 		t.Fatalf("got %v", err)
 	}
 	line, _, _ := strings.Cut(errOut.String(), "\n")
-	want := "→ aibox run codex --repo=" + repo + " --model=qwen3 --inference=scripted --network=none --timeout=30m --pids=64 --hide=vault " +
+	want := "→ aibox run codex --repo=" + repo + " --model=qwen3 --inference=scripted --network=none --timeout=30m --pids=64 --state-size=32 --hide=vault " +
 		"--set verbosity=low '--prompt=mend it' --detach --model=other --require-changes --set=verbosity=high"
 	if line != want {
 		t.Errorf("says  %s\nwants %s", line, want)

@@ -15,7 +15,8 @@ import (
 
 // Of is the draft that runs what a session ran once more, on what its repository is
 // now. Of the environment it names the variables; whoever runs it has their values
-// or has not. What a session took over from another one is left behind.
+// or has not. What a session took over from another one is left behind, and so is
+// --allow-degraded: it is about a machine at one time, and not about the task.
 func Of(s session.Spec) Draft {
 	d := Draft{
 		Agent: s.Agent, Repository: s.Repository, Branch: s.Branch, Interactive: s.Interactive, Prompt: s.Prompt,
@@ -32,6 +33,9 @@ func Of(s session.Spec) Draft {
 		tools = append(tools, tool.String())
 	}
 	d.Settings["inference-tools"] = Text(tools)
+	if s.StateLimit != 0 { // else nobody said it
+		d.Settings["state-size"] = strconv.FormatInt(max(s.StateLimit, 0)>>20, 10)
+	}
 	if s.Image != "" {
 		d.Settings["image"] = s.Image
 	}

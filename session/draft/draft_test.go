@@ -128,7 +128,7 @@ func ran() session.Spec {
 		ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark",
 		System: []session.SystemPrompt{{Name: "careful", Text: "…"}}, Resumes: "0aaaa", Clean: true,
 		Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None, Inference: "scripted", Model: "qwen3", EnvNames: []string{"TOKEN"},
-		InferenceTools: []netguard.ServerTool{netguard.WebSearch}, MaxUpload: 64 << 20, MaxTokens: 5000,
+		InferenceTools: []netguard.ServerTool{netguard.WebSearch}, MaxUpload: 64 << 20, MaxTokens: 5000, StateLimit: 32 << 20, AllowDegraded: true,
 		Timeout: session.Duration(30 * time.Minute), Pids: 64, Verify: "make test", VerifyTimeout: session.Duration(time.Minute),
 	}
 }
@@ -136,7 +136,7 @@ func ran() session.Spec {
 func TestASessionIsRunAgainAsItWas(t *testing.T) {
 	want := []string{
 		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--inference-tools=web-search",
-		"--max-upload=64", "--max-tokens=5000", "--network=none", "--timeout=30m", "--pids=64",
+		"--max-upload=64", "--max-tokens=5000", "--network=none", "--timeout=30m", "--pids=64", "--state-size=32",
 		"--hide=vault", "--clean", "--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN",
 		"--set", "effort=low", "--set", "tone=plain", "--prompt=mend it",
 	}
@@ -150,6 +150,36 @@ func TestASessionIsRunAgainAsItWas(t *testing.T) {
 	}
 }
 
+func TestTheLimitOfTheStateFoldersIsRepeatedAsItWasRecorded(t *testing.T) {
+	for recorded, want := range map[int64]string{-1: "--state-size=0", 0: "", 512 << 20: "--state-size=512"} {
+		spec := ran()
+		spec.StateLimit = recorded
+		words := Of(spec).Words(nil)
+		got := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, "--state-size") })
+		if strings.Join(got, " ") != want {
+			t.Errorf("%d is repeated as %q", recorded, got)
+		}
+	}
+}
+
+// The machine may enforce fewer limits by now than it did when the user allowed that.
+func TestAllowingDegradedLimitsIsNeverRepeated(t *testing.T) {
+	if words := Of(ran()).Words(nil); strings.Contains(strings.Join(words, " "), "degraded") {
+		t.Errorf("a rerun allows it: %q", words)
+	}
+	store, d := Open(filepath.Join(t.TempDir(), "choices")), full()
+	d.Settings["allow-degraded"] = "true"
+	if err := store.Save(d); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := store.Last(d.Repository); !ok || got.Settings["allow-degraded"] != "" || got.Settings["timeout"] != "30m" {
+		t.Errorf("the last choices are %+v", got)
+	}
+	if d.Settings["allow-degraded"] != "true" {
+		t.Error("the run that was saved lost it")
+	}
+}
+
 // options of an agent.
 type options struct {
 	Effort string `label:"Effort" help:"How hard it tries" choices:"low mid high"`
@@ -158,7 +188,7 @@ type options struct {
 
 func TestWhatHoldsAnywayIsNotSaid(t *testing.T) {
 	user := filepath.Join(t.TempDir(), "config.toml")
-	text := "network = \"none\"\ntimeout = \"30m\"\nmodel = \"other\"\nhide = [\"vault\"]\npids = 64\ninference-tools = [\"web-search\"]\nmax-upload = 64\n[agents.codex]\neffort = \"low\"\n"
+	text := "network = \"none\"\ntimeout = \"30m\"\nmodel = \"other\"\nhide = [\"vault\"]\npids = 64\ninference-tools = [\"web-search\"]\nmax-upload = 64\nstate-size = 32\n[agents.codex]\neffort = \"low\"\n"
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

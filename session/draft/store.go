@@ -55,8 +55,11 @@ func decode(data []byte, repository string) (Draft, bool) {
 	return kept.Draft, true
 }
 
-// Save remembers the choices of d for its repository.
+// Save remembers the choices of d for its repository. It does not remember
+// --allow-degraded, which the user gives for one run.
 func (s Store) Save(d Draft) error {
+	d = d.Clone()
+	delete(d.Settings, "allow-degraded")
 	data, err := json.MarshalIndent(stored{version, d.Repository, d}, "", "  ")
 	if err != nil || len(data) > largest {
 		return err

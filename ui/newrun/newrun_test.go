@@ -90,6 +90,18 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	p.Sees(`no session "0zzzz"`)
 }
 
+func TestTheLimitsOfABoxAreAskedForAndTheSummarySaysWhichDoNotHold(t *testing.T) {
+	w := newWorld(t)
+	w.again = draft.Draft{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: map[string]string{"state-size": "32", "allow-degraded": "true"}}
+	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
+	p.Press("ctrl+s")
+	p.Sees("those that this machine cannot enforce do not hold")
+	p.Press("enter")
+	if want := "run codex --repo=/home/ann/blog --state-size=32 --allow-degraded '--prompt=mend it'"; !slices.Equal(w.started, []string{want}) {
+		t.Errorf("started %q", w.started)
+	}
+}
+
 func TestTheCommandLineIsCopiedWhole(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("enter")

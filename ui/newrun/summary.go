@@ -57,6 +57,9 @@ func (m *Model) summary(width, height int) []string {
 			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
 		}
 		row("box", words)
+		if settings.AllowDegraded {
+			row("limits", "those that this machine cannot enforce do not hold")
+		}
 		if settings.Verify != "" {
 			row("verify", termtext.Escape(settings.Verify))
 		}
