@@ -159,7 +159,7 @@ func ran(root *cobra.Command) bool { return root.Annotations[ranKey] != "" }
 
 // usage makes a Usage fault of one of cobra's errors.
 func usage(err error) *fault.Fault {
-	message, suggestion, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	message, suggestion, _ := strings.Cut(strings.TrimSpace(flagError(err).Error()), "\n")
 	f := fault.New(fault.Usage, "%s", message)
 	if names := strings.Fields(strings.TrimPrefix(strings.TrimSpace(suggestion), "Did you mean this?")); len(names) > 0 {
 		f = f.Hint("did you mean %q?", names[0])

@@ -32,6 +32,20 @@ func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
 	}
 }
 
+func TestAFlagWithAWrongValueSaysWhatItTakes(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --pids -1":       `--pids takes a whole number of 0 or more, not "-1"`,
+		"run --timeout soon":  `--timeout takes a length of time such as 90s, 30m, 2h or 1d, not "soon"`,
+		"diff --unified many": `--unified takes a whole number, not "many"`,
+		"run --clean=perhaps": `--clean takes true or false, not "perhaps"`,
+	} {
+		a, _, _ := testApp(t)
+		if err := a.execute(t.Context(), strings.Fields(line)); err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage {
+			t.Errorf("%q gave %v, want %s", line, err, want)
+		}
+	}
+}
+
 func TestAnErrorIsPrintedWithItsHintsAndWithoutControlSequences(t *testing.T) {
 	a, _, errOut := testApp(t)
 	a.report(fault.New(fault.Refused, "no \x1b]52;c;aGk=\x07 way").Hint("try `x`").Hint("or y"))
