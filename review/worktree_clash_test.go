@@ -16,7 +16,7 @@ import (
 // the user's side may clash with the agent's.
 func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"a.txt": ten, "b.txt": "b\n", "d/c.txt": "c\n", "bin": "\x00one\n"}
+	files := map[string]string{"a.txt": ten, "b.txt": "b\n", "d/c.txt": "c\n", "f/deep/x": "x\n", "bin": "\x00one\n"}
 	for _, c := range []struct {
 		name  string
 		agent func(b *bench)
@@ -91,6 +91,25 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 			"a folder that is not empty after all", func(b *bench) { must(b.t, os.RemoveAll(b.path("d"))); b.write("d", "a file\n") },
 			func(b *bench) { b.user("d/mine", "user\n") },
 			[]string{"d: with d/mine in it"},
+		},
+		{
+			"a file deep in a folder where a file is to be", func(b *bench) { b.write("new", "agent\n") },
+			func(b *bench) { must(b.t, os.MkdirAll(b.inRepo("new/empty"), 0o755)); b.user("new/deep/x", "user\n") },
+			[]string{"new: a folder of yours stands there, with new/deep/x"},
+		},
+		{
+			"a file where a folder of the agent's was", func(b *bench) { must(b.t, os.RemoveAll(b.path("f"))); b.write("f", "a file\n") },
+			func(b *bench) { must(b.t, os.RemoveAll(b.inRepo("f/deep"))); b.user("f/deep", "user\n") },
+			[]string{"f: a folder of yours stands there, with f/deep"},
+		},
+		{
+			"a submodule without its files", func(b *bench) { b.write("new", "agent\n") },
+			func(b *bench) {
+				other := newRepository(b.t, map[string]string{"c.txt": "c\n"})
+				gitIn(b.t, b.repo, "-c", "protocol.file.allow=always", "submodule", "-q", "add", other.repo, "new/module")
+				gitIn(b.t, b.repo, "submodule", "-q", "deinit", "-f", "new/module")
+			},
+			[]string{"new: a folder of yours stands there, with new/module"},
 		},
 		{
 			"a file where a folder is to be", func(b *bench) { b.write("new/x", "agent\n") },

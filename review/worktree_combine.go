@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -133,7 +134,7 @@ func (d *decision) sameFile() {
 }
 
 // leaveFolders lists the folders that may be left empty: those above what is removed,
-// unless something is put there.
+// unless something is put there, and those that are cleared.
 func (d *decision) leaveFolders() error {
 	needed := map[string]bool{}
 	for _, put := range d.puts {
@@ -147,16 +148,7 @@ func (d *decision) leaveFolders() error {
 			may[dir] = true
 		}
 	}
-	for _, put := range d.puts {
-		if !put.over {
-			continue
-		}
-		for dir := range d.goneIn { // what it stands on, even where its files are gone already
-			if dir == put.path || strings.HasPrefix(dir, put.path+"/") {
-				may[dir] = true
-			}
-		}
-	}
+	maps.Copy(may, d.cleared) // even where no file of it is left to remove
 	for dir := range may {
 		if needed[dir] {
 			continue

@@ -16,11 +16,11 @@ import (
 // decision is the planning of one delivery.
 type decision struct {
 	*placement
-	gone   map[string]bool // paths that the delivery removes
-	goneIn map[string]bool // the folders they lie in
-	added  map[string]bool // paths that the baseline does not have
-	made   map[string]bool // folders that it makes
-	kept   map[uint64]int  // per inode that is to stay as it is: its step
+	gone    map[string]bool // paths that the delivery removes
+	added   map[string]bool // paths that the baseline does not have
+	made    map[string]bool // folders that it makes
+	cleared map[string]bool // folders of the user's that it removes to put a file there
+	kept    map[uint64]int  // per inode that is to stay as it is: its step
 
 	meetings []Meeting // of the change that is settled now
 }
@@ -134,8 +134,15 @@ func (d *decision) make(dirs []string) {
 }
 
 // clears checks that the delivery leaves nothing in a folder that has to give way.
+// Empty folders in it go, too, as they do in a checkout of git's, which does not track
+// them. One that the index has as a submodule stays.
 func (d *decision) clears(dir string) error {
-	stranger, folders, err := d.tree.strangers(dir, func(path string) bool { return d.gone[path] || d.goneIn[path] })
+	stranger, folders, err := d.tree.strangers(dir, func(path string, folder bool) bool {
+		if folder {
+			return !d.user.modules[path]
+		}
+		return d.gone[path]
+	})
 	if err != nil {
 		return clauseOf(err)
 	}
@@ -143,7 +150,10 @@ func (d *decision) clears(dir string) error {
 		return clause("a folder of yours stands there, with " + termtext.Escape(stranger) + " in it")
 	}
 	for _, folder := range folders {
-		d.goneIn[folder] = true
+		if _, err := d.tree.enter(folder); err != nil {
+			return err
+		}
+		d.cleared[folder] = true
 	}
 	return nil
 }

@@ -125,6 +125,20 @@ func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
 	}
 }
 
+// TestAnEmptyFolderThatMayNotBeRemovedIsNamed has it stand where the agent puts a file.
+func TestAnEmptyFolderThatMayNotBeRemovedIsNamed(t *testing.T) {
+	for want, mode := range map[string]os.FileMode{"new: its folder may not be written": 0o555, "new: you may not read it": 0} {
+		b := diskBench(t)
+		b.write("new", "agent\n")
+		must(t, os.MkdirAll(b.inRepo("new/deep"), 0o755))
+		must(t, os.Chmod(b.inRepo("new"), mode))
+		if got := b.deliver(powerless()...); got.Kind != "conflict" || !strings.Contains(got.Message, want) {
+			t.Errorf("%v: it says %q: %s", mode, got.Kind, got.Message)
+		}
+		must(t, os.Chmod(b.inRepo("new"), 0o755))
+	}
+}
+
 func TestAFullDiskChangesNothing(t *testing.T) {
 	// A copy of the folder on a disk of 4 MiB that is full but for so many bytes.
 	const full = `mkdir "$2/copy"; cp -a "$3/." "$2/copy"; mount -t tmpfs -o size=4m tmpfs "$3"; cp -a "$2/copy/." "$3"

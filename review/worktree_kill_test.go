@@ -38,6 +38,7 @@ func everyStep(t *testing.T) (*bench, *review.ChangeSet) {
 	must(t, os.Rename(b.path("move"), b.path("there")))
 	b.write("new/deep/er", "new\n")
 	must(t, os.Chmod(b.inRepo("gone"), 0o750))
+	must(t, os.MkdirAll(b.inRepo("folder/empty/deep"), 0o750)) // makes way for the symlink
 	return b, b.compute()
 }
 

@@ -42,7 +42,7 @@ func (p *placement) plan(ctx context.Context) error {
 		return err
 	}
 	var paths []string
-	gone, goneIn, added := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	gone, added := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
 		paths = append(paths, c.Path.Raw())
 		switch c.Kind {
@@ -56,15 +56,10 @@ func (p *placement) plan(ctx context.Context) error {
 			added[c.Path.Raw()] = true
 		}
 	}
-	for path := range gone {
-		for _, dir := range above(path) {
-			goneIn[dir] = true
-		}
-	}
 	if err := p.user.readAttributes(ctx, paths); err != nil {
 		return err
 	}
-	d := &decision{placement: p, gone: gone, goneIn: goneIn, added: added, made: map[string]bool{}, kept: map[uint64]int{}}
+	d := &decision{placement: p, gone: gone, added: added, made: map[string]bool{}, cleared: map[string]bool{}, kept: map[uint64]int{}}
 	for _, c := range changes {
 		step := WorktreeStep{Path: c.Path, From: c.OldPath}
 		d.meetings = nil

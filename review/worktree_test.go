@@ -75,6 +75,32 @@ func TestAFolderTakesThePlaceOfASymlinkThatMoved(t *testing.T) {
 	}
 }
 
+// TestEmptyFoldersMakeWayForAFile has folders without any file stand where the agent
+// puts one. Git does not track them, and its checkout removes them, too.
+func TestEmptyFoldersMakeWayForAFile(t *testing.T) {
+	for name, user := range map[string]string{
+		"empty":                     "new",
+		"with folders in it":        "new/deep/er",
+		"left by the agent's files": "d/deep/er",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newRepository(t, map[string]string{"a.txt": ten, "d/c.txt": "c\n", "moved.txt": ten + "m\n"}).prepare()
+			must(t, os.MkdirAll(b.inRepo(user), 0o755))
+			must(t, os.MkdirAll(b.inRepo("link/deep"), 0o755))
+			must(t, os.MkdirAll(b.inRepo("there/deep"), 0o755))
+			b.write("new", "agent\n")
+			must(t, os.RemoveAll(b.path("d")))
+			b.write("d", "agent\n")
+			must(t, os.Symlink("a.txt", b.path("link")))
+			must(t, os.Rename(b.path("moved.txt"), b.path("there")))
+			b.mustPlace()
+			if diff := cmp.Diff(contents(t, b.ws.Path), contents(t, b.repo)); diff != "" {
+				t.Errorf("it is not the agent's (-agent +user):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestEditsOfTheUserSurviveBesideThoseOfTheAgent(t *testing.T) {
 	b := newRepository(t, map[string]string{"a.txt": ten, "both.txt": ten, "moved.txt": ten, "mode": ten, "gone": "g\n", "same": "s\n"}).prepare()
 	b.user("a.txt", "zero\n"+ten)

@@ -335,22 +335,17 @@ func (u *userTree) inner(dir string) string {
 	return found
 }
 
-// strangers looks through the folder dir for what is not expected there and returns
-// the first of it, else the folders in dir and dir itself, inner first.
-func (u *userTree) strangers(dir string, expected func(path string) bool) (stranger string, folders []string, err error) {
-	fd, err := u.folder(dir)
-	if err != nil {
-		return "", nil, err
-	}
-	folder := os.NewFile(uintptr(fd), "")
-	defer folder.Close()
-	entries, err := folder.ReadDir(-1)
+// strangers looks through the folder dir, and through every folder in it, for what is
+// not expected there and returns the first of it, else the folders in dir and dir
+// itself, inner first.
+func (u *userTree) strangers(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {
+	entries, err := u.entries(dir)
 	if err != nil {
 		return "", nil, err
 	}
 	for _, entry := range entries {
 		path := dir + "/" + entry.Name()
-		if !expected(path) {
+		if !expected(path, entry.IsDir()) {
 			return path, nil, nil
 		}
 		if !entry.IsDir() {
@@ -363,6 +358,18 @@ func (u *userTree) strangers(dir string, expected func(path string) bool) (stran
 		folders = append(folders, below...)
 	}
 	return "", append(folders, dir), nil
+}
+
+// entries lists the folder dir. It keeps no descriptor, because folders may be nested
+// deeper than a process may have files open.
+func (u *userTree) entries(dir string) ([]fs.DirEntry, error) {
+	fd, err := u.folder(dir)
+	if err != nil {
+		return nil, err
+	}
+	folder := os.NewFile(uintptr(fd), "")
+	defer folder.Close()
+	return folder.ReadDir(-1)
 }
 
 // lineEnds counts the line endings of what is written to it.
