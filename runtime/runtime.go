@@ -106,6 +106,8 @@ type Runtime struct {
 	Name string
 	Path string
 	Args []string
+	// Unknown names whatever else it is registered with, such as "runtimeType".
+	Unknown []string
 	// Overlay tells that the root file system of a box is an ephemeral overlay,
 	// OverlaySize the bytes it may grow to; 0 means no cap, so a box could fill
 	// the host's disk.

@@ -28,11 +28,18 @@ func unenforced(info runtime.Info) []string {
 }
 
 // enforceable refuses a daemon that cannot enforce a limit, unless the user allows that:
-// then it is said and recorded.
+// then it is said and recorded. One whose runtime may let the box out is refused
+// whatever the user allows; the backend does so too, and here it is before there is
+// anything to undo.
 func (s *supervisor) enforceable(ctx context.Context, backend runtime.Backend) error {
 	info, err := backend.Info(ctx)
 	if err != nil {
 		return err
+	}
+	if r, known := info.Find(boxRuntime); known {
+		if err := r.CheckSafe(); err != nil {
+			return err
+		}
 	}
 	lacking := unenforced(info)
 	if len(lacking) == 0 {

@@ -17,11 +17,6 @@ import (
 	"aibox/scripts"
 )
 
-// runscArgs are the arguments that a registered runsc may have: what aibox's own set-up
-// gives it, and what changes nothing about who gets out of a box. Others do:
-// --network=host, --host-uds, --directfs, a --debug-log somewhere else.
-var runscArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
-
 // runscRelease is the date of a release in what runsc says of itself.
 var runscRelease = regexp.MustCompile(`release-([0-9]{8})\.`)
 
@@ -38,12 +33,7 @@ func oddRuntime(ctx context.Context, r runtime.Runtime) []string {
 			odd = append(odd, why)
 		}
 	}
-	for _, arg := range r.Args {
-		if !runscArgs.MatchString(arg) {
-			odd = append(odd, "aibox does not start boxes with its argument "+termtext.Escape(arg))
-		}
-	}
-	return odd
+	return append(odd, r.Unsafe()...)
 }
 
 // oddProgram says why a program that others have installed is not to be trusted: others

@@ -61,17 +61,23 @@ func (b *Backend) imageError(ref string, err error) error {
 // createTimeout is how long the daemon may take to make a container.
 const createTimeout = time.Minute
 
-// Create makes a container: two calls to the daemon, after the first Info, and one more
+// Create makes a container, unless the runtime is registered in a way that may let it
+// out: two calls to the daemon, after the first Info, and one more
 // for an image with volumes.
 func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, error) {
 	if err := check(spec); err != nil {
 		return nil, err
 	}
-	if _, err := b.Info(ctx); err != nil {
+	info, err := b.Info(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if spec.Runtime == "" {
 		spec.Runtime = b.runtime
+	}
+	registered, _ := info.Find(spec.Runtime) // what is unknown is not safe
+	if err := registered.CheckSafe(); err != nil {
+		return nil, err
 	}
 	volumes, err := b.volumes(ctx, spec)
 	if err != nil {

@@ -61,6 +61,12 @@ func infoOf(raw system.Info, api string) runtime.Info {
 	for name, r := range raw.Runtimes {
 		registered := runtime.Runtime{Name: name, Path: r.Path, Args: r.Args}
 		registered.Overlay, registered.OverlaySize = overlay(r.Args)
+		if r.Type != "" {
+			registered.Unknown = append(registered.Unknown, "runtimeType")
+		}
+		if len(r.Options) > 0 {
+			registered.Unknown = append(registered.Unknown, "options")
+		}
 		info.Runtimes = append(info.Runtimes, registered)
 	}
 	slices.SortFunc(info.Runtimes, func(a, b runtime.Runtime) int { return strings.Compare(a.Name, b.Name) })

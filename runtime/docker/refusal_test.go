@@ -116,6 +116,37 @@ func TestADaemonWithoutGVisorIsRefused(t *testing.T) {
 	refused(t, err, "no runtime \"runsc\"")
 }
 
+func TestNoBoxIsMadeByARuntimeThatMayLetItOut(t *testing.T) {
+	for registration, want := range map[string]string{
+		`{"path":"/opt/runsc","runtimeArgs":["--network=host"]}`:                          "its argument --network=host",
+		`{"runtimeType":"io.containerd.runsc.v1","options":{"ConfigPath":"/etc/r.toml"}}`: "its setting runtimeType",
+		`{"path":"/opt/runsc","options":{"TypeUrl":"io.containerd.runsc.v1.options"}}`:    "its setting options",
+		`{}`: "which program it is",
+	} {
+		options := fakeDaemon(t, "1.43", strings.Replace(rootful, `{"path":"runsc"}`, registration, 1))
+		options.Rootful = true
+		b, err := Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Create(t.Context(), whole())
+		refused(t, err, want)
+	}
+	options := fakeDaemon(t, "1.43", rootful)
+	options.Rootful = true
+	b, err := Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := whole()
+	other.Runtime = "other"
+	_, err = b.Create(t.Context(), other)
+	refused(t, err, "which program it is")
+	if _, err = b.Create(t.Context(), whole()); err == nil || strings.Contains(err.Error(), "let a box out") {
+		t.Errorf("a safe one is refused: %v", err)
+	}
+}
+
 func TestASocketThatIsNotTheUsersDaemonIsRefused(t *testing.T) {
 	// It says it is rootless, but it lives in our own user namespace.
 	b, err := Open(t.Context(), fakeDaemon(t, "1.41", rootless))

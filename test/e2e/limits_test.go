@@ -258,6 +258,28 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 	m.tidied()
 }
 
+// With --host-uds a box connects to whatever socket of the host it sees, and no probe in
+// the box notices.
+func TestARuntimeThatMayLetBoxesOutIsRefusedWhateverTheUserAllows(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := newDaemonWith(m, []string{"--ignore-cgroups", "--host-uds=all"})
+	args := []string{"run", "shell", "--network", "none", "--image", d.image(), "--repo", m.repo("p", nil)}
+	for _, allow := range [][]string{nil, {"--allow-degraded"}} {
+		o := m.aibox(3, append(append(args, allow...), "--", "/worker")...)
+		if !strings.Contains(o.stderr, "its argument --host-uds=all") || !strings.Contains(o.stderr, "aibox doctor --fix") || strings.Contains(o.stderr, "--allow-degraded") {
+			t.Errorf("with %q it says\n%s", allow, o)
+		}
+		if left := m.leftContainers(); len(left) > 0 || len(m.stored()) > 0 {
+			t.Errorf("with %q containers %q and %d sessions are left", allow, left, len(m.stored()))
+		}
+	}
+	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "its argument --host-uds=all") {
+		t.Errorf("doctor says\n%s", o)
+	}
+	m.tidied()
+}
+
 // forger imitates aibox's own rows and tries to change those that are there.
 const forger = `
 printf '✓ probes     99 of 99 as they must be\n'

@@ -1,0 +1,44 @@
+package runtime
+
+import (
+	"regexp"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+)
+
+// safeArgs are the arguments that a registered runsc may have: what aibox's own set-up
+// gives it, and what changes nothing about what a box can reach. Others do:
+// --network=host, --host-uds, --directfs, a --debug-log somewhere else.
+var safeArgs = regexp.MustCompile(`^--?((ignore-cgroups|systemd-cgroup)(=(true|false))?|overlay2=(none|root:(self|memory|dir=/[^,]+)(,size=[0-9]+[kmgtKMGT]?)?)|platform=(systrap|kvm|ptrace)|network=sandbox)$`)
+
+// Unsafe says what of the runtime's registration may let a box out, a clause each, fit
+// for a terminal. Whatever aibox does not know counts. It is empty for a registration
+// that can start boxes; a missing limit is not its matter.
+func (r Runtime) Unsafe() []string {
+	var unsafe []string
+	if r.Path == "" {
+		unsafe = append(unsafe, "Docker does not say which program it is")
+	}
+	for _, name := range r.Unknown {
+		unsafe = append(unsafe, "aibox does not know its setting "+termtext.Escape(name))
+	}
+	for _, arg := range r.Args {
+		if !safeArgs.MatchString(arg) {
+			unsafe = append(unsafe, "aibox does not start boxes with its argument "+termtext.Escape(arg))
+		}
+	}
+	return unsafe
+}
+
+// CheckSafe refuses a runtime whose registration may let a box out: a fault of kind
+// Environment. Nothing that a user allows changes that.
+func (r Runtime) CheckSafe() error {
+	unsafe := r.Unsafe()
+	if len(unsafe) == 0 {
+		return nil
+	}
+	return fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a box out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; ")).
+		Hint("`aibox doctor --fix` registers aibox's in its place")
+}

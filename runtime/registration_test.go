@@ -1,0 +1,41 @@
+package runtime
+
+import (
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+)
+
+func TestARegistrationThatMayLetABoxOutIsRefused(t *testing.T) {
+	own := []string{"--ignore-cgroups", "--overlay2=root:self,size=10g"}
+	for name, test := range map[string]struct {
+		change func(*Runtime)
+		want   string // "": it is taken
+	}{
+		"aibox's own":            {func(*Runtime) {}, ""},
+		"without a limit":        {func(r *Runtime) { r.Args = nil }, ""}, // a limit is another matter
+		"harmless arguments":     {func(r *Runtime) { r.Args = append(r.Args, "--platform=kvm", "-network=sandbox") }, ""},
+		"the host's network":     {func(r *Runtime) { r.Args = append(r.Args, "--network=host") }, "--network=host"},
+		"a value of its own":     {func(r *Runtime) { r.Args = append(r.Args, "-network", "host") }, "-network; "},
+		"sockets of the host":    {func(r *Runtime) { r.Args = append(r.Args, "--host-uds=open") }, "--host-uds=open"},
+		"the gofer's sockets":    {func(r *Runtime) { r.Args = append(r.Args, "--fsgofer-host-uds") }, "--fsgofer-host-uds"},
+		"the host's files":       {func(r *Runtime) { r.Args = append(r.Args, "--directfs") }, "--directfs"},
+		"an overlay of all":      {func(r *Runtime) { r.Args = append(r.Args, "--overlay2=all:self") }, "--overlay2=all:self"},
+		"one nobody knows":       {func(r *Runtime) { r.Args = append(r.Args, "--new-in-2030") }, "--new-in-2030"},
+		"a second line":          {func(r *Runtime) { r.Args = append(r.Args, "--network=sandbox\n--x") }, "--network=sandbox"},
+		"a terminal's sequences": {func(r *Runtime) { r.Args = append(r.Args, "--x\x1b[2J") }, `--x\x1b[2J`},
+		"another kind":           {func(r *Runtime) { r.Unknown = []string{"runtimeType"} }, "its setting runtimeType"},
+		"no program":             {func(r *Runtime) { r.Path = "" }, "which program it is"},
+		"nothing at all":         {func(r *Runtime) { *r = Runtime{} }, "which program it is"},
+	} {
+		r := Runtime{Name: "runsc", Path: "/opt/runsc", Args: append([]string(nil), own...)}
+		test.change(&r)
+		switch err := r.CheckSafe(); {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case test.want != "" && (fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") || !strings.Contains(strings.Join(fault.Hints(err), ""), "aibox doctor --fix")):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
