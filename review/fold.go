@@ -20,8 +20,8 @@ import (
 	"aibox/internal/git"
 )
 
-// An agent that unpacks eighty thousand files changes so much that neither a person nor a
-// program's memory bears a list of it. What was changed of the files that were there is
+// An agent that unpacks eighty thousand files changes so much that a list of it is too long to
+// read and to keep in memory. What was changed of the files that were there is
 // listed first, then new folders with few files in them. The others are folded: each
 // stands for all below it, as a whole. Their files are in the tree as all others are.
 
@@ -124,7 +124,7 @@ func (f *folding) visit(each func(found) error) error {
 }
 
 // plan looks into folders that are too large to be listed, as long as a few folders in
-// them make them so: beside those may lie what a person has to see.
+// them make them so: the files beside those may need a review of their own.
 func (f *folding) plan() error {
 	for range maxRounds {
 		if err := f.count(); err != nil {

@@ -20,8 +20,8 @@ import (
 var keepers = []string{"runsc", "containerd-shim"}
 
 // Belonging finds the processes of the host that run the box of that id (Box.ID): the
-// sandbox, its file server and its shim. They are told by their user, who is this one,
-// by their program and by the id, which the daemon has made at random, among their
+// sandbox, its file server and its shim. They are recognized by their user, who is this
+// one, by their program and by the id, which the daemon has made at random, among their
 // arguments.
 func Belonging(box string) ([]Process, error) {
 	if len(box) < 12 {

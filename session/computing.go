@@ -13,7 +13,7 @@ import (
 
 // What an agent changed is computed when its end is on record. Whatever happens then (no
 // memory, a full disk, a kill) the session has ended with its exit code, its changes are
-// unknown, and nobody computes them again unless a person asks for them: what has ended
+// unknown, and they are computed again only when you ask for them: what has ended
 // one process would end the next.
 
 // The reasons for which changes are unknown, beside those that an error gives.

@@ -132,7 +132,7 @@ func (o *agentOutput) own(text string) error {
 }
 
 // close ends both streams, and on a terminal the agent's row. What the agent says after
-// that begins anew.
+// that begins a new row.
 func (o *agentOutput) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

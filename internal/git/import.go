@@ -93,7 +93,7 @@ func (im *Import) Commit(c Commit) error {
 }
 
 // Begin begins a commit, to which Remove and Put may add more until Finish. All that goes
-// must come before anything is put. An error is told by Finish.
+// must come before anything is put. Finish returns the error.
 func (im *Import) Begin(c Commit) {
 	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
 	if c.Parent != "" {
