@@ -15,7 +15,8 @@ import (
 // doctorOptions are the flags of `aibox doctor`.
 type doctorOptions struct {
 	json, probe bool
-	fix, yes    bool
+	fix         bool
+	fixing
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -24,8 +25,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine, and prove the isolation",
 		Long: `Check every requirement and say what mends it. With --fix, mend what the set-up can
-mend: it shows the commands first and asks, and uses sudo where it needs root. With
---probe, start a real box and show what it could reach and what it could not.`,
+mend: it shows the commands first and asks, and uses sudo where it needs root. It
+replaces a registered runtime that aibox cannot use only when you answer that question
+with yes or give --replace-runtime. With --probe, start a real box and show what it
+could reach and what it could not.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,6 +39,7 @@ mend: it shows the commands first and asks, and uses sudo where it needs root. W
 	cmd.Flags().BoolVar(&options.probe, "probe", false, "start a box and prove what it can reach")
 	cmd.Flags().BoolVar(&options.fix, "fix", false, "set up what is missing, after a question")
 	cmd.Flags().BoolVar(&options.yes, "yes", false, "with --fix: do not ask")
+	cmd.Flags().BoolVar(&options.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
 	return cmd
 }
 
@@ -43,11 +47,14 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	if options.yes && !options.fix {
 		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
 	}
+	if options.replace && !options.fix {
+		return fault.New(fault.Usage, "%s goes with --fix", replaceFlag).Hint("`%s %s` shows what it replaces, and asks", health.SetUp, replaceFlag)
+	}
 	findings := health.All(ctx, a.checks())
 	report := doctorReport{Findings: findings}
 	var unfinished error
 	if options.fix {
-		if report.Findings, unfinished = a.fix(ctx, findings, options.yes); report.Findings == nil {
+		if report.Findings, unfinished = a.fix(ctx, findings, options.fixing); report.Findings == nil {
 			return unfinished
 		}
 		report.Mended = health.Mended(findings, report.Findings)

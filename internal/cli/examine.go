@@ -87,27 +87,31 @@ func runtimeDir() string {
 func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
 	f := health.Finding{Name: "gVisor (runsc)", State: health.OK}
 	runsc, ok := info.Find("runsc")
-	overlay := health.SetUp
-	if !strings.HasPrefix(runsc.Path, setupDir) { // the set-up leaves alone what others registered
-		overlay = "add --overlay2=root:self,size=10g to runtimes.runsc.runtimeArgs in Docker's daemon.json, then restart Docker"
-	}
 	if !ok {
 		return health.Finding{Name: f.Name, State: health.Missing, Detail: "Docker has no runtime named runsc", Mend: health.SetUp}
 	}
 	if odd := oddRuntime(ctx, runsc); len(odd) > 0 {
 		f.State, f.Detail = health.Missing, strings.Join(odd, "; ")
-		f.Mend = "correct runtimes.runsc in Docker's daemon.json, or remove it there and run `" + health.SetUp + "`"
+		f.Mend, f.Replaces = health.SetUp, registration(runsc)
 		return f
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Mend = health.Missing, "the box's own files are written to Docker's disk", overlay
+		f.State, f.Detail, f.Mend = health.Missing, "the box's own files are written to Docker's disk", health.SetUp
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Mend = health.Missing, "what a box may write outside the workspace has no limit", overlay
+		f.State, f.Detail, f.Mend = health.Missing, "what a box may write outside the workspace has no limit", health.SetUp
 	default:
 		f.Detail = fmt.Sprintf("%s, a box may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
+	if f.State != health.OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
+		f.Replaces = registration(runsc)
+	}
 	return f
+}
+
+// registration is a runtime as it is registered, raw.
+func registration(r runtime.Runtime) string {
+	return quoteAll(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
 func (a *app) guardFinding(ctx context.Context) health.Finding {

@@ -23,10 +23,28 @@ import (
 // the network is reached, how to print. Keys and tokens are not among them.
 var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
 
+// fixing is how --fix goes.
+type fixing struct {
+	yes     bool // without a question
+	replace bool // the runtime that others registered gives way to aibox's
+}
+
+// replaceFlag is the flag of the set-up, and of doctor, for fixing.replace.
+const replaceFlag = "--replace-runtime"
+
+// args are those of the set-up.
+func (f fixing) args() []string {
+	if f.replace {
+		return []string{replaceFlag}
+	}
+	return nil
+}
+
 // fix runs the set-up for what it can mend of found, after showing what that is and
-// a question, and examines again. An error beside findings says that the set-up
+// a question, and examines again. The question covers the replacement of a runtime that
+// others registered; how.yes does not. An error beside findings says that the set-up
 // stopped; findings are nil where it could not be asked to start.
-func (a *app) fix(ctx context.Context, found []health.Finding, yes bool) ([]health.Finding, error) {
+func (a *app) fix(ctx context.Context, found []health.Finding, how fixing) ([]health.Finding, error) {
 	if system, _ := a.systemDocker(); system {
 		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
 			Hint("leave --rootful out, and rootful out of the settings")
@@ -44,11 +62,18 @@ func (a *app) fix(ctx context.Context, found []health.Finding, yes bool) ([]heal
 		return nil, err
 	}
 	defer remove()
-	if err := a.showPlan(ctx, script); err != nil {
+	replaced, consented := replacedBy(found), how.replace
+	how.replace = consented || len(replaced) > 0
+	if err := a.showPlan(ctx, script, how, replaced); err != nil {
 		return nil, err
 	}
-	if !yes {
-		agreed, err := a.askToFix(ctx)
+	switch {
+	case how.yes && how.replace && !consented:
+		return nil, fault.New(fault.Usage, "--yes does not cover the replacement of a runtime that is registered with Docker; nothing was changed").
+			Hint("`%s --yes %s` replaces it", health.SetUp, replaceFlag).
+			Hint("`%s` asks first", health.SetUp)
+	case !how.yes:
+		agreed, err := a.askToFix(ctx, how)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +83,7 @@ func (a *app) fix(ctx context.Context, found []health.Finding, yes bool) ([]heal
 	}
 	// An interrupt reaches the set-up too, which shares the terminal; killing it here as
 	// well would leave packages half installed.
-	err = setupCommand(a.err, script).Run(context.WithoutCancel(ctx))
+	err = setupCommand(a.err, script, how.args()...).Run(context.WithoutCancel(ctx))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -67,6 +92,17 @@ func (a *app) fix(ctx context.Context, found []health.Finding, yes bool) ([]heal
 	}
 	fmt.Fprintln(a.err)
 	return health.All(ctx, a.checks()), err
+}
+
+// replacedBy are the registrations that the set-up has to replace to mend what was found.
+func replacedBy(found []health.Finding) []string {
+	var replaced []string
+	for _, f := range found {
+		if f.BySetUp() && f.Replaces != "" {
+			replaced = append(replaced, f.Replaces)
+		}
+	}
+	return replaced
 }
 
 // setupScript writes the script into a folder of its own that nobody else can open,
@@ -115,30 +151,38 @@ func onlyOurs(file string, want []byte) error {
 	return err
 }
 
-// showPlan prints the command that would be run, and what it says it would do.
-func (a *app) showPlan(ctx context.Context, script string) error {
+// showPlan prints the command that would be run, what it says it would do, and what
+// would be replaced.
+func (a *app) showPlan(ctx context.Context, script string, how fixing, replaced []string) error {
 	var plan bytes.Buffer
-	err := setupCommand(&plan, script, "--check").Run(ctx)
+	err := setupCommand(&plan, script, append(how.args(), "--check")...).Run(ctx)
 	var failed *command.Error
 	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
 		return fmt.Errorf("asking the set-up what it would do: %w", err)
 	}
-	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  bash %s\n\nIt would do this, then start a container as a proof:\n\n", safe(script))
+	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(append([]string{"bash", script}, how.args()...))))
 	for line := range strings.Lines(plan.String()) {
 		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "hand" {
 			fmt.Fprintf(a.err, "  %s\n", safe(line))
 		}
+	}
+	for _, registered := range replaced {
+		fmt.Fprintf(a.err, "\nIt would replace this runtime, which is registered with Docker:\n\n  %s\n", safe(registered))
 	}
 	fmt.Fprintln(a.err)
 	return nil
 }
 
 // askToFix asks a person, with no as the answer of the return key.
-func (a *app) askToFix(ctx context.Context) (bool, error) {
+func (a *app) askToFix(ctx context.Context, how fixing) (bool, error) {
 	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
-		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s --yes` does it without a question", health.SetUp)
+		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(append([]string{health.SetUp, "--yes"}, how.args()...), " "))
 	}
-	agreed, err := a.yes(ctx, "Do that? [y/N] ")
+	question := "Do that? [y/N] "
+	if how.replace {
+		question = "Do that, and replace the registered runtime? [y/N] "
+	}
+	agreed, err := a.yes(ctx, question)
 	switch {
 	case err != nil:
 		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")

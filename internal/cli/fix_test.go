@@ -10,7 +10,10 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/health"
+	"aibox/runtime"
 	"aibox/scripts"
+
+	"github.com/creack/pty"
 )
 
 // quietApp is an app without a terminal, whose folders are the test's, and what it
@@ -91,13 +94,13 @@ func TestACacheFolderOfAnotherUsersHoldsNoScript(t *testing.T) {
 func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
 	a, progress := quietApp(t)
 	if os.Getuid() == 0 {
-		if _, err := a.fix(context.Background(), nil, true); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "you are root") {
+		if _, err := a.fix(context.Background(), nil, fixing{yes: true}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "you are root") {
 			t.Errorf("root gets %v", err)
 		}
 		return
 	}
 	found := []health.Finding{{Name: "bridge filter", State: health.Missing, Mend: health.SetUp}}
-	after, err := a.fix(context.Background(), found, false)
+	after, err := a.fix(context.Background(), found, fixing{})
 	if after != nil || fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), ""), "--yes") {
 		t.Errorf("findings %v, error %v", after, err)
 	}
@@ -116,7 +119,7 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 	}
 	a, progress := quietApp(t)
 	found := []health.Finding{{Name: "a", State: health.OK}, {Name: "b", State: health.Warning, Mend: "aibox bake b"}}
-	after, err := a.fix(context.Background(), found, true)
+	after, err := a.fix(context.Background(), found, fixing{yes: true})
 	if err != nil || len(after) != 2 || !strings.Contains(progress.String(), "nothing is missing that the set-up could mend") {
 		t.Errorf("findings %v, error %v, %q", after, err, progress.String())
 	}
@@ -125,16 +128,102 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 func TestFixIsRefusedForTheSystemsDocker(t *testing.T) {
 	a, _ := quietApp(t)
 	a.rootful, a.rootfulGiven = true, true
-	if _, err := a.fix(context.Background(), nil, true); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "system's Docker") {
+	if _, err := a.fix(context.Background(), nil, fixing{yes: true}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "system's Docker") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestYesAloneIsAWrongUsage(t *testing.T) {
-	a, _ := quietApp(t)
-	if err := a.doctor(context.Background(), doctorOptions{yes: true}); fault.KindOf(err) != fault.Usage {
-		t.Errorf("error %v", err)
+func TestYesAndReplaceRuntimeAloneAreAWrongUsage(t *testing.T) {
+	for _, how := range []fixing{{yes: true}, {replace: true}} {
+		a, _ := quietApp(t)
+		if err := a.doctor(context.Background(), doctorOptions{fixing: how}); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%+v: error %v", how, err)
+		}
 	}
+}
+
+// notedSetUp puts a set-up in the place of aibox's that notes its arguments, a line for
+// each time that it runs.
+func notedSetUp(t *testing.T) (ran func() string) {
+	t.Helper()
+	before := scripts.Setup
+	t.Cleanup(func() { scripts.Setup = before })
+	scripts.Setup = []byte("#!/usr/bin/env bash\necho \"ran $*\" >>\"$HOME/ran\"\necho 'todo  registration  register runsc'\n")
+	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	return func() string {
+		text, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "ran"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+}
+
+func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.T) {
+	if os.Getuid() == 0 {
+		return // who is refused before, as a test above shows
+	}
+	const asked, done = "ran --replace-runtime --check\n", "ran --replace-runtime\n"
+	odd := runtime.Runtime{Name: "runsc", Path: "/opt/other/runsc", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
+	ours := odd
+	ours.Path = setupDir + "runsc-1"
+	unlimited := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-1", Overlay: true} // the set-up adds the limit
+	for name, test := range map[string]struct {
+		runtime  runtime.Runtime
+		how      fixing
+		answer   string // typed on a terminal; "" is none
+		refused  bool   // with the hint to give both flags
+		ran      string
+		replaces bool
+	}{
+		"nobody to ask":                      {runtime: odd, refused: true, ran: asked, replaces: true},
+		"yes by flag alone":                  {runtime: odd, how: fixing{yes: true}, refused: true, ran: asked, replaces: true},
+		"yes by flag alone, program is ours": {runtime: ours, how: fixing{yes: true}, refused: true, ran: asked, replaces: true},
+		"both flags":                         {runtime: odd, how: fixing{yes: true, replace: true}, ran: asked + done, replaces: true},
+		"yes on a terminal":                  {runtime: odd, answer: "y\n", ran: asked + done, replaces: true},
+		"no on a terminal":                   {runtime: odd, answer: "\n", ran: asked, replaces: true},
+		"nothing to be replaced":             {runtime: unlimited, how: fixing{yes: true}, ran: "ran --check\nran \n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, progress := quietApp(t)
+			ran := notedSetUp(t)
+			if test.answer != "" {
+				types(t, a, test.answer)
+			}
+			finding := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{test.runtime}})
+			after, err := a.fix(t.Context(), []health.Finding{finding}, test.how)
+			if !test.refused && (err != nil || after == nil) {
+				t.Errorf("findings %v, error %v", after, err)
+			}
+			if test.refused && (after != nil || fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--fix --yes --replace-runtime`")) {
+				t.Errorf("findings %v, error %v, hints %q", after, err, fault.Hints(err))
+			}
+			if got := ran(); got != test.ran {
+				t.Errorf("it ran %q", got)
+			}
+			plan := progress.String()
+			if strings.Contains(plan, "It would replace this runtime") != test.replaces || test.replaces && !strings.Contains(plan, test.runtime.Path+" --network=host") {
+				t.Errorf("the plan is %q", plan)
+			}
+			if test.answer != "" && !strings.Contains(plan, "Do that, and replace the registered runtime? [y/N]") {
+				t.Errorf("the question is not in %q", plan)
+			}
+		})
+	}
+}
+
+// types gives a a terminal on which answer has been typed.
+func types(t *testing.T, a *app, answer string) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = master.Close(), tty.Close() })
+	if _, err := master.WriteString(answer); err != nil {
+		t.Fatal(err)
+	}
+	a.in, a.errTerm.interactive = tty, true
 }
 
 func TestTheSetUpGetsNoKeys(t *testing.T) {

@@ -42,7 +42,10 @@ type Finding struct {
 	Mend   string `json:"mend,omitempty"` // the command or step that mends it, for people
 	Part   Part   `json:"-"`
 	Image  string `json:"-"` // the image it is about; "" is none
-	Agent  bool   `json:"-"` // Image is an agent's, and not the base below those
+	// Replaces is what is there now and not aibox's, where the set-up mends the finding by
+	// putting aibox's own in its place; "" is nothing.
+	Replaces string `json:"replaces,omitempty"`
+	Agent    bool   `json:"-"` // Image is an agent's, and not the base below those
 }
 
 // SetUp is the command that mends what the set-up can mend.
