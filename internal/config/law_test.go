@@ -137,7 +137,7 @@ func tighter(field spec.Field, was, now any) bool {
 		return len(words) > 0 && subset(now, was) || len(before) == 0 && len(words) == 0
 	case "env":
 		return now != nil && subset(now, was)
-	case "timeout", "pids", "layers", "max-upload", "max-tokens":
+	case "timeout", "pids", "layers", "max-upload", "max-tokens", "state-size":
 		return number(now) <= number(was)
 	case "network", "accept":
 		return now == "none"
@@ -163,7 +163,7 @@ func TestProvenanceNamesTheLastWriter(t *testing.T) {
 			if setting.Field.Type == spec.Secret {
 				continue
 			}
-			list := setting.Field.Type == spec.List
+			list := setting.Field.Type == spec.List || setting.Field.Type == spec.Choices
 			var writers []Kind
 			if writes(user, setting.Key) {
 				writers = append(writers, UserFile)
