@@ -139,8 +139,11 @@ func tighter(field spec.Field, was, now any) bool {
 		return now != nil && subset(now, was)
 	case "timeout", "pids", "layers", "max-upload", "max-tokens", "state-size":
 		return number(now) <= number(was)
-	case "network", "accept":
+	case "network":
 		return now == "none"
+	case "accept":
+		order := []any{"none", "branch", "worktree"}
+		return slices.Index(order, now) < slices.Index(order, was)
 	case "clean", "require-changes":
 		return now == true
 	default:
