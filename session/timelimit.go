@@ -25,7 +25,8 @@ type allowance struct {
 	limit time.Duration // in all
 	last  time.Duration // what was given last
 	asked bool          // more was asked for, since then
-	over  bool
+	over  bool          // the time is up, or the agent has ended
+	ended bool          // the agent has ended
 }
 
 // ends is when the time is up; ok is false without a limit.
@@ -46,6 +47,8 @@ func (a *allowance) due() (at time.Time, ok bool) {
 // extend gives more time.
 func (a *allowance) extend(by time.Duration) error {
 	switch {
+	case a.ended:
+		return fault.New(fault.Conflict, "the session does not run any more")
 	case a.limit == 0:
 		return fault.New(fault.Usage, "the session has no time limit")
 	case a.over:
@@ -82,7 +85,7 @@ func (c *countdown) start(limit time.Duration, ask func(until time.Time), end fu
 func (c *countdown) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.time.over = true
+	c.time.over, c.time.ended = true, true
 	c.arm()
 }
 

@@ -142,6 +142,15 @@ func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {
 	}
 }
 
+func TestAfterTheAgentHasEndedMoreTimeIsRefusedWithTheRightReason(t *testing.T) {
+	var c countdown
+	c.start(time.Hour, func(time.Time) {}, func(time.Duration) {})
+	c.stop()
+	if _, err := c.extend(time.Minute); fault.KindOf(err) != fault.Conflict || err.Error() != "the session does not run any more" {
+		t.Errorf("extend says %v", err)
+	}
+}
+
 func TestAVerificationEndsInTimeAndAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, 0)
