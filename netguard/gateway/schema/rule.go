@@ -301,10 +301,15 @@ func (t tagged) apply(w *walk) (bool, error) {
 type refused struct{ why string }
 
 func (r refused) apply(w *walk) (bool, error) {
+	return w.refuse(forbidden("aibox refused the request because of %s: %s", w.at(), r.why))
+}
+
+// refuse reads a value and returns refusal. A value that says nothing is left out.
+func (w *walk) refuse(refusal error) (bool, error) {
 	if value, err := w.skip(nil); err != nil || saysNothing(value) {
 		return false, err
 	}
-	return false, forbidden("aibox refused the request because of %s: %s", w.at(), r.why)
+	return false, refusal
 }
 
 // saysNothing reports whether a value means the same as no value.
@@ -327,10 +332,7 @@ func (s serverTool) apply(w *walk) (bool, error) {
 	if w.policy.opens(s.kind) {
 		return s.rule.apply(w)
 	}
-	if value, err := w.skip(nil); err != nil || saysNothing(value) {
-		return false, err
-	}
-	return false, w.closed(s.kind)
+	return w.refuse(w.closed(s.kind))
 }
 
 // offeredTool is a serverTool of a list in which agents offer tools by default. While
