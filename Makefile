@@ -25,8 +25,8 @@ install: build ## copy bin/aibox to $(PREFIX)/bin
 test-unit: ## the quick tests: no Docker, no network
 	@go test -short ./agents/... ./audit/... ./internal/... ./netguard/... ./review/... ./session/... ./workspace/...
 
-test-matrix: ## the box and network suites on Docker 26, in a Debian 13 made for it (needs root or sudo)
-	@test/matrix/run.sh
+test-matrix: ## everything again on bare machines, by default a Debian 13 with Docker 26 (SUITES="bookworm noble"; needs root or sudo)
+	@test/matrix/run.sh --fresh $(SUITES)
 
 bench: ## the ratios of aibox against plain Docker and git, as a table and as JSON
 	@scripts/with-sandbox.sh scripts/bench.sh

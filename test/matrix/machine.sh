@@ -43,20 +43,34 @@ mapfile -t passed < <(compgen -e | grep -E '^(SSL_CERT_FILE|SSL_CERT_DIR|NODE_EX
 as_root() { if ((EUID == 0)); then "$@"; else sudo -- "$@"; fi; }
 
 make_root() {
-	local suite=$1 root=$2 components=main
+	local suite=$1 root=$2 components=main keyring=()
 	command -v mmdebstrap >/dev/null || as_root apt-get install -y --no-install-recommends mmdebstrap
 	case $suite in
 	jammy | noble | resolute)
 		components=main,universe
-		[[ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]] ||
-			{ echo "Ubuntu's keys are missing; the package ubuntu-keyring of Debian 13 has them" >&2 && exit 3; }
+		ubuntu_keys
 		;;
 	esac
 	echo "==> making a bare $suite in $root" >&2
 	as_root mkdir -p "${root%/*}"
 	as_root rm -rf --one-file-system "$root"
-	as_root mmdebstrap --quiet --mode=root --variant=minbase --components=$components --include=apt,ca-certificates,git,make "$suite" "$root"
+	as_root mmdebstrap --quiet --mode=root "${keyring[@]}" --variant=minbase --components=$components --include=apt,ca-certificates,git,make "$suite" "$root"
 	as_root touch "$root/.complete"
+}
+
+# ubuntu_keys: the keys that sign Ubuntu's packages. A Debian 12 has none to install; the
+# package of Debian 13 is fetched, and its signature checked, by a Debian 13 made here.
+ubuntu_keys() {
+	local keys=usr/share/keyrings/ubuntu-archive-keyring.gpg folder=$ROOTS/ubuntu-keyring
+	[[ ! -e /$keys ]] || return 0
+	if [[ ! -e $folder/$keys ]]; then
+		[[ -e $ROOTS/trixie/.complete ]] || make_root trixie "$ROOTS/trixie"
+		as_root mkdir -p "$folder"
+		# shellcheck disable=SC2016 # the variable is the inner shell's
+		bash "$0" trixie bash -euc 'cd /tmp && apt-get -q update >&2 && apt-get -q download ubuntu-keyring >&2 && dpkg-deb --fsys-tarfile ubuntu-keyring_*.deb' |
+			as_root tar -x -C "$folder"
+	fi
+	keyring=(--keyring="$folder/$keys")
 }
 
 # enter ROOT CHECKOUT COMMAND…: in a mount namespace of its own; pivot_root and not
