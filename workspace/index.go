@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"os"
+	"slices"
 	"strconv"
 
 	"aibox/internal/git"
@@ -22,8 +23,8 @@ type indexEntry struct {
 	Skip     bool   // skip-worktree: not there, and not deleted
 }
 
-// writeIndex writes a git index (gitformat-index, version 3) with the entries,
-// which are sorted by path.
+// writeIndex writes a git index (see gitformat-index) with the entries, which are
+// sorted by path.
 func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	var h hash.Hash = sha1.New() //nolint:gosec // git's format
 	if format == git.SHA256 {
@@ -32,7 +33,7 @@ func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	var out bytes.Buffer
 	out.Grow(len(entries) * 128)
 	out.WriteString("DIRC")
-	out.Write(binary.BigEndian.AppendUint32(nil, 3))
+	out.Write(binary.BigEndian.AppendUint32(nil, indexVersion(entries)))
 	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(entries))))
 	for _, e := range entries {
 		record, err := e.encode()
@@ -44,6 +45,15 @@ func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	h.Write(out.Bytes())
 	out.Write(h.Sum(nil))
 	return os.WriteFile(file, out.Bytes(), 0o644) //nolint:gosec // the agent's own, in a private folder
+}
+
+// indexVersion is the oldest version that can hold the entries. Only extended flags
+// need version 3, which libraries of agents such as GitPython long could not read.
+func indexVersion(entries []indexEntry) uint32 {
+	if slices.ContainsFunc(entries, func(e indexEntry) bool { return e.Skip }) {
+		return 3
+	}
+	return 2
 }
 
 func (e indexEntry) encode() ([]byte, error) {
