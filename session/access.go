@@ -46,7 +46,7 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 			return Access{}, false
 		}
 		a.What, a.Target, a.Why = AskedModel, a.Call.target(), a.Call.Error
-		a.Allowed = a.Call.Error == "" || a.Call.Outcome == Broken
+		a.Allowed = a.Call.passed()
 	default:
 		return Access{}, false
 	}

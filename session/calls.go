@@ -16,26 +16,29 @@ type Outcome string
 
 // The outcomes.
 const (
-	Answered Outcome = ""         // the model answered
-	Busy     Outcome = "busy"     // the server asks to come again later
-	Refused  Outcome = "refused"  // the same request will be refused again
-	Broken   Outcome = "broken"   // the server failed or is not there; it may recover
-	GivenUp  Outcome = "given-up" // the agent hung up before there was an answer
+	Answered Outcome = ""          // the model answered
+	Busy     Outcome = "busy"      // the server asks to come again later
+	Refused  Outcome = "refused"   // the same request will be refused again
+	Broken   Outcome = "broken"    // the server failed or is not there; it may recover
+	GivenUp  Outcome = "given-up"  // the agent hung up before there was an answer
+	NoAnswer Outcome = "no-answer" // the server said that all is well and sent no answer
+	Blank    Outcome = "blank"     // the model ended its answer without having said or called anything
 )
 
 // ModelCall is one request to a model, for the record.
 type ModelCall struct {
-	Method  string  `json:"method"`
-	Path    string  `json:"path"`
-	Model   string  `json:"model,omitempty"`
-	Status  int     `json:"status"`
-	Input   int     `json:"input_tokens"`
-	Output  int     `json:"output_tokens"`
-	Millis  int64   `json:"millis"`
-	Sent    int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as they went to the server
-	Error   string  `json:"error,omitempty"`      // why the gateway refused or failed
-	Reason  string  `json:"reason,omitempty"`     // what the server says of its failure: one line, escaped
-	Outcome Outcome `json:"outcome,omitempty"`
+	Method    string  `json:"method"`
+	Path      string  `json:"path"`
+	Model     string  `json:"model,omitempty"`
+	Status    int     `json:"status"`
+	Input     int     `json:"input_tokens"`
+	Output    int     `json:"output_tokens"`
+	Uncounted bool    `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
+	Millis    int64   `json:"millis"`
+	Sent      int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as they went to the server
+	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent instead of an answer
+	Reason    string  `json:"reason,omitempty"`     // what the server says of its failure: one line, escaped
+	Outcome   Outcome `json:"outcome,omitempty"`
 	// LeftOut are parts of the request that did not go to the server because no list
 	// names them, each once in a session: raw.
 	LeftOut []string `json:"left_out,omitempty"`
@@ -48,7 +51,17 @@ type ModelCall struct {
 
 // failed reports whether the model did not answer although it was waited for.
 func (c ModelCall) failed() bool {
-	return c.Generates && (c.Outcome == Busy || c.Outcome == Refused || c.Outcome == Broken)
+	switch c.Outcome {
+	case Busy, Refused, Broken, NoAnswer, Blank:
+		return c.Generates
+	default:
+		return false
+	}
+}
+
+// passed reports whether the gateway let the request through, whatever came of it.
+func (c ModelCall) passed() bool {
+	return c.Error == "" || c.Outcome == Broken || c.Outcome == NoAnswer || c.Outcome == GivenUp
 }
 
 // target is what was asked of the gateway.
@@ -57,7 +70,11 @@ func (c ModelCall) target() string { return c.Method + " " + c.Path }
 // trouble is a failed call in a clause.
 func (c ModelCall) trouble() string {
 	switch {
-	case c.Error != "" && c.Outcome != Broken:
+	case c.Outcome == NoAnswer:
+		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
+	case c.Outcome == Blank:
+		return "the model ended its answer without a word or a tool call"
+	case !c.passed():
 		return "the gateway refused a request: " + c.Error
 	case c.Error != "":
 		return "the model server gave no answer: " + c.Error
@@ -150,7 +167,7 @@ func (s *supervisor) modelCalled(call ModelCall) {
 	if call.Generates {
 		s.vitals.ended(call)
 	}
-	if call.Error != "" {
+	if !call.passed() {
 		s.tally.refuse(AskedModel, call.target(), call.Error)
 	}
 	s.warnOfModelLimits()

@@ -90,6 +90,8 @@ func TestAFailureIsAClause(t *testing.T) {
 		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: Busy},
 		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: Busy},
 		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: Broken},
+		"the model server answered 200 without an answer: it sent nothing": {Status: 200, Error: "it sent nothing", Outcome: NoAnswer},
+		"the model ended its answer without a word or a tool call":         {Status: 200, Outcome: Blank},
 		"the gateway refused a request: more than 32 requests at a time":   {Status: 429, Error: "more than 32 requests at a time", Outcome: Busy},
 		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: Refused},
 	} {
@@ -114,7 +116,8 @@ func (*talker) Meaning(code int) string {
 }
 
 func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
-	well := ModelCall{Generates: true, Status: 200}
+	well, blank := ModelCall{Generates: true, Status: 200}, ModelCall{Generates: true, Status: 200, Outcome: Blank}
+	without := ModelCall{Generates: true, Status: 200, Outcome: NoAnswer, Error: "it sent nothing"}
 	exit := func(code int) outcome { return outcome{exit: &lifeline.Exit{Code: code}} }
 	for _, test := range []struct {
 		name    string
@@ -133,6 +136,9 @@ func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 		{"late failure", &talker{}, []ModelCall{well, refused("no such key")}, exit(0), true, "", "may be unfinished"},
 		{"mended", &talker{}, []ModelCall{refused("x"), well}, exit(0), false, "", ""},
 		{"failure", &talker{}, []ModelCall{refused("no such key")}, exit(1), false, "talker ended with exit code 1: the model server answered 401: no such key", ""},
+		{"no answer", &talker{}, []ModelCall{well, without}, exit(0), false, "talker ended well, but its last request failed: the model server answered 200 without an answer: it sent nothing", ""},
+		{"nothing more to say", &talker{}, []ModelCall{well, blank}, exit(0), false, "", ""},
+		{"never a word", &talker{}, []ModelCall{blank}, exit(0), false, "talker ended well, but its last request failed: the model ended its answer without a word or a tool call", ""},
 		{"own failure", &talker{}, []ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
 		{"known code", &talker{}, []ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
 		{"a failed command", &agents.Shell{}, []ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},

@@ -19,6 +19,10 @@ const (
 	// session: there is work to lose, and the trouble is likelier to pass.
 	provenPatience = time.Minute
 	provenFailures = 3
+	// emptyFailures in a row without a word are enough whatever the model has answered
+	// before. A server that answers 200 without an answer answers at once, so an agent
+	// that asks again and again would spend hundreds of requests.
+	emptyFailures = 5
 )
 
 // health is whether the model of a running agent is dead. It is a state machine
@@ -33,6 +37,7 @@ type health struct {
 	flying   int  // requests without an outcome yet
 	answered bool // the model has answered in this session
 	failures int  // in a row
+	empty    int  // of them, those at its end that were answers without an answer
 	first    time.Time
 	last     Outcome // of the row
 }
@@ -45,14 +50,17 @@ func (h *health) ended(now time.Time, outcome Outcome) {
 	h.flying--
 	switch outcome {
 	case Answered:
-		h.answered, h.failures = true, 0
+		h.answered, h.failures, h.empty = true, 0, 0
 	case Busy:
-		h.failures = 0
-	case Refused, Broken:
+		h.failures, h.empty = 0, 0
+	case Refused, Broken, NoAnswer, Blank:
 		if h.failures == 0 {
 			h.first = now
 		}
 		h.failures++
+		if h.empty++; outcome == Refused || outcome == Broken {
+			h.empty = 0
+		}
 		h.last = outcome
 	case GivenUp: // the agent's own doing, which says nothing of the model
 	}
@@ -62,6 +70,8 @@ func (h *health) ended(now time.Time, outcome Outcome) {
 // past. Not ok means never, as things stand.
 func (h *health) due() (at time.Time, ok bool) {
 	switch {
+	case h.flying == 0 && h.empty >= emptyFailures:
+		return h.first.Add(refusedPatience), true
 	case h.flying > 0, h.failures == 0, h.answered && h.failures < provenFailures:
 		return time.Time{}, false
 	case h.answered:

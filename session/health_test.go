@@ -14,7 +14,7 @@ func story(t *testing.T, text string) int {
 	var h health
 	begin := time.Unix(0, 0)
 	now := begin
-	outcomes := map[string]Outcome{"ok": Answered, "busy": Busy, "refused": Refused, "broken": Broken, "gone": GivenUp}
+	outcomes := map[string]Outcome{"ok": Answered, "busy": Busy, "refused": Refused, "broken": Broken, "gone": GivenUp, "none": NoAnswer, "blank": Blank}
 	dead := func(until time.Time) (int, bool) {
 		at, ok := h.due()
 		if !ok || at.After(until) {
@@ -73,6 +73,18 @@ func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
 		{"+ refused 2 + 30 ok 600", -1},
 		{"+ + refused 20 ok 600", -1}, // a title was refused, the task was not
 		{"+ busy 600", -1},
+		{"+ none 14", -1},
+		{"+ none 600", 15},
+		{"+ blank 600", 15},
+		{"+ none 1 + none 1 + none 1 + none 600", 15},
+		{"+ none 1 + none 1 + none 1 + blank 1 + none 600", 5}, // five in a row are enough
+		{"+ none 1 + none 1 + none 1 + none 1 + none + 30 none 600", 34},
+		{"+ none 1 + none 1 + broken 1 + none 1 + none 600", 15}, // the row of them is broken
+		{"+ none + none + none + none + ok 600", -1},
+		{"+ ok + none 600", -1},               // it may have had nothing more to say
+		{"+ ok + none + none + none 600", 60}, // as with other failures
+		{"+ ok + blank + blank + blank + blank + blank 600", 5},
+		{"+ ok + none + none + none + none + ok 600", -1},
 		{"+ refused 3 + busy 600", -1},
 		{"+ broken 3 + busy 60 + broken 14", -1},
 		{"+ broken 3 + gone 600", 15},

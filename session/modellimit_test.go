@@ -25,8 +25,13 @@ func TestWhatGoesToTheModelIsCounted(t *testing.T) {
 	var all tally
 	all.call(ModelCall{Sent: 100, Input: 7, Output: 3})
 	all.call(ModelCall{Sent: 20, Input: 1})
+	all.call(ModelCall{Uncounted: true})
+	all.call(ModelCall{})
 	if sent, tokens := all.used(); sent != 120 || tokens != 11 {
 		t.Errorf("%d bytes, %d tokens", sent, tokens)
+	}
+	if _, tokens := all.result(); tokens != (Tokens{Requests: 3, Input: 8, Output: 3, Unknown: 1}) {
+		t.Errorf("%+v", tokens)
 	}
 	if !all.first("a") || all.first("a") || !all.first("b") {
 		t.Error("what was said is said again")

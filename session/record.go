@@ -189,6 +189,9 @@ type Tokens struct {
 	Requests int `json:"requests"`
 	Input    int `json:"input"`
 	Output   int `json:"output"`
+	// Unknown is how many of the requests were answered by a server that did not tell
+	// their tokens: they are in no count.
+	Unknown int `json:"unknown,omitempty"`
 }
 
 // Failure is a fault as it stands in files and JSON output.

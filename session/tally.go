@@ -69,8 +69,11 @@ func (t *tally) call(c ModelCall) (log, tell bool) {
 	defer t.mu.Unlock()
 	tell = t.model.count(c)
 	t.calls++
-	if c.Input+c.Output > 0 {
+	if c.Input+c.Output > 0 || c.Uncounted {
 		t.tokens.Requests++
+	}
+	if c.Uncounted {
+		t.tokens.Unknown++
 	}
 	t.tokens.Input += c.Input
 	t.tokens.Output += c.Output
@@ -83,8 +86,10 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 	if !c.Generates || c.Outcome == GivenUp {
 		return false
 	}
+	answered := m.asked > m.failed
 	m.asked++
-	m.ill = c.failed()
+	// A model that has done its work may have nothing more to say.
+	m.ill = c.failed() && (c.Outcome != Blank || !answered)
 	if !m.ill {
 		return false
 	}

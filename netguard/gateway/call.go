@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"aibox/internal/redact"
+	"aibox/netguard/gateway/schema"
 )
 
 // call is one request on its way.
@@ -23,9 +25,19 @@ type call struct {
 	sent     int64       // bytes of the request's body that went upstream
 	header   http.Header // of the upstream's answer, nil when there was none
 	failed   []byte      // the beginning of a failed answer
+	opening  []byte      // the beginning of what is no answer so far
+	heard    func()      // called when a piece of an answer has come
 	received int64       // bytes of the answer
 	cut      bool        // the answer broke off
 	left     bool        // the agent hung up while it came
+}
+
+// api is the called endpoint; 0 when it takes no body, or does not pass.
+func (c *call) api() schema.Endpoint {
+	if c.endpoint == nil {
+		return 0
+	}
+	return c.endpoint.body
 }
 
 type callKey struct{}
@@ -86,17 +98,37 @@ type followed struct {
 
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
-	_, _ = f.call.usage.Write(p[:n])
-	f.call.received += int64(n)
+	f.call.follow(p[:n])
 	if room := errorLimit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
 	if err != nil {
 		f.response.Trailer = nil // read by now, and as little to be trusted as headers
-		f.call.left = f.response.Request.Context().Err() != nil
+		f.call.left = f.response.Request.Context().Err() != nil && !f.whole()
 		f.call.cut = !errors.Is(err, io.EOF) && !f.call.left
 	}
 	return n, err
+}
+
+// whole reports whether all has come that was announced. Many clients hang up then and
+// do not wait for the very end.
+func (f *followed) whole() bool {
+	length := f.response.ContentLength
+	return length >= 0 && f.call.received >= length || bytes.Contains(f.call.opening, []byte("data: [DONE]"))
+}
+
+// follow takes a piece of what the upstream sends.
+func (c *call) follow(p []byte) {
+	answer := &c.usage.answer
+	before := answer.pieces
+	_, _ = c.usage.Write(p)
+	c.received += int64(len(p))
+	if answer.pieces > before {
+		c.heard()
+	}
+	if room := openingLimit - len(c.opening); answer.pieces == 0 && room > 0 {
+		c.opening = append(c.opening, p[:min(len(p), room)]...)
+	}
 }
 
 // judge says how the request went, when the upstream was reached.
@@ -114,8 +146,13 @@ func (c *call) judge(secrets *redact.Set) {
 		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)
 	case c.cut:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
-	case c.left && c.received == 0: // many do not wait for a stream's very end
+	case !c.event.Generates, c.usage.answer.pieces > 0:
+	case c.usage.answer.ended:
+		c.event.Outcome = Blank
+	case c.left:
 		c.event.Outcome = GivenUp
+	default:
+		c.event.Error, c.event.Outcome = c.instead(secrets), NoAnswer
 	}
 }
 

@@ -28,6 +28,7 @@ type Config struct {
 	Upstream    Upstream
 	Placeholder secret.Value // what the agent must present; required
 	Begin       func()       // called when a request for an answer begins, from any goroutine; may be nil
+	Heard       func()       // called when a piece of an answer has come, from any goroutine; must not block, may be nil
 	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
 	MaxBody     int64        // bytes of one request's body; 0 means 32 MiB
 	Concurrent  int          // requests at a time; 0 means 32; more get 429
@@ -53,6 +54,7 @@ type Event struct {
 	Status       int       `json:"status"`
 	InputTokens  int64     `json:"input_tokens"`
 	OutputTokens int64     `json:"output_tokens"`
+	Uncounted    bool      `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
 	Millis       int64     `json:"millis"`
 	Error        string    `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
 	// Reason is what the model server says of its failure: one escaped line of at most
@@ -77,6 +79,7 @@ type Gateway struct {
 	upstream    Upstream
 	placeholder [sha256.Size]byte
 	begin       func()
+	heard       func()
 	log         func(Event)
 	maxBody     int64
 	slots       *slots
@@ -115,6 +118,9 @@ func New(c Config) (*Gateway, error) {
 	if c.Upstream.Kind == Scripted {
 		c.MaxBody = min(cmp.Or(c.MaxBody, scriptedBody), scriptedBody)
 	}
+	if c.Heard == nil {
+		c.Heard = func() {}
+	}
 	transport, err := c.Upstream.transport()
 	if err != nil {
 		return nil, err
@@ -123,6 +129,7 @@ func New(c Config) (*Gateway, error) {
 		upstream:    c.Upstream,
 		placeholder: sha256.Sum256([]byte(c.Placeholder.Reveal())),
 		begin:       c.Begin,
+		heard:       c.Heard,
 		log:         c.Log,
 		maxBody:     cmp.Or(c.MaxBody, 32<<20),
 		slots:       newSlots(cmp.Or(c.Concurrent, 32)),
@@ -175,9 +182,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event:    Event{Time: time.Now(), Dialect: dialect, Method: bound(r.Method, 16), Path: bound(path, 256), Model: modelInPath(dialect, path)},
 		endpoint: g.endpoint(dialect, r.Method, path),
 		path:     path,
-		usage:    newUsage(dialect),
 		upgrade:  &statusWriter{ResponseWriter: w},
+		heard:    g.heard,
 	}
+	call.usage = newUsage(dialect, call.api())
 	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.begin != nil {
 		g.begin()
 	}
@@ -318,6 +326,7 @@ func (g *Gateway) finish(c *call) {
 	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
 	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
 	c.judge(g.secrets)
+	c.event.Uncounted = c.event.Generates && c.usage.answer.pieces > 0 && !c.usage.told
 	c.event.Error = g.secrets.Text(c.event.Error)
 	g.ledger.answer(c.usage.id)
 	g.spend(c)

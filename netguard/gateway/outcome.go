@@ -16,6 +16,8 @@ const (
 	Refused                 // the same request will be refused again: key, money, model, path, form
 	Broken                  // the server failed, broke off or is not there; it may recover
 	GivenUp                 // the agent hung up before there was an answer
+	NoAnswer                // the server said that all is well and sent no answer
+	Blank                   // the model ended its answer without having said or called anything
 )
 
 // String is the outcome's name; empty for Answered.
@@ -29,6 +31,10 @@ func (o Outcome) String() string {
 		return "broken"
 	case GivenUp:
 		return "given-up"
+	case NoAnswer:
+		return "no-answer"
+	case Blank:
+		return "blank"
 	default:
 		return ""
 	}

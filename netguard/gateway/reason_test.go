@@ -117,7 +117,7 @@ func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
 // Clients hang up when they have read what they want, and when they have waited
 // long enough.
 func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
-	for first, want := range map[string]Outcome{"data: {}\n\n": Answered, "": GivenUp} {
+	for first, want := range map[string]Outcome{events(`{"choices":[{"delta":{"content":"a"}}]}`): Answered, ": ping\n\n": GivenUp, "": GivenUp} {
 		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, first)
 			_ = http.NewResponseController(w).Flush()

@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+
+	"aibox/netguard/gateway/schema"
 )
 
 // scanner finds scalar values in JSON that streams by, in pieces of any size: one
@@ -155,8 +158,8 @@ func (s *scanner) endString() {
 	top.key, top.hasKey = s.keys[string(s.token)], true
 }
 
-// emit tells a value with the keys that lead to it. An array at the top is one of
-// documents and counts for nothing.
+// emit tells a value with the keys that lead to it; inList stands for an array. One at
+// the top is one of documents and counts for nothing.
 func (s *scanner) emit(isString bool) {
 	defer func() { s.top().hasKey = false }()
 	if s.tooLong && !s.long {
@@ -169,9 +172,10 @@ func (s *scanner) emit(isString bool) {
 		case level.array && i == 0:
 			continue
 		case level.array:
-			return // nothing that is looked for is in one
+			path[n] = inList
+		default:
+			path[n] = level.key
 		}
-		path[n] = level.key
 		n++
 	}
 	s.value(path[:n], s.token, isString)
@@ -190,12 +194,15 @@ func (s *scanner) reset() {
 	s.levels, s.excess, s.state, s.escape = s.levels[:0], 0, scanBetween, false
 }
 
-// usage counts the tokens that an answer says were used, and notes an error that
-// came on the way, when the status had long said that all is well.
+// usage counts the tokens that an answer says were used, notes an error that came on
+// the way, when the status had long said that all is well, and whether there is an
+// answer at all.
 type usage struct {
 	scanner  scanner
 	dialect  Dialect
+	answer   answer
 	fields   [fieldCount]int64
+	told     bool // there was a count
 	trouble  trouble
 	id       string // of the answer
 	lastType string // of the event being read
@@ -212,11 +219,11 @@ const (
 	fieldCount
 )
 
-// usageKeys lead to counts, and to an answer's ID.
-var usageKeys = keySet("response", "message", "usage", "usageMetadata",
+// usageKeys lead to counts, to an answer's ID, and to the answer.
+var usageKeys = keySet(append(answerKeys, "response", "message", "usage", "usageMetadata",
 	"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
 	"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "prompt_eval_count", "eval_count",
-	"error", "type", "code", "status", "id")
+	"error", "type", "code", "status", "id")...)
 
 func keySet(keys ...string) map[string]string {
 	set := make(map[string]string, len(keys))
@@ -229,8 +236,9 @@ func keySet(keys ...string) map[string]string {
 // countLimit is more tokens than any answer can have; larger counts are nonsense.
 const countLimit = 1 << 40
 
-func newUsage(dialect Dialect) *usage {
-	u := &usage{dialect: dialect}
+// newUsage follows the answer of an endpoint; 0 is one that does not generate.
+func newUsage(dialect Dialect, api schema.Endpoint) *usage {
+	u := &usage{dialect: dialect, answer: answer{api: api}}
 	u.scanner.keys, u.scanner.value, u.scanner.long = usageKeys, u.see, true
 	return u
 }
@@ -245,6 +253,15 @@ func (u *usage) tokens() (input, output int64) {
 }
 
 func (u *usage) see(path []string, text []byte, isString bool) {
+	if len(path) == 0 {
+		return
+	}
+	if isString {
+		u.answer.see(path, text)
+	}
+	if slices.Contains(path, inList) {
+		return // nothing else that is looked for is in one
+	}
 	u.fail(path, text, isString)
 	if isString {
 		if u.dialect == OpenAI && (len(path) == 1 || len(path) == 2 && path[0] == "response") && path[len(path)-1] == "id" {
@@ -256,8 +273,9 @@ func (u *usage) see(path []string, text []byte, isString bool) {
 	if !ok {
 		return
 	}
-	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n > u.fields[field] && n < countLimit {
-		u.fields[field] = n
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil && n >= 0 && n < countLimit {
+		u.fields[field] = max(u.fields[field], n)
+		u.told = true
 	}
 }
 

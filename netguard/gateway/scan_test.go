@@ -3,6 +3,8 @@ package gateway
 import (
 	"strings"
 	"testing"
+
+	"aibox/netguard/gateway/schema"
 )
 
 func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
@@ -21,7 +23,7 @@ func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, dialect byte, cut uint) {
 		kind := Dialect(dialect%byte(Ollama)) + 1
-		whole, pieces := newUsage(kind), newUsage(kind)
+		whole, pieces := newUsage(kind, schema.ChatCompletions), newUsage(kind, schema.ChatCompletions)
 		_, _ = whole.Write(data)
 		for rest := data; len(rest) > 0; {
 			n := min(int(cut%7)+1, len(rest))
@@ -43,7 +45,7 @@ func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
 }
 
 func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
-	u := newUsage(OpenAI)
+	u := newUsage(OpenAI, schema.ChatCompletions)
 	_, _ = u.Write([]byte("data: {\"x\":\"broken\n\ndata: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\n"))
 	if input, output := u.tokens(); input != 4 || output != 2 {
 		t.Errorf("%d, %d", input, output)
@@ -53,7 +55,7 @@ func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
 func BenchmarkUsage(b *testing.B) {
 	chunk := []byte("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" hello\"},\"finish_reason\":null}]}\n\n")
 	b.SetBytes(int64(len(chunk)))
-	u := newUsage(OpenAI)
+	u := newUsage(OpenAI, schema.ChatCompletions)
 	for b.Loop() {
 		_, _ = u.Write(chunk)
 	}

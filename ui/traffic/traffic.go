@@ -121,6 +121,8 @@ func call(a session.Access) string {
 		text += ": " + termtext.Escape(c.Reason)
 	case c.Outcome == session.GivenUp:
 		text += ": the agent hung up"
+	case c.Outcome == session.Blank:
+		text += ": an empty answer"
 	}
 	return text
 }
