@@ -34,10 +34,11 @@ const Retention = 30 * 24 * time.Hour
 
 // Saved is a state that can be brought back. The ref alone keeps its objects.
 type Saved struct {
-	Session string    `json:"session"` // that the workspace was made for; names the ref
-	By      string    `json:"by"`      // the session that had the workspace at the time
-	Number  int       `json:"number"`  // counts up from 1 within Session
-	Ref     string    `json:"ref"`     // refs/aibox/<session>/<n> in GitDir
+	Session string    `json:"session"`          // that the workspace was made for; names the ref
+	By      string    `json:"by"`               // the session that had the workspace at the time
+	Number  int       `json:"number"`           // counts up from 1 within Session
+	Handle  string    `json:"handle,omitempty"` // what `aibox recover By --ref` takes; set by session.Recoverable
+	Ref     string    `json:"ref"`              // refs/aibox/<session>/<n> in GitDir
 	GitDir  string    `json:"git_dir"`
 	Commit  string    `json:"commit"`
 	Base    string    `json:"base"` // the commit it stands on

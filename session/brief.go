@@ -50,6 +50,13 @@ type Brief struct {
 // Newest sorts the newest session first, as lists to choose from have it.
 func Newest(a, b *Brief) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
 
+// SortByAge puts the newest session first, as lists of them are printed.
+func SortByAge(sessions []Session) {
+	slices.SortFunc(sessions, func(a, b Session) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+	})
+}
+
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
-	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir()}})
+	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
 	ids := make([]ID, worthRemembering+1)
 	for i := range ids {
 		id, err := sessions.store.create("codex", time.Now())

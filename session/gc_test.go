@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/paths"
 	"aibox/runtime"
 )
 
@@ -178,7 +179,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt")
-	elsewhere := store{root: "/elsewhere"}
+	elsewhere := newStore(paths.Dirs{State: "/elsewhere"})
 	for _, name := range []string{d.store.boxName("00001-a"), d.store.boxName("00009-late"), elsewhere.boxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
 			Session: name, Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "n"},

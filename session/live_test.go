@@ -113,7 +113,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 }
 
 func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
-	store := store{root: t.TempDir()}
+	store := testStore(t)
 	id, err := store.create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -1,11 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -13,12 +16,13 @@ import (
 	"aibox/workspace"
 )
 
-// Recoverable lists what can be brought back, newest first. text is a session's id
-// or a unique prefix of one, of sessions that are gone, too; "" means everything. The
-// sessions that went on with one workspace, one after the other, share their states.
-// The error may come beside a list.
+// Recoverable lists what can be brought back, newest first, each with its Handle. text is
+// a session's id or a unique prefix of one, of sessions that are gone, too; "" means
+// everything. The sessions that went on with one workspace, one after the other, share
+// their states. The error may come beside a list.
 func (s *Sessions) Recoverable(ctx context.Context, text string) ([]review.Saved, error) {
 	all, damaged := review.Recoverable(ctx, s.deps.Dirs.Repos(), "")
+	setHandles(all)
 	if text == "" {
 		return all, damaged
 	}
@@ -38,9 +42,102 @@ func (s *Sessions) Recoverable(ctx context.Context, text string) ([]review.Saved
 	return slices.DeleteFunc(all, func(saved review.Saved) bool { return !slices.Contains(names, saved.Session) }), damaged
 }
 
-// resolveSaved finds the session that text names: one with a record, else one that
-// something is saved of.
+// setHandles gives each state what tells it from the others of its session: its number,
+// or its commit where an earlier version of aibox gave the session's id twice, so that
+// two states have one number.
+func setHandles(all []review.Saved) {
+	workspaces := map[string]map[string]bool{} // that `aibox recover` shows with a session
+	for _, saved := range all {
+		if workspaces[saved.By] == nil {
+			workspaces[saved.By] = map[string]bool{saved.By: true}
+		}
+		workspaces[saved.By][saved.Session] = true
+	}
+	type place struct {
+		workspace string
+		number    int
+	}
+	count := map[place]int{}
+	for _, saved := range all {
+		count[place{saved.Session, saved.Number}]++
+	}
+	for i := range all {
+		saved, same := &all[i], 0
+		for workspace := range workspaces[saved.By] {
+			same += count[place{workspace, saved.Number}]
+		}
+		saved.Handle = strconv.Itoa(saved.Number)
+		if same > 1 {
+			saved.Handle = saved.Commit[:min(len(saved.Commit), handleDigits)]
+		}
+	}
+}
+
+// handleDigits is how much of a commit a Handle shows, and leastDigits how much of one
+// names a state.
+const (
+	handleDigits = 12
+	leastDigits  = 4
+)
+
+// Pick finds the state that ref names among saved, which Recoverable gave for text. ref
+// is a Handle, a number, a whole ref, or a commit or the beginning of one. Without ref it
+// is the newest.
+func Pick(saved []review.Saved, text, ref string) (review.Saved, error) {
+	found := matching(saved, ref)
+	if ref == "" && len(found) > 1 && !slices.ContainsFunc(found, func(s review.Saved) bool { return s.GitDir != found[0].GitDir }) {
+		return found[0], nil
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		several := fault.New(fault.Usage, "%d states could be meant", len(found))
+		if ref != "" {
+			several = fault.New(fault.Usage, "%d states could be meant by --ref %s", len(found), ref)
+		}
+		for _, s := range found[:min(len(found), 5)] {
+			several = several.Hint("`aibox recover %s --ref %s` is of %s, %s", s.By, s.Handle, s.Repo, s.When.Local().Format(time.DateTime))
+		}
+		return review.Saved{}, several
+	case text == "":
+		return review.Saved{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
+	case ref == "":
+		return review.Saved{}, fault.New(fault.Usage, "nothing is saved of %s", text).Hint("`aibox recover` lists what is")
+	default:
+		return review.Saved{}, fault.New(fault.Usage, "nothing of %s is saved under %q", text, ref).
+			Hint("`aibox recover %s` lists what is", text)
+	}
+}
+
+// matching are the states that ref names in the most literal way.
+func matching(saved []review.Saved, ref string) []review.Saved {
+	number, _ := strconv.Atoi(ref)
+	for _, names := range []func(review.Saved) bool{
+		func(s review.Saved) bool { return ref == "" || s.Ref == ref },
+		func(s review.Saved) bool { return s.Number == number },
+		func(s review.Saved) bool { return len(ref) >= leastDigits && strings.HasPrefix(s.Commit, ref) },
+	} {
+		var found []review.Saved
+		for _, s := range saved {
+			again := slices.ContainsFunc(found, func(f review.Saved) bool { return f.Commit == s.Commit && f.GitDir == s.GitDir })
+			if names(s) && !again { // a state that was saved twice is one
+				found = append(found, s)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// resolveSaved finds the session that text names: the whole id of one that has a record
+// or that something is saved of, else the beginning of one, those with records first.
 func (s *Sessions) resolveSaved(text string, all []review.Saved) (ID, error) {
+	if slices.ContainsFunc(all, func(saved review.Saved) bool { return saved.Session == text || saved.By == text }) {
+		return ID(text), nil
+	}
 	id, err := s.store.resolve(text)
 	if err == nil {
 		return id, nil
@@ -51,9 +148,6 @@ func (s *Sessions) resolveSaved(text string, all []review.Saved) (ID, error) {
 	var found []string
 	for _, saved := range all {
 		for _, name := range []string{saved.Session, saved.By} {
-			if name == text {
-				return ID(name), nil
-			}
 			if strings.HasPrefix(name, text) && !slices.Contains(found, name) {
 				found = append(found, name)
 			}
@@ -87,13 +181,33 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 func (s *Sessions) BringBack(ctx context.Context, id ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
-		_, err = s.RestoreWorkspace(ctx, id, saved[0])
+		_, err = s.RestoreWorkspace(ctx, id, s.own(id, saved)[0])
 		return err
 	}
 	if err != nil {
 		return err
 	}
 	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
+}
+
+// own are the states of the session's own workspace among those of its id, or all of them
+// when there is none of its own.
+func (s *Sessions) own(id ID, saved []review.Saved) []review.Saved {
+	session, err := s.store.load(id)
+	if err != nil || session.State.Workspace == nil {
+		return saved
+	}
+	ws := session.State.Workspace
+	var own []review.Saved
+	for _, state := range saved {
+		if state.GitDir == ws.GitDir && state.Session == ws.Session {
+			own = append(own, state)
+		}
+	}
+	if len(own) == 0 {
+		return saved
+	}
+	return own
 }
 
 // RestoreWorkspace makes the workspace of an ended session anew with what is saved,
@@ -115,7 +229,7 @@ func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved review.Sav
 		}
 		if !gone {
 			return fault.New(fault.Usage, "%s still has its workspace, and what is in it is not overwritten", id).
-				Hint("`aibox recover %s --ref %d` brings the state back as a branch", id, saved.Number)
+				Hint("`aibox recover %s --ref %s` brings the state back as a branch", id, cmp.Or(saved.Handle, strconv.Itoa(saved.Number)))
 		}
 		before := session.State
 		restored, err = workspace.Rebuild(ctx, workspace.RebuildRequest{

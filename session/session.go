@@ -73,5 +73,5 @@ type Sessions struct {
 
 // New makes Sessions. It touches nothing.
 func New(deps Deps) *Sessions {
-	return &Sessions{deps: deps, store: store{root: deps.Dirs.Sessions()}}
+	return &Sessions{deps: deps, store: newStore(deps.Dirs)}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,8 +30,11 @@ const (
 
 // store keeps the sessions' folders under one private folder.
 type store struct {
-	root string // Dirs.Sessions()
+	root string // dirs.Sessions()
+	dirs paths.Dirs
 }
+
+func newStore(dirs paths.Dirs) store { return store{root: dirs.Sessions(), dirs: dirs} }
 
 // dir is the folder of a session.
 func (s store) dir(id ID) string { return filepath.Join(s.root, string(id)) }
@@ -51,34 +55,38 @@ func (s store) idOf(boxName string) (ID, bool) {
 
 // create makes the folder of a new session and returns its id.
 func (s store) create(agent string, now time.Time) (ID, error) {
-	return s.createNamed(func(step int) ID { return newID(agent, now, step) })
+	return s.createNamed(now, func(number int64) ID { return newID(agent, number) })
 }
 
 // createVerification makes the folder of a new verification and returns its id.
 func (s store) createVerification(now time.Time) (ID, error) {
-	return s.createNamed(func(step int) ID { return newVerificationID(now, step) })
+	return s.createNamed(now, newVerificationID)
 }
 
 // createOpened makes the folder of a new session in which a workspace is looked at.
 func (s store) createOpened(now time.Time) (ID, error) {
-	return s.createNamed(func(step int) ID { return newOpenedID(now, step) })
+	return s.createNamed(now, newOpenedID)
 }
 
-// createNamed makes a folder under the first name of a row that nobody has.
-func (s store) createNamed(name func(step int) ID) (ID, error) {
+// createNamed makes the folder of a session whose id name makes of its number.
+func (s store) createNamed(now time.Time, name func(number int64) ID) (ID, error) {
 	if err := paths.MakePrivate(s.root); err != nil {
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
 	}
-	for step := range 1000 {
-		id := name(step)
-		if err := os.Mkdir(s.dir(id), 0o700); err == nil {
+	for {
+		number, err := s.take(context.Background(), now)
+		if err != nil {
+			return "", err
+		}
+		id := name(number)
+		err = os.Mkdir(s.dir(id), 0o700)
+		if err == nil {
 			return id, nil
-		} else if !errors.Is(err, fs.ErrExist) {
+		}
+		if !errors.Is(err, fs.ErrExist) { // it comes from elsewhere, and the next number is another one
 			return "", fmt.Errorf("making the session's folder: %w", err)
 		}
 	}
-	return "", fault.New(fault.Environment, "a thousand sessions were started within minutes").
-		Hint("wait a minute, or remove old sessions with `aibox rm`")
 }
 
 // write replaces one of the session's JSON files.

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 )
 
 func testStore(t *testing.T) store {
 	t.Helper()
-	return store{root: t.TempDir() + "/sessions"}
+	dir := t.TempDir()
+	return newStore(paths.Dirs{State: dir + "/state", Data: dir + "/data"})
 }
 
 func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
@@ -102,6 +104,7 @@ func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 
 func TestAFolderOfSessionsThatIsASymlinkIsRefused(t *testing.T) {
 	s := testStore(t)
+	s.root = t.TempDir() + "/link"
 	if err := os.Symlink(t.TempDir(), s.root); err != nil {
 		t.Fatal(err)
 	}

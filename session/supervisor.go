@@ -73,7 +73,7 @@ type supervisor struct {
 func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
 	s := &supervisor{
 		deps:   deps,
-		store:  store{root: deps.Dirs.Sessions()},
+		store:  newStore(deps.Dirs),
 		report: reporter{out},
 		ended:  make(chan struct{}),
 	}

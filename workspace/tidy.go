@@ -49,6 +49,31 @@ func Repositories(dirs paths.Dirs) ([]string, error) {
 	return found, nil
 }
 
+// Named lists the sessions that the repositories name, by a ref or a baseline; one may
+// come several times. A repository that cannot be read is left out.
+func Named(ctx context.Context, dirs paths.Dirs) []string {
+	repositories, err := Repositories(dirs)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, dir := range repositories {
+		out, err := git.Owned(dir).Output(ctx, "for-each-ref", "--format=%(refname)", ownRefs)
+		if err != nil {
+			continue
+		}
+		for ref := range strings.FieldsSeq(string(out)) {
+			session, _, _ := strings.Cut(strings.TrimPrefix(ref, ownRefs), "/")
+			names = append(names, session)
+		}
+		baselines, _ := filepath.Glob(filepath.Join(dir, "aibox", "*"+baselineSuffix))
+		for _, file := range baselines {
+			names = append(names, strings.TrimSuffix(filepath.Base(file), baselineSuffix))
+		}
+	}
+	return names
+}
+
 // Tidying is a repository that aibox owns, while nobody may write to it.
 type Tidying struct {
 	dir  string
@@ -102,12 +127,15 @@ func (t *Tidying) Sessions() []string {
 	return names
 }
 
-const baselineSuffix = ".baseline"
+const (
+	baselineSuffix = ".baseline"
+	ownRefs        = "refs/aibox/" // begins those of sessions
+)
 
 // workRef takes the ref of a workspace apart: refs/aibox/<session>/base, for one.
 // Those of saved states, whose last part is a number, are none.
 func workRef(ref string) (session, name string, ok bool) {
-	rest, ours := strings.CutPrefix(ref, "refs/aibox/")
+	rest, ours := strings.CutPrefix(ref, ownRefs)
 	session, name, cut := strings.Cut(rest, "/")
 	_, err := strconv.Atoi(name)
 	return session, name, ours && cut && err != nil

@@ -20,7 +20,7 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
-		Short:   "List sessions",
+		Short:   "List sessions, the newest first",
 		Example: "  aibox ls\n  aibox ls --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), asJSON, all) },
@@ -45,6 +45,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 		if sessions == nil {
 			sessions = []session.Session{}
 		}
+		session.SortByAge(sessions)
 		return errors.Join(printJSON(a.out, sessions), damaged)
 	}
 	briefs, damaged := service.Briefs()
@@ -60,6 +61,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
+	slices.SortFunc(briefs, func(a, b session.Brief) int { return session.Newest(&a, &b) })
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"aibox/internal/amount"
@@ -31,7 +29,7 @@ func (a *app) recoverCommand() *cobra.Command {
 accept, discard, rm and run --resume. A state is kept for 30 days at least.
 
 With --ref, make a branch of a state in your repository. With --to-workspace, make the
-workspace of a session anew instead, so that "aibox run --resume ID" goes on from there.
+workspace of a session again instead, so that "aibox run --resume ID" goes on from there.
 With --diff, only show what a state changes. Without --ref, the last two take the
 newest state.`,
 		Example: `  aibox recover
@@ -50,7 +48,7 @@ newest state.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.ref, "ref", "", "the state to bring back or show: its number `N` in the list")
+	f.StringVar(&o.ref, "ref", "", "the state to bring back or show: its `REF` in the list, or its commit")
 	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
 	f.BoolVar(&o.toWorkspace, "to-workspace", false, "bring it back as the session's workspace, to be resumed")
 	f.BoolVar(&o.diff, "diff", false, "show what the state changes, and bring nothing back")
@@ -85,7 +83,7 @@ func (a *app) recover(ctx context.Context, text string, o recoverOptions) error 
 	if o.ref == "" && !o.diff && !o.toWorkspace {
 		return a.listSaved(saved, o.json)
 	}
-	state, err := pick(saved, text, o.ref)
+	state, err := session.Pick(saved, text, o.ref)
 	if err != nil {
 		return err
 	}
@@ -113,41 +111,11 @@ func (a *app) listSaved(saved []review.Saved, asJSON bool) error {
 	rows := make([][]string, 0, len(saved))
 	for _, s := range saved {
 		rows = append(rows, []string{
-			termtext.Escape(s.By), strconv.Itoa(s.Number), termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), s.Until.Local().Format(time.DateOnly),
+			termtext.Escape(s.By), s.Handle, termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), s.Until.Local().Format(time.DateOnly),
 			fmt.Sprintf("%s +%d -%d", amount.Of(s.Files, "file"), s.Added, s.Deleted), termtext.Escape(s.Repo),
 		})
 	}
 	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
-}
-
-// pick finds the state that ref names, a number or a whole ref, among the saved
-// states, newest first. Without ref it is the newest.
-func pick(saved []review.Saved, session, ref string) (review.Saved, error) {
-	if ref == "" && len(saved) > 0 {
-		return saved[0], nil
-	}
-	number, _ := strconv.Atoi(ref)
-	found := slices.Collect(func(yield func(review.Saved) bool) {
-		for _, s := range saved {
-			if (s.Ref == ref || s.Number == number) && !yield(s) {
-				return
-			}
-		}
-	})
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return review.Saved{}, fault.New(fault.Usage, "%d sessions have a state %d", len(found), number).
-			Hint("name one: aibox recover %s --ref %d", found[0].By, number)
-	case session == "":
-		return review.Saved{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
-	case ref == "":
-		return review.Saved{}, fault.New(fault.Usage, "nothing is saved of %s", session).Hint("`aibox recover` lists what is")
-	default:
-		return review.Saved{}, fault.New(fault.Usage, "nothing of %s is saved under %q", session, ref).
-			Hint("`aibox recover %s` lists what is", session)
-	}
 }
 
 func (a *app) diffSaved(ctx context.Context, state review.Saved, asJSON bool) error {
@@ -190,7 +158,7 @@ func (a *app) restoreWorkspace(ctx context.Context, service *session.Sessions, t
 	found, err := service.Find(text)
 	if err != nil {
 		return fault.New(fault.Usage, "the record of %s is gone, and a workspace belongs to a session", state.By).
-			Hint("`aibox recover %s --ref %d` makes a branch of it, and `aibox run --branch` starts a new session from there", state.By, state.Number)
+			Hint("`aibox recover %s --ref %s` makes a branch of it, and `aibox run --branch` starts a new session from there", state.By, state.Handle)
 	}
 	ws, err := service.RestoreWorkspace(ctx, found.ID, state)
 	if err != nil {
@@ -232,7 +200,7 @@ func (a *app) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]st
 	saved, _ := service.Recoverable(cmd.Context(), args[0])
 	var words []string
 	for _, s := range saved {
-		words = append(words, strconv.Itoa(s.Number)+"\t"+about(s))
+		words = append(words, s.Handle+"\t"+about(s))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -36,7 +36,7 @@ func (s *scene) Past(ctx context.Context, id session.ID) (*session.Past, error) 
 
 func scrolled(t testing.TB, past, shown string) *scene {
 	t.Helper()
-	dirs := paths.Dirs{State: t.TempDir()}
+	dirs := paths.Dirs{State: t.TempDir(), Data: t.TempDir()}
 	folder := filepath.Join(dirs.Sessions(), string(id))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/paths"
+	"aibox/workspace"
+)
+
+// lastFile holds the number of the newest session. It is beside the repositories, which
+// keep the work of sessions whose records are gone: as long as they name a session, no
+// other one gets its number.
+const lastFile = "last-session"
+
+// lastPatience is how long another start may take to get its number.
+const lastPatience = 10 * time.Second
+
+// epoch is where the minutes of a number start; five digits last until 2140.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// take returns a number that no session of these folders has had, larger than all of
+// those: the minute of now, or the one behind the last number. It is spent even when
+// the session never starts.
+func (s store) take(ctx context.Context, now time.Time) (int64, error) {
+	if err := paths.MakePrivate(s.dirs.Data); err != nil {
+		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	defer cancel()
+	path := filepath.Join(s.dirs.Data, lastFile)
+	turn, err := flock.Wait(ctx, path, flock.Exclusive)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return 0, fault.New(fault.Environment, "another process holds %s", path).
+			Hint("`fuser %s` names it: a stopped aibox, perhaps", path)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("taking a number for the session: %w", err)
+	}
+	defer turn.Close()
+	text, err := io.ReadAll(io.LimitReader(turn.File(), 64))
+	if err != nil {
+		return 0, fmt.Errorf("reading the last session's number: %w", err)
+	}
+	last, ok := parseNumber(strings.TrimSuffix(string(text), "\n"))
+	if !ok { // the first session, the first of this version, or a file torn by a power cut
+		last = s.lastNamed(ctx)
+	}
+	number := max(int64(now.Sub(epoch)/time.Minute), last+1)
+	// The same bytes are written again each time, which needs no room on the disk.
+	if _, err = turn.File().WriteAt([]byte(digits(number)+"\n"), 0); err == nil {
+		err = turn.File().Sync()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("storing the session's number: %w", err)
+	}
+	return number, nil
+}
+
+// lastNamed is the largest number that a record or a repository names, -1 without any.
+// What cannot be read is left out: ids come from the clock all the same.
+func (s store) lastNamed(ctx context.Context) int64 {
+	last := int64(-1)
+	ids, _ := s.ids()
+	for _, id := range ids {
+		last = max(last, id.number())
+	}
+	for _, name := range workspace.Named(ctx, s.dirs) {
+		last = max(last, ID(name).number())
+	}
+	return last
+}
+
+// number is what take gave the session; -1 when the id has none.
+func (id ID) number() int64 {
+	text := string(id)
+	for _, prefix := range []string{verificationPrefix, openedPrefix} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	first, _, _ := strings.Cut(text, "-")
+	if number, ok := parseNumber(first); ok {
+		return number
+	}
+	return -1
+}
+
+// digits is a number as ids have it.
+func digits(number int64) string {
+	text := strconv.FormatInt(number, 36)
+	return strings.Repeat("0", max(0, 5-len(text))) + text
+}
+
+// parseNumber reads what digits wrote.
+func parseNumber(text string) (int64, bool) {
+	number, err := strconv.ParseInt(text, 36, 64)
+	return number, err == nil && number >= 0 && digits(number) == text
+}

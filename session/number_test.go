@@ -1,0 +1,124 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"aibox/review"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func TestAnIDNeverReturnsAfterItsSessionIsRemoved(t *testing.T) {
+	d := newDesk(t)
+	seen := map[ID]bool{}
+	next := func(agent string, at time.Time) ID {
+		id, err := d.store.create(agent, at)
+		d.must(err)
+		if seen[id] {
+			t.Errorf("%s came twice", id)
+		}
+		seen[id] = true
+		return id
+	}
+	for range 3 {
+		id := next("codex", noon)
+		d.must(d.store.remove(t.Context(), id))
+	}
+	next("codex", noon.Add(-time.Hour)) // the clock was set back
+	d.must(os.RemoveAll(d.dirs.State))  // every record is lost
+	next("codex", noon)
+}
+
+func TestIDsAreOlderOrNewerWhateverTheirAgents(t *testing.T) {
+	s := testStore(t)
+	var last ID
+	for _, agent := range []string{"shell", "codex", "aider", "shell"} {
+		id, err := s.create(agent, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id <= last || len(last) > 0 && id[:5] == last[:5] {
+			t.Errorf("%s came behind %s", id, last)
+		}
+		last = id
+	}
+}
+
+// Earlier versions kept no number, gave the next minutes away and forgot that.
+func TestTheFirstIDOfThisVersionIsNewerThanWhatAnEarlierOneLeft(t *testing.T) {
+	d := newDesk(t)
+	ahead := func(minutes int) ID { return newID("codex", int64(noon.Sub(epoch)/time.Minute)+int64(minutes)) }
+	d.ended(ahead(3), "one.txt")
+	d.ended(ahead(7), "two.txt")
+	d.must(d.Remove(t.Context(), ahead(7), true)) // what is left of it is in the repository
+	for name, last := range map[string]string{"no number": "", "a torn number": "\x00\x00\x00", "half a number": "0d"} {
+		d.must(os.WriteFile(filepath.Join(d.dirs.Data, lastFile), []byte(last), 0o600))
+		if id, err := d.store.create("codex", noon); id != ahead(8) || err != nil {
+			t.Errorf("%s: %s, %v; want %s", name, id, err, ahead(8))
+		} else {
+			d.must(d.store.remove(t.Context(), id))
+		}
+	}
+}
+
+func TestManyStartsAtOnceGetIDsOfTheirOwn(t *testing.T) {
+	s := testStore(t)
+	ids := make(chan ID)
+	for range 40 {
+		go func() {
+			id, err := s.create("codex", noon)
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- id
+		}()
+	}
+	numbers := map[int64]bool{}
+	for range 40 {
+		numbers[(<-ids).number()] = true
+	}
+	if len(numbers) != 40 {
+		t.Errorf("40 sessions have %d numbers", len(numbers))
+	}
+}
+
+// An earlier version gave an id again when its session was removed within the minute, so
+// that the work of two sessions has one name.
+func TestTheWorkOfTwoSessionsOfOneIDIsReached(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "one.txt")
+	d.must(d.Remove(t.Context(), "00001-a", true))
+	first := d.repo
+	d.repo = filepath.Join(d.dirs.Home, "other")
+	d.write(filepath.Join(d.repo, "a.txt"), "one\n")
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Ann"}, {"config", "user.email", "a@example.org"}, {"add", "-A"}, {"commit", "-qm", "x"}} {
+		d.git(args...)
+	}
+	d.ended("00001-a", "two.txt")
+	d.must(d.Remove(t.Context(), "00001-a", true))
+
+	all, err := d.Recoverable(t.Context(), "00001-a")
+	d.must(err)
+	if len(all) != 2 || all[0].Handle == all[1].Handle {
+		t.Fatalf("these cannot be told apart: %+v", all)
+	}
+	repos := map[string]string{"one.txt": first, "two.txt": d.repo}
+	for _, saved := range all {
+		found, err := Pick(all, "00001-a", saved.Handle)
+		d.must(err)
+		restored, err := d.Restore(t.Context(), found, "")
+		d.must(err)
+		for name, repo := range repos {
+			if repo == restored.Repo && d.gitIn(repo, "show", restored.Branch+":"+name) != name {
+				t.Errorf("%s has another's work", restored.Branch)
+			}
+		}
+	}
+	var whole review.Saved
+	if whole, err = Pick(all, "", all[1].Commit); err != nil || whole.GitDir != all[1].GitDir {
+		t.Errorf("the commit names %+v, %v", whole, err)
+	}
+}
