@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
@@ -20,6 +21,8 @@ type AcceptOptions struct {
 	Target  Target
 
 	Before *Before // what earlier accepts took; nil means nothing
+
+	FilterTime time.Duration // how long the user's filters may take in all; 0 means 10 minutes
 
 	// Verify is called with the tree that is about to be delivered (of ChangeSet.GitDir)
 	// before anything is delivered; its error ends the accept. May be nil.
@@ -151,6 +154,10 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo,
 		tree: accepted.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
 		keep: refsOf(ws.Session) + "accepted-" + opts.Target.String(),
+		cleaning: &cleaning{
+			gitDir: ws.GitDir, session: ws.Session, owner: ws.Owner(), repo: ws.Repo, base: ws.BaseTree, folded: cs.Listed != "", asStored: ws.AsStored,
+			uncommitted: ws.Uncommitted != "", consent: opts.Choice.Risky, limit: opts.FilterTime,
+		},
 	}
 	if opts.Target == ToWorktree {
 		if _, err := d.kept(ctx); err != nil {

@@ -31,6 +31,7 @@ type delivery struct {
 	branch   string // fixed name, or empty
 	prefer   []string
 	tip      string // commit that the branch points to now; empty when it is to be made
+	cleaning *cleaning
 	keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
 }
 
@@ -65,9 +66,10 @@ func (d *delivery) onTop(ctx context.Context, before *Before) bool {
 		return false
 	}
 	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
-	if err != nil || tree != before.Tree {
+	if err != nil {
 		return false
 	}
+	d.cleaning.earlier = &earlier{plain: before.Tree, stored: tree}
 	d.parent, d.branch, d.tip = tip, before.Branch, tip
 	return true
 }
@@ -90,6 +92,9 @@ func (d *delivery) name(ctx context.Context, branch, fallback string) error {
 func (d *delivery) run(ctx context.Context) (*Accepted, error) {
 	known, err := d.meeting(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if d.tree, err = d.cleaning.tree(ctx, d.tree); err != nil {
 		return nil, err
 	}
 	commit, err := d.kept(ctx)
@@ -191,10 +196,19 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 	if err != nil {
 		return fmt.Errorf("listing the objects: %s", git.Message(err))
 	}
+	if err := copyObjects(ctx, d.from, d.to, list); err != nil {
+		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
+			Hint("the work is kept; look at it with: aibox diff")
+	}
+	return nil
+}
+
+// copyObjects copies the objects with the ids in list, a line each.
+func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 	read, write := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
-		err := d.from.Run(ctx, bytes.NewReader(list), write, "pack-objects", "-q", "--stdout", "--window=0")
+		err := from.Run(ctx, bytes.NewReader(list), write, "pack-objects", "-q", "--stdout", "--window=0")
 		write.CloseWithError(err)
 		packed <- err
 	}()
@@ -202,16 +216,12 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 	if bytes.Count(list, []byte("\n")) > 500 {
 		unpack = []string{"index-pack", "--stdin", "--strict"}
 	}
-	err = d.to.Run(ctx, read, nil, unpack...)
+	err := to.Run(ctx, read, nil, unpack...)
 	read.CloseWithError(io.ErrClosedPipe)
 	if packErr := <-packed; packErr != nil && err == nil {
 		err = packErr
 	}
-	if err != nil {
-		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
-			Hint("the work is kept; look at it with: aibox diff")
-	}
-	return nil
+	return err
 }
 
 // whoseFault tells a disk that takes nothing from objects that git refuses, by the

@@ -316,14 +316,18 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 			if _, err := io.ReadFull(data.reader(), text); err != nil {
 				return out, err
 			}
-			text = workspace.UnixLines(text)
+			// What git takes for binary it would not convert, or only because it has to: that is
+			// decided when it is accepted.
+			if lines := workspace.UnixLines(text); bytes.IndexByte(lines, '\r') < 0 && !looksBinary(lines) {
+				text = lines
+			}
 			data = &content{size: int64(len(text)), small: text}
 			out.size = data.size
 			if raw, err = c.hash(data); err != nil {
 				return out, err
 			}
 		} else {
-			out.notes = append(out.notes, "your repository keeps this file through a filter (such as Git LFS); the change holds the content itself")
+			out.notes = append(out.notes, "your repository stores this file through a filter (such as Git LFS); the change shows the content itself, which goes through the filter when you accept it")
 		}
 	}
 	out.entry.ID = hex.EncodeToString(raw)

@@ -295,11 +295,12 @@ func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error)
 		message: fmt.Sprintf("Recovered work of aibox session %s (%s %s)", saved.By, saved.What, saved.When.Format(time.DateTime)),
 		who:     workspace.Identity(ctx, &workspace.Workspace{Repo: saved.Repo}),
 	}
-	tree, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", d.tree)
+	trees, err := d.from.Line(ctx, "rev-parse", saved.Base+"^{tree}", d.tree)
 	if err != nil {
 		return nil, fmt.Errorf("the saved state %s is not there: %s", saved.Ref, git.Message(err))
 	}
-	d.tree = tree
+	d.cleaning = &cleaning{gitDir: saved.GitDir, session: saved.Session, repo: saved.Repo, folded: saved.Files > maxListed, uncommitted: true}
+	d.cleaning.base, d.tree, _ = strings.Cut(trees, "\n")
 	if err := d.name(ctx, branch, saved.Session+"-recovered"); err != nil {
 		return nil, err
 	}

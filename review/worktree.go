@@ -74,6 +74,7 @@ type WorktreeStep struct {
 	Reason string         `json:"reason,omitempty"` // of a Clash: a clause for people
 
 	Meetings []Meeting `json:"-"` // of a Clash: the lines that both sides changed, if that is why
+	Kept     bool      `json:"-"` // of a Clash: the user changed what git does not store as it is, so a branch cannot merge it either
 }
 
 // WorktreePlan is what a delivery onto the working tree would do. It goes through
@@ -157,8 +158,12 @@ func (p *placement) conflict() error {
 
 // clash is the fault for these steps.
 func (p *placement) clash(steps ...WorktreeStep) error {
-	return fault.New(fault.Conflict, "%w", &WorktreeConflict{Repo: p.job.ws.Repo, Clashes: steps}).
-		Hint("take it as a branch, where git merges it: aibox accept %s --to branch", p.job.ws.Owner())
+	conflict := fault.New(fault.Conflict, "%w", &WorktreeConflict{Repo: p.job.ws.Repo, Clashes: steps})
+	if !slices.ContainsFunc(steps, func(s WorktreeStep) bool { return !s.Kept }) {
+		return conflict.Hint("set your own change aside, then accept again: git stash push -- %s", steps[0].Path).
+			Hint("or take other files alone: aibox accept %s --to worktree --files PATH", p.job.ws.Owner())
+	}
+	return conflict.Hint("take it as a branch, where git merges it: aibox accept %s --to branch", p.job.ws.Owner())
 }
 
 // placement is the work of one delivery onto a working tree.
@@ -172,6 +177,8 @@ type placement struct {
 	release func() // lets the store be tidied again
 
 	user  userSettings
+	given map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
+	index map[string]string         // by path: likewise, the blobs of files that the user has not modified; nil until asked
 	steps []WorktreeStep
 
 	puts     []placing

@@ -162,21 +162,25 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 		{
 			"a filter of the user's", func(b *bench) { b.write("a.txt", "agent\n"); b.write("new.txt", "agent\n") },
 			func(b *bench) {
-				b.user(".gitattributes", "*.txt filter=lfs\n")
-				gitIn(b.t, b.repo, "config", "filter.lfs.smudge", "touch "+b.inRepo("canary"))
-				gitIn(b.t, b.repo, "config", "filter.lfs.clean", "touch "+b.inRepo("canary"))
+				b.user(".gitattributes", "*.txt filter=mine\n")
+				b.user("a.txt", "user\n")
+				gitIn(b.t, b.repo, "config", "filter.mine.smudge", "touch "+b.inRepo("canary"))
+				gitIn(b.t, b.repo, "config", "filter.mine.clean", "cat; test $(pwd) = "+b.repo+" || touch "+b.inRepo("canary"))
 			},
-			[]string{"a.txt: filter lfs", "new.txt: filter lfs"},
+			[]string{"a.txt: filter=mine"},
 		},
 		{
-			"another encoding", func(b *bench) { b.write("new", "agent\n") },
-			func(b *bench) { b.user(".gitattributes", "new working-tree-encoding=UTF-16LE\n") },
-			[]string{"new: UTF-16LE"},
+			"another encoding", func(b *bench) { b.write("a.txt", "agent\n"); b.write("new", "agent\n") },
+			func(b *bench) {
+				b.user(".gitattributes", "* working-tree-encoding=UTF-16LE\n")
+				b.user("a.txt", "u\x00s\x00")
+			},
+			[]string{"a.txt: UTF-16LE"},
 		},
 		{
-			"ident", func(b *bench) { b.write("new", "agent\n") },
-			func(b *bench) { b.user(".gitattributes", "new ident\n") },
-			[]string{"new: ident"},
+			"ident", func(b *bench) { b.write("a.txt", "agent\n"); b.write("new", "agent\n") },
+			func(b *bench) { b.user(".gitattributes", "* ident\n"); b.user("a.txt", "user\n") },
+			[]string{"a.txt: ident"},
 		},
 		{
 			"a merge driver of the user's", func(b *bench) { b.write("a.txt", "agent\n"+ten) },

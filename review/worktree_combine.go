@@ -28,7 +28,7 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 		return result, clause("you put something else in its place")
 	}
 	if base == git.Symlink || theirs == git.Symlink || now.kind == unix.S_IFLNK {
-		result.blob, err = d.combineLinks(path, to, now, c)
+		result.blob, err = d.combineLinks(ctx, path, to, now, c)
 		return result, err
 	}
 	if yours := d.modeOf(now, base); yours != base && theirs == base {
@@ -37,6 +37,10 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 		return result, clause("its mode changes, and your repository keeps none (core.fileMode)")
 	}
 	result.perm = permissions(now.stamp.Mode, result.mode)
+	if d.user.changes(path) || d.user.changes(to) {
+		result.blob, err = d.combineKept(ctx, path, now, c)
+		return result, err
+	}
 	conversion := d.user.crlfOf(path)
 	switch {
 	case now.id == c.NewBlob:
@@ -68,11 +72,11 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 
 // combineLinks settles a symlink, or a file that becomes one or was one: they are
 // taken as a whole. It returns the blob that is to stand there.
-func (d *decision) combineLinks(path, to string, now standing, c Change) (string, error) {
+func (d *decision) combineLinks(ctx context.Context, path, to string, now standing, c Change) (string, error) {
 	if now.id == c.NewBlob && now.mode() == git.Mode(c.NewMode) {
 		return c.NewBlob, nil
 	}
-	same, err := d.unchanged(path, now, c.OldBlob, git.Mode(c.OldMode))
+	same, err := d.unchanged(ctx, path, now, c.OldBlob, git.Mode(c.OldMode))
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +103,7 @@ func permissions(was uint32, mode git.Mode) uint32 {
 // git would give it.
 func (d *decision) checkout(path string, mode git.Mode, blob string) (string, error) {
 	conversion := d.user.crlfOf(path)
-	if mode == git.Symlink || !conversion.toCRLF {
+	if mode == git.Symlink || !conversion.toCRLF || d.user.changes(path) {
 		return blob, nil
 	}
 	data, err := mergeable(d.blobs, blob)

@@ -23,6 +23,7 @@ type decision struct {
 	kept    map[uint64]int  // per inode that is to stay as it is: its step
 
 	meetings []Meeting // of the change that is settled now
+	keeps    bool      // likewise: the user changed what git does not store as it is
 }
 
 // decide settles one change. The error is a clause when it is the user's side that
@@ -44,11 +45,14 @@ func (d *decision) decide(ctx context.Context, c Change) (WorktreeAction, error)
 			return Clash, clause("it is a symlink, and your repository keeps none (core.symlinks)")
 		}
 	}
+	if name := d.user.encoding(c.Path.Raw()); name != "" && d.job.ws.AsStored && c.NewMode != string(git.Symlink) && c.Kind != Deleted {
+		return Clash, clause(fmt.Sprintf("your attributes keep it in the encoding %s, and the agent had it in UTF-8, as git stores it; take the branch", termtext.Escape(name)))
+	}
 	switch c.Kind {
 	case Added:
 		return d.create(c)
 	case Deleted:
-		return d.remove(c)
+		return d.remove(ctx, c)
 	case Renamed:
 		return d.rename(ctx, c)
 	default:
@@ -168,7 +172,7 @@ func (d *decision) modeOf(now standing, known git.Mode) git.Mode {
 }
 
 // remove takes away a file that the agent deleted.
-func (d *decision) remove(c Change) (WorktreeAction, error) {
+func (d *decision) remove(ctx context.Context, c Change) (WorktreeAction, error) {
 	path, mode := c.Path.Raw(), git.Mode(c.OldMode)
 	if slices.ContainsFunc(above(path), d.gaveWay) {
 		return KeepFile, nil
@@ -180,7 +184,7 @@ func (d *decision) remove(c Change) (WorktreeAction, error) {
 	if now.kind == 0 || now.kind == unix.S_IFDIR { // a folder in its place says that it is gone, too
 		return KeepFile, nil
 	}
-	same, err := d.unchanged(path, now, c.OldBlob, mode)
+	same, err := d.unchanged(ctx, path, now, c.OldBlob, mode)
 	if err != nil {
 		return Clash, err
 	}
@@ -194,10 +198,14 @@ func (d *decision) remove(c Change) (WorktreeAction, error) {
 	return DeleteFile, nil
 }
 
-// unchanged reports whether what stands at path is the blob, line endings aside.
-func (d *decision) unchanged(path string, now standing, blob string, mode git.Mode) (bool, error) {
+// unchanged reports whether what stands at path is the blob, as git would store it, line
+// endings aside.
+func (d *decision) unchanged(ctx context.Context, path string, now standing, blob string, mode git.Mode) (bool, error) {
 	if (now.kind == unix.S_IFLNK) != (mode == git.Symlink) || now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
 		return false, nil
+	}
+	if mode != git.Symlink && d.user.changes(path) {
+		return d.untouched(ctx, path, now, blob)
 	}
 	if now.id == blob || mode == git.Symlink || now.lines.crlf == 0 && now.lines.lf == 0 || now.stamp.Size > maxMerge {
 		return now.id == blob, nil

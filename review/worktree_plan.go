@@ -62,10 +62,10 @@ func (p *placement) plan(ctx context.Context) error {
 	d := &decision{placement: p, gone: gone, added: added, made: map[string]bool{}, cleared: map[string]bool{}, kept: map[uint64]int{}}
 	for _, c := range changes {
 		step := WorktreeStep{Path: c.Path, From: c.OldPath}
-		d.meetings = nil
+		d.meetings, d.keeps = nil, false
 		step.Action, err = d.decide(ctx, c)
 		if why, ok := errors.AsType[clause](err); ok {
-			step.Action, step.Reason, step.Meetings = Clash, string(why), d.meetings
+			step.Action, step.Reason, step.Meetings, step.Kept = Clash, string(why), d.meetings, d.keeps
 		} else if err != nil {
 			return err
 		}

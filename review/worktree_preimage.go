@@ -83,7 +83,7 @@ func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry,
 		if err != nil {
 			return entry, err
 		}
-		if s.kind == unix.S_IFREG && p.user.crlfOf(path).converts && styleOf(data) == crlfStyle && !isBinary(data) {
+		if s.kind == unix.S_IFREG && !p.user.changes(path) && p.user.crlfOf(path).converts && styleOf(data) == crlfStyle && !isBinary(data) {
 			data = workspace.UnixLines(data)
 		}
 		entry.ID = p.format.BlobID(data)

@@ -21,8 +21,9 @@ type userSettings struct {
 	autocrlf   string // "true", "input" or "false"
 	eolCRLF    bool   // core.eol is crlf
 	ignoreCase bool
-	fileMode   bool // whether the executable bit on disk counts
-	symlinks   bool // whether symlinks are kept as such
+	fileMode   bool            // whether the executable bit on disk counts
+	symlinks   bool            // whether symlinks are kept as such
+	filters    map[string]bool // by name: those that have a program
 
 	sparse   map[string]bool   // marked skip-worktree
 	unmerged map[string]bool   // in conflict
@@ -56,8 +57,8 @@ func (u *userSettings) read(ctx context.Context, top string) error {
 }
 
 func (u *userSettings) readConfig(ctx context.Context) error {
-	u.autocrlf, u.fileMode, u.symlinks = "false", true, true
-	settings, err := u.git.Records(ctx, "config", "-z", "--get-regexp", `^core\.(autocrlf|eol|ignorecase|filemode|symlinks)$`)
+	u.autocrlf, u.fileMode, u.symlinks, u.filters = "false", true, true, map[string]bool{}
+	settings, err := u.git.Records(ctx, "config", "-z", "--get-regexp", `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
 	if err != nil {
 		return nil //nolint:nilerr // none is set
 	}
@@ -78,6 +79,10 @@ func (u *userSettings) readConfig(ctx context.Context) error {
 			u.fileMode = yes
 		case "core.symlinks":
 			u.symlinks = yes
+		default:
+			filter := strings.TrimPrefix(name, "filter.")
+			end := strings.LastIndexByte(filter, '.')
+			u.filters[filter[:end]] = u.filters[filter[:end]] || value != "" && (yes || filter[end:] != ".required")
 		}
 	}
 	return nil
@@ -133,6 +138,22 @@ func (u *userSettings) readAttributes(ctx context.Context, paths []string) error
 	return nil
 }
 
+// changes reports whether the user's git may store something else than a file's bytes,
+// line endings aside: through a filter that is set up, in another encoding, or without the
+// ids that it puts in.
+func (u *userSettings) changes(path string) bool {
+	attrs := u.attrs[path]
+	return u.filters[attrs["filter"]] || attrs["ident"] == "set" || u.encoding(path) != ""
+}
+
+// encoding is that of the working tree, where git stores another one, or "".
+func (u *userSettings) encoding(path string) string {
+	if name := u.attrs[path]["working-tree-encoding"]; name != "unspecified" && name != "unset" {
+		return name
+	}
+	return ""
+}
+
 // forbids says why the user's settings keep a path from being changed, as a clause;
 // "" when they do not.
 func (u *userSettings) forbids(path string) string {
@@ -152,17 +173,18 @@ func (u *userSettings) forbids(path string) string {
 			return "its name means something else to git or to the disk"
 		}
 	}
-	attrs := u.attrs[path]
-	if name := attrs["filter"]; name != "unspecified" && name != "unset" && name != "" {
-		return fmt.Sprintf("your attributes send it through the filter %s; take the branch, where git runs it", termtext.Escape(name))
-	}
-	if attrs["ident"] == "set" {
-		return "your attributes have git change its content (ident); take the branch"
-	}
-	if name := attrs["working-tree-encoding"]; name != "unspecified" && name != "unset" && name != "" {
-		return fmt.Sprintf("your attributes keep it in the encoding %s; take the branch", termtext.Escape(name))
-	}
 	return ""
+}
+
+// keptBy is the attribute by which changes holds.
+func (u *userSettings) keptBy(path string) string {
+	if name := u.attrs[path]["filter"]; u.filters[name] {
+		return "filter=" + termtext.Escape(name)
+	}
+	if name := u.encoding(path); name != "" {
+		return "working-tree-encoding=" + termtext.Escape(name)
+	}
+	return "ident"
 }
 
 // clashOfCase is a path of the user's that the disk does not tell from path, or "".

@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		ws: &Workspace{
 			Session: req.Session, Path: path, Folder: folder, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
 			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
-			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide,
+			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, AsStored: !src.asIs,
 		},
 	}
 	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })

@@ -54,6 +54,7 @@ type Workspace struct {
 	Head        string `json:"head"`                  // the user's commit the work starts from
 	HeadRef     string `json:"head_ref"`              // its branch (refs/heads/…), or empty when detached
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the uncommitted work, or empty
+	AsStored    bool   `json:"as_stored,omitempty"`   // the agent got the files of a commit byte for byte, unfiltered
 	BaseTree    string `json:"base_tree"`             // tree the agent started from (the user's files, hidden ones too)
 	AgentHead   string `json:"agent_head,omitempty"`  // commit that HEAD of the agent's own .git was at first; empty in older records
 

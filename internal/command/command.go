@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +28,7 @@ type Cmd struct {
 	Stdin  io.Reader
 	Stdout io.Writer  // nil: discarded by Run, returned by Output
 	Files  []*os.File // become descriptors 3, 4, …
+	Group  bool       // what the program has started ends with it when the context does
 }
 
 // Base is the environment external programs get: PATH, HOME and XDG_RUNTIME_DIR
@@ -66,6 +68,10 @@ func (c Cmd) Run(ctx context.Context) error {
 		cmd.Env = Base()
 	}
 	cmd.WaitDelay = 2 * time.Second
+	if c.Group {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	}
 	stderr := &tail{limit: stderrLimit}
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil {

@@ -38,9 +38,10 @@ var inherited = []string{
 
 // Repo runs git in one repository. It is safe for concurrent use.
 type Repo struct {
-	dir  string
-	args []string
-	env  []string
+	dir   string
+	args  []string
+	env   []string
+	group bool // what git starts ends with it
 }
 
 // Owned is a bare repository that aibox made at dir. No system or user
@@ -76,6 +77,19 @@ func User(dir string) *Repo {
 	return &Repo{dir: dir, args: append([]string{"-C", dir}, quiet...), env: userEnv()}
 }
 
+// Beside is the user's repository whose git directory is gitDir, with another working
+// tree, a folder that aibox made, and another index, which need not be there yet. Whoever
+// adds files of it runs the user's own filters over them. Objects go to the repository.
+func Beside(gitDir, tree, index string) *Repo {
+	args := append([]string{
+		"-C", tree,
+		"-c", "core.safecrlf=false", // no file of the user's is at stake
+		"-c", "core.splitIndex=false", "-c", "index.sparse=false", "-c", "core.sparseCheckout=false", // the index stays one file
+	}, quiet...)
+	env := append(userEnv(), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+tree, "GIT_INDEX_FILE="+index)
+	return &Repo{dir: tree, args: args, env: env, group: true}
+}
+
 // Anywhere runs git outside any repository with the user's settings, for clone.
 func Anywhere() *Repo {
 	env := append(userEnv(), "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
@@ -101,7 +115,9 @@ func userEnv() []string {
 
 // With is r with more environment variables, NAME=VALUE.
 func (r *Repo) With(env ...string) *Repo {
-	return &Repo{dir: r.dir, args: r.args, env: append(append([]string(nil), r.env...), env...)}
+	with := *r
+	with.env = append(append([]string(nil), r.env...), env...)
+	return &with
 }
 
 // Run runs a git command. stdin and stdout may be nil. A failure is a
@@ -114,6 +130,7 @@ func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args 
 		Env:    r.env,
 		Stdin:  stdin,
 		Stdout: stdout,
+		Group:  r.group,
 	}.Run(ctx)
 }
 
@@ -137,6 +154,14 @@ func (r *Repo) Records(ctx context.Context, args ...string) ([]string, error) {
 		return nil, err
 	}
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// Stderr is the end of all that git said when it failed, raw.
+func Stderr(err error) string {
+	if failed, ok := errors.AsType[*command.Error](err); ok {
+		return failed.Stderr
+	}
+	return ""
 }
 
 // Message is what git said when it failed, in one line that is safe to print: its

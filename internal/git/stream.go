@@ -46,14 +46,38 @@ func (r *Repo) EachRecord(ctx context.Context, args ...string) iter.Seq2[string,
 // Entries are the files of a tree or a commit, submodules included, in the order of
 // their paths, while git lists them.
 func (r *Repo) Entries(ctx context.Context, treeish string) iter.Seq2[Entry, error] {
+	return r.entries(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish)
+}
+
+func (r *Repo) entries(ctx context.Context, args ...string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for record, err := range r.EachRecord(ctx, "ls-tree", "-r", "-z", "--full-tree", treeish) {
+		for record, err := range r.EachRecord(ctx, args...) {
 			var e Entry
 			if err == nil {
 				e, err = parseEntry(record)
 			}
 			if !yield(e, err) || err != nil {
 				return
+			}
+		}
+	}
+}
+
+// argBytes is how many bytes of paths go to one process as arguments.
+const argBytes = 256 << 10
+
+// EntriesAt are those of the paths that a tree or a commit has, files and folders.
+func (r *Repo) EntriesAt(ctx context.Context, treeish string, paths []string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for len(paths) > 0 {
+			args, size := []string{"ls-tree", "-z", "--full-tree", treeish, "--"}, 0
+			for len(paths) > 0 && size < argBytes {
+				args, size, paths = append(args, paths[0]), size+len(paths[0])+1, paths[1:]
+			}
+			for e, err := range r.entries(ctx, args...) {
+				if !yield(e, err) || err != nil {
+					return
+				}
 			}
 		}
 	}

@@ -1,0 +1,264 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// cleaning makes of accepted files what `git add` would store of them in the user's
+// repository: with the line endings, the encoding and the filters that the user's own
+// settings and the attributes in the accepted tree name. An agent's file is plain, also
+// where the repository holds it encrypted or in Git LFS.
+//
+// git itself does it, in the user's repository, since filters keep keys and contents
+// there, but in a folder of aibox's with nothing in it but these files and attributes.
+type cleaning struct {
+	gitDir      string // that aibox owns: it has the trees
+	session     string
+	owner       string // the session's id for hints; empty when nothing is accepted
+	repo        string // top of the user's repository
+	base        string // the tree that the agent started from, stored as the user's git stores it
+	folded      bool   // the trees may differ in very many files
+	asStored    bool   // the agent got the files as they are stored
+	uncommitted bool   // base has files that the user's repository lacks
+	earlier     *earlier
+	consent     []string // paths that the user takes in spite of everything
+	limit       time.Duration
+
+	owned  *git.Repo
+	user   userSettings
+	of     string                // the user's git directory, once it is known
+	stored map[string]git.Entry  // by path: what is not stored as it is
+	known  map[string]difference // by path: what earlier made of its files
+	gone   map[string]string     // by blob: a file of base that is not there any more
+}
+
+// earlier is what an earlier accept delivered.
+type earlier struct {
+	plain  string // its tree, with the agent's files as they are
+	stored string // the tree of the user's branch
+}
+
+const (
+	cleanBatch = 2000      // files that are cleaned at once
+	cleanBytes = 256 << 20 // and how large they may be, but for the last of them
+	cleanLimit = 10 * time.Minute
+)
+
+// tree is the tree plain as the user's git would store it. What is as in base is stored
+// already. When that fails nothing of it is left; objects that no ref names are git's to
+// tidy.
+func (c *cleaning) tree(ctx context.Context, plain string) (string, error) {
+	if c.limit <= 0 {
+		c.limit = cleanLimit
+	}
+	c.owned, c.stored, c.gone = git.Owned(c.gitDir), map[string]git.Entry{}, map[string]string{}
+	limited, cancel := context.WithTimeoutCause(ctx, c.limit, errFilterTime)
+	defer cancel()
+	if err := c.cleanAll(limited, plain); err != nil {
+		if errors.Is(context.Cause(limited), errFilterTime) {
+			return "", c.failed(fmt.Errorf("the filters of your git settings did not end within %s", c.limit))
+		}
+		return "", err
+	}
+	tree := plain
+	if len(c.stored) > 0 {
+		var err error
+		if tree, err = c.write(ctx, plain); err != nil {
+			return "", err
+		}
+	}
+	there := c.base
+	if c.earlier != nil {
+		there = c.earlier.stored
+	}
+	if tree == there && plain != c.base {
+		return "", fault.New(fault.Usage, "there is nothing to commit: your git would store what you chose as it is stored already").
+			Hint("only line endings differ, or what your filters leave out")
+	}
+	return tree, nil
+}
+
+// errFilterTime says that a filter hangs.
+var errFilterTime = errors.New("the filters take too long")
+
+// cleanAll finds what is to be cleaned, and cleans it.
+func (c *cleaning) cleanAll(ctx context.Context, plain string) error {
+	var first []difference
+	files := 0
+	err := c.each(ctx, plain, func(d difference) error {
+		switch {
+		case isFile(d.now) && d.now.ID != d.old.ID: // else it is a new mode alone, and stored as it was
+			if files++; files <= cleanBatch {
+				first = append(first, d)
+			}
+		case isFile(d.old) && !isFile(d.now):
+			c.gone[d.old.ID] = d.path
+		}
+		return nil
+	})
+	if err != nil || files == 0 {
+		return err
+	}
+	if err := c.recall(ctx, plain); err != nil {
+		return err
+	}
+	if files <= cleanBatch {
+		return c.clean(ctx, plain, first)
+	}
+	var batch []difference
+	err = c.each(ctx, plain, func(d difference) error {
+		if !isFile(d.now) || d.now.ID == d.old.ID {
+			return nil
+		}
+		if batch = append(batch, d); len(batch) < cleanBatch {
+			return nil
+		}
+		full := batch
+		batch = nil
+		return c.clean(ctx, plain, full)
+	})
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	return c.clean(ctx, plain, batch)
+}
+
+// each visits what differs between base and the tree plain.
+func (c *cleaning) each(ctx context.Context, plain string, visit func(difference) error) error {
+	for d, err := range c.differences(ctx, c.base, plain) {
+		if err != nil {
+			return fmt.Errorf("comparing with what you have: %s", git.Message(err))
+		}
+		if err := visit(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isFile(e git.Entry) bool { return e.Mode == git.File || e.Mode == git.Executable }
+
+// differences compares two trees file by file, without looking for renames.
+func (c *cleaning) differences(ctx context.Context, from, to string) iter.Seq2[difference, error] {
+	if c.folded {
+		return differences(ctx, c.owned, from, to)
+	}
+	return func(yield func(difference, error) bool) {
+		var d difference
+		for record, err := range c.owned.EachRecord(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", from, to) {
+			if err != nil {
+				yield(d, err)
+				return
+			}
+			if fields := strings.Fields(record); strings.HasPrefix(record, ":") && d.path == "" && len(fields) == 5 {
+				d.old = git.Entry{Mode: git.Mode(fields[0][1:]), ID: fields[2]}
+				d.now = git.Entry{Mode: git.Mode(fields[1]), ID: fields[3]}
+				d.path = ":"
+				continue
+			}
+			d.path, d.old.Path, d.now.Path = record, record, record
+			if !yield(d, nil) {
+				return
+			}
+			d = difference{}
+		}
+	}
+}
+
+// recall notes what earlier made of its files. A filter need not give the same twice, and
+// a file that was accepted before should not change again. Other attributes make a new
+// start.
+func (c *cleaning) recall(ctx context.Context, plain string) error {
+	if c.earlier == nil || c.earlier.plain == c.earlier.stored {
+		return nil
+	}
+	for d, err := range c.differences(ctx, c.earlier.plain, plain) {
+		if err != nil {
+			return fmt.Errorf("comparing with what was accepted before: %s", git.Message(err))
+		}
+		if path.Base(d.path) == ".gitattributes" {
+			return nil
+		}
+	}
+	c.known = map[string]difference{}
+	for d, err := range c.differences(ctx, c.earlier.plain, c.earlier.stored) {
+		if err != nil {
+			return fmt.Errorf("comparing with what was accepted before: %s", git.Message(err))
+		}
+		c.known[d.path] = d
+	}
+	return nil
+}
+
+// write makes the tree plain with what was cleaned, in the repository that aibox owns,
+// which the caller holds.
+func (c *cleaning) write(ctx context.Context, plain string) (string, error) {
+	change := git.Commit{
+		Ref: refsOf(c.session) + "clean-" + rand.Text(), Tree: plain, Message: "As it is stored\n",
+		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+	}
+	for _, entry := range c.stored {
+		change.Put = append(change.Put, entry)
+	}
+	im := c.owned.Import(ctx)
+	err := im.Commit(change)
+	var commit, tree string
+	if err == nil {
+		commit, tree, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return "", fmt.Errorf("writing what your git would store: %s", git.Message(err))
+	}
+	if err := c.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", change.Ref, commit); err != nil {
+		return "", fmt.Errorf("writing what your git would store: %s", git.Message(err))
+	}
+	return tree, nil
+}
+
+// failed is the fault for what git could not store.
+func (c *cleaning) failed(err error) error {
+	failed := fault.New(fault.Environment, "%w, so nothing was delivered", err).
+		Hint("see what your filters run: git -C %s config --get-regexp '^filter\\.'", termtext.Escape(c.repo))
+	if c.owner == "" {
+		return failed
+	}
+	return failed.Hint("or take other files alone: aibox accept %s --files PATH", c.owner)
+}
+
+// attributesAbove are the names of the attribute files that count for the paths.
+func attributesAbove(paths []string) []string {
+	names := []string{".gitattributes"}
+	seen := map[string]bool{}
+	for _, name := range paths {
+		for dir := parent(name); dir != "" && !seen[dir]; dir = parent(dir) {
+			seen[dir] = true
+			names = append(names, dir+"/.gitattributes")
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// fatal is what git said last of all, which names the file; what came before it are the
+// words of the filter.
+func fatal(err error) string {
+	said := bytes.TrimSpace([]byte(git.Stderr(err)))
+	if i := bytes.LastIndex(said, []byte("fatal: ")); i >= 0 {
+		line, _, _ := strings.Cut(string(said[i+len("fatal: "):]), "\n")
+		return termtext.Escape(line)
+	}
+	return git.Message(err)
+}

@@ -1,0 +1,291 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// cleanPlace is where some files are cleaned: a working tree with these and the attribute
+// files above them, and an index.
+type cleanPlace struct {
+	*cleaning
+	dir   string
+	tree  *os.Root
+	git   *git.Repo // the user's, with this working tree and index
+	blobs *git.Blobs
+	size  int64 // of the files that wait
+	wait  []difference
+}
+
+// clean notes in c.stored what becomes of some files of the tree plain that is not stored
+// as it is.
+func (c *cleaning) clean(ctx context.Context, plain string, batch []difference) (err error) {
+	p, err := c.place(ctx)
+	if err != nil {
+		return fmt.Errorf("making a folder for your filters: %w", err)
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	paths := make([]string, 0, len(batch))
+	for _, d := range batch {
+		paths = append(paths, d.path)
+		if from := c.gone[d.now.ID]; from != "" {
+			paths = append(paths, from)
+		}
+	}
+	if err := p.putAttributes(ctx, plain, paths); err != nil {
+		return err
+	}
+	if err := c.settings(ctx, p.git, paths); err != nil {
+		return err
+	}
+	for _, d := range batch {
+		if err := p.consider(d); err != nil {
+			return err
+		}
+		if p.size >= cleanBytes {
+			if err := p.run(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return p.run(ctx)
+}
+
+// place makes the folder. What a killed accept of this session left goes first.
+func (c *cleaning) place(ctx context.Context) (*cleanPlace, error) {
+	if c.of == "" {
+		of, err := git.User(c.repo).Line(ctx, "rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return nil, errors.New(git.Message(err))
+		}
+		c.of = of
+	}
+	dir := filepath.Join(c.gitDir, "aibox", c.session+".clean")
+	tree := filepath.Join(dir, "tree")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(tree, 0o700)); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return nil, err
+	}
+	repo := git.Beside(c.of, tree, filepath.Join(dir, "index"))
+	if c.uncommitted {
+		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(filepath.Join(c.gitDir, "objects")))
+	}
+	return &cleanPlace{cleaning: c, dir: dir, tree: root, git: repo, blobs: c.owned.Blobs(ctx)}, nil
+}
+
+func (p *cleanPlace) close() error {
+	_ = p.blobs.Close()
+	return errors.Join(p.tree.Close(), os.RemoveAll(p.dir))
+}
+
+// putAttributes brings the attribute files of the tree that count for the paths. git takes
+// none that is a symlink.
+func (p *cleanPlace) putAttributes(ctx context.Context, plain string, paths []string) error {
+	for e, err := range p.owned.EntriesAt(ctx, plain, attributesAbove(paths)) {
+		if err != nil {
+			return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
+		}
+		if isFile(e) {
+			if _, err := p.put(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// put writes one file.
+func (p *cleanPlace) put(e git.Entry) (size int64, err error) {
+	if dir := parent(e.Path); dir != "" {
+		if err := p.tree.MkdirAll(dir, 0o700); err != nil {
+			return 0, err
+		}
+	}
+	file, err := p.tree.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	counted := &counting{file: file}
+	err = p.blobs.Copy(e.ID, counted)
+	return counted.n, errors.Join(err, file.Close())
+}
+
+// counting counts what is written to a file.
+type counting struct {
+	file *os.File
+	n    int64
+}
+
+func (c *counting) Write(data []byte) (int, error) {
+	n, err := c.file.Write(data)
+	c.n += int64(n)
+	return n, err
+}
+
+// settings reads what the user's git says about the paths in the tree.
+func (c *cleaning) settings(ctx context.Context, repo *git.Repo, paths []string) error {
+	first := c.user.git == nil
+	c.user.git = repo
+	if first {
+		if err := c.user.readConfig(ctx); err != nil {
+			return err
+		}
+	}
+	return c.user.readAttributes(ctx, paths)
+}
+
+// consider puts a file into the working tree if git may store something else of it.
+func (p *cleanPlace) consider(d difference) error {
+	was, ok := p.known[d.path]
+	if ok && was.old.ID == d.now.ID {
+		p.stored[d.path] = git.Entry{Mode: d.now.Mode, ID: was.now.ID, Path: d.path}
+		return nil
+	}
+	filter := p.user.attrs[d.path]["filter"]
+	switch {
+	case p.asStored && p.user.encoding(d.path) != "": // so is what the agent made of it
+		return nil
+	case p.user.filters[filter]:
+		// Of a commit the agent has what is stored. It may have moved that.
+		if from := p.gone[d.now.ID]; from != "" && p.user.attrs[from]["filter"] == filter {
+			return nil
+		}
+	case keeper(filter) != "" && !p.consents(d.path):
+		return p.notSetUp(d.path, filter)
+	}
+	if !p.user.changes(d.path) {
+		if !p.user.crlfOf(d.path).converts {
+			return nil
+		}
+		content, cut, err := p.blobs.ReadWithin(d.now.ID, inMemory)
+		if err != nil || !cut && !strings.Contains(string(content), "\r\n") {
+			return err
+		}
+	}
+	size, err := p.put(d.now)
+	if err != nil {
+		return fmt.Errorf("bringing %s to your filters: %w", Path(d.path), err)
+	}
+	p.size += size
+	p.wait = append(p.wait, d)
+	return nil
+}
+
+// notSetUp is the fault for a file that would go into the history in plain.
+func (c *cleaning) notSetUp(path, filter string) error {
+	name := keeper(filter)
+	refused := fault.New(fault.Refused, "%s belongs to %s (filter=%s), which your git is not set up for: its content itself would go into your history, so nothing was delivered",
+		Path(path), name, termtext.Escape(filter)).
+		Hint("set it up, then try again: %s", setUp[name])
+	if c.owner == "" {
+		return refused
+	}
+	return refused.Hint("or take the content itself: aibox accept %s --accept-risky %s", c.owner, Path(path)).
+		Hint("or take other files alone: aibox accept %s --files PATH", c.owner)
+}
+
+// consents reports whether the user takes a file by name in spite of its risks.
+func (p *cleanPlace) consents(name string) bool {
+	return slices.Contains(p.consent, name) || slices.Contains(p.consent, Path(name).String())
+}
+
+// run has git store the files that wait.
+func (p *cleanPlace) run(ctx context.Context) error {
+	if len(p.wait) == 0 {
+		return nil
+	}
+	var index, names, list strings.Builder
+	for _, d := range p.wait {
+		names.WriteString(d.path + "\x00")
+		if isFile(d.old) { // git converts less in a text that is stored with CRLF
+			fmt.Fprintf(&index, "%s %s\t%s\x00", d.old.Mode, d.old.ID, d.path)
+		}
+	}
+	strict := p.git.With(p.required()...)
+	err := p.git.Run(ctx, strings.NewReader(index.String()), nil, "update-index", "-z", "--index-info")
+	if err == nil {
+		err = strict.Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
+	}
+	if err != nil {
+		return p.failed(fmt.Errorf("git cannot store the files as your repository keeps them: %s", fatal(err)))
+	}
+	ids := map[string]string{}
+	for record, err := range p.git.EachRecord(ctx, "ls-files", "-s", "-z") {
+		if err != nil {
+			return fmt.Errorf("reading what your git stored: %s", git.Message(err))
+		}
+		meta, path, _ := strings.Cut(record, "\t")
+		if fields := strings.Fields(meta); len(fields) == 3 {
+			ids[path] = fields[1]
+		}
+	}
+	for _, d := range p.wait {
+		id := ids[d.path]
+		if id == "" {
+			return p.failed(fmt.Errorf("git does not store %s", Path(d.path)))
+		}
+		if id != d.now.ID {
+			p.stored[d.path] = git.Entry{Mode: d.now.Mode, ID: id, Path: d.path}
+			list.WriteString(id + "\n")
+		}
+	}
+	if list.Len() > 0 {
+		if err := copyObjects(ctx, p.git, p.owned, []byte(list.String())); err != nil {
+			return fmt.Errorf("keeping what your git stored: %s", git.Message(err))
+		}
+	}
+	for _, d := range p.wait {
+		if !strings.HasSuffix(d.path, ".gitattributes") {
+			_ = p.tree.Remove(d.path) // the next of the batch need the room
+		}
+	}
+	p.wait, p.size = nil, 0
+	return nil
+}
+
+// required makes git fail where it would store the plain content because a filter fails.
+func (p *cleanPlace) required() []string {
+	var env []string
+	n := 0
+	for name, cleans := range p.user.filters {
+		if cleans {
+			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=filter.%s.required", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=true", n))
+			n++
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
+}
+
+// setUp is how to set up what keeps contents out of a history.
+var setUp = map[string]string{
+	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
+}
+
+// keeper names the program that files with this filter are kept out of the history by;
+// "" for filters that do something else, or that nobody knows.
+func keeper(filter string) string {
+	switch {
+	case filter == "lfs":
+		return "Git LFS"
+	case filter == "git-crypt", strings.HasPrefix(filter, "git-crypt-"):
+		return "git-crypt"
+	case filter == "crypt":
+		return "transcrypt"
+	case filter == "annex":
+		return "git-annex"
+	}
+	return ""
+}

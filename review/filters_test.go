@@ -1,0 +1,416 @@
+package review_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// useLFS has the user's repository keep *.bin by the real Git LFS.
+func (b *bench) useLFS() *bench {
+	b.t.Helper()
+	for key, value := range map[string]string{
+		"clean": "git-lfs clean -- %f", "smudge": "git-lfs smudge -- %f", "process": "git-lfs filter-process", "required": "true",
+	} {
+		gitIn(b.t, b.repo, "config", "filter.lfs."+key, value)
+	}
+	return b
+}
+
+// useCrypt has the user's repository keep files with the filter "crypt" unreadable, by a
+// program outside the repository that needs a key in its .git.
+func (b *bench) useCrypt() *bench {
+	b.t.Helper()
+	program := filepath.Join(b.home, "crypt.sh")
+	write(b.t, program, `#!/bin/sh
+set -e
+test "$(cat "$(git rev-parse --git-dir)/key")" = key
+case $1 in
+clean) printf 'CRYPT\0'; tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
+smudge) tail -c +7 | tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
+esac
+`)
+	must(b.t, os.Chmod(program, 0o755))
+	write(b.t, b.inRepo(".git/key"), "key")
+	gitIn(b.t, b.repo, "config", "filter.crypt.clean", program+" clean")
+	gitIn(b.t, b.repo, "config", "filter.crypt.smudge", program+" smudge")
+	gitIn(b.t, b.repo, "config", "filter.crypt.required", "true")
+	return b
+}
+
+// commit brings files into the user's repository as git itself does.
+func (b *bench) commit(files map[string]string) *bench {
+	b.t.Helper()
+	for name, content := range files {
+		write(b.t, b.inRepo(name), content)
+	}
+	gitIn(b.t, b.repo, "add", "-A")
+	gitIn(b.t, b.repo, "commit", "-q", "-m", "more")
+	return b
+}
+
+// take accepts what choice says to a branch.
+func (b *bench) take(cs *review.ChangeSet, choice review.Choice, before *review.Before) *review.Accepted {
+	b.t.Helper()
+	accepted, err := review.Accept(b.t.Context(), b.ws, cs, review.AcceptOptions{Choice: choice, Before: before})
+	must(b.t, err)
+	return accepted
+}
+
+// nowhere fails if text stands in any object of the user's repository.
+func (b *bench) nowhere(text string) {
+	b.t.Helper()
+	if all := gitIn(b.t, b.repo, "cat-file", "--batch", "--batch-all-objects"); strings.Contains(all, text) {
+		b.t.Errorf("%q stands in an object of the repository", text)
+	}
+}
+
+// added lists the files of the tree that git add makes of the user's files with the
+// agent's changes in them.
+func (b *bench) added(cs *review.ChangeSet) string {
+	b.t.Helper()
+	other := filepath.Join(b.t.TempDir(), "other")
+	must(b.t, exec.CommandContext(b.t.Context(), "cp", "-a", b.repo, other).Run())
+	gitIn(b.t, other, "config", "core.trustctime", "false") // the copies of unchanged files count as unchanged
+	gitIn(b.t, other, "config", "core.checkStat", "minimal")
+	gitIn(b.t, other, "config", "core.safecrlf", "false") // git add would refuse some
+	for _, c := range cs.Changes {
+		for _, path := range []review.Path{c.OldPath, c.Path} {
+			if path != "" {
+				must(b.t, os.RemoveAll(filepath.Join(other, path.Raw())))
+			}
+		}
+		if c.NewBlob != "" {
+			to := filepath.Join(other, c.Path.Raw())
+			must(b.t, os.MkdirAll(filepath.Dir(to), 0o755))
+			must(b.t, exec.CommandContext(b.t.Context(), "cp", "-a", b.path(c.Path.Raw()), to).Run())
+		}
+	}
+	gitIn(b.t, other, "add", "-A")
+	return gitIn(b.t, other, "ls-tree", "-r", gitIn(b.t, other, "write-tree"))
+}
+
+// age makes the user's files old enough for git to believe their times.
+func (b *bench) age() {
+	b.t.Helper()
+	old := time.Now().Add(-time.Hour)
+	must(b.t, filepath.WalkDir(b.repo, func(path string, d fs.DirEntry, err error) error {
+		if d.IsDir() && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		return errors.Join(err, os.Chtimes(path, old, old))
+	}))
+}
+
+// asAdded fails unless the branch holds what git add makes of the same files.
+func (b *bench) asAdded(cs *review.ChangeSet, branch string) {
+	b.t.Helper()
+	if diff := cmp.Diff(b.added(cs), gitIn(b.t, b.repo, "ls-tree", "-r", branch)); diff != "" {
+		b.t.Errorf("git add makes another tree of the same files (-git +aibox):\n%s", diff)
+	}
+}
+
+func TestFilesOfGitLFSReachABranchAsPointers(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"}).useLFS()
+	b.commit(map[string]string{"old.bin": "\x00old", "same.bin": "\x00same"})
+	b.user("mine.bin", "\x00uncommitted")
+	b.prepare()
+	b.write("old.bin", "\x00changed")
+	b.write("deep/new.bin", "\x00new")
+	b.write("mine.bin", "\x00uncommitted, and changed")
+	b.write("plain.txt", "plain\n")
+	cs := b.compute()
+	accepted := b.take(cs, review.Choice{All: true}, nil)
+	gitIn(t, b.repo, "lfs", "fsck", "main.."+accepted.Branch)
+	gitIn(t, b.repo, "lfs", "fsck", accepted.Branch)
+	b.asAdded(cs, accepted.Branch)
+	for _, text := range []string{"\x00changed", "\x00new", "\x00uncommitted", "\x00uncommitted, and changed"} {
+		b.nowhere(text)
+	}
+	gitIn(t, b.repo, "stash", "-u", "-q")
+	gitIn(t, b.repo, "checkout", "-q", accepted.Branch)
+	for name, want := range map[string]string{"old.bin": "\x00changed", "same.bin": "\x00same", "deep/new.bin": "\x00new", "mine.bin": "\x00uncommitted, and changed"} {
+		b.holds(name, want)
+	}
+	if status := gitIn(t, b.repo, "status", "--porcelain"); status != "" {
+		t.Errorf("after a checkout of the branch git says %q", status)
+	}
+}
+
+func TestWhatAFilterKeepsUnreadableIsInNoObject(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			b := &bench{t: t, repo: filepath.Join(t.TempDir(), "project"), home: t.TempDir()}
+			must(t, os.Mkdir(b.repo, 0o755))
+			gitIn(t, b.repo, "init", "-q", "-b", "main", "--object-format="+format)
+			settle(t, b.repo)
+			b.useCrypt().commit(map[string]string{".gitattributes": "secret/** filter=crypt\n*.key filter=crypt\n", "secret/a": "letters of the user\n", "secret/mode": "mode letters\n"})
+			b.user("secret/mine", "uncommitted letters\n")
+			b.user("secret/a", "letters of the user\nuncommitted line\n")
+			b.prepare()
+			b.write("secret/a", "letters of the user\nuncommitted line\nletters of the agent\n")
+			b.write("secret/new", "new letters\n")
+			b.write("plain.txt", "plain\n")
+			must(t, os.Chmod(b.path("secret/mode"), 0o755))
+			cs := b.compute()
+			accepted := b.take(cs, review.Choice{All: true}, nil)
+			b.asAdded(cs, accepted.Branch)
+			for _, text := range []string{"letters of", "uncommitted l", "new letters", "mode letters"} {
+				b.nowhere(text)
+			}
+			if got := gitIn(t, b.repo, "cat-file", "--filters", accepted.Branch+":secret/new"); got != "new letters" {
+				t.Errorf("the filter gives back %q", got)
+			}
+			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*clean*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+func TestTakingAPartAndThenTheRestStoresWhatTakingAllDoes(t *testing.T) {
+	start := func() (*bench, *review.ChangeSet) {
+		b := newRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs -text\nsecret/** filter=crypt\n*.txt text eol=crlf\n"}).useLFS().useCrypt()
+		b.commit(map[string]string{"a.bin": "\x00old", "secret/a": "letters\n", "t.txt": strings.ReplaceAll(ten, "\n", "\r\n"), "unix": ten})
+		b.prepare()
+		b.write("a.bin", "\x00agent")
+		b.write("secret/a", "agent's letters\n")
+		b.write("secret/b", "more letters\n")
+		b.write("t.txt", strings.ReplaceAll("zero\n"+ten+"11\n", "\n", "\r\n"))
+		b.write("new.txt", "one\r\ntwo\r\n")
+		b.write("unix", "zero\n"+ten+"11\n")
+		b.write(".gitattributes", "*.bin filter=lfs -text\nsecret/** filter=crypt\n*.txt text eol=crlf\nlater text\n")
+		b.write("later", "crlf\r\n")
+		return b, b.compute()
+	}
+	b, cs := start()
+	all := b.take(cs, review.Choice{All: true}, nil)
+	want := gitIn(t, b.repo, "rev-parse", all.Branch+"^{tree}")
+	for _, first := range [][]string{{"a.bin", "later"}, {"secret/a", "new.txt"}, {".gitattributes"}, {"t.txt"}} {
+		b, cs := start()
+		part := b.take(cs, review.Choice{Files: first}, nil)
+		rest := b.take(cs, review.Choice{All: true}, &review.Before{Selection: part.Selection, Tree: part.Tree, Branch: part.Branch, Commit: part.Commit})
+		if rest.Branch != part.Branch {
+			t.Errorf("%q first: the rest went to %s", first, rest.Branch)
+		}
+		if got := gitIn(t, b.repo, "rev-parse", rest.Branch+"^{tree}"); got != want {
+			t.Errorf("%q first: %s", first, gitIn(t, b.repo, "diff", "--raw", rest.Branch, want))
+		}
+	}
+	// Some of a file.
+	b, cs = start()
+	hunks := b.hunks(cs, "t.txt")
+	part := b.take(cs, review.Choice{Hunks: []string{string(hunks[0].ID)}}, nil)
+	if got := gitIn(t, b.repo, "show", part.Branch+":t.txt"); got+"\n" != "zero\n"+ten {
+		t.Errorf("a part of t.txt is %q", got)
+	}
+}
+
+func TestAcceptStoresLineEndingsAsGitAddDoes(t *testing.T) {
+	contents := map[string]string{
+		"lf": "one\ntwo\n", "crlf": "one\r\ntwo\r\n", "mixed": "one\r\ntwo\n", "lone": "one\rtwo\r\n", "binary": "\x00one\r\ntwo\r\n", "none": "one", "empty": "",
+	}
+	rules := map[string]string{}
+	for i, rule := range []string{"text=auto", "text", "text eol=crlf", "-text", "text=auto eol=crlf", "eol=lf", "crlf", "crlf=input", "ident", "binary"} {
+		rules[fmt.Sprint(i)] = rule
+	}
+	rules["none"] = "whatever"
+	for _, c := range []struct {
+		early  bool // the rules were there when the files were committed, so that none is stored with CRLF
+		config []string
+	}{
+		{false, nil},
+		{false, []string{"core.autocrlf=true"}},
+		{false, []string{"core.autocrlf=input"}},
+		{false, []string{"core.eol=crlf"}},
+		{true, nil},
+		{true, []string{"core.autocrlf=true", "core.safecrlf=true"}},
+		{true, []string{"core.autocrlf=input"}},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			b := newRepository(t, map[string]string{"start": "x\n"})
+			attributes := ""
+			for dir, rule := range rules {
+				attributes += dir + "/** " + rule + "\n"
+				for was, content := range contents { // before there are attributes: some are stored with CRLF
+					for now := range contents {
+						b.user(dir+"/"+was+"-"+now, content)
+					}
+				}
+			}
+			b.age()
+			set := func() {
+				for _, setting := range c.config {
+					key, value, _ := strings.Cut(setting, "=")
+					gitIn(t, b.repo, "config", key, value)
+				}
+			}
+			if c.early {
+				set()
+			} else {
+				gitIn(t, b.repo, "add", "-A")
+				gitIn(t, b.repo, "commit", "-qm", "files")
+			}
+			b.user(".gitattributes", attributes)
+			gitIn(t, b.repo, "-c", "core.safecrlf=false", "add", "-A")
+			gitIn(t, b.repo, "commit", "-qm", "files")
+			set()
+			b.prepare()
+			for dir := range rules {
+				for now, content := range contents {
+					for was := range contents {
+						b.write(dir+"/"+was+"-"+now, content)
+					}
+					b.write(dir+"/new-"+now, content+"$Id: abc $\n")
+				}
+			}
+			cs := b.compute()
+			b.asAdded(cs, b.take(cs, review.Choice{All: true}, nil).Branch)
+		})
+	}
+}
+
+func TestAnEncodingOfTheWorkingTreeIsKeptAsGitKeepsIt(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.u16 working-tree-encoding=UTF-16LE\n"})
+	utf16 := func(text string) string { return strings.Join(strings.Split(text, ""), "\x00") + "\x00" }
+	b.commit(map[string]string{"a.u16": utf16("one\n")}).prepare()
+	b.write("a.u16", utf16("two\n"))
+	b.write("b.u16", utf16("new\n"))
+	cs := b.compute()
+	accepted := b.take(cs, review.Choice{All: true}, nil)
+	if got := gitIn(t, b.repo, "show", accepted.Branch+":b.u16"); got != "new" {
+		t.Errorf("stored %q", got)
+	}
+	b.asAdded(cs, accepted.Branch)
+}
+
+func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
+	for _, c := range []struct{ name, clean, required, want string }{
+		{"it fails", "false", "true", "crypt"},
+		{"it fails and is not required", "cat >/dev/null; echo no key >&2; exit 3", "false", "crypt"},
+		{"it is not installed", "/nowhere/crypt", "true", "crypt"},
+		{"it hangs", "sleep 600", "true", "did not end within 2s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newRepository(t, map[string]string{".gitattributes": "*.s filter=crypt\n", "a.txt": "one\n"}).prepare()
+			gitIn(t, b.repo, "config", "filter.crypt.clean", c.clean)
+			gitIn(t, b.repo, "config", "filter.crypt.required", c.required)
+			b.write("x.s", "letters of the agent\n")
+			b.write("a.txt", "two\n")
+			cs := b.compute()
+			before := gitIn(t, b.repo, "for-each-ref") + gitIn(t, b.repo, "count-objects") + b.state()
+			began := time.Now()
+			_, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}, FilterTime: 2 * time.Second})
+			if err == nil || fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v", err)
+			}
+			t.Log(err)
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if after := gitIn(t, b.repo, "for-each-ref") + gitIn(t, b.repo, "count-objects") + b.state(); after != before {
+				t.Errorf("something is left behind:\n%s\nwas\n%s", after, before)
+			}
+			b.nowhere("letters of the agent")
+			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*clean*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+			// Without that file the rest is there for the taking.
+			b.take(cs, review.Choice{Files: []string{"a.txt"}}, nil)
+		})
+	}
+}
+
+func TestAFilterThatIsNotSetUpStoresWhatGitWouldUnlessItKeepsFilesOut(t *testing.T) {
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1") // where Debian sets up Git LFS
+	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+	b := newRepository(t, map[string]string{".gitattributes": "*.nb filter=strip\n*.bin filter=lfs\n*.key filter=git-crypt-team\n"}).prepare()
+	b.write("a.nb", "notes\n")
+	b.write("b.bin", "\x00content")
+	b.write("c.key", "letters")
+	cs := b.compute()
+	accepted := b.take(cs, review.Choice{Files: []string{"a.nb"}}, nil)
+	if got := gitIn(t, b.repo, "show", accepted.Branch+":a.nb"); got != "notes" {
+		t.Errorf("stored %q", got)
+	}
+	for path, want := range map[string]string{"b.bin": "Git LFS", "c.key": "git-crypt"} {
+		_, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{Files: []string{path}}})
+		if fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), path+" belongs to "+want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	b.nowhere("\x00content")
+	b.nowhere("letters")
+	b.take(cs, review.Choice{Files: []string{"b.bin"}, Risky: []string{"b.bin"}}, nil)
+}
+
+// TestAttributesOfTheAgentNameNoFilter has attributes that were not accepted, and the
+// configuration of the workspace, name programs.
+func TestAttributesOfTheAgentNameNoFilter(t *testing.T) {
+	b := newRepository(t, map[string]string{"a.txt": "one\n"})
+	ran := b.inRepo("../ran")
+	gitIn(t, b.repo, "config", "filter.mine.clean", "touch "+ran+"-mine; cat")
+	b.prepare()
+	for _, filter := range []string{"evil", "mine"} {
+		gitIn(t, b.ws.Path, "config", "filter."+filter+".clean", "touch "+ran+"; cat")
+		gitIn(t, b.ws.Path, "config", "filter."+filter+".process", "touch "+ran)
+	}
+	b.write(".gitattributes", "* filter=mine\n*.evil filter=evil\n")
+	write(t, b.path(".git/info/attributes"), "* filter=evil\n")
+	b.write("a.txt", "two\n")
+	b.write("b.evil", "three\n")
+	cs := b.assess()
+	accepted := b.take(cs, review.Choice{All: true}, nil)
+	if len(accepted.Left) != 1 || accepted.Left[0].Path != ".gitattributes" {
+		t.Errorf("left out: %v", accepted.Left)
+	}
+	if found, _ := filepath.Glob(ran + "*"); len(found) > 0 {
+		t.Errorf("%q ran", found)
+	}
+	// Accepted by name it counts, and only filters of the user's own settings run.
+	b.take(cs, review.Choice{All: true, Risky: []string{".gitattributes"}}, nil)
+	if found, _ := filepath.Glob(ran + "*"); len(found) != 1 || !strings.HasSuffix(found[0], "-mine") {
+		t.Errorf("%q ran", found)
+	}
+}
+
+func TestASavedStateThatIsRestoredIsStoredThroughFilters(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "secret/** filter=crypt\n"}).useCrypt()
+	b.commit(map[string]string{"secret/a": "letters of the user\n"}).prepare()
+	b.write("secret/a", "letters of the agent\n")
+	saved, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
+	must(t, err)
+	restored, err := review.Restore(t.Context(), *saved, "")
+	must(t, err)
+	b.nowhere("letters of")
+	if got := gitIn(t, b.repo, "cat-file", "--filters", restored.Branch+":secret/a"); got != "letters of the agent" {
+		t.Errorf("the filter gives back %q", got)
+	}
+}
+
+func TestAWorkspaceOfACommitKeepsWhatItWasGivenStored(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "secret/** filter=crypt\n"}).useCrypt()
+	b.commit(map[string]string{"secret/a": "letters of the user\n", "secret/b": "other letters\n"})
+	b.prepare(func(req *workspace.Request) { req.Clean = true })
+	must(t, os.Rename(b.path("secret/a"), b.path("secret/moved")))
+	must(t, os.Chmod(b.path("secret/b"), 0o755))
+	b.write("secret/new", "new letters\n")
+	accepted := b.take(b.compute(), review.Choice{All: true}, nil)
+	for name, want := range map[string]string{"secret/moved": "letters of the user", "secret/b": "other letters", "secret/new": "new letters"} {
+		if got := gitIn(t, b.repo, "cat-file", "--filters", accepted.Branch+":"+name); got != want {
+			t.Errorf("%s: the filter gives back %q", name, got)
+		}
+	}
+}
