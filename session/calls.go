@@ -3,11 +3,13 @@ package session
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"aibox/agents"
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 )
 
@@ -39,6 +41,9 @@ type ModelCall struct {
 	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent instead of an answer
 	Reason    string  `json:"reason,omitempty"`     // what the server says of its failure: one line, escaped
 	Outcome   Outcome `json:"outcome,omitempty"`
+	// RetryAfter is how long a busy server asks to wait, in milliseconds; 0 when it does
+	// not say.
+	RetryAfter int64 `json:"retry_after_millis,omitempty"`
 	// LeftOut are parts of the request that did not go to the server because no list
 	// names them, each once in a session: raw.
 	LeftOut []string `json:"left_out,omitempty"`
@@ -67,8 +72,15 @@ func (c ModelCall) passed() bool {
 // target is what was asked of the gateway.
 func (c ModelCall) target() string { return c.Method + " " + c.Path }
 
+// wait is RetryAfter.
+func (c ModelCall) wait() time.Duration { return time.Duration(c.RetryAfter) * time.Millisecond }
+
 // trouble is a failed call in a clause.
 func (c ModelCall) trouble() string {
+	if wait := c.wait().Round(time.Second); wait > 0 {
+		c.RetryAfter = 0
+		return fmt.Sprintf("%s (it asks to wait %s)", c.trouble(), amount.Span(wait))
+	}
 	switch {
 	case c.Outcome == NoAnswer:
 		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
@@ -76,10 +88,12 @@ func (c ModelCall) trouble() string {
 		return "the model ended its answer without a word or a tool call"
 	case !c.passed():
 		return "the gateway refused a request: " + c.Error
-	case c.Error != "":
-		return "the model server gave no answer: " + c.Error
+	case c.Status < 300 && c.Reason == "":
+		return "the model server broke off its answer"
 	case c.Status < 300:
 		return "the model server broke off its answer: " + c.Reason
+	case c.Error != "":
+		return "the model server gave no answer: " + c.Error
 	case c.Reason == "":
 		return fmt.Sprintf("the model server answered %d", c.Status)
 	default:
@@ -123,6 +137,7 @@ func (v *vitals) ended(call ModelCall) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.health.ended(time.Now(), call.Outcome)
+	v.health.asked(time.Now(), call.wait())
 	if call.failed() {
 		v.last = call
 	}
@@ -192,8 +207,18 @@ func (s *supervisor) watchModel(info agents.Info) {
 		return
 	}
 	s.vitals.watch(func(last ModelCall) {
-		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s, and %s did not get over it", last.trouble(), info.Name)))
+		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.surrender(last))))
 	})
+}
+
+// surrender says why a run ends whose model is dead.
+func (s *supervisor) surrender(last ModelCall) string {
+	trouble := strings.TrimRight(last.trouble(), ".!")
+	if last.Outcome == Busy {
+		model := s.tally.modelCalls()
+		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(patienceWithBusy(model.asked > model.failed)))
+	}
+	return fmt.Sprintf("%s, and %s did not get over it", trouble, s.launch.Spec.Agent)
 }
 
 // modelFault adds what to do about a failure of the model.
@@ -206,6 +231,10 @@ func (s *supervisor) modelFault(info agents.Info, call ModelCall, f *fault.Fault
 		f = f.Hint("%s shows whether the server takes the key", list)
 	case call.Status == 404:
 		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
+	case call.Outcome == Busy:
+		f = f.Hint("`aibox run --resume %s` goes on when the server has room; --inference and --model choose another", s.id)
+	case call.Outcome == Blank:
+		f = f.Hint("%s lists the models; --model chooses another", list)
 	case call.Outcome == Broken:
 		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
 	}

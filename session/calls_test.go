@@ -88,6 +88,9 @@ func TestAFailureIsAClause(t *testing.T) {
 	for want, call := range map[string]ModelCall{
 		"the model server answered 500":                                    {Status: 500, Outcome: Broken},
 		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: Busy},
+		"the model server answered 429: slow down (it asks to wait 20s)":   {Status: 429, Reason: "slow down", RetryAfter: 20_000, Outcome: Busy},
+		"the model server answered 503 (it asks to wait 1h)":               {Status: 503, RetryAfter: 3_600_400, Outcome: Busy},
+		"the model server broke off its answer":                            {Status: 200, Error: "the model server broke off its answer", Outcome: Broken},
 		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: Busy},
 		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: Broken},
 		"the model server answered 200 without an answer: it sent nothing": {Status: 200, Error: "it sent nothing", Outcome: NoAnswer},
@@ -97,6 +100,38 @@ func TestAFailureIsAClause(t *testing.T) {
 	} {
 		if got := call.trouble(); got != want {
 			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// A server that asks for more time than a run has is named with that time, and the next
+// step is a command.
+func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
+	busy := ModelCall{Generates: true, Status: 429, Reason: "Slow down.", RetryAfter: 3_600_000, Outcome: Busy}
+	failing := ModelCall{Generates: true, Status: 500, Reason: "Out of memory.", Outcome: Broken}
+	for _, test := range []struct {
+		answered bool
+		last     ModelCall
+		want     string
+		hint     string
+	}{
+		{false, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 2m at most for a busy server", "aibox run --resume 0abc-talker"},
+		{true, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 10m at most for a busy server", "aibox run --resume 0abc-talker"},
+		{true, failing, "the model server answered 500: Out of memory, and talker did not get over it", "aibox models --inference scripted"},
+		{false, ModelCall{Generates: true, Status: 200, Outcome: Blank}, "the model ended its answer without a word or a tool call, and talker did not get over it", "--model chooses another"},
+	} {
+		s := &supervisor{id: "0abc-talker"}
+		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
+		if test.answered {
+			s.tally.call(ModelCall{Generates: true, Status: 200})
+		}
+		s.tally.call(test.last)
+		if got := s.surrender(test.last); got != test.want {
+			t.Errorf("%q, not %q", got, test.want)
+		}
+		f := s.modelFault((&talker{}).Info(), test.last, fault.New(fault.AgentFailed, "x"))
+		if hints := strings.Join(f.Hints, "\n"); !strings.Contains(hints, test.hint) {
+			t.Errorf("the hints of %q are %q", test.want, hints)
 		}
 	}
 }

@@ -19,6 +19,12 @@ const (
 	// session: there is work to lose, and the trouble is likelier to pass.
 	provenPatience = time.Minute
 	provenFailures = 3
+	// busyPatience is for a server that only asks to come later. It is alive, and the
+	// agent does right to wait, but a run that nobody watches must not wait for hours.
+	// Limits of rates are mostly counted by the minute. provenBusyPatience is for one
+	// that has answered before.
+	busyPatience       = 2 * time.Minute
+	provenBusyPatience = 10 * time.Minute
 	// emptyFailures in a row without a word are enough whatever the model has answered
 	// before. A server that answers 200 without an answer answers at once, so an agent
 	// that asks again and again would spend hundreds of requests.
@@ -30,16 +36,18 @@ const (
 // answer; those about models say nothing.
 //
 // A request in flight stops everything, since a model may think for minutes and a
-// late answer must win. An answer begins anew. So does a server that asks to come
-// later: it is alive, and the agent does right to wait, however long. What counts is
-// a row of failures without either, from the first of them on.
+// late answer must win. An answer begins anew. A server that asks to come later ends
+// a row of failures, too, and is waited for from the first time on, unless it asks for
+// more than that: then waiting has no point. What else counts is a row of failures, from
+// the first of them on.
 type health struct {
 	flying   int  // requests without an outcome yet
 	answered bool // the model has answered in this session
 	failures int  // in a row
 	empty    int  // of them, those at its end that were answers without an answer
 	first    time.Time
-	last     Outcome // of the row
+	last     Outcome   // of the row
+	busyEnd  time.Time // until when a server is waited for that only asks to come later; zero for one that does not
 }
 
 // began notes a request.
@@ -50,9 +58,12 @@ func (h *health) ended(now time.Time, outcome Outcome) {
 	h.flying--
 	switch outcome {
 	case Answered:
-		h.answered, h.failures, h.empty = true, 0, 0
+		h.answered, h.failures, h.empty, h.busyEnd = true, 0, 0, time.Time{}
 	case Busy:
 		h.failures, h.empty = 0, 0
+		if h.busyEnd.IsZero() {
+			h.busyEnd = now.Add(patienceWithBusy(h.answered))
+		}
 	case Refused, Broken, NoAnswer, Blank:
 		if h.failures == 0 {
 			h.first = now
@@ -66,9 +77,34 @@ func (h *health) ended(now time.Time, outcome Outcome) {
 	}
 }
 
+// patienceWithBusy is how long a server is waited for that only asks to come later.
+func patienceWithBusy(answered bool) time.Duration {
+	if answered {
+		return provenBusyPatience
+	}
+	return busyPatience
+}
+
+// asked notes how long a busy server asks at now to wait. When that is longer than it
+// is waited for, the agent only gets the time to say so and to end by itself.
+func (h *health) asked(now time.Time, wait time.Duration) {
+	if end := now.Add(refusedPatience); now.Add(wait).After(h.busyEnd) && end.Before(h.busyEnd) {
+		h.busyEnd = end
+	}
+}
+
 // due is when the model counts as dead unless something happens before. It may be
 // past. Not ok means never, as things stand.
 func (h *health) due() (at time.Time, ok bool) {
+	at, ok = h.failing()
+	if busy := h.flying == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {
+		return h.busyEnd, true
+	}
+	return at, ok
+}
+
+// failing is due for the row of failures.
+func (h *health) failing() (at time.Time, ok bool) {
 	switch {
 	case h.flying == 0 && h.empty >= emptyFailures:
 		return h.first.Add(refusedPatience), true

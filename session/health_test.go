@@ -7,8 +7,9 @@ import (
 )
 
 // story plays what happens, one word each: "+" a request begins, a number of
-// seconds passes, "ok", "busy", "refused", "broken" and "gone" end a request. It
-// returns the second in which the model is dead, or -1.
+// seconds passes, "ok", "busy", "refused", "broken" and "gone" end a request, and
+// "busy=90" one whose server asks to wait 90 seconds. It returns the second in which the
+// model is dead, or -1.
 func story(t *testing.T, text string) int {
 	t.Helper()
 	var h health
@@ -26,6 +27,15 @@ func story(t *testing.T, text string) int {
 		return int(at.Sub(begin) / time.Second), true
 	}
 	for word := range strings.FieldsSeq(text) {
+		if wait, ok := strings.CutPrefix(word, "busy="); ok {
+			asked, err := time.ParseDuration(wait + "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.ended(now, Busy)
+			h.asked(now, asked)
+			continue
+		}
 		if outcome, ok := outcomes[word]; ok {
 			h.ended(now, outcome)
 			continue
@@ -72,7 +82,18 @@ func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
 		{"+ refused 2 + 30 refused 1", 32}, // and did not
 		{"+ refused 2 + 30 ok 600", -1},
 		{"+ + refused 20 ok 600", -1}, // a title was refused, the task was not
-		{"+ busy 600", -1},
+		{"+ busy 119", -1},
+		{"+ busy 3000", 120},
+		{"+ busy 90 + busy 3000", 120}, // from the first time on
+		{"+ busy 90 + ok + busy 599", -1},
+		{"+ busy 119 + 60 ok 3000", -1},
+		{"+ ok + busy 3000", 600},
+		{"+ busy=50 50 + busy=50 50 + ok 3000", -1}, // the agent waits as it is asked to
+		{"+ busy=3600 3000", 5},                     // that is too long
+		{"+ busy=70 70 + busy=70 3000", 75},
+		{"+ ok + busy=400 400 + busy=400 3000", 405},
+		{"+ ok + busy=3600 3000", 5},
+		{"+ busy=20 20 + broken 600", 35},
 		{"+ none 14", -1},
 		{"+ none 600", 15},
 		{"+ blank 600", 15},
@@ -85,7 +106,7 @@ func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
 		{"+ ok + none + none + none 600", 60}, // as with other failures
 		{"+ ok + blank + blank + blank + blank + blank 600", 5},
 		{"+ ok + none + none + none + none + ok 600", -1},
-		{"+ refused 3 + busy 600", -1},
+		{"+ refused 3 + busy 119", -1},
 		{"+ broken 3 + busy 60 + broken 14", -1},
 		{"+ broken 3 + gone 600", 15},
 		{"+ gone 600", -1},

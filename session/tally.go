@@ -95,6 +95,7 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 	}
 	m.failed++
 	m.last = c
+	c.RetryAfter = 0 // it counts down
 	text := c.trouble()
 	if m.told[text] || len(m.told) >= maxNotices {
 		return false

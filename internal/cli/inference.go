@@ -214,7 +214,7 @@ func (i inference) Serve(ctx context.Context, listener net.Listener, access sess
 				Method: e.Method, Path: e.Path, Model: e.Model, Status: e.Status,
 				Input: int(e.InputTokens), Output: int(e.OutputTokens), Millis: e.Millis,
 				Uncounted: e.Uncounted, Error: e.Error, Reason: e.Reason, Outcome: session.Outcome(e.Outcome.String()), Generates: e.Generates,
-				Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
+				RetryAfter: e.RetryAfter.Milliseconds(), Sent: e.Sent, LeftOut: e.LeftOut, Limit: e.Limit.String(),
 			})
 		},
 	})

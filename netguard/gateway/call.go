@@ -143,7 +143,9 @@ func (c *call) judge(secrets *redact.Set) {
 	c.event.Reason = oneLine(trouble.message, secrets)
 	switch {
 	case c.event.Status >= http.StatusBadRequest, trouble.message != "":
-		c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind)
+		if c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind); c.event.Outcome == Busy {
+			c.event.RetryAfter = retryAfter(c.header, time.Now())
+		}
 	case c.cut:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
 	case !c.event.Generates, c.usage.answer.pieces > 0:

@@ -61,6 +61,8 @@ type Event struct {
 	// 300 bytes, in its own words, without the key.
 	Reason  string  `json:"reason,omitempty"`
 	Outcome Outcome `json:"outcome,omitempty"`
+	// RetryAfter is how long a busy server asks to wait; 0 when it does not say.
+	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	// Generates tells that the model was asked for an answer, so that Begin was called
 	// before. Other requests ask about models or are none.
 	Generates bool `json:"-"`

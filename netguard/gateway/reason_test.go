@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"aibox/internal/redact"
@@ -70,6 +71,7 @@ func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
 		"busy":                 {chat, 429, "", `{"error":{"message":"Rate limit reached","type":"requests","code":"rate_limit_exceeded"}}`, Busy, "Rate limit reached"},
 		"an empty account":     {chat, 429, "", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, Refused, "You exceeded your current quota"},
 		"overloaded":           {messages, 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Busy, "Overloaded"},
+		"busy for a while":     {chat, 429, "20", `{"error":{"message":"Rate limit reached"}}`, Busy, "Rate limit reached"},
 		"later":                {chat, 503, "5", `{"error":"loading"}`, Busy, "loading"},
 		"down":                 {chat, 503, "", `{"error":"down"}`, Broken, "down"},
 		"failing":              {chat, 500, "", ``, Broken, ""},
@@ -94,6 +96,9 @@ func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
 			event := b.last(t)
 			if event.Outcome != test.outcome || event.Reason != test.reason || !event.Generates || begun.Load() != 1 {
 				t.Errorf("%v %q, begun %d: %+v", event.Outcome, event.Reason, begun.Load(), event)
+			}
+			if wait, _ := time.ParseDuration(test.header + "s"); event.RetryAfter != wait {
+				t.Errorf("it asks to wait %v, not %v", event.RetryAfter, wait)
 			}
 			if strings.Contains(fmt.Sprintf("%+v", event), realKey) {
 				t.Errorf("the key is in %+v", event)

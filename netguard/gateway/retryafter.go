@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// longestWait bounds what a server can ask for; a longer wait counts as this one.
+const longestWait = 30 * 24 * time.Hour
+
+// retryAfter is how long a server asks to wait before the next try, by the headers that
+// clients go by: seconds, a date, or milliseconds in a header of OpenAI's, which counts
+// more. 0 means that it asks for nothing that could be read.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	wait := amountOf(header.Get("Retry-After-Ms"), time.Millisecond)
+	text := header.Get("Retry-After")
+	if wait == 0 {
+		wait = amountOf(text, time.Second)
+	}
+	if wait == 0 {
+		if at, err := http.ParseTime(text); err == nil {
+			wait = at.Sub(now)
+		}
+	}
+	return min(max(wait, 0), longestWait)
+}
+
+// amountOf reads a number of units; 0 when it is none.
+func amountOf(text string, unit time.Duration) time.Duration {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0) { // NaN, too
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(longestWait)))
+}
