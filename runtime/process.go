@@ -86,22 +86,42 @@ func KillProcess(p Process) error {
 	return nil
 }
 
-// startTime reads field 22 of /proc/PID/stat (proc(5)). The second field is the
-// program's name in parentheses, which may itself hold spaces and parentheses.
+// Stopped reports whether p is there and stands still until a signal (SIGCONT) or a
+// debugger lets it go on.
+func (p Process) Stopped() bool {
+	if p.PID <= 0 {
+		return false
+	}
+	fields, err := stat(p.PID)
+	return err == nil && fields[19] == strconv.FormatUint(p.StartTime, 10) && (fields[0] == "T" || fields[0] == "t")
+}
+
+// startTime is field 22 of /proc/PID/stat. A zombie is an error.
 func startTime(pid int) (uint64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields, err := stat(pid)
 	if err != nil {
 		return 0, err
-	}
-	_, rest, ok := cutLast(string(data), ")")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 {
-		return 0, fmt.Errorf("/proc/%d/stat cannot be read", pid)
 	}
 	if fields[0] == "Z" || fields[0] == "X" {
 		return 0, fmt.Errorf("process %d is dead", pid)
 	}
 	return strconv.ParseUint(fields[19], 10, 64)
+}
+
+// stat reads /proc/PID/stat from field 3, the process's state, on (proc(5)), at least 20
+// fields. The second one is the program's name in parentheses, which may itself hold
+// spaces and parentheses.
+func stat(pid int) ([]string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, ok := cutLast(string(data), ")")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return nil, fmt.Errorf("/proc/%d/stat cannot be read", pid)
+	}
+	return fields, nil
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

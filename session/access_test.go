@@ -130,7 +130,7 @@ func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
 
 func TestOnlySoMuchHistoryIsRead(t *testing.T) {
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir()
+	sessions.store = testStore(t)
 	past(t, sessions, "old.example")
 	past(t, sessions, "new.example", "newer.example")
 	enough := errors.New("enough")

@@ -29,12 +29,14 @@ func (s *Sessions) tell(ctx context.Context, id ID, path string, query url.Value
 	dir := s.store.dir(id)
 	err := errNoSupervisor
 	if held(dir) {
-		err = dialControl(dir).post(ctx, path, query)
+		err = s.store.dial(id).post(ctx, path, query)
 	}
 	var said *refusedError
 	switch {
 	case errors.As(err, &said):
 		return fault.New(said.kind(), "%s", said.text).Hint("`aibox ls` shows how %s stands", id)
+	case errors.Is(err, errSilent):
+		return s.silent(id)
 	case errors.Is(err, errNoSupervisor):
 		return fault.New(fault.Conflict, "%s does not run any more", id).Hint("`aibox ls` shows how it stands")
 	default:

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
@@ -19,6 +21,21 @@ import (
 type Attachment struct {
 	conn io.ReadWriteCloser
 	in   frameReader
+
+	silence *time.Timer   // closes conn when the supervisor has said nothing for so long
+	wait    time.Duration // how long that is
+	silent  atomic.Bool   // it has
+	lost    func() error  // what to say then
+}
+
+// heed ends the attachment when the supervisor, which says at every heartbeat that it is
+// there, has said nothing for so long.
+func (a *Attachment) heed(wait time.Duration) {
+	a.wait, a.lost = wait, func() error { return errSilent }
+	a.silence = time.AfterFunc(wait, func() {
+		a.silent.Store(true)
+		_ = a.conn.Close()
+	})
 }
 
 // View is something to show.
@@ -41,7 +58,13 @@ type View struct {
 func (s *Sessions) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*Attachment, error) {
 	dir := s.store.dir(id)
 	for held(dir) {
-		attachment, err := dialControl(dir).attach(ctx, size, colors)
+		attachment, err := s.store.dial(id).attach(ctx, size, colors)
+		if errors.Is(err, errSilent) {
+			return nil, s.silent(id)
+		}
+		if err == nil {
+			attachment.lost = func() error { return s.silent(id) }
+		}
 		if err == nil || !errors.Is(err, errNoSupervisor) {
 			return attachment, err
 		}
@@ -70,7 +93,7 @@ func (c client) attach(ctx context.Context, size screen.Size, colors screen.Colo
 	request.Header.Set("Upgrade", attachProtocol)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoSupervisor, err)
+		return nil, noAnswer(ctx, err)
 	}
 	conn, ok := response.Body.(io.ReadWriteCloser)
 	if response.StatusCode != http.StatusSwitchingProtocols || !ok {
@@ -78,7 +101,9 @@ func (c client) attach(ctx context.Context, size screen.Size, colors screen.Colo
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
 		return nil, fault.New(fault.Usage, "the session has no terminal to attach to: %s", text)
 	}
-	return &Attachment{conn: conn, in: frameReader{bufio.NewReader(conn), maxFrame}}, nil
+	a := &Attachment{conn: conn, in: frameReader{bufio.NewReader(conn), maxFrame}}
+	a.heed(heartbeat + tries*c.patience)
+	return a, nil
 }
 
 // Type sends what the person typed.
@@ -103,6 +128,10 @@ func (a *Attachment) Resize(size screen.Size) error {
 func (a *Attachment) Next() (View, error) {
 	for {
 		kind, payload, err := a.in.next()
+		if a.silent.Load() {
+			return View{}, a.lost()
+		}
+		a.silence.Reset(a.wait)
 		if err != nil {
 			return View{}, fmt.Errorf("%w: %w", errNoSupervisor, err)
 		}
@@ -118,4 +147,7 @@ func (a *Attachment) Next() (View, error) {
 }
 
 // Close detaches. The session goes on.
-func (a *Attachment) Close() error { return a.conn.Close() }
+func (a *Attachment) Close() error {
+	a.silence.Stop()
+	return a.conn.Close()
+}

@@ -185,7 +185,7 @@ func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 		for _, call := range test.calls {
 			s.tally.call(call)
 		}
-		result := Result{Changed: test.changed, Fault: failureOf(s.judge(test.agent, test.out))}
+		result := Result{Changed: test.changed, Fault: FailureOf(s.judge(test.agent, test.out))}
 		s.judgeWork(&kit{agent: test.agent, model: model{server: nobody{}}}, &result)
 		message := ""
 		if result.Fault != nil {

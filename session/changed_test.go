@@ -9,7 +9,7 @@ import (
 
 func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir() + "/sessions"
+	sessions.store = testStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := sessions.Changed(ctx)
 	if err != nil {

@@ -110,6 +110,9 @@ func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
 		}
 		file, err = lock(s.store.dir(id))
 	}
+	if errors.Is(err, errLocked) && s.stopped(id) {
+		return s.silent(id)
+	}
 	if errors.Is(err, errLocked) {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)

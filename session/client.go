@@ -13,16 +13,29 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // errNoSupervisor says that nobody answers at the control socket.
 var errNoSupervisor = errors.New("the session's supervisor does not answer")
 
-// client talks to the supervisor of one session.
-type client struct{ http *http.Client }
+// errSilent is errNoSupervisor for one who has the socket open and says nothing: it hangs,
+// or it was stopped.
+var errSilent = fmt.Errorf("%w in time", errNoSupervisor)
 
-// dialControl makes a client for the session folder dir. Nothing is sent yet.
-func dialControl(dir string) client {
+// client talks to the supervisor of one session.
+type client struct {
+	http     *http.Client
+	patience time.Duration
+}
+
+// answerTime is how long a supervisor may take to begin an answer. It writes to its log
+// before some, on a disk that may be busy.
+const answerTime = 10 * time.Second
+
+// dialControl makes a client for the session folder dir that waits so long for the
+// beginning of an answer. Nothing is sent yet.
+func dialControl(dir string, patience time.Duration) client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		fd, err := os.Open(dir)
 		if err != nil {
@@ -31,7 +44,18 @@ func dialControl(dir string) client {
 		defer fd.Close()
 		return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
 	}
-	return client{&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return client{patience: patience, http: &http.Client{Transport: &http.Transport{
+		DialContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: patience,
+	}}}
+}
+
+// noAnswer is errNoSupervisor, or errSilent, with what came instead of an answer.
+func noAnswer(ctx context.Context, err error) error {
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
+		return errSilent
+	}
+	return fmt.Errorf("%w: %w", errNoSupervisor, err)
 }
 
 // call sends one request and returns the response of a 2xx answer.
@@ -43,7 +67,7 @@ func (c client) call(ctx context.Context, method, path string, query url.Values)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoSupervisor, err)
+		return nil, noAnswer(ctx, err)
 	}
 	if response.StatusCode/100 != 2 {
 		defer response.Body.Close()
@@ -51,6 +75,16 @@ func (c client) call(ctx context.Context, method, path string, query url.Values)
 		return nil, &refusedError{response.StatusCode, strings.TrimSpace(string(text))}
 	}
 	return response, nil
+}
+
+// ping asks for any answer.
+func (c client) ping(ctx context.Context) error {
+	response, err := c.call(ctx, http.MethodGet, "/v1/state", nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return errors.Join(err, response.Body.Close())
 }
 
 func (c client) post(ctx context.Context, path string, query url.Values) error {

@@ -69,7 +69,7 @@ func serveFake(t *testing.T, dir string) (fakeControls, client) {
 	}
 	server := serveControl(listener, f)
 	t.Cleanup(func() { _ = server.Close() })
-	return f, dialControl(dir)
+	return f, dialControl(dir, answerTime)
 }
 
 func TestAClientFollowsStopsAndSignalsThroughTheControlSocket(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAControlSocketWorksBelowAVeryLongPath(t *testing.T) {
 }
 
 func TestNobodyAtTheControlSocketIsSaidAsSuch(t *testing.T) {
-	if err := dialControl(t.TempDir()).stop(t.Context(), ""); !errors.Is(err, errNoSupervisor) {
+	if err := dialControl(t.TempDir(), answerTime).stop(t.Context(), ""); !errors.Is(err, errNoSupervisor) {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Sessions) Watch(ctx context.Context, id ID, from int, visit func(audit.
 		return visit(e)
 	}
 	for held(dir) {
-		err := dialControl(dir).events(ctx, from, each)
+		err := s.store.dial(id).events(ctx, from, each)
 		if err == nil {
 			break
 		}

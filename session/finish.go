@@ -31,7 +31,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	if cause == nil {
 		cause = s.judge(k.agent, out)
 	}
-	result := Result{ExitCode: -1, Fault: failureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
+	result := Result{ExitCode: -1, Fault: FailureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
 		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
 		result.Left, result.Commits = out.exit.Left, listed(out.exit.Commits)
@@ -49,7 +49,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 		}
 	}
 	if err := dead; err != nil {
-		result.Fault = failureOf(errors.Join(err, cause))
+		result.Fault = FailureOf(errors.Join(err, cause))
 		result.Changes.Unknown = "not computed, because the box still ran"
 	} else if s.launch.Spec.Verifies != nil {
 		if err := workspace.Remove(ctx, k.workspace); err != nil {

@@ -56,8 +56,10 @@ func (s *Sessions) Find(text string) (Session, error) {
 func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chunk) error) (Session, error) {
 	dir := s.store.dir(id)
 	for held(dir) {
-		next, err := dialControl(dir).output(ctx, from, visit)
-		from = next
+		err := s.attend(ctx, id, func(ctx context.Context) (err error) {
+			from, err = s.store.dial(id).output(ctx, from, visit)
+			return err
+		})
 		if err == nil {
 			// The whole of it, and the state on disk is final. The supervisor still
 			// clears up; who wants to change the session waits for that (withEnded).
@@ -104,15 +106,18 @@ func (s *Sessions) Events(id ID, visit func(audit.Event) error) error {
 }
 
 // Stop ends a running session and waits until it has ended. reason is for the
-// record. A session that has ended is no error.
+// record. A session that has ended is no error; one whose supervisor does not answer is
+// left to Kill, with an error that says so.
 func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.dir(id)
 	if held(dir) {
-		err := dialControl(dir).stop(ctx, reason)
-		if err != nil && held(dir) {
+		err := s.store.dial(id).stop(ctx, reason)
+		if err != nil && !errors.Is(err, errSilent) && held(dir) {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
-		if err := awaitFree(ctx, dir); err != nil {
+		// What was asked of a supervisor that is only slow still counts.
+		err = s.attend(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
+		if err != nil {
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
 	}
@@ -121,7 +126,7 @@ func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, err
 
 // Signal sends a signal to the session's agent.
 func (s *Sessions) Signal(ctx context.Context, id ID, number int) error {
-	return dialControl(s.store.dir(id)).signal(ctx, number)
+	return s.store.dial(id).signal(ctx, number)
 }
 
 // awaitFree waits until nobody holds the session. The lock has no way to be told

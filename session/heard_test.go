@@ -8,7 +8,7 @@ import (
 
 func TestWhoLooksOnIsToldThatAnAgentSaidMoreUntilItsEnd(t *testing.T) {
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir()
+	sessions.store = testStore(t)
 	id, err := sessions.store.create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)

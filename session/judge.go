@@ -46,7 +46,7 @@ func (s *supervisor) judgeWork(k *kit, result *Result) {
 	switch {
 	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
 	case model.ill && !result.Changed:
-		result.Fault = failureOf(s.modelFault(info, model.last,
+		result.Fault = FailureOf(s.modelFault(info, model.last,
 			fault.New(fault.AgentFailed, "%s ended well, but its last request failed: %s", name, model.last.trouble())))
 	case model.ill:
 		result.Notes = append(result.Notes, "the last request failed, so the work may be unfinished: "+model.last.trouble())

@@ -67,7 +67,7 @@ func TestOutputAloneIsPublishedSeldomAndGoesWithTheNextNumber(t *testing.T) {
 
 func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir()
+	sessions.store = testStore(t)
 	id, err := sessions.store.create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
 func watched(t *testing.T) (*Sessions, *supervisor) {
 	t.Helper()
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir()
+	sessions.store = testStore(t)
 	id, err := sessions.store.create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestAnEventThatIsTooLongIsNotReadForEver(t *testing.T) {
 	s.news.send(Live{Requests: []Request{{Question: string(make([]byte, maxEvent))}}})
 	s.audit(audit.StopRequested, nil)
 	dir := sessions.store.dir(s.id)
-	err := dialControl(dir).events(t.Context(), 0, func(e audit.Event) error {
+	err := dialControl(dir, answerTime).events(t.Context(), 0, func(e audit.Event) error {
 		if len(e.Data) > maxEvent {
 			t.Error("it is visited")
 		}

@@ -15,7 +15,7 @@ import (
 func ofPast(t *testing.T) (*Sessions, ID, string) {
 	t.Helper()
 	sessions := New(Deps{})
-	sessions.store.root = t.TempDir()
+	sessions.store = testStore(t)
 	id, err := sessions.store.create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)

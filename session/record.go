@@ -202,8 +202,8 @@ type Failure struct {
 	Code    int      `json:"exit_code"` // what aibox exits with
 }
 
-// failureOf describes err, or returns nil when err is nil.
-func failureOf(err error) *Failure {
+// FailureOf describes err, or returns nil when err is nil.
+func FailureOf(err error) *Failure {
 	if err == nil {
 		return nil
 	}

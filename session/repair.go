@@ -61,6 +61,12 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if s.store.ended(id) {
 		return nil, nil // nearly all are
 	}
+	return s.mend(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
+		Hint("`aibox diff %s` shows the agent's work so far", id))
+}
+
+// mend ends a session that has no supervisor any more; cause is why.
+func (s *Sessions) mend(ctx context.Context, id ID, cause error) (*Repaired, error) {
 	session, err := s.store.load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)
@@ -91,7 +97,7 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if session.State.Phase == Computing && session.State.Result != nil {
 		return &Repaired{ID: id, Kept: true}, s.concludeComputing(&session)
 	}
-	return &Repaired{ID: id, Kept: true}, s.conclude(&session)
+	return &Repaired{ID: id, Kept: true}, s.conclude(&session, cause)
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
@@ -187,15 +193,14 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 }
 
 // conclude writes the result that the dead supervisor could not.
-func (s *Sessions) conclude(session *Session) error {
+func (s *Sessions) conclude(session *Session, cause error) error {
 	if err := unreserve(s.store.dir(session.ID)); err != nil {
 		return err
 	}
 	result := Result{
 		ExitCode: -1,
 		Seconds:  now().Sub(session.State.Started).Seconds(),
-		Fault: failureOf(fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
-			Hint("`aibox diff %s` shows the agent's work so far", session.ID)),
+		Fault:    FailureOf(cause),
 	}
 	live := s.store.live(session.ID)
 	result.Tokens, result.Refused = live.Tokens, live.Refused

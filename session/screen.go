@@ -25,10 +25,13 @@ const maxScreen = 16 << 20
 func (s *Sessions) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.dir(id)
 	if held(dir) {
-		response, err := dialControl(dir).call(ctx, http.MethodGet, "/v1/screen", nil)
+		response, err := s.store.dial(id).call(ctx, http.MethodGet, "/v1/screen", nil)
 		if err == nil {
 			defer response.Body.Close()
 			return io.ReadAll(io.LimitReader(response.Body, maxScreen))
+		}
+		if errors.Is(err, errSilent) {
+			return nil, s.silent(id)
 		}
 		if !errors.Is(err, errNoSupervisor) {
 			return nil, fmt.Errorf("%w: %w", ErrNoScreen, err)

@@ -32,9 +32,16 @@ const (
 type store struct {
 	root string // dirs.Sessions()
 	dirs paths.Dirs
+
+	patience time.Duration // how long a supervisor may take to begin an answer
 }
 
-func newStore(dirs paths.Dirs) store { return store{root: dirs.Sessions(), dirs: dirs} }
+func newStore(dirs paths.Dirs) store {
+	return store{root: dirs.Sessions(), dirs: dirs, patience: answerTime}
+}
+
+// dial makes a client for the session's supervisor.
+func (s store) dial(id ID) client { return dialControl(s.dir(id), s.patience) }
 
 // dir is the folder of a session.
 func (s store) dir(id ID) string { return filepath.Join(s.root, string(id)) }

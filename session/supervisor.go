@@ -88,7 +88,7 @@ func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser)
 	}
 	err := s.supervise(ctx)
 	if err != nil {
-		s.report.send(message{Failure: failureOf(err)})
+		s.report.send(message{Failure: FailureOf(err)})
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	server := serveControl(listener, fakeControls{term: s.terminal})
-	s.client = dialControl(dir)
+	s.client = dialControl(dir, answerTime)
 	ours, theirs := net.Pipe()
 	line := lifeline.NewConn(ours)
 	s.box = lifeline.NewConn(theirs)

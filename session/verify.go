@@ -50,7 +50,7 @@ func (s *Sessions) verify(ctx context.Context, session *Session, has string, req
 	}
 	v.Lines, v.Bytes = v.output.lines(), v.output.total
 	if err != nil && v.Fault == nil {
-		v.ExitCode, v.Fault = -1, failureOf(unverified(ctx, req, err))
+		v.ExitCode, v.Fault = -1, FailureOf(unverified(ctx, req, err))
 	}
 	return v
 }
@@ -135,7 +135,7 @@ func (v *verified) take(ended Session) {
 	case kind == fault.AgentFailed && result.ExitCode > 0:
 		failed = fault.New(kind, "the verification failed: %q ended with exit code %d", command, result.ExitCode)
 	}
-	v.Fault = failureOf(failed)
+	v.Fault = FailureOf(failed)
 }
 
 // clearVerifications removes what there is of verifications of the session's work,

@@ -58,7 +58,7 @@ func TestARequestGetsFromTheSessionWhatItLeavesOpen(t *testing.T) {
 }
 
 func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
-	failure := func(kind fault.Kind) *Failure { return failureOf(fault.New(kind, "shell did not")) }
+	failure := func(kind fault.Kind) *Failure { return FailureOf(fault.New(kind, "shell did not")) }
 	for _, c := range []struct {
 		result Result
 		kind   fault.Kind
@@ -128,7 +128,7 @@ func TestOnlyATreeThatPassedTheSameCommandCountsAsPassed(t *testing.T) {
 		t.Helper()
 		v := &verified{Verification: Verification{Command: command, Tree: tree, ExitCode: code}}
 		if code != 0 {
-			v.Fault = failureOf(fault.New(fault.AgentFailed, "no"))
+			v.Fault = FailureOf(fault.New(fault.AgentFailed, "no"))
 		}
 		if err := s.keepVerification(id, v); err != nil {
 			t.Fatal(err)

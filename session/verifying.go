@@ -99,7 +99,7 @@ func (s *Sessions) concludeVerifying(ctx context.Context, session *Session) erro
 	result := session.State.Result
 	v := &verified{Verification: Verification{
 		Command: session.Verify, Tree: result.Changes.Tree, Begun: now(), ExitCode: -1,
-		Fault: failureOf(fault.New(fault.Internal, "the session's supervisor died while %q verified the work", brief(session.Verify)).
+		Fault: FailureOf(fault.New(fault.Internal, "the session's supervisor died while %q verified the work", brief(session.Verify)).
 			Hint("`aibox verify %s` runs it again", session.ID)),
 	}}
 	err := s.keepVerification(session.ID, v)

@@ -58,6 +58,7 @@ func (a *app) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 		return err
 	}
 	old, err := service.Find(args[0])
+	a.about = old.ID
 	if err != nil {
 		return err
 	}

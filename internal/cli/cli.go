@@ -20,6 +20,7 @@ import (
 
 	"aibox/internal/config"
 	"aibox/internal/fault"
+	"aibox/session"
 
 	"github.com/spf13/cobra"
 )
@@ -37,11 +38,28 @@ func Main(args []string, in, out, errOut *os.File) int {
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
 	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
-	err := app.execute(ctx, args)
+	return app.perform(ctx, args)
+}
+
+// perform executes the command line, reports what went wrong and returns the exit code.
+func (a *app) perform(ctx context.Context, args []string) int {
+	var result *jsonOutput
+	if wantsJSON(args) {
+		result = &jsonOutput{out: a.out}
+		a.out = result
+	}
+	err := a.execute(ctx, args)
+	if result != nil {
+		told := err
+		if a.parsed && !a.json {
+			told = nil // "--json" was the value of another flag
+		}
+		err = errors.Join(err, quietly(result.close(told, a.about)))
+	}
 	if err == nil {
 		return 0
 	}
-	app.report(err)
+	a.report(err)
 	return fault.KindOf(err).ExitCode()
 }
 
@@ -53,6 +71,9 @@ type app struct {
 	rootful       bool      // --rootful: use the system's Docker
 	rootfulGiven  bool      // whether --rootful was said; see systemDocker
 	noPager       bool      // --no-pager
+
+	parsed, json bool       // the command line was read, and asked for JSON
+	about        session.ID // the session that the command is about, as far as it is one
 
 	ownLock sync.Mutex // see ownSettings
 	ownRead bool
@@ -111,6 +132,7 @@ changed comes back as a diff that you accept or discard.`,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			markRan(cmd.Root())
 			a.rootfulGiven = cmd.Flags().Changed("rootful")
+			a.parsed, a.json = true, cmd.Flags().Lookup("json") != nil && cmd.Flags().Lookup("json").Value.String() == "true"
 		},
 	}
 	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of showing a screen, as where ACCESSIBLE is set or TERM is dumb")

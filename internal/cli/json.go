@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"aibox/internal/termtext"
+	"aibox/session"
 )
 
 // printJSON prints value as indented JSON, the form of every --json. Everything that
@@ -23,4 +26,84 @@ func encodeJSON(out io.Writer, value any, indent string) error {
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	return errors.Join(encoder.Encode(value), shown.Close())
+}
+
+// jsonOutput is the standard output of a command with --json: one JSON value, whatever
+// happens. It holds the end of that back until the command is over, so that an error can
+// stand in the result. Close must be called.
+type jsonOutput struct {
+	out   io.Writer
+	first byte   // of what was written, 0 before
+	end   []byte // the last of it, at most longestEnd
+}
+
+// longestEnd is room for the bracket that ends a result, and what may be around it.
+const longestEnd = 16
+
+// Write passes data on, but for the end.
+func (o *jsonOutput) Write(data []byte) (int, error) {
+	if o.first == 0 && len(data) > 0 {
+		o.first = data[0]
+	}
+	now := [2][]byte{o.end, data[:max(0, len(data)-longestEnd)]}
+	if len(data) < longestEnd {
+		now[0] = o.end[:max(0, len(o.end)+len(data)-longestEnd)]
+	}
+	for _, part := range now {
+		if _, err := o.out.Write(part); err != nil {
+			return 0, err
+		}
+	}
+	o.end = append(bytes.Clone(o.end[len(now[0]):]), data[len(now[1]):]...)
+	return len(data), nil
+}
+
+// close writes the end, with err in it: as the result when there is none, as the field
+// "error" of one that is an object. Where the result is a list, what it lacks is named on
+// standard error alone.
+func (o *jsonOutput) close(err error, id session.ID) error {
+	if err == nil || o.first != 0 && o.first != '{' {
+		_, err := o.out.Write(o.end)
+		return err
+	}
+	var text bytes.Buffer
+	encoded := printJSON(&text, map[string]jsonError{"error": {*session.FailureOf(err), id}})
+	last := bytes.LastIndexByte(o.end, '}')
+	switch {
+	case encoded != nil:
+		return encoded
+	case o.first == 0:
+		_, err := o.out.Write(text.Bytes())
+		return err
+	case last < 0:
+		_, err := o.out.Write(o.end) // a result that broke off
+		return err
+	}
+	begin := bytes.TrimRight(o.end[:last], " \n")
+	if len(begin) == 0 || begin[len(begin)-1] != '{' {
+		begin = append(begin, ',')
+	}
+	_, err = o.out.Write(append(begin, bytes.TrimPrefix(text.Bytes(), []byte("{"))...))
+	return err
+}
+
+// jsonError is how an error stands in JSON: what Failure has, and the session that the
+// command was about.
+type jsonError struct {
+	session.Failure
+	Session session.ID `json:"session,omitempty"`
+}
+
+// wantsJSON reports whether --json is among the arguments, of a command line that may be
+// wrong in other ways. What is behind "--" is the agent's.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		if value, is := strings.CutPrefix(arg, "--json="); arg == "--json" || is && value != "false" && value != "0" {
+			return true
+		}
+	}
+	return false
 }

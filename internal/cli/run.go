@@ -246,6 +246,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
+	a.about = id
 	if o.detach {
 		return a.detached(o, service, id)
 	}

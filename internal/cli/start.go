@@ -30,6 +30,7 @@ type baker func(ctx context.Context, kitchen *bakery.Bakery, agent, image string
 func (a *app) ready(service *session.Sessions, o *runOptions) (told string, err error) {
 	if o.resume != "" {
 		old, err := service.Find(o.resume)
+		a.about = old.ID
 		if err == nil {
 			err = o.inherit(old)
 		}

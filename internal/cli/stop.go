@@ -12,19 +12,30 @@ import (
 )
 
 func (a *app) stopCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:               "stop ID…",
-		Short:             "End running sessions; what they did is kept",
-		Example:           "  aibox stop 0dq4f",
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "stop ID…",
+		Short: "End running sessions; what they did is kept",
+		Long: `Ask the agents of running sessions to end, end them a few seconds later, and wait
+until their changes are computed. With --force, kill them at once, together with
+their supervisors: also when a supervisor hangs or was stopped. The next command that
+needs the changes computes them.`,
+		Example:           "  aibox stop 0dq4f\n  aibox stop --force 0dq4f",
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, service *session.Sessions, found session.Session) error {
-				_, err := service.Stop(ctx, found.ID, "stopped by the user")
+				end := service.Stop
+				if force {
+					end = service.Kill
+				}
+				_, err := end(ctx, found.ID, "stopped by the user")
 				return err
 			})
 		},
 	}
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "kill at once, without the session's supervisor")
+	return cmd
 }
 
 func (a *app) removeCommand() *cobra.Command {
@@ -73,6 +84,7 @@ func (a *app) find(ctx context.Context, text string) (*session.Sessions, session
 	}
 	a.repair(ctx, service)
 	found, err := service.Find(text)
+	a.about = found.ID
 	return service, found, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Kind says what sort of failure happened. Its exit code is part of aibox's
@@ -110,18 +111,32 @@ func KindOf(err error) Kind {
 	}
 }
 
-// Hints collects the hints of every Fault in err's chain, outermost first.
+// Hints collects the hints of every Fault that err wraps, outermost first, each once.
 func Hints(err error) []string {
 	var hints []string
-	for err != nil {
-		var f *Fault
-		if !errors.As(err, &f) {
-			break
-		}
+	if f, ok := err.(*Fault); ok { //nolint:errorlint // what it wraps comes next
 		hints = append(hints, f.Hints...)
-		err = f.Err
 	}
-	return hints
+	switch wraps := err.(type) { //nolint:errorlint // one step at a time
+	case interface{ Unwrap() error }:
+		hints = append(hints, Hints(wraps.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, one := range wraps.Unwrap() {
+			hints = append(hints, Hints(one)...)
+		}
+	}
+	return distinct(hints)
+}
+
+// distinct leaves the first of each.
+func distinct(texts []string) []string {
+	var first []string
+	for _, text := range texts {
+		if !slices.Contains(first, text) {
+			first = append(first, text)
+		}
+	}
+	return first
 }
 
 // kinds are all kinds, for ParseKind.

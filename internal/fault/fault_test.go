@@ -38,6 +38,14 @@ func TestTheOutermostFaultGivesTheKindAndEveryFaultItsHints(t *testing.T) {
 	}
 }
 
+func TestErrorsSideBySideGiveTheHintsOfEachOnce(t *testing.T) {
+	one := New(Usage, "one: %w", New(Usage, "inner").Hint("look inside")).Hint("try one")
+	err := fmt.Errorf("all: %w", errors.Join(one, errors.New("plain"), New(Limit, "two").Hint("try two").Hint("try one")))
+	if got := Hints(err); !reflect.DeepEqual(got, []string{"try one", "look inside", "try two"}) {
+		t.Errorf("hints are %q", got)
+	}
+}
+
 func TestErrorsThatNobodyClassifiedAreNeverSuccess(t *testing.T) {
 	for err, want := range map[error]Kind{
 		errors.New("plain"):                           Internal,

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"aibox/internal/fault"
+	"aibox/runtime"
+)
+
+// Kill ends a session at once, without its supervisor, which may hang or be stopped: that
+// is killed, and what it would have done is done here. The agent's work so far is kept.
+// reason is for the record. A session that has ended is no error; one whose agent had not
+// started yet is removed, and the Session returned is as it was.
+func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, error) {
+	dir := s.store.dir(id)
+	session, err := s.store.load(id)
+	if err != nil {
+		return Session{}, err
+	}
+	if held(dir) {
+		if session.State.Supervisor.PID > 0 {
+			if err := runtime.KillProcess(session.State.Supervisor); err != nil {
+				return Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)
+			}
+		}
+		freeing, cancel := context.WithTimeout(ctx, deathTimeout)
+		defer cancel()
+		if err := awaitFree(freeing, dir); err != nil && ctx.Err() == nil {
+			return Session{}, fault.New(fault.Environment, "another aibox command works on %s", id).
+				Hint("`fuser %s/%s` names its process", dir, lockFile)
+		} else if err != nil {
+			return Session{}, err
+		}
+	}
+	_, err = s.mend(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
+		Hint("`aibox diff %s` shows the agent's work so far", id))
+	if err != nil {
+		return Session{}, fmt.Errorf("clearing up after %s: %w", id, err)
+	}
+	ended, err := s.store.load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return session, nil
+	}
+	return ended, err
+}

@@ -1,0 +1,86 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// A supervisor can be stopped (SIGSTOP), or hang. The kernel still takes connections for
+// it, so that only its silence tells. Its box goes on, guarded by its watchdog, and Kill
+// ends it.
+
+const (
+	// tries is how often a supervisor may fail to answer in time, one time after the
+	// other. One that is known to be stopped has one try.
+	tries = 3
+	// askPause is how long one that has answered is left alone.
+	askPause = 3 * time.Second
+)
+
+// attend runs talk, which waits for the session's supervisor in some way, and ends it
+// with an error for people when that says nothing any more.
+func (s *Sessions) attend(ctx context.Context, id ID, talk func(context.Context) error) error {
+	talking, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	silent := false
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		if silent = s.fallsSilent(talking, id); silent {
+			hangUp()
+		}
+	})
+	err := talk(talking)
+	hangUp()
+	asking.Wait()
+	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, errSilent) && s.deaf(ctx, id)) {
+		return s.silent(id)
+	}
+	return err
+}
+
+// fallsSilent waits until the session's supervisor does not answer any more. False means
+// that ctx has ended first.
+func (s *Sessions) fallsSilent(ctx context.Context, id ID) bool {
+	for ctx.Err() == nil {
+		if s.deaf(ctx, id) {
+			return ctx.Err() == nil
+		}
+		pause(ctx, askPause)
+	}
+	return false
+}
+
+// deaf reports whether the session's supervisor does not answer. One that opens its
+// socket only now, or ends, is not deaf.
+func (s *Sessions) deaf(ctx context.Context, id ID) bool {
+	for range tries {
+		err := s.store.dial(id).ping(ctx)
+		if err != nil && ctx.Err() == nil && s.stopped(id) {
+			return true
+		}
+		if !errors.Is(err, errSilent) {
+			return false
+		}
+	}
+	return true
+}
+
+// stopped reports whether the session's supervisor is known to stand still.
+func (s *Sessions) stopped(id ID) bool {
+	session, err := s.store.load(id)
+	return err == nil && session.State.Supervisor.Stopped()
+}
+
+// silent is what to say of a session whose supervisor does not answer.
+func (s *Sessions) silent(id ID) error {
+	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
+	if session, err := s.store.load(id); err == nil && session.State.Supervisor.Stopped() {
+		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
+			Hint("`kill -CONT %d` lets it go on", session.State.Supervisor.PID)
+	}
+	return quiet.Hint("`aibox stop --force %s` ends the session without it; the agent's work so far is kept", id)
+}
