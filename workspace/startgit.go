@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,6 +53,9 @@ func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err e
 		return err
 	}
 	if a.entries, err = old.startIndex(ctx, baseline, p.hide); err != nil {
+		return err
+	}
+	if err := backdate(to.Path, a.entries); err != nil {
 		return err
 	}
 	a.dir = filepath.Join(to.Path, ".git")
@@ -150,6 +154,44 @@ func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide Glo
 	}
 	slices.SortFunc(entries, func(a, b indexEntry) int { return strings.Compare(a.Path, b.Path) })
 	return entries, nil
+}
+
+// backdate makes each file of the folder whose entry says that it has not changed older
+// than the index that is to be written. Git compares the content of a file as new as the
+// index ("racy git"), and without the user's filters it would take each file that is
+// stored in another form for a changed one.
+func backdate(folder string, entries []indexEntry) error {
+	old := time.Now().Add(-2 * time.Second).Truncate(time.Second)
+	var root *os.File
+	for i := range entries {
+		e := &entries[i]
+		if e.Stat.Mtime < old.UnixNano() {
+			continue
+		}
+		if root == nil {
+			var err error
+			if root, err = os.Open(folder); err != nil {
+				return err
+			}
+			defer root.Close()
+		}
+		e.Stat.Mtime = old.UnixNano()
+		if err := setTime(int(root.Fd()), e.Path, old); err != nil {
+			e.Stat = Stat{} // git reads it
+		}
+	}
+	return nil
+}
+
+// setTime sets the modification time of a regular file of the folder root, through no
+// symlink.
+func setTime(root int, path string, at time.Time) error {
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Futimes(fd, []unix.Timeval{unix.NsecToTimeval(at.UnixNano()), unix.NsecToTimeval(at.UnixNano())})
 }
 
 // untouched reports whether the file in the folder root is the one that was given to the

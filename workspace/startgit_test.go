@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -202,7 +203,15 @@ func TestRepositoriesOfEveryKindCanBeOpened(t *testing.T) {
 	gitIn(t, filtered, "config", "filter.case.smudge", "tr A-Z a-z")
 	commit(t, filtered, map[string]string{".gitattributes": "*.up filter=case\n", "x.up": "pointer\n"})
 
-	for _, repo := range []string{unborn, sha256, shallow, filtered} {
+	recent := filepath.Join(t.TempDir(), "recent") // newer than any index that is made now
+	must(t, os.Rename(repository(t), recent))
+	gitIn(t, recent, "config", "filter.case.clean", "tr a-z A-Z")
+	commit(t, recent, map[string]string{".gitattributes": "*.up filter=case\n", "x.up": "pointer\n"})
+	later := time.Now().Add(time.Hour)
+	must(t, os.Chtimes(filepath.Join(recent, "x.up"), later, later))
+	gitIn(t, recent, "status")
+
+	for _, repo := range []string{unborn, sha256, shallow, filtered, recent} {
 		t.Run(filepath.Base(repo), func(t *testing.T) {
 			ws := prepared(t, repo)
 			copied := opened(t, ws)
