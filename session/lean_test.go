@@ -27,17 +27,22 @@ func TestOnlyWhatCannotBeWrittenOfTheOwnFileIsGivenBack(t *testing.T) {
 }
 
 func TestAProcessThatGivesMemoryBackIsSmallerAndWorksOn(t *testing.T) {
+	// A program on a file system in memory, as /tmp is in Debian 13, counts as shared memory.
 	mapped := func() int {
 		status, err := os.ReadFile("/proc/self/status")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, rest, _ := strings.Cut(string(status), "RssFile:")
-		n, err := strconv.Atoi(strings.Fields(rest)[0])
-		if err != nil {
-			t.Fatal(err)
+		sum := 0
+		for _, name := range []string{"RssFile:", "RssShmem:"} {
+			_, rest, _ := strings.Cut(string(status), name)
+			n, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
 		}
-		return n
+		return sum
 	}
 	before := mapped()
 	lean()

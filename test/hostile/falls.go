@@ -63,7 +63,7 @@ func (a Attack) provoke(dir string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append(who, a.Provoke...)...)
 	cmd.WaitDelay = time.Second
 	cmd.Dir = filepath.Join(dir, a.In)
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_GLOBAL=/dev/null", "TERM=xterm", "GIT_EDITOR=", "PAGER=cat")
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "TERM=xterm", "GIT_EDITOR=", "PAGER=cat")
 	for i, v := range cmd.Env {
 		if v == "GIT_EDITOR=" { // set and empty is not unset
 			cmd.Env = append(cmd.Env[:i], cmd.Env[i+1:]...)
