@@ -40,6 +40,11 @@ func Assess(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet) error {
 	}
 	g, within := errgroup.WithContext(ctx)
 	if len(cs.Changes) > 0 {
+		covers, err := ws.Covers()
+		if err != nil {
+			return fmt.Errorf("looking for hidden files: %w", err)
+		}
+		a.covers = covers
 		g.Go(func() error { a.settings = gitSettings(within, ws.Repo); return nil })
 		g.Go(func() (err error) { a.named, err = a.callers(within); return err })
 		g.Go(func() error { return a.judge(within) })
@@ -62,6 +67,7 @@ type assessment struct {
 	repo     *git.Repo
 	settings []risk.Caller
 	named    []git.Entry // files that have others run
+	covers   func(path string) bool
 	room     *semaphore.Weighted
 
 	mu    sync.Mutex
@@ -166,6 +172,7 @@ func (f *feeder) send(ctx context.Context, to, c *Change) error {
 	j := &job{change: to, file: risk.File{
 		Path: c.Path.Raw(), OldPath: c.OldPath.Raw(), Size: max(0, c.Size), Binary: c.Binary,
 		Old: risk.Side{Mode: c.OldMode}, New: risk.Side{Mode: c.NewMode}, Effort: f.effort,
+		Covers: f.covers(c.Path.Raw()) || c.OldPath != "" && f.covers(c.OldPath.Raw()),
 	}}
 	if c.NewBlob != "" {
 		if c.Size <= risk.MaxContent {

@@ -99,7 +99,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	if err != nil {
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
-	cs.annotate(c.made.notes, w.baseline)
+	cs.annotate(c.made.notes, w.baseline, w.covers)
 	if !cs.Empty() {
 		search.Wait()
 		cs.callers = callers
@@ -187,10 +187,11 @@ func (c *collector) end(failed error) error {
 }
 
 // annotate adds notes about names and content to the changes.
-func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline) {
+func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline, covers func(path string) bool) {
 	clashes := clashesOf(cs.Changes, b)
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
+		c.Covers = c.Kind != Folded && (covers(c.Path.Raw()) || c.OldPath != "" && covers(c.OldPath.Raw()))
 		c.Notes = append(c.Notes, notes[string(c.Path)]...)
 		if c.Kind == Deleted || c.Kind == Folded {
 			continue

@@ -19,7 +19,7 @@ var (
 
 // Ignores reports whether the rules leave path out.
 func Ignores(rules []workspace.IgnoreFile, path string, dir bool) bool {
-	return newIgnoreRules(rules).match(path, dir)
+	return newIgnoreRules(rules).Match(path, dir)
 }
 
 // Reading is what Reread found at one path.

@@ -113,10 +113,8 @@ func (r *reader) folder() {
 			r.refuse("is a submodule; aibox does not bring changes in it back")
 		}
 	case w.known[path] != nil:
-		r.sub(folder{path: path, ignored: r.dir.ignored || w.ignore.match(path, true)})
-	case w.hide.MatchEntry(path):
-		r.refuse("has the name of files that are hidden from the agent")
-	case r.dir.ignored || w.ignore.match(path, true):
+		r.sub(folder{path: path, ignored: r.dir.ignored || w.ignore.Entry(path, true)})
+	case r.dir.ignored || w.ignore.Entry(path, true):
 		ignored := Ignored{Path: Path(path), More: true}
 		if !w.alive { // where nobody reads it, and it may be most of what there is
 			ignored.Files, ignored.More = w.count(path, nil)
@@ -156,11 +154,7 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 	}
 	if !known {
 		was = -1
-		switch {
-		case w.hide.MatchEntry(path):
-			r.refuse("has the name of files that are hidden from the agent")
-			return
-		case r.dir.ignored || w.ignore.match(path, false):
+		if (r.dir.ignored || w.ignore.Entry(path, false)) && !w.covers(path) {
 			w.addIgnored(Ignored{Path: Path(path), Files: 1}, false)
 			return
 		}

@@ -123,38 +123,6 @@ func TestIgnoredFilesAreFoldedByTheUsersOwnRules(t *testing.T) {
 	}
 }
 
-func TestHiddenFilesStayAsTheUserHasThem(t *testing.T) {
-	b := newRepository(t, map[string]string{".env": "KEY=canary-7f3a\n", "a.txt": "one\n", "certs/x.pem": "canary-7f3a\n"}).prepare()
-	for _, name := range []string{".env", "certs/x.pem"} {
-		if _, err := os.Lstat(b.path(name)); !os.IsNotExist(err) {
-			t.Errorf("%s is in the workspace", name)
-		}
-	}
-	if out := gitIn(t, b.ws.Path, "grep", "-l", "one", "HEAD"); out != "HEAD:a.txt" {
-		t.Errorf("grep: %s", out)
-	}
-	objects := gitIn(t, b.ws.Path, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
-	for line := range strings.Lines(objects) {
-		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.Contains(gitIn(t, b.ws.Path, "cat-file", kind, id), "canary-7f3a") {
-			t.Errorf("object %s holds the hidden file", id)
-		}
-	}
-	if out := gitIn(t, b.ws.Path, "status", "--porcelain"); out != "" {
-		t.Errorf("git status in the workspace says:\n%s", out)
-	}
-	b.write("a.txt", "agent\n")
-	b.write(".env", "KEY=evil\n")
-	cs := b.compute()
-	b.want(cs, "M\ta.txt")
-	b.refused(cs, ".env", "hidden")
-	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
-	must(t, err)
-	if got := gitIn(t, b.repo, "show", accepted.Branch+":.env"); got != "KEY=canary-7f3a" {
-		t.Errorf(".env is now %q", got)
-	}
-}
-
 func TestCaseClashesAreNoted(t *testing.T) {
 	b := newRepository(t, map[string]string{"Readme.md": "one\n"}).prepare()
 	b.write("README.md", "two\n")

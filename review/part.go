@@ -31,7 +31,7 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 	}
 	for i := range part.Changes {
 		if whole := known[part.Changes[i].Path]; whole != nil {
-			part.Changes[i].Notes, part.Changes[i].Risks = whole.Notes, whole.Risks
+			part.Changes[i].Notes, part.Changes[i].Risks, part.Changes[i].Covers = whole.Notes, whole.Risks, whole.Covers
 		}
 	}
 	return part, nil

@@ -79,6 +79,7 @@ type Change struct {
 	Added   int      `json:"added"`   // lines; 0 when binary
 	Deleted int      `json:"deleted"` // lines; 0 when binary
 	Notes   []string `json:"notes,omitempty"`
+	Covers  bool     `json:"covers,omitempty"` // it takes the place of a file of the user's that the agent did not see
 
 	Risks []risk.Risk `json:"risks,omitempty"` // gravest first; see Assess
 

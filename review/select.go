@@ -2,12 +2,12 @@ package review
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/gitignore"
 	"aibox/internal/termtext"
 	"aibox/review/risk"
 )
@@ -49,6 +49,10 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 	s := &Selection{Taken: []Taken{}}
 	for i := range cs.Changes {
 		if t, ok := cs.taken(i, chosen[i], choice, ids); ok {
+			if cs.Changes[i].Covers && len(t.Blocks) > 0 {
+				return nil, fault.New(fault.Usage, "%s is taken or left as a whole: a file of yours that was hidden from the agent is there", t.Path).
+					Hint("to take it: aibox accept %s --files '%s' --accept-risky '%s'", cs.Session, t.Path, t.Path)
+			}
 			s.Taken = append(s.Taken, t)
 		}
 	}
@@ -176,15 +180,14 @@ func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 	if found := in(func(path string) bool { return clean == "." || strings.HasPrefix(path, clean+"/") }); len(found) > 0 {
 		return found, nil
 	}
-	if _, err := path.Match(clean, ""); err != nil || clean == "" {
+	glob, ok := gitignore.Parse(clean, "")
+	if !ok {
 		return nil, fault.New(fault.Usage, "%s is neither a path nor a glob", termtext.Escape(pattern)).
 			Hint("use * and ? and [a-z], ** for any folders, as in 'src/**/*.go'")
 	}
-	parts := strings.Split(clean, "/")
-	if len(parts) == 1 {
-		parts = []string{"**", clean}
-	}
-	if found := in(func(path string) bool { return matchParts(parts, strings.Split(path, "/")) }); len(found) > 0 {
+	var globs gitignore.List
+	globs.Add(glob)
+	if found := in(func(path string) bool { return globs.Match(path, false) }); len(found) > 0 {
 		return found, nil
 	}
 	if c := foldOf(cs.folds(), clean); c != nil && c.Path != everythingElse {
@@ -193,23 +196,4 @@ func (cs *ChangeSet) matching(pattern string) ([]int, error) {
 	}
 	return nil, fault.New(fault.Usage, "no changed file is called %s", termtext.Escape(pattern)).
 		Hint("`aibox diff --stat %s` lists the changed files", cs.Session)
-}
-
-// matchParts matches a path with a glob, both cut at the slashes; "**" stands for
-// any number of folders. Its time is bounded by the product of the two lengths.
-func matchParts(glob, name []string) bool {
-	reach := make([]bool, len(name)+1) // reach[j]: the glob so far can match name[:j]
-	reach[0] = true
-	for _, part := range glob {
-		next := make([]bool, len(name)+1)
-		for j := range reach {
-			if part == "**" {
-				next[j] = reach[j] || j > 0 && next[j-1]
-			} else if j > 0 && reach[j-1] {
-				next[j], _ = path.Match(part, name[j-1])
-			}
-		}
-		reach = next
-	}
-	return reach[len(name)]
 }

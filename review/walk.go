@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/gitignore"
 	"aibox/internal/termtext"
 	"aibox/workspace"
 )
@@ -42,8 +43,8 @@ type walk struct {
 	device   uint64
 	uid      uint32 // the user's
 	baseline *workspace.Baseline
-	hide     workspace.Globs
-	ignore   ignoreRules
+	ignore   *gitignore.List
+	covers   func(path string) bool // where the user has a file that the agent did not see
 	maxNew   int
 	racy     int64 // a ctime from here on proves nothing
 	progress func(names int)
@@ -114,11 +115,11 @@ func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) 
 func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options, scratch string) *walk {
 	w := &walk{
 		queue: waiting{dir: scratch}, found: spool{dir: scratch}, folded: spool{dir: scratch},
-		root: root, device: device, baseline: b, hide: ws.Hide, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
+		root: root, device: device, baseline: b, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
 		uid:    uint32(os.Getuid()),
-		ignore: newIgnoreRules(b.Ignore),
-		racy:   b.Taken.Add(-b.Racy).UnixNano(),
-		known:  map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
+		ignore: newIgnoreRules(b.Ignore), covers: b.Covers(ws.Hide),
+		racy:  b.Taken.Add(-b.Racy).UnixNano(),
+		known: map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
 		seen: make([]bool, len(b.Files)),
 	}
 	w.more = sync.NewCond(&w.mu)

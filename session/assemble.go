@@ -218,14 +218,30 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string
 		return nil, errors.Join(err, workspace.Undo(ctx, ws))
 	}
 	s.audit(audit.WorkspacePrepared, map[string]any{
-		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": len(ws.Hidden),
+		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": ws.HiddenFiles,
 	})
 	detail := fmt.Sprintf("%s, %s", ws.Path, amount.Of(ws.Files, "file"))
 	if len(ws.Hidden) > 0 {
-		detail += fmt.Sprintf(", %d hidden", len(ws.Hidden))
+		detail += ", " + hiddenFiles(ws)
 	}
 	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
+	if len(ws.Unmatched) > 0 {
+		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", code(ws.Unmatched)))
+	}
 	return ws, nil
+}
+
+// mostNamed is how many hidden files the line about the workspace names.
+const mostNamed = 3
+
+// hiddenFiles says how many files are hidden, and what the first ones are called.
+func hiddenFiles(ws *workspace.Workspace) string {
+	named := ws.Hidden[:min(len(ws.Hidden), mostNamed)]
+	words := strings.Join(named, ", ")
+	if more := ws.HiddenFiles - len(named); more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d hidden (%s)", ws.HiddenFiles, words)
 }
 
 // network takes a bridge from the pool and has it closed, which goes on until

@@ -36,7 +36,7 @@ func limits(asked Spec) string {
 		}
 	}
 	if len(asked.Hide) > 0 {
-		line("Files that match %s are kept from you. They exist in the user's repository: do not make your own in their place.", code(asked.Hide))
+		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", code(asked.Hide))
 	}
 	if limit := time.Duration(asked.Timeout); limit > 0 {
 		line("You are ended after %s.", amount.Span(limit))

@@ -29,7 +29,10 @@ func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.Hun
 				if all[i].id != "" {
 					return ambiguous(prefix)
 				}
-				all[i] = found{h.ID, h.Path, h.Diff(maxRejected)}
+				all[i] = found{id: h.ID, path: h.Path}
+				if !file.Change.Covers { // else its old lines are what the agent must not see
+					all[i].diff = h.Diff(maxRejected)
+				}
 			}
 		}
 		return nil

@@ -119,7 +119,7 @@ func copyFile(from, to string) error {
 // onlyVisible makes, in the store, a commit of the visible files of head without
 // any history, and packs it: what an agent gets whose user's history contains
 // files that it must not see.
-func (s *store) onlyVisible(ctx context.Context, src *source, session string, hide Globs) (*history, string, error) {
+func (s *store) onlyVisible(ctx context.Context, src *source, session string, hide *Globs) (*history, string, error) {
 	entries, err := s.git.Tree(ctx, src.head)
 	if err != nil {
 		return nil, "", err

@@ -26,6 +26,7 @@ type Baseline struct {
 	Device  uint64        `json:"device"`   // of the workspace; for the record only
 	Ignore  []IgnoreFile  `json:"ignore"`   // the user's own ignore rules
 	Modules [][]byte      `json:"modules"`  // submodules: folders that the agent may not fill
+	Hidden  [][]byte      `json:"hidden"`   // files of the user's that the agent was not given, sorted; nil when that is not known
 	Files   []File        `json:"-"`        // sorted by path
 }
 

@@ -32,6 +32,7 @@ type copied struct {
 	File
 	gone    bool   // not there any more, or something that git does not keep
 	content []byte // of .gitignore files and symlinks
+	key     bool   // a private key that the agent does not get; it is to be removed
 }
 
 // copier copies files from one tree into a new one.
@@ -41,7 +42,8 @@ type copier struct {
 	filemode bool // whether the executable bit on disk counts
 	index    map[string]git.Entry
 	progress func(files int, bytes int64)
-	room     *atomic.Int64 // bytes that may still be copied, where files may grow meanwhile; nil for any number
+	keys     func(path string) bool // whether it is hidden if it is a private key; nil: none is
+	room     *atomic.Int64          // bytes that may still be copied, where files may grow meanwhile; nil for any number
 }
 
 // batch is a run of files of one folder.

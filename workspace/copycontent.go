@@ -68,6 +68,10 @@ func (c *copier) copySmall(fd, out int, result *copied, buf []byte) error {
 		return c.copyLarge(fd, out, result)
 	}
 	data := buf[:n]
+	if c.keys != nil && isPrivateKey(data) && c.keys(result.Path) {
+		result.key = true
+		return nil
+	}
 	h := c.format.Blob(int64(n))
 	h.Write(data)
 	result.Raw = string(h.Sum(nil))

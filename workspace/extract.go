@@ -45,6 +45,9 @@ func (p *preparation) extractFiles(ctx context.Context) error {
 	if gitErr := <-ended; err == nil {
 		err = gitErr
 	}
+	if err == nil {
+		err = p.hideKeys(root)
+	}
 	return err
 }
 
@@ -64,9 +67,12 @@ func (p *preparation) extractAll(root int, in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
+		begins, _ := in.Peek(int(min(size, largestKey)))
+		key := size <= largestKey && isPrivateKey(begins) && p.hide.hidesKeys(path)
 		if p.files[i], err = extractFile(root, p.list.head[path], io.LimitReader(in, size)); err != nil {
 			return err
 		}
+		p.files[i].key = key && p.files[i].Mode != git.Symlink
 		if _, err := in.Discard(1); err != nil {
 			return err
 		}

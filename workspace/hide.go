@@ -1,74 +1,149 @@
 package workspace
 
 import (
-	"path"
 	"strings"
 
-	"aibox/internal/fault"
+	"aibox/internal/gitignore"
 )
 
-// Globs match files of a repository by name. A glob without a slash matches any
-// segment of a path, so ".env" hides a file and "secrets" a whole folder; one
-// with a slash matches from the top of the repository.
-type Globs []string
+// DefaultHide are the globs that hide files when the user named none, and that come
+// before the user's own. Names that programs give to private keys have no dot; a private
+// key under another name is found by its content.
+func DefaultHide() []string {
+	return []string{
+		".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template",
+		"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "!id_*.*", "!id_*/",
+	}
+}
 
-// ParseGlobs checks the globs that a user gave.
-func ParseGlobs(globs []string) (Globs, error) {
-	for _, glob := range globs {
-		if _, err := path.Match(glob, ""); err != nil || glob == "" {
-			return nil, fault.New(fault.Usage, "%q is not a glob", glob).
-				Hint("use * and ? and [a-z], as in --hide '*.key'; a glob with a slash counts from the top: --hide 'config/*.yml'")
+// formerHide was DefaultHide in records of earlier versions.
+var formerHide = []string{".env", ".env.*", "*.pem", "id_*"}
+
+// OwnHide are the globs of a record that the user named: those behind the built-in ones.
+func OwnHide(globs []string) []string {
+	for _, builtIn := range [][]string{DefaultHide(), formerHide} {
+		if own, ok := cutPrefix(globs, builtIn); ok {
+			return own
 		}
 	}
-	return globs, nil
+	return globs
 }
 
-// Match reports whether file or a folder above it matches.
-func (g Globs) Match(file string) bool {
-	return g.Matcher()(file)
+func cutPrefix(words, prefix []string) ([]string, bool) {
+	if len(words) < len(prefix) {
+		return words, false
+	}
+	for i, word := range prefix {
+		if words[i] != word {
+			return words, false
+		}
+	}
+	return words[len(prefix):], true
 }
 
-// Matcher is Match for many files of the same folders: it remembers the answer
-// for the folder it was last asked about. It is not safe for concurrent use.
-func (g Globs) Matcher() func(file string) bool {
+// Globs say which files of a repository are hidden, in the language of .gitignore: the
+// last one that matches a path counts, and one that begins with ! shows it again.
+type Globs struct {
+	words    []string
+	patterns []gitignore.Pattern
+	list     gitignore.List
+	builtIn  int // how many come first that are DefaultHide; with them, keys are hidden by content
+}
+
+// ParseGlobs checks the globs that a user gave.
+func ParseGlobs(words []string) (*Globs, error) {
+	g := &Globs{}
+	if _, ok := cutPrefix(words, DefaultHide()); ok {
+		g.builtIn = len(DefaultHide())
+	}
+	for _, word := range words {
+		p, err := gitignore.ParseWord(word)
+		if err != nil {
+			return nil, err
+		}
+		g.add(word, p)
+	}
+	return g, nil
+}
+
+// recordedGlobs reads the globs of a record. What an earlier version took and this one
+// does not, matched no name. Private keys have a glob of their own there.
+func recordedGlobs(words []string) *Globs {
+	g := &Globs{}
+	for _, word := range words {
+		if p, err := gitignore.ParseWord(word); err == nil {
+			g.add(word, p)
+		}
+	}
+	return g
+}
+
+func (g *Globs) add(word string, p gitignore.Pattern) {
+	g.words, g.patterns = append(g.words, word), append(g.patterns, p)
+	g.list.Add(p)
+}
+
+// Match reports whether the file or a folder above it is hidden.
+func (g *Globs) Match(file string) bool { return g.list.Match(file, false) }
+
+// Matcher is Match for many files of the same folders: it remembers the answer for the
+// folder it was last asked about. It is not safe for concurrent use.
+func (g *Globs) Matcher() func(file string) bool {
 	last, hidden := "", false
 	return func(file string) bool {
 		if i := strings.LastIndexByte(file, '/'); i >= 0 {
 			if dir := file[:i]; dir != last {
-				last, hidden = dir, g.matchAbove(dir)
+				last, hidden = dir, g.list.Match(dir, true)
 			}
 			if hidden {
 				return true
 			}
 		}
-		return g.MatchEntry(file)
+		return g.list.Entry(file, false)
 	}
 }
 
-func (g Globs) matchAbove(dir string) bool {
-	for end := 0; end < len(dir); end++ {
-		if i := strings.IndexByte(dir[end:], '/'); i >= 0 {
-			end += i
-		} else {
-			end = len(dir)
-		}
-		if g.MatchEntry(dir[:end]) {
-			return true
+// hidesKeys reports whether a file that no glob hides is hidden when it holds a private
+// key: where the built-in globs hold, and the user has not shown the file.
+func (g *Globs) hidesKeys(file string) bool {
+	if g.builtIn == 0 {
+		return false
+	}
+	for i := range len(file) + 1 {
+		if (i == len(file) || file[i] == '/') && g.list.Last(file[:i], i < len(file)) >= g.builtIn {
+			return false // the last word is the user's, and hid no folder
 		}
 	}
-	return false
+	return true
 }
 
-// MatchEntry is Match for a file whose folders are known not to match.
-func (g Globs) MatchEntry(file string) bool {
-	name := file[strings.LastIndexByte(file, '/')+1:]
-	for _, glob := range g {
-		if strings.Contains(glob, "/") {
-			if ok, _ := path.Match(strings.Trim(glob, "/"), file); ok {
+// idle are the user's globs that match none of the files, and no folder of them.
+func (g *Globs) idle(files ...[]string) []string {
+	var idle []string
+	for i := g.builtIn; i < len(g.patterns); i++ {
+		if !g.matchesAny(i, files) {
+			idle = append(idle, g.words[i])
+		}
+	}
+	return idle
+}
+
+func (g *Globs) matchesAny(at int, files [][]string) bool {
+	p := &g.patterns[at]
+	for _, list := range files {
+		dir := ""
+		for _, file := range list {
+			if p.Match(file, false) {
 				return true
 			}
-		} else if ok, _ := path.Match(glob, name); ok {
-			return true
+			if now := folderOf(file); now != dir {
+				dir = now
+				for ; now != "."; now = folderOf(now) {
+					if p.Match(now, true) {
+						return true
+					}
+				}
+			}
 		}
 	}
 	return false

@@ -28,7 +28,7 @@ type listing struct {
 }
 
 // list reads the user's index and untracked files, or the tree of the commit.
-func (s *source) list(ctx context.Context, hide Globs, outside []string) (*listing, error) {
+func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*listing, error) {
 	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: hide.Matcher()}
 	if !s.asIs {
 		return l, s.listCommit(ctx, l)

@@ -114,7 +114,8 @@ type preparation struct {
 	req   Request
 	src   *source
 	store *store
-	hide  Globs
+	hide  *Globs
+	keys  int // files that are hidden by their content
 	ws    *Workspace
 
 	list     *listing
@@ -127,8 +128,9 @@ type preparation struct {
 // run does the work: history and files at the same time, then what needs both.
 func (p *preparation) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
+	hide := *p.hide // without those that hideKeys adds
 	g.Go(func() (err error) {
-		p.history, err = p.store.copyHistory(gctx, p.src, p.hide, p.depth())
+		p.history, err = p.store.copyHistory(gctx, p.src, &hide, p.depth())
 		return err
 	})
 	g.Go(func() error {
@@ -146,6 +148,7 @@ func (p *preparation) run(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	p.history.hidden = p.history.hidden || p.keys > 0
 	if err := p.commitUncommitted(ctx); err != nil {
 		return fmt.Errorf("recording your uncommitted work: %w", err)
 	}
@@ -153,6 +156,7 @@ func (p *preparation) run(ctx context.Context) error {
 		return fmt.Errorf("making the agent's .git: %w", err)
 	}
 	p.describe()
+	p.unmatched()
 	return p.saveBaseline(ctx)
 }
 
@@ -203,10 +207,12 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 	count := &counter{now: Progress{Stage: "copying", Total: len(p.list.visible)}, relay: p.req.Progress}
 	c := &copier{
 		from: from, to: to, format: p.src.format, filemode: filemode == "true",
-		index: p.list.index, progress: count.add,
+		index: p.list.index, progress: count.add, keys: p.hide.hidesKeys,
 	}
-	p.files, err = c.copyTree(ctx, p.list.visible)
-	return err
+	if p.files, err = c.copyTree(ctx, p.list.visible); err != nil {
+		return err
+	}
+	return p.hideKeys(to)
 }
 
 // writeAgentGit gives the agent its .git.
@@ -269,10 +275,20 @@ func (p *preparation) describe() {
 			p.ws.Bytes += int64(f.Stat.Size)
 		}
 	}
-	for _, path := range p.list.hidden[:min(len(p.list.hidden), 1000)] {
-		p.ws.Hidden = append(p.ws.Hidden, termtext.Escape(path))
+	if p.ws.Hidden == nil { // else it is a workspace that is made once more
+		for _, path := range p.list.hidden[:min(len(p.list.hidden), 1000)] {
+			p.ws.Hidden = append(p.ws.Hidden, termtext.Escape(path))
+		}
+		p.ws.HiddenFiles = len(p.list.hidden)
 	}
 	p.ws.Notes = append(p.ws.Notes, p.list.notes...)
+}
+
+// unmatched finds the globs that do nothing.
+func (p *preparation) unmatched() {
+	for _, word := range p.hide.idle(p.list.visible, p.list.hidden) {
+		p.ws.Unmatched = append(p.ws.Unmatched, termtext.Escape(word))
+	}
 }
 
 // saveBaseline records the copy as it is now.
@@ -288,6 +304,10 @@ func (p *preparation) saveBaseline(ctx context.Context) error {
 		if !f.gone {
 			b.Files = append(b.Files, f.File)
 		}
+	}
+	b.Hidden = make([][]byte, 0, len(p.list.hidden))
+	for _, path := range p.list.hidden {
+		b.Hidden = append(b.Hidden, []byte(path))
 	}
 	b.Taken = time.Now()
 	p.ws.Prepared = b.Taken.UTC()

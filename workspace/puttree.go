@@ -28,19 +28,18 @@ type putting struct {
 	crlf map[string]string // path → blob that stands on disk with CRLF line ends
 	kept map[string]string // path → blob that a filter of the user's repository would change
 	left int               // of kept
+
+	baseTree string            // what the agent started from, with the user's hidden files
+	base     map[string]string // path → blob of those; nil until it is asked for
 }
 
 // putTree turns the folder at ws.Path (also open as root) from holding the tree
-// has into holding tree. Files that are hidden from the agent stay out.
+// has into holding tree. Files of the user's that are hidden from the agent stay out.
 func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of, ws *Workspace) error {
 	if has == tree {
 		return nil
 	}
-	globs, err := ParseGlobs(of.Hide)
-	if err != nil {
-		return err
-	}
-	p := &putting{repo: repo, root: root, path: ws.Path, hide: globs.Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
+	p := &putting{baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
 	if err := p.readBaseline(of.Baseline); err != nil {
 		return err
 	}
@@ -96,7 +95,14 @@ func (p *putting) difference(ctx context.Context, has, tree string) (remove []st
 		}
 		path := records[1]
 		if p.hide(path) {
-			continue
+			user, err := p.isUsers(ctx, path, fields[3])
+			if err != nil {
+				return nil, nil, err
+			}
+			if user {
+				remove = append(remove, path)
+				continue
+			}
 		}
 		if fields[4] != "A" {
 			remove = append(remove, path)
@@ -106,6 +112,24 @@ func (p *putting) difference(ctx context.Context, has, tree string) (remove []st
 		}
 	}
 	return remove, put, nil
+}
+
+// isUsers reports whether the blob is what the user has in the hidden file at path. Another
+// one there is the agent's.
+func (p *putting) isUsers(ctx context.Context, path, blob string) (bool, error) {
+	if p.base == nil {
+		entries, err := p.repo.Tree(ctx, p.baseTree)
+		if err != nil {
+			return false, fmt.Errorf("reading the files of the start: %s", git.Message(err))
+		}
+		p.base = map[string]string{}
+		for _, e := range entries {
+			if p.hide(e.Path) {
+				p.base[e.Path] = e.ID
+			}
+		}
+	}
+	return p.base[path] == blob, nil
 }
 
 // remove deletes a file, and the folders that this leaves empty.

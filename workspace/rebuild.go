@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
@@ -131,10 +132,6 @@ func ignoreAbsent(err error) error {
 // newRebuilding is a preparation whose source is the repository that aibox owns.
 func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder string) (*preparation, error) {
 	old := req.Of
-	hide, err := ParseGlobs(old.Hide)
-	if err != nil {
-		return nil, err
-	}
 	format, err := st.git.Line(ctx, "rev-parse", "--show-object-format")
 	if err != nil {
 		return nil, fmt.Errorf("reading the repository %s: %s", st.dir, git.Message(err))
@@ -147,7 +144,7 @@ func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder st
 	ws.Path, ws.Folder, ws.Files, ws.Bytes = folder, identified, 0, 0
 	ws.Notes = []string{"brought back: ignored files and the agent's own commits are not in it"}
 	return &preparation{
-		req: Request{Session: old.Session, Hide: old.Hide, Dirs: req.Dirs}, store: st, hide: hide, ws: &ws,
+		req: Request{Session: old.Session, Hide: old.Hide, Dirs: req.Dirs}, store: st, hide: recordedGlobs(old.Hide), ws: &ws,
 		src: &source{
 			git: st.git, top: old.Repo, common: st.dir, name: old.Name, format: git.Format(format),
 			head: old.Head, headRef: old.HeadRef, who: Identity(ctx, old),
@@ -157,11 +154,11 @@ func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder st
 
 // rebuild fills the folder: files, the agent's .git, the baseline.
 func (p *preparation) rebuild(ctx context.Context, tree string) error {
-	saved, err := p.treeOf(ctx, tree)
+	base, err := p.treeOf(ctx, p.ws.BaseTree, nil)
 	if err != nil {
 		return err
 	}
-	base, err := p.treeOf(ctx, p.ws.BaseTree)
+	saved, err := p.treeOf(ctx, tree, base.head)
 	if err != nil {
 		return err
 	}
@@ -173,7 +170,7 @@ func (p *preparation) rebuild(ctx context.Context, tree string) error {
 	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
 		return err
 	}
-	if p.list, err = p.treeOf(ctx, p.src.head); err != nil {
+	if p.list, err = p.treeOf(ctx, p.src.head, nil); err != nil {
 		return err
 	}
 	if err := p.writeAgentGit(ctx); err != nil {
@@ -186,11 +183,15 @@ func (p *preparation) rebuild(ctx context.Context, tree string) error {
 	return p.baseline.Save(p.ws.Baseline)
 }
 
-// treeOf lists the files of a tree in the store.
-func (p *preparation) treeOf(ctx context.Context, tree string) (*listing, error) {
+// treeOf lists the files of a tree in the store. With base, the user's files, one under a
+// hidden name that is not as it is there is the agent's own, and is visible.
+func (p *preparation) treeOf(ctx context.Context, tree string, base map[string]git.Entry) (*listing, error) {
 	at := *p.src
 	at.head = tree
 	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: p.hide.Matcher()}
+	if hidden := l.hide; base != nil {
+		l.hide = func(path string) bool { return hidden(path) && l.head[path] == base[path] }
+	}
 	if err := at.listCommit(ctx, l); err != nil {
 		return nil, fmt.Errorf("reading what was saved: %w", err)
 	}
@@ -206,7 +207,7 @@ func (p *preparation) baseOn(ctx context.Context, base *listing) error {
 		written[f.Path] = f.File
 	}
 	b := &p.baseline
-	b.Format = p.src.format
+	b.Format, b.Hidden = p.src.format, hiddenBefore(p.ws.Baseline)
 	var rules []string
 	for _, path := range base.visible {
 		e := base.head[path]
@@ -255,4 +256,19 @@ func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
 func bareFile(e git.Entry) (File, error) {
 	id, err := hex.DecodeString(e.ID)
 	return File{Path: e.Path, Mode: e.Mode, Raw: string(id), Stored: string(id)}, err
+}
+
+// hiddenBefore are the hidden files of the baseline that was there before; nil when it is
+// gone or says nothing of them.
+func hiddenBefore(baseline string) [][]byte {
+	file, err := os.Open(baseline)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	b, err := readHeader(bufio.NewReader(file))
+	if err != nil {
+		return nil
+	}
+	return b.Hidden
 }

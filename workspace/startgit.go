@@ -124,7 +124,7 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 // startIndex is the index of what the agent started from, as far as it was to see it.
 // What it was not given is marked as not there. A file that has not been touched since
 // need not be read: the host, whom nobody deceives about that, looks for those.
-func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide Globs) ([]indexEntry, error) {
+func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide *Globs) ([]indexEntry, error) {
 	tree, err := git.Owned(w.GitDir).Tree(ctx, w.BaseTree)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "reading what the agent started from: %s", git.Message(err))

@@ -114,7 +114,7 @@ type history struct {
 
 // copyHistory packs the last depth commits up to head, from the user's
 // repository into the store, and tells whether a hidden file occurs there.
-func (s *store) copyHistory(ctx context.Context, src *source, hide Globs, depth int) (*history, error) {
+func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth int) (*history, error) {
 	h := &history{}
 	limit := []string{}
 	if depth > 0 {

@@ -17,7 +17,7 @@ type Request struct {
 	Repo     string         // a path inside the user's repository, or a URL to clone
 	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
 	Clean    bool           // leave the uncommitted and untracked work out
-	Hide     []string       // globs for files the agent must not see; nil means DefaultHide, empty hides nothing
+	Hide     []string       // globs, as .gitignore has them, for files the agent must not see; nil means DefaultHide, empty hides nothing
 	Depth    int            // commits of history the agent gets; 0 means 1000, negative all
 	Session  string         // the session's id: names refs, folders and files
 	Dirs     paths.Dirs     // where aibox keeps things
@@ -61,8 +61,11 @@ type Workspace struct {
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`
 	Hidden []string `json:"hidden,omitempty"` // files left out by Hide, escaped for display, at most 1000
-	Hide   []string `json:"hide"`             // the globs that were in force
-	Notes  []string `json:"notes,omitempty"`  // what the user should know: submodules left out, history cut, …
+	Hide   []string `json:"hide"`             // the globs that were in force, with one for each private key that was found
+
+	HiddenFiles int      `json:"hidden_files,omitempty"` // how many were left out; 0 in older records
+	Unmatched   []string `json:"unmatched,omitempty"`    // globs of the user's that match no file, escaped
+	Notes       []string `json:"notes,omitempty"`        // what the user should know: submodules left out, history cut, …
 }
 
 // Owner is the session that the work belongs to now.
@@ -75,6 +78,3 @@ func (w *Workspace) BaseCommit() string {
 	}
 	return w.Head
 }
-
-// DefaultHide are the globs that hide files when the user named none.
-func DefaultHide() []string { return []string{".env", ".env.*", "*.pem", "id_*"} }

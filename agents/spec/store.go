@@ -80,6 +80,10 @@ func (f Field) storeWords(target reflect.Value, words []string) error {
 		if f.Type == Choices && !slices.Contains(f.Choices, word) {
 			return f.badChoice(word)
 		}
+		if looksListed(word) {
+			return fault.New(fault.Usage, "option %q holds %q as one word, which is a list by its looks", f.Key, cut(word)).
+				Hint(`write the list itself, without quotes around it: ["one", "two"]`)
+		}
 		if strings.ContainsRune(word, 0) {
 			return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
 		}

@@ -3,18 +3,21 @@ package spec
 import (
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"aibox/internal/fault"
 )
 
 // emptyList is the text of a list that is set and holds nothing.
 const emptyList = "[]"
 
-// splitWords parts text at commas and ends of lines. Spaces around a word are
+// splitWords reads a list as TOML when the text begins with a bracket. Other text it
+// parts at commas and ends of lines. Spaces around a word are
 // dropped, and so are empty words; a word in double quotes is taken as it is, with
 // "" for a quote.
 func (f Field) splitWords(text string) ([]string, error) {
-	if strings.TrimSpace(text) == emptyList {
-		return []string{}, nil
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		return f.listed(text)
 	}
 	var words []string
 	for rest := text; rest != ""; {
@@ -40,6 +43,28 @@ func (f Field) splitWords(text string) ([]string, error) {
 		words, rest = append(words, word), after
 	}
 	return words, nil
+}
+
+// listed reads a list as TOML has it. What is none is refused: taken for a word, it would
+// be in force and do nothing.
+func (f Field) listed(text string) ([]string, error) {
+	var read map[string]any
+	err := toml.Unmarshal([]byte("list = "+strings.TrimSpace(text)+"\n"), &read)
+	words, ok := wordsOf(read["list"])
+	if err != nil || len(read) != 1 || !ok {
+		return nil, fault.New(fault.Usage, "option %q begins with [ as a list does, and is not one", f.Key).
+			Hint(`write a list as ["one", "two"]`).
+			Hint(`put a word that begins with [ in double quotes: "[a-z]*",another`)
+	}
+	return words, nil
+}
+
+// looksListed reports whether a word is a whole list, or the start of one: quotes that a
+// shell or an editor kept, and that nobody means as part of a word.
+func looksListed(word string) bool {
+	inside, ok := strings.CutPrefix(strings.TrimSpace(word), "[")
+	inside = strings.TrimLeft(inside, " \t\r\n")
+	return ok && (strings.HasPrefix(inside, `"`) || strings.HasPrefix(inside, "'"))
 }
 
 // unquote takes the quoted word at the start of text, and the separator behind it.
@@ -76,7 +101,7 @@ func joinWords(words []string, separator string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
-		if word == "" || word == emptyList || strings.HasPrefix(word, `"`) ||
+		if word == "" || strings.HasPrefix(word, "[") || strings.HasPrefix(word, `"`) ||
 			strings.ContainsAny(word, ",\r\n") || strings.TrimSpace(word) != word {
 			quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
 		}

@@ -14,7 +14,6 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
-	"aibox/workspace"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -111,13 +110,13 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or a URL")
 	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of what is checked out")
 	f.BoolVar(&o.clean, "clean", false, "leave uncommitted and untracked work out")
-	f.StringArrayVar(&o.hide, "hide", nil, "`GLOB` of files the agent must not see, besides "+strings.Join(workspace.DefaultHide(), ", "))
+	f.StringArrayVar(&o.hide, "hide", nil, "files the agent must not see, besides .env files and private keys: a `PATTERN` as in .gitignore, or several with commas; '!PATTERN' shows what is hidden")
 	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and come back at once")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
 	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
 	f.StringVar(&o.inference, "inference", builtIn.Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
 	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
-	f.StringSliceVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the box: "+strings.Join(serverToolNames(), ", "))
+	f.StringArrayVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the box: "+strings.Join(serverToolNames(), ", "))
 	f.Uint64Var(&o.maxUpload, "max-upload", uint64(builtIn.MaxUpload), "end the session when it has sent this many `MIB` to the model; 0 for no limit")
 	f.Uint64Var(&o.maxTokens, "max-tokens", uint64(builtIn.MaxTokens), "end the session when it has used this many `TOKENS`, read and written; 0 for no limit")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")

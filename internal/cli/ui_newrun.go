@@ -217,7 +217,7 @@ func (s starter) launching(ctx context.Context, d draft.Draft, options any, chec
 		if checked.Told, err = s.ready(s.service, o); err != nil {
 			return err
 		}
-		checked.Hide, checked.Stays = slices.Concat(workspace.DefaultHide(), o.hide), o.accept != "none" || o.changes
+		checked.Hide, checked.Stays = o.hide, o.accept != "none" || o.changes
 		if invocation, err := s.standIn(o, options); err == nil && options != nil {
 			checked.Box = invoked(invocation)
 		}

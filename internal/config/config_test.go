@@ -106,7 +106,7 @@ func TestALaterSourceWinsAndEveryValueKnowsWhereItCameFrom(t *testing.T) {
 func TestAFlagHasTheLastWord(t *testing.T) {
 	r, err := catalog().Resolve(Input{
 		Environment: []string{"AIBOX_TIMEOUT=25m", "AIBOX_HIDE=a"},
-		Flags:       []Override{{"timeout", "--timeout", "2h0m0s"}, {"hide", "--hide", []string{"b"}}},
+		Flags:       []Override{{Key: "timeout", Name: "--timeout", Value: "2h0m0s"}, {Key: "hide", Name: "--hide", Texts: []string{"b"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestAFlagHasTheLastWord(t *testing.T) {
 	if got := text(t, r, "hide"); got != "a,b from AIBOX_HIDE and --hide" {
 		t.Error(got)
 	}
-	_, err = catalog().Resolve(Input{Flags: []Override{{"accept", "--accept", "all"}}})
+	_, err = catalog().Resolve(Input{Flags: []Override{{Key: "accept", Name: "--accept", Value: "all"}}})
 	if err == nil || !strings.HasPrefix(err.Error(), "--accept cannot be ") {
 		t.Errorf("got %v", err)
 	}
@@ -196,7 +196,7 @@ func TestAFileInARepositoryMayTighten(t *testing.T) {
 		{"", "network = \"none\"", "network", "none"},
 		{"env = [\"A\", \"B\"]", "env = [\"B\"]", "env", "B"},
 		{"hide = [\"a\"]", "hide = []", "hide", "a"},
-		{"hide = [\"a\"]", "hide = [\"b\", \"a\"]", "hide", "a,b"},
+		{"hide = [\"a\"]", "hide = [\"b\", \"a\"]", "hide", "b,a"},
 		{"system = [\"mine\"]", "system = [\"theirs\"]", "system", "mine,theirs"},
 		{"accept = \"branch\"", "accept = \"none\"", "accept", "none"},
 		{"", "clean = true", "clean", "true"},
@@ -237,7 +237,7 @@ func TestWhatIsWrongInAFileIsSaidWithItsPlace(t *testing.T) {
 		"model = \"a\\u0000b\"":             `1:9: option "model" holds a NUL byte`,
 		"hide = \"*.pem\"":                  `1:8: option "hide" takes a list`,
 		"hide = [1]":                        `1:8: option "hide" takes a list`,
-		"hide = [\"[\"]":                    `1:8: "[" is not a glob`,
+		"hide = [\"[\"]":                    `1:8: "[" is not a pattern of .gitignore`,
 		"env = [\"A=1\"]":                   `1:7: option "env" holds names of variables, not values`,
 		"images = \"debian\"":               `1:10: "images" holds settings and takes no value|write [images]`,
 		"agents.painter = 1":                `1:18: "agents.painter" holds settings and takes no value`,

@@ -23,6 +23,26 @@ type Override struct {
 	Key   string // the setting's
 	Name  string // the flag, "--timeout", for errors and for provenance
 	Value any    // as spec.Field.Decode takes it
+
+	// Texts are a list in place of Value: the text behind each flag, read as a
+	// variable's is, one list after the other.
+	Texts []string
+}
+
+// value is what the flag says of a setting with the field.
+func (o Override) value(field spec.Field, scratch any) (any, error) {
+	if o.Texts == nil {
+		return o.Value, nil
+	}
+	words := []string{}
+	for _, text := range o.Texts {
+		if err := field.Set(scratch, text); err != nil {
+			return nil, err
+		}
+		more, _ := field.Value(scratch).([]string)
+		words = append(words, more...)
+	}
+	return words, nil
 }
 
 // Resolve merges the sources. What a person got wrong, and what a repository's
@@ -150,13 +170,24 @@ func (e entry) merge(builtIn said, others ...*said) merged {
 		case !e.addsUp() || m.value == nil:
 			m = merged{other.value, []Source{other.source}}
 		default:
-			m = merged{union(m.value, other.value), append(m.from, other.source)}
+			m = merged{e.union(m.value, other.value), append(m.from, other.source)}
 		}
 	}
 	return m
 }
 
-// union is the words of both lists, each once.
+// union is the words of both lists, each once: where it stands first or, of patterns, of
+// which a later one counts more, where it stands last.
+func (e entry) union(a, b any) []string {
+	if e.field.Scope == spec.AtLeast {
+		first, _ := a.([]string)
+		second, _ := b.([]string)
+		first = slices.DeleteFunc(slices.Clone(first), func(word string) bool { return slices.Contains(second, word) })
+		return slices.Concat([]string{}, first, second)
+	}
+	return union(a, b)
+}
+
 func union(a, b any) []string {
 	first, _ := a.([]string)
 	second, _ := b.([]string)
@@ -195,6 +226,9 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	}
 	proposed := e.merge(said{allowed.value, allowed.from[0]}, found)
 	err = e.field.Tightens(allowed.value, proposed.value)
+	if err == nil {
+		err = e.shows(found.value)
+	}
 	if err == nil && e.unlimits(allowed.value, proposed.value) {
 		err = fault.New(fault.Usage, "a file in a repository may not empty %q: the agent would go by its own list, which may be longer", e.field.Key)
 	}
@@ -209,6 +243,18 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 	}
 	return nil, d.blame(it.keys[len(it.keys)-1], e, err).
 		Hint("you allow %s (%s); `aibox config show %s` tells more", text, allowed.from[len(allowed.from)-1], e.key)
+}
+
+// shows refuses patterns that show files which are hidden.
+func (e entry) shows(value any) error {
+	words, _ := value.([]string)
+	for _, word := range words {
+		if e.key == "hide" && strings.HasPrefix(word, "!") {
+			return fault.New(fault.Usage, "a file in a repository may only tighten %q, and %q shows files that you hide", e.key, word).
+				Hint("if you want that, say it yourself: --hide '%s'", word)
+		}
+	}
+	return nil
 }
 
 // unlimits reports whether a list of an agent's is emptied that was not empty. An
@@ -226,7 +272,13 @@ func (e entry) inFlags(flags []Override) (*said, error) {
 	if i < 0 {
 		return nil, nil //nolint:nilnil // nobody gave the flag, and that is no error
 	}
-	value, err := e.read(func(scratch any) error { return e.field.Decode(scratch, flags[i].Value) })
+	value, err := e.read(func(scratch any) error {
+		value, err := flags[i].value(e.field, scratch)
+		if err != nil {
+			return err
+		}
+		return e.field.Decode(scratch, value)
+	})
 	if err != nil {
 		return nil, prefixed(flags[i].Name, e, err)
 	}

@@ -9,13 +9,13 @@ package config
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"aibox/agents/spec"
 	"aibox/internal/fault"
+	"aibox/internal/gitignore"
 )
 
 // Settings are the settings at the top of a file. Its fields and their tags are
@@ -34,7 +34,7 @@ type Settings struct {
 	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
 	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
 	StateSize      int           `label:"Conversation folders" help:"Most megabytes that the agent's conversation folders may take; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most"`
-	Hide           []string      `label:"Hidden files" help:"Globs of files the agent must not see, besides the built-in ones" scope:"at-least"`
+	Hide           []string      `label:"Hidden files" help:"Patterns, as in .gitignore, of files the agent must not see, besides .env files and private keys; !PATTERN shows what is hidden" scope:"at-least"`
 	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
 	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`
 	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
@@ -151,8 +151,8 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 	for _, word := range words {
 		switch field.Key {
 		case "hide":
-			if _, err := path.Match(word, ""); err != nil || word == "" {
-				return fault.New(fault.Usage, "%q is not a glob", word).Hint("use * and ? and [a-z]")
+			if _, err := gitignore.ParseWord(word); err != nil {
+				return err
 			}
 		case "env":
 			if name, _, given := strings.Cut(word, "="); given {

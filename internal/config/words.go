@@ -34,7 +34,7 @@ func (s Setting) Takes() string {
 	case spec.Duration:
 		return "a length of time, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
 	case spec.List:
-		return "words with commas between them"
+		return "words with commas between them, or a list such as [\"one\", \"two\"]"
 	case spec.Path:
 		return "a file or a folder"
 	case spec.Model:

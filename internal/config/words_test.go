@@ -12,7 +12,7 @@ func TestEverySettingSaysInWordsWhatItTakes(t *testing.T) {
 		"pids":                    {"", "a whole number, from 0 to 4194304", "4096"},
 		"network":                 {"", "none, local", "local"},
 		"clean":                   {"", "true or false", "false"},
-		"hide":                    {"", "words with commas between them", ""},
+		"hide":                    {"", `words with commas between them, or a list such as ["one", "two"]`, ""},
 		"model":                   {"", "the name of a model", ""},
 		"agents.painter.layers":   {"agents.painter", "a whole number, from 1 to 9", "3"},
 		"agents.painter.key":      {"agents.painter", "nothing from a file: it is a secret of your environment", ""},

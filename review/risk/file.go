@@ -36,6 +36,7 @@ type File struct {
 	Size     int64   // of the new content
 	Binary   bool    // git shows no lines of it
 	Effort   *Effort // shared by the files of a review; nil: this file has its own
+	Covers   bool    // it takes the place of a file of the user's that the agent did not see
 
 	once  sync.Once
 	text  []byte

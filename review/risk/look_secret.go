@@ -11,7 +11,7 @@ import (
 
 // RulesVersion tells which rules Judge applies: our own, by a number that changes
 // with them, and those for secrets, by gitleaks' release.
-const RulesVersion = "1, gitleaks " + secrets.Version
+const RulesVersion = "2, gitleaks " + secrets.Version
 
 // maxEffort is how many bytes the rules for secrets may go through in one file: a
 // hostile text makes a rule as slow as 2 MB a second.

@@ -235,6 +235,9 @@ func Judge(f *File) []Risk {
 	if f.OldPath != "" {
 		found = append(found, lost(x, f.OldPath)...)
 	}
+	if f.Covers {
+		found = append(found, hiddenFile.one(0, "")...)
+	}
 	slices.SortStableFunc(found, func(a, b Risk) int { return int(a.Severity) - int(b.Severity) })
 	return found
 }

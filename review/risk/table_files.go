@@ -116,5 +116,11 @@ var (
 	}
 )
 
+// hiddenFile is about what is there, and about what the user has there.
+var hiddenFile = rule{
+	name: "hidden-file", title: "in the place of a file of yours that was hidden from the agent", severity: High,
+	runs: "nothing by itself; your file is replaced by one that was written without it", when: "when it is taken", about: "the paths of hidden files of yours",
+}
+
 // extraRules are the rules without a place in the index.
-var extraRules = []*rule{&secretRule, &lookAlikeName, &linkForFolder, &protectionLost, &calledFile, &notSearched}
+var extraRules = []*rule{&secretRule, &lookAlikeName, &linkForFolder, &protectionLost, &calledFile, &notSearched, &hiddenFile}

@@ -46,7 +46,7 @@ func Of(s session.Spec) Draft {
 	for _, prompt := range s.System {
 		names = append(names, prompt.Name)
 	}
-	hide := slices.DeleteFunc(slices.Clone(s.Hide), func(glob string) bool { return slices.Contains(workspace.DefaultHide(), glob) })
+	hide := workspace.OwnHide(s.Hide)
 	for key, words := range map[string][]string{"system": names, "env": s.EnvNames, "hide": hide} {
 		if len(words) > 0 {
 			d.Settings[key] = Text(words)

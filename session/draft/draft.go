@@ -94,7 +94,7 @@ func (d Draft) settings() []string {
 		case spec.List, spec.Choices:
 			list := List(text)
 			for _, word := range list {
-				words = append(words, "--"+key+"="+word)
+				words = append(words, "--"+key+"="+Text([]string{word}))
 			}
 			if len(list) == 0 && field.Type == spec.Choices { // none, whatever the settings say
 				words = append(words, "--"+key+"=")

@@ -27,7 +27,7 @@ func full() Draft {
 func TestADraftSaysItselfAsACommandLine(t *testing.T) {
 	own := func(key string) bool { return key != "tone" }
 	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--interactive", "--timeout=30m", "--hide=*.key", "--hide=a,b", "--clean",
+		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--interactive", "--timeout=30m", "--hide=*.key", `--hide="a,b"`, "--clean",
 		"--verify=make test", "--effort=low", "--fast", "--set", "tone=dry", "--prompt=mend it", "--", "--verbose",
 	}
 	if got := full().Words(own); !slices.Equal(got, want) {

@@ -90,7 +90,7 @@ type Agent struct {
 type Checked struct {
 	Told  string   // what a file in the repository has a part in, raw; empty for nothing
 	Box   string   // how the agent is started in its box, raw, secrets as dots
-	Hide  []string // every glob that is in force
+	Hide  []string // the globs besides the built-in ones
 	Stays bool     // something is to be done at its end, which a command has to wait for
 }
 

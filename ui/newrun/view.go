@@ -154,10 +154,7 @@ func (m *Model) hiddenView(width int) []string {
 	if rows == 0 {
 		return nil
 	}
-	globs := "hidden by " + strings.Join(m.checked.Hide, " ")
-	if len(m.checked.Hide) == 0 {
-		globs = "hidden from the agent"
-	}
+	globs := strings.Join(append([]string{"hidden: .env files, private keys"}, m.checked.Hide...), ", ")
 	out := []string{m.theme.Rule.Render(ansi.Truncate("─ "+termtext.Escape(globs)+" "+strings.Repeat("─", width), width, "…"))}
 	switch names := m.files.hidden; {
 	case m.files.err != nil:

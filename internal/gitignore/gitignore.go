@@ -1,0 +1,102 @@
+// Package gitignore reads the language of .gitignore files (gitignore(5)) and matches
+// paths by it, as git does on a file system that tells upper case from lower case. It
+// is the one language in which people name files to aibox. It does no I/O, works on
+// bytes, so that names need not be UTF-8, and its time grows with the length of the
+// name times the length of the pattern, whatever stands in either.
+package gitignore
+
+import "strings"
+
+// Pattern is one line of a .gitignore file.
+type Pattern struct {
+	Show bool // it begins with !: what it matches is not left out
+
+	dir     string // the folder whose file it stands in; "" for the top
+	folders bool   // it ends with /: for folders alone
+	name    bool   // it has no other slash: for the last part of a path, at any depth
+	literal string // what a name begins with
+	rest    *glob  // what follows; nil: nothing may
+}
+
+// Parse reads one line, as it counts for what is in the folder dir: "" for the top. ok
+// is false for an empty line, a comment, and what no name can match, such as a class
+// without its end.
+func Parse(line, dir string) (p Pattern, ok bool) {
+	if strings.HasPrefix(line, "#") {
+		return p, false
+	}
+	p.dir = dir
+	line = trimSpaces(line)
+	line, p.Show = strings.CutPrefix(line, "!")
+	line, p.folders = strings.CutSuffix(line, "/")
+	p.name = !strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return p, false
+	}
+	end := strings.IndexAny(line, `*?[\`)
+	if end < 0 {
+		p.literal = line
+		return p, true
+	}
+	p.literal = line[:end]
+	p.rest, ok = compile(line[end:], !p.name)
+	return p, ok
+}
+
+// trimSpaces cuts the spaces at the end, but none behind a backslash.
+func trimSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\':
+			i++
+			end = min(i+1, len(line))
+		case line[i] != ' ':
+			end = i + 1
+		}
+	}
+	return line[:end]
+}
+
+// Match reports whether the pattern is about the path itself, which is relative to the
+// top and ends without a slash. It does not look at the folders above.
+func (p *Pattern) Match(path string, isFolder bool) bool {
+	if p.folders && !isFolder {
+		return false
+	}
+	if p.dir != "" {
+		var below bool
+		if path, below = strings.CutPrefix(path, p.dir); !below || !strings.HasPrefix(path, "/") {
+			return false
+		}
+		path = path[1:]
+	}
+	if p.name {
+		path = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	rest, ok := strings.CutPrefix(path, p.literal)
+	if !ok || p.rest == nil {
+		return ok && rest == ""
+	}
+	return p.rest.match(rest)
+}
+
+// Literal is the pattern that matches the path, from the top, and nothing else. A byte
+// that is not part of UTF-8 stands as ?, so that the pattern survives where text goes.
+func Literal(path string) string {
+	var out strings.Builder
+	out.WriteByte('/')
+	for _, r := range path {
+		switch {
+		case r == '\uFFFD':
+			out.WriteByte('?')
+		case strings.ContainsRune(`*?[\ `, r):
+			out.WriteByte('\\')
+			out.WriteRune(r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

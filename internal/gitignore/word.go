@@ -1,0 +1,31 @@
+package gitignore
+
+import (
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// ParseWord reads a pattern that a person gave as one word, for the top of a
+// repository. What no name can match is a Usage fault: it would do nothing, unnoticed.
+func ParseWord(word string) (Pattern, error) {
+	bare := strings.TrimPrefix(word, "!")
+	for _, start := range []string{"./", "../", "~/"} {
+		if rest, ok := strings.CutPrefix(bare, start); ok {
+			f := fault.New(fault.Usage, "%q is not a pattern of .gitignore: it is about the repository, and matches no name that begins with %s", word, start)
+			if start == "./" {
+				f = f.Hint("write %q", word[:len(word)-len(bare)]+"/"+rest)
+			}
+			return Pattern{}, f
+		}
+	}
+	if strings.HasPrefix(word, "#") {
+		return Pattern{}, fault.New(fault.Usage, "%q is a comment in .gitignore, and no pattern", word).Hint(`write "\\%s" for names that begin with #`, word)
+	}
+	p, ok := Parse(word, "")
+	if !ok {
+		return p, fault.New(fault.Usage, "%q is not a pattern of .gitignore", word).
+			Hint(`use * and ? and [a-z], such as "*.key", "secrets/" or "config/**/*.yml"; \[ is a bracket`)
+	}
+	return p, nil
+}

@@ -1,0 +1,102 @@
+package workspace_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aibox/workspace"
+)
+
+// key is what begins and ends a private key, in two parts so that no scanner takes this
+// file for one.
+const key = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\nbm90IGEga2V5\n-----END OPENSSH PRIVATE " + "KEY-----\n"
+
+// hiding prepares a workspace of a repository with the files, with the built-in globs
+// and more.
+func hiding(t *testing.T, files map[string]string, more ...string) *workspace.Workspace {
+	t.Helper()
+	repo := repository(t)
+	commit(t, repo, files)
+	return prepared(t, repo, func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), more...) })
+}
+
+func TestTheBuiltInGlobsHideSecretsAndNoSource(t *testing.T) {
+	ws := hiding(t, map[string]string{
+		".env": "A=1\n", "web/.env.local": "A=1\n", ".env.example": "A=\n", "web/.env.sample": "A=\n",
+		"src/id_generator.py": "x\n", "id_rsa": "x\n", "id_ed25519_sk": "x\n", "id_rsa.pub": "x\n", "src/id_rsa_loader.go": "package x\n", "id_rsa_keys/a": "x\n",
+		"testdata/server.key": key, "testdata/fullchain.pem": "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n" + key,
+		"ca.pem": "-----BEGIN CERTIFICATE-----\nx\n", "putty.ppk": "PuTTY-User-Key-File-3: ssh-ed25519\n", "keys_test.go": "package x\nconst key = `" + key + "`\n",
+		"large.pem": key + strings.Repeat("x", 1<<16), "only/a.key": "\n" + key,
+	})
+	want := []string{".env", "id_ed25519_sk", "id_rsa", "only/a.key", "putty.ppk", "testdata/fullchain.pem", "testdata/server.key", "web/.env.local"}
+	if !slices.Equal(ws.Hidden, want) || ws.HiddenFiles != len(want) {
+		t.Errorf("hidden are %d: %q", ws.HiddenFiles, ws.Hidden)
+	}
+	for _, path := range append(want, "only", "testdata") {
+		if exists(filepath.Join(ws.Path, path)) {
+			t.Errorf("%s is in the workspace", path)
+		}
+	}
+	for _, path := range []string{"src/id_generator.py", "src/id_rsa_loader.go", "id_rsa_keys/a", "id_rsa.pub", ".env.example", "web/.env.sample", "ca.pem", "keys_test.go", "large.pem"} {
+		if !exists(filepath.Join(ws.Path, path)) {
+			t.Errorf("%s is missing", path)
+		}
+	}
+	if out := status(t, ws.Path); out != "" {
+		t.Errorf("git status in the workspace says:\n%s", out)
+	}
+}
+
+func TestKeysAreFoundInACommitAndAmongUntrackedFiles(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, map[string]string{"k": key, "k\xff*": key})
+	write(t, repo+"/new", key)
+	for name, with := range map[string]func(*workspace.Request){
+		"as it is": func(*workspace.Request) {},
+		"clean":    func(r *workspace.Request) { r.Clean = true },
+	} {
+		ws := prepared(t, repo, with)
+		if want := 3; ws.HiddenFiles != want && name == "as it is" || exists(ws.Path+"/k") || exists(ws.Path+"/k\xff*") || exists(ws.Path+"/new") {
+			t.Errorf("%s: hidden are %q", name, ws.Hidden)
+		}
+		if ws.Uncommitted != "" {
+			t.Errorf("%s: %s", name, gitIn(t, ws.GitDir, "show", "--stat", ws.Uncommitted))
+		}
+		must(t, workspace.Undo(t.Context(), ws))
+	}
+}
+
+func TestAnExclamationMarkShowsWhatIsHidden(t *testing.T) {
+	files := map[string]string{"testdata/a.key": key, "testdata/b.key": key, ".env": "A=1\n", "vault/x": "x\n"}
+	ws := hiding(t, files, "vault/", "!testdata/a.key", "!.env", "!vault/x")
+	if want := []string{"testdata/b.key", "vault/x"}; !slices.Equal(ws.Hidden, want) { // nothing in a hidden folder is shown
+		t.Errorf("hidden are %q, not %q", ws.Hidden, want)
+	}
+	if len(ws.Unmatched) > 0 {
+		t.Errorf("unmatched: %q", ws.Unmatched)
+	}
+	if all := hiding(t, files, "!*"); len(all.Hidden) > 0 {
+		t.Errorf("with !*, hidden are %q", all.Hidden)
+	}
+}
+
+func TestGlobsMeanWhatTheyMeanInGitignore(t *testing.T) {
+	files := map[string]string{"a.key": "x\n", "d/b.key": "x\n", "d/secrets/c": "x\n", "secrets/e": "x\n", "d/vault": "x\n", "[x]": "x\n", "x": "x\n"}
+	for glob, want := range map[string][]string{
+		"**/*.key": {"a.key", "d/b.key"}, "*.key": {"a.key", "d/b.key"}, "/*.key": {"a.key"}, "secrets/": {"d/secrets/c", "secrets/e"},
+		"/secrets": {"secrets/e"}, "d/**": {"d/b.key", "d/secrets/c", "d/vault"}, "vault/": nil, `\[x]`: {"[x]"}, "[x]": {"x"},
+	} {
+		ws := hiding(t, files, glob)
+		if !slices.Equal(ws.Hidden, want) {
+			t.Errorf("%s hides %q, not %q", glob, ws.Hidden, want)
+		}
+		if idle := len(ws.Unmatched) > 0; idle != (want == nil) {
+			t.Errorf("%s: unmatched are %q", glob, ws.Unmatched)
+		}
+	}
+}
+
+func exists(path string) bool { return exec.Command("test", "-e", path).Run() == nil }

@@ -1,0 +1,60 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/gitignore"
+)
+
+// hideKeys takes the private keys among the copied files away: each gets a glob of its
+// own, so that it is hidden from all that comes later, too. An own pass over the files is
+// not needed: their contents were looked at while they were copied.
+func (p *preparation) hideKeys(root int) error {
+	visible := p.files[:0]
+	for _, f := range p.files {
+		if !f.key {
+			visible = append(visible, f)
+			continue
+		}
+		word := gitignore.Literal(f.Path)
+		pattern, err := gitignore.ParseWord(word)
+		if err != nil {
+			return err
+		}
+		p.hide.add(word, pattern)
+		p.ws.Hide = append(slices.Clip(p.ws.Hide), word)
+		p.list.hidden = append(p.list.hidden, f.Path)
+		p.list.absent[f.Path] = true
+		p.keys++
+		if err := removeWithFolders(root, f.Path); err != nil {
+			return err
+		}
+	}
+	p.files = visible
+	slices.Sort(p.list.hidden)
+	p.list.visible = slices.DeleteFunc(p.list.visible, func(path string) bool { return p.list.absent[path] })
+	return nil
+}
+
+// removeWithFolders removes a file of our own copy, and the folders that this leaves
+// empty.
+func removeWithFolders(root int, path string) error {
+	for flags := 0; path != "."; flags, path = unix.AT_REMOVEDIR, folderOf(path) {
+		dir, err := openDir(root, folderOf(path))
+		if err != nil {
+			return err
+		}
+		err = unix.Unlinkat(dir, path[strings.LastIndexByte(path, '/')+1:], flags)
+		unix.Close(dir)
+		if flags != 0 && (err == unix.ENOTEMPTY || err == unix.EEXIST) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
