@@ -104,8 +104,9 @@ func (f *followed) Read(p []byte) (int, error) {
 	}
 	if err != nil {
 		f.response.Trailer = nil // read by now, and as little to be trusted as headers
-		f.call.left = f.response.Request.Context().Err() != nil && !f.whole()
-		f.call.cut = !errors.Is(err, io.EOF) && !f.call.left
+		gone := f.response.Request.Context().Err() != nil
+		f.call.left = gone && !f.whole()
+		f.call.cut = !errors.Is(err, io.EOF) && !gone
 	}
 	return n, err
 }

@@ -122,7 +122,10 @@ func TestAnAnswerThatBreaksOffIsAFailure(t *testing.T) {
 // Clients hang up when they have read what they want, and when they have waited
 // long enough.
 func TestAnAgentThatHangsUpHasAnAnswerOrHasGivenUp(t *testing.T) {
-	for first, want := range map[string]Outcome{events(`{"choices":[{"delta":{"content":"a"}}]}`): Answered, ": ping\n\n": GivenUp, "": GivenUp} {
+	for first, want := range map[string]Outcome{
+		events(`{"choices":[{"delta":{"content":"a"}}]}`): Answered, ": ping\n\n": GivenUp, "": GivenUp,
+		events(`{"choices":[{"delta":{},"finish_reason":"stop"}]}`) + "data: [DONE]\n\n": Blank, // it has all of it
+	} {
 		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, first)
 			_ = http.NewResponseController(w).Flush()
