@@ -136,8 +136,9 @@ func (c *Claude) systemPrompts(task Task) (flags []string, files []File) {
 }
 
 // env names the server and the model for every purpose, and turns off what would
-// ask other hosts. IS_SANDBOX lets it work as root without asking; a dead model is
-// tried twice, not ten times.
+// ask other hosts. IS_SANDBOX lets it work as root without asking; a model that
+// fails is tried four times, not eleven: enough to wait for a busy one, and too few to be
+// silent for long.
 func (c *Claude) env(model Inference) []string {
 	small := c.SmallModel
 	if small == "" {
@@ -146,7 +147,7 @@ func (c *Claude) env(model Inference) []string {
 	env := []string{
 		"ANTHROPIC_BASE_URL=" + model.Anthropic(),
 		"ANTHROPIC_API_KEY=" + model.Key,
-		"CLAUDE_CODE_MAX_RETRIES=1",
+		"CLAUDE_CODE_MAX_RETRIES=3",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
 		"DISABLE_AUTOUPDATER=1",

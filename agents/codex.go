@@ -100,9 +100,10 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 }
 
 // flags name the model and turn off what would ask other hosts. Codex tries a dead
-// model for 25 s by default; with one retry it says so within one.
+// model for 25 s by default; with these it says so within five, and still waits for a
+// busy one three times.
 func (c *Codex) flags(task Task) []string {
-	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=1}`,
+	provider := fmt.Sprintf(`model_providers.aibox={name="aibox",base_url=%s,env_key="%s",wire_api="responses",request_max_retries=1,stream_max_retries=3}`,
 		strconv.Quote(task.Inference.OpenAI()), codexKey)
 	flags := []string{"--dangerously-bypass-approvals-and-sandbox"}
 	if task.Interactive && c.Approval == "ask" {
