@@ -60,6 +60,7 @@ type result struct {
 		Requests int `json:"requests"`
 		Input    int `json:"input"`
 		Output   int `json:"output"`
+		Unknown  int `json:"unknown"`
 	} `json:"tokens"`
 	Seconds float64  `json:"seconds"`
 	Commits []string `json:"commits"`
