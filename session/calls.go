@@ -227,15 +227,17 @@ func (s *supervisor) modelFault(info agents.Info, call ModelCall, f *fault.Fault
 	switch {
 	case call.Error != "" && call.Outcome == Refused:
 		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+	case (call.Status == 401 || call.Status == 403) && s.keyVariable != "":
+		f = f.Hint("export %s=…   # a key that may use this model", s.keyVariable)
 	case call.Status == 401 || call.Status == 403:
-		f = f.Hint("%s shows whether the server takes the key", list)
+		f = f.Hint("%s shows whether the server answers without a key", list)
 	case call.Status == 404:
 		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
 	case call.Outcome == Busy:
 		f = f.Hint("`aibox run --resume %s` goes on when the server has room; --inference and --model choose another", s.id)
 	case call.Outcome == Blank:
 		f = f.Hint("%s lists the models; --model chooses another", list)
-	case call.Outcome == Broken:
+	case call.Outcome == Broken || call.Outcome == NoAnswer:
 		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
 	}
 	return f.Hint("`aibox logs %s` shows what %s said", s.id, info.Name)

@@ -117,10 +117,12 @@ func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
 	}{
 		{false, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 2m at most for a busy server", "aibox run --resume 0abc-talker"},
 		{true, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 10m at most for a busy server", "aibox run --resume 0abc-talker"},
+		{false, refused("no such key"), "the model server answered 401: no such key, and talker did not get over it", "export SOME_KEY=…"},
+		{false, ModelCall{Generates: true, Status: 200, Error: "it sent nothing", Outcome: NoAnswer}, "the model server answered 200 without an answer: it sent nothing, and talker did not get over it", "aibox models --inference scripted"},
 		{true, failing, "the model server answered 500: Out of memory, and talker did not get over it", "aibox models --inference scripted"},
 		{false, ModelCall{Generates: true, Status: 200, Outcome: Blank}, "the model ended its answer without a word or a tool call, and talker did not get over it", "--model chooses another"},
 	} {
-		s := &supervisor{id: "0abc-talker"}
+		s := &supervisor{id: "0abc-talker", keyVariable: "SOME_KEY"}
 		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
 		if test.answered {
 			s.tally.call(ModelCall{Generates: true, Status: 200})

@@ -22,6 +22,9 @@ type Inference interface {
 	// Notices are what the user has to know about the server and the session's models,
 	// a line each, escaped.
 	Notices(models []string) []string
+	// KeyVariable is the environment variable that the server's key comes from, or would
+	// come from; empty when it takes none.
+	KeyVariable() string
 	// Searches reports whether a model goes to the web by itself.
 	Searches(model string) bool
 	// Speaks is what the server may understand of what the gateway lets through.
@@ -98,6 +101,7 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 	for _, text := range append(server.Notices(models), s.launch.Spec.WaysOut()...) {
 		s.notice(text)
 	}
+	s.keyVariable = server.KeyVariable()
 	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
 	known := make(chan struct{})
 	m.known = known

@@ -60,6 +60,8 @@ type supervisor struct {
 	cause error          // why the session is being ended, the first reason only
 	ended chan struct{}  // closed with cause
 
+	keyVariable string // Inference.KeyVariable, from before the agent starts
+
 	watchdog *watchdog.Watchdog // nil until it has charge of the box
 
 	verifying *underway // nil unless the user's command runs on the work

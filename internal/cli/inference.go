@@ -78,6 +78,8 @@ func leaves(model, host string) string {
 	return fmt.Sprintf("the model %s runs on %s: your prompts leave this machine", termtext.Escape(model), host)
 }
 
+func (i inference) KeyVariable() string { return i.upstream.KeyVariable() }
+
 func (i inference) Searches(model string) bool { return i.upstream.Searches(model) }
 
 // The versions of Ollama that learned to speak as others do.

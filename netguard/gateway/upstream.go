@@ -208,6 +208,15 @@ func parseRoot(value string) (*url.URL, error) {
 	return &url.URL{Scheme: root.Scheme, Host: root.Host, Path: strings.TrimSuffix(path, "/")}, nil
 }
 
+// KeyVariable is the environment variable that a key for this server comes from, or would
+// come from; empty when it takes none.
+func (u Upstream) KeyVariable() string {
+	if u.KeyName == "" && u.Kind == Compatible {
+		return keyOfURL
+	}
+	return u.KeyName
+}
+
 func (u Upstream) speaks(dialect Dialect) bool { return slices.Contains(u.Dialects, dialect) }
 
 // speech lists the dialects for a sentence.
