@@ -1,5 +1,6 @@
 // Package docs writes those parts of the pages under docs/ that the program itself
-// knows: the agents with their options, the keys of an agent file, the settings, the risks.
+// knows: the agents with their options, what was measured of them with model servers that
+// fail, the keys of an agent file, the settings, the risks.
 // They stand between marks in pages that are otherwise written by hand; a test
 // holds them to what the program says. It opens no file.
 package docs
@@ -20,6 +21,7 @@ func Parts() (map[string]string, error) {
 	parts := map[string]string{"example": "```toml\n" + string(custom.Example) + "```\n"}
 	for name, write := range map[string]func(*strings.Builder) error{
 		"agents":     func(out *strings.Builder) error { return writeAgents(out, agents.Builtin().All()) },
+		"failures":   func(out *strings.Builder) error { return writeFailures(out, agents.Builtin().All()) },
 		"agent-keys": func(out *strings.Builder) error { return custom.Reference(out) },
 		"settings":   func(out *strings.Builder) error { return config.Reference(out) },
 		"risks":      func(out *strings.Builder) error { return risk.Reference(out) },

@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"aibox/internal/docs"
+	"aibox/internal/golden"
+	"aibox/internal/scripted"
+)
+
+// Without aibox some of these agents try for an hour, and some say that all went well.
+// With -update every agent meets every failure, and the table for docs/agents.md is
+// written. The times in it are not compared.
+func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
+	t.Parallel()
+	known := knownFailedRuns(t)
+	var mu sync.Mutex
+	var measured []docs.FailedRun
+	if golden.Update() {
+		t.Cleanup(func() { writeFailedRuns(t, append(measured, known...)) })
+	}
+	for _, failure := range modelFailures() {
+		for _, agent := range fromNpm {
+			if !golden.Update() && !slices.Contains(failure.always, agent) {
+				continue
+			}
+			t.Run(failure.name+" "+agent, func(t *testing.T) {
+				t.Parallel()
+				run := failure.meet(t, agent)
+				mu.Lock()
+				defer mu.Unlock()
+				measured = append(measured, run)
+				if old := find(known, run); !golden.Update() && (old.Words != run.Words || old.ExitCode != run.ExitCode) {
+					t.Errorf("this is not what internal/docs/failures.json has, which -update writes:\n%+v\n%+v", run, old)
+				}
+			})
+		}
+	}
+}
+
+// meet has an agent work with a server that fails, and checks what you are told.
+func (f modelFailure) meet(t *testing.T, agent string) docs.FailedRun {
+	t.Helper()
+	m, model := newMachine(t), f.serve(t)
+	server := model.URL
+	if agent == "gemini" {
+		server += "/v1beta" // its dialect alone
+	}
+	o := m.aibox(1, "run", agent, "--repo", m.repo("p", nil), "--inference", server, "--model", scripted.Model, "--prompt", "go", "--json")
+	took := model.since()
+	r := m.ended(o).result()
+	if took > f.bound() {
+		t.Errorf("it took %v:\n%s", took, o)
+	}
+	if r.Fault == nil || r.ModelFailures == nil || r.Changed {
+		t.Fatalf("the result is %+v\n%s", r, o)
+	}
+	said := r.ModelFailures.Message
+	if r.Fault.Kind != "agent-failed" || !strings.Contains(r.Fault.Message, said) || len(r.Fault.Hints) < 2 {
+		t.Errorf("the fault is %+v, and the model's failure %q", r.Fault, said)
+	}
+	if !strings.Contains(o.stderr, "! "+said) || !strings.Contains(o.stderr, "aibox: "+r.Fault.Message+"\n  → ") {
+		t.Errorf("the user is told\n%s", o)
+	}
+	if strings.Count(o.stderr, "! the model") > 3 {
+		t.Errorf("it is told too often:\n%s", o)
+	}
+	return docs.FailedRun{
+		Agent: agent, Failure: f.name, Words: said, ExitCode: o.code,
+		Seconds: int(math.Round(took.Seconds())), Ended: !strings.HasPrefix(r.Fault.Message, agent+" ended"),
+	}
+}
+
+// bound is how long an agent may go on from its first request on: the longest time for
+// which aibox waits, and what a machine at work adds to it.
+func (f modelFailure) bound() time.Duration {
+	switch {
+	case f.wait != "":
+		return 150 * time.Second
+	case f.silent:
+		return 2 * time.Minute
+	default:
+		return time.Minute
+	}
+}
+
+const failedRuns = "../../internal/docs/failures.json"
+
+func knownFailedRuns(t *testing.T) []docs.FailedRun {
+	t.Helper()
+	runs, err := docs.FailedRuns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+// find is the run of the same agent and failure; zero when there is none.
+func find(runs []docs.FailedRun, run docs.FailedRun) docs.FailedRun {
+	for _, other := range runs {
+		if other.Agent == run.Agent && other.Failure == run.Failure {
+			return other
+		}
+	}
+	return docs.FailedRun{}
+}
+
+// writeFailedRuns writes the first run of each agent and failure, a line each.
+func writeFailedRuns(t *testing.T, runs []docs.FailedRun) {
+	t.Helper()
+	var lines []string
+	for _, agent := range fromNpm {
+		for _, failure := range docs.Failures() {
+			run := find(runs, docs.FailedRun{Agent: agent, Failure: failure.Name})
+			if run.Agent == "" {
+				continue
+			}
+			line, err := json.Marshal(run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, string(line))
+		}
+	}
+	if err := os.WriteFile(failedRuns, []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), 0o644); err != nil { //nolint:gosec // part of the project, for everybody
+		t.Fatal(err)
+	}
+}
