@@ -116,6 +116,26 @@ func TestAFileBehindAFilterKeepsTheUsersBlob(t *testing.T) {
 	}
 }
 
+func TestUncommittedWorkIsStoredAsGitAddStoresIt(t *testing.T) {
+	repo := repository(t)
+	commit(t, repo, map[string]string{"crlf.txt": "one\r\ntwo\r\n", "lf.txt": "one\ntwo\n", "secret/old": "old letters\n"})
+	gitIn(t, repo, "config", "filter.up.clean", "tr a-z A-Z")
+	gitIn(t, repo, "config", "core.safecrlf", "true")
+	commit(t, repo, map[string]string{".gitattributes": "*.txt text=auto\nsecret/** filter=up\n"})
+	for name, content := range map[string]string{
+		"crlf.txt": "one\r\ntwo\r\nthree\r\n", "lf.txt": "one\ntwo\nthree\n", "new.txt": "one\r\n", "secret/new": "letters\n", "secret/old": "more letters\n",
+		"secret/staged": "staged letters\n", "odd\n\"name.txt": "x\r\n",
+	} {
+		write(t, repo+"/"+name, content)
+	}
+	gitIn(t, repo, "add", "secret/staged")
+	ws := prepared(t, repo)
+	gitIn(t, repo, "-c", "core.safecrlf=false", "add", "-A")
+	if got, want := gitIn(t, ws.GitDir, "rev-parse", ws.BaseTree), gitIn(t, repo, "write-tree"); got != want {
+		t.Errorf("-git +aibox\n-%s\n+%s", gitIn(t, repo, "ls-tree", "-r", want), gitIn(t, ws.GitDir, "ls-tree", "-r", got))
+	}
+}
+
 func TestAURLIsClonedAndNamed(t *testing.T) {
 	repo := repository(t)
 	home := t.TempDir()

@@ -20,6 +20,7 @@ import (
 type source struct {
 	git     *git.Repo
 	top     string // top of the working tree, or the bare clone of a URL
+	gitDir  string // the git directory
 	common  string // the git directory shared by all worktrees: tells repositories apart
 	name    string // for folders
 	url     string
@@ -136,12 +137,13 @@ func notARepository(shown string, err error) error {
 
 // identify reads what tells the repository apart and how it stores objects.
 func (s *source) identify(ctx context.Context) error {
-	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--git-common-dir")
+	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
 		return notARepository(termtext.Escape(s.top), err)
 	}
-	format, common, _ := strings.Cut(out, "\n")
-	s.format = git.Format(format)
+	format, rest, _ := strings.Cut(out, "\n")
+	gitDir, common, _ := strings.Cut(rest, "\n")
+	s.format, s.gitDir = git.Format(format), gitDir
 	if !filepath.IsAbs(common) {
 		common = filepath.Join(s.top, common)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/internal/termtext"
 )
 
 // commitUncommitted settles what the user's repository holds, or would hold,
@@ -137,28 +138,48 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	return rest, nil
 }
 
-// hashAsUser stores the files as the user's own git would and notes their ids.
-// The objects go into the store: the user's repository is not written.
+// hashAsUser stores the files as the user's own git would add them, and notes their ids.
+// The objects go into the store: the user's repository is not written, nor its index.
 func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	if len(which) == 0 {
 		return nil
 	}
-	var names, out bytes.Buffer
+	index := filepath.Join(p.store.dir, "aibox", p.ws.Session+".index")
+	defer os.Remove(index)
+	var known, names bytes.Buffer
 	for _, i := range which {
-		names.WriteString(git.Quote(p.files[i].Path) + "\n")
+		path := p.files[i].Path
+		names.WriteString(path + "\x00")
+		if e, ok := p.list.index[path]; ok { // git turns no line endings of a text that it has with CRLF
+			fmt.Fprintf(&known, "%s %s\t%s\x00", e.Mode, e.ID, path)
+		}
 	}
-	repo := p.src.git.With( // without alternates, since what is in one would not be written
+	repo := git.Beside(p.src.gitDir, p.src.top, index).With( // without alternates, since what is in one would not be written
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(p.store.dir, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
 	)
-	if err := repo.Run(ctx, &names, &out, "hash-object", "-w", "--stdin-paths"); err != nil {
+	err := repo.Run(ctx, &known, nil, "update-index", "-z", "--index-info")
+	if err == nil {
+		err = repo.Run(ctx, &names, nil, "update-index", "-z", "--add", "--stdin")
+	}
+	if err != nil {
 		return fmt.Errorf("git: %s", git.Message(err))
 	}
-	ids := strings.Fields(out.String())
-	if len(ids) != len(which) {
-		return fmt.Errorf("git hashed %d files of %d", len(ids), len(which))
+	stored := make(map[string]string, len(which))
+	for record, err := range repo.EachRecord(ctx, "ls-files", "-s", "-z") {
+		if err != nil {
+			return fmt.Errorf("git: %s", git.Message(err))
+		}
+		meta, path, _ := strings.Cut(record, "\t")
+		if fields := strings.Fields(meta); len(fields) == 3 {
+			stored[path] = fields[1]
+		}
 	}
-	for n, i := range which {
-		if err := p.setStored(&p.files[i], ids[n]); err != nil {
+	for _, i := range which {
+		f := &p.files[i]
+		if stored[f.Path] == "" {
+			return fmt.Errorf("git did not store %s", termtext.Escape(f.Path))
+		}
+		if err := p.setStored(f, stored[f.Path]); err != nil {
 			return err
 		}
 	}
