@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -69,7 +69,7 @@ func (c *cleaning) tree(ctx context.Context, plain string) (string, error) {
 	defer cancel()
 	if err := c.cleanAll(limited, plain); err != nil {
 		if errors.Is(context.Cause(limited), errFilterTime) {
-			return "", c.failed(fmt.Errorf("the filters of your git settings did not end within %s", c.limit))
+			return "", c.failed(fault.Limit, fmt.Sprintf("the filters of your git settings did not end within %s", amount.Span(c.limit)))
 		}
 		return "", err
 	}
@@ -229,8 +229,8 @@ func (c *cleaning) write(ctx context.Context, plain string) (string, error) {
 }
 
 // failed is the fault for what git could not store.
-func (c *cleaning) failed(err error) error {
-	failed := fault.New(fault.Environment, "%w, so nothing was delivered", err).
+func (c *cleaning) failed(kind fault.Kind, what string) error {
+	failed := fault.New(kind, "%s, so nothing was delivered", what).
 		Hint("see what your filters run: git -C %s config --get-regexp '^filter\\.'", termtext.Escape(c.repo))
 	if c.owner == "" {
 		return failed
@@ -252,13 +252,27 @@ func attributesAbove(paths []string) []string {
 	return names
 }
 
-// fatal is what git said last of all, which names the file; what came before it are the
-// words of the filter.
+// fatal is what git said last of all, which names the file, with the last words of the
+// filter before that.
 func fatal(err error) string {
-	said := bytes.TrimSpace([]byte(git.Stderr(err)))
-	if i := bytes.LastIndex(said, []byte("fatal: ")); i >= 0 {
-		line, _, _ := strings.Cut(string(said[i+len("fatal: "):]), "\n")
-		return termtext.Escape(line)
+	last, words := "", ""
+	for line := range strings.Lines(git.Stderr(err)) {
+		line = strings.TrimSpace(line)
+		kind, rest, ok := strings.Cut(line, ": ")
+		switch {
+		case ok && kind == "fatal":
+			last = termtext.Escape(rest)
+		case ok && kind == "error" && strings.HasPrefix(rest, "cannot "): // start it
+			words = termtext.Escape(rest)
+		case line != "" && kind != "error" && kind != "warning":
+			words = termtext.Escape(line)
+		}
 	}
-	return git.Message(err)
+	switch {
+	case last == "":
+		return git.Message(err)
+	case words == "":
+		return last
+	}
+	return last + " (" + words + ")"
 }

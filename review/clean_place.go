@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -22,9 +25,11 @@ type cleanPlace struct {
 	dir   string
 	tree  *os.Root
 	git   *git.Repo // the user's, with this working tree and index
-	blobs *git.Blobs
-	size  int64 // of the files that wait
+	read  func() *git.Blobs
+	blobs *git.Blobs // once they are read
+	size  int64      // of the files that wait
 	wait  []difference
+	plain []difference // files whose content a filter that is not set up would keep out of the history
 }
 
 // clean notes in c.stored what becomes of some files of the tree plain that is not stored
@@ -58,10 +63,16 @@ func (c *cleaning) clean(ctx context.Context, plain string, batch []difference) 
 			}
 		}
 	}
+	if len(p.plain) > 0 {
+		return p.notSetUp()
+	}
 	return p.run(ctx)
 }
 
-// place makes the folder. What a killed accept of this session left goes first.
+// cleanPlaces are the folders of all processes, in the folder of aibox's repository.
+const cleanPlaces = "*.clean-*"
+
+// place makes the folder. What killed processes have left goes first.
 func (c *cleaning) place(ctx context.Context) (*cleanPlace, error) {
 	if c.of == "" {
 		of, err := git.User(c.repo).Line(ctx, "rev-parse", "--absolute-git-dir")
@@ -70,7 +81,14 @@ func (c *cleaning) place(ctx context.Context) (*cleanPlace, error) {
 		}
 		c.of = of
 	}
-	dir := filepath.Join(c.gitDir, "aibox", c.session+".clean")
+	left, _ := filepath.Glob(filepath.Join(c.gitDir, "aibox", cleanPlaces))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(dir[strings.LastIndexByte(dir, '-')+1:])
+		if err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	dir := filepath.Join(c.gitDir, "aibox", c.session+".clean-"+strconv.Itoa(os.Getpid()))
 	tree := filepath.Join(dir, "tree")
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(tree, 0o700)); err != nil {
 		return nil, err
@@ -83,11 +101,21 @@ func (c *cleaning) place(ctx context.Context) (*cleanPlace, error) {
 	if c.uncommitted {
 		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(filepath.Join(c.gitDir, "objects")))
 	}
-	return &cleanPlace{cleaning: c, dir: dir, tree: root, git: repo, blobs: c.owned.Blobs(ctx)}, nil
+	return &cleanPlace{cleaning: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
+}
+
+// contents reads the trees' files.
+func (p *cleanPlace) contents() *git.Blobs {
+	if p.blobs == nil {
+		p.blobs = p.read()
+	}
+	return p.blobs
 }
 
 func (p *cleanPlace) close() error {
-	_ = p.blobs.Close()
+	if p.blobs != nil {
+		_ = p.blobs.Close()
+	}
 	return errors.Join(p.tree.Close(), os.RemoveAll(p.dir))
 }
 
@@ -119,7 +147,7 @@ func (p *cleanPlace) put(e git.Entry) (size int64, err error) {
 		return 0, err
 	}
 	counted := &counting{file: file}
-	err = p.blobs.Copy(e.ID, counted)
+	err = p.contents().Copy(e.ID, counted)
 	return counted.n, errors.Join(err, file.Close())
 }
 
@@ -164,13 +192,14 @@ func (p *cleanPlace) consider(d difference) error {
 			return nil
 		}
 	case keeper(filter) != "" && !p.consents(d.path):
-		return p.notSetUp(d.path, filter)
+		p.plain = append(p.plain, d)
+		return nil
 	}
 	if !p.user.changes(d.path) {
 		if !p.user.crlfOf(d.path).converts {
 			return nil
 		}
-		content, cut, err := p.blobs.ReadWithin(d.now.ID, inMemory)
+		content, cut, err := p.contents().ReadWithin(d.now.ID, inMemory)
 		if err != nil || !cut && !strings.Contains(string(content), "\r\n") {
 			return err
 		}
@@ -184,17 +213,22 @@ func (p *cleanPlace) consider(d difference) error {
 	return nil
 }
 
-// notSetUp is the fault for a file that would go into the history in plain.
-func (c *cleaning) notSetUp(path, filter string) error {
-	name := keeper(filter)
-	refused := fault.New(fault.Refused, "%s belongs to %s (filter=%s), which your git is not set up for: its content itself would go into your history, so nothing was delivered",
-		Path(path), name, termtext.Escape(filter)).
+// notSetUp is the fault for files that would go into the history in plain.
+func (p *cleanPlace) notSetUp() error {
+	first := p.plain[0].path
+	filter := p.user.attrs[first]["filter"]
+	name, which, belong := keeper(filter), Path(first).String(), "belongs"
+	if more := len(p.plain) - 1; more > 0 {
+		which, belong = which+" and "+amount.Of(more, "more file"), "belong"
+	}
+	refused := fault.New(fault.Refused, "%s %s to %s (filter=%s), which your git is not set up for: the content itself would go into your history, so nothing was delivered",
+		which, belong, name, termtext.Escape(filter)).
 		Hint("set it up, then try again: %s", setUp[name])
-	if c.owner == "" {
+	if p.owner == "" {
 		return refused
 	}
-	return refused.Hint("or take the content itself: aibox accept %s --accept-risky %s", c.owner, Path(path)).
-		Hint("or take other files alone: aibox accept %s --files PATH", c.owner)
+	return refused.Hint("or take the content itself, file by file: aibox accept %s --accept-risky %s", p.owner, Path(first)).
+		Hint("or take other files alone: aibox accept %s --files PATH", p.owner)
 }
 
 // consents reports whether the user takes a file by name in spite of its risks.
@@ -219,8 +253,11 @@ func (p *cleanPlace) run(ctx context.Context) error {
 	if err == nil {
 		err = strict.Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("running your filters: %w", ctx.Err())
+	}
 	if err != nil {
-		return p.failed(fmt.Errorf("git cannot store the files as your repository keeps them: %s", fatal(err)))
+		return p.failed(fault.Environment, "git cannot store the files as your repository keeps them: "+fatal(err))
 	}
 	ids := map[string]string{}
 	for record, err := range p.git.EachRecord(ctx, "ls-files", "-s", "-z") {
@@ -235,7 +272,7 @@ func (p *cleanPlace) run(ctx context.Context) error {
 	for _, d := range p.wait {
 		id := ids[d.path]
 		if id == "" {
-			return p.failed(fmt.Errorf("git does not store %s", Path(d.path)))
+			return p.failed(fault.Environment, "git does not store "+Path(d.path).String())
 		}
 		if id != d.now.ID {
 			p.stored[d.path] = git.Entry{Mode: d.now.Mode, ID: id, Path: d.path}

@@ -173,7 +173,7 @@ func TestWhatAFilterKeepsUnreadableIsInNoObject(t *testing.T) {
 			if got := gitIn(t, b.repo, "cat-file", "--filters", accepted.Branch+":secret/new"); got != "new letters" {
 				t.Errorf("the filter gives back %q", got)
 			}
-			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*clean*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*.clean-*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
 		})
@@ -297,11 +297,17 @@ func TestAnEncodingOfTheWorkingTreeIsKeptAsGitKeepsIt(t *testing.T) {
 }
 
 func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
-	for _, c := range []struct{ name, clean, required, want string }{
-		{"it fails", "false", "true", "crypt"},
-		{"it fails and is not required", "cat >/dev/null; echo no key >&2; exit 3", "false", "crypt"},
-		{"it is not installed", "/nowhere/crypt", "true", "crypt"},
-		{"it hangs", "sleep 600", "true", "did not end within 2s"},
+	process := filepath.Join(t.TempDir(), "process")
+	for _, c := range []struct {
+		name, clean, required string
+		kind                  fault.Kind
+		want                  string
+	}{
+		{"it fails", "false", "true", fault.Environment, "x.s: clean filter 'crypt' failed"},
+		{"it fails and is not required", "cat >/dev/null; echo no key >&2; exit 3", "false", fault.Environment, "x.s: clean filter 'crypt' failed (no key)"},
+		{"it is not installed", "/nowhere/crypt", "true", fault.Environment, "(cannot fork to run external filter '/nowhere/crypt')"},
+		{"it is in the repository", "tools/crypt", "true", fault.Environment, "x.s: clean filter 'crypt' failed"},
+		{"it hangs", "echo $$ > " + process + "; sleep 600", "true", fault.Limit, "did not end within 2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newRepository(t, map[string]string{".gitattributes": "*.s filter=crypt\n", "a.txt": "one\n"}).prepare()
@@ -309,11 +315,15 @@ func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
 			gitIn(t, b.repo, "config", "filter.crypt.required", c.required)
 			b.write("x.s", "letters of the agent\n")
 			b.write("a.txt", "two\n")
+			b.write("tools/crypt", "#!/bin/sh\ncat\n")
+			must(t, os.Chmod(b.path("tools/crypt"), 0o755))
+			killed := filepath.Join(b.ws.GitDir, "aibox", "other.clean-4194999") // no process has that number
+			write(t, filepath.Join(killed, "tree/x.s"), "what a killed accept left\n")
 			cs := b.compute()
 			before := gitIn(t, b.repo, "for-each-ref") + gitIn(t, b.repo, "count-objects") + b.state()
 			began := time.Now()
 			_, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}, FilterTime: 2 * time.Second})
-			if err == nil || fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), c.want) {
+			if err == nil || fault.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v", err)
 			}
 			t.Log(err)
@@ -324,7 +334,13 @@ func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
 				t.Errorf("something is left behind:\n%s\nwas\n%s", after, before)
 			}
 			b.nowhere("letters of the agent")
-			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*clean*")); len(left) > 0 {
+			if pid, err := os.ReadFile(process); err == nil {
+				stat, _ := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+				if fields := strings.Fields(string(stat)); len(fields) > 2 && fields[2] != "Z" {
+					t.Errorf("the filter goes on: %s", stat)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(b.ws.GitDir, "aibox", "*.clean-*")); len(left) > 0 {
 				t.Errorf("left behind: %q", left)
 			}
 			// Without that file the rest is there for the taking.
@@ -344,6 +360,9 @@ func TestAFilterThatIsNotSetUpStoresWhatGitWouldUnlessItKeepsFilesOut(t *testing
 	accepted := b.take(cs, review.Choice{Files: []string{"a.nb"}}, nil)
 	if got := gitIn(t, b.repo, "show", accepted.Branch+":a.nb"); got != "notes" {
 		t.Errorf("stored %q", got)
+	}
+	if _, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}}); err == nil || !strings.Contains(err.Error(), "b.bin and 1 more file belong to Git LFS") {
+		t.Errorf("all of it: %v", err)
 	}
 	for path, want := range map[string]string{"b.bin": "Git LFS", "c.key": "git-crypt"} {
 		_, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: review.Choice{Files: []string{path}}})

@@ -3,10 +3,12 @@ package review
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"aibox/internal/command"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -59,8 +61,11 @@ func (u *userSettings) read(ctx context.Context, top string) error {
 func (u *userSettings) readConfig(ctx context.Context) error {
 	u.autocrlf, u.fileMode, u.symlinks, u.filters = "false", true, true, map[string]bool{}
 	settings, err := u.git.Records(ctx, "config", "-z", "--get-regexp", `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
+	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code == 1 {
+		return nil // none is set
+	}
 	if err != nil {
-		return nil //nolint:nilerr // none is set
+		return fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
 	}
 	for _, setting := range settings { // of several the last counts
 		name, value, given := strings.Cut(setting, "\n")

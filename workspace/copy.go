@@ -57,12 +57,31 @@ type batch struct {
 // returns one result for each.
 func (c *copier) copyTree(ctx context.Context, paths []string) ([]copied, error) {
 	results := make([]copied, len(paths))
-	if err := makeFolders(c.to, paths); err != nil {
+	if err := makeFolders(c.to, c.inFolders(paths)); err != nil {
 		return nil, err
 	}
 	return results, inBatches(ctx,
 		func(ctx context.Context, batches chan<- batch) error { return split(ctx, paths, results, batches) },
 		c.copyBatch)
+}
+
+// inFolders are the paths whose folder is there. One that gave way to a file, which is
+// among the paths, must not be made.
+func (c *copier) inFolders(paths []string) []string {
+	there := make([]string, 0, len(paths))
+	last, is := ".", true
+	for _, path := range paths {
+		if dir := folderOf(path); dir != last {
+			fd, err := openDir(c.from, dir)
+			if last, is = dir, err == nil || !absent(err); err == nil {
+				unix.Close(fd)
+			}
+		}
+		if is {
+			there = append(there, path)
+		}
+	}
+	return there
 }
 
 // inBatches has as many workers as there are processors do the work on the batches

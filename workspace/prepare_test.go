@@ -70,6 +70,19 @@ func TestTheUsersUncommittedWorkComesAlong(t *testing.T) {
 	}
 }
 
+func TestAFolderThatTheUserReplacedByAFileComesAlongAsAFile(t *testing.T) {
+	repo := repository(t)
+	must(t, os.RemoveAll(repo+"/dir"))
+	write(t, repo+"/dir", "a file now\n")
+	ws := prepared(t, repo)
+	if got := read(t, ws.Path+"/dir"); got != "a file now\n" {
+		t.Errorf("dir: %q", got)
+	}
+	if tree := gitIn(t, ws.GitDir, "ls-tree", "-r", "--name-only", ws.BaseTree); tree != "a.txt\ndir" {
+		t.Errorf("base tree:\n%s", tree)
+	}
+}
+
 func TestAnotherBranchIsTakenFromItsCommit(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "switch", "-qc", "feature/x")

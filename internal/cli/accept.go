@@ -41,6 +41,9 @@ from is a commit of its own below, so that the agent's commit shows the agent's
 changes alone. With --to worktree it is merged into your files instead, all or
 nothing, and your index and branches stay as they are.
 
+A branch holds what git add would store, with your line endings and through your own
+filters, such as those of Git LFS and git-crypt.
+
 Files with risks, such as those that a tool of yours would execute by itself, are left
 out and listed, unless --accept-risky names them.`,
 		Example: `  aibox accept 0dq4f
