@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"aibox/agents"
@@ -23,6 +22,7 @@ const (
 	Refused  Outcome = "refused"   // the same request will be refused again
 	Broken   Outcome = "broken"    // the server failed or is not there; it may recover
 	GivenUp  Outcome = "given-up"  // the agent hung up before there was an answer
+	Silent   Outcome = "silent"    // the session does not wait any longer for an answer
 	NoAnswer Outcome = "no-answer" // the server said that all is well and sent no answer
 	Blank    Outcome = "blank"     // the model ended its answer without having said or called anything
 )
@@ -57,7 +57,7 @@ type ModelCall struct {
 // failed reports whether the model did not answer although it was waited for.
 func (c ModelCall) failed() bool {
 	switch c.Outcome {
-	case Busy, Refused, Broken, NoAnswer, Blank:
+	case Busy, Refused, Broken, Silent, NoAnswer, Blank:
 		return c.Generates
 	default:
 		return false
@@ -82,6 +82,8 @@ func (c ModelCall) trouble() string {
 		return fmt.Sprintf("%s (it asks to wait %s)", c.trouble(), amount.Span(wait))
 	}
 	switch {
+	case c.Outcome == Silent:
+		return "no answer from the model for " + waited(time.Duration(c.Millis)*time.Millisecond)
 	case c.Outcome == NoAnswer:
 		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
 	case c.Outcome == Blank:
@@ -104,70 +106,13 @@ func (c ModelCall) trouble() string {
 // Calls is told what the box asks of the model, from any goroutine.
 type Calls struct {
 	Began func()          // a request for an answer begins
+	Heard func()          // a piece of an answer has come; never blocks
 	Ended func(ModelCall) // a request, for an answer or not, has ended
-}
-
-// vitals connects the health of the model to the clock.
-type vitals struct {
-	mu     sync.Mutex
-	health health
-	dead   func(ModelCall) // called once, with the last failure; nil when nobody minds
-	last   ModelCall
-	timer  *time.Timer
-}
-
-// watch has dead called when the model counts as dead. Stop ends that.
-func (v *vitals) watch(dead func(ModelCall)) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.dead = dead
-	v.arm()
-}
-
-func (v *vitals) stop() { v.watch(nil) }
-
-func (v *vitals) began() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.health.began()
-	v.arm()
-}
-
-func (v *vitals) ended(call ModelCall) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.health.ended(time.Now(), call.Outcome)
-	v.health.asked(time.Now(), call.wait())
-	if call.failed() {
-		v.last = call
-	}
-	v.arm()
-}
-
-// arm sets the timer to when the model is due to be dead.
-func (v *vitals) arm() {
-	if v.timer != nil {
-		v.timer.Stop()
-	}
-	if at, ok := v.health.due(); ok && v.dead != nil {
-		v.timer = time.AfterFunc(time.Until(at), v.check)
-	}
-}
-
-// check may come late, when things have changed.
-func (v *vitals) check() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	at, ok := v.health.due()
-	if dead := v.dead; ok && dead != nil && !time.Now().Before(at) {
-		v.dead = nil
-		dead(v.last)
-	}
 }
 
 // calls is what the gateway tells of this session's model.
 func (s *supervisor) calls() Calls {
-	return Calls{Began: s.vitals.began, Ended: s.modelCalled}
+	return Calls{Began: s.vitals.began, Heard: s.vitals.hears, Ended: s.modelCalled}
 }
 
 // modelCalled records one request to the model.
@@ -207,6 +152,7 @@ func (s *supervisor) watchModel(info agents.Info) {
 		return
 	}
 	s.vitals.watch(func(last ModelCall) {
+		s.tally.gone(last)
 		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.surrender(last))))
 	})
 }
@@ -214,6 +160,9 @@ func (s *supervisor) watchModel(info agents.Info) {
 // surrender says why a run ends whose model is dead.
 func (s *supervisor) surrender(last ModelCall) string {
 	trouble := strings.TrimRight(last.trouble(), ".!")
+	if last.Outcome == Silent {
+		return trouble
+	}
 	if last.Outcome == Busy {
 		model := s.tally.modelCalls()
 		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(patienceWithBusy(model.asked > model.failed)))
@@ -233,6 +182,8 @@ func (s *supervisor) modelFault(info agents.Info, call ModelCall, f *fault.Fault
 		f = f.Hint("%s shows whether the server answers without a key", list)
 	case call.Status == 404:
 		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
+	case call.Outcome == Silent:
+		f = silenceFault(f).Hint("%s shows whether the server is there; its own log may say more", list)
 	case call.Outcome == Busy:
 		f = f.Hint("`aibox run --resume %s` goes on when the server has room; --inference and --model choose another", s.id)
 	case call.Outcome == Blank:

@@ -39,7 +39,7 @@ func (s *Session) UnknownChanges() error {
 // recordEnd stores that the agent has ended and how, before its changes are computed.
 func (s *supervisor) recordEnd(ended Result) {
 	ended.Refused, ended.Tokens = s.tally.result()
-	ended.ModelFailures = s.tally.modelCalls().failures()
+	ended.ModelFailures, ended.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
 	if err := s.save(func(st *State) { st.Phase, st.Result = Computing, &ended }); err != nil {
 		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
 	}

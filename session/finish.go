@@ -59,7 +59,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 		s.conclude(ctx, k, &result)
 	}
 	result.Refused, result.Tokens = s.tally.result()
-	result.ModelFailures = s.tally.modelCalls().failures()
+	result.ModelFailures, result.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
 	s.verifyWork(ctx, told, &result)
 	if s.launch.Spec.Verify != "" {
 		ended = time.Now().UTC()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/agents"
 	"aibox/internal/fault"
@@ -46,6 +47,7 @@ type ModelAccess struct {
 	ServerTools []netguard.ServerTool // tools of the server's own that are open
 	UploadLimit int64                 // bytes of all requests; 0 for no limit
 	TokenLimit  int64                 // tokens of all requests, read and written; 0 for no limit
+	Timeout     time.Duration         // how long the server may take for the beginning of an answer; 0 for no limit
 	Calls       Calls                 // what is told of each request
 }
 

@@ -60,10 +60,13 @@ type Spec struct {
 	InferenceTools []netguard.ServerTool `json:"inference_tools,omitempty"`
 	MaxUpload      int64                 `json:"max_upload,omitempty"` // bytes that the session may send to the model; 0 for no limit
 	MaxTokens      int64                 `json:"max_tokens,omitempty"` // tokens, read and written, that it may use; 0 for no limit
-	EnvNames       []string              `json:"env,omitempty"`
-	Image          string                `json:"image"` // the reference; the id is in State
-	Timeout        Duration              `json:"timeout"`
-	Pids           uint64                `json:"pids"`
+	// ModelTimeout is how long the model may be silent while it is asked: 0 is
+	// DefaultModelTimeout, less is no limit.
+	ModelTimeout Duration `json:"model_timeout,omitzero"`
+	EnvNames     []string `json:"env,omitempty"`
+	Image        string   `json:"image"` // the reference; the id is in State
+	Timeout      Duration `json:"timeout"`
+	Pids         uint64   `json:"pids"`
 	// StateLimit is what the agent's state folders may take on the disk in bytes, all
 	// together: 0 is DefaultStateLimit, less is no limit.
 	StateLimit int64 `json:"state_limit,omitempty"`
@@ -149,7 +152,10 @@ type Result struct {
 	Left     bool      `json:"left,omitempty"`    // the agent left processes behind, which were ended
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
-	Notes         []string       `json:"notes,omitempty"` // what else there is to know, escaped
+	// ModelSilence is the longest time in seconds in which the model was asked and said
+	// nothing, if it was long enough to be told.
+	ModelSilence float64  `json:"model_silence_seconds,omitempty"`
+	Notes        []string `json:"notes,omitempty"` // what else there is to know, escaped
 	// Verification is present when the user's command was to be run on the work.
 	Verification *Verification `json:"verification,omitempty"`
 }

@@ -107,6 +107,15 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 	return true
 }
 
+// gone counts a model that is not waited for any longer, whose request has not ended.
+func (t *tally) gone(c ModelCall) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.Outcome == Silent {
+		t.model.count(c)
+	}
+}
+
 // used is how many bytes went to the model, and how many tokens it read and wrote.
 func (t *tally) used() (sent, tokens int64) {
 	t.mu.Lock()

@@ -209,7 +209,7 @@ func (i inference) tightness(model gateway.Model) string {
 
 func (i inference) Serve(ctx context.Context, listener net.Listener, access session.ModelAccess) error {
 	handler, err := gateway.New(gateway.Config{
-		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began,
+		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began, Heard: access.Calls.Heard, Timeout: access.Timeout,
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
 		Log: func(e gateway.Event) {
 			access.Calls.Ended(session.ModelCall{

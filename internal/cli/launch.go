@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
@@ -57,6 +58,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	if o.timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
 	}
+	if o.modelTimeout < 0 {
+		return session.Launch{}, fault.New(fault.Usage, "--model-timeout cannot be negative").Hint("0 means no limit")
+	}
 	if o.noFeedback && o.resumes == "" {
 		return session.Launch{}, fault.New(fault.Usage, "--no-feedback is about the session that --resume names").Hint("leave it out")
 	}
@@ -93,7 +97,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
 			InferenceTools: tools, MaxUpload: int64(min(o.maxUpload, mostUpload)) << 20, MaxTokens: int64(min(o.maxTokens, math.MaxInt64)),
 			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
-			StateLimit: stateLimit(o.stateSize), AllowDegraded: o.degraded,
+			ModelTimeout: modelTimeout(o.modelTimeout), StateLimit: stateLimit(o.stateSize), AllowDegraded: o.degraded,
 			NoFeedback: o.noFeedback, Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
 		},
 	}, nil
@@ -123,6 +127,14 @@ func stateLimit(megabytes uint64) int64 {
 		return -1
 	}
 	return int64(min(megabytes, math.MaxInt64>>20)) << 20
+}
+
+// modelTimeout is --model-timeout as a record has it.
+func modelTimeout(length time.Duration) session.Duration {
+	if length == 0 {
+		return -1
+	}
+	return session.Duration(length)
 }
 
 // agentOptions checks --set and returns the options by key.

@@ -44,6 +44,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 		"nameless variable":      func(o *runOptions) { o.env = []string{"=x"} },
 		"unknown delivery":       func(o *runOptions) { o.accept = "everything" },
 		"negative time":          func(o *runOptions) { o.timeout = -1 },
+		"negative patience":      func(o *runOptions) { o.modelTimeout = -1 },
 		"detached delivery":      func(o *runOptions) { o.detach, o.accept = true, "branch" },
 	}
 	for name, change := range bad {

@@ -50,6 +50,9 @@ func (o *runOptions) inherit(old session.Session) error {
 	if old.StateLimit != 0 {
 		restore(o, "state-size", &o.stateSize, uint64(max(old.StateLimit, 0))>>20)
 	}
+	if old.ModelTimeout != 0 {
+		restore(o, "model-timeout", &o.modelTimeout, max(0, time.Duration(old.ModelTimeout)))
+	}
 	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
 	restore(o, "system", &o.system, systemNames(old.System))
 	restore(o, "verify", &o.verifying.command, old.Verify)

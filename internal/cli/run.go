@@ -21,36 +21,37 @@ import (
 
 // runOptions are the flags of `aibox run`.
 type runOptions struct {
-	agent       string
-	resume      string
-	system      []string
-	prompt      string
-	promptFile  string
-	repo        string
-	branch      string
-	clean       bool
-	hide        []string
-	detach      bool
-	interactive bool
-	network     netguard.Policy
-	inference   string
-	model       string
-	tools       []string // server-side tools that are open
-	maxUpload   uint64   // MiB
-	maxTokens   uint64
-	set         []string
-	env         []string
-	image       string
-	pids        uint64
-	stateSize   uint64 // megabytes
-	degraded    bool
-	timeout     time.Duration
-	accept      string
-	changes     bool
-	verifying   verifyFlags
-	noFeedback  bool
-	json        bool
-	args        []string // behind "--"
+	agent        string
+	resume       string
+	system       []string
+	prompt       string
+	promptFile   string
+	repo         string
+	branch       string
+	clean        bool
+	hide         []string
+	detach       bool
+	interactive  bool
+	network      netguard.Policy
+	inference    string
+	model        string
+	tools        []string // server-side tools that are open
+	maxUpload    uint64   // MiB
+	maxTokens    uint64
+	modelTimeout time.Duration
+	set          []string
+	env          []string
+	image        string
+	pids         uint64
+	stateSize    uint64 // megabytes
+	degraded     bool
+	timeout      time.Duration
+	accept       string
+	changes      bool
+	verifying    verifyFlags
+	noFeedback   bool
+	json         bool
+	args         []string // behind "--"
 
 	given   func(flag string) bool // whether the user gave the flag
 	resumes session.ID             // what resume names
@@ -119,6 +120,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	f.StringArrayVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the box: "+strings.Join(serverToolNames(), ", "))
 	f.Uint64Var(&o.maxUpload, "max-upload", uint64(builtIn.MaxUpload), "end the session when it has sent this many `MIB` to the model; 0 for no limit")
 	f.Uint64Var(&o.maxTokens, "max-tokens", uint64(builtIn.MaxTokens), "end the session when it has used this many `TOKENS`, read and written; 0 for no limit")
+	lengthVar(f, &o.modelTimeout, "model-timeout", builtIn.ModelTimeout, "end the session when the model gives no piece of an answer for this time; 0 for no limit")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")

@@ -159,7 +159,7 @@ func (a *app) recipes() (bakery.Options, error) {
 }
 
 // inherited are the flags that a resumed session takes from the one before.
-var inherited = []string{"model", "inference", "max-upload", "max-tokens", "network", "pids", "state-size", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
+var inherited = []string{"model", "inference", "max-upload", "max-tokens", "model-timeout", "network", "pids", "state-size", "timeout", "system", "clean", "hide", "image", "verify", "verify-timeout"}
 
 // settled fills what the command line left open with the settings, and returns what
 // a file in the repository had a part in. It comes before anything is started.
@@ -181,6 +181,7 @@ func (a *app) settled(o *runOptions) (told string, err error) {
 	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.tools, o.maxUpload, o.maxTokens = s.InferenceTools, uint64(max(s.MaxUpload, 0)), uint64(max(s.MaxTokens, 0))
+	o.modelTimeout = s.ModelTimeout
 	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
 	o.stateSize, o.degraded = uint64(max(s.StateSize, 0)), s.AllowDegraded
 	o.verifying = verifyFlags{command: s.Verify, timeout: s.VerifyTimeout}
@@ -206,6 +207,7 @@ func (o *runOptions) overrides() []config.Override {
 		{Key: "inference-tools", Texts: o.tools},
 		{Key: "max-upload", Value: int64(min(o.maxUpload, math.MaxInt64))},
 		{Key: "max-tokens", Value: int64(min(o.maxTokens, math.MaxInt64))},
+		{Key: "model-timeout", Value: amount.Span(o.modelTimeout)},
 		{Key: "image", Value: o.image},
 		{Key: "timeout", Value: amount.Span(o.timeout)},
 		{Key: "pids", Value: int64(min(o.pids, math.MaxInt64))},

@@ -102,7 +102,7 @@ func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
 	if err := settle(a, o); err != nil || errOut.Len() > 0 {
 		t.Fatal(err, errOut)
 	}
-	if o.timeout != want.timeout || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
+	if o.timeout != want.timeout || o.modelTimeout != want.modelTimeout || want.modelTimeout != session.DefaultModelTimeout || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
 		o.accept != want.accept || o.clean || o.changes || len(o.set)+len(o.hide)+len(o.env)+len(o.system) > 0 {
 		t.Errorf("got %+v, not %+v", o, want)
 	}

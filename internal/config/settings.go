@@ -33,6 +33,7 @@ type Settings struct {
 	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the box" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
 	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
 	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
+	ModelTimeout   time.Duration `label:"Model timeout" help:"End a session whose model gives no piece of an answer for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most"`
 	StateSize      int           `label:"Conversation folders" help:"Most megabytes that the agent's conversation folders may take; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most"`
 	Hide           []string      `label:"Hidden files" help:"Patterns, as in .gitignore, of files the agent must not see, besides .env files and private keys; !PATTERN shows what is hidden" scope:"at-least"`
 	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`

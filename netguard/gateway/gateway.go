@@ -41,6 +41,8 @@ type Config struct {
 	ServerTools []netguard.ServerTool
 	UploadLimit int64 // bytes that all requests of the session may send; 0 means no limit
 	TokenLimit  int64 // tokens that the session may use, in and out; 0 means no limit
+	// Timeout is how long the upstream may take until its answer begins; 0 means no limit.
+	Timeout time.Duration
 }
 
 // Event is one finished request, without a header, body or key in it. Model and
@@ -126,6 +128,9 @@ func New(c Config) (*Gateway, error) {
 	transport, err := c.Upstream.transport()
 	if err != nil {
 		return nil, err
+	}
+	if t, ok := transport.(*http.Transport); ok {
+		t.ResponseHeaderTimeout = c.Timeout // a local model may think long before its first byte
 	}
 	g := &Gateway{
 		upstream:    c.Upstream,

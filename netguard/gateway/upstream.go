@@ -252,7 +252,6 @@ func (u Upstream) transport() (http.RoundTripper, error) {
 		DialContext:            u.dial,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ExpectContinueTimeout:  time.Second,
-		ResponseHeaderTimeout:  30 * time.Minute, // a local model may think long before its first byte
 		IdleConnTimeout:        90 * time.Second,
 		MaxIdleConnsPerHost:    32,
 		ForceAttemptHTTP2:      true,

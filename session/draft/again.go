@@ -36,6 +36,9 @@ func Of(s session.Spec) Draft {
 	if s.StateLimit != 0 { // else nobody said it
 		d.Settings["state-size"] = strconv.FormatInt(max(s.StateLimit, 0)>>20, 10)
 	}
+	if s.ModelTimeout != 0 {
+		d.Settings["model-timeout"] = amount.Span(max(0, time.Duration(s.ModelTimeout)))
+	}
 	if s.Image != "" {
 		d.Settings["image"] = s.Image
 	}

@@ -34,7 +34,7 @@ type Draft struct {
 // Each is a flag of `aibox run` with the same name.
 func Settable() []string {
 	return []string{
-		"model", "inference", "inference-tools", "max-upload", "max-tokens", "network", "timeout", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+		"model", "inference", "inference-tools", "max-upload", "max-tokens", "model-timeout", "network", "timeout", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
 	}
 }
 

@@ -128,7 +128,7 @@ func ran() session.Spec {
 		ID: "0dq4f", Agent: "codex", Options: map[string]string{"effort": "low", "tone": "plain"}, Prompt: "mend it", Repository: "/home/ann/shop", Branch: "dark",
 		System: []session.SystemPrompt{{Name: "careful", Text: "…"}}, Resumes: "0aaaa", Clean: true,
 		Hide: append(workspace.DefaultHide(), "vault"), Network: netguard.None, Inference: "scripted", Model: "qwen3", EnvNames: []string{"TOKEN"},
-		InferenceTools: []netguard.ServerTool{netguard.WebSearch}, MaxUpload: 64 << 20, MaxTokens: 5000, StateLimit: 32 << 20, AllowDegraded: true,
+		InferenceTools: []netguard.ServerTool{netguard.WebSearch}, MaxUpload: 64 << 20, MaxTokens: 5000, ModelTimeout: session.Duration(5 * time.Minute), StateLimit: 32 << 20, AllowDegraded: true,
 		Timeout: session.Duration(30 * time.Minute), Pids: 64, Verify: "make test", VerifyTimeout: session.Duration(time.Minute),
 	}
 }
@@ -136,7 +136,7 @@ func ran() session.Spec {
 func TestASessionIsRunAgainAsItWas(t *testing.T) {
 	want := []string{
 		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--inference-tools=web-search",
-		"--max-upload=64", "--max-tokens=5000", "--network=none", "--timeout=30m", "--pids=64", "--state-size=32",
+		"--max-upload=64", "--max-tokens=5000", "--model-timeout=5m", "--network=none", "--timeout=30m", "--pids=64", "--state-size=32",
 		"--hide=vault", "--clean", "--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN",
 		"--set", "effort=low", "--set", "tone=plain", "--prompt=mend it",
 	}
@@ -156,6 +156,17 @@ func TestTheLimitOfTheStateFoldersIsRepeatedAsItWasRecorded(t *testing.T) {
 		spec.StateLimit = recorded
 		words := Of(spec).Words(nil)
 		got := slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, "--state-size") })
+		if strings.Join(got, " ") != want {
+			t.Errorf("%d is repeated as %q", recorded, got)
+		}
+	}
+}
+
+func TestTheTimeThatAModelMayTakeIsRepeatedAsItWasRecorded(t *testing.T) {
+	for recorded, want := range map[session.Duration]string{-1: "--model-timeout=0s", 0: "", session.Duration(time.Minute): "--model-timeout=1m"} {
+		spec := ran()
+		spec.ModelTimeout = recorded
+		got := slices.DeleteFunc(Of(spec).Words(nil), func(word string) bool { return !strings.HasPrefix(word, "--model-timeout") })
 		if strings.Join(got, " ") != want {
 			t.Errorf("%d is repeated as %q", recorded, got)
 		}
@@ -207,7 +218,7 @@ func TestWhatHoldsAnywayIsNotSaid(t *testing.T) {
 	d := Of(ran())
 	d.Settings["hide"] = "vault,mine"
 	want := []string{
-		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--max-tokens=5000", "--hide=mine", "--clean",
+		"run", "codex", "--repo=/home/ann/shop", "--branch=dark", "--model=qwen3", "--inference=scripted", "--max-tokens=5000", "--model-timeout=5m", "--hide=mine", "--clean",
 		"--system=careful", "--verify=make test", "--verify-timeout=1m", "--env=TOKEN", "--prompt=mend it",
 	}
 	if got := d.Without(resolved, own).Words(nil); !slices.Equal(got, want) {
