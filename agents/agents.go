@@ -45,6 +45,10 @@ type Info struct {
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
 	// conversations: kept per session, so that Resume finds them.
 	StateDirs []string
+	// Scratch are folders at the top of the repository, as names that may hold a *,
+	// which the agent keeps there for itself, such as a cache. They are no work, so they
+	// are in no change set, unless the user has files in a folder of that name.
+	Scratch []string
 	// Hosts are the names it asks for by default with its vendor's own cloud, for
 	// an allow list. With aibox's gateway it needs none of them.
 	Hosts []string

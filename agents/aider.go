@@ -49,11 +49,11 @@ func (*Aider) Info() Info {
 		Dialects:    []Dialect{OpenAIChat, Anthropic, Gemini},
 		NeedsPrompt: true,
 		StateDirs:   []string{"~/.aider/history"},
+		Scratch:     []string{".aider.tags.cache.v*"},
 		Hosts:       []string{"raw.githubusercontent.com"},
 		Notes: []string{
 			"Exits 0 even when the model refuses its key: aibox judges by the model's answers and by what changed.",
 			"Runs no commands but those of --lint-cmd and --test-cmd.",
-			"Asks for a list of model prices once per run; being refused costs it nothing.",
 			"Goes on by its history as text, so a resumed conversation is read again, not remembered in full.",
 		},
 	}
@@ -85,32 +85,25 @@ func (a *Aider) Command(task Task) (Invocation, error) {
 		argv = append(argv, "--no-auto-commits", "--no-dirty-commits")
 	}
 	argv = append(argv, aiderHistory(task)...)
-	files := aiderMetadata(provider.prefix, task.Inference)
-	if len(files) > 0 {
-		argv = append(argv, "--model-metadata-file", aiderModels)
+	files := []File{{Path: aiderPrices, Mode: 0o600, Data: []byte(`{"known": {}}`)}}
+	if metadata := aiderMetadata(provider.prefix, task.Inference); len(metadata) > 0 {
+		argv, files = append(argv, "--model-metadata-file", aiderModels), append(files, metadata...)
 	}
 	if task.Instructions != "" {
 		argv = append(argv, "--read", instructionsPath)
 		files = append(files, task.instructionsFile(instructionsPath)...)
 	}
 	argv = append(append(argv, extra...), task.Args...)
-	inv := Invocation{Env: append(provider.env(task.Inference), env...), Files: files}
+	inv := Invocation{Env: append(append(provider.env(task.Inference), "LITELLM_LOCAL_MODEL_COST_MAP=True"), env...), Files: files}
 	if task.Interactive {
-		inv.Argv = tidy(argv, "")
+		inv.Argv = argv
 		return inv, nil
 	}
 	inv.Env = append(inv.Env, "NO_COLOR=1")
 	inv.Files = append(inv.Files, File{Path: promptPath, Mode: 0o600, Data: []byte(task.Prompt)})
 	// A question that nothing answers for it would wait on an open input.
-	inv.Argv = tidy(append(argv, "--yes-always", "--no-pretty", "--no-fancy-input", "--no-suggest-shell-commands", "--message-file", promptPath), " </dev/null")
+	inv.Argv, _ = withPrompt(append(argv, "--yes-always", "--no-pretty", "--no-fancy-input", "--no-suggest-shell-commands", "--message-file", promptPath), "")
 	return inv, nil
-}
-
-// tidy runs argv and afterwards removes the cache that Aider's map of the repository
-// leaves in its root, where it would be taken for work.
-func tidy(argv []string, redirect string) []string {
-	script := `"$@"` + redirect + `; code=$?; rm -rf .aider.tags.cache.v*; exit $code`
-	return append([]string{"/bin/sh", "-c", script, "sh"}, argv...)
 }
 
 // aiderQuiet turns off what would ask other hosts or write into the repository.
@@ -170,6 +163,12 @@ func litellmCalled(name string) litellm {
 	}
 	return litellmOpenAI
 }
+
+// aiderPrices is where Aider keeps a list of model prices, which it asks GitHub for at
+// every start, several times over when that is out of reach, as long as there is none or
+// an empty one. Its library litellm keeps to the list that it brings along when
+// LITELLM_LOCAL_MODEL_COST_MAP says so.
+const aiderPrices = "~/.aider/caches/model_prices_and_context_window.json"
 
 // aiderModels is where Aider reads what it does not know of a model.
 const aiderModels = "/run/aibox/aider-models.json"

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	pathpkg "path"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -114,8 +116,9 @@ func (r *reader) folder() {
 		}
 	case w.known[path] != nil:
 		r.sub(folder{path: path, ignored: r.dir.ignored || w.ignore.Entry(path, true)})
-	case r.dir.ignored || w.ignore.Entry(path, true):
+	case r.dir.ignored || w.ignore.Entry(path, true) || w.isScratch(path):
 		ignored := Ignored{Path: Path(path), More: true}
+		ignored.Scratch = !r.dir.ignored && !w.ignore.Entry(path, true)
 		if !w.alive { // where nobody reads it, and it may be most of what there is
 			ignored.Files, ignored.More = w.count(path, nil)
 		}
@@ -123,6 +126,15 @@ func (r *reader) folder() {
 	default:
 		r.sub(folder{path: path})
 	}
+}
+
+// isScratch reports whether a folder that the baseline does not have is one at the top
+// that an agent keeps for itself.
+func (w *walk) isScratch(path string) bool {
+	return slices.ContainsFunc(w.scratch, func(glob string) bool {
+		same, _ := pathpkg.Match(glob, path) // a * matches no slash
+		return same
+	})
 }
 
 func (r *reader) sub(f folder) {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/review"
+	"aibox/workspace"
 )
 
 func TestLookAlikesOfDotGitAreRefused(t *testing.T) {
@@ -130,5 +131,40 @@ func TestCaseClashesAreNoted(t *testing.T) {
 	b.want(cs, "A\tREADME.md")
 	if len(cs.Changes[0].Notes) != 1 || !strings.Contains(cs.Changes[0].Notes[0], "Readme.md") {
 		t.Errorf("notes: %v", cs.Changes[0].Notes)
+	}
+}
+
+// What an agent keeps for itself is listed and is no change, unless the user has files
+// there, at whose changes and deletion people have to look.
+func TestFoldersThatAnAgentKeepsForItselfAreNoChange(t *testing.T) {
+	for _, mine := range []bool{false, true} {
+		files := map[string]string{"a.txt": "one\n", "sub/b.txt": "bee\n"}
+		if mine {
+			files[".cache.v4/mine"], files[".cache.v4/gone"] = "1\n", "2\n"
+		}
+		b := newRepository(t, files).prepare(func(r *workspace.Request) { r.Scratch = []string{".cache.v*"} })
+		b.write(".cache.v4/cache.db", "x")
+		b.write("sub/.cache.v4/deep", "not at the top")
+		b.write(".cache.vx", "not a folder")
+		want := []string{"A\t.cache.vx", "A\tsub/.cache.v4/deep"}
+		if mine {
+			b.write(".cache.v4/mine", "changed\n")
+			if err := os.Remove(b.path(".cache.v4/gone")); err != nil {
+				t.Fatal(err)
+			}
+			want = append([]string{"A\t.cache.v4/cache.db", "D\t.cache.v4/gone", "M\t.cache.v4/mine"}, want...)
+		}
+		cs := b.compute()
+		b.want(cs, want...)
+		ignored := []review.Ignored{{Path: ".cache.v4", Files: 1, Scratch: true}}
+		if mine {
+			ignored = nil
+		}
+		if diff := cmp.Diff(ignored, cs.Ignored); diff != "" {
+			t.Errorf("with files of the user's: %v: ignored (-want +got):\n%s", mine, diff)
+		}
+		if out := gitIn(t, b.ws.Path, "status", "--porcelain"); !mine && out != "?? .cache.vx\n?? sub/.cache.v4/" {
+			t.Errorf("git in the workspace says\n%s", out)
+		}
 	}
 }

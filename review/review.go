@@ -119,12 +119,14 @@ type Refusal struct {
 	Inside bool   `json:"inside,omitempty"` // Path is a folder, and what is not taken lies in it
 }
 
-// Ignored is a path that the user's own ignore rules leave out; a folder stands
-// for all in it.
+// Ignored is a path that is left out by the user's own ignore rules, or because an
+// agent keeps it for itself; a folder stands for all in it.
 type Ignored struct {
 	Path  Path `json:"path"`
 	Files int  `json:"files"`          // regular files in it
 	More  bool `json:"more,omitempty"` // counting stopped: there are more
+	// Scratch says that no rule of the user's leaves it out: an agent keeps it for itself.
+	Scratch bool `json:"scratch,omitempty"`
 }
 
 // ChangeSet is the difference between the baseline and the workspace. It is

@@ -45,6 +45,7 @@ type walk struct {
 	baseline *workspace.Baseline
 	ignore   *gitignore.List
 	covers   func(path string) bool // where the user has a file that the agent did not see
+	scratch  []string               // globs of folders at the top that agents keep for themselves
 	maxNew   int
 	racy     int64 // a ctime from here on proves nothing
 	progress func(names int)
@@ -117,7 +118,7 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 		queue: waiting{dir: scratch}, found: spool{dir: scratch}, folded: spool{dir: scratch},
 		root: root, device: device, baseline: b, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
 		uid:    uint32(os.Getuid()),
-		ignore: newIgnoreRules(b.Ignore), covers: b.Covers(ws.Hide),
+		ignore: newIgnoreRules(b.Ignore), scratch: ws.Scratch, covers: b.Covers(ws.Hide),
 		racy:  b.Taken.Add(-b.Racy).UnixNano(),
 		known: map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
 		seen: make([]bool, len(b.Files)),

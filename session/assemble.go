@@ -155,7 +155,7 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 // meanwhile.
 func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 	if s.launch.Spec.Resumes != "" {
-		ws, err := s.resume(ctx)
+		ws, err := s.resume(ctx, k.agent.Info().Scratch)
 		if err != nil {
 			k.prepared = func() (*workspace.Workspace, error) { return nil, err }
 			return err
@@ -170,7 +170,7 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 		if s.launch.Spec.Verifies != nil {
 			return s.copyWorkspace(ctx, made)
 		}
-		return s.prepareWorkspace(ctx, made)
+		return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
 	})
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := k.prepared()
@@ -201,14 +201,14 @@ func (s *supervisor) begins(made func(path string)) func(workspace.Workspace) er
 	}
 }
 
-// prepareWorkspace makes the workspace and tells made its folder when that is
-// there.
-func (s *supervisor) prepareWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
+// prepareWorkspace makes the workspace for an agent with these folders of its own, and
+// tells made its folder when that is there.
+func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
-		Session: string(s.id), Dirs: s.deps.Dirs,
+		Scratch: scratch, Session: string(s.id), Dirs: s.deps.Dirs,
 		Made: s.begins(made),
 	})
 	if err != nil {

@@ -138,12 +138,14 @@ func continued(session *Session) error {
 }
 
 // resume takes over the workspace of the session that this one goes on with.
-func (s *supervisor) resume(ctx context.Context) (*workspace.Workspace, error) {
+func (s *supervisor) resume(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
 	sessions := New(s.deps)
 	s.onUndo(func(context.Context) error { return sessions.giveBack(from, s.id) })
 	ws, err := sessions.takeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
+		// The agent may be another one than before.
+		ws.Scratch = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ws.Scratch, scratch))))
 		return s.save(func(st *State) { st.Workspace = ws })
 	})
 	if err != nil {

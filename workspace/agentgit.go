@@ -23,6 +23,7 @@ type agentGit struct {
 	headRef string // its branch, or empty
 	shallow []string
 	who     git.Signature
+	exclude []string // folders at the top that git is to leave alone
 	entries []indexEntry
 }
 
@@ -44,7 +45,7 @@ func (a *agentGit) write(packs ...string) error {
 	head := a.head
 	files := map[string]string{
 		"config":       a.config(),
-		"info/exclude": "",
+		"info/exclude": excluding(a.exclude),
 		"description":  "the agent's own copy; aibox never reads it\n",
 	}
 	if a.headRef != "" {
@@ -61,6 +62,15 @@ func (a *agentGit) write(packs ...string) error {
 		}
 	}
 	return writeIndex(filepath.Join(a.dir, "index"), a.format, a.entries)
+}
+
+// excluding are ignore rules for folders at the top.
+func excluding(folders []string) string {
+	var rules strings.Builder
+	for _, folder := range folders {
+		fmt.Fprintf(&rules, "/%s/\n", folder)
+	}
+	return rules.String()
 }
 
 // config lets git inside trust the index although the sandbox shows other inode

@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		ws: &Workspace{
 			Session: req.Session, Path: path, Folder: folder, Name: src.name, Repo: src.top, URL: src.url, GitDir: st.dir,
 			Baseline: filepath.Join(st.dir, "aibox", req.Session+".baseline"),
-			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, AsStored: !src.asIs,
+			Head:     src.head, HeadRef: src.headRef, Hide: req.Hide, Scratch: req.Scratch, AsStored: !src.asIs,
 		},
 	}
 	steps.Add(func(ctx context.Context) error { return forget(ctx, p.ws) })
@@ -220,6 +220,7 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 	p.agent = &agentGit{
 		dir: filepath.Join(p.ws.Path, ".git"), format: p.src.format,
 		head: p.src.head, headRef: p.src.headRef, shallow: p.history.shallow, who: p.src.who,
+		exclude: p.ws.Scratch,
 	}
 	report(p.req, Progress{Stage: "history", Files: len(p.files), Total: len(p.files)})
 	if p.history.hidden {

@@ -75,7 +75,7 @@ func (p *preparation) start(ctx context.Context, session string) (*agentGit, []s
 	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
 		return nil, nil, err
 	}
-	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.who}
+	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.who, exclude: p.ws.Scratch}
 	packs := []string{p.history.pack}
 	if p.history.hidden {
 		h, commit, err := p.store.onlyVisible(ctx, p.src, session, p.hide)

@@ -18,6 +18,7 @@ type Request struct {
 	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
 	Clean    bool           // leave the uncommitted and untracked work out
 	Hide     []string       // globs, as .gitignore has them, for files the agent must not see; nil means DefaultHide, empty hides nothing
+	Scratch  []string       // folders at the top, as globs, that the agent keeps for itself
 	Depth    int            // commits of history the agent gets; 0 means 1000, negative all
 	Session  string         // the session's id: names refs, folders and files
 	Dirs     paths.Dirs     // where aibox keeps things
@@ -66,6 +67,8 @@ type Workspace struct {
 	HiddenFiles int      `json:"hidden_files,omitempty"` // how many were left out; 0 in older records
 	Unmatched   []string `json:"unmatched,omitempty"`    // globs of the user's that match no file, escaped
 	Notes       []string `json:"notes,omitempty"`        // what the user should know: submodules left out, history cut, …
+	// Scratch are folders at the top, as globs, that agents keep for themselves.
+	Scratch []string `json:"scratch,omitempty"`
 }
 
 // Owner is the session that the work belongs to now.

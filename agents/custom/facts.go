@@ -44,7 +44,7 @@ func (r *reader) facts(name string) agents.Info {
 	info := agents.Info{
 		Name: name, Title: text(root, "title"), Summary: strings.TrimSuffix(text(root, "summary"), "."),
 		Homepage: text(root, "homepage"), Version: text(root, "version"),
-		StateDirs: texts(root, "state"), Hosts: texts(root, "hosts"), Notes: texts(root, "notes"),
+		StateDirs: texts(root, "state"), Scratch: texts(root, "scratch"), Hosts: texts(root, "hosts"), Notes: texts(root, "notes"),
 	}
 	if at, err := url.Parse(info.Homepage); info.Homepage != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
 		r.fail("homepage", "%q is no http or https address", info.Homepage)
@@ -56,6 +56,12 @@ func (r *reader) facts(name string) agents.Info {
 		at := fmt.Sprintf("state[%d]", i)
 		r.homePath(at, dir)
 		r.apart(at, dir, info.StateDirs[:i])
+	}
+	for i, folder := range info.Scratch {
+		if !scratchForm.MatchString(folder) || strings.HasPrefix(folder, ".git") {
+			r.fail(fmt.Sprintf("scratch[%d]", i), "%q is no folder that an agent may keep for itself", folder).
+				Hint = `write its name alone, which begins with a dot and not with .git: ".my-bot"`
+		}
 	}
 	for i, host := range info.Hosts {
 		if !hostForm.MatchString(host) {
@@ -83,6 +89,10 @@ func (r *reader) apart(at, dir string, before []string) {
 		}
 	}
 }
+
+// scratchForm is the name of a folder that begins with a dot and a letter or digit, with
+// * for any characters.
+var scratchForm = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9._*-]*$`)
 
 // hostForm is a name, perhaps with a wildcard in front or a port behind.
 var hostForm = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)

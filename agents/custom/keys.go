@@ -64,6 +64,7 @@ var keys = []key{
 	{"", "version", line, usual, "The version that its image gets, which the recipe has as $VERSION and `aibox bake --version` can change", `"1.2.3"`},
 	{"", "speaks", list, usual, "How it can talk to a model, the best first: openai-chat, openai-responses, anthropic, gemini; without it the agent gets no model", `["openai-chat"]`},
 	{"", "state", list, may, "Folders under its home where it keeps conversations: kept with the session, for this agent alone, so that --resume finds them; none may contain another or lie in it, be it of another agent", `["~/.mybot"]`},
+	{"", "scratch", list, may, "Folders at the top of the repository that it keeps for itself, such as a cache: what is new in them is no change; each name begins with a dot and may hold a *", `[".mybot-cache"]`},
 	{"", "hosts", list, may, "Names it asks for with its vendor's own cloud; nothing of it can be reached unless the policy says so", `["api.example.com"]`},
 	{"", "notes", list, may, "Facts worth a line in `aibox agents show`", `["Needs 300 MB of memory."]`},
 

@@ -137,6 +137,7 @@ type description struct {
 	OwnCloud    bool                `json:"own_cloud"`
 	NeedsPrompt bool                `json:"needs_prompt"`
 	StateDirs   []string            `json:"state_dirs"`
+	Scratch     []string            `json:"scratch"`
 	Hosts       []string            `json:"hosts"`
 	Notes       []string            `json:"notes"`
 	File        string              `json:"file,omitempty"` // where one of the user's own stands
@@ -169,7 +170,7 @@ func (a *app) describe(agent agents.Agent, states map[string]bakery.State) (desc
 	d := description{
 		Name: info.Name, Title: info.Title, Summary: info.Summary, Homepage: info.Homepage, Version: info.Version,
 		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: a.guests().files[info.Name],
-		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...),
+		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...), Scratch: append([]string{}, info.Scratch...),
 		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionDescription{},
 	}
 	if state, ok := states[info.Image]; ok {

@@ -20,6 +20,9 @@ func (a *app) showAgent(agent agents.Agent, states map[string]bakery.State) erro
 	if len(info.StateDirs) > 0 {
 		facts = append(facts, []string{"conversations", strings.Join(info.StateDirs, ", ") + ", kept with the session"})
 	}
+	if len(info.Scratch) > 0 {
+		facts = append(facts, []string{"no change", strings.Join(info.Scratch, ", ") + ", which it keeps in the repository for itself"})
+	}
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
 	}

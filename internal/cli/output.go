@@ -19,12 +19,16 @@ func printNotes(out io.Writer, set *review.ChangeSet) {
 	for _, refused := range set.Refused {
 		fmt.Fprintf(out, "not taken: %s %s\n", refused.Path, termtext.Escape(refused.Reason))
 	}
-	if len(set.Ignored) > 0 {
-		files := 0
-		for _, ignored := range set.Ignored {
-			files += ignored.Files
+	files, places := 0, 0
+	for _, ignored := range set.Ignored {
+		if ignored.Scratch {
+			fmt.Fprintf(out, "not taken: %s, which the agent keeps for itself\n", ignored.Path)
+			continue
 		}
-		fmt.Fprintf(out, "ignored by your own rules: %d files in %d places\n", files, len(set.Ignored))
+		files, places = files+ignored.Files, places+1
+	}
+	if places > 0 {
+		fmt.Fprintf(out, "ignored by your own rules: %d files in %d places\n", files, places)
 	}
 	for _, note := range set.Notes {
 		fmt.Fprintf(out, "note: %s\n", termtext.Escape(note))

@@ -51,6 +51,9 @@ func tell(out io.Writer, name string, given arguments) error {
 			return err
 		}
 	}
+	if err := keep(name); err != nil {
+		return err
+	}
 	if ask := models[name]; ask != nil {
 		status, err := ask(given)
 		if err != nil {
@@ -59,6 +62,18 @@ func tell(out io.Writer, name string, given arguments) error {
 		fmt.Fprintln(out, "model", status)
 	}
 	return os.WriteFile("made-by-"+name, []byte(name+"\n"), 0o600)
+}
+
+// keep makes what the agent keeps in the repository for itself.
+func keep(name string) error {
+	if name != "aider" {
+		return nil
+	}
+	cache := ".aider.tags.cache.v4"
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(cache, "cache.db"), []byte("tags\n"), 0o600)
 }
 
 // variables are those of the environment that agents look at, the secret part of a
