@@ -134,7 +134,11 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 	if len(i.Dialects) == 0 {
 		return NoDialect, nil
 	}
-	return NoDialect, fault.New(fault.Usage, "%s speaks %s, and the model server speaks %s", i.Title, list(i.Dialects), list(speaks)).
+	unspoken := fault.New(fault.Usage, "%s speaks %s, and the model server speaks %s", i.Title, list(i.Dialects), list(speaks))
+	if slices.Contains(i.Dialects, Gemini) {
+		unspoken = unspoken.Hint("name a server of yours that speaks gemini with /v1beta at its end: --inference http://127.0.0.1:8000/v1beta")
+	}
+	return NoDialect, unspoken.
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
 }
 

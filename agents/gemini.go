@@ -43,7 +43,7 @@ func (*GeminiCLI) Info() Info {
 		StateDirs:   []string{"~/.gemini/tmp"},
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
 		Notes: []string{
-			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent.",
+			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent. One of your own is named by its URL with /v1beta at the end: --inference http://127.0.0.1:8000/v1beta.",
 			"Asks for nothing, since the box is its sandbox; --approval-mode plan or default changes that.",
 			"Its google_web_search and web_fetch run on the model's server: they are off unless inference-tools opens web-search and web-fetch.",
 			"Believes that every model takes a million tokens.",

@@ -145,7 +145,7 @@ func (a asker) page(ctx context.Context, dialect Dialect, path string, query url
 	page := new(listing)
 	if !decode(response.Body, page) || page.Data == nil && page.Models == nil {
 		return nil, fault.New(fault.Environment, "%s does not answer as a model server does", a.u.Name).
-			Hint("check the URL: it should be the one that ends before /chat/completions or /messages")
+			Hint("check the URL: it should be the one that ends before /chat/completions, /messages or /models")
 	}
 	return page, nil
 }

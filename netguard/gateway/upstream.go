@@ -22,7 +22,7 @@ type Kind uint8
 const (
 	Scripted   Kind = iota + 1 // in process; the caller sets Handler
 	OllamaHost                 // an Ollama: its own API, OpenAI's and Anthropic's
-	Compatible                 // any server with OpenAI's or Anthropic's API
+	Compatible                 // any server with OpenAI's, Anthropic's or Gemini's API
 	Hosted                     // a vendor's cloud, with a key
 )
 
@@ -99,7 +99,8 @@ func UpstreamNames() []string {
 
 // ParseUpstream reads the value of --inference: ollama, openai, anthropic, gemini,
 // openrouter, scripted, scripted:FILE, or the URL of an OpenAI- or
-// Anthropic-compatible server with or without /v1. env looks up environment
+// Anthropic-compatible server with or without /v1, or of one that speaks Gemini's
+// dialect, which ends in /v1beta. env looks up environment
 // variables (os.LookupEnv): OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY (or
 // GOOGLE_API_KEY), OPENROUTER_API_KEY, OLLAMA_HOST, and AIBOX_INFERENCE_KEY for a
 // URL. Errors are faults. It does not touch the network and refuses "auto": see
@@ -170,12 +171,15 @@ func ollama(env func(string) (string, bool)) (Upstream, error) {
 }
 
 func compatible(value string, env func(string) (string, bool)) (Upstream, error) {
-	root, err := parseRoot(value)
+	root, version, err := parseAddress(value)
 	if err != nil {
 		return Upstream{}, err
 	}
 	u := Upstream{Kind: Compatible, Name: root.String(), URL: root, Dialects: []Dialect{OpenAI, Anthropic}}
-	if root.Port() == "11434" {
+	switch {
+	case version == geminiVersion:
+		u.Name, u.Dialects = u.Name+version, []Dialect{Gemini}
+	case root.Port() == "11434":
 		u.Kind, u.Dialects = OllamaHost, append(u.Dialects, Ollama)
 	}
 	for _, v := range vendors() {
@@ -189,23 +193,36 @@ func compatible(value string, env func(string) (string, bool)) (Upstream, error)
 	return u, u.checkKey()
 }
 
+// geminiVersion is where paths of Gemini's API begin. A server given by a URL that ends
+// in it speaks Gemini's dialect: such servers list their models there and nowhere else.
+const geminiVersion = "/v1beta"
+
 // parseRoot reads a server's URL and cuts off the version that paths begin with.
 func parseRoot(value string) (*url.URL, error) {
+	root, _, err := parseAddress(value)
+	return root, err
+}
+
+// parseAddress is parseRoot, and the version that was cut off.
+func parseAddress(value string) (address *url.URL, version string, err error) {
 	root, err := url.Parse(value)
 	switch {
 	case err != nil:
-		return nil, fault.New(fault.Usage, "that is not the URL of a model server").Hint("aibox run --inference http://127.0.0.1:8000/v1 …")
+		return nil, "", fault.New(fault.Usage, "that is not the URL of a model server").Hint("aibox run --inference http://127.0.0.1:8000/v1 …")
 	case root.User != nil:
-		return nil, fault.New(fault.Usage, "the URL of a model server must not hold a name or key").Hint("export %s=…", keyOfURL)
+		return nil, "", fault.New(fault.Usage, "the URL of a model server must not hold a name or key").Hint("export %s=…", keyOfURL)
 	case root.Scheme != "http" && root.Scheme != "https", root.Host == "", root.Hostname() == "" && root.Port() == "", root.RawQuery != "", root.Fragment != "":
-		return nil, fault.New(fault.Usage, "%q is not the URL of a model server: want http:// or https://, a host and perhaps a path", printable(root.Redacted())).
+		return nil, "", fault.New(fault.Usage, "%q is not the URL of a model server: want http:// or https://, a host and perhaps a path", printable(root.Redacted())).
 			Hint("aibox run --inference http://127.0.0.1:8000/v1 …")
 	}
 	path := strings.TrimSuffix(root.Path, "/")
-	for _, version := range []string{"/v1", "/v1beta"} {
-		path = strings.TrimSuffix(path, version)
+	for _, known := range []string{"/v1", geminiVersion} {
+		if before, ok := strings.CutSuffix(path, known); ok {
+			path, version = before, known
+			break
+		}
 	}
-	return &url.URL{Scheme: root.Scheme, Host: root.Host, Path: strings.TrimSuffix(path, "/")}, nil
+	return &url.URL{Scheme: root.Scheme, Host: root.Host, Path: strings.TrimSuffix(path, "/")}, version, nil
 }
 
 // KeyVariable is the environment variable that a key for this server comes from, or would

@@ -43,6 +43,9 @@ func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
 		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-555555", []Dialect{OpenAI, Anthropic}},
 		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-555555", []Dialect{OpenAI, Anthropic}},
 		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-555555", []Dialect{OpenAI, Anthropic, Ollama}},
+		"http://127.0.0.1:1234/v1beta":   {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{Gemini}},
+		"http://127.0.0.1:11434/v1beta/": {Compatible, "http://127.0.0.1:11434", "k-555555", []Dialect{Gemini}},
+		"https://llm.example/a/v1beta":   {Compatible, "https://llm.example/a", "k-555555", []Dialect{Gemini}},
 		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-555555", []Dialect{Anthropic}},
 	} {
 		u, err := ParseUpstream(value, env)
@@ -134,6 +137,7 @@ func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
 		{"openai", Compatible, []Dialect{OpenAI}, 200, `{"data":[{"id":"a"},{"id":"b"}]}`, "/v1/models", "a b", ""},
 		{"anthropic", Compatible, []Dialect{Anthropic}, 200, `{"data":[{"id":"a"}]}`, "/v1/models", "a", ""},
 		{"gemini", Hosted, []Dialect{Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
+		{"http://127.0.0.1:1234/v1beta", Compatible, []Dialect{Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
 		{"ollama", OllamaHost, []Dialect{Ollama}, 200, `{"models":[{"name":"q:7b"}]}`, "/api/tags", "q:7b", ""},
 		{"no models", OllamaHost, []Dialect{Ollama}, 200, `{"models":[]}`, "/api/tags", "", "has no model yet"},
 		{"refused", Compatible, []Dialect{OpenAI}, 401, realKey, "/v1/models", "", "refused the key in SOME_KEY"},

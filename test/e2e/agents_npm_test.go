@@ -1,11 +1,18 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"aibox/internal/scripted"
 )
 
 // fromNpm are the agents whose images are baked for these tests.
@@ -75,17 +82,50 @@ write = { path = "made.txt", content = "box {heard:short-lived Linux box}\n" }
 	}
 }
 
-// What Gemini is set to reaches the model, which a server given by its URL could
-// not hear: those do not speak Gemini's dialect.
-func TestGeminisOptionsReachTheModel(t *testing.T) {
+// What Gemini CLI is set to reaches the model: here a server of the user's own, which
+// speaks Gemini's dialect and no other, and wants the key that never enters the box.
+func TestGeminiWorksOnAServerOfOnesOwnThatSpeaksItsDialect(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	o := m.aibox(0, "run", "gemini", "--repo", m.repo("p", nil), "--prompt", "go", "--json", "--core-tools", "write_file", "--system-prompt", "You are terse.",
-		"--inference", m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {heard:You are terse.} {heard:/usr/share}\\n\" }\n"),
-		"--", "--include-directories=/usr/share")
+	file := strings.TrimPrefix(m.script("[[step]]\nwrite = { path = \"told.txt\", content = \"{tools}: {heard:You are terse.} {heard:/usr/share}\\n\" }\n"), "scripted:")
+	script, err := scripted.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		mu.Unlock()
+		switch {
+		case r.Header.Get("X-Goog-Api-Key") != "a-key-of-mine":
+			http.Error(w, `{"error":{"code":400,"message":"API key not valid"}}`, http.StatusBadRequest)
+		case r.URL.Path == "/team/v1beta/models":
+			_, _ = io.WriteString(w, `{"models":[{"name":"models/own-model","inputTokenLimit":32768,"supportedGenerationMethods":["generateContent"]}]}`)
+		case strings.HasPrefix(r.URL.Path, "/team/v1beta/"):
+			http.StripPrefix("/team", scripted.New(script)).ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	repo := m.repo("p", nil)
+	o := m.aibox(2, "run", "gemini", "--repo", repo, "--prompt", "go", "--inference", server.URL+"/team")
+	if !strings.Contains(o.stderr, "speaks gemini, and the model server speaks openai-chat") || !strings.Contains(o.stderr, "/v1beta") {
+		t.Errorf("an address without /v1beta is refused with\n%s", o)
+	}
+	m.env = append(m.env, "AIBOX_INFERENCE_KEY=a-key-of-mine")
+	o = m.aibox(0, "run", "gemini", "--repo", repo, "--prompt", "go", "--json", "--core-tools", "write_file", "--system-prompt", "You are terse.",
+		"--inference", server.URL+"/team/v1beta", "--", "--include-directories=/usr/share")
 	r := m.ended(o)
 	if told := m.read(m.record(r.ID).State.Workspace.Path, "told.txt"); told != "write_file: yes yes\n" {
 		t.Errorf("the model was told %q:\n%s", told, o)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Contains(asked, "POST /team/v1beta/models/own-model:streamGenerateContent") {
+		t.Errorf("the server was asked %q", asked)
 	}
 }
 
