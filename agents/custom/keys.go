@@ -98,7 +98,7 @@ var keys = []key{
 	{"option", "group", line, may, "The heading under which a form shows it", `"Advanced"`},
 	{"option", "mode", line, may, "headless or interactive, when only one of the two knows it", `"headless"`},
 	{"option", "scope", line, may, "Who may set it in a settings file: user (the default), repository, at-most or at-least (a repository may only tighten it)", `"at-most"`},
-	{"option", "when", line, may, "It shows and counts only when another option is set (key) or has a value (key=value, key!=value)", `"effort=high"`},
+	{"option", "when", line, may, "It counts only when another option is set (key) or has a value (key=value, key!=value): otherwise a form hides it, and a run that sets it is refused", `"effort=high"`},
 }
 
 // find is the key of a table by its name.

@@ -23,7 +23,7 @@
 //	scope    whether a file in a repository may set it: user (no, the default),
 //	         repository (yes), at-most or at-least (only to tighten)
 //	when     the option that makes this one meaningful: "key" (it is set or on),
-//	         "key=value" or "key!=value"
+//	         "key=value" or "key!=value"; to set it otherwise is a mistake (Applies)
 //
 // Types: string (with choices a choice), bool, int, time.Duration, []string (with
 // choices a choice of several) and secret.Value. A secret may have an env and never

@@ -32,6 +32,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		return session.Launch{}, err
 	}
 	options, err := agentOptions(agent, o.set)
+	if err == nil {
+		err = applicable(agent, options)
+	}
 	if err != nil {
 		return session.Launch{}, err
 	}
@@ -166,6 +169,24 @@ func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
 		return nil, err
 	}
 	return options, nil
+}
+
+// applicable refuses an option that was set and would not reach the agent.
+func applicable(agent agents.Agent, options map[string]string) error {
+	target := agents.Options(agent)
+	fields, err := spec.Of(target)
+	if err != nil {
+		return err
+	}
+	for _, field := range fields {
+		if _, set := options[field.Key]; !set {
+			continue
+		}
+		if err := spec.Applies(target, field); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agentSecrets are the agent's secret options that the user has in the

@@ -40,6 +40,7 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 		"unknown option":         func(o *runOptions) { o.set = []string{"shade=red"} },
 		"option without a value": func(o *runOptions) { o.set = []string{"events"} },
 		"impossible choice":      func(o *runOptions) { o.set = []string{"reasoning-effort=some"} },
+		"option without effect":  func(o *runOptions) { o.agent, o.set = "aider", []string{"editor-model=x"} },
 		"unset variable":         func(o *runOptions) { o.env = []string{"AIBOX_NO_SUCH_VARIABLE"} },
 		"nameless variable":      func(o *runOptions) { o.env = []string{"=x"} },
 		"unknown delivery":       func(o *runOptions) { o.accept = "everything" },
