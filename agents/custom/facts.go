@@ -144,6 +144,7 @@ func (r *reader) env(defs []spec.Definition) []variable {
 		if !envForm.MatchString(name) {
 			r.fail(at, "%q is no name for a variable", name)
 		}
+		r.variable(at, name)
 		if slices.ContainsFunc(defs, func(d spec.Definition) bool { return d.Tags["env"] == name }) {
 			r.fail(at, "%s is the variable of an option, too", name)
 		}

@@ -78,19 +78,19 @@ var keys = []key{
 	{"command", "resume_interactive", command, may, "On a terminal, going on with the latest conversation", `["my-bot", "--continue", "--model", "{model}", "{options}", "{args}"]`},
 	{"command", "stdin", line, may, "What stands on its standard input when headless: prompt, or none (the default)", `"none"`},
 
-	{"env", "", prose, usual, "A variable; it is left out when a placeholder in it has no value", "OPENAI_BASE_URL = \"{openai}\"\nOPENAI_API_KEY = \"{key}\""},
+	{"env", "", prose, usual, "A variable, but not PATH, HOME, LD_… or AIBOX_…; it is left out when a placeholder in it has no value", "OPENAI_BASE_URL = \"{openai}\"\nOPENAI_API_KEY = \"{key}\""},
 	{"exit", "", line, may, "What the agent says with this code, from 1 to 255", `3 = "the model refused"`},
 
 	{"file", "path", line, always, "Where it is, under the home: ~/…", `"~/.mybot/config.json"`},
 	{"file", "mode", line, may, "Its permissions in octal; 0600 without it", `"0600"`},
 	{"file", "text", prose, always, "What it holds, with placeholders", `'{"model": {model:json}, "base": {openai:json}}'`},
 
-	{"option", "key", line, always, "What a person types: lower-case words joined by dashes", `"max-turns"`},
+	{"option", "key", line, always, "What you type: lower-case words joined by dashes, and no flag of `aibox run`", `"max-turns"`},
 	{"option", "label", line, always, "What a form shows beside it", `"Turns"`},
 	{"option", "help", line, always, "What it does, in one sentence", `"How many turns it may take"`},
 	{"option", "type", line, may, "string (the default), text, path, model, choice, choices, bool, int, duration, list or secret", `"int"`},
 	{"option", "flag", line, may, "The words before its value on the agent's command line; after a last word that ends in = the value is joined to it", `"--max-turns"`},
-	{"option", "env", line, may, "The variable of the agent's environment that carries it; a secret needs one and takes its value from yours of that name", `"MYBOT_MAX_TURNS"`},
+	{"option", "env", line, may, "The variable of the agent's environment that carries it; a secret needs one and takes its value from yours of that name, which cannot be the key of a model server", `"MYBOT_MAX_TURNS"`},
 	{"option", "default", anything, may, "Its value when nobody sets it", `20`},
 	{"option", "choices", list, may, "For choice and choices: the values it may have, each without a space", `["low", "high"]`},
 	{"option", "min", anything, may, "For int and duration: the least value", `1`},

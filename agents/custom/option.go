@@ -46,6 +46,7 @@ func (r *reader) option(path string, table map[string]any) spec.Definition {
 			def.Tags[name] = value
 		}
 	}
+	r.own(path, def)
 	def.Tags["help"] = strings.TrimSuffix(def.Tags["help"], ".")
 	for _, name := range []string{"default", "min", "max"} {
 		if value, ok := table[name]; ok {

@@ -1,0 +1,51 @@
+package custom
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/agents/spec"
+)
+
+// What belongs to aibox: no agent file can take it. Tests of package cli hold the lists
+// against the flags of `aibox run` and the keys that the gateway reads.
+
+// ownFlags are the flags of `aibox run`, which every agent has.
+var ownFlags = []string{
+	"accept", "agent", "allow-degraded", "branch", "clean", "detach", "env", "form", "help", "hide", "image", "inference", "inference-tools",
+	"interactive", "json", "max-tokens", "max-upload", "model", "network", "no-feedback", "pids", "prompt", "prompt-file", "repo",
+	"require-changes", "resume", "rootful", "set", "state-size", "system", "timeout", "verify", "verify-timeout",
+}
+
+// ownKeys are the variables in which the user keeps the keys of model servers. The
+// gateway sends them, and none comes into a box.
+var ownKeys = []string{
+	"AIBOX_INFERENCE_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
+}
+
+// own refuses an option that would take a flag, a variable or a key of aibox's.
+func (r *reader) own(path string, def spec.Definition) {
+	if slices.Contains(ownFlags, def.Key) {
+		r.fail(path+".key", "%q is a flag of `aibox run` itself", def.Key).Hint = "choose another key, such as \"own-" + def.Key + "\""
+	}
+	env := def.Tags["env"]
+	if def.Type == spec.Secret.String() && slices.Contains(ownKeys, env) {
+		r.fail(path+".env", "%s holds your key of a model server, which never enters a box", env).Hint = "give the agent the placeholder, which aibox replaces: [env] and " + env + ` = "{key}"`
+		return
+	}
+	r.variable(path+".env", env)
+}
+
+// variable refuses a variable by which aibox finds programs and files, or that is its own.
+func (r *reader) variable(at, name string) {
+	switch {
+	case name == "PATH":
+		r.fail(at, "PATH is set by the image").Hint = `say in the recipe where programs are: ENV PATH=…, or write the program's whole path in [command]`
+	case name == "HOME":
+		r.fail(at, "HOME is set by aibox, which puts files and conversations there").Hint = "leave it out"
+	case strings.HasPrefix(name, "LD_"):
+		r.fail(at, "%s would change every program in the box, those of aibox too", name).Hint = `set it for the one program: ["env", "` + name + `=…", "my-bot"]`
+	case strings.HasPrefix(name, "AIBOX_"):
+		r.fail(at, "names that begin with AIBOX_ are aibox's own").Hint = "choose another name"
+	}
+}
