@@ -1,15 +1,28 @@
 package agents
 
-import "aibox/internal/secret"
+import (
+	"regexp"
+	"strings"
+
+	"aibox/internal/secret"
+)
 
 // Cursor is the command line of the editor Cursor. It talks to its maker's servers
 // only, which choose and bill the model.
+//
+// Its flags are those of https://cursor.com/docs/cli/reference/parameters and of the
+// help of version 2026.09.28. Earlier versions, such as 2026.06.16, say there that
+// --trust "only works with --print/headless mode", and end with an error without it.
 type Cursor struct {
 	Model         string       `label:"Model" help:"One of Cursor's models; the account's default when empty" flag:"--model" type:"model" group:"Model"`
 	Mode          string       `label:"Mode" help:"What the agent may do: plan and ask change nothing" flag:"--mode" choices:"plan ask"`
 	OutputFormat  string       `label:"Output format" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" group:"Output"`
 	StreamPartial bool         `label:"Stream pieces" help:"Print answers piece by piece" flag:"--stream-partial-output" mode:"headless" when:"output-format=stream-json" group:"Output"`
+	AutoReview    bool         `label:"Auto-review" help:"Let Cursor's servers judge which tools run without asking, instead of running them all" flag:"--auto-review" group:"Tools"`
 	ApproveMCPs   bool         `label:"Approve MCP servers" help:"Start the MCP servers that the repository names" flag:"--approve-mcps" group:"Tools"`
+	AddDir        []string     `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
+	PluginDir     []string     `label:"Plugins" help:"Folders in the box with plugins to load" flag:"--plugin-dir=" group:"Tools"`
+	Endpoint      string       `label:"Endpoint" help:"Address of Cursor's servers, for a company that has its own" flag:"--endpoint=" group:"Account"`
 	Header        []string     `label:"Headers" help:"Headers for Cursor's servers, as Name: value" flag:"--header" group:"Advanced"`
 	CursorAPIKey  secret.Value `label:"API key" help:"Key of your Cursor account" env:"CURSOR_API_KEY" secret:"true" group:"Account"`
 	ResumeChat    string       `label:"Chat" help:"Go on with this chat of your account" flag:"--resume" group:"Advanced"`
@@ -30,7 +43,7 @@ func (*Cursor) Info() Info {
 		Hosts:       []string{"cursor.com", "api2.cursor.sh", "*.cursor.sh"},
 		Notes: []string{
 			"Talks to its maker's cloud only, so no model of yours can serve it.",
-			"Its own sandbox is off, since the box is one.",
+			"Its own sandbox is off, since the box is one, and it runs every tool without asking unless --auto-review is given.",
 			"Its recipe follows its documentation; nobody has run it here.",
 		},
 	}
@@ -47,14 +60,32 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 	if err != nil {
 		return Invocation{}, err
 	}
-	argv := []string{"cursor-agent", "--force", "--trust", "--sandbox", "disabled", "--workspace", task.Workdir}
+	argv := []string{"cursor-agent", "--sandbox", "disabled", "--workspace", task.Workdir}
+	if !c.AutoReview {
+		argv = append(argv, "--force")
+	}
 	if task.Resume && c.ResumeChat == "" {
 		argv = append(argv, "--continue")
 	}
-	if !task.Interactive {
-		argv = append(argv, "--print")
+	var files []File
+	if task.Interactive {
+		files = append(files, cursorTrust(task.Workdir))
+	} else {
+		argv = append(argv, "--print", "--trust")
 	}
 	task.Prompt = task.instructedPrompt()
-	inv := Invocation{Argv: append(append(argv, extra...), task.Args...), Env: append(env, "NO_OPEN_BROWSER=1")}
+	inv := Invocation{Argv: append(append(argv, extra...), task.Args...), Env: append(env, "NO_OPEN_BROWSER=1"), Files: files}
 	return inv.told(task, "--"), nil
+}
+
+var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// cursorTrust is the note by which Cursor remembers that a folder is trusted: on a
+// terminal it asks otherwise, and takes no --trust.
+func cursorTrust(workdir string) File {
+	name := strings.Trim(notAlphanumeric.ReplaceAllString(workdir, "-"), "-")
+	return File{
+		Path: "~/.cursor/projects/" + name + "/.workspace-trusted", Mode: 0o600,
+		Data: encode(map[string]any{"trustedAt": "2026-01-01T00:00:00.000Z", "workspacePath": workdir}),
+	}
 }

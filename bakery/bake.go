@@ -184,7 +184,7 @@ func notBuilt(image string, failed *StepError, err error) error {
 	}
 	return fault.New(fault.Environment, "the image of %s was not built, because %s could not be reached: %w", image, host, failed).
 		Hint("builds go by your HTTP_PROXY, HTTPS_PROXY and NO_PROXY, npm's registry and pip's index-url: set what your network needs, then aibox bake %s", image).
-		Hint("or bring an image that was built elsewhere: docker load, then aibox run %s --image REF", image)
+		Hint("or bring an image that was built elsewhere: docker load, then name it with --image REF")
 }
 
 // space refuses to begin where the disk would fill up half-way.

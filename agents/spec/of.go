@@ -209,14 +209,14 @@ func (f *Field) check(tags map[string]string) error {
 	return nil
 }
 
-// kebab turns ReasoningEffort into reasoning-effort, OutputJSON into output-json
-// and Max_turns into max-turns.
+// kebab turns ReasoningEffort into reasoning-effort, OutputJSON into output-json,
+// ApproveMCPs into approve-mcps and Max_turns into max-turns.
 func kebab(name string) string {
 	var out strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
 		startsWord := i > 0 && unicode.IsUpper(r) &&
-			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural(runes, i+1))
 		if startsWord && runes[i-1] != '_' {
 			out.WriteByte('-')
 		}
@@ -226,4 +226,9 @@ func kebab(name string) string {
 		out.WriteRune(unicode.ToLower(r))
 	}
 	return out.String()
+}
+
+// plural reports whether the s at i is that of several acronyms, as in URLs.
+func plural(runes []rune, i int) bool {
+	return runes[i] == 's' && (i+1 == len(runes) || !unicode.IsLower(runes[i+1]))
 }

@@ -171,3 +171,24 @@ func TestClosestFindsWhatWasMeantAndNothingElse(t *testing.T) {
 		}
 	}
 }
+
+func TestKeysAreTheNamesThatPeopleType(t *testing.T) {
+	type names struct {
+		ReasoningEffort string `label:"l" help:"h"`
+		OutputJSON      string `label:"l" help:"h"`
+		ApproveMCPs     bool   `label:"l" help:"h"`
+		DenyURLsOf      string `label:"l" help:"h"`
+		HTTPServer      string `label:"l" help:"h"`
+	}
+	fields, err := Of(&names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, field := range fields {
+		keys = append(keys, field.Key)
+	}
+	if got := strings.Join(keys, " "); got != "reasoning-effort output-json approve-mcps deny-urls-of http-server" {
+		t.Error(got)
+	}
+}

@@ -80,6 +80,7 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	if o.check {
 		return a.checkImages(ctx, kitchen, images, o.json)
 	}
+	a.warnUnservable(names)
 	baked, err := a.bakeWith(ctx, kitchen, images)
 	if o.json && err == nil {
 		return printJSON(a.out, baked)
@@ -95,6 +96,20 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
 	default:
 		return a.whyDocker(ctx, err)
+	}
+}
+
+// warnUnservable says of agents that were named which of them no session can run,
+// whether their images can be baked or not.
+func (a *app) warnUnservable(names []string) {
+	for _, name := range names {
+		agent, err := a.agents().Find(name)
+		if err != nil {
+			continue // an image of no agent
+		}
+		if err := agent.Info().Servable(); err != nil {
+			fmt.Fprintf(a.err, "%s: note: `aibox run %s` will be refused: %v\n", name, name, err)
+		}
 	}
 }
 

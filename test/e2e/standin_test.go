@@ -117,6 +117,7 @@ func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
 		"cursor": &agents.Cursor{},
 		"cursor-set": &agents.Cursor{
 			Model: "gpt-5", Mode: "plan", OutputFormat: "stream-json", StreamPartial: true, ApproveMCPs: true,
+			AutoReview: true, AddDir: []string{"/usr/share", "/opt"}, PluginDir: []string{"/opt/plugin"}, Endpoint: "https://cursor.example",
 			Header: []string{"X-Team: a b"}, CursorAPIKey: secret.New("a key of mine"), ResumeChat: "chat-1",
 		},
 		"amp": &agents.Amp{},
@@ -131,19 +132,14 @@ func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
 		if !strings.Contains(o.stderr, info.Hosts[0]) || !strings.Contains(o.stderr, "→") || len(m.stored()) != before {
 			t.Errorf("%s: %d sessions, and the refusal is\n%s", name, len(m.stored()), o)
 		}
-		for _, resume := range []bool{false, true} {
-			inv, err := agent.Command(agents.Task{
-				Prompt: "- mend the \"test\"", Workdir: "/workspace", Instructions: "# The box\n", Resume: resume,
-			})
+		for suffix, task := range map[string]agents.Task{"": {}, "-resumed": {Resume: true}, "-interactive": {Interactive: true}} {
+			task.Prompt, task.Workdir, task.Instructions = "- mend the \"test\"", "/workspace", "# The box\n"
+			inv, err := agent.Command(task)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o := m.aibox(0, append([]string{"run", "shell", "--network", "none", "--image", image, "--repo", repo, "--"}, inBox(inv)...)...)
-			if resume {
-				golden.Check(t, "standin-"+name+"-resumed.golden", agentOutput(o.stdout+o.stderr))
-			} else {
-				golden.Check(t, "standin-"+name+".golden", agentOutput(o.stdout+o.stderr))
-			}
+			golden.Check(t, "standin-"+name+suffix+".golden", agentOutput(o.stdout+o.stderr))
 		}
 	}
 }

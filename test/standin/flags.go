@@ -10,12 +10,25 @@ import (
 
 // program is what a command line may hold.
 type program struct {
-	switches []string // flags without a value
-	valued   []string // flags with one
-	commands []string // words that may stand first, each once
-	words    int      // further words it takes
-	files    []string // files it reads whatever the command line says
-	pointing []string // flags whose values are files it reads
+	switches []string          // flags without a value
+	valued   []string          // flags with one
+	commands []string          // words that may stand first, each once
+	words    int               // further words it takes
+	files    []string          // files it reads whatever the command line says
+	pointing []string          // flags whose values are files it reads
+	needs    map[string]string // flags that it takes with another one only
+}
+
+// help lists the flags.
+func (p program) help() string {
+	var out strings.Builder
+	for _, flag := range p.switches {
+		fmt.Fprintln(&out, " ", flag)
+	}
+	for _, flag := range p.valued {
+		fmt.Fprintln(&out, " ", flag, "<value>")
+	}
+	return out.String()
 }
 
 // programs are the agents' command lines, as their own help and documentation list
@@ -36,9 +49,17 @@ var programs = map[string]program{
 		pointing: []string{"--message-file", "--model-metadata-file", "--read"},
 	},
 	"cursor-agent": {
-		switches: []string{"--approve-mcps", "--continue", "--force", "--print", "--stream-partial-output", "--trust"},
-		valued:   []string{"--header", "--mode", "--model", "--output-format", "--resume", "--sandbox", "--workspace"},
-		words:    1,
+		switches: []string{
+			"--approve-mcps", "--auto-review", "--continue", "--force", "--list-models", "--plan", "--print", "--skip-worktree-setup",
+			"--stream-partial-output", "--trust", "--yolo",
+		},
+		valued: []string{
+			"--add-dir", "--api-key", "--endpoint", "--header", "--mode", "--model", "--output-format", "--plugin-dir", "--resume",
+			"--sandbox", "--workspace", "--worktree", "--worktree-base",
+		},
+		words: 1,
+		needs: map[string]string{"--trust": "--print", "--output-format": "--print", "--stream-partial-output": "--print"},
+		files: []string{".cursor/projects/workspace/.workspace-trusted"},
 	},
 	"crush": {
 		switches: []string{"--continue", "--debug", "--quiet", "--verbose", "--yolo"},
@@ -89,6 +110,11 @@ func parse(name string, args []string) (arguments, error) {
 		default:
 			i++
 			given.values[flag] = append(given.values[flag], args[i])
+		}
+	}
+	for flag, with := range known.needs {
+		if given.values[flag] != nil && given.values[with] == nil {
+			return given, fmt.Errorf("%s can only be used with %s", flag, with)
 		}
 	}
 	return given, nil

@@ -15,6 +15,10 @@ import (
 
 func main() {
 	name := filepath.Base(os.Args[0])
+	if len(os.Args) == 2 && os.Args[1] == "--help" {
+		fmt.Print(programs[name].help())
+		return
+	}
 	given, err := parse(name, os.Args[1:])
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
