@@ -149,7 +149,9 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 		return Event{}, fmt.Errorf("audit: event %q has %d bytes, more than %d", kind, len(line), MaxLine)
 	}
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return Event{}, err
+		// The part that a full disk has taken must not stay before the next event.
+		_, seekErr := l.file.Seek(l.end, io.SeekStart)
+		return Event{}, errors.Join(err, l.file.Truncate(l.end), seekErr)
 	}
 	l.next, l.prev = e.Seq+1, e.Hash
 	l.end += int64(len(line)) + 1

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -21,7 +22,8 @@ import (
 // Compute finds the changes in ws and writes their objects into ws.GitDir. The
 // box must be dead.
 func Compute(ctx context.Context, ws *workspace.Workspace, opts Options) (*ChangeSet, error) {
-	return computeInto(ctx, git.Owned(ws.GitDir), ws, opts.withDefaults())
+	cs, err := computeInto(ctx, git.Owned(ws.GitDir), ws, opts.withDefaults())
+	return cs, diskerr.Explain(err, ws.GitDir)
 }
 
 // computeInto is Compute with the repository that takes the objects, which has those of
@@ -160,7 +162,7 @@ func (c *collector) commit(ws *workspace.Workspace, cs *ChangeSet) (listing, err
 		cs.Commit, cs.Tree, err = c.im.Made()
 	}
 	if err := c.end(err); err != nil {
-		return total, errors.New(git.Message(err))
+		return total, git.Brief(err)
 	}
 	return total, nil
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -167,7 +168,7 @@ func (d *delivery) commit(ctx context.Context) (string, error) {
 	}
 	err := repo.Run(ctx, strings.NewReader(message), &out, append(args, "-F", "-", d.tree)...)
 	if err != nil {
-		return "", fmt.Errorf("making the commit: %s", git.Message(err))
+		return "", diskerr.Explain(fmt.Errorf("making the commit: %w", git.Brief(err)), d.from.Dir())
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -179,7 +180,7 @@ func (d *delivery) kept(ctx context.Context) (string, error) {
 		return commit, err
 	}
 	if err := d.from.Run(ctx, nil, nil, "update-ref", d.keep, commit); err != nil {
-		return "", fmt.Errorf("keeping the commit: %s", git.Message(err))
+		return "", diskerr.Explain(fmt.Errorf("keeping the commit: %w", git.Brief(err)), d.from.Dir())
 	}
 	return commit, nil
 }
@@ -197,6 +198,9 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 		return fmt.Errorf("listing the objects: %s", git.Message(err))
 	}
 	if err := copyObjects(ctx, d.from, d.to, list); err != nil {
+		if err := diskerr.Explain(git.Brief(err), d.repo); diskerr.Is(err) {
+			return err
+		}
 		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
 			Hint("the work is kept; look at it with: aibox diff")
 	}
@@ -227,7 +231,7 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 // whoseFault tells a disk that takes nothing from objects that git refuses, by the
 // words of the C library that git repeats.
 func whoseFault(message string) fault.Kind {
-	for _, errno := range []syscall.Errno{unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EACCES, unix.EIO} {
+	for _, errno := range []syscall.Errno{unix.EACCES, unix.EIO} {
 		if strings.Contains(strings.ToLower(message), errno.Error()) {
 			return fault.Environment
 		}
@@ -248,6 +252,9 @@ func (d *delivery) point(ctx context.Context, commit string) (string, error) {
 	}
 	if d.tip != "" {
 		err := d.to.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
+		if err := diskerr.Explain(err, d.repo); diskerr.Is(err) {
+			return "", err
+		}
 		if err != nil {
 			return "", fault.New(fault.Conflict, "the branch %s moved meanwhile: %s", termtext.Escape(d.branch), git.Message(err)).
 				Hint("accept again: the work goes to a new branch then")
@@ -260,7 +267,7 @@ func (d *delivery) point(ctx context.Context, commit string) (string, error) {
 				Hint("name another with --branch, or leave it out")
 		}
 		if err := create(d.branch); err != nil {
-			return "", fmt.Errorf("making the branch %s: %s", termtext.Escape(d.branch), git.Message(err))
+			return "", diskerr.Explain(fmt.Errorf("making the branch %s: %w", termtext.Escape(d.branch), git.Brief(err)), d.repo)
 		}
 		return d.branch, nil
 	}
@@ -285,5 +292,5 @@ func (d *delivery) point(ctx context.Context, commit string) (string, error) {
 	if last == nil {
 		last = errors.New("every name is taken")
 	}
-	return "", fmt.Errorf("making a branch in %s: %s", termtext.Escape(d.repo), git.Message(last))
+	return "", diskerr.Explain(fmt.Errorf("making a branch in %s: %w", termtext.Escape(d.repo), git.Brief(last)), d.repo)
 }

@@ -297,7 +297,7 @@ func (f *folding) commit(ctx context.Context, repo *git.Repo, cs *ChangeSet, ref
 		_, cs.Listed, err = im.Made()
 	}
 	if err := im.End(err); err != nil {
-		return errors.New(git.Message(err))
+		return git.Brief(err)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/git"
 	"aibox/workspace"
 )
@@ -113,7 +114,7 @@ func (s *Saved) name(ctx context.Context, repo *git.Repo) error {
 			return nil
 		}
 		if try == 10 { // somebody else took that number, again and again
-			return fmt.Errorf("saving the work: %s", git.Message(err))
+			return diskerr.Explain(fmt.Errorf("saving the work: %w", git.Brief(err)), s.GitDir)
 		}
 	}
 }

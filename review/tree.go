@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/workspace"
@@ -237,11 +238,11 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 		commit, tree, err = cs.writeAll(ctx, repo, im, change, e)
 	}
 	if err := im.End(err); err != nil {
-		return "", "", fmt.Errorf("writing the selection: %s", git.Message(err))
+		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
 	refs := fmt.Sprintf("update refs/aibox/%s/chosen %s\ndelete %s %s\n", cs.Session, commit, own, commit)
 	if err := repo.Run(ctx, strings.NewReader(refs), nil, "update-ref", "--stdin"); err != nil {
-		return "", "", fmt.Errorf("writing the selection: %s", git.Message(err))
+		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
 	return tree, listed, nil
 }

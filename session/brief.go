@@ -36,8 +36,9 @@ type Brief struct {
 	Files       int       `json:"files,omitempty"`
 	Added       int       `json:"added,omitempty"`
 	Deleted     int       `json:"deleted,omitempty"`
-	Refused     int       `json:"refused,omitempty"` // what the network refused, each time counted
-	Tokens      int       `json:"tokens,omitempty"`  // read and written
+	Refused     int       `json:"refused,omitempty"`   // what the network refused, each time counted
+	Tokens      int       `json:"tokens,omitempty"`    // read and written
+	Uncounted   bool      `json:"uncounted,omitempty"` // it is not known how many tokens
 	// Deadline and Waiting are of a session that runs: when its time is up, zero without
 	// a limit, and the number of its questions that wait for an answer.
 	Deadline time.Time `json:"deadline,omitzero"`
@@ -76,7 +77,7 @@ func briefOf(s Session) Brief {
 	if r := s.State.Result; r != nil {
 		b.Failed, b.Changed, b.Unknown = r.Fault != nil, r.Changed, r.unknown()
 		b.Files, b.Added, b.Deleted = r.Changes.Files, r.Changes.Added, r.Changes.Deleted
-		b.Tokens = r.Tokens.Input + r.Tokens.Output
+		b.Tokens, b.Uncounted = r.Tokens.Input+r.Tokens.Output, r.Tokens.Lost
 		for _, refusal := range r.Refused {
 			b.Refused += refusal.Times
 		}
@@ -109,7 +110,7 @@ type remembered struct {
 
 // briefForm counts the changes of what a Brief holds: one remembered in another
 // form is made anew.
-const briefForm = 2
+const briefForm = 3
 
 // Briefs is every session in a line, oldest first, without those that verify (see
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come

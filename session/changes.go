@@ -51,12 +51,13 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 		}
 		return set, nil
 	}
-	if err := s.trying(session); err != nil {
+	was, err := s.trying(session)
+	if err != nil {
 		return nil, err
 	}
 	set, err := s.compute(ctx, session)
 	if err != nil {
-		return nil, errors.Join(err, s.failed(ctx, session, err))
+		return nil, errors.Join(err, s.failed(ctx, session, was, err))
 	}
 	if err := s.store.writeChanges(session.ID, set); err != nil {
 		return nil, err

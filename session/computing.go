@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"aibox/audit"
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/review"
 )
@@ -19,12 +20,15 @@ import (
 // The reasons for which changes are unknown, beside those that an error gives.
 const (
 	notComputedYet  = "not computed yet"
-	diedComputing   = "aibox ended while it computed them; the machine may have run out of memory"
+	diedComputing   = "aibox ended before it had stored them; the machine may have run out of memory or of room on a disk"
 	diedSupervising = "the session's supervisor died before it computed them"
 )
 
 // unknown reports whether it is not known what a session changed.
 func (r *Result) unknown() bool { return r != nil && r.Changes.Unknown != "" }
+
+// unknownFor are changes that are unknown because of err.
+func unknownFor(err error) Changes { return Changes{Unknown: err.Error(), Disk: diskerr.Is(err)} }
 
 // UnknownChanges says in a fault that it is not known what the session changed; nil when
 // it is.
@@ -32,8 +36,11 @@ func (s *Session) UnknownChanges() error {
 	if !s.State.Result.unknown() {
 		return nil
 	}
-	return fault.New(fault.Environment, "what %s changed is not known: %s", s.ID, s.State.Result.Changes.Unknown).
-		Hint("`aibox diff %s` computes it again; the work is kept in %s", s.ID, s.State.Workspace.Path)
+	unknown := fault.New(fault.Environment, "what %s changed is not known: %s", s.ID, s.State.Result.Changes.Unknown)
+	if s.State.Result.Changes.Disk {
+		unknown = unknown.Hint("make room on that disk first: df -h %s", s.State.Workspace.GitDir)
+	}
+	return unknown.Hint("`aibox diff %s` computes it again; the work is kept in %s", s.ID, s.State.Workspace.Path)
 }
 
 // recordEnd stores that the agent has ended and how, before its changes are computed.
@@ -60,16 +67,18 @@ func (s *Sessions) concludeComputing(session *Session) error {
 }
 
 // trying notes, before the unknown changes of a session are computed, that they are: a
-// try that does not come to an end is counted.
-func (s *Sessions) trying(session *Session) error {
+// try that does not come to an end is counted. It returns what was on record.
+func (s *Sessions) trying(session *Session) (Changes, error) {
 	if !session.State.Result.unknown() {
-		return nil
+		return Changes{}, nil
 	}
 	changes := &session.State.Result.Changes
+	was := *changes
+	changes.Disk = false
 	if changes.Tries++; changes.Tries > 1 {
 		changes.Unknown = fmt.Sprintf("%s (tried %d times)", diedComputing, changes.Tries-1)
 	}
-	return s.store.write(session.ID, stateFile, session.State)
+	return was, s.store.write(session.ID, stateFile, session.State)
 }
 
 // known stores what the unknown changes of a session turned out to be.
@@ -90,12 +99,22 @@ func (s *Sessions) known(session *Session, set *review.ChangeSet) error {
 		s.store.write(session.ID, stateFile, session.State))
 }
 
-// failed stores why the changes of a session are still unknown.
-func (s *Sessions) failed(ctx context.Context, session *Session, cause error) error {
-	if !session.State.Result.unknown() || ctx.Err() != nil {
-		return nil //nolint:nilerr // the user has broken it off, which says nothing of the changes
+// failed stores why the changes of a session are still unknown. A try that the user has
+// broken off says nothing of them, so that what was on record stands again; one that
+// found no room does not count.
+func (s *Sessions) failed(ctx context.Context, session *Session, was Changes, cause error) error {
+	if !session.State.Result.unknown() {
+		return nil
 	}
-	session.State.Result.Changes.Unknown = cause.Error()
+	tries, changes := session.State.Result.Changes.Tries, was
+	if ctx.Err() == nil {
+		changes = unknownFor(cause)
+		changes.Tries = tries
+		if changes.Disk {
+			changes.Tries = was.Tries
+		}
+	}
+	session.State.Result.Changes = changes
 	return s.store.write(session.ID, stateFile, session.State)
 }
 

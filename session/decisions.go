@@ -103,6 +103,11 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 			return err
 		}
 		opts.Before = decisions.before(opts.Target)
+		dir := s.store.dir(id)
+		if err := reserveAccept(dir); err != nil {
+			return errors.Join(err, giveBack(dir, acceptReserve))
+		}
+		defer func() { _ = giveBack(dir, acceptReserve) }() // where it has failed
 		if err := s.begins(session, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
@@ -121,6 +126,9 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 			return err
 		}
 		decisions.add(accepted)
+		if err := giveBack(dir, acceptReserve); err != nil {
+			return err
+		}
 		if err := s.store.write(id, decisionsFile, decisions); err != nil {
 			return err
 		}

@@ -83,7 +83,11 @@ func (s Session) made(b *strings.Builder) {
 		return
 	}
 	took := time.Duration(result.Seconds * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(b, "- time: %s; tokens: %d in, %d out\n", took, result.Tokens.Input, result.Tokens.Output)
+	if result.Tokens.Lost {
+		fmt.Fprintf(b, "- time: %s; tokens: unknown\n", took)
+	} else {
+		fmt.Fprintf(b, "- time: %s; tokens: %d in, %d out\n", took, result.Tokens.Input, result.Tokens.Output)
+	}
 	if result.Fault != nil {
 		fmt.Fprintf(b, "- the session did not end well: %s\n", span(result.Fault.Message))
 	}

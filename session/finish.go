@@ -24,9 +24,7 @@ const deathTimeout = 5 * time.Second
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result. told ends what a person may wait for.
 func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, box runtime.Box, out outcome, cause error) {
-	if err := unreserve(s.dir); err != nil {
-		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
-	}
+	s.giveBack(endReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
 		cause = s.judge(k.agent, out)
@@ -64,6 +62,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	if s.launch.Spec.Verify != "" {
 		ended = time.Now().UTC()
 	}
+	s.giveBack(resultReserve)
 	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
 	err = errors.Join(err, s.record.finish()) // those who follow have it all now
 	if err == nil {
@@ -78,6 +77,13 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	s.audit(audit.BoxDestroyed, nil)
 	if err := s.log.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the log:", err)
+	}
+}
+
+// giveBack gives back a part of the room that was reserved.
+func (s *supervisor) giveBack(part string) {
+	if err := giveBack(s.dir, part); err != nil {
+		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
 	}
 }
 
@@ -103,7 +109,7 @@ func (s *supervisor) conclude(ctx context.Context, k *kit, result *Result) {
 	result.Changes.Unknown = notComputedYet
 	s.recordEnd(*result)
 	if err := s.computeChanges(ctx, k, result); err != nil {
-		result.Changes = Changes{Unknown: err.Error()}
+		result.Changes = unknownFor(err)
 		return
 	}
 	s.judgeWork(k, result)
@@ -151,6 +157,7 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
+	s.giveBack(resultReserve)
 	if err := s.store.writeChanges(s.id, set); err != nil {
 		return err
 	}

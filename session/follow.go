@@ -54,13 +54,14 @@ func (s *Sessions) Find(text string) (Session, error) {
 // session as it then stands. A supervisor that died on the way is an error of
 // kind Internal, after everything recorded was visited.
 func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chunk) error) (Session, error) {
-	dir := s.store.dir(id)
+	dir, finished := s.store.dir(id), false
 	for held(dir) {
 		err := s.attend(ctx, id, func(ctx context.Context) (err error) {
 			from, err = s.store.dial(id).output(ctx, from, visit)
 			return err
 		})
-		if err == nil {
+		finished = err == nil
+		if finished {
 			// The whole of it, and the state on disk is final. The supervisor still
 			// clears up; who wants to change the session waits for that (withEnded).
 			break
@@ -81,6 +82,11 @@ func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chu
 	session, err := s.store.load(id)
 	if err != nil {
 		return Session{}, err
+	}
+	if finished && session.State.Phase != Ended { // it has come to its end, and has nowhere to say so
+		return session, fault.New(fault.Environment, "the end of %s could not be stored", id).
+			Hint("see whether the disk of %s is full: df -h %s", s.store.root, s.store.root).
+			Hint("the next aibox command that finds room stores what is known; the work is kept")
 	}
 	if session.State.Phase != Ended {
 		return session, fault.New(fault.Internal, "the session's supervisor died").

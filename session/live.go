@@ -11,7 +11,10 @@ import (
 )
 
 // liveFile holds the Live of a session that runs.
-const liveFile = "live.json"
+const (
+	liveFile  = "live.json"
+	staleFile = "live.stale.json" // the last one that there was room for
+)
 
 // liveTime is the shortest time between two numbers of a running session, which is
 // also how stale they may be. Questions do not wait for it, and output alone waits for
@@ -64,26 +67,33 @@ func (s *Sessions) Requests() ([]Request, error) {
 
 // live reads what a session's supervisor wrote last; zero when there is nothing.
 func (s store) live(id ID) Live {
-	var live Live
-	if s.read(id, liveFile, &live) != nil {
-		return Live{}
+	live, current := s.lastLive(id)
+	if !current {
+		_ = s.read(id, staleFile, &live)
 	}
 	return live
 }
 
+// lastLive is live where its supervisor could write it until the end.
+func (s store) lastLive(id ID) (live Live, current bool) {
+	err := s.read(id, liveFile, &live)
+	return live, err == nil
+}
+
 // writeLive replaces a session's Live and tells those who watch. It is for people
-// who look on, so that a power cut may lose it.
+// who look on, so that a power cut may lose it. What cannot be replaced is stale, which
+// its name then says: it must not become the result of a session whose supervisor dies.
 func (s store) writeLive(id ID, live Live) error {
 	data, err := json.Marshal(live)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(s.dir(id), liveFile)
+	file, stale := filepath.Join(s.dir(id), liveFile), filepath.Join(s.dir(id), staleFile)
 	next := file + ".next"
 	if err := os.WriteFile(next, data, 0o600); err != nil {
-		return err // a full disk has a part of it, which replaces nothing
+		return errors.Join(err, absent(os.Remove(next)), absent(os.Rename(file, stale)))
 	}
-	if err := os.Rename(next, file); err != nil {
+	if err := errors.Join(os.Rename(next, file), absent(os.Remove(stale))); err != nil {
 		return err
 	}
 	s.touch()
@@ -92,7 +102,12 @@ func (s store) writeLive(id ID, live Live) error {
 
 // removeLive is for the end of a session, whose result says it all.
 func (s store) removeLive(id ID) error {
-	err := os.Remove(filepath.Join(s.dir(id), liveFile))
+	dir := s.dir(id)
+	return errors.Join(absent(os.Remove(filepath.Join(dir, liveFile))), absent(os.Remove(filepath.Join(dir, staleFile))))
+}
+
+// absent is err, but nil where it says that there is no such file.
+func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

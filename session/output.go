@@ -104,7 +104,7 @@ func (r *recorder) record(stream Stream, data []byte) error {
 		return err
 	}
 	if _, err := r.raw.Write(data); err != nil {
-		return err
+		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk has taken a part
 	}
 	r.end += int64(len(data))
 	if stream != Stdout {

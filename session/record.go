@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -180,6 +181,9 @@ type Changes struct {
 	// it is known. Tries is how often it began to be computed without coming to an end.
 	Unknown string `json:"unknown,omitempty"`
 	Tries   int    `json:"tries,omitempty"`
+	// Disk says that it is unknown because a disk took nothing: it is computed again when
+	// there is room.
+	Disk bool `json:"disk,omitempty"`
 }
 
 // Refusal is something the sandbox was refused, and how often.
@@ -190,7 +194,8 @@ type Refusal struct {
 	Times  int    `json:"times"`
 }
 
-// Tokens counts what the model read and wrote, as its server reported it.
+// Tokens counts what the model read and wrote, as its server reported it. In JSON it is
+// null when it is unknown.
 type Tokens struct {
 	Requests int `json:"requests"`
 	Input    int `json:"input"`
@@ -198,6 +203,16 @@ type Tokens struct {
 	// Unknown is how many of the requests were answered by a server that did not tell
 	// their tokens: they are in no count.
 	Unknown int `json:"unknown,omitempty"`
+
+	Lost bool `json:"-"` // the numbers are not known, because aibox could not store them
+}
+
+// String is the numbers for people.
+func (t Tokens) String() string {
+	if t.Lost {
+		return "tokens unknown"
+	}
+	return fmt.Sprintf("%d tokens in, %d out", t.Input, t.Output)
 }
 
 // Failure is a fault as it stands in files and JSON output.

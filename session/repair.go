@@ -202,8 +202,9 @@ func (s *Sessions) conclude(session *Session, cause error) error {
 		Seconds:  now().Sub(session.State.Started).Seconds(),
 		Fault:    FailureOf(cause),
 	}
-	live := s.store.live(session.ID)
+	live, known := s.store.lastLive(session.ID)
 	result.Tokens, result.Refused = live.Tokens, live.Refused
+	result.Tokens.Lost = !known && session.HasModel()
 	result.Changes.Unknown = diedSupervising
 	session.State.Phase, session.State.Ended, session.State.Result = Ended, now(), &result
 	return errors.Join(

@@ -7,42 +7,71 @@ import (
 	"os"
 	"path/filepath"
 
-	"aibox/internal/fault"
+	"aibox/internal/diskerr"
 
 	"golang.org/x/sys/unix"
 )
 
+// A session takes room on its disk while it runs, so that its end can be stored even
+// when something has filled the disk. It gives that back in two parts: in between, the
+// objects of its changes are written, which may take all the room there is, on the same
+// disk as often as not.
 const (
-	reserveFile = "reserve"
+	endReserve    = "reserve"        // for the end of the agent: log, output, state
+	resultReserve = "reserve.result" // for the list of changes and the result
 
-	// reserveSize is the room that a session's result, log and list of changes
-	// need, with some to spare.
-	reserveSize = 2 << 20
+	acceptReserve = "reserve.accept" // while work is delivered, for the record of that
+
+	endReserveSize    = 1 << 20
+	resultReserveSize = 2 << 20
+	acceptReserveSize = 256 << 10
 )
 
-// reserve takes room on the session's disk while the session runs, so that its
-// result can be stored even when its own output has filled the disk.
+// reserve takes the room.
 func reserve(dir string) error {
-	file, err := os.OpenFile(filepath.Join(dir, reserveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	err = unix.Fallocate(int(file.Fd()), 0, 0, reserveSize)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		_, err = file.Write(make([]byte, reserveSize))
-	}
-	if err = errors.Join(err, file.Close()); errors.Is(err, unix.ENOSPC) {
-		return fault.New(fault.Environment, "the disk of %s is full", dir).Hint("make room there: `aibox rm` removes old sessions")
+	err := take(filepath.Join(dir, endReserve), endReserveSize)
+	if err == nil {
+		err = take(filepath.Join(dir, resultReserve), resultReserveSize)
 	}
 	if err != nil {
-		return fmt.Errorf("reserving room for the session's result: %w", err)
+		return diskerr.Explain(fmt.Errorf("reserving room for the session's result: %w", err), dir)
 	}
 	return nil
 }
 
-// unreserve gives the room back. That there is none is no error.
+// reserveAccept takes the room for the record of an accept. Without it nothing is
+// delivered: what is accepted and not on record would be accepted again.
+func reserveAccept(dir string) error {
+	err := giveBack(dir, acceptReserve) // of one that was killed
+	if err == nil {
+		err = take(filepath.Join(dir, acceptReserve), acceptReserveSize)
+	}
+	if err != nil {
+		return diskerr.Explain(fmt.Errorf("nothing was accepted, because the record of it needs room: %w", err), dir)
+	}
+	return nil
+}
+
+func take(name string, size int64) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = unix.Fallocate(int(file.Fd()), 0, 0, size)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		_, err = file.Write(make([]byte, size))
+	}
+	return errors.Join(err, file.Close())
+}
+
+// unreserve gives all of the room back.
 func unreserve(dir string) error {
-	err := os.Remove(filepath.Join(dir, reserveFile))
+	return errors.Join(giveBack(dir, endReserve), giveBack(dir, resultReserve))
+}
+
+// giveBack gives a part of the room back. That there is none is no error.
+func giveBack(dir, part string) error {
+	err := os.Remove(filepath.Join(dir, part))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/review"
@@ -91,7 +92,7 @@ func (s store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 			return id, nil
 		}
 		if !errors.Is(err, fs.ErrExist) { // it comes from elsewhere, and the next number is another one
-			return "", fmt.Errorf("making the session's folder: %w", err)
+			return "", diskerr.Explain(fmt.Errorf("making the session's folder: %w", err), s.root)
 		}
 	}
 }
@@ -106,13 +107,13 @@ func (s store) write(id ID, file string, value any) error {
 	if err == nil && file == stateFile {
 		s.touch()
 	}
-	return err
+	return diskerr.Explain(err, s.root)
 }
 
 // writeChanges stores a change set, each change on a line of its own, so that no more than
 // one is held twice.
 func (s store) writeChanges(id ID, set *review.ChangeSet) error {
-	return paths.WriteBy(filepath.Join(s.dir(id), changesFile), set.Encode)
+	return diskerr.Explain(paths.WriteBy(filepath.Join(s.dir(id), changesFile), set.Encode), s.root)
 }
 
 // touch tells those who watch the folder of all sessions that one has changed.

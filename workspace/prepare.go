@@ -10,12 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/paths"
@@ -45,7 +45,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	}
 	var steps undo.Stack
 	defer func() {
-		if err != nil {
+		if err = full(err, req.Dirs); err != nil {
 			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
 				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
 			}
@@ -84,7 +84,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 		}
 	}
 	if err := p.run(ctx); err != nil {
-		return nil, diskFull(err)
+		return nil, err
 	}
 	st.unlock()
 	return p.ws, nil
@@ -171,18 +171,13 @@ func (p *preparation) depth() int {
 	return p.req.Depth
 }
 
-// diskFull says a full disk in words. Git tells it by the C library's words only.
-func diskFull(err error) error {
-	full := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
-	for _, errno := range []syscall.Errno{unix.ENOSPC, unix.EDQUOT} {
-		full = full || err != nil && strings.Contains(strings.ToLower(err.Error()), errno.Error())
+// full names the disk that takes nothing: that of the repositories where an error
+// speaks of them, else that of the workspaces.
+func full(err error, dirs paths.Dirs) error {
+	if err != nil && strings.Contains(err.Error(), dirs.Repos()) {
+		return diskerr.Explain(err, dirs.Repos())
 	}
-	if full {
-		return fault.New(fault.Environment, "the disk is full: %w", err).
-			Hint("see which workspaces there are: ls ~/agent_workspace").
-			Hint("see how much room there is: df -h ~")
-	}
-	return err
+	return diskerr.Explain(err, dirs.Workspace)
 }
 
 // copyFiles brings the visible files into the workspace.

@@ -51,7 +51,7 @@ func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) 
 	}
 	var steps undo.Stack
 	defer func() {
-		if err != nil {
+		if err = full(err, req.Dirs); err != nil {
 			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
 				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
 			}
@@ -71,7 +71,7 @@ func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) 
 		return nil, err
 	}
 	if err := p.rebuild(ctx, req.Tree); err != nil {
-		return nil, diskFull(err)
+		return nil, err
 	}
 	path, err := reserveName(req)
 	if err != nil {

@@ -75,7 +75,7 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 	var steps undo.Stack
 	defer func() {
 		if err != nil {
-			err = errors.Join(diskFull(err), steps.Run(ctx, 0))
+			err = errors.Join(full(err, req.Dirs), steps.Run(ctx, 0))
 		}
 	}()
 	steps.Add(func(context.Context) error { return removeTree(path) })

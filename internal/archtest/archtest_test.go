@@ -37,7 +37,7 @@ var layers = []layer{
 		"netguard", "netguard/egress", "netguard/gateway", "netguard/rules", "review", "review/risk", "runtime", "runtime/docker", "scripts", "session", "session/draft", "ui", "ui/dashboard", "ui/form", "ui/newrun", "ui/plain", "workspace",
 		"ui/network", "ui/page", "ui/settings", "ui/traffic",
 	}},
-	{"session", []string{"agents", "agents/spec", "audit", "internal/diskuse", "internal/lifeline", "internal/screen", "internal/watchdog", "netguard", "review", "runtime", "workspace"}},
+	{"session", []string{"agents", "agents/spec", "audit", "internal/diskerr", "internal/diskuse", "internal/lifeline", "internal/screen", "internal/watchdog", "netguard", "review", "runtime", "workspace"}},
 	{"session/draft", []string{"agents/spec", "internal/config", "session", "workspace"}},
 	{"agents", []string{"agents/spec"}},
 	{"agents/custom", []string{"agents", "agents/spec"}},
@@ -53,6 +53,7 @@ var layers = []layer{
 	{"internal/config", []string{"agents/spec", "internal/gitignore"}},
 	{"internal/docs", []string{"agents", "agents/custom", "agents/spec", "internal/config", "review/risk"}},
 	{"internal/fault", nil},
+	{"internal/diskerr", nil},
 	{"internal/diskuse", nil},
 	{"internal/flock", nil},
 	{"internal/gitignore", nil},
@@ -78,7 +79,7 @@ var layers = []layer{
 	{"netguard/gateway", []string{"internal/peer", "internal/redact", "netguard", "netguard/gateway/schema"}},
 	{"netguard/gateway/schema", []string{"netguard"}},
 	{"netguard/rules", []string{"netguard"}},
-	{"review", []string{"internal/git", "internal/gitignore", "review/risk", "workspace"}},
+	{"review", []string{"internal/diskerr", "internal/git", "internal/gitignore", "review/risk", "workspace"}},
 	{"review/risk", []string{"review/risk/secrets"}},
 	{"review/risk/secrets", nil},
 	{"runtime", nil},
@@ -117,7 +118,7 @@ var layers = []layer{
 	{"ui/words", []string{"ui/dialog", "ui/keymap"}},
 	{"ui/uitest", []string{"internal/golden", "ui/keymap", "ui/page", "ui/theme"}},
 	{"ui/welcome", []string{"internal/health", "ui/checkup", "ui/keymap", "ui/page", "ui/theme"}},
-	{"workspace", []string{"internal/git", "internal/gitignore"}},
+	{"workspace", []string{"internal/diskerr", "internal/git", "internal/gitignore"}},
 }
 
 // owners says which packages alone may import a foreign module.

@@ -87,6 +87,10 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	target := o.acceptTarget()
 	set, err := service.FinalChanges(ended.ID)
 	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has failed a moment ago
+		if target != nil {
+			unknown = fault.New(fault.Environment, "nothing was accepted: %w", unknown).
+				Hint("`aibox accept %s` accepts it when they are known", ended.ID)
+		}
 		set, err, target = nil, unknown, nil
 	} else if err != nil || target != nil && !set.Assessed() {
 		set, err = service.Changes(ctx, ended.ID)
@@ -143,7 +147,7 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 	if result.Verification != nil {
 		fmt.Fprintln(a.err, a.verificationLine(*result.Verification))
 	}
-	fmt.Fprintf(a.err, "%s  %s, %d tokens in, %d out\n", t.bold(string(out.ID)), took, result.Tokens.Input, result.Tokens.Output)
+	fmt.Fprintf(a.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
 	switch {
 	case out.Accepted != nil && out.Accepted.Target == review.ToWorktree:
 		a.tellPlaced(out.Accepted)

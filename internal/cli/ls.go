@@ -38,6 +38,7 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	a.mendWorktrees(service)
 	if asJSON {
 		a.repair(ctx, service)
+		service.ComputeUnknown(ctx)
 		sessions, damaged := service.List()
 		if !all {
 			sessions = slices.DeleteFunc(sessions, func(s session.Session) bool { return s.ID.Hidden() })
@@ -51,6 +52,9 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 	briefs, damaged := service.Briefs()
 	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Phase != session.Ended }) {
 		a.repair(ctx, service)
+		briefs, damaged = service.Briefs()
+	}
+	if slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
 		briefs, damaged = service.Briefs()
 	}
 	if all {

@@ -130,7 +130,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	lengthVar(f, &o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")
 	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, branch, or worktree")
 	o.verifying.bind(f, builtIn)
-	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing")
+	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing, and 3 when that is not known")
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
 	_ = cmd.RegisterFlagCompletionFunc("system", a.completePrompts)

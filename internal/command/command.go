@@ -21,11 +21,11 @@ const stderrLimit = 4 << 10
 // Cmd describes one run of a program. Values that come from a user belong after
 // a "--" in Args.
 type Cmd struct {
-	Name   string   // looked up in the PATH of Env, or of aibox when Env has none
-	Args   []string // without the program's name
-	Dir    string   // working directory; empty means aibox's own
-	Env    []string // NAME=VALUE; nil means Base()
-	Stdin  io.Reader
+	Name   string     // looked up in the PATH of Env, or of aibox when Env has none
+	Args   []string   // without the program's name
+	Dir    string     // working directory; empty means aibox's own
+	Env    []string   // NAME=VALUE; nil means Base()
+	Stdin  io.Reader  // a pipe's is closed with ErrEnded when the program has ended before it
 	Stdout io.Writer  // nil: discarded by Run, returned by Output
 	Files  []*os.File // become descriptors 3, 4, …
 	Group  bool       // what the program has started ends with it when the context does
@@ -60,10 +60,13 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run runs the program to its end. A failure is an *Error.
+// ErrEnded is what those learn who write more to a pipe than its program has read.
+var ErrEnded = errors.New("the program has ended")
+
+// Run runs the program to its end, even where its input goes on. A failure is an *Error.
 func (c Cmd) Run(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = c.Dir, c.Env, c.Stdin, c.Stdout, c.Files
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.ExtraFiles = c.Dir, c.Env, c.Stdout, c.Files
 	if cmd.Env == nil {
 		cmd.Env = Base()
 	}
@@ -74,7 +77,7 @@ func (c Cmd) Run(ctx context.Context) error {
 	}
 	stderr := &tail{limit: stderrLimit}
 	cmd.Stderr = stderr
-	if err := cmd.Run(); err != nil {
+	if err := c.feed(cmd); err != nil {
 		code := -1
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			code = exit.ExitCode()
@@ -85,6 +88,40 @@ func (c Cmd) Run(ctx context.Context) error {
 		return &Error{Name: c.Name, Code: code, Stderr: string(stderr.kept), Err: err}
 	}
 	return nil
+}
+
+// feed runs cmd with c.Stdin. Package os/exec would wait for the reader of a pipe that
+// nobody closes, which is for ever when its writer waits for the program that has died.
+func (c Cmd) feed(cmd *exec.Cmd) error {
+	pipe, ok := c.Stdin.(*io.PipeReader)
+	if !ok {
+		cmd.Stdin = c.Stdin
+		return cmd.Run()
+	}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		pipe.CloseWithError(ErrEnded)
+		return err
+	}
+	fed := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(in, pipe)
+		fed <- errors.Join(err, in.Close())
+	}()
+	err = cmd.Wait()
+	pipe.CloseWithError(ErrEnded)
+	if fedErr := <-fed; err == nil && !tookNoMore(fedErr) {
+		return fedErr
+	}
+	return err
+}
+
+// tookNoMore reports whether the program ended before its input, which is its own affair.
+func tookNoMore(err error) bool {
+	return err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed)
 }
 
 // Output runs the program and returns its stdout.

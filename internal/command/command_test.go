@@ -3,8 +3,10 @@ package command
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAProgramGetsItsArgumentsUntouchedAndNoForeignEnvironment(t *testing.T) {
@@ -38,5 +40,39 @@ func TestAMissingProgramIsAnError(t *testing.T) {
 	err := Cmd{Name: "no-such-program-anywhere"}.Run(t.Context())
 	if failure, ok := errors.AsType[*Error](err); !ok || failure.Code != -1 {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// A program that dies, of a full disk for one, reads its input no longer, and who would
+// write more of it may wait for the program's answer.
+func TestAProgramThatEndsBeforeItsInputEndsTheRun(t *testing.T) {
+	read, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- Cmd{Name: "sh", Args: []string{"-c", "exit 7"}, Stdin: read}.Run(t.Context()) }()
+	select {
+	case err := <-ended:
+		if failure, ok := errors.AsType[*Error](err); !ok || failure.Code != 7 {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the run waits for input that nobody takes")
+	}
+	if _, err := write.Write([]byte("more")); err == nil {
+		t.Error("whoever writes more does not learn that the program has ended")
+	}
+}
+
+func TestInputThatCannotBeReadFailsTheRun(t *testing.T) {
+	read, write := io.Pipe()
+	broken := errors.New("broken")
+	go func() { _, _ = write.Write([]byte("begun")); write.CloseWithError(broken) }()
+	if err := (Cmd{Name: "cat", Stdin: read}).Run(t.Context()); !errors.Is(err, broken) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestInputThatAProgramDoesNotReadIsNoFailure(t *testing.T) {
+	if err := (Cmd{Name: "true", Stdin: strings.NewReader(strings.Repeat("x", 1<<20))}).Run(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

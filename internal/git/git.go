@@ -44,6 +44,9 @@ type Repo struct {
 	group bool // what git starts ends with it
 }
 
+// Dir is the folder of the repository, or the one in it that git runs in.
+func (r *Repo) Dir() string { return r.dir }
+
 // Owned is a bare repository that aibox made at dir. No system or user
 // configuration, attributes, hooks or remote helpers count there.
 func Owned(dir string) *Repo {
@@ -164,6 +167,17 @@ func Stderr(err error) string {
 	return ""
 }
 
+// Brief is err with Message for its text.
+func Brief(err error) error { return brief{err, Message(err)} }
+
+type brief struct {
+	error
+	text string
+}
+
+func (b brief) Error() string { return b.text }
+func (b brief) Unwrap() error { return b.error }
+
 // Message is what git said when it failed, in one line that is safe to print: its
 // first error, else its last words.
 func Message(err error) string {
@@ -175,8 +189,8 @@ func Message(err error) string {
 	if text == "" {
 		return failed.Err.Error()
 	}
-	for _, prefix := range []string{"error: ", "fatal: "} {
-		for line := range strings.SplitSeq(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, prefix := range []string{"error: ", "fatal: "} {
 			if rest, ok := strings.CutPrefix(line, prefix); ok {
 				return termtext.Escape(rest)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -69,10 +70,21 @@ func (r *Repo) Import(ctx context.Context) *Import {
 			Files: []*os.File{answer},
 		}.Run(ctx)
 		answer.Close() // whoever waits for an answer sees the end
-		read.CloseWithError(errors.Join(errors.New("git fast-import ended"), err))
+		if err != nil {
+			r.removeReports()
+		}
 		im.done <- err
 	}()
 	return im
+}
+
+// removeReports removes what git fast-import says of its own failures, which are on
+// record, and in a file that nobody else would remove.
+func (r *Repo) removeReports() {
+	reports, _ := filepath.Glob(filepath.Join(r.dir, "fast_import_crash_*"))
+	for _, report := range reports {
+		_ = os.Remove(report)
+	}
 }
 
 // Blob adds a blob of exactly size bytes.

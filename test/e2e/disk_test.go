@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,26 @@ func (d *disk) unmount() {
 		return d.m.exec("fusermount3", "-u", d.folder).code == 0
 	})
 }
+
+// fill takes all the room there is.
+func (d *disk) fill() {
+	d.m.t.Helper()
+	for _, piece := range []string{"1M", "512"} {
+		d.m.exec("dd", "if=/dev/zero", "of="+d.filler()+piece, "bs="+piece, "count=64K")
+	}
+}
+
+// room gives it back.
+func (d *disk) room() {
+	d.m.t.Helper()
+	for _, file := range glob(d.m.t, d.filler()+"*") {
+		if err := os.Remove(file); err != nil {
+			d.m.t.Fatal(err)
+		}
+	}
+}
+
+func (d *disk) filler() string { return filepath.Join(d.folder, "filler") }
 
 func (d *disk) must(name string, args ...string) {
 	d.m.t.Helper()
@@ -127,4 +148,121 @@ func TestARepositoryOnAReadOnlyDiskCanBeWorkedOn(t *testing.T) {
 	d.unmount()
 	d.mount("rw")
 	m.aibox(0, "accept", r.ID)
+}
+
+// workWithout runs an agent that changes the repository, on a disk that takes nothing
+// any more when the agent ends.
+func (m *machine) workWithout(spoil func(), work string, code int, args ...string) (id string, b *background) {
+	m.t.Helper()
+	repo := m.repo("p", map[string]string{"a.txt": "a\n"})
+	b = m.start(slices.Concat([]string{"run", "shell", "--network", "none", "--repo", repo}, args,
+		[]string{"--", "sh", "-c", work + " > work.tmp; mv work.tmp work.txt; until test -e go; do sleep 0.05; done; rm go"})...)
+	var r record
+	eventually(m.t, hung, "the agent has worked", func() bool {
+		all := m.stored()
+		if len(all) == 0 {
+			return false
+		}
+		r = all[0]
+		_, err := os.Stat(filepath.Join(r.State.Workspace.Path, "work.txt"))
+		return r.State.Phase == "running" && err == nil
+	})
+	spoil()
+	m.write(filepath.Join(r.State.Workspace.Path, "go"), "")
+	if got := b.wait(); got != code {
+		m.t.Fatalf("the run must exit with %d, not with %d:\n%s\n%s", code, got, b.stdout.String(), b.stderr.String())
+	}
+	m.tidied()
+	return r.ID, b
+}
+
+// What cannot be computed for want of room is unknown, wherever it is told, and nothing
+// is delivered, dropped or lost. The first command that finds room computes it.
+func TestChangesThatAFullDiskDoesNotTakeAreUnknownUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string][]string{"plain": nil, "accepted": {"--accept", "branch"}, "required": {"--require-changes"}, "json": {"--json"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			d := m.disk(filepath.Join(m.home, ".local/share/aibox"), 24)
+			id, b := m.workWithout(d.fill, "seq 1000", 3, flags...)
+			said := b.stdout.String() + b.stderr.String()
+			if !strings.Contains(said, "is full") || strings.Contains(said, "nothing was changed") || strings.Contains(said, "changed nothing") {
+				t.Errorf("it says\n%s", said)
+			}
+			switch name {
+			case "json":
+				if r := m.ended(outcome{stdout: b.stdout.String()}); r.result().Changes.Unknown == "" || !strings.Contains(b.stdout.String(), `"changed": null`) || !strings.Contains(b.stdout.String(), `"files": null`) {
+					t.Errorf("the JSON is\n%s", b.stdout.String())
+				}
+			case "accepted":
+				if !strings.Contains(said, "nothing was accepted") {
+					t.Errorf("it says\n%s", said)
+				}
+			}
+			if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "unknown") {
+				t.Errorf("the list is\n%s", o)
+			}
+			for _, args := range [][]string{{"diff", id}, {"accept", id}, {"describe", id}, {"discard", id}, {"rm", id}, {"rm", "--force", id}} {
+				if o := m.exec(aibox, args...); o.code != 3 || !strings.Contains(o.stderr, "is full") || o.took > hung {
+					t.Errorf("aibox %q with a full disk:\n%s", args, o)
+				}
+			}
+			m.aibox(0, "gc", "--older-than", "0s")
+			d.room()
+			if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, "1 file +1000 -0") {
+				t.Errorf("with room the list is\n%s", o)
+			}
+			if o := m.aibox(0, "accept", id); !strings.Contains(m.git(filepath.Join(m.home, "src/p"), "show", strings.TrimSpace(o.stdout)+":work.txt"), "\n1000\n") {
+				t.Errorf("accepted is\n%s", o)
+			}
+		})
+	}
+}
+
+// The record and the objects lie on one disk as often as not.
+func TestAFullDiskOfAllThatIsKeptLosesNeitherTheRecordNorTheWork(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := m.disk(filepath.Join(m.home, ".local"), 32)
+	id, b := m.workWithout(d.fill, "head -c 5000000 /dev/urandom", 3)
+	if said := b.stderr.String(); !strings.Contains(said, "is full") || strings.Contains(said, "nothing was changed") {
+		t.Errorf("it says\n%s", said)
+	}
+	if r := m.record(id); r.State.Phase != "ended" || r.State.Result == nil || r.State.Result.Changes.Unknown == "" {
+		t.Errorf("on record is %+v", r)
+	}
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stdout, id) || !strings.Contains(o.stdout, "unknown") {
+		t.Errorf("the list is\n%s", o)
+	}
+	d.fill()
+	if o := m.exec(aibox, "accept", id); o.code != 3 || !strings.Contains(o.stderr, "is full") {
+		t.Errorf("accept with a full disk:\n%s", o)
+	}
+	d.room()
+	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "work.txt") {
+		t.Errorf("the work is lost:\n%s", o)
+	}
+	d.fill()
+	if o := m.exec(aibox, "accept", id); o.code != 3 || !strings.Contains(o.stderr, "is full") || strings.Contains(m.git(filepath.Join(m.home, "src/p"), "branch", "--list"), "aibox/") {
+		t.Errorf("accept with a full disk:\n%s", o)
+	}
+	d.room()
+	m.aibox(0, "accept", id)
+}
+
+func TestChangesThatAReadOnlyDiskDoesNotTakeAreUnknownUntilItIsWritable(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	d := m.disk(filepath.Join(m.home, ".local/share/aibox"), 24)
+	id, b := m.workWithout(func() { d.unmount(); d.mount("ro") }, "seq 1000", 3)
+	if said := b.stderr.String(); !strings.Contains(said, "is read-only") || strings.Contains(said, "nothing was changed") {
+		t.Errorf("it says\n%s", said)
+	}
+	d.unmount()
+	d.mount("rw")
+	if o := m.aibox(0, "ls", "--json"); !strings.Contains(o.stdout, `"files": 1`) {
+		t.Errorf("the list is\n%s", o)
+	}
+	m.aibox(0, "accept", id)
 }

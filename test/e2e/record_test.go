@@ -54,6 +54,7 @@ type result struct {
 		Notes   []string `json:"notes"`
 		Unknown string   `json:"unknown"`
 		Tries   int      `json:"tries"`
+		Disk    bool     `json:"disk"`
 	} `json:"changes"`
 	Refused []refusal `json:"refused"`
 	Tokens  struct {

@@ -41,9 +41,15 @@ func (m *Model) current() keys {
 	k.stop.SetEnabled(m.known && m.session.Alive)
 	k.interrupt.SetEnabled(runs)
 	k.extend.SetEnabled(runs && m.session.Timeout > 0)
-	k.review.SetEnabled(m.known && m.session.State.Phase == session.Ended && m.session.State.Result.Changed)
+	k.review.SetEnabled(m.known && m.reviewable())
 	k.again.SetEnabled(m.known && m.session.State.Phase == session.Ended)
 	return k
+}
+
+// reviewable reports whether the session has ended with something to look at.
+func (m *Model) reviewable() bool {
+	b := m.session.Brief()
+	return b.Offer().Review
 }
 
 // Keys is every key that counts now.

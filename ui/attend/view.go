@@ -115,7 +115,9 @@ func (m *Model) head() []string {
 		left += "  " + standing.Style(&t, status).Render(standing.Text(status))
 	}
 	var right []string
-	if n := m.live.Tokens.Input + m.live.Tokens.Output; n > 0 {
+	if m.live.Tokens.Lost {
+		right = append(right, "tokens unknown")
+	} else if n := m.live.Tokens.Input + m.live.Tokens.Output; n > 0 {
 		right = append(right, amount.Short(n)+" tokens")
 	}
 	if m.live.Calls > 0 && m.width >= wide {

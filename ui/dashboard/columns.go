@@ -55,7 +55,10 @@ var kinds = [columnCount]kind{
 		return termtext.Escape(b.Task)
 	}, func(a, b *session.Brief) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
 	byChanges: {"CHANGES", "most lines first", true, func(_ *Model, b *session.Brief) string {
-		if !b.Changed {
+		switch {
+		case b.Unknown && b.Phase == session.Ended:
+			return "unknown"
+		case !b.Changed:
 			return ""
 		}
 		text := fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
@@ -67,6 +70,9 @@ var kinds = [columnCount]kind{
 		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
 	}},
 	byTokens: {"TOKENS", "most first", true, func(_ *Model, b *session.Brief) string {
+		if b.Uncounted {
+			return "?"
+		}
 		return counted(b.Tokens)
 	}, func(a, b *session.Brief) int { return cmp.Compare(b.Tokens, a.Tokens) }},
 	byRefused: {"REFUSED", "most first", true, func(_ *Model, b *session.Brief) string {

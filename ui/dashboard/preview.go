@@ -220,7 +220,9 @@ func (m *Model) record(s *session.Session) []string {
 // numbers is what a session has come to, in a line; empty for nothing yet.
 func (m *Model) numbers(b *session.Brief) string {
 	var words []string
-	if b.Tokens > 0 {
+	if b.Uncounted {
+		words = append(words, "tokens unknown")
+	} else if b.Tokens > 0 {
 		words = append(words, amount.Short(b.Tokens)+" tokens")
 	}
 	if b.Refused > 0 {
@@ -232,6 +234,9 @@ func (m *Model) numbers(b *session.Brief) string {
 			text += " so far"
 		}
 		words = append(words, text)
+	}
+	if b.Unknown && b.Phase == session.Ended {
+		words = append(words, m.theme.Warn.Render("changes unknown"))
 	}
 	if b.Phase != session.Ended {
 		if !b.Deadline.IsZero() {

@@ -98,6 +98,9 @@ func sentence(b *session.Brief) string {
 	if b.Changed {
 		words = append(words, fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted))
 	}
+	if b.Unknown && b.Phase == session.Ended {
+		words = append(words, "changes unknown")
+	}
 	if b.Refused > 0 {
 		words = append(words, fmt.Sprintf("%d refused", b.Refused))
 	}

@@ -1,0 +1,57 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// within runs what with files that may have only so many bytes: the kernel takes a part
+// of a longer write and refuses the rest, as a disk does that fills up.
+func within(t *testing.T, bytes int64, what func()) {
+	t.Helper()
+	var was unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was)
+	if err == nil {
+		err = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(bytes), Max: was.Max})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &was); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	what()
+}
+
+// The part of an event that a full disk takes must not stay: the next event would follow
+// it, and the whole log would be broken.
+func TestAnEventThatADiskTakesAPartOfLeavesTheLogWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := log.Append(SessionStarted, "first"); err != nil {
+		t.Fatal(err)
+	}
+	info, _ := os.Stat(path)
+	within(t, info.Size()+20, func() {
+		if _, err := log.Append(AgentStarted, strings.Repeat("x", 100)); err == nil {
+			t.Error("it is logged where there is no room")
+		}
+	})
+	if _, err := log.Append(AgentEnded, "last"); err != nil {
+		t.Fatal(err)
+	}
+	var types []Type
+	if err := Read(path, func(e Event) error { types = append(types, e.Type); return nil }); err != nil || len(types) != 2 || types[1] != AgentEnded {
+		t.Errorf("the log holds %v, %v", types, err)
+	}
+}

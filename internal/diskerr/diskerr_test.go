@@ -1,0 +1,42 @@
+package diskerr
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"aibox/internal/fault"
+)
+
+func TestADiskThatTakesNothingIsNamedWithWhatToDo(t *testing.T) {
+	for want, err := range map[string]error{
+		"the disk of /data is full":                      fmt.Errorf("storing: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}),
+		"the disk of /data is full: fatal":               errors.New("fatal: write error: No space left on device"),
+		"the disk of /data takes no more from you":       errors.New("fatal: sha1 file 'x' write error: Disk quota exceeded"),
+		"the disk of /data is read-only":                 syscall.EROFS,
+		"the disk of /data is read-only: fatal: cannot ": errors.New("fatal: cannot create 'x': Read-only file system"),
+		"the disk of /data is full: sha1 file":           errors.New("sha1 file 'x' write error. Out of diskspace"),
+	} {
+		explained := Explain(err, "/data")
+		if !Is(err) || !strings.HasPrefix(explained.Error(), want) || fault.KindOf(explained) != fault.Environment || len(fault.Hints(explained)) != 1 {
+			t.Errorf("%v is told as %v, %q", err, explained, fault.Hints(explained))
+		}
+		if strings.Contains(fmt.Sprint(fault.Hints(explained)), "%!") {
+			t.Errorf("the hint is %q", fault.Hints(explained))
+		}
+		if again := Explain(fmt.Errorf("computing: %w", explained), "/other"); !Is(again) || strings.Contains(again.Error(), "/other") {
+			t.Errorf("explained twice it is %v", again)
+		}
+	}
+}
+
+func TestOtherErrorsStayAsTheyAre(t *testing.T) {
+	for _, err := range []error{nil, syscall.EIO, errors.New("the disk")} {
+		if Is(err) || Explain(err, "/data") != err { //nolint:errorlint // the very same
+			t.Errorf("%v is told as %v", err, Explain(err, "/data"))
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// In JSON a number that is not known is null: a script must not take it for 0.
+
+// MarshalJSON writes null where it is not known what was changed.
+func (c Changes) MarshalJSON() ([]byte, error) {
+	type plain Changes
+	if c.Unknown == "" {
+		return json.Marshal(plain(c))
+	}
+	return json.Marshal(struct {
+		Files   *int `json:"files"`
+		Added   *int `json:"added"`
+		Deleted *int `json:"deleted"`
+		plain
+	}{plain: plain(c)})
+}
+
+// MarshalJSON writes null where it is not known whether anything was changed.
+func (r Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	if !r.unknown() {
+		return json.Marshal(plain(r))
+	}
+	return json.Marshal(struct {
+		Changed *bool `json:"changed"`
+		plain
+	}{plain: plain(r)})
+}
+
+// MarshalJSON writes null where the numbers are lost.
+func (t Tokens) MarshalJSON() ([]byte, error) {
+	type plain Tokens
+	if t.Lost {
+		return []byte("null"), nil
+	}
+	return json.Marshal(plain(t))
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Tokens) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(data, []byte("null")) {
+		*t = Tokens{Lost: true}
+		return nil
+	}
+	type plain Tokens
+	return json.Unmarshal(data, (*plain)(t))
+}
