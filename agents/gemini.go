@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -243,8 +244,12 @@ func merge(settings map[string]any, option, text string) error {
 		return nil
 	}
 	var more map[string]any
-	if err := json.Unmarshal([]byte(text), &more); err != nil || more == nil {
-		return fault.New(fault.Usage, "option %q takes a JSON object: %v", option, err).
+	err := json.Unmarshal([]byte(text), &more)
+	if err == nil && more == nil {
+		err = errors.New("null is none")
+	}
+	if err != nil {
+		return fault.New(fault.Usage, "option %q takes a JSON object: %w", option, err).
 			Hint(`write it as {"name": value}`)
 	}
 	overlay(settings, more)

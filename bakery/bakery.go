@@ -82,11 +82,8 @@ func (b *Bakery) fresh(ctx context.Context, r Recipe) (Image, error) {
 // Find answers the image of name that an agent would start from now, without
 // building anything: one or two questions to the daemon. When it is not there
 // the error is a fault of kind Environment that says how to bake it, and
-// errors.Is(err, ErrNoImage).
+// errors.Is(err, ErrNoImage); with an image of an earlier recipe also ErrOutdated.
 func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
-	missing := func() error {
-		return fault.New(fault.Environment, "the image of %s is not baked: %w", name, ErrNoImage).Hint("aibox bake %s", name)
-	}
 	if _, ok := b.book[name]; !ok {
 		_, err := b.recipe(name, Origin{Digest: digestOf("any")})
 		return Image{}, err
@@ -98,7 +95,7 @@ func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
 			return Image{}, err
 		}
 		if !ok {
-			return Image{}, missing()
+			return Image{}, b.unbaked(ctx, name)
 		}
 		origins = []Origin{origin}
 	}
@@ -112,7 +109,22 @@ func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
 			return image, err
 		}
 	}
-	return Image{}, missing()
+	return Image{}, b.unbaked(ctx, name)
+}
+
+// unbaked says why there is no image of name to start from.
+func (b *Bakery) unbaked(ctx context.Context, name string) error {
+	ours, err := b.builder.Labeled(ctx, LabelRecipe)
+	if err != nil {
+		return err
+	}
+	f := fault.New(fault.Environment, "the image of %s is missing: it was never baked here", name)
+	f.Err = ErrNoImage
+	if slices.ContainsFunc(ours, func(image Image) bool { return image.Labels[LabelAgent] == name }) {
+		f = fault.New(fault.Environment, "the image of %s is outdated: its recipe, or the one below it, has changed since it was baked", name)
+		f.Err = ErrOutdated
+	}
+	return f.Hint("aibox bake %s", name)
 }
 
 // State says how an image stands to its recipe.

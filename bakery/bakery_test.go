@@ -136,6 +136,23 @@ func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
 	}
 }
 
+func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
+	fake := reachable()
+	k := kitchen(t, fake, files(), bakery.Options{})
+	_, err := k.Find(t.Context(), "agent")
+	if !errors.Is(err, bakery.ErrNoImage) || errors.Is(err, bakery.ErrOutdated) || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("before the first bake: %v", err)
+	}
+	bake(t, k, "agent")
+	newer := files()
+	newer["agent.Dockerfile"].Data = []byte(strings.Replace(agentText, "1.2.3", "1.2.4", 1))
+	_, err = kitchen(t, fake, newer, bakery.Options{}).Find(t.Context(), "agent")
+	if !errors.Is(err, bakery.ErrOutdated) || !errors.Is(err, bakery.ErrNoImage) || !strings.Contains(err.Error(), "outdated") ||
+		strings.Contains(err.Error(), "no such image") || strings.Join(fault.Hints(err), "") != "aibox bake agent" {
+		t.Errorf("of another recipe: %v, %q", err, fault.Hints(err))
+	}
+}
+
 func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
 	fake := reachable()
 	old := kitchen(t, fake, files(), bakery.Options{})

@@ -3,6 +3,7 @@ package bakery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -16,6 +17,10 @@ const (
 
 // ErrNoImage is what Images.Image answers for a reference nobody has.
 var ErrNoImage = errors.New("no such image")
+
+// ErrOutdated is what Bakery.Find answers for an image that is there from an earlier
+// recipe alone: ErrNoImage for one who needs the image.
+var ErrOutdated = fmt.Errorf("outdated: %w of this recipe", ErrNoImage)
 
 // Image is what the daemon knows of an image.
 type Image struct {

@@ -121,7 +121,7 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if chosen.Empty() {
 		return accepted, nil
 	}
-	if accepted.Tree, err = cs.after(ctx, before, chosen); err != nil {
+	if accepted.Tree, err = cs.after(ctx, ws.Owner(), before, chosen); err != nil {
 		return nil, err
 	}
 	if accepted.Tree == before.Tree {
@@ -151,7 +151,7 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 		message = "Work of aibox session " + ws.Session
 	}
 	d := &delivery{
-		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo,
+		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo, owner: ws.Owner(),
 		tree: accepted.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
 		keep: refsOf(ws.Session) + "accepted-" + opts.Target.String(),
 		cleaning: &cleaning{

@@ -12,7 +12,7 @@ import (
 // after is the tree of what was taken before with what is chosen now. What was taken
 // stays, also where the agent went on since and the change set shows something else
 // there; what is chosen now replaces it where both change the same lines.
-func (cs *ChangeSet) after(ctx context.Context, before *Before, chosen *Selection) (string, error) {
+func (cs *ChangeSet) after(ctx context.Context, owner string, before *Before, chosen *Selection) (string, error) {
 	fresh, stale, err := cs.refresh(ctx, before.Selection)
 	if err != nil {
 		return "", err
@@ -29,7 +29,7 @@ func (cs *ChangeSet) after(ctx context.Context, before *Before, chosen *Selectio
 	if err != nil {
 		return "", err
 	}
-	if err := cs.overlay(ctx, edit, before, chosen, stale); err != nil {
+	if err := cs.overlay(ctx, owner, edit, before, chosen, stale); err != nil {
 		return "", err
 	}
 	if err := cs.clashes(edit); err != nil {
@@ -92,7 +92,7 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 
 // overlay puts what was taken before and is not in the change set any more over an
 // edit.
-func (cs *ChangeSet) overlay(ctx context.Context, e *treeEdit, before *Before, chosen *Selection, stale []Taken) error {
+func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, before *Before, chosen *Selection, stale []Taken) error {
 	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: before.Tree}
 	if err := was.describe(ctx, git.Owned(cs.GitDir)); err != nil {
 		return fmt.Errorf("looking at what was accepted before: %w", err)
@@ -111,10 +111,10 @@ func (cs *ChangeSet) overlay(ctx context.Context, e *treeEdit, before *Before, c
 	for _, t := range stale {
 		if isFold(t.Path) {
 			return fault.New(fault.Conflict, "%s changed after it was accepted", t.Path).
-				Hint("take all of it as it is now, too: aibox accept ID --files %s", t.Path)
+				Hint("take all of it as it is now, too: aibox accept %s --files %s", owner, t.Path)
 		}
 		if now := chosen.of(t.Path); now != nil {
-			if err := was.mix(ctx, e, byPath[t.Path], t); err != nil {
+			if err := was.mix(ctx, owner, e, byPath[t.Path], t); err != nil {
 				return err
 			}
 			continue
@@ -129,14 +129,14 @@ func (cs *ChangeSet) overlay(ctx context.Context, e *treeEdit, before *Before, c
 }
 
 // mix adds the text that was taken of c before to what is taken of it now.
-func (cs *ChangeSet) mix(ctx context.Context, e *treeEdit, c *Change, t Taken) error {
+func (cs *ChangeSet) mix(ctx context.Context, owner string, e *treeEdit, c *Change, t Taken) error {
 	if c == nil {
 		return nil // what was taken is in the baseline
 	}
 	at := slices.IndexFunc(e.put, func(entry git.Entry) bool { return entry.Path == t.Path.Raw() })
 	if c.Kind != Modified && c.Kind != ModeChanged || at < 0 {
 		return fault.New(fault.Conflict, "%s changed after a part of it was accepted", t.Path).
-			Hint("take all of it, or nothing more of it: aibox accept ID --files %s", t.Path)
+			Hint("take all of it, or nothing more of it: aibox accept %s --files %s", owner, t.Path)
 	}
 	if e.put[at].Mode == git.Mode(c.OldMode) {
 		e.put[at].Mode = git.Mode(c.NewMode)

@@ -25,6 +25,7 @@ import (
 type delivery struct {
 	from, to *git.Repo
 	repo     string // of the user, for messages
+	owner    string // the session, for messages
 	tree     string
 	parent   string
 	message  string
@@ -117,7 +118,7 @@ func (d *delivery) run(ctx context.Context) (*Accepted, error) {
 func (d *delivery) meeting(ctx context.Context) (string, error) {
 	if _, err := os.Stat(d.repo); err != nil {
 		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.repo), err).
-			Hint("put it back where it was; the work is kept: aibox recover")
+			Hint("put it back where it was; the work is kept: aibox recover %s", d.owner)
 	}
 	for _, rev := range []string{d.parent, d.parent + "^"} {
 		id, err := d.from.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
@@ -132,7 +133,7 @@ func (d *delivery) meeting(ctx context.Context) (string, error) {
 		}
 	}
 	return "", fault.New(fault.Conflict, "your repository %s does not have the commit any more that the work started from", termtext.Escape(d.repo)).
-		Hint("the work is kept; take it as a patch: aibox diff ID | git apply")
+		Hint("the work is kept; take it as a patch: aibox diff %s | git apply", d.owner)
 }
 
 // takeRoot lets the work begin without the empty commit that a repository's first
@@ -202,7 +203,7 @@ func (d *delivery) transfer(ctx context.Context, commit, known string) error {
 			return err
 		}
 		return fault.New(whoseFault(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.repo), git.Message(err)).
-			Hint("the work is kept; look at it with: aibox diff")
+			Hint("the work is kept; look at it with: aibox diff %s", d.owner)
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error)
 	defer release()
 	to := git.User(saved.Repo)
 	d := &delivery{
-		from: git.Owned(saved.GitDir), to: to, repo: saved.Repo, tree: saved.Commit + "^{tree}", parent: saved.Base,
+		from: git.Owned(saved.GitDir), to: to, repo: saved.Repo, owner: saved.By, tree: saved.Commit + "^{tree}", parent: saved.Base,
 		message: fmt.Sprintf("Recovered work of aibox session %s (%s %s)", saved.By, saved.What, saved.When.Format(time.DateTime)),
 		who:     workspace.Identity(ctx, &workspace.Workspace{Repo: saved.Repo}),
 	}

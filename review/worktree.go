@@ -123,7 +123,7 @@ func PlanAccept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opt
 	if before == nil {
 		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
 	}
-	after, err := cs.after(ctx, before, chosen)
+	after, err := cs.after(ctx, ws.Owner(), before, chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (u *userSettings) read(ctx context.Context, top string) error {
 	}
 	if inside, found, _ := strings.Cut(out, "\n"); inside != "true" || found != top {
 		return fault.New(fault.Usage, "%s is not the top of a working tree any more", termtext.Escape(top)).
-			Hint("put your repository back where it was; the work is kept: aibox recover")
+			Hint("put your repository back where it was; the work is kept, and `aibox recover` lists it")
 	}
 	if err := u.readConfig(ctx); err != nil {
 		return err

@@ -34,7 +34,7 @@ func openUserTree(top string, format git.Format) (*userTree, error) {
 	root, err := unix.Open(top, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(top), err).
-			Hint("put it back where it was; the work is kept: aibox recover")
+			Hint("put it back where it was; the work is kept, and `aibox recover` lists it")
 	}
 	u := &userTree{top: top, root: root, format: format, nested: map[string]string{"": ""}}
 	var st unix.Stat_t

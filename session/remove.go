@@ -177,7 +177,7 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 func unreviewedWork(id ID) error {
 	return fault.New(fault.Conflict, "nobody has reviewed all of what %s changed", id).
 		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
-		Hint("`aibox rm --force %s` drops it; `aibox recover` brings it back", id)
+		Hint("`aibox rm --force %s` drops it; `aibox recover %s` brings it back", id, id)
 }
 
 // remove deletes the session's folder, some of which an agent wrote. A crash on the

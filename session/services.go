@@ -55,7 +55,12 @@ func unresolved(kind string) string {
 
 func (s *supervisor) service(ctx context.Context, name string, run func() error) {
 	go func() {
-		if err := run(); ctx.Err() == nil {
+		err := run()
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			s.end(fault.New(fault.Internal, "the %s ended by itself", name))
+		default:
 			s.end(fault.New(fault.Internal, "the %s ended: %w", name, err))
 		}
 	}()

@@ -115,8 +115,8 @@ func notBelow(path, workspaces string) error {
 	}
 	if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) {
 		return fault.New(fault.Usage, "%s is an agent's workspace, where nothing may be trusted", termtext.Escape(path)).
-			Hint("bring the work back first: aibox accept ID").
-			Hint("then run in your own repository, on that branch: aibox run --branch aibox/ID")
+			Hint("`aibox ls` names its session; `aibox accept` with that id brings the work back on a branch").
+			Hint("then run in your own repository, with --branch and that branch")
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o a
 	if accepted.Files == 0 {
 		if len(o.files)+len(o.hunks) > 0 {
 			return fault.New(fault.Refused, "nothing was accepted, because all that was chosen has risks").
-				Hint("name each file that you accept in spite of them with --accept-risky")
+				Hint("`aibox accept %s --accept-risky FILE` takes one in spite of them", found.ID)
 		}
 		fmt.Fprintf(a.err, "%s nothing was accepted\n", a.errTerm.warn("!"))
 		return nil

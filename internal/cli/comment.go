@@ -97,7 +97,7 @@ func (a *app) commentText(words []string) (string, error) {
 	}
 	if terminalOf(a.in).interactive {
 		return "", fault.New(fault.Usage, "the comment has no text").Hint("put it behind, in quotes").
-			Hint("to comment on the work as a whole: aibox comment ID . TEXT")
+			Hint("to comment on the work as a whole: aibox comment %s . TEXT", a.about)
 	}
 	text, err := io.ReadAll(io.LimitReader(a.in, 1<<20))
 	if err != nil {

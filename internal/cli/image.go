@@ -14,7 +14,11 @@ import (
 
 // offerToBake bakes a missing image where a person is there to say yes.
 func (a *app) offerToBake(ctx context.Context, kitchen *bakery.Bakery, agent, image string) (bool, error) {
-	if !a.offer(fmt.Sprintf("The image of %s is not there yet. Bake it now? It takes some minutes.", agent)) {
+	stands := "is not there yet"
+	if _, err := kitchen.Find(ctx, image); errors.Is(err, bakery.ErrOutdated) {
+		stands = "is outdated"
+	}
+	if !a.offer(fmt.Sprintf("The image of %s %s. Bake it now? It takes some minutes.", agent, stands)) {
 		return false, nil
 	}
 	_, err := a.bakeWith(ctx, kitchen, []string{image})

@@ -77,8 +77,17 @@ type Fault struct {
 	Err     error    // the cause, or nil
 }
 
-// New makes a Fault with a formatted sentence. A %w verb sets the cause.
+// unnamed stands in a sentence for a cause that is not there.
+var unnamed = errors.New("no reason was given")
+
+// New makes a Fault with a formatted sentence. A %w verb sets the cause; one that is nil
+// is said to be unknown, since no sentence may end in "<nil>".
 func New(kind Kind, format string, args ...any) *Fault {
+	for i, arg := range args {
+		if arg == nil {
+			args[i] = unnamed
+		}
+	}
 	err := fmt.Errorf(format, args...)
 	return &Fault{Kind: kind, Message: err.Error(), Err: errors.Unwrap(err)}
 }

@@ -46,6 +46,15 @@ func TestErrorsSideBySideGiveTheHintsOfEachOnce(t *testing.T) {
 	}
 }
 
+func TestNoSentenceNamesANilCause(t *testing.T) {
+	var none error
+	for _, verb := range []string{"%w", "%v", "%s"} {
+		if got := New(Internal, "it ended: "+verb, none).Error(); got != "it ended: no reason was given" {
+			t.Errorf("%s of no error is %q", verb, got)
+		}
+	}
+}
+
 func TestErrorsThatNobodyClassifiedAreNeverSuccess(t *testing.T) {
 	for err, want := range map[error]Kind{
 		errors.New("plain"):                           Internal,

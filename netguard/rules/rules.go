@@ -79,7 +79,7 @@ func down(ctx context.Context) error {
 	}
 	if busy {
 		return fault.New(fault.Refused, "a session is running behind the network guard").
-			Hint("aibox ls").Hint("aibox stop ID")
+			Hint("`aibox ls` lists the sessions, and `aibox stop` with an id ends one")
 	}
 	bridge, err := inhabited()
 	if err != nil {

@@ -100,8 +100,11 @@ func TestRecoverTakesWhatItPrints(t *testing.T) {
 	r := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--repo", m.repo("r", nil), "--json", "--", "sh", "-c", "echo work > work.txt"))
 	m.aibox(0, "accept", r.ID)
 	m.aibox(0, "discard", r.ID)
-	var listed []struct{ By, Handle, Commit, Ref string }
-	if err := json.Unmarshal([]byte(m.aibox(0, "recover", "--json").stdout), &listed); err != nil || len(listed) < 4 {
+	m.aibox(0, "recover", r.ID, "--to-workspace")
+	next := m.ended(m.aibox(0, "run", "shell", "--network", "none", "--resume", r.ID, "--json", "--", "sh", "-c", "echo work > more.txt"))
+	m.aibox(0, "accept", next.ID, "--to", "worktree")
+	var listed []struct{ By, Handle, Commit, Ref, What string }
+	if err := json.Unmarshal([]byte(m.aibox(0, "recover", "--json").stdout), &listed); err != nil || len(listed) < 6 {
 		t.Fatalf("%v: %+v", err, listed)
 	}
 	lines := strings.Split(m.aibox(0, "recover").stdout, "\n")[1:]
@@ -110,7 +113,7 @@ func TestRecoverTakesWhatItPrints(t *testing.T) {
 			t.Errorf("line %d is %q, not of %+v", i+1, lines[i], saved)
 		}
 		for _, ref := range []string{saved.Handle, saved.Ref, saved.Commit} {
-			if o := m.aibox(0, "recover", saved.By, "--ref", ref, "--diff"); !strings.Contains(o.stdout, "+work") {
+			if o := m.aibox(0, "recover", saved.By, "--ref", ref, "--diff"); saved.What != "before-worktree" && !strings.Contains(o.stdout, "+work") {
 				t.Errorf("%s of %s shows\n%s", ref, saved.By, o)
 			}
 		}

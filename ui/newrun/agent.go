@@ -34,14 +34,20 @@ func (m *Model) imageWord(a Agent) string {
 		word = "ready"
 	case state == "":
 		word = "?"
+	case state == imageOutdated:
+		word = "outdated"
 	default:
 		word = "to bake"
 	}
 	return frame.Pad(word, 12)
 }
 
-// imageFresh is the state of an image that can be run.
-const imageFresh = "fresh"
+// The states of images that have words of their own here: one that can be run, and one
+// of an earlier recipe.
+const (
+	imageFresh    = "fresh"
+	imageOutdated = "outdated"
+)
 
 // mustBake reports whether the agent's image is known not to be there.
 func (m *Model) mustBake() bool {

@@ -124,6 +124,18 @@ func TestAMissingImageIsBakedWithAKey(t *testing.T) {
 	}
 }
 
+func TestAnImageOfAnEarlierRecipeIsCalledOutdated(t *testing.T) {
+	w := newWorld(t)
+	w.states["aider"] = "outdated"
+	p := open(t, w)
+	p.Sees("outdated")
+	p.DoesNotSee("to bake")
+	p.Press("down", "enter")
+	p.Type("mend it")
+	p.Press("ctrl+s")
+	p.Sees("is outdated, and has to be baked first")
+}
+
 func TestABakeThatWasTakenBackCanBeBegunAgain(t *testing.T) {
 	w := newWorld(t)
 	p := open(t, w)

@@ -38,7 +38,11 @@ func (m *Model) summary(width, height int) []string {
 	}
 	row("agent", termtext.Escape(m.draft.Agent)+", "+how)
 	if m.mustBake() {
-		row("image", "has to be baked first, some minutes; b bakes it and starts")
+		stands := "has"
+		if m.images[m.draft.Agent] == imageOutdated {
+			stands = "is outdated, and has"
+		}
+		row("image", stands+" to be baked first, some minutes; b bakes it and starts")
 	}
 	if text := m.says(task); text != "" {
 		row("task", text)
