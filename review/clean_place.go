@@ -183,17 +183,14 @@ func (p *cleanPlace) consider(d difference) error {
 		return nil
 	}
 	filter := p.user.attrs[d.path]["filter"]
-	switch {
+	from := p.gone[d.now.ID]
+	switch keeps := p.user.filters[filter] || keeper(filter) != ""; {
 	case p.asStored && p.user.encoding(d.path) != "": // so is what the agent made of it
 		return nil
-	case p.user.filters[filter]:
-		// Of a commit the agent has what is stored. It may have moved that.
-		if from := p.gone[d.now.ID]; from != "" && p.user.attrs[from]["filter"] == filter {
-			return nil
-		}
-	case keeper(filter) != "" && !p.consents(d.path):
-		p.plain = append(p.plain, d)
-		return nil
+	case keeps && from != "" && p.user.attrs[from]["filter"] == filter:
+		return nil // the agent had what is stored, of a commit for one, and moved it
+	case keeps && !p.user.filters[filter] && !p.consents(d.path):
+		return p.hold(d)
 	}
 	if !p.user.changes(d.path) {
 		if !p.user.crlfOf(d.path).converts {
@@ -211,6 +208,19 @@ func (p *cleanPlace) consider(d difference) error {
 	p.size += size
 	p.wait = append(p.wait, d)
 	return nil
+}
+
+// storedForms are how contents begin that Git LFS and git-crypt have stored.
+var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
+
+// hold notes a file that would go into the history in plain. Where a filter is not set up,
+// the agent has what is stored, and may have copied it.
+func (p *cleanPlace) hold(d difference) error {
+	content, cut, err := p.contents().ReadWithin(d.now.ID, inMemory)
+	if err == nil && (cut || !slices.ContainsFunc(storedForms, func(form string) bool { return strings.HasPrefix(string(content), form) })) {
+		p.plain = append(p.plain, d)
+	}
+	return err
 }
 
 // notSetUp is the fault for files that would go into the history in plain.
@@ -241,17 +251,49 @@ func (p *cleanPlace) run(ctx context.Context) error {
 	if len(p.wait) == 0 {
 		return nil
 	}
-	var index, names, list strings.Builder
+	if err := p.add(ctx); err != nil {
+		return err
+	}
+	ids, err := p.git.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("reading what your git stored: %s", git.Message(err))
+	}
+	var list strings.Builder
 	for _, d := range p.wait {
-		names.WriteString(d.path + "\x00")
-		if isFile(d.old) { // git converts less in a text that is stored with CRLF
-			fmt.Fprintf(&index, "%s %s\t%s\x00", d.old.Mode, d.old.ID, d.path)
+		switch id := ids[d.path]; id {
+		case "":
+			return p.failed(fault.Environment, "git does not store "+Path(d.path).String())
+		case d.now.ID:
+		default:
+			p.stored[d.path] = git.Entry{Mode: d.now.Mode, ID: id, Path: d.path}
+			list.WriteString(id + "\n")
+		}
+		if !strings.HasSuffix(d.path, ".gitattributes") {
+			_ = p.tree.Remove(d.path) // the next of the batch need the room
 		}
 	}
-	strict := p.git.With(p.required()...)
-	err := p.git.Run(ctx, strings.NewReader(index.String()), nil, "update-index", "-z", "--index-info")
+	p.wait, p.size = nil, 0
+	if list.Len() == 0 {
+		return nil
+	}
+	if err := copyObjects(ctx, p.git, p.owned, []byte(list.String())); err != nil {
+		return fmt.Errorf("keeping what your git stored: %s", git.Message(err))
+	}
+	return nil
+}
+
+// add adds the files that wait to the index.
+func (p *cleanPlace) add(ctx context.Context) error {
+	var known, names strings.Builder
+	for _, d := range p.wait {
+		names.WriteString(d.path + "\x00")
+		if isFile(d.old) { // git turns no line endings of a text that it has with CRLF
+			fmt.Fprintf(&known, "%s %s\t%s\x00", d.old.Mode, d.old.ID, d.path)
+		}
+	}
+	err := p.git.Run(ctx, strings.NewReader(known.String()), nil, "update-index", "-z", "--index-info")
 	if err == nil {
-		err = strict.Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
+		err = p.git.With(p.required()...).Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("running your filters: %w", ctx.Err())
@@ -259,37 +301,6 @@ func (p *cleanPlace) run(ctx context.Context) error {
 	if err != nil {
 		return p.failed(fault.Environment, "git cannot store the files as your repository keeps them: "+fatal(err))
 	}
-	ids := map[string]string{}
-	for record, err := range p.git.EachRecord(ctx, "ls-files", "-s", "-z") {
-		if err != nil {
-			return fmt.Errorf("reading what your git stored: %s", git.Message(err))
-		}
-		meta, path, _ := strings.Cut(record, "\t")
-		if fields := strings.Fields(meta); len(fields) == 3 {
-			ids[path] = fields[1]
-		}
-	}
-	for _, d := range p.wait {
-		id := ids[d.path]
-		if id == "" {
-			return p.failed(fault.Environment, "git does not store "+Path(d.path).String())
-		}
-		if id != d.now.ID {
-			p.stored[d.path] = git.Entry{Mode: d.now.Mode, ID: id, Path: d.path}
-			list.WriteString(id + "\n")
-		}
-	}
-	if list.Len() > 0 {
-		if err := copyObjects(ctx, p.git, p.owned, []byte(list.String())); err != nil {
-			return fmt.Errorf("keeping what your git stored: %s", git.Message(err))
-		}
-	}
-	for _, d := range p.wait {
-		if !strings.HasSuffix(d.path, ".gitattributes") {
-			_ = p.tree.Remove(d.path) // the next of the batch need the room
-		}
-	}
-	p.wait, p.size = nil, 0
 	return nil
 }
 

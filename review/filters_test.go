@@ -36,7 +36,7 @@ func (b *bench) useCrypt() *bench {
 	program := filepath.Join(b.home, "crypt.sh")
 	write(b.t, program, `#!/bin/sh
 set -e
-test "$(cat "$(git rev-parse --git-dir)/key")" = key
+test "$(cat "$(git rev-parse --git-common-dir)/key")" = key
 case $1 in
 clean) printf 'CRYPT\0'; tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
 smudge) tail -c +7 | tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
@@ -352,12 +352,17 @@ func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
 func TestAFilterThatIsNotSetUpStoresWhatGitWouldUnlessItKeepsFilesOut(t *testing.T) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1") // where Debian sets up Git LFS
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-	b := newRepository(t, map[string]string{".gitattributes": "*.nb filter=strip\n*.bin filter=lfs\n*.key filter=git-crypt-team\n"}).prepare()
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 3\n"
+	b := newRepository(t, map[string]string{
+		".gitattributes": "*.nb filter=strip\n*.bin filter=lfs\n*.key filter=git-crypt-team\n", "pointer.bin": pointer, "old.key": "as it is stored\n",
+	}).prepare()
+	must(t, os.Rename(b.path("old.key"), b.path("moved.key")))
+	b.write("copy.bin", pointer)
 	b.write("a.nb", "notes\n")
 	b.write("b.bin", "\x00content")
 	b.write("c.key", "letters")
 	cs := b.compute()
-	accepted := b.take(cs, review.Choice{Files: []string{"a.nb"}}, nil)
+	accepted := b.take(cs, review.Choice{Files: []string{"a.nb", "copy.bin", "moved.key"}}, nil)
 	if got := gitIn(t, b.repo, "show", accepted.Branch+":a.nb"); got != "notes" {
 		t.Errorf("stored %q", got)
 	}
@@ -431,5 +436,93 @@ func TestAWorkspaceOfACommitKeepsWhatItWasGivenStored(t *testing.T) {
 		if got := gitIn(t, b.repo, "cat-file", "--filters", accepted.Branch+":"+name); got != want {
 			t.Errorf("%s: the filter gives back %q", name, got)
 		}
+	}
+}
+
+// TestAFileThatWasAcceptedBeforeIsNotStoredAgain has a filter that gives something else
+// each time, as encryption often does.
+func TestAFileThatWasAcceptedBeforeIsNotStoredAgain(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.s filter=salt\n"})
+	gitIn(t, b.repo, "config", "filter.salt.clean", "cat; head -c 8 /dev/urandom")
+	b.prepare()
+	b.write("a.s", "one\n")
+	b.write("b.s", "two\n")
+	cs := b.compute()
+	part := b.take(cs, review.Choice{Files: []string{"a.s"}}, nil)
+	rest := b.take(cs, review.Choice{All: true}, &review.Before{Selection: part.Selection, Tree: part.Tree, Branch: part.Branch, Commit: part.Commit})
+	if got := gitIn(t, b.repo, "diff", "--name-only", part.Commit, rest.Commit); got != "b.s" {
+		t.Errorf("the second commit changes %q", got)
+	}
+}
+
+func TestFiltersFindTheirKeysInARepositoryOfAnyKind(t *testing.T) {
+	for name, make := range map[string]func(b *bench) string{
+		"a linked working tree": func(b *bench) string {
+			dir := filepath.Join(b.t.TempDir(), "linked")
+			gitIn(b.t, b.repo, "config", "extensions.worktreeConfig", "true")
+			gitIn(b.t, b.repo, "worktree", "add", "-q", "-b", "linked", dir)
+			return dir
+		},
+		"a git directory elsewhere": func(b *bench) string {
+			dir := filepath.Join(b.t.TempDir(), "elsewhere")
+			must(b.t, os.Rename(b.inRepo(".git"), dir))
+			gitIn(b.t, b.repo, "--git-dir", dir, "config", "core.worktree", b.repo)
+			write(b.t, b.inRepo(".git"), "gitdir: "+dir+"\n")
+			return b.repo
+		},
+		"a sparse checkout with a split index": func(b *bench) string {
+			gitIn(b.t, b.repo, "config", "core.splitIndex", "true")
+			gitIn(b.t, b.repo, "sparse-checkout", "set", "--sparse-index", "secret")
+			return b.repo
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newRepository(t, map[string]string{".gitattributes": "secret/** filter=crypt\n", "out/x": "x\n"}).useCrypt()
+			b.commit(map[string]string{"secret/a": "letters of the user\n"})
+			b.repo = make(b)
+			b.prepare()
+			b.write("secret/a", "letters of the agent\n")
+			b.write("secret/:(top)/new\n$(touch x)'`\".s", "more letters\n")
+			before := b.state()
+			accepted := b.take(b.compute(), review.Choice{All: true}, nil)
+			b.nowhere("letters")
+			if got := gitIn(t, b.repo, "cat-file", "--filters", accepted.Branch+":secret/:(top)/new\n$(touch x)'`\".s"); got != "more letters" {
+				t.Errorf("the filter gives back %q", got)
+			}
+			if after := b.state(); after != before {
+				t.Errorf("the repository changed from\n%s\nto\n%s", before, after)
+			}
+		})
+	}
+}
+
+// TestTheOnlyHunkOfATextInGitLFSIsAllOfIt has a text that is stored as a pointer, which is
+// text, too: no part of it may be put between lines of the pointer.
+func TestTheOnlyHunkOfATextInGitLFSIsAllOfIt(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.csv filter=lfs -text\n"}).useLFS()
+	b.commit(map[string]string{"a.csv": ten}).prepare()
+	b.write("a.csv", "zero\n"+ten+"11\n")
+	cs := b.compute()
+	hunks := b.hunks(cs, "a.csv")
+	if len(hunks) != 1 || len(hunks[0].Split()) != 1 {
+		t.Fatalf("%d hunks", len(hunks))
+	}
+	accepted := b.take(cs, review.Choice{Hunks: []string{string(hunks[0].ID)}}, nil)
+	gitIn(t, b.repo, "lfs", "fsck", accepted.Branch)
+	gitIn(t, b.repo, "checkout", "-q", accepted.Branch)
+	b.holds("a.csv", "zero\n"+ten+"11\n")
+}
+
+// TestPartsOfATextWithAFilterAreStoredThroughIt has a filter that keeps lines apart.
+func TestPartsOfATextWithAFilterAreStoredThroughIt(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.up filter=up\n"})
+	gitIn(t, b.repo, "config", "filter.up.clean", "tr a-z A-Z")
+	letters := strings.Join(strings.Split("abcdefghijklmnopqrst", ""), "\n") + "\n"
+	b.commit(map[string]string{"x.up": strings.ToUpper(letters)}).prepare()
+	b.write("x.up", "first\n"+strings.ToUpper(letters)+"last\n")
+	cs := b.compute()
+	accepted := b.take(cs, review.Choice{Hunks: []string{string(b.hunks(cs, "x.up")[1].ID)}}, nil)
+	if got := gitIn(t, b.repo, "show", accepted.Branch+":x.up"); got != strings.ToUpper(letters+"last") {
+		t.Errorf("stored %q", got)
 	}
 }

@@ -178,7 +178,7 @@ type placement struct {
 
 	user  userSettings
 	given map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
-	index map[string]string         // by path: likewise, the blobs of files that the user has not modified; nil until asked
+	index map[string]string         // by path: the blobs of files that the user has not modified; nil until asked
 	steps []WorktreeStep
 
 	puts     []placing

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"aibox/internal/git"
 	"aibox/workspace"
@@ -87,21 +86,16 @@ func (p *placement) readBaseline() error {
 
 // readUnmodified asks the user's git which files are as in its index.
 func (p *placement) readUnmodified(ctx context.Context) error {
-	p.index = map[string]string{}
-	for record, err := range p.user.git.EachRecord(ctx, "ls-files", "-s", "-z") {
-		if err != nil {
-			return fmt.Errorf("reading your index: %s", git.Message(err))
-		}
-		meta, path, _ := strings.Cut(record, "\t")
-		if fields := strings.Fields(meta); len(fields) == 3 && p.user.changes(path) {
-			p.index[path] = fields[1]
-		}
+	index, err := p.user.git.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("reading your index: %s", git.Message(err))
 	}
 	for path, err := range p.user.git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
 		if err != nil {
 			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
 		}
-		delete(p.index, path)
+		delete(index, path)
 	}
+	p.index = index
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -164,15 +163,9 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	if err != nil {
 		return fmt.Errorf("git: %s", git.Message(err))
 	}
-	stored := make(map[string]string, len(which))
-	for record, err := range repo.EachRecord(ctx, "ls-files", "-s", "-z") {
-		if err != nil {
-			return fmt.Errorf("git: %s", git.Message(err))
-		}
-		meta, path, _ := strings.Cut(record, "\t")
-		if fields := strings.Fields(meta); len(fields) == 3 {
-			stored[path] = fields[1]
-		}
+	stored, err := repo.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("git: %s", git.Message(err))
 	}
 	for _, i := range which {
 		f := &p.files[i]

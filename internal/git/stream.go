@@ -92,3 +92,20 @@ func parseEntry(record string) (Entry, error) {
 	}
 	return Entry{Mode: Mode(fields[0]), ID: fields[2], Path: path}, nil
 }
+
+// Index is what the index has, the blobs by their paths. Of a conflict it has any stage.
+func (r *Repo) Index(ctx context.Context) (map[string]string, error) {
+	ids := map[string]string{}
+	for record, err := range r.EachRecord(ctx, "ls-files", "-s", "-z") {
+		if err != nil {
+			return nil, err
+		}
+		meta, path, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if !ok || len(fields) != 3 {
+			return nil, fmt.Errorf("unexpected line from git ls-files: %q", record)
+		}
+		ids[path] = fields[1]
+	}
+	return ids, nil
+}
