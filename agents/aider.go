@@ -54,6 +54,7 @@ func (*Aider) Info() Info {
 		Notes: []string{
 			"Exits 0 even when the model refuses its key: aibox judges by the model's answers and by what changed.",
 			"Runs no commands but those of --lint-cmd and --test-cmd.",
+			"In a sparse checkout it says that it cannot read staged files, and works on: git marks such files in a way that its library GitPython before November 2025 does not know.",
 			"Goes on by its history as text, so a resumed conversation is read again, not remembered in full.",
 		},
 	}

@@ -13,7 +13,7 @@ import (
 // ownFlags are the flags of `aibox run`, which every agent has.
 var ownFlags = []string{
 	"accept", "agent", "allow-degraded", "branch", "clean", "detach", "env", "form", "help", "hide", "image", "inference", "inference-tools",
-	"interactive", "json", "max-tokens", "max-upload", "model", "network", "no-feedback", "pids", "prompt", "prompt-file", "repo",
+	"interactive", "json", "max-tokens", "max-upload", "model", "model-timeout", "network", "no-feedback", "pids", "prompt", "prompt-file", "repo",
 	"require-changes", "resume", "rootful", "set", "state-size", "system", "timeout", "verify", "verify-timeout",
 }
 

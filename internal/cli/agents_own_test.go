@@ -34,7 +34,7 @@ func TestAnAgentFileTakesNothingThatIsAiboxsOwn(t *testing.T) {
 			flags++
 			_, err := custom.Parse("bot", file(fmt.Sprintf("key = %q\nflag = \"--x\"\n", flag.Name)))
 			if err == nil || !strings.Contains(err.Error(), "is a flag of `aibox run` itself") {
-				t.Errorf("an option --%s: %v", flag.Name, err)
+				t.Errorf("an option --%s: %v (ownFlags of agents/custom lists the flags)", flag.Name, err)
 			}
 		})
 	}
