@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -20,6 +21,9 @@ import (
 type Inference interface {
 	// Name is a description without credentials.
 	Name() string
+	// Leaves says where prompts and code go if nobody chose that they leave this machine,
+	// a sentence, escaped; empty when they do not, or when somebody did.
+	Leaves(models []string) string
 	// Notices are what the user has to know about the server and the session's models,
 	// a line each, escaped.
 	Notices(models []string) []string
@@ -77,13 +81,11 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
 		return model{}, nil
 	}
-	server, err := s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
-		value, ok := s.launch.Keys[name]
-		return value, ok
-	})
+	server, err := s.findServer(ctx, len(info.Dialects) > 0)
 	if err != nil {
 		if len(info.Dialects) == 0 { // the command may do without
-			if fault.KindOf(err) == fault.Refused {
+			var loading notReady
+			if fault.KindOf(err) == fault.Refused || errors.As(err, &loading) {
 				s.notice("there is no model: " + err.Error())
 			}
 			return model{}, nil
@@ -99,6 +101,10 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 	}
 	if err := s.checkSearching(server, models); err != nil {
 		return model{}, err
+	}
+	if text := server.Leaves(models); text != "" { // said before anything is sent, also where nobody follows the session
+		s.report.warn("model", text)
+		s.notice(text)
 	}
 	for _, text := range append(server.Notices(models), s.launch.Spec.WaysOut()...) {
 		s.notice(text)
@@ -117,6 +123,23 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 		m.tools = append(m.tools, tool.String())
 	}
 	return m, nil
+}
+
+// findServer is the model server that was asked for. An agent that needs one waits for
+// one that is not ready.
+func (s *supervisor) findServer(ctx context.Context, needed bool) (server Inference, err error) {
+	find := func() error {
+		server, err = s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
+			value, ok := s.launch.Keys[name]
+			return value, ok
+		})
+		return err
+	}
+	if !needed {
+		return server, find()
+	}
+	err = s.awaitServer(ctx, find)
+	return server, err
 }
 
 // checkSearching refuses models that reach the web by themselves, unless web search is
@@ -159,8 +182,11 @@ func (s *supervisor) chooseModel(ctx context.Context, server Inference, info age
 	done := s.report.step("model")
 	chosen := Model{ID: s.launch.Spec.Model}
 	if len(info.Dialects) > 0 {
-		var err error
-		if chosen, err = server.Model(ctx, s.launch.Spec.Model); err != nil {
+		err := s.awaitServer(ctx, func() (err error) {
+			chosen, err = server.Model(ctx, s.launch.Spec.Model)
+			return err
+		})
+		if err != nil {
 			return Model{}, err
 		}
 	}

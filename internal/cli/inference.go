@@ -63,6 +63,17 @@ func ownerNotices(ctx context.Context, u gateway.Upstream) []string {
 
 func (i inference) Name() string { return i.upstream.Name }
 
+func (i inference) Leaves(models []string) string {
+	if !i.upstream.Fallback {
+		return ""
+	}
+	which := i.Name()
+	if len(models) > 0 {
+		which = termtext.Escape(models[0])
+	}
+	return fmt.Sprintf("the model is %s at %s, since `auto` found no model server on this machine: prompts and code of this repository go there", which, i.upstream.Address())
+}
+
 func (i inference) Notices(models []string) []string {
 	notices := slices.Clone(i.notices)
 	for _, name := range models {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -293,5 +294,24 @@ func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 	var raw bytes.Buffer
 	if err := rawChunks(&raw)(session.Chunk{Stream: session.Notice, Data: []byte("x")}); err != nil || raw.Len() > 0 {
 		t.Errorf("%q, %v", raw.String(), err)
+	}
+}
+
+// Nobody chose that the code leaves this machine, so it is said where it goes.
+func TestWhereAutoSendsCodeIsSaidAndOnlyThere(t *testing.T) {
+	root, err := url.Parse("https://api.openai.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := gateway.Upstream{Kind: gateway.Hosted, Name: "openai", URL: root}
+	if text := (inference{upstream: u}).Leaves([]string{"gpt"}); text != "" {
+		t.Errorf("of one that was named: %q", text)
+	}
+	u.Fallback = true
+	for _, models := range [][]string{{"gpt\x1b[31m"}, nil} {
+		text := inference{upstream: u}.Leaves(models)
+		if !strings.Contains(text, "at api.openai.com") || !strings.Contains(text, "prompts and code of this repository go there") || strings.ContainsRune(text, '\x1b') {
+			t.Errorf("%q: %q", models, text)
+		}
 	}
 }

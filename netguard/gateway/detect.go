@@ -32,10 +32,10 @@ func locals() []local {
 	}
 }
 
-// Detect is ParseUpstream for "auto" (or ""): the first of Local, else the first
-// hosted vendor that env has a key for, else a fault that says what to do. Any
-// other value goes to ParseUpstream. admits is the upstream's Admits. It takes at
-// most half a second.
+// Detect is ParseUpstream for "auto" (or ""): the first of Local; a *Loading when one
+// is there that is not ready; else the first hosted vendor that env has a key for; else
+// a fault that says what to do. Any other value goes to ParseUpstream. admits is the
+// upstream's Admits. It takes at most half a second.
 func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
 	if value != "auto" && value != "" {
 		u, err := ParseUpstream(value, env)
@@ -48,8 +48,7 @@ func Detect(ctx context.Context, value string, env func(string) (string, bool), 
 // Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
 // loopback, in this order, and may be used. It takes at most half a second.
 func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Upstream {
-	found, _ := present(ctx, candidates(env), env, admits)
-	return found
+	return present(ctx, candidates(env), env, admits).found
 }
 
 // candidates are the servers to look for. OLLAMA_HOST moves Ollama.
@@ -61,33 +60,46 @@ func candidates(env func(string) (string, bool)) []local {
 	return all
 }
 
-// present are the candidates that answer: those that may be used, and the owners of
-// those that may not.
-func present(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (found []Upstream, passed []Owner) {
+// presence is what was found of the servers on this machine.
+type presence struct {
+	found   []Upstream // those that answer and may be used
+	loading *Loading   // the first of those that are there, may be used and are not ready; nil for none
+	passed  []Owner    // the owners of those that may not be used
+}
+
+// present looks for candidates.
+func present(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (p presence) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	owners := make([]*Owner, len(candidates))
+	looks := make([]look, len(candidates))
 	var wait sync.WaitGroup
 	for i, candidate := range candidates {
-		wait.Go(func() { owners[i] = candidate.answers(ctx) })
+		wait.Go(func() { looks[i] = candidate.look(ctx) })
 	}
 	wait.Wait()
 	for i, candidate := range candidates {
-		if owners[i] == nil {
+		owner, state := looks[i].owner, looks[i].state
+		if state == absent {
 			continue
 		}
 		u, err := candidate.upstream(env)
 		if u.Admits = admits; err != nil {
 			continue
 		}
-		if owner := *owners[i]; owner.Address != "" && !u.admits(owner) {
-			passed = append(passed, owner)
-			continue
+		switch {
+		case owner.Address != "" && !u.admits(owner):
+			p.passed = append(p.passed, owner)
+		case state == ready:
+			u.Passed = p.passed
+			p.found = append(p.found, u)
+		case p.loading == nil:
+			p.loading = &Loading{Server: candidate.name + " on " + u.Address(), Told: state == saysLoading}
+			if candidate.name != "Ollama" && state != saysLoading { // the port alone tells little
+				p.loading.Server = "what is on " + u.Address()
+			}
 		}
-		u.Passed = passed
-		found = append(found, u)
 	}
-	return found, passed
+	return p
 }
 
 func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
@@ -101,13 +113,17 @@ func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
 }
 
 func detect(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
-	found, passed := present(ctx, candidates, env, admits)
-	if len(found) > 0 {
-		return found[0], nil
+	local := present(ctx, candidates, env, admits)
+	passed := local.passed
+	switch {
+	case len(local.found) > 0:
+		return local.found[0], nil
+	case local.loading != nil: // code must not leave the machine because its server starts slowly
+		return Upstream{}, local.loading
 	}
 	for _, v := range vendors() {
 		if u, err := v.upstream(env); err == nil {
-			u.Passed = passed
+			u.Passed, u.Fallback = passed, true
 			return u, nil
 		}
 	}
@@ -122,19 +138,36 @@ func detect(ctx context.Context, candidates []local, env func(string) (string, b
 	return Upstream{}, f.Hint("aibox run --inference scripted …   # no model at all: plays a built-in script")
 }
 
-// answers is who runs the server, or nil when it does not answer. A server on
-// another machine has an owner without an address. It asks without following the
-// user's proxy settings: this is loopback.
-func (l local) answers(ctx context.Context) *Owner {
+// state is whether a server on this machine is there. The zero value is that it is not.
+type state uint8
+
+const (
+	absent      state = iota
+	ready             // it answers as the server that is looked for
+	quiet             // it takes connections and does not answer
+	saysLoading       // it says that it loads its model
+)
+
+// look is what there is at a server's address. A server on another machine has an
+// owner without an address.
+type look struct {
+	owner Owner
+	state state
+}
+
+// look asks the server. It does not follow the user's proxy settings: this is loopback.
+func (l local) look(ctx context.Context) look {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.root+l.path, nil)
 	if err != nil {
-		return nil
+		return look{}
 	}
 	var owner Owner
+	connected := false
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			connected = err == nil
 			if err == nil && peer.Local(conn) {
 				owner = ownerOf(conn, address)
 			}
@@ -143,15 +176,25 @@ func (l local) answers(ctx context.Context) *Owner {
 	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
-		return nil
+		// On Ollama's own port one that hangs up starts, too, such as behind Docker's proxy.
+		if transport.CloseIdleConnections(); connected && (ctx.Err() != nil || l.name == "Ollama") {
+			return look{owner, quiet}
+		}
+		return look{}
 	}
 	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	var body map[string]json.RawMessage
-	err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&body)
+	_ = json.Unmarshal(text, &body)
 	_, ok := body[l.key]
+	switch {
 	// A server that wants a key is there too.
-	if err == nil && ok || response.StatusCode == http.StatusUnauthorized && l.key == "data" {
-		return &owner
+	case ok, response.StatusCode == http.StatusUnauthorized && l.key == "data":
+		return look{owner, ready}
+	case loads(response.StatusCode, string(text)):
+		return look{owner, saysLoading}
+	case err != nil && ctx.Err() != nil, l.name == "Ollama" && response.StatusCode >= 500:
+		return look{owner, quiet}
 	}
-	return nil
+	return look{}
 }

@@ -3,6 +3,8 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -133,6 +135,9 @@ func (a asker) pages(ctx context.Context) ([]Model, error) {
 func (a asker) page(ctx context.Context, dialect Dialect, path string, query url.Values) (*listing, error) {
 	response, err := a.get(ctx, dialect, path, query)
 	if err != nil {
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && a.u.nearby() {
+			return nil, &Loading{Server: a.u.Name}
+		}
 		return nil, a.u.explain(err)
 	}
 	defer response.Body.Close()
@@ -157,6 +162,8 @@ func (a asker) refusal(response *http.Response) error {
 		why = ": " + text
 	}
 	switch {
+	case loads(status, why):
+		return &Loading{Server: u.Name, Told: true}
 	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
 		return nil // OpenAI's restricted keys may be good for answers and not for lists
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.speaks(Gemini):

@@ -139,8 +139,9 @@ func Foreign(ctx context.Context, value string, env func(string) (string, bool),
 	if !slices.ContainsFunc(all, local.suspicious) {
 		return Owner{}, false
 	}
-	found, passed := present(ctx, all, env, admits)
-	if len(found) > 0 || len(passed) == 0 || passed[0].UID == unknownOwner {
+	local := present(ctx, all, env, admits)
+	passed := local.passed
+	if len(local.found) > 0 || local.loading != nil || len(passed) == 0 || passed[0].UID == unknownOwner {
 		return Owner{}, false
 	}
 	return passed[0], true

@@ -43,6 +43,9 @@ type Upstream struct {
 	// goroutine. Nil admits none. The user's own, root's and Ollama's own account are
 	// not asked about.
 	Admits func(Owner) bool
+	// Fallback tells that nobody named the server, and that none on this machine was
+	// found: prompts and code leave it.
+	Fallback bool
 	// Passed are the servers that were found first and not admitted.
 	Passed []Owner
 

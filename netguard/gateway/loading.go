@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"strings"
+
+	"aibox/internal/fault"
+)
+
+// Loading is the error of a model server on this machine, or of one that was named,
+// that is there and not ready yet: it says that it loads its model, or takes
+// connections and does not answer. Whoever needs it asks again later.
+type Loading struct {
+	Server string // its name and address
+	Told   bool   // it says so itself
+}
+
+// Error says what is the matter, in a clause.
+func (l *Loading) Error() string { return l.fault().Message }
+
+// Loads reports whether the server says itself that it loads its model.
+func (l *Loading) Loads() bool { return l.Told }
+
+// Unwrap is the fault for people.
+func (l *Loading) Unwrap() error { return l.fault() }
+
+func (l *Loading) fault() *fault.Fault {
+	f := fault.New(fault.Environment, "%s takes connections and does not answer yet", l.Server)
+	if l.Told {
+		f = fault.New(fault.Environment, "%s is still loading its model", l.Server)
+	}
+	return f.Hint("run it again when the server answers; its own log says how far it is").
+		Hint("--inference takes another server or a provider by its name; `auto` uses no provider while a server of this machine starts")
+}
+
+// loads reports whether an answer is that of a server that loads its model: llama.cpp
+// answers 503 with "Loading model", and Ollama 503 as long as it starts.
+func loads(status int, text string) bool {
+	return status == 503 && strings.Contains(strings.ToLower(text), "loading")
+}

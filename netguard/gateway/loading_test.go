@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"aibox/internal/fault"
+)
+
+// always is a server that answers everything so.
+func always(t *testing.T, status int, body string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// deaf takes connections and never answers, as a server that starts.
+func deaf(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return "http://" + listener.Addr().String()
+}
+
+// hangsUp takes connections and closes them.
+func hangsUp(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Code must not leave the machine because its own model server starts slowly.
+func TestAutoNeverTurnsToAProviderWhileAServerOfThisMachineStarts(t *testing.T) {
+	const llamaLoading = `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`
+	ollama := func(root string) local { return local{"Ollama", root, "/api/version", "version"} }
+	llama := func(root string) local { return local{"llama.cpp", root, "/v1/models", "data"} }
+	ready := llama(always(t, 200, `{"data":[]}`))
+	env := environment("OPENAI_API_KEY", "sk-11111")
+	for name, test := range map[string]struct {
+		candidates []local
+		name       string // of the server that is taken
+		why        string // it is not ready
+	}{
+		"Ollama that does not answer":      {[]local{ollama(deaf(t))}, "", "does not answer yet"},
+		"Ollama that hangs up":             {[]local{ollama(hangsUp(t))}, "", "does not answer yet"},
+		"Ollama that fails":                {[]local{ollama(always(t, 502, "bad gateway"))}, "", "does not answer yet"},
+		"llama.cpp that loads":             {[]local{llama(always(t, 503, llamaLoading))}, "", "is still loading its model"},
+		"llama.cpp that does not answer":   {[]local{llama(deaf(t))}, "", "does not answer yet"},
+		"one that loads, one that is up":   {[]local{llama(always(t, 503, llamaLoading)), ready}, "llama.cpp on ", ""},
+		"another program that hangs up":    {[]local{llama(hangsUp(t))}, "openai", ""},
+		"another program that fails":       {[]local{llama(always(t, 503, "<h1>maintenance</h1>"))}, "openai", ""},
+		"another program on Ollama's port": {[]local{ollama(always(t, 404, "<html>"))}, "openai", ""},
+	} {
+		u, err := detect(context.Background(), test.candidates, env, nil)
+		var loading *Loading
+		switch {
+		case test.why == "":
+			if err != nil || !strings.HasPrefix(u.Name, test.name) || u.Fallback != (test.name == "openai") {
+				t.Errorf("%s: %q %t, %v", name, u.Name, u.Fallback, err)
+			}
+		case !errors.As(err, &loading) || !strings.Contains(err.Error(), test.why) || fault.KindOf(err) != fault.Environment || len(fault.Hints(err)) != 2:
+			t.Errorf("%s: %q, %v, hints %q", name, u.Name, err, fault.Hints(err))
+		case loading.Loads() != strings.Contains(test.why, "loading"):
+			t.Errorf("%s: %+v", name, loading)
+		}
+	}
+}
+
+// A server that was named is not ready either as long as it loads.
+func TestANamedServerThatLoadsIsNotTakenForABrokenOne(t *testing.T) {
+	for body, want := range map[string]bool{`{"error":{"message":"Loading model"}}`: true, `{"error":"down"}`: false} {
+		root, _ := url.Parse(always(t, 503, body))
+		_, err := Preflight(context.Background(), Upstream{Kind: Compatible, Name: "x", URL: root, Dialects: []Dialect{OpenAI}, AnyOwner: true})
+		var loading *Loading
+		if got := errors.As(err, &loading) && loading.Loads(); err == nil || got != want {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
