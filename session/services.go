@@ -35,7 +35,7 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 		s.service(ctx, "inference gateway", func() error {
 			return k.model.server.Serve(ctx, gateway, ModelAccess{
 				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
-				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: s.launch.Spec.modelTimeout(), Calls: s.calls(),
+				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: s.launch.Spec.requestTimeout(), Calls: s.calls(),
 			})
 		})
 	case gateway != nil:

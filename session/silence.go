@@ -106,6 +106,16 @@ func (spec *Spec) modelTimeout() time.Duration {
 	return max(0, time.Duration(spec.ModelTimeout))
 }
 
+// requestTimeout is how long one request may wait for the beginning of its answer; 0 for
+// no limit. It is a little longer, so that a run that is ended for the model's silence
+// is not told of the request as well.
+func (spec *Spec) requestTimeout() time.Duration {
+	if limit := spec.modelTimeout(); limit > 0 {
+		return limit + refusedPatience
+	}
+	return 0
+}
+
 // modelSilent tells that the model has been silent for a while.
 func (s *supervisor) modelSilent(length time.Duration) {
 	text := "no answer from the model for " + waited(length)

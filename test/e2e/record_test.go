@@ -71,6 +71,7 @@ type result struct {
 
 	Verification *verification `json:"verification"`
 
+	ModelSilence  float64 `json:"model_silence_seconds"`
 	ModelFailures *struct {
 		Count   int    `json:"count"`
 		Status  int    `json:"status"`

@@ -39,8 +39,11 @@ type report struct {
 	Verify      string   `json:"verify"`
 
 	VerifyTimeout string `json:"verify_timeout"`
+	ModelTimeout  string `json:"model_timeout"`
 	NoFeedback    bool   `json:"no_feedback"`
 	Feedback      string `json:"feedback"`
+
+	Error *failure `json:"error"` // as in the result
 
 	Alive bool `json:"alive"`
 	State struct {
