@@ -53,7 +53,8 @@ type earlier struct {
 
 const (
 	cleanBatch = 2000      // files that are cleaned at once
-	cleanBytes = 256 << 20 // and how large they may be, but for the last of them
+	cleanNames = 1 << 20   // and how long their names are in all
+	cleanBytes = 256 << 20 // and they themselves, but for the last of them
 	cleanLimit = 10 * time.Minute
 )
 
@@ -115,25 +116,41 @@ func (c *cleaning) cleanAll(ctx context.Context, plain string) error {
 	if err := c.recall(ctx, plain); err != nil {
 		return err
 	}
-	if files <= cleanBatch {
-		return c.clean(ctx, plain, first)
-	}
 	var batch []difference
+	names := 0
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		full := batch
+		batch, names = nil, 0
+		return c.clean(ctx, plain, full)
+	}
+	take := func(d difference) error {
+		batch, names = append(batch, d), names+len(d.path)
+		if len(batch) < cleanBatch && names < cleanNames {
+			return nil
+		}
+		return flush()
+	}
+	if files <= cleanBatch {
+		for _, d := range first {
+			if err := take(d); err != nil {
+				return err
+			}
+		}
+		return flush()
+	}
 	err = c.each(ctx, plain, func(d difference) error {
 		if !isFile(d.now) || d.now.ID == d.old.ID {
 			return nil
 		}
-		if batch = append(batch, d); len(batch) < cleanBatch {
-			return nil
-		}
-		full := batch
-		batch = nil
-		return c.clean(ctx, plain, full)
+		return take(d)
 	})
-	if err != nil || len(batch) == 0 {
+	if err != nil {
 		return err
 	}
-	return c.clean(ctx, plain, batch)
+	return flush()
 }
 
 // each visits what differs between base and the tree plain.
