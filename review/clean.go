@@ -37,12 +37,13 @@ type cleaning struct {
 	consent     []string // paths that the user takes in spite of everything
 	limit       time.Duration
 
-	owned  *git.Repo
-	user   userSettings
-	of     string                // the user's git directory, once it is known
-	stored map[string]git.Entry  // by path: what is not stored as it is
-	known  map[string]difference // by path: what earlier made of its files
-	gone   map[string]string     // by blob: a file of base that is not there any more
+	owned      *git.Repo
+	user       userSettings
+	of         string                // the user's git directory, once it is known
+	stored     map[string]git.Entry  // by path: what is not stored as it is
+	known      map[string]difference // by path: what earlier made of its files
+	attributes []git.Entry           // all attribute files, where they were listed
+	gone       map[string]string     // by blob: a file of base that is not there any more
 }
 
 // earlier is what an earlier accept delivered.
@@ -255,18 +256,50 @@ func (c *cleaning) failed(kind fault.Kind, what string) error {
 	return failed.Hint("or take other files alone: aibox accept %s --files PATH", c.owner)
 }
 
-// attributesAbove are the names of the attribute files that count for the paths.
-func attributesAbove(paths []string) []string {
-	names := []string{".gitattributes"}
+// attributesAbove are the names of the attribute files that may count for the paths. few is
+// unset when they are longer than cleanNames in all: an agent can nest folders deeply.
+func attributesAbove(paths []string) (names []string, few bool) {
+	names = []string{".gitattributes"}
 	seen := map[string]bool{}
+	size := 0
 	for _, name := range paths {
 		for dir := parent(name); dir != "" && !seen[dir]; dir = parent(dir) {
+			if size += len(dir); size > cleanNames {
+				return nil, false
+			}
 			seen[dir] = true
 			names = append(names, dir+"/.gitattributes")
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, true
+}
+
+// maxAttributeNames is how long the names of all attribute files of a tree may be where
+// they have to be held.
+const maxAttributeNames = 16 << 20
+
+// allAttributes are the attribute files of the tree plain. They are listed once.
+func (c *cleaning) allAttributes(ctx context.Context, plain string) ([]git.Entry, error) {
+	if c.attributes != nil {
+		return c.attributes, nil
+	}
+	all, size := []git.Entry{}, 0
+	for e, err := range c.owned.Entries(ctx, plain) {
+		if err != nil {
+			return nil, err
+		}
+		if path.Base(e.Path) != ".gitattributes" {
+			continue
+		}
+		if size += len(e.Path); size > maxAttributeNames {
+			return nil, fault.New(fault.Refused, "there are too many .gitattributes files to find out how your git would store the work").
+				Hint("take a part of it: aibox accept %s --files PATH", c.owner)
+		}
+		all = append(all, e)
+	}
+	c.attributes = all
+	return all, nil
 }
 
 // fatal is what git said last of all, which names the file, with the last words of the

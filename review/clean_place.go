@@ -122,14 +122,39 @@ func (p *cleanPlace) close() error {
 // putAttributes brings the attribute files of the tree that count for the paths. git takes
 // none that is a symlink.
 func (p *cleanPlace) putAttributes(ctx context.Context, plain string, paths []string) error {
-	for e, err := range p.owned.EntriesAt(ctx, plain, attributesAbove(paths)) {
+	names, few := attributesAbove(paths)
+	if !few {
+		return p.putSomeAttributes(ctx, plain, paths)
+	}
+	for e, err := range p.owned.EntriesAt(ctx, plain, names) {
 		if err != nil {
 			return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
 		}
-		if isFile(e) {
-			if _, err := p.put(e); err != nil {
-				return err
-			}
+		if !isFile(e) {
+			continue
+		}
+		if _, err := p.put(e); err != nil {
+			return fmt.Errorf("reading the attributes of your files: %w", err)
+		}
+	}
+	return nil
+}
+
+// putSomeAttributes does the same where the folders above the paths are too many to ask
+// for each.
+func (p *cleanPlace) putSomeAttributes(ctx context.Context, plain string, paths []string) error {
+	all, err := p.allAttributes(ctx, plain)
+	if err != nil {
+		return err
+	}
+	paths = slices.Sorted(slices.Values(paths))
+	for _, e := range all {
+		below := strings.TrimSuffix(e.Path, ".gitattributes")
+		if i, _ := slices.BinarySearch(paths, below); !isFile(e) || i == len(paths) || !strings.HasPrefix(paths[i], below) {
+			continue
+		}
+		if _, err := p.put(e); err != nil {
+			return fmt.Errorf("reading the attributes of your files: %w", err)
 		}
 	}
 	return nil

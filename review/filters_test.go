@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aibox/internal/fault"
+	"aibox/internal/git"
 	"aibox/review"
 	"aibox/workspace"
 )
@@ -524,5 +525,30 @@ func TestPartsOfATextWithAFilterAreStoredThroughIt(t *testing.T) {
 	accepted := b.take(cs, review.Choice{Hunks: []string{string(b.hunks(cs, "x.up")[1].ID)}}, nil)
 	if got := gitIn(t, b.repo, "show", accepted.Branch+":x.up"); got != strings.ToUpper(letters+"last") {
 		t.Errorf("stored %q", got)
+	}
+}
+
+// TestAttributesCountHoweverDeepFilesLie has more folders than git is asked about one by
+// one.
+func TestAttributesCountHoweverDeepFilesLie(t *testing.T) {
+	b := newRepository(t, map[string]string{".gitattributes": "*.s filter=up\n", "deep/.gitattributes": "*.l -text\n"})
+	gitIn(t, b.repo, "config", "filter.up.clean", "tr a-z A-Z")
+	b.prepare()
+	for i := range 8 {
+		dir := fmt.Sprintf("deep/%d/%s", i, strings.Repeat("d/", 700))
+		b.write(dir+"x.s", "letters\n")
+		b.write(dir+"y.u", "letters\n")
+		b.write(fmt.Sprintf("deep/%d/.gitattributes", i), "*.u text eol=crlf\n")
+		b.write(fmt.Sprintf("deep/%d/a.u", i), "letters\r\n")
+	}
+	cs := b.compute()
+	began := time.Now()
+	accepted := b.take(cs, review.Choice{All: true}, nil)
+	t.Log(time.Since(began))
+	for _, line := range strings.Split(gitIn(t, b.repo, "ls-tree", "-r", accepted.Branch, "deep"), "\n") {
+		want := map[string]string{"s": "LETTERS\n", "u": "letters\n"}[line[len(line)-1:]]
+		if want != "" && !strings.HasSuffix(line, ".gitattributes") && strings.Fields(line)[2] != git.SHA1.BlobID([]byte(want)) {
+			t.Errorf("%.80s… is not %q", line, want)
+		}
 	}
 }
