@@ -1,12 +1,10 @@
 package workspace
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -124,38 +122,4 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return dst.Close()
-}
-
-// onlyVisible makes, in the store, a commit of the visible files of head without
-// any history, and packs it: what an agent gets whose user's history contains
-// files that it must not see.
-func (s *store) onlyVisible(ctx context.Context, src *source, session string, hide *Globs) (*history, string, error) {
-	entries, err := s.git.Tree(ctx, src.head)
-	if err != nil {
-		return nil, "", err
-	}
-	tree, err := s.git.Line(ctx, "rev-parse", "--verify", src.head+"^{tree}")
-	if err != nil {
-		return nil, "", err
-	}
-	c := git.Commit{
-		Ref: ref(session, "visible"), Tree: tree, Who: src.who,
-		Message: "Files at " + src.head[:12] + "\n\nThe history is left out because it contains files that are hidden here.\n",
-	}
-	for _, e := range entries {
-		if hide.Match(e.Path) {
-			c.Remove = append(c.Remove, e.Path)
-		}
-	}
-	slices.Sort(c.Remove)
-	im := s.git.Import(ctx)
-	if err := im.End(im.Commit(c)); err != nil {
-		return nil, "", err
-	}
-	commit, err := s.git.Line(ctx, "rev-parse", "--verify", c.Ref)
-	if err != nil {
-		return nil, "", err
-	}
-	pack, err := packObjects(ctx, s.git, commit, nil, filepath.Join(s.dir, "objects", "pack", "pack"), func(string) {})
-	return &history{pack: pack}, commit, err
 }

@@ -100,3 +100,78 @@ func TestGlobsMeanWhatTheyMeanInGitignore(t *testing.T) {
 }
 
 func exists(path string) bool { return exec.Command("test", "-e", path).Run() == nil }
+
+// objectsIn are all objects of the repository at dir, by id.
+func objectsIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for line := range strings.Lines(gitIn(t, dir, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
+		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[id] = gitIn(t, dir, "cat-file", kind, id)
+	}
+	return all
+}
+
+func TestTheHistoryIsKeptButForHiddenFiles(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		repo := t.TempDir()
+		gitIn(t, repo, "init", "-q", "-b", "main", "--object-format="+format)
+		gitIn(t, repo, "config", "user.name", "Ann")
+		gitIn(t, repo, "config", "user.email", "ann@example.com")
+		commit(t, repo, map[string]string{"a.txt": "one\n", "empty": ""})
+		first := gitIn(t, repo, "rev-parse", "HEAD")
+		commit(t, repo, map[string]string{"config.env": "KEY=canary-0\n", "b/c.txt": "c\n"}) // under another name at first
+		commit(t, repo, map[string]string{".env": "KEY=canary-1\n", "only/.env.local": "KEY=canary-2\n", "old.key": key + "canary-3\n"})
+		gitIn(t, repo, "rm", "-q", "config.env")
+		commit(t, repo, map[string]string{".env": "KEY=canary-0\n", "a.txt": "one\ntwo\n"})
+		gitIn(t, repo, "switch", "-qc", "side", "HEAD~1")
+		commit(t, repo, map[string]string{"side.txt": "s\n", ".env": "KEY=canary-4\n"})
+		gitIn(t, repo, "switch", "-q", "main")
+		gitIn(t, repo, "merge", "-q", "--no-edit", "-X", "ours", "side")
+		commit(t, repo, map[string]string{"b/c.txt": "c\nd\n", "vault/x": "canary-5\n", "vault/y": "canary-6\n"})
+		ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), "vault/") })
+
+		gitIn(t, ws.Path, "fsck", "--strict", "--full")
+		if out := status(t, ws.Path); out != "" {
+			t.Errorf("git status says:\n%s", out)
+		}
+		if got, want := gitIn(t, ws.Path, "log", "--format=%an %ae %ad %cd %s"), gitIn(t, repo, "log", "--format=%an %ae %ad %cd %s"); got != want {
+			t.Errorf("log:\n%s\nwant:\n%s", got, want)
+		}
+		if got, want := gitIn(t, ws.Path, "log", "-p", "-m", "--format=%s", "--", "a.txt", "b"), gitIn(t, repo, "log", "-p", "-m", "--format=%s", "--", "a.txt", "b"); got != want {
+			t.Errorf("log -p:\n%s\nwant:\n%s", got, want)
+		}
+		blame := func(dir string) string { return gitIn(t, dir, "blame", "--line-porcelain", "a.txt") }
+		if got, want := strings.Count(blame(ws.Path), "\tone"), strings.Count(blame(repo), "\tone"); got != want || want != 1 {
+			t.Errorf("blame: %s", blame(ws.Path))
+		}
+		if got := gitIn(t, ws.Path, "rev-list", "--max-parents=0", "HEAD"); got != first {
+			t.Errorf("the first commit, which had nothing hidden, is %s now and was %s", got, first)
+		}
+		for id, content := range objectsIn(t, ws.Path) {
+			if strings.Contains(content, "canary") || strings.Contains(content, ".env") && !strings.Contains(content, "config.env") {
+				t.Errorf("%s: the object %s holds %q", format, id, content)
+			}
+		}
+	}
+}
+
+func TestAShallowHistoryIsKeptButForHiddenFiles(t *testing.T) {
+	repo := repository(t)
+	for i := range 6 {
+		commit(t, repo, map[string]string{"a.txt": strings.Repeat("x", i+1), ".env": strings.Repeat("canary", i+1)})
+	}
+	ws := prepared(t, repo, func(r *workspace.Request) { r.Depth = 3 })
+	gitIn(t, ws.Path, "fsck", "--strict", "--full")
+	if got := gitIn(t, ws.Path, "rev-list", "--count", "HEAD"); got != "3" {
+		t.Errorf("%s commits", got)
+	}
+	if out := status(t, ws.Path); out != "" {
+		t.Errorf("git status says:\n%s", out)
+	}
+	for id, content := range objectsIn(t, ws.Path) {
+		if strings.Contains(content, "canary") {
+			t.Errorf("the object %s holds %q", id, content)
+		}
+	}
+}

@@ -148,7 +148,7 @@ func (p *preparation) run(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	p.history.hidden = p.history.hidden || p.keys > 0
+	p.history.hidden = p.history.hidden || p.keys > 0 || slices.ContainsFunc(p.list.hidden, func(path string) bool { return p.list.head[path].ID != "" })
 	if err := p.commitUncommitted(ctx); err != nil {
 		return fmt.Errorf("recording your uncommitted work: %w", err)
 	}
@@ -219,17 +219,22 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 	}
 	report(p.req, Progress{Stage: "history", Files: len(p.files), Total: len(p.files)})
 	if p.history.hidden {
-		h, commit, err := p.store.onlyVisible(ctx, p.src, p.ws.Session, p.hide)
+		h, commit, err := p.store.onlyVisible(ctx, p.src, p.history, p.hide)
 		if err != nil {
-			return err
+			return fmt.Errorf("taking hidden files out of the history: %w", err)
 		}
-		p.agent.head, p.agent.shallow = commit, nil
-		p.history.pack = h.pack
-		p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it contains files that are hidden")
-	} else if p.history.cut {
+		p.agent.head, p.agent.shallow, p.history = commit, h.shallow, h
+		switch {
+		case h.alone:
+			p.ws.Notes = append(p.ws.Notes, "the agent gets no history, because it contains hidden files and is too large to take them out")
+		case commit != p.src.head:
+			p.ws.Notes = append(p.ws.Notes, "the agent's history is without the hidden files, so that its commits have ids of their own")
+		}
+	}
+	if p.history.cut {
 		p.ws.Notes = append(p.ws.Notes, fmt.Sprintf("the agent gets the last %d commits", p.depth()))
 	}
-	if p.history.partial && !p.history.hidden {
+	if p.history.partial && !p.history.alone {
 		p.ws.Notes = append(p.ws.Notes, "the agent's history lacks what your partial clone has not fetched")
 	}
 	p.agent.entries = p.indexEntries()
@@ -239,7 +244,7 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 		}
 	}
 	p.ws.AgentHead = p.agent.head
-	return p.agent.write(p.history.pack)
+	return p.agent.write(p.history.packs...)
 }
 
 // indexEntries is the index of the starting commit, with the stat of each file

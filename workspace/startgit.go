@@ -76,13 +76,13 @@ func (p *preparation) start(ctx context.Context, session string) (*agentGit, []s
 		return nil, nil, err
 	}
 	a := &agentGit{format: p.src.format, head: p.src.head, shallow: p.history.shallow, who: p.src.who, exclude: p.ws.Scratch}
-	packs := []string{p.history.pack}
+	packs := p.history.packs
 	if p.history.hidden {
-		h, commit, err := p.store.onlyVisible(ctx, p.src, session, p.hide)
+		h, commit, err := p.store.onlyVisible(ctx, p.src, p.history, p.hide)
 		if err != nil {
 			return nil, nil, err
 		}
-		a.head, a.shallow, packs = commit, nil, []string{h.pack}
+		a.head, a.shallow, packs = commit, h.shallow, h.packs
 	}
 	if p.ws.Uncommitted == "" {
 		return a, packs, nil

@@ -105,11 +105,13 @@ func (s *store) takeBack(ctx context.Context) error {
 
 // history is the pack of objects that an agent gets.
 type history struct {
-	pack    string   // path without .pack and .idx
-	shallow []string // commits whose parents are cut off
-	hidden  bool     // a hidden file's name occurs in it
-	cut     bool     // there are more commits
-	partial bool     // contents that the user has not fetched are missing
+	packs   []string            // paths without .pack and .idx
+	parents map[string][]string // of each commit
+	shallow []string            // commits whose parents are cut off
+	hidden  bool                // a hidden file's name occurs in it
+	cut     bool                // there are more commits
+	partial bool                // contents that the user has not fetched are missing
+	alone   bool                // it is the last commit only, for want of time
 }
 
 // copyHistory packs the last depth commits up to head, from the user's
@@ -135,7 +137,7 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 	if err != nil {
 		return nil, fmt.Errorf("copying the history: %s", git.Message(err))
 	}
-	h.pack = pack
+	h.packs = []string{pack}
 	if h.partial = src.isPartial(); h.partial {
 		if err := s.promise(ctx, pack); err != nil {
 			return nil, err
@@ -152,6 +154,7 @@ func (h *history) findShallow(ctx context.Context, src *source, limit []string) 
 	}
 	commits := strings.Split(strings.TrimSpace(string(out)), "\n")
 	present := make(map[string]bool, len(commits))
+	h.parents = make(map[string][]string, len(commits))
 	for _, line := range commits {
 		present[line[:min(len(line), 2*src.format.Size())]] = true
 	}
@@ -163,6 +166,7 @@ func (h *history) findShallow(ctx context.Context, src *source, limit []string) 
 	}
 	for _, line := range commits {
 		ids := strings.Fields(line)
+		h.parents[ids[0]] = ids[1:]
 		missing := slices.ContainsFunc(ids[1:], func(id string) bool { return !present[id] })
 		if missing || already[ids[0]] {
 			h.shallow = append(h.shallow, ids[0])

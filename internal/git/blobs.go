@@ -45,7 +45,17 @@ func (b *Blobs) Read(id string) ([]byte, error) {
 // ReadWithin is Read for a blob of at most most bytes; a longer one gives nothing, and
 // cut is set.
 func (b *Blobs) ReadWithin(id string, most int64) (content []byte, cut bool, err error) {
-	size, err := b.start(id)
+	return b.object(id, "blob", most)
+}
+
+// Object gives the content of a commit or a tree.
+func (b *Blobs) Object(kind, id string) ([]byte, error) {
+	content, _, err := b.object(id, kind, math.MaxInt64-1)
+	return content, err
+}
+
+func (b *Blobs) object(id, kind string, most int64) (content []byte, cut bool, err error) {
+	size, err := b.start(id, kind)
 	if err != nil {
 		return nil, false, err
 	}
@@ -62,7 +72,7 @@ func (b *Blobs) ReadWithin(id string, most int64) (content []byte, cut bool, err
 
 // Copy writes the content of the blob id to w.
 func (b *Blobs) Copy(id string, w io.Writer) error {
-	size, err := b.start(id)
+	size, err := b.start(id, "blob")
 	if err != nil {
 		return err
 	}
@@ -73,9 +83,9 @@ func (b *Blobs) Copy(id string, w io.Writer) error {
 	return err
 }
 
-// start asks for a blob and reads how many bytes it has, which come next, and then a
+// start asks for an object of the kind and reads how many bytes it has, which come next, and then a
 // newline.
-func (b *Blobs) start(id string) (size int64, err error) {
+func (b *Blobs) start(id, kind string) (size int64, err error) {
 	if _, err := io.WriteString(b.ask, id+"\n"); err != nil {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
@@ -84,8 +94,8 @@ func (b *Blobs) start(id string) (size int64, err error) {
 		return 0, fmt.Errorf("asking git for %s: %w", id, err)
 	}
 	fields := strings.Fields(header)
-	if len(fields) != 3 || fields[1] != "blob" {
-		return 0, fmt.Errorf("git has no file content %s", id)
+	if len(fields) != 3 || fields[1] != kind {
+		return 0, fmt.Errorf("git has no %s %s", kind, id)
 	}
 	if size, err = strconv.ParseInt(fields[2], 10, 64); err != nil {
 		return 0, fmt.Errorf("git tells no size of %s: %w", id, err)

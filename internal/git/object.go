@@ -31,15 +31,18 @@ func (f Format) Size() int {
 
 // Blob starts the hash of a blob of size bytes; write the content to it.
 func (f Format) Blob(size int64) hash.Hash {
-	var h hash.Hash
-	if f == SHA256 {
-		h = sha256.New()
-	} else {
-		h = sha1.New() //nolint:gosec // see the import
-	}
+	h := f.hash()
 	header := strconv.AppendInt([]byte("blob "), size, 10)
 	h.Write(append(header, 0))
 	return h
+}
+
+// hash is a new hash of the format.
+func (f Format) hash() hash.Hash {
+	if f == SHA256 {
+		return sha256.New()
+	}
+	return sha1.New() //nolint:gosec // see the import
 }
 
 // BlobID is the id of a blob with this content.

@@ -15,7 +15,7 @@ func TestADescriptionQuotesTheCommitsOfTheAgent(t *testing.T) {
 		git rev-parse HEAD > base
 		printf 'one\n' > a.txt; git add -A; git commit -q -m 'Add a file'
 		printf 'two\n' > a.txt; git commit -qa -m "$(printf 'Change \033]0;owned\007 \342\200\256 @bob [x](http://evil.example)')"`
-	for _, files := range []map[string]string{nil, {"README": "a project\n", ".env": "hidden, so that the agent gets no history\n"}} {
+	for _, files := range []map[string]string{nil, {"README": "a project\n", ".env": "hidden, so that the agent has commits of its own\n"}} {
 		name := "p"
 		if files != nil {
 			name = "hidden"

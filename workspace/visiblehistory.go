@@ -1,0 +1,362 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/internal/git"
+)
+
+// What one history may take. What is beyond is left out as a whole but for its last
+// commit.
+const (
+	mostTrees   = 300_000   // that are read
+	mostNew     = 256 << 20 // bytes of commits and trees that are written
+	mostRemains = 64 << 20  // bytes of trees that are kept from one pass for the next
+)
+
+var errTooLong = errors.New("the history is too long to take hidden files out of it")
+
+// visibleHistory is a history of which every commit is without the files that are hidden
+// from the agent. A commit that never had one keeps its id, and so does what came before
+// it; of the others trees and parents are changed, and signatures left out, because they
+// do not hold any more. The agent gets the objects that are listed here one by one: what
+// is not reached without a hidden path is in none of its packs.
+type visibleHistory struct {
+	format  git.Format
+	hide    *Globs
+	objects *git.Blobs
+	made    *git.Pack
+
+	parents map[string][]string // by commit
+	cut     map[string]bool     // commits whose parents are not there
+	commits map[string]string   // old id → new id
+
+	trees  map[[2]string]string // tree and its folder → new tree; "" when nothing is left of it
+	seen   map[[2]string]bool   // of the first pass
+	raw    map[string][]byte    // trees that were read in the first pass
+	held   int                  // bytes of raw
+	read   int                  // trees
+	bound  bool                 // whether the limits hold
+	secret map[string]bool      // contents of hidden files, which stay out under other names, too
+	shown  map[string]bool      // contents that the last commit has under visible names
+	keep   map[string]bool      // objects that are as they were
+}
+
+// onlyVisible makes, in the store, the history h of the commit head without what is hidden,
+// and tells which commit head has become. Where that would take too long it is the commit
+// alone.
+func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *Globs) (*history, string, error) {
+	v, head, err := s.visible(ctx, src, h, hide)
+	if err == nil {
+		return v, head, nil
+	}
+	if ctx.Err() != nil {
+		return nil, "", err
+	}
+	// The last commit alone: also where a partial clone lacks older trees.
+	alone := &history{parents: map[string][]string{src.head: nil}, shallow: []string{src.head}, partial: h.partial}
+	v, head, again := s.visible(ctx, src, alone, hide)
+	if again != nil {
+		return nil, "", errors.Join(err, again)
+	}
+	v.alone = true
+	return v, head, nil
+}
+
+func (s *store) visible(ctx context.Context, src *source, h *history, hide *Globs) (_ *history, head string, err error) {
+	v := &visibleHistory{
+		format: src.format, hide: hide, objects: s.git.Blobs(ctx), made: git.NewPack(src.format),
+		parents: h.parents, cut: map[string]bool{}, commits: map[string]string{}, bound: len(h.parents) > 1,
+		trees: map[[2]string]string{}, seen: map[[2]string]bool{}, raw: map[string][]byte{},
+		secret: map[string]bool{}, shown: map[string]bool{src.format.BlobID(nil): true}, keep: map[string]bool{},
+	}
+	defer func() { err = errors.Join(err, v.objects.Close()) }()
+	for _, id := range h.shallow {
+		v.cut[id] = true
+	}
+	for id := range h.parents {
+		tree, _, err := v.commit(id)
+		if err == nil {
+			err = v.look(tree, "", false)
+		}
+		if err == nil && id == src.head {
+			err = v.show(tree, "")
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	if head, err = v.rewrite(src.head); err != nil {
+		return nil, "", err
+	}
+	made := &history{cut: h.cut, partial: h.partial, hidden: true}
+	for _, id := range h.shallow {
+		if v.commits[id] == id {
+			made.shallow = append(made.shallow, id)
+		}
+	}
+	made.packs, err = v.pack(ctx, s, h.partial)
+	return made, head, err
+}
+
+// commit is the tree of a commit, and its raw text.
+func (v *visibleHistory) commit(id string) (tree string, raw []byte, err error) {
+	if raw, err = v.objects.Object("commit", id); err != nil {
+		return "", nil, err
+	}
+	line, _, _ := bytes.Cut(raw, []byte("\n"))
+	tree, ok := strings.CutPrefix(string(line), "tree ")
+	if !ok {
+		return "", nil, fmt.Errorf("the commit %s does not begin with its tree", id)
+	}
+	return tree, raw, nil
+}
+
+// treeEntry is one entry of a raw tree.
+type treeEntry struct {
+	raw, mode, name []byte
+	id              string
+}
+
+// entries calls each with every entry of a tree.
+func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error {
+	raw, kept := v.raw[tree]
+	if !kept {
+		var err error
+		if v.read++; v.bound && v.read > mostTrees {
+			return errTooLong
+		}
+		if raw, err = v.objects.Object("tree", tree); err != nil {
+			return err
+		}
+		if v.held += len(raw); v.held <= mostRemains {
+			v.raw[tree] = raw
+		}
+	}
+	for size := v.format.Size(); len(raw) > 0; {
+		space, end := bytes.IndexByte(raw, ' '), bytes.IndexByte(raw, 0)
+		if space < 0 || end < space || end+1+size > len(raw) {
+			return fmt.Errorf("the tree %s is damaged", tree)
+		}
+		e := treeEntry{raw: raw[:end+1+size], mode: raw[:space], name: raw[space+1 : end], id: hex.EncodeToString(raw[end+1 : end+1+size])}
+		if err := each(e); err != nil {
+			return err
+		}
+		raw = raw[len(e.raw):]
+	}
+	return nil
+}
+
+const (
+	modeTree      = "40000"
+	modeSubmodule = "160000"
+)
+
+// look finds the contents of the hidden files in a tree.
+func (v *visibleHistory) look(tree, dir string, hidden bool) error {
+	key := [2]string{tree, dir}
+	if v.seen[key] {
+		return nil
+	}
+	v.seen[key] = true
+	return v.entries(tree, func(e treeEntry) error {
+		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
+		inside := hidden || v.hide.list.Entry(path, isFolder)
+		switch {
+		case isFolder:
+			return v.look(e.id, path+"/", inside)
+		case inside && string(e.mode) != modeSubmodule:
+			v.secret[e.id] = true
+		}
+		return nil
+	})
+}
+
+// show notes the contents of a tree that are not hidden.
+func (v *visibleHistory) show(tree, dir string) error {
+	return v.entries(tree, func(e treeEntry) error {
+		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
+		switch {
+		case v.hide.list.Entry(path, isFolder):
+		case isFolder:
+			return v.show(e.id, path+"/")
+		default:
+			v.shown[e.id] = true
+		}
+		return nil
+	})
+}
+
+// tree makes a tree without what is hidden; "" when nothing is left.
+func (v *visibleHistory) tree(tree, dir string) (string, error) {
+	key := [2]string{tree, dir}
+	if made, ok := v.trees[key]; ok {
+		return made, nil
+	}
+	var out []byte
+	changed := false
+	err := v.entries(tree, func(e treeEntry) error {
+		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
+		switch {
+		case v.hide.list.Entry(path, isFolder), !isFolder && v.secret[e.id] && !v.shown[e.id]:
+			changed = true
+			return nil
+		case string(e.mode) == modeSubmodule:
+		case isFolder:
+			made, err := v.tree(e.id, path+"/")
+			if err != nil {
+				return err
+			}
+			if changed = changed || made != e.id; made == "" {
+				return nil
+			}
+			id, err := hex.DecodeString(made)
+			if err != nil {
+				return err
+			}
+			out = append(append(out, e.raw[:len(e.raw)-len(id)]...), id...)
+			return nil
+		default:
+			v.keep[e.id] = true
+		}
+		out = append(out, e.raw...)
+		return nil
+	})
+	made := tree
+	switch {
+	case err != nil:
+		return "", err
+	case !changed:
+		v.keep[tree] = true
+	case len(out) == 0 && dir != "":
+		made = ""
+	default:
+		made, err = v.made.Add("tree", out)
+	}
+	v.trees[key] = made
+	return made, err
+}
+
+// rewrite makes a commit without what is hidden, and those before it.
+func (v *visibleHistory) rewrite(id string) (string, error) {
+	if made, ok := v.commits[id]; ok {
+		return made, nil
+	}
+	changed := false
+	if !v.cut[id] {
+		for _, parent := range v.parents[id] {
+			made, err := v.rewrite(parent)
+			if err != nil {
+				return "", err
+			}
+			changed = changed || made != parent
+		}
+	}
+	was, raw, err := v.commit(id)
+	if err != nil {
+		return "", err
+	}
+	tree, err := v.tree(was, "")
+	if err != nil {
+		return "", err
+	}
+	made := id
+	if changed || tree != was {
+		made, err = v.made.Add("commit", v.rewritten(raw, id, tree))
+	} else {
+		v.keep[id] = true
+	}
+	if v.bound && v.made.Size() > mostNew {
+		return "", errTooLong
+	}
+	v.commits[id] = made
+	return made, err
+}
+
+// rewritten is the text of a commit with another tree and other parents: none for one
+// whose parents are not there.
+func (v *visibleHistory) rewritten(raw []byte, id, tree string) []byte {
+	head, message, _ := bytes.Cut(raw, []byte("\n\n"))
+	var out bytes.Buffer
+	out.WriteString("tree " + tree + "\n")
+	if !v.cut[id] {
+		for _, parent := range v.parents[id] {
+			out.WriteString("parent " + v.commits[parent] + "\n")
+		}
+	}
+	dropping := false
+	for line := range bytes.SplitSeq(head, []byte("\n")) {
+		name, _, _ := bytes.Cut(line, []byte(" "))
+		switch string(name) {
+		case "": // goes on with the line before
+		case "tree", "parent", "gpgsig", "gpgsig-sha256", "mergetag":
+			dropping = true
+		default:
+			dropping = false
+		}
+		if !dropping {
+			out.Write(line)
+			out.WriteByte('\n')
+		}
+	}
+	out.WriteByte('\n')
+	out.Write(message)
+	return out.Bytes()
+}
+
+// pack writes the objects into packs of the store, whose paths without the extension it
+// gives.
+func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (packs []string, err error) {
+	folder := filepath.Join(s.dir, "objects", "pack")
+	if v.made.Count() > 0 {
+		name, err := v.made.Store(ctx, s.git)
+		if err != nil {
+			return nil, err
+		}
+		packs = append(packs, filepath.Join(folder, "pack-"+name))
+	}
+	ids := make([]string, 0, len(v.keep))
+	for id := range v.keep {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	if partial {
+		if ids, err = present(ctx, s.git, ids); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) == 0 {
+		return packs, nil
+	}
+	var out strings.Builder
+	err = s.git.Run(ctx, lines(ids), &out, "-c", "pack.compression=1", "pack-objects", "-q", "--window=0", filepath.Join(folder, "pack"))
+	if err != nil {
+		return nil, fmt.Errorf("packing the history: %s", git.Message(err))
+	}
+	return append(packs, filepath.Join(folder, "pack-"+strings.TrimSpace(out.String()))), nil
+}
+
+// present are those of the objects that the repository has.
+func present(ctx context.Context, repo *git.Repo, ids []string) ([]string, error) {
+	var out bytes.Buffer
+	if err := repo.Run(ctx, lines(ids), &out, "cat-file", "--batch-check=%(objectname)"); err != nil {
+		return nil, fmt.Errorf("looking for objects: %s", git.Message(err))
+	}
+	var there []string
+	for line := range strings.Lines(out.String()) {
+		if id := strings.TrimSpace(line); !strings.Contains(id, " ") {
+			there = append(there, id)
+		}
+	}
+	return there, nil
+}
+
+func lines(ids []string) io.Reader { return strings.NewReader(strings.Join(ids, "\n") + "\n") }
