@@ -21,7 +21,7 @@ var measured []byte
 type FailedRun struct {
 	Agent    string `json:"agent"`
 	Failure  string `json:"failure"`   // by the name of Failures
-	Seconds  int    `json:"seconds"`   // from the agent's first request to the end of aibox
+	Seconds  int    `json:"seconds"`   // from the agent's first request to the end of aibox, rounded up
 	ExitCode int    `json:"exit_code"` // of aibox
 	Ended    bool   `json:"ended"`     // by aibox, while the agent still tried
 	Words    string `json:"words"`     // what aibox says of the model server
@@ -40,7 +40,7 @@ func Failures() []Failure {
 		{"500", "It answers 500."},
 		{"cut off", "Its stream ends in the middle of an answer."},
 		{"empty", "It answers 200 and sends nothing."},
-		{"silent", "It takes the request and never answers."},
+		{"silent", "It takes the request and never answers, with `--model-timeout 15s`."},
 	}
 }
 

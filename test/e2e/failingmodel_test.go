@@ -20,6 +20,7 @@ type modelFailure struct {
 	cut    int      // bytes of an answer after which the connection ends; 0 for none
 	empty  bool     // answers 200 and sends nothing
 	silent bool     // never answers
+	args   []string // of aibox run
 	always []string // agents that every run of the test tries it with
 }
 
@@ -32,12 +33,12 @@ func modelFailures() []modelFailure {
 	}
 	return []modelFailure{
 		{name: "401", script: status(401, "Incorrect API key provided: sk-***"), always: []string{"claude"}},
-		{name: "404", script: status(404, "The model does not exist"), always: []string{"copilot"}},
+		{name: "404", script: status(404, "The model does not exist"), always: []string{"gemini"}},
 		{name: "429", script: status(429, "Rate limit reached"), wait: "2", always: []string{"codex"}},
 		{name: "500", script: status(500, "Out of memory"), always: []string{"opencode", "qwen", "copilot"}},
 		{name: "cut off", script: scripted.Script{Steps: []scripted.Step{{Say: strings.Repeat("I look at it, and I go on. ", 200)}}}, cut: 3000, always: []string{"claude"}},
 		{name: "empty", empty: true, always: []string{"copilot"}},
-		{name: "silent", silent: true},
+		{name: "silent", silent: true, args: []string{"--model-timeout", "15s"}, always: []string{"codex"}},
 	}
 }
 
