@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test build install test-unit test-matrix bench docs locks pictures secrets lint fmt vuln setup clean
+.PHONY: help demo test build install test-unit test-matrix bench soak docs locks pictures secrets lint fmt vuln setup clean
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 export VERSION
@@ -30,6 +30,9 @@ test-matrix: ## everything again on bare machines, by default a Debian 13 with D
 
 bench: ## the ratios of aibox against plain Docker and git, as a table and as JSON
 	@scripts/with-sandbox.sh scripts/bench.sh
+
+soak: ## 200 runs in a row and 4 x 25 side by side: failures and what is left, counted
+	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25
 
 docs: ## write the generated parts of docs/ anew
 	@go test ./internal/docs -update
