@@ -35,6 +35,9 @@ type Before struct {
 	Tree      string     `json:"tree"`             // of ChangeSet.GitDir: the baseline with it
 	Branch    string     `json:"branch,omitempty"` // without refs/heads/: where aibox made Commit; empty for a working tree
 	Commit    string     `json:"commit,omitempty"` // of the user's repository
+
+	CommitTree string           `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
+	Modules    []AcceptedModule `json:"modules,omitempty"`     // what went to submodules
 }
 
 // Target is where accepted work goes. The zero value is a branch.
@@ -82,11 +85,16 @@ type Accepted struct {
 	Tree        string     `json:"tree"`           // of the baseline with all that was taken, now and before
 	Left        []LeftOut  `json:"left,omitempty"` // chosen, but not taken because of their risks
 	Selection   *Selection `json:"-"`              // all that was taken, now and before
+
+	CommitTree string           `json:"commit_tree,omitempty"` // Tree with the commits of submodules in the place of their files; empty where there are none
+	Modules    []AcceptedModule `json:"modules,omitempty"`     // of a branch: where the work in submodules is, now and before
 }
 
 // Accept delivers what opts choose of the change set, in the user's name. It returns
 // ErrNothing when nothing is chosen that was not delivered before. When risks leave
 // out all that was chosen, nothing is delivered and Left alone is set.
+//
+// Work in submodules goes to branches of theirs, which the commit records.
 //
 // To a branch it is a commit: on top of the one that aibox made before, when that is
 // still the branch's tip; else on a new branch, which then holds what was taken before,
@@ -153,7 +161,8 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	d := &delivery{
 		from: git.Owned(ws.GitDir), to: git.User(ws.Repo), repo: ws.Repo, owner: ws.Owner(),
 		tree: accepted.Tree, parent: ws.BaseCommit(), message: message, who: workspace.Identity(ctx, ws),
-		keep: refsOf(ws.Session) + "accepted-" + opts.Target.String(),
+		keep: refsOf(ws.Session) + "accepted-" + opts.Target.String(), session: ws.Session,
+		modules: ws.Modules, joined: ws.Joined, earlier: before.Modules,
 		cleaning: &cleaning{
 			gitDir: ws.GitDir, session: ws.Session, owner: ws.Owner(), repo: ws.Repo, base: ws.BaseTree, folded: cs.Listed != "", asStored: ws.AsStored,
 			uncommitted: ws.Uncommitted != "", consent: opts.Choice.Risky, limit: opts.FilterTime,

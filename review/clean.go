@@ -29,6 +29,7 @@ type cleaning struct {
 	session     string
 	owner       string // the session's id for hints; empty when nothing is accepted
 	repo        string // top of the user's repository
+	prefix      string // of a submodule: its folder in the agent's tree and a slash
 	base        string // the tree that the agent started from, stored as the user's git stores it
 	folded      bool   // the trees may differ in very many files
 	asStored    bool   // the agent got the files as they are stored

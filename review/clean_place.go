@@ -252,6 +252,7 @@ func (p *cleanPlace) hold(d difference) error {
 func (p *cleanPlace) notSetUp() error {
 	first := p.plain[0].path
 	filter := p.user.attrs[first]["filter"]
+	first = p.prefix + first
 	name, which, belong := keeper(filter), Path(first).String(), "belongs"
 	if more := len(p.plain) - 1; more > 0 {
 		which, belong = which+" and "+amount.Of(more, "more file"), "belong"
@@ -268,6 +269,7 @@ func (p *cleanPlace) notSetUp() error {
 
 // consents reports whether the user takes a file by name in spite of its risks.
 func (p *cleanPlace) consents(name string) bool {
+	name = p.prefix + name
 	return slices.Contains(p.consent, name) || slices.Contains(p.consent, Path(name).String())
 }
 

@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,18 @@ type delivery struct {
 	tip      string // commit that the branch points to now; empty when it is to be made
 	cleaning *cleaning
 	keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
+
+	session string             // names refs of the repository that aibox owns
+	modules []workspace.Module // whose files tree holds, each one before those in it
+	joined  string             // with modules: the commit that the work was compared with
+	earlier []AcceptedModule   // with modules: what earlier accepts delivered to them
+}
+
+// delivered is what a delivery made.
+type delivered struct {
+	Branch, Commit string
+	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
+	Modules        []AcceptedModule
 }
 
 // deliver makes the commit on a branch.
@@ -48,7 +61,10 @@ func (d *delivery) deliver(ctx context.Context, branch string, ws *workspace.Wor
 	if err != nil {
 		return err
 	}
-	accepted.Branch, accepted.Commit = made.Branch, made.Commit
+	accepted.Branch, accepted.Commit, accepted.Modules = made.Branch, made.Commit, made.Modules
+	if made.Tree != accepted.Tree {
+		accepted.CommitTree = made.Tree
+	}
 	if ws.Uncommitted != "" && d.tip == "" {
 		accepted.Uncommitted = d.parent
 	}
@@ -71,7 +87,7 @@ func (d *delivery) onTop(ctx context.Context, before *Before) bool {
 	if err != nil {
 		return false
 	}
-	d.cleaning.earlier = &earlier{plain: before.Tree, stored: tree}
+	d.cleaning.earlier = &earlier{plain: cmp.Or(before.CommitTree, before.Tree), stored: tree}
 	d.parent, d.branch, d.tip = tip, before.Branch, tip
 	return true
 }
@@ -91,12 +107,28 @@ func (d *delivery) name(ctx context.Context, branch, fallback string) error {
 	return nil
 }
 
-func (d *delivery) run(ctx context.Context) (*Accepted, error) {
+func (d *delivery) run(ctx context.Context) (_ *delivered, err error) {
+	var modules []AcceptedModule
+	if len(d.modules) > 0 {
+		var undo func(context.Context) error
+		modules, undo, err = d.split(ctx)
+		defer func() {
+			if err != nil {
+				if undone := undo(context.WithoutCancel(ctx)); undone != nil {
+					err = fmt.Errorf("%w (and %w)", err, undone)
+				}
+			}
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
 	known, err := d.meeting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if d.tree, err = d.cleaning.tree(ctx, d.tree); err != nil {
+	plain := d.tree
+	if d.tree, err = d.cleaning.tree(ctx, plain); err != nil {
 		return nil, err
 	}
 	commit, err := d.kept(ctx)
@@ -110,7 +142,7 @@ func (d *delivery) run(ctx context.Context) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Accepted{Branch: branch, Commit: commit, Repo: d.repo}, nil
+	return &delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules}, nil
 }
 
 // meeting is the newest commit below the work that the user's repository has; empty

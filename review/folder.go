@@ -91,6 +91,9 @@ func (r *reader) entry(name []byte) {
 		}
 	case kind == unix.S_IFDIR:
 		r.folder()
+	case w.around[string(r.path)] && kind != unix.S_IFDIR:
+		r.refuse("stands where a submodule was; aibox does not bring that back")
+		w.keepBelow(string(r.path))
 	case kind == unix.S_IFREG, kind == unix.S_IFLNK:
 		if known && w.unchanged(was, &st) {
 			return
@@ -112,10 +115,11 @@ func (r *reader) folder() {
 	switch {
 	case w.modules[path]:
 		if !r.isEmpty(path) {
-			r.refuse("is a submodule; aibox does not bring changes in it back")
+			r.refuse("is a submodule that did not come along; aibox does not bring changes in it back")
 		}
 	case w.known[path] != nil:
-		r.sub(folder{path: path, ignored: r.dir.ignored || w.ignore.Entry(path, true)})
+		ignored := !w.submodules[path] && (r.dir.ignored || w.ignore.Entry(path, true))
+		r.sub(folder{path: path, ignored: ignored})
 	case r.dir.ignored || w.ignore.Entry(path, true) || w.isScratch(path):
 		ignored := Ignored{Path: Path(path), More: true}
 		ignored.Scratch = !r.dir.ignored && !w.ignore.Entry(path, true)
@@ -170,10 +174,6 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 			w.addIgnored(Ignored{Path: Path(path), Files: 1}, false)
 			return
 		}
-	}
-	if dotGitmodules(path[r.base:]) { // git looks at those in folders, too, when it takes objects
-		r.refuse("says where submodules come from; aibox does not bring changes in it back")
-		return
 	}
 	r.found = append(r.found, candidate{path: path, was: was})
 	r.bytes += len(path) + folderCost

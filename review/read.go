@@ -307,6 +307,11 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 		}
 		return out, nil
 	}
+	if name := path.Base(cand.path); dotGitmodules(name) { // git looks at those in folders, too, when it takes objects
+		if why := refusesGitmodules(name, mode, data); why != "" {
+			return out, refusedError(why)
+		}
+	}
 	out.changed = true
 	if was != nil && was.Stored != was.Raw && mode != git.Symlink {
 		if was.EOL && data.size <= maxEOL {

@@ -78,8 +78,12 @@ func Save(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, what What
 	defer release()
 	repo := git.Owned(ws.GitDir)
 	now := time.Now()
+	message, err := withModules(subjectOf(what, ws.Owner()), ws.Modules)
+	if err != nil {
+		return nil, fmt.Errorf("saving the work: %w", err)
+	}
 	d := &delivery{
-		from: repo, tree: cs.Tree, parent: ws.BaseCommit(), message: subjectOf(what, ws.Owner()),
+		from: repo, tree: cs.Tree, parent: ws.BaseCommit(), message: message,
 		who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: now},
 	}
 	commit, err := d.commit(ctx)
@@ -302,8 +306,16 @@ func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error)
 	}
 	d.cleaning = &cleaning{gitDir: saved.GitDir, session: saved.Session, repo: saved.Repo, folded: saved.Files > maxListed, uncommitted: true}
 	d.cleaning.base, d.tree, _ = strings.Cut(trees, "\n")
+	if d.modules, err = saved.modulesOf(ctx, d.from); err != nil {
+		return nil, err
+	}
+	d.session, d.joined = saved.Session, saved.Base
 	if err := d.name(ctx, branch, saved.Session+"-recovered"); err != nil {
 		return nil, err
 	}
-	return d.run(ctx)
+	made, err := d.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Branch: made.Branch, Commit: made.Commit, Repo: d.repo, Modules: made.Modules}, nil
 }

@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -153,14 +154,14 @@ func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
 				t.Errorf("docs is %q", got)
 			}
 			rest := review.AcceptOptions{Choice: review.Choice{All: true}, Before: &review.Before{
-				Selection: one.Selection, Tree: one.Tree, Branch: one.Branch, Commit: one.Commit,
+				Selection: one.Selection, Tree: one.Tree, Branch: one.Branch, Commit: one.Commit, CommitTree: one.CommitTree,
 			}}
 			two, err := review.Accept(t.Context(), b.ws, cs, rest)
 			must(t, err)
 			if two.Branch != one.Branch || gitIn(t, b.repo, "rev-parse", two.Commit+"^") != one.Commit {
 				t.Errorf("the second accept is %s on %s, not on top of the first", two.Commit, two.Branch)
 			}
-			if tree := gitIn(t, b.repo, "rev-parse", "aibox/k3f9^{tree}"); tree != cs.Tree || !two.Selection.Complete(cs) {
+			if tree := gitIn(t, b.repo, "rev-parse", "aibox/k3f9^{tree}"); tree != cmp.Or(two.CommitTree, cs.Tree) || !two.Selection.Complete(cs) {
 				t.Errorf("the branch has %s, the agent %s", tree, cs.Tree)
 			}
 			if got := gitIn(t, b.repo, "diff", "--name-only", one.Commit, two.Commit); got != "src/a.txt\nsrc/new.txt" {

@@ -53,8 +53,11 @@ type walk struct {
 	alive    bool   // nothing in the workspace may be touched
 
 	known   map[string]*known // folders that hold files of the baseline, by path
-	modules map[string]bool
-	seen    []bool // per file of the baseline: still there in some form
+	modules map[string]bool   // submodules that did not come along
+
+	submodules map[string]bool // those that did
+	around     map[string]bool // those that did, and the folders that they lie in
+	seen       []bool          // per file of the baseline: still there in some form
 
 	once    sync.Once // for first
 	mu      sync.Mutex
@@ -121,6 +124,7 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 		ignore: newIgnoreRules(b.Ignore), scratch: ws.Scratch, covers: b.Covers(ws.Hide),
 		racy:  b.Taken.Add(-b.Racy).UnixNano(),
 		known: map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
+		submodules: map[string]bool{}, around: map[string]bool{},
 		seen: make([]bool, len(b.Files)),
 	}
 	w.more = sync.NewCond(&w.mu)
@@ -133,6 +137,12 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 	}
 	for _, m := range b.Modules {
 		w.modules[string(m)] = true
+	}
+	for _, m := range ws.Modules {
+		w.submodules[m.Path] = true
+		for dir := m.Path; dir != ""; dir = parent(dir) {
+			w.around[dir] = true
+		}
 	}
 	_ = w.queue.push(folder{}) // which fits
 	return w

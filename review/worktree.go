@@ -219,6 +219,12 @@ func openPlacement(ctx context.Context, job worktreeJob) (_ *placement, err erro
 	if err = p.user.read(ctx, ws.Repo); err != nil {
 		return nil, err
 	}
+	if err = p.user.readModules(ctx, ws.Modules); err != nil {
+		return nil, err
+	}
+	for _, in := range p.user.inner {
+		p.tree.nested[in.path] = ""
+	}
 	p.start = func() *git.Import { return p.owned.Import(ctx) }
 	p.blobs = p.owned.Blobs(ctx)
 	return p, nil

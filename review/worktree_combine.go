@@ -55,7 +55,7 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 	if err != nil {
 		return result, err
 	}
-	merged, err := d.merge(ctx, s, conversion, d.user.attrs[path]["merge"])
+	merged, err := d.merge(ctx, s, conversion, d.user.mergeDriver(path))
 	if errors.Is(err, errClash) {
 		d.meetings = meetings(merged)
 		return result, clause("you and the agent changed the same lines")

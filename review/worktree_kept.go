@@ -86,16 +86,33 @@ func (p *placement) readBaseline() error {
 
 // readUnmodified asks the user's git which files are as in its index.
 func (p *placement) readUnmodified(ctx context.Context) error {
-	index, err := p.user.git.Index(ctx)
+	index := map[string]string{}
+	if err := p.user.readUnmodified(ctx, "", index); err != nil {
+		return err
+	}
+	for _, in := range p.user.inner {
+		if err := in.readUnmodified(ctx, in.path+"/", index); err != nil {
+			return err
+		}
+	}
+	p.index = index
+	return nil
+}
+
+// readUnmodified adds them to index, by their paths behind prefix.
+func (u *userSettings) readUnmodified(ctx context.Context, prefix string, index map[string]string) error {
+	own, err := u.git.Index(ctx)
 	if err != nil {
 		return fmt.Errorf("reading your index: %s", git.Message(err))
 	}
-	for path, err := range p.user.git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
+	for path, id := range own {
+		index[prefix+path] = id
+	}
+	for path, err := range u.git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
 		if err != nil {
 			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
 		}
-		delete(index, path)
+		delete(index, prefix+path)
 	}
-	p.index = index
 	return nil
 }

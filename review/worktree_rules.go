@@ -32,6 +32,40 @@ type userSettings struct {
 	modules  map[string]bool   // submodules
 	folded   map[string]string // in lower case: every path of the index and each folder; when ignoreCase
 	attrs    map[string]attributes
+
+	inner []innerSettings // submodules whose files may be changed, each one before those in it
+}
+
+// innerSettings are the settings of a submodule at path.
+type innerSettings struct {
+	path string
+	*userSettings
+}
+
+// readModules asks about the submodules that came along. One that is not as it was is
+// left alone.
+func (u *userSettings) readModules(ctx context.Context, modules []workspace.Module) error {
+	for _, m := range modules {
+		inner := &userSettings{}
+		if m.Repo == "" || inner.read(ctx, m.Repo) != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		u.inner = append(u.inner, innerSettings{m.Path, inner})
+	}
+	return nil
+}
+
+// at are the settings that count for path, and path as they name it.
+func (u *userSettings) at(path string) (*userSettings, string) {
+	for _, in := range slices.Backward(u.inner) {
+		if rest, ok := strings.CutPrefix(path, in.path+"/"); ok {
+			return in.userSettings, rest
+		}
+	}
+	return u, path
 }
 
 // attributes are those that matter to how a file's bytes come and go, by name:
@@ -126,6 +160,20 @@ func (u *userSettings) readIndex(ctx context.Context) error {
 
 // readAttributes asks for the attributes of paths. Nothing runs for that.
 func (u *userSettings) readAttributes(ctx context.Context, paths []string) error {
+	byRepo := map[*userSettings][]string{}
+	for _, path := range paths {
+		in, rest := u.at(path)
+		byRepo[in] = append(byRepo[in], rest)
+	}
+	for in, paths := range byRepo {
+		if err := in.askAttributes(ctx, paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *userSettings) askAttributes(ctx context.Context, paths []string) error {
 	var out bytes.Buffer
 	args := append([]string{"check-attr", "-z", "--stdin"}, asked...)
 	if err := u.git.Run(ctx, strings.NewReader(strings.Join(paths, "\x00")), &out, args...); err != nil {
@@ -147,12 +195,14 @@ func (u *userSettings) readAttributes(ctx context.Context, paths []string) error
 // line endings aside: through a filter that is set up, in another encoding, or without the
 // ids that it puts in.
 func (u *userSettings) changes(path string) bool {
+	u, path = u.at(path)
 	attrs := u.attrs[path]
 	return u.filters[attrs["filter"]] || attrs["ident"] == "set" || u.encoding(path) != ""
 }
 
 // encoding is that of the working tree, where git stores another one, or "".
 func (u *userSettings) encoding(path string) string {
+	u, path = u.at(path)
 	if name := u.attrs[path]["working-tree-encoding"]; name != "unspecified" && name != "unset" {
 		return name
 	}
@@ -162,6 +212,7 @@ func (u *userSettings) encoding(path string) string {
 // forbids says why the user's settings keep a path from being changed, as a clause;
 // "" when they do not.
 func (u *userSettings) forbids(path string) string {
+	u, path = u.at(path)
 	switch {
 	case u.unmerged[path]:
 		return "it is in conflict from a merge that you have not finished"
@@ -170,7 +221,7 @@ func (u *userSettings) forbids(path string) string {
 	}
 	for _, name := range append(above(path), path) {
 		if u.modules[name] {
-			return "it lies in a submodule"
+			return "it lies in a submodule that is not checked out as it was"
 		}
 	}
 	for _, name := range strings.Split(path, "/") {
@@ -183,6 +234,7 @@ func (u *userSettings) forbids(path string) string {
 
 // keptBy is the attribute by which changes holds.
 func (u *userSettings) keptBy(path string) string {
+	u, path = u.at(path)
 	if name := u.attrs[path]["filter"]; u.filters[name] {
 		return "filter=" + termtext.Escape(name)
 	}
@@ -192,9 +244,16 @@ func (u *userSettings) keptBy(path string) string {
 	return "ident"
 }
 
+// mergeDriver is what the attributes of path say of merges.
+func (u *userSettings) mergeDriver(path string) string {
+	u, path = u.at(path)
+	return u.attrs[path]["merge"]
+}
+
 // clashOfCase is a path of the user's that the disk does not tell from path, or "".
 // One that the same delivery removes counts, too: it would take the new file along.
 func (u *userSettings) clashOfCase(path string) string {
+	u, path = u.at(path)
 	if !u.ignoreCase {
 		return ""
 	}
@@ -215,6 +274,7 @@ type crlf struct {
 }
 
 func (u *userSettings) crlfOf(path string) crlf {
+	u, path = u.at(path)
 	attrs := u.attrs[path]
 	text := attrs["text"]
 	if text == "unspecified" {

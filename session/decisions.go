@@ -58,7 +58,7 @@ func (d *Decisions) add(accepted *review.Accepted) {
 	taken := *accepted.Selection
 	taken.Left = nil
 	d.Taken = d.Taken.Union(&taken)
-	now := &review.Before{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit}
+	now := &review.Before{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit, CommitTree: accepted.CommitTree, Modules: accepted.Modules}
 	if accepted.Target == review.ToWorktree {
 		d.Worktree = now
 	} else {

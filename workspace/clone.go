@@ -24,9 +24,9 @@ func IsURL(repo string) bool {
 	return strings.Contains(repo, "://") || strings.Contains(repo, "::") || scp.MatchString(repo)
 }
 
-// checkURL refuses addresses that would make git run something else than a plain
+// CheckURL refuses addresses that would make git run something else than a plain
 // transport.
-func checkURL(address string) error {
+func CheckURL(address string) error {
 	shown := termtext.Escape(address)
 	if scp.MatchString(address) && !strings.Contains(address, "://") {
 		return nil
@@ -54,7 +54,7 @@ func checkURL(address string) error {
 // cloneURL clones req.Repo into a bare repository that aibox owns, or brings the
 // clone of an earlier run up to date, and returns its folder.
 func cloneURL(ctx context.Context, req Request) (string, error) {
-	if err := checkURL(req.Repo); err != nil {
+	if err := CheckURL(req.Repo); err != nil {
 		return "", err
 	}
 	report(req, Progress{Stage: "cloning"})

@@ -41,6 +41,7 @@ type copier struct {
 	format   git.Format
 	filemode bool // whether the executable bit on disk counts
 	index    map[string]git.Entry
+	prefix   string // of paths in messages
 	progress func(files int, bytes int64)
 	keys     func(path string) bool // whether it is hidden if it is a private key; nil: none is
 	room     *atomic.Int64          // bytes that may still be copied, where files may grow meanwhile; nil for any number
@@ -170,7 +171,7 @@ func (c *copier) copyBatch(b batch, buf []byte) error {
 		return nil
 	}
 	if err != nil {
-		return unreadable(b.dir, err)
+		return closed(c.prefix+b.dir, err)
 	}
 	defer unix.Close(from)
 	var bytes int64
@@ -224,6 +225,17 @@ func unreadable(path string, err error) error {
 	return fmt.Errorf("copying %s: %w", shown, err)
 }
 
+// closed is unreadable for a folder.
+func closed(path string, err error) error {
+	shown := termtext.Escape(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return fault.New(fault.Usage, "the folder %s, which your repository tracks, cannot be read: %w", shown, err).
+			Hint("give yourself the right to read it: chmod u+rx %s", shown).
+			Hint("or leave it out: --hide %s", shown)
+	}
+	return fmt.Errorf("copying the folder %s: %w", shown, err)
+}
+
 // copyFile copies one file from folder from to folder to.
 func (c *copier) copyFile(from, to int, path string, buf []byte) (copied, error) {
 	name := path[strings.LastIndexByte(path, '/')+1:]
@@ -236,12 +248,12 @@ func (c *copier) copyFile(from, to int, path string, buf []byte) (copied, error)
 		result.gone = true
 		return result, nil
 	case err != nil:
-		return result, unreadable(path, err)
+		return result, unreadable(c.prefix+path, err)
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return result, unreadable(path, err)
+		return result, unreadable(c.prefix+path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		result.gone = true
@@ -258,7 +270,7 @@ func (c *copier) copyLink(from, to int, name string, result copied) (copied, err
 	target := make([]byte, unix.PathMax+1)
 	n, err := unix.Readlinkat(from, name, target)
 	if err != nil {
-		return result, unreadable(result.Path, err)
+		return result, unreadable(c.prefix+result.Path, err)
 	}
 	result.Mode, result.content = git.Symlink, target[:n]
 	if err := unix.Symlinkat(string(target[:n]), to, name); err != nil {

@@ -68,7 +68,7 @@ func (p *preparation) extractAll(root int, in *bufio.Reader) error {
 			return err
 		}
 		begins, _ := in.Peek(int(min(size, largestKey)))
-		key := size <= largestKey && isPrivateKey(begins) && p.hide.hidesKeys(path)
+		key := size <= largestKey && isPrivateKey(begins) && p.hidesKeys(path)
 		if p.files[i], err = extractFile(root, p.list.head[path], io.LimitReader(in, size)); err != nil {
 			return err
 		}

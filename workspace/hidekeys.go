@@ -19,7 +19,7 @@ func (p *preparation) hideKeys(root int) error {
 			visible = append(visible, f)
 			continue
 		}
-		word := gitignore.Literal(f.Path)
+		word := gitignore.Literal(p.src.prefix + f.Path)
 		pattern, err := gitignore.ParseWord(word)
 		if err != nil {
 			return err

@@ -85,22 +85,6 @@ func TestUnusualRepositoriesWork(t *testing.T) {
 	}
 }
 
-func TestASubmoduleIsLeftOutWithANote(t *testing.T) {
-	inner, repo := repository(t), repository(t)
-	gitIn(t, repo, "submodule", "add", "-q", inner, "sub")
-	commit(t, repo, nil)
-	ws := prepared(t, repo)
-	if names, err := os.ReadDir(ws.Path + "/sub"); err != nil || len(names) != 0 {
-		t.Errorf("sub: %v %v", names, err)
-	}
-	if len(ws.Notes) != 1 || !strings.Contains(ws.Notes[0], "submodule sub") {
-		t.Errorf("notes: %v", ws.Notes)
-	}
-	if got := status(t, ws.Path); got != "" {
-		t.Errorf("status:\n%s", got)
-	}
-}
-
 func TestAFileBehindAFilterKeepsTheUsersBlob(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "config", "filter.up.clean", "tr a-z A-Z")

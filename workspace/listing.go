@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -29,7 +31,7 @@ type listing struct {
 
 // list reads the user's index and untracked files, or the tree of the commit.
 func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*listing, error) {
-	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: hide.Matcher()}
+	l := &listing{absent: map[string]bool{}, sparse: map[string]bool{}, hide: s.hidden(hide)}
 	if !s.asIs {
 		return l, s.listCommit(ctx, l)
 	}
@@ -39,8 +41,9 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 		index, err = s.git.Records(gctx, "ls-files", "-s", "-t", "-z", "--cached")
 		return err
 	})
+	var warnings bytes.Buffer
 	g.Go(func() (err error) {
-		untracked, err = s.git.Records(gctx, "ls-files", "-z", "--others", "--exclude-standard")
+		untracked, err = s.git.Warned(&warnings).Records(gctx, "ls-files", "-z", "--others", "--exclude-standard")
 		return err
 	})
 	g.Go(func() (err error) {
@@ -54,6 +57,7 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 		return nil, err
 	}
 	l.addUntracked(untracked, s.top, outside)
+	l.addUnreadable(warnings.String(), s.prefix)
 	l.head = l.index
 	if len(staged) > 0 {
 		head, err := s.readTree(ctx)
@@ -64,6 +68,16 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 	}
 	l.finish()
 	return l, nil
+}
+
+// hidden matches paths in s with globs that count from the top of the workspace. It is
+// not safe for concurrent use.
+func (s *source) hidden(hide *Globs) func(path string) bool {
+	match := hide.Matcher()
+	if s.prefix == "" {
+		return match
+	}
+	return func(path string) bool { return match(s.prefix + path) }
 }
 
 // listCommit lists the files of the starting commit.
@@ -118,11 +132,11 @@ func (l *listing) addIndex(records []string) error {
 // place sorts a tracked path into visible, hidden or submodule.
 func (l *listing) place(e git.Entry, path string) {
 	switch {
-	case e.Mode == git.Submodule:
-		l.modules = append(l.modules, path)
-		l.absent[path] = true
 	case l.hide(path):
 		l.hidden = append(l.hidden, path)
+		l.absent[path] = true
+	case e.Mode == git.Submodule:
+		l.modules = append(l.modules, path)
 		l.absent[path] = true
 	default:
 		l.visible = append(l.visible, path)
@@ -152,14 +166,29 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 	}
 }
 
+// closedFolder is how git says that it passes over a folder.
+var closedFolder = regexp.MustCompile(`(?m)^warning: could not open directory '(.*)': (.*)$`)
+
+// addUnreadable names the folders that git could not look into for untracked files.
+func (l *listing) addUnreadable(warnings, prefix string) {
+	for _, found := range closedFolder.FindAllStringSubmatch(warnings, maxUnreadable+1) {
+		if len(l.notes) == maxUnreadable {
+			l.notes = append(l.notes, "more folders that cannot be read are left out")
+			return
+		}
+		l.notes = append(l.notes, fmt.Sprintf("the folder %s cannot be read (%s), so its files are left out",
+			termtext.Escape(prefix+found[1]), strings.ToLower(termtext.Escape(found[2]))))
+	}
+}
+
+// maxUnreadable is how many folders are named.
+const maxUnreadable = 20
+
 func (l *listing) finish() {
 	sort.Strings(l.visible)
 	sort.Strings(l.hidden)
 	sort.Strings(l.modules)
 	if len(l.sparse) > 0 {
 		l.notes = append(l.notes, fmt.Sprintf("%d files outside your sparse checkout are left out", len(l.sparse)))
-	}
-	for _, path := range l.modules {
-		l.notes = append(l.notes, fmt.Sprintf("submodule %s is left out: the agent sees an empty folder there", termtext.Escape(path)))
 	}
 }

@@ -15,6 +15,7 @@ import (
 // Place is a repository that an agent can work on, as it is now.
 type Place struct {
 	Top    string // of the working tree; for a URL the URL itself
+	Start  string // the subfolder of it that a run starts in; empty for the top
 	Branch string // that is checked out; empty for a URL, and where no branch is
 	Unborn bool   // there is no commit yet
 }
@@ -23,7 +24,7 @@ type Place struct {
 // Prepare takes, without copying or fetching anything. The error is Prepare's.
 func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 	if IsURL(repo) {
-		return Place{Top: repo}, checkURL(repo)
+		return Place{Top: repo}, CheckURL(repo)
 	}
 	src := &source{}
 	if err := src.locate(ctx, repo, dirs.Workspace); err != nil {
@@ -38,7 +39,7 @@ func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 	if err := src.choose(ctx, ""); err != nil {
 		return Place{}, err
 	}
-	return Place{Top: src.top, Branch: strings.TrimPrefix(src.headRef, "refs/heads/"), Unborn: src.unborn}, nil
+	return Place{Top: src.top, Start: src.start, Branch: strings.TrimPrefix(src.headRef, "refs/heads/"), Unborn: src.unborn}, nil
 }
 
 // Files are the paths that an agent would get (visible) and those that the globs
@@ -47,7 +48,7 @@ func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 // cloned.
 func Files(ctx context.Context, req Request) (visible, hidden []string, err error) {
 	if IsURL(req.Repo) {
-		return nil, nil, checkURL(req.Repo)
+		return nil, nil, CheckURL(req.Repo)
 	}
 	hide, err := ParseGlobs(req.Hide)
 	if err != nil {
@@ -64,7 +65,34 @@ func Files(ctx context.Context, req Request) (visible, hidden []string, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return l.visible, l.hidden, nil
+	return src.withModules(ctx, l, hide, req.Dirs)
+}
+
+// withModules are the visible and the hidden paths of a listing, with those in
+// submodules.
+func (s *source) withModules(ctx context.Context, l *listing, hide *Globs, dirs paths.Dirs) (visible, hidden []string, err error) {
+	modules, err := s.openModules(ctx, l, dirs.Workspace)
+	visible, hidden = l.visible, l.hidden
+	for _, m := range modules {
+		inner, err := m.list(ctx, hide, ownFolders(dirs))
+		if err != nil {
+			return nil, nil, err
+		}
+		see, not, err := m.withModules(ctx, inner, hide, dirs)
+		if err != nil {
+			return nil, nil, err
+		}
+		folder := strings.TrimPrefix(m.prefix, s.prefix)
+		for _, path := range see {
+			visible = append(visible, folder+path)
+		}
+		for _, path := range not {
+			hidden = append(hidden, folder+path)
+		}
+	}
+	slices.Sort(visible)
+	slices.Sort(hidden)
+	return visible, hidden, err
 }
 
 // ownFolders are aibox's folders, of which no copy is made.
@@ -114,7 +142,7 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 }
 
 func remoteBranches(ctx context.Context, address string) ([]string, error) {
-	if err := checkURL(address); err != nil {
+	if err := CheckURL(address); err != nil {
 		return nil, err
 	}
 	out, err := git.Anywhere().With(silent...).Output(ctx, "ls-remote", "--quiet", "--symref", "--", address, "HEAD", "refs/heads/*")

@@ -119,6 +119,7 @@ type preparation struct {
 	ws    *Workspace
 
 	list     *listing
+	modules  []*preparation // of the submodules in it that come along, each with a part of this one
 	files    []copied
 	history  *history
 	baseline Baseline
@@ -143,20 +144,29 @@ func (p *preparation) run(ctx context.Context) error {
 		if p.list, err = p.src.list(gctx, p.hide, ownFolders(p.req.Dirs)); err != nil {
 			return err
 		}
-		return p.copyFiles(gctx)
+		if err := p.copyFiles(gctx); err != nil {
+			return err
+		}
+		return p.bringModules(gctx)
 	})
 	if err := g.Wait(); err != nil {
 		return err
 	}
 	p.history.hidden = p.history.hidden || p.keys > 0 || slices.ContainsFunc(p.list.hidden, func(path string) bool { return p.list.head[path].ID != "" })
-	if err := p.commitUncommitted(ctx); err != nil {
+	if err := errors.Join(p.commitModules(ctx), p.commitUncommitted(ctx)); err != nil {
 		return fmt.Errorf("recording your uncommitted work: %w", err)
+	}
+	if err := p.joinModules(ctx); err != nil {
+		return err
 	}
 	if err := p.writeAgentGit(ctx); err != nil {
 		return fmt.Errorf("making the agent's .git: %w", err)
 	}
 	p.describe()
 	p.unmatched()
+	if err := p.startFolder(); err != nil {
+		return fmt.Errorf("making the folder to start in: %w", err)
+	}
 	return p.saveBaseline(ctx)
 }
 
@@ -202,7 +212,7 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 	count := &counter{now: Progress{Stage: "copying", Total: len(p.list.visible)}, relay: p.req.Progress}
 	c := &copier{
 		from: from, to: to, format: p.src.format, filemode: filemode == "true",
-		index: p.list.index, progress: count.add, keys: p.hide.hidesKeys,
+		index: p.list.index, prefix: p.src.prefix, progress: count.add, keys: p.hidesKeys,
 	}
 	if p.files, err = c.copyTree(ctx, p.list.visible); err != nil {
 		return err
@@ -237,57 +247,81 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 	if p.history.partial && !p.history.alone {
 		p.ws.Notes = append(p.ws.Notes, "the agent's history lacks what your partial clone has not fetched")
 	}
-	p.agent.entries = p.indexEntries()
-	for _, module := range p.list.modules {
+	packs := slices.Clone(p.history.packs)
+	if len(p.ws.Modules) > 0 {
+		pack, commit, err := p.startModules(ctx, p.agent.head)
+		if err != nil {
+			return fmt.Errorf("bringing submodules along: %s", git.Message(err))
+		}
+		packs, p.agent.head = append(packs, pack), commit
+	}
+	var err error
+	if p.agent.entries, err = p.indexEntries(ctx); err != nil {
+		return err
+	}
+	for _, module := range p.leftModules() {
 		if err := os.MkdirAll(remaining(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder
 			return err
 		}
 	}
 	p.ws.AgentHead = p.agent.head
-	return p.agent.write(p.history.packs...)
+	return p.agent.write(packs...)
 }
 
 // indexEntries is the index of the starting commit, with the stat of each file
 // that is as it was committed, so that git inside need not read it.
-func (p *preparation) indexEntries() []indexEntry {
-	unchanged := make(map[string]Stat, len(p.files))
-	for _, f := range p.files {
-		if !f.gone && hexID(f.Stored) == p.list.head[f.Path].ID {
+func (p *preparation) indexEntries(ctx context.Context) ([]indexEntry, error) {
+	head, sparse := p.list.head, p.list.sparse
+	if len(p.ws.Modules) > 0 {
+		var err error
+		at := *p.src
+		at.git, at.head = p.store.git, p.agent.head
+		if head, err = at.readTree(ctx); err != nil {
+			return nil, err
+		}
+		sparse = p.allSparse()
+	}
+	files := p.allFiles()
+	unchanged := make(map[string]Stat, len(files))
+	for _, f := range files {
+		if !f.gone && hexID(f.Stored) == head[f.Path].ID {
 			unchanged[f.Path] = f.Stat
 		}
 	}
-	entries := make([]indexEntry, 0, len(p.list.head))
+	entries := make([]indexEntry, 0, len(head))
 	hidden := p.hide.Matcher()
-	for path, e := range p.list.head {
+	for path, e := range head {
 		if hidden(path) {
 			continue
 		}
-		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: p.list.sparse[path]})
+		entries = append(entries, indexEntry{Entry: e, Stat: unchanged[path], Skip: sparse[path]})
 	}
 	slices.SortFunc(entries, func(a, b indexEntry) int { return strings.Compare(a.Path, b.Path) })
-	return entries
+	return entries, nil
 }
 
 // describe fills in what people want to know.
 func (p *preparation) describe() {
-	for _, f := range p.files {
+	for _, f := range p.allFiles() {
 		if !f.gone {
 			p.ws.Files++
 			p.ws.Bytes += int64(f.Stat.Size)
 		}
 	}
+	p.ws.Notes = append(p.ws.Notes, p.list.notes...)
+	p.everyModule(func(m *preparation) { p.ws.Notes = append(p.ws.Notes, m.list.notes...) })
 	if p.ws.Hidden == nil { // else it is a workspace that is made once more
-		for _, path := range p.list.hidden[:min(len(p.list.hidden), 1000)] {
+		hidden := p.allHidden()
+		for _, path := range hidden[:min(len(hidden), 1000)] {
 			p.ws.Hidden = append(p.ws.Hidden, termtext.Escape(path))
 		}
-		p.ws.HiddenFiles = len(p.list.hidden)
+		p.ws.HiddenFiles = len(hidden)
 	}
-	p.ws.Notes = append(p.ws.Notes, p.list.notes...)
 }
 
 // unmatched finds the globs that do nothing.
 func (p *preparation) unmatched() {
-	for _, word := range p.hide.idle(p.list.visible, p.list.hidden) {
+	for _, word := range p.hide.idle(p.allVisible(), p.allHidden()) {
 		p.ws.Unmatched = append(p.ws.Unmatched, termtext.Escape(word))
 	}
 }
@@ -297,17 +331,19 @@ func (p *preparation) saveBaseline(ctx context.Context) error {
 	b := &p.baseline
 	b.Format = p.src.format
 	b.Ignore = p.ignoreFiles(ctx)
-	for _, module := range p.list.modules {
+	for _, module := range p.leftModules() {
 		b.Modules = append(b.Modules, []byte(module))
 	}
-	b.Files = make([]File, 0, len(p.files))
-	for _, f := range p.files {
+	files := p.allFiles()
+	b.Files = make([]File, 0, len(files))
+	for _, f := range files {
 		if !f.gone {
 			b.Files = append(b.Files, f.File)
 		}
 	}
-	b.Hidden = make([][]byte, 0, len(p.list.hidden))
-	for _, path := range p.list.hidden {
+	hidden := p.allHidden()
+	b.Hidden = make([][]byte, 0, len(hidden))
+	for _, path := range hidden {
 		b.Hidden = append(b.Hidden, []byte(path))
 	}
 	b.Taken = time.Now()
@@ -332,7 +368,12 @@ func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
 			rules = append(rules, IgnoreFile{Data: data})
 		}
 	}
-	for _, f := range p.files {
+	p.everyModule(func(m *preparation) {
+		if data, err := os.ReadFile(filepath.Join(m.src.common, "info", "exclude")); err == nil && len(data) < smallFile {
+			rules = append(rules, IgnoreFile{Dir: []byte(strings.TrimSuffix(m.src.prefix, "/")), Data: data})
+		}
+	})
+	for _, f := range p.allFiles() {
 		if f.content == nil || f.Mode == git.Symlink {
 			continue
 		}

@@ -18,18 +18,21 @@ import (
 
 // source is the repository that a workspace is made from.
 type source struct {
-	git     *git.Repo
-	top     string // top of the working tree, or the bare clone of a URL
-	gitDir  string // the git directory
-	common  string // the git directory shared by all worktrees: tells repositories apart
-	name    string // for folders
-	url     string
-	format  git.Format
-	head    string // commit to start from
-	headRef string
-	asIs    bool // start from the files on disk, not from the commit
-	unborn  bool // what is checked out has no commit yet
-	who     git.Signature
+	git       *git.Repo
+	top       string // top of the working tree, or the bare clone of a URL; empty for a submodule that is not checked out
+	common    string // the git directory shared by all worktrees: tells repositories apart
+	gitDir    string // the git directory
+	prefix    string // of a submodule: its folder in the workspace and a slash
+	outermost string // of a submodule: the path of the one that it lies in, or its own
+	start     string // the subfolder that was named, from the top; empty for the top itself
+	name      string // for folders
+	url       string
+	format    git.Format
+	head      string // commit to start from
+	headRef   string
+	asIs      bool // start from the files on disk, not from the commit
+	unborn    bool // what is checked out has no commit yet
+	who       git.Signature
 }
 
 // openSource finds the repository that req names and the commit to start from.
@@ -99,6 +102,11 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 		return notARepository(shown, err)
 	}
 	s.git, s.top, s.name = git.User(top), top, folderName(filepath.Base(top))
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		if rel, err := filepath.Rel(top, real); err == nil && rel != "." && filepath.IsLocal(rel) {
+			s.start = rel
+		}
+	}
 	return nil
 }
 

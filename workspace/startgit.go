@@ -84,7 +84,7 @@ func (p *preparation) start(ctx context.Context, session string) (*agentGit, []s
 		}
 		a.head, a.shallow, packs = commit, h.shallow, h.packs
 	}
-	if p.ws.Uncommitted == "" {
+	if p.ws.BaseCommit() == p.ws.Head {
 		return a, packs, nil
 	}
 	pack, commit, err := p.store.visibleUncommitted(ctx, p, session, a.head)

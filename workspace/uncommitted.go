@@ -3,12 +3,14 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"aibox/internal/git"
 	"aibox/internal/termtext"
@@ -24,7 +26,7 @@ func (p *preparation) commitUncommitted(ctx context.Context) error {
 		}
 	}
 	c := p.difference()
-	refName := ref(p.ws.Session, "base")
+	refName := p.baseRef()
 	if len(c.Put) == 0 && len(c.Remove) == 0 {
 		if err := p.store.git.Run(ctx, nil, nil, "update-ref", refName, p.src.head); err != nil {
 			return err
@@ -65,7 +67,23 @@ func (p *preparation) difference() git.Commit {
 		}
 	}
 	slices.Sort(c.Remove)
+	for _, m := range p.modules { // as they are checked out, which is what git would commit
+		path := strings.TrimPrefix(strings.TrimSuffix(m.src.prefix, "/"), p.src.prefix)
+		if p.list.head[path].ID != m.src.head {
+			c.Put = append(c.Put, git.Entry{Mode: git.Submodule, ID: m.src.head, Path: path})
+		}
+	}
 	return c
+}
+
+// baseRef keeps the commit that the work starts from: the repository's, or a
+// submodule's.
+func (p *preparation) baseRef() string {
+	if p.src.prefix == "" {
+		return ref(p.ws.Session, "base")
+	}
+	sum := sha256.Sum256([]byte(p.src.prefix))
+	return ref(p.ws.Session, "base-"+hex.EncodeToString(sum[:6]))
 }
 
 // putLinks stores the targets of the symlinks.

@@ -56,8 +56,12 @@ type Workspace struct {
 	HeadRef     string `json:"head_ref"`              // its branch (refs/heads/…), or empty when detached
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the uncommitted work, or empty
 	AsStored    bool   `json:"as_stored,omitempty"`   // the agent got the files of a commit byte for byte, unfiltered
+	Joined      string `json:"joined,omitempty"`      // commit on top of these that holds the files of submodules, too, or empty when none came along
 	BaseTree    string `json:"base_tree"`             // tree the agent started from (the user's files, hidden ones too)
 	AgentHead   string `json:"agent_head,omitempty"`  // commit that HEAD of the agent's own .git was at first; empty in older records
+
+	Start   string   `json:"start,omitempty"`   // the subfolder that the run starts in, from Path; empty for the top
+	Modules []Module `json:"modules,omitempty"` // submodules that came along, each one before those in it
 
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`
@@ -74,8 +78,12 @@ type Workspace struct {
 // Owner is the session that the work belongs to now.
 func (w *Workspace) Owner() string { return cmp.Or(w.Holder, w.Session) }
 
-// BaseCommit is the commit the agent's work goes on top of.
+// BaseCommit is the commit the agent's work goes on top of. Its tree is BaseTree. With
+// submodules it is Joined, which no repository of the user's gets.
 func (w *Workspace) BaseCommit() string {
+	if w.Joined != "" {
+		return w.Joined
+	}
 	if w.Uncommitted != "" {
 		return w.Uncommitted
 	}

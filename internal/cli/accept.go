@@ -227,6 +227,7 @@ func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o a
 		}
 	}
 	fmt.Fprintf(a.err, "%s %s %s %s\n", a.errTerm.good("✓"), amount.Of(accepted.Files, "file"), where, termtext.Escape(accepted.Repo))
+	a.tellBranches(found.State.Workspace, accepted)
 	return nil
 }
 

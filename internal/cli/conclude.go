@@ -153,6 +153,7 @@ func (a *app) summarize(out runResult, set *review.ChangeSet) {
 		a.tellPlaced(out.Accepted)
 	case out.Accepted != nil:
 		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
+		a.tellBranches(out.State.Workspace, out.Accepted)
 	case result.Changed:
 		look := "diff"
 		if a.conversable() {

@@ -146,6 +146,7 @@ func (a *app) restoreBranch(ctx context.Context, service *session.Sessions, stat
 	fmt.Fprintln(a.out, termtext.Escape(restored.Branch))
 	fmt.Fprintf(a.err, "%s what was %s on %s is branch %s in %s\n", a.errTerm.good("✓"), termtext.Escape(string(state.What)),
 		state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
+	a.tellBranches(nil, restored)
 	return nil
 }
 

@@ -27,6 +27,7 @@ type Cmd struct {
 	Env    []string   // NAME=VALUE; nil means Base()
 	Stdin  io.Reader  // a pipe's is closed with ErrEnded when the program has ended before it
 	Stdout io.Writer  // nil: discarded by Run, returned by Output
+	Stderr io.Writer  // gets all of it, besides the end that an Error carries; may be nil
 	Files  []*os.File // become descriptors 3, 4, …
 	Group  bool       // what the program has started ends with it when the context does
 }
@@ -77,6 +78,9 @@ func (c Cmd) Run(ctx context.Context) error {
 	}
 	stderr := &tail{limit: stderrLimit}
 	cmd.Stderr = stderr
+	if c.Stderr != nil {
+		cmd.Stderr = io.MultiWriter(stderr, c.Stderr)
+	}
 	if err := c.feed(cmd); err != nil {
 		code := -1
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -38,10 +38,11 @@ var inherited = []string{
 
 // Repo runs git in one repository. It is safe for concurrent use.
 type Repo struct {
-	dir   string
-	args  []string
-	env   []string
-	group bool // what git starts ends with it
+	dir      string
+	args     []string
+	env      []string
+	group    bool      // what git starts ends with it
+	warnings io.Writer // gets what git says on stderr; may be nil
 }
 
 // Dir is the folder of the repository, or the one in it that git runs in.
@@ -123,6 +124,13 @@ func (r *Repo) With(env ...string) *Repo {
 	return &with
 }
 
+// Warned is r whose commands write what git says on stderr to w, too.
+func (r *Repo) Warned(w io.Writer) *Repo {
+	warned := *r
+	warned.warnings = w
+	return &warned
+}
+
 // Run runs a git command. stdin and stdout may be nil. A failure is a
 // *command.Error.
 func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args ...string) error {
@@ -134,6 +142,7 @@ func (r *Repo) Run(ctx context.Context, stdin io.Reader, stdout io.Writer, args 
 		Stdin:  stdin,
 		Stdout: stdout,
 		Group:  r.group,
+		Stderr: r.warnings,
 	}.Run(ctx)
 }
 

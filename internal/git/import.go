@@ -31,9 +31,10 @@ func (s Signature) String() string {
 
 // Commit is a commit to import. It is made of a starting point and edits.
 type Commit struct {
-	Ref     string // where it is kept; an existing one is overwritten
-	Parent  string // commit id, or empty for a first commit
-	Tree    string // tree id to start from instead of Parent's; empty: Parent's
+	Ref     string   // where it is kept; an existing one is overwritten
+	Parent  string   // commit id, or empty for a first commit
+	Merge   []string // more parents
+	Tree    string   // tree id to start from instead of Parent's; empty: Parent's
 	Who     Signature
 	Message string
 	Remove  []string // paths that go, before anything is put
@@ -110,6 +111,9 @@ func (im *Import) Begin(c Commit) {
 	fmt.Fprintf(im.out, "commit %s\nmark :1\ncommitter %s\ndata %d\n%s\n", c.Ref, c.Who, len(c.Message), c.Message)
 	if c.Parent != "" {
 		fmt.Fprintf(im.out, "from %s\n", c.Parent)
+	}
+	for _, parent := range c.Merge {
+		fmt.Fprintf(im.out, "merge %s\n", parent)
 	}
 	if c.Tree != "" {
 		fmt.Fprintf(im.out, "M 040000 %s \"\"\n", c.Tree)

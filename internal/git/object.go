@@ -61,6 +61,7 @@ const (
 	Executable Mode = "100755"
 	Symlink    Mode = "120000"
 	Submodule  Mode = "160000"
+	Folder     Mode = "040000" // in an import alone: all of a tree
 )
 
 // Entry is one file of a tree or an index.

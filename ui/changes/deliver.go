@@ -222,6 +222,9 @@ func (m *Model) finish(msg delivered) tea.Cmd {
 	}
 	a := msg.accepted
 	said := amount.Of(a.Files, "file") + " accepted on branch " + termtext.Escape(a.Branch)
+	for _, sub := range a.Modules {
+		said += fmt.Sprintf(", and branch %s in submodule %s", termtext.Escape(sub.Branch), sub.Path)
+	}
 	if a.Target == review.ToWorktree {
 		said = amount.Of(len(a.Paths), "file") + " written to your working tree"
 	}

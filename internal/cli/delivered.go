@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"fmt"
+
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// tellBranches tells what belongs to a branch that was made: those of submodules, and in
+// a repository that aibox cloned from a URL, how to get it from there.
+func (a *app) tellBranches(ws *workspace.Workspace, accepted *review.Accepted) {
+	for _, m := range accepted.Modules {
+		fmt.Fprintf(a.err, "%s submodule %s: branch %s in %s, which the commit records\n",
+			a.errTerm.good("✓"), m.Path, termtext.Escape(m.Branch), termtext.Escape(m.Repo))
+	}
+	if accepted.Branch == "" || ws == nil || ws.URL == "" {
+		return
+	}
+	repo, branch := termtext.Escape(quoteAll([]string{accepted.Repo})), termtext.Escape(quoteAll([]string{accepted.Branch}))
+	fmt.Fprintf(a.err, "%s git fetch %s %s:%s  gets it into a clone of yours\n", a.errTerm.faint("→"), repo, branch, branch)
+	fmt.Fprintf(a.err, "%s git -C %s push origin %s  sends it to %s\n", a.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
+}

@@ -1,0 +1,256 @@
+package review
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/workspace"
+)
+
+// The files of submodules are compared, shown and chosen like any others: the trees of
+// a change set hold them where the user's repository has a commit of the submodule's.
+// Only a delivery to a branch takes them apart again. Each submodule with changes gets
+// a branch of its own, on top of the commit that the work in it started from, and the
+// repository around it records the tip of that branch.
+
+// AcceptedModule tells where the work in a submodule is.
+type AcceptedModule struct {
+	Path        Path   `json:"path"`
+	Repo        string `json:"repo"`   // its folder in the user's working tree, or its git directory
+	Branch      string `json:"branch"` // without refs/heads/
+	Commit      string `json:"commit"`
+	Uncommitted string `json:"uncommitted,omitempty"` // the commit below it that holds the user's uncommitted work
+	Tree        string `json:"tree"`                  // what Commit was made of: with files as the agent had them
+
+	was string // that Branch pointed to; empty when it was made
+}
+
+// of finds what was delivered to the submodule at path; nil when nothing was.
+func moduleAt(modules []AcceptedModule, path string) *AcceptedModule {
+	if i := slices.IndexFunc(modules, func(m AcceptedModule) bool { return m.Path.Raw() == path }); i >= 0 {
+		return &modules[i]
+	}
+	return nil
+}
+
+// splitting takes one delivery apart.
+type splitting struct {
+	*delivery
+	joined string            // the commit that the work was compared with
+	flat   string            // the tree that is delivered, with the files of submodules
+	links  map[string]string // per submodule settled so far: the commit that is recorded of it
+	made   []AcceptedModule
+}
+
+// split delivers the changes in submodules, innermost first, and leaves the rest of the
+// delivery without their files. It returns what was delivered before, too, and how to
+// take back what it did itself.
+func (d *delivery) split(ctx context.Context) (all []AcceptedModule, undo func(context.Context) error, err error) {
+	s := &splitting{delivery: d, joined: d.joined, flat: d.tree, links: map[string]string{}}
+	undo = s.undo
+	for _, m := range slices.Backward(d.modules) {
+		if err := s.module(ctx, m); err != nil {
+			return nil, undo, err
+		}
+	}
+	if d.tree, err = s.tree(ctx, ""); err != nil {
+		return nil, undo, err
+	}
+	around, err := d.from.Line(ctx, "rev-parse", d.joined+"^1", d.joined+"^1^{tree}")
+	if err != nil {
+		return nil, undo, fmt.Errorf("reading what the work started from: %s", git.Message(err))
+	}
+	start, tree, _ := strings.Cut(around, "\n")
+	if d.cleaning.base = tree; d.parent == d.joined {
+		d.parent = start
+	}
+	all = slices.Clone(s.made)
+	for _, m := range d.earlier {
+		if moduleAt(all, m.Path.Raw()) == nil {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b AcceptedModule) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
+	return all, undo, nil
+}
+
+// module delivers the changes in one submodule, if there are any.
+func (s *splitting) module(ctx context.Context, m workspace.Module) error {
+	s.links[m.Path] = m.Head
+	was, err := s.subtree(ctx, s.joined, m.Path)
+	if err != nil {
+		return err
+	}
+	is, err := s.subtree(ctx, s.flat, m.Path)
+	if err != nil || is == was {
+		return err
+	}
+	tree, err := s.tree(ctx, m.Path)
+	if err != nil {
+		return err
+	}
+	earlier := moduleAt(s.earlier, m.Path)
+	if earlier != nil && earlier.Tree == tree {
+		s.links[m.Path] = earlier.Commit
+		return nil
+	}
+	to := &delivery{
+		from: s.from, to: m.Git(), repo: m.Repo, owner: s.owner, tree: tree, parent: m.BaseCommit(), message: s.message, who: s.who,
+		branch: s.branch, prefer: s.prefer,
+	}
+	if m.Repo == "" {
+		to.repo = m.GitDir
+	}
+	if to.cleaning, err = s.clean(ctx, m); err != nil {
+		return err
+	}
+	if s.tip != "" {
+		to.branch, to.prefer = "", []string{s.branch, strings.ReplaceAll(s.branch, "/", "-")}
+	}
+	if s.keep != "" {
+		sum := sha256.Sum256([]byte(m.Path))
+		to.keep = s.keep + "-" + hex.EncodeToString(sum[:6])
+	}
+	made := AcceptedModule{Path: Path(m.Path), Repo: to.repo, Tree: tree}
+	if earlier != nil && to.onTop(ctx, &Before{Branch: earlier.Branch, Commit: earlier.Commit, Tree: earlier.Tree}) {
+		made.was = earlier.Commit
+	} else if m.Uncommitted != "" {
+		made.Uncommitted = m.Uncommitted
+	}
+	delivered, err := to.run(ctx)
+	if err != nil {
+		return fmt.Errorf("submodule %s: %w", made.Path, err)
+	}
+	made.Branch, made.Commit = delivered.Branch, delivered.Commit
+	s.links[m.Path] = made.Commit
+	s.made = append(s.made, made)
+	return nil
+}
+
+// clean is how the submodule's repository stores files.
+func (s *splitting) clean(ctx context.Context, m workspace.Module) (*cleaning, error) {
+	base, err := s.from.Line(ctx, "rev-parse", "--verify", m.BaseCommit()+"^{tree}")
+	if err != nil {
+		return nil, fmt.Errorf("reading what the work in submodule %s started from: %s", Path(m.Path), git.Message(err))
+	}
+	c := *s.cleaning
+	c.repo, c.of, c.base, c.prefix, c.earlier, c.user = m.Repo, m.GitDir, base, m.Path+"/", nil, userSettings{}
+	c.uncommitted = c.uncommitted || m.Uncommitted != ""
+	return &c, nil
+}
+
+// subtree is the tree of the folder path; an empty tree when there is no such folder.
+func (s *splitting) subtree(ctx context.Context, treeish, path string) (string, error) {
+	object := treeish + "^{tree}"
+	if path != "" {
+		object = treeish + ":" + path
+	}
+	id, err := s.from.Line(ctx, "rev-parse", "--verify", "--quiet", object)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return s.from.Line(ctx, "mktree")
+	}
+	if kind, err := s.from.Line(ctx, "cat-file", "-t", id); err != nil || kind != "tree" {
+		return "", errors.Join(err, fault.New(fault.Conflict, "%s is a submodule in your repository, and cannot become a file", Path(path)).
+			Hint("leave that file out; to remove a submodule: git rm %s", Path(path)))
+	}
+	return id, nil
+}
+
+// tree is the tree of the submodule at path, "" being the repository around all of
+// them, with the commits of those in it in the place of their files.
+func (s *splitting) tree(ctx context.Context, path string) (string, error) {
+	tree, err := s.subtree(ctx, s.flat, path)
+	if err != nil {
+		return "", err
+	}
+	c := git.Commit{
+		Ref: refsOf(s.session) + "split-" + rand.Text(), Tree: tree, Message: "Without the files of submodules\n",
+		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+	}
+	for _, m := range s.modules {
+		if s.around(m.Path) == path {
+			inner := m.Path
+			if path != "" {
+				inner = strings.TrimPrefix(m.Path, path+"/")
+			}
+			c.Put = append(c.Put, git.Entry{Mode: git.Submodule, ID: s.links[m.Path], Path: inner})
+		}
+	}
+	if len(c.Put) == 0 {
+		return tree, nil
+	}
+	im := s.from.Import(ctx)
+	if err = im.Commit(c); err == nil {
+		_, tree, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return "", fmt.Errorf("taking submodules apart: %s", git.Message(err))
+	}
+	return tree, s.from.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", c.Ref)
+}
+
+// around is the submodule that the one at path lies in, or "".
+func (s *splitting) around(path string) string {
+	found := ""
+	for _, m := range s.modules {
+		if m.In(path) && len(m.Path) > len(found) {
+			found = m.Path
+		}
+	}
+	return found
+}
+
+// undo takes the branches back that this delivery made or moved.
+func (s *splitting) undo(ctx context.Context) error {
+	var errs []error
+	for _, m := range slices.Backward(s.made) {
+		i := slices.IndexFunc(s.modules, func(module workspace.Module) bool { return module.Path == m.Path.Raw() })
+		args := []string{"update-ref", "--no-deref", "-d", "refs/heads/" + m.Branch, m.Commit}
+		if m.was != "" {
+			args = []string{"update-ref", "--no-deref", "refs/heads/" + m.Branch, m.was, m.Commit}
+		}
+		if err := s.modules[i].Git().Run(ctx, nil, nil, args...); err != nil {
+			errs = append(errs, fmt.Errorf("taking the branch %s of submodule %s back: %s", m.Branch, m.Path, git.Message(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// modulesLine begins the line of a saved state's message that names its submodules.
+const modulesLine = "submodules: "
+
+// withModules adds the submodules to the message of a saved state, which then stands
+// for itself: a session's record may be gone before it.
+func withModules(message string, modules []workspace.Module) (string, error) {
+	if len(modules) == 0 {
+		return message, nil
+	}
+	named, err := json.Marshal(modules)
+	return message + "\n\n" + modulesLine + string(named), err
+}
+
+// modulesOf reads what withModules wrote.
+func (s *Saved) modulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
+	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
+	if err != nil {
+		return nil, fmt.Errorf("reading the saved state %s: %s", s.Ref, git.Message(err))
+	}
+	var modules []workspace.Module
+	if line, ok := strings.CutPrefix(strings.TrimSpace(body), modulesLine); ok {
+		err = json.Unmarshal([]byte(line), &modules)
+	}
+	return modules, err
+}

@@ -1,0 +1,389 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+)
+
+// Module is a submodule whose files the workspace holds. Its repository is the user's
+// own clone, from which nothing is fetched.
+type Module struct {
+	Path        string `json:"path"` // of its folder, from the top of the workspace
+	Repo        string `json:"repo"` // its folder in the user's working tree; empty where it is not checked out
+	GitDir      string `json:"git_dir"`
+	Head        string `json:"head"`                  // the commit that the work in it starts from
+	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the user's uncommitted work, or empty
+}
+
+// BaseCommit is the commit that the agent's work in the submodule goes on top of.
+func (m *Module) BaseCommit() string {
+	if m.Uncommitted != "" {
+		return m.Uncommitted
+	}
+	return m.Head
+}
+
+// Git is the submodule's repository in the user's clone, with or without its files.
+func (m *Module) Git() *git.Repo { return gitAt(m.GitDir) }
+
+// gitAt is the user's repository whose git directory is dir. A working tree that its
+// configuration names need not be there.
+func gitAt(dir string) *git.Repo {
+	return git.User(dir).With("GIT_DIR="+dir, "GIT_WORK_TREE="+dir)
+}
+
+// In reports whether path, of a file in the workspace, lies in the submodule.
+func (m *Module) In(path string) bool { return strings.HasPrefix(path, m.Path+"/") }
+
+// openModules opens the submodules of a listing. Those that cannot come along stay
+// in the listing, each with a note that says why and what to type.
+func (s *source) openModules(ctx context.Context, l *listing, workspaces string) ([]*source, error) {
+	var opened []*source
+	var left []string
+	for _, path := range l.modules {
+		m, lack, err := s.openModule(ctx, path, l.index[path].ID, workspaces)
+		if err != nil {
+			return nil, err
+		}
+		if lack != "" {
+			left = append(left, path)
+			l.notes = append(l.notes, fmt.Sprintf("submodule %s is left out, so the agent sees an empty folder there: %s", termtext.Escape(s.prefix+path), lack))
+			continue
+		}
+		opened = append(opened, m)
+	}
+	l.modules = left
+	return opened, nil
+}
+
+// openModule opens the submodule at path, a path in s. lack says why it cannot come
+// along, and what to do about it.
+func (s *source) openModule(ctx context.Context, path, recorded, workspaces string) (m *source, lack string, err error) {
+	if !utf8.ValidString(s.prefix + path) {
+		return nil, "its path is not UTF-8", nil
+	}
+	if s.url != "" || s.git == nil {
+		return nil, "aibox's own clone of a URL has no submodules; clone it yourself with --recurse-submodules and run there", nil
+	}
+	get := "git submodule update --init " + shellWord(path)
+	if s.prefix != "" {
+		get = "git submodule update --init --recursive " + shellWord(s.outermost)
+	}
+	get = "run `" + get + "` to bring it along"
+	m = &source{prefix: s.prefix + path + "/", outermost: cmp.Or(s.outermost, path), asIs: s.asIs, who: s.who, name: s.name}
+	if m.top, lack = s.checkedOut(path); lack != "" {
+		return nil, lack, nil
+	}
+	switch {
+	case m.top != "":
+		m.git = git.User(m.top)
+	case s.asIs:
+		return nil, "it is not initialized; " + get, nil
+	default:
+		if m.git, err = s.storedModule(ctx, path); err != nil || m.git == nil {
+			return nil, "it is not initialized; " + get, err
+		}
+	}
+	if lack := m.own(ctx, s.format, workspaces); lack != "" {
+		return nil, lack, nil
+	}
+	rev := recorded
+	if m.asIs {
+		rev = "HEAD"
+	}
+	if m.head, err = m.git.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}"); err != nil {
+		if ctx.Err() != nil {
+			return nil, "", ctx.Err()
+		}
+		return nil, fmt.Sprintf("your clone of it has no commit %s; %s", recorded[:min(len(recorded), 12)], get), nil
+	}
+	return m, "", nil
+}
+
+// checkedOut is the folder of the submodule at path when it has a repository; empty
+// when it has none.
+func (s *source) checkedOut(path string) (top, lack string) {
+	if s.top == "" {
+		return "", ""
+	}
+	root, err := unix.Open(s.top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", "its folder cannot be opened: " + termtext.Escape(err.Error())
+	}
+	defer unix.Close(root)
+	fd, err := unix.Openat2(root, path+"/.git", &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	if err == unix.ELOOP {
+		return "", "a symlink stands on the way to it"
+	}
+	if absent(err) {
+		return "", ""
+	}
+	if err != nil {
+		return "", "its folder cannot be opened: " + termtext.Escape(err.Error())
+	}
+	unix.Close(fd)
+	return filepath.Join(s.top, path), ""
+}
+
+// storedModule is the repository that git keeps of a submodule that is not checked out;
+// nil when there is none.
+func (s *source) storedModule(ctx context.Context, path string) (*git.Repo, error) {
+	settings, err := s.git.Records(ctx, "config", "-z", "--blob="+s.head+":.gitmodules", "--get-regexp", `^submodule\..*\.path$`)
+	if err != nil {
+		return nil, ctx.Err() // there are no names
+	}
+	for _, setting := range settings {
+		key, value, _ := strings.Cut(setting, "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
+		if value != path || !filepath.IsLocal(name) {
+			continue
+		}
+		dir := filepath.Join(s.gitDir, "modules", name)
+		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
+			return gitAt(dir), nil
+		}
+	}
+	return nil, nil
+}
+
+// own fills in what tells the submodule's repository apart, and refuses one that is not
+// the folder's own or that aibox cannot read.
+func (s *source) own(ctx context.Context, format git.Format, workspaces string) (lack string) {
+	asked := []string{"rev-parse", "--show-object-format", "--absolute-git-dir"}
+	if s.top != "" {
+		asked = append(asked, "--show-toplevel")
+	}
+	out, err := s.git.Line(ctx, asked...)
+	if err != nil {
+		return "git cannot read it: " + git.Message(err)
+	}
+	lines := strings.SplitN(out, "\n", len(asked)-1)
+	if len(lines) != len(asked)-1 || s.top != "" && lines[2] != s.top {
+		return "the .git in its folder leads elsewhere"
+	}
+	if s.format, s.gitDir = git.Format(lines[0]), lines[1]; s.format != format {
+		return fmt.Sprintf("its objects have the format %s, and those of the repository around it %s", s.format, format)
+	}
+	if err := s.identify(ctx); err != nil {
+		return err.Error()
+	}
+	if err := notBelow(s.common, workspaces); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// shellWord writes a path as one word of a command line.
+func shellWord(path string) string {
+	if strings.IndexFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+@%,=:", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(termtext.Escape(path), "'", `'\''`) + "'"
+}
+
+// bringModules copies the files of the submodules, and of those in them.
+func (p *preparation) bringModules(ctx context.Context) error {
+	sources, err := p.src.openModules(ctx, p.list, p.req.Dirs.Workspace)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		m := &preparation{
+			req: p.req, src: src, store: p.store, hide: p.hide,
+			ws: &Workspace{Session: p.ws.Session, Path: remaining(p.ws.Path, strings.TrimPrefix(strings.TrimSuffix(src.prefix, "/"), p.src.prefix))},
+		}
+		if m.list, err = src.list(ctx, p.hide, ownFolders(p.req.Dirs)); err != nil {
+			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
+		}
+		if _, err := p.store.copyHistory(ctx, src, &Globs{}, 1); err != nil {
+			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
+		}
+		if err := os.MkdirAll(m.ws.Path, 0o755); err != nil { //nolint:gosec // in a private folder
+			return err
+		}
+		if err := m.copyFiles(ctx); err != nil {
+			return err
+		}
+		if err := m.bringModules(ctx); err != nil {
+			return err
+		}
+		p.ws.Hide = append(slices.Clip(p.ws.Hide), m.ws.Hide...) // of private keys
+		p.modules = append(p.modules, m)
+	}
+	return nil
+}
+
+// hidesKeys is Globs.hidesKeys for a path in p's source.
+func (p *preparation) hidesKeys(path string) bool { return p.hide.hidesKeys(p.src.prefix + path) }
+
+// everyModule goes through the submodules, each one before those in it.
+func (p *preparation) everyModule(visit func(m *preparation)) {
+	for _, m := range p.modules {
+		visit(m)
+		m.everyModule(visit)
+	}
+}
+
+// allFiles are the copied files, those of submodules with the paths that they have in
+// the workspace; sorted.
+func (p *preparation) allFiles() []copied {
+	if len(p.modules) == 0 {
+		return p.files
+	}
+	all := slices.Clone(p.files)
+	p.everyModule(func(m *preparation) {
+		for _, f := range m.files {
+			f.Path = m.src.prefix + f.Path
+			all = append(all, f)
+		}
+	})
+	slices.SortFunc(all, func(a, b copied) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// allVisible are the paths of all files that the agent gets, those in submodules too.
+func (p *preparation) allVisible() []string {
+	return p.allPaths(func(l *listing) []string { return l.visible })
+}
+
+// allHidden are the paths of all hidden files, those in submodules too; sorted.
+func (p *preparation) allHidden() []string {
+	return p.allPaths(func(l *listing) []string { return l.hidden })
+}
+
+func (p *preparation) allPaths(of func(*listing) []string) []string {
+	all := slices.Clone(of(p.list))
+	p.everyModule(func(m *preparation) {
+		for _, path := range of(m.list) {
+			all = append(all, m.src.prefix+path)
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// commitModules records the user's uncommitted work in the submodules.
+func (p *preparation) commitModules(ctx context.Context) (err error) {
+	p.everyModule(func(m *preparation) {
+		if err == nil {
+			err = m.commitUncommitted(ctx)
+		}
+	})
+	return err
+}
+
+// joinModules makes the commit that the changes are compared with: the starting files
+// with those of the submodules where the repository has their commits. What it is made
+// of are its parents, so that one ref keeps all of it.
+func (p *preparation) joinModules(ctx context.Context) error {
+	if len(p.modules) == 0 {
+		return nil
+	}
+	c := git.Commit{
+		Ref: ref(p.ws.Session, "files"), Parent: p.ws.BaseCommit(), Tree: p.ws.BaseTree, Who: p.src.who,
+		Message: "Files of aibox session " + p.ws.Session + ", with those of submodules\n",
+	}
+	p.everyModule(func(m *preparation) {
+		path := strings.TrimSuffix(m.src.prefix, "/")
+		made := Module{Path: path, Repo: m.src.top, GitDir: m.src.gitDir, Head: m.src.head, Uncommitted: m.ws.Uncommitted}
+		p.ws.Modules = append(p.ws.Modules, made)
+		c.Put = append(c.Put, git.Entry{Mode: git.Folder, ID: m.ws.BaseTree, Path: path})
+		c.Merge = append(c.Merge, made.BaseCommit())
+	})
+	slices.Sort(c.Merge)
+	c.Merge = slices.Compact(c.Merge)
+	im := p.store.git.Import(ctx)
+	err := im.Commit(c)
+	commit, tree := "", ""
+	if err == nil {
+		commit, tree, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return fmt.Errorf("joining the files of submodules: %s", git.Message(err))
+	}
+	p.ws.Joined, p.ws.BaseTree = commit, tree
+	return nil
+}
+
+// startModules puts, in the store, a commit on top of parent that holds the visible
+// files of the submodules, and packs what parent does not hold: git inside the box knows
+// one repository.
+func (p *preparation) startModules(ctx context.Context, parent string) (pack, commit string, err error) {
+	c := git.Commit{
+		Ref: ref(p.ws.Session, "modules"), Parent: parent, Who: p.src.who,
+		Message: "Files of submodules\n\nIn this copy submodules are plain folders.\n",
+	}
+	brought := make(map[string]bool, len(p.ws.Modules))
+	for _, m := range p.ws.Modules {
+		brought[m.Path] = true
+		c.Remove = append(c.Remove, m.Path)
+	}
+	hidden := p.hide.Matcher()
+	for _, m := range p.ws.Modules {
+		entries, err := p.store.git.Tree(ctx, m.Head)
+		if err != nil {
+			return "", "", err
+		}
+		for _, e := range entries {
+			if e.Path = m.Path + "/" + e.Path; !hidden(e.Path) && !brought[e.Path] {
+				c.Put = append(c.Put, e)
+			}
+		}
+	}
+	im := p.store.git.Import(ctx)
+	err = im.Commit(c)
+	if err == nil {
+		commit, _, err = im.Made()
+	}
+	if err := im.End(err); err != nil {
+		return "", "", err
+	}
+	pack, err = packObjects(ctx, p.store.git, commit, []string{"^" + parent}, filepath.Join(p.store.dir, "objects", "pack", "pack"), func(string) {})
+	return pack, commit, err
+}
+
+// leftModules are the submodules that are empty folders in the workspace.
+func (p *preparation) leftModules() []string {
+	left := []string{}
+	brought := make(map[string]bool, len(p.ws.Modules))
+	for _, m := range p.ws.Modules {
+		brought[m.Path] = true
+	}
+	for _, path := range p.list.modules {
+		if !brought[path] { // which a workspace that is made again knows from its record
+			left = append(left, path)
+		}
+	}
+	p.everyModule(func(m *preparation) {
+		for _, path := range m.list.modules {
+			left = append(left, m.src.prefix+path)
+		}
+	})
+	return left
+}
+
+// allSparse are the files that sparse checkouts leave out, by their paths in the
+// workspace.
+func (p *preparation) allSparse() map[string]bool {
+	all := maps.Clone(p.list.sparse)
+	p.everyModule(func(m *preparation) {
+		for path := range m.list.sparse {
+			all[m.src.prefix+path] = true
+		}
+	})
+	return all
+}

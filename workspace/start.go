@@ -1,0 +1,71 @@
+package workspace
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/termtext"
+)
+
+// startFolder settles the folder that the run starts in: the one that corresponds to
+// where the user is. One that holds nothing yet is made; one that the commit does not
+// have, or that is hidden, is noted, and the run starts at the top.
+func (p *preparation) startFolder() error {
+	start := p.src.start
+	if start == "" {
+		return nil
+	}
+	instead := func(why string) {
+		p.ws.Notes = append(p.ws.Notes, fmt.Sprintf("the run starts at the top, because %s %s", termtext.Escape(start), why))
+	}
+	if !utf8.ValidString(start) {
+		instead("is not UTF-8")
+		return nil
+	}
+	if p.src.asIs && !p.hide.Match(start) {
+		root, err := unix.Open(p.ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(root)
+		if err := makeFolders(root, []string{start + "/file"}); err != nil {
+			return err
+		}
+	}
+	p.ws.Start = start
+	if p.ws.StartFolder() != "" {
+		return nil
+	}
+	p.ws.Start = ""
+	switch {
+	case p.hide.Match(start):
+		instead("is hidden from the agent")
+	case p.src.asIs:
+		instead("is no folder there")
+	default:
+		instead("is not in that commit")
+	}
+	return nil
+}
+
+// StartFolder is Start as long as there is such a folder, which the agent may remove;
+// else empty. It follows no symlink.
+func (w *Workspace) StartFolder() string {
+	if w.Start == "" || strings.ContainsRune(w.Start, 0) {
+		return ""
+	}
+	root, err := unix.Open(w.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(root)
+	fd, err := unix.Openat2(root, w.Start, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
+	if err != nil {
+		return ""
+	}
+	unix.Close(fd)
+	return w.Start
+}
