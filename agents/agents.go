@@ -61,7 +61,8 @@ type Task struct {
 	Prompt      string    // what to do; may be empty when Interactive
 	Interactive bool      // on a terminal, with a person
 	Resume      bool      // go on with the latest conversation in StateDirs
-	Workdir     string    // absolute path of the repository in the box
+	Workdir     string    // absolute path of the folder in the box that the agent starts in
+	Root        string    // absolute path of the repository there, which Workdir lies in; empty: Workdir
 	Inference   Inference // the model; BaseURL is empty when there is none
 	Args        []string  // what stood after "--": more arguments, or shell's command
 	// Instructions are what the agent has to know before the task, in Markdown: its
@@ -205,4 +206,12 @@ func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
 		return nil, nil, fmt.Errorf("reading the options of %s: %w", agent.Info().Name, err)
 	}
 	return argv, env, nil
+}
+
+// trusted are the folders that the agent is not to ask about.
+func (t Task) trusted() []string {
+	if t.Root == "" || t.Root == t.Workdir {
+		return []string{t.Workdir}
+	}
+	return []string{t.Workdir, t.Root}
 }

@@ -185,14 +185,16 @@ func (c *Claude) contextEnv(model Inference) []string {
 // and whether to go without asking.
 func claudeAnswers(task Task) []File {
 	key := task.Inference.Key
+	projects := map[string]any{}
+	for _, folder := range task.trusted() {
+		projects[folder] = map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}
+	}
 	state := map[string]any{
 		"hasCompletedOnboarding":        true,
 		"theme":                         "dark",
 		"bypassPermissionsModeAccepted": true,
 		"customApiKeyResponses":         map[string]any{"approved": []string{key[max(len(key)-20, 0):]}, "rejected": []string{}},
-		"projects": map[string]any{task.Workdir: map[string]any{
-			"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
-		}},
+		"projects":                      projects,
 	}
 	return []File{
 		{Path: "~/.claude.json", Mode: 0o600, Data: encode(state)},

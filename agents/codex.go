@@ -91,9 +91,13 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 	if task.Resume {
 		argv = append(argv, "resume", "--last")
 	}
+	var trusted []string
+	for _, folder := range task.trusted() {
+		trusted = append(trusted, strconv.Quote(folder)+"={trust_level=\"trusted\"}")
+	}
 	// Without --no-daemon the answer about trust is not read, and Codex asks.
 	argv = append(argv, "--no-daemon", "-c",
-		fmt.Sprintf("projects={%s={trust_level=\"trusted\"}}", strconv.Quote(task.Workdir)))
+		"projects={"+strings.Join(trusted, ", ")+"}")
 	argv = append(append(argv, flags...), task.Args...)
 	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(codexInstructions)}
 	return inv.told(task, "--")

@@ -96,7 +96,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 	inv = inv.told(task, "--interactive=")
 	if task.Interactive {
 		inv.Files = append(inv.Files,
-			File{Path: "~/.copilot/config.json", Mode: 0o600, Data: encode(map[string]any{"trustedFolders": []string{task.Workdir}})},
+			File{Path: "~/.copilot/config.json", Mode: 0o600, Data: encode(map[string]any{"trustedFolders": task.trusted()})},
 			File{Path: "~/.copilot/settings.json", Mode: 0o600, Data: encode(map[string]any{"banner": "never", "showTipsOnStartup": false})})
 	}
 	return inv, nil

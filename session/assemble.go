@@ -12,6 +12,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
+	"aibox/internal/termtext"
 	"aibox/runtime"
 	"aibox/workspace"
 )
@@ -88,7 +89,7 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 func (s *supervisor) invocation(k *kit, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
-		Prompt: asked.task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: boxWorkdir,
+		Prompt: asked.task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: boxWorkdir,
 		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
 		Instructions: briefing(asked),
 		Inference:    inference,
@@ -223,6 +224,9 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, mad
 	detail := fmt.Sprintf("%s, %s", ws.Path, amount.Of(ws.Files, "file"))
 	if len(ws.Hidden) > 0 {
 		detail += ", " + hiddenFiles(ws)
+	}
+	if ws.Start != "" {
+		detail += ", starts in " + termtext.Escape(ws.Start)
 	}
 	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
 	if len(ws.Unmatched) > 0 {

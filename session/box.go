@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -237,6 +238,15 @@ func boxTrouble(ctx context.Context, box runtime.Box) error {
 		Hint("`aibox doctor` checks Docker and runsc")
 }
 
+// workdir is where the agent starts: the folder of the workspace in which the run was
+// started, and the top where that is not there.
+func (k *kit) workdir() string {
+	if k.workspace == nil {
+		return boxWorkdir
+	}
+	return path.Join(boxWorkdir, k.workspace.StartFolder())
+}
+
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
 func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) error {
@@ -273,7 +283,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 	begin := lifeline.Start{
 		Argv:  k.command.Argv,
 		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
-		Dir:   boxWorkdir,
+		Dir:   k.workdir(),
 		Files: files,
 		Nproc: s.launch.Spec.Pids,
 

@@ -43,7 +43,7 @@ var placeholders = []placeholder{
 	{name: "gemini", help: "base URL for clients of Gemini's dialect, which add /v1beta", model: true, address: true, inEnv: true, inFile: true},
 	{name: "ollama", help: "base URL for clients of Ollama's own dialect, which add /api", model: true, address: true, inEnv: true, inFile: true},
 	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
-	{name: "workdir", help: "where the repository is in the box", inEnv: true, inFile: true},
+	{name: "workdir", help: "the folder in the box that the agent starts in: the repository, or the subfolder that the run was started in", inEnv: true, inFile: true},
 	{name: "options", help: "the words of the agent's options; a word of its own", words: true},
 	{name: "args", help: "what the user put behind --; a word of its own", words: true},
 }

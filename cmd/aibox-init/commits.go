@@ -29,7 +29,7 @@ const (
 // program in the place of git or of init: the list is its word and no more. Every
 // process of the box is gone when commits has asked, which takes no longer than limit.
 func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
-	dir := workdir(s.Dir)
+	dir := repository(workdir(s.Dir))
 	if !isCommit(s.Baseline) || !moved(dir, s.Baseline) {
 		return nil
 	}
@@ -89,6 +89,18 @@ func moved(dir, baseline string) bool {
 		head = strings.TrimSpace(data)
 	}
 	return head != baseline
+}
+
+// repository is the folder around dir that has a .git; dir itself when none has.
+func repository(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
 }
 
 // packed is the commit of a ref in the beginning of packed-refs, where aibox puts

@@ -43,12 +43,27 @@ func (s starter) Recent(context.Context) ([]string, error) {
 			all = append(all, repository)
 		}
 	}
-	add(topOf("."))
+	if topOf(".") != "" {
+		add(hereIn())
+	}
 	briefs, err := s.service.Briefs()
 	for _, b := range slices.Backward(briefs) {
 		add(b.Repository)
 	}
 	return all, err
+}
+
+// hereIn is the folder that aibox was called in, without symlinks; "." when it cannot be
+// told.
+func hereIn() string {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil {
+		return "."
+	}
+	return here
 }
 
 // Look is a look at a repository with what is set and remembered for it.
@@ -61,7 +76,11 @@ func (s starter) Look(ctx context.Context, repository string) (newrun.Place, err
 	if place.Settings, err = s.settings(at.Top); err != nil {
 		return newrun.Place{}, err
 	}
-	if last, ok := s.store().Last(at.Top); ok {
+	last, ok := s.store().Last(filepath.Join(at.Top, at.Start))
+	if !ok {
+		last, ok = s.store().Last(at.Top) // a URL is no path to join, either
+	}
+	if ok {
 		last = s.said(last, place.Settings)
 		place.Last = &last
 	}

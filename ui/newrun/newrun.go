@@ -2,6 +2,7 @@ package newrun
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"aibox/internal/fault"
@@ -288,7 +289,10 @@ func (m *Model) repository() string {
 	if m.place == nil {
 		return m.chosen
 	}
-	return m.place.Top
+	if m.place.Start == "" {
+		return m.place.Top
+	}
+	return filepath.Join(m.place.Top, m.place.Start)
 }
 
 // check reads the draft as a command line. One check is under way at a time.

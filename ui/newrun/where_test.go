@@ -46,6 +46,18 @@ func TestAPathIsTypedWithTheFoldersThatGoOn(t *testing.T) {
 	}
 }
 
+func TestARunInASubfolderIsStartedThere(t *testing.T) {
+	w := newWorld(t)
+	place := w.places["/home/ann/shop"]
+	place.Start = "cart/api"
+	w.places["/home/ann/shop"] = place
+	p := open(t, w)
+	if got := p.m.repository(); got != "/home/ann/shop/cart/api" {
+		t.Errorf("the run is in %s", got)
+	}
+	p.Sees("--repo=/home/ann/shop/cart/api")
+}
+
 func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("shift+tab")

@@ -1,0 +1,29 @@
+package agents
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestARunInASubfolderIsTrustedThereAndAtTheTop(t *testing.T) {
+	for _, agent := range []Agent{&Claude{}, &Codex{}, &Copilot{}} {
+		name := agent.Info().Name
+		inv, err := agent.Command(Task{
+			Interactive: true, Workdir: "/workspace/sub", Root: "/workspace",
+			Inference: Inference{BaseURL: "http://10.200.200.1:1", Key: "key", Model: "m"},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		said := strings.Join(inv.Argv, "\n")
+		for _, file := range inv.Files {
+			said += "\n" + string(file.Data)
+		}
+		for _, folder := range []string{`"/workspace/sub"`, `"/workspace"`} {
+			if !strings.Contains(said, folder) {
+				t.Errorf("%s is not told to trust %s:\n%s", name, folder, said)
+			}
+		}
+	}
+}
