@@ -37,6 +37,7 @@ type failure struct {
 	Message  string   `json:"message"`
 	Hints    []string `json:"hints"`
 	ExitCode int      `json:"exit_code"`
+	Session  string   `json:"session"` // of an error that is printed
 }
 
 // result is how a session ended, as the contract with scripts has it.
