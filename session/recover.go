@@ -145,22 +145,21 @@ func (s *Sessions) resolveSaved(text string, all []review.Saved) (ID, error) {
 	if _, formErr := ParseID(text); formErr != nil {
 		return "", formErr
 	}
-	var found []string
+	var found []ID
 	for _, saved := range all {
 		for _, name := range []string{saved.Session, saved.By} {
-			if strings.HasPrefix(name, text) && !slices.Contains(found, name) {
-				found = append(found, name)
+			if strings.HasPrefix(name, text) && !slices.Contains(found, ID(name)) {
+				found = append(found, ID(name))
 			}
 		}
 	}
 	switch len(found) {
 	case 1:
-		return ID(found[0]), nil
+		return found[0], nil
 	case 0:
 		return "", err
 	default:
-		return "", fault.New(fault.Usage, "%q could be %d sessions: %s, %s, …", text, len(found), found[0], found[1]).
-			Hint("type more of the id")
+		return "", severalSessions(text, found)
 	}
 }
 

@@ -223,7 +223,20 @@ func (s store) resolve(text string) (ID, error) {
 	case 0:
 		return "", fault.New(fault.Usage, "no session %q", text).Hint("`aibox ls` lists the sessions")
 	default:
-		return "", fault.New(fault.Usage, "%q could be %d sessions: %s, %s, …", text, len(found), found[0], found[1]).
-			Hint("type more of the id")
+		return "", severalSessions(text, found)
 	}
+}
+
+// severalSessions says which sessions a prefix could be.
+func severalSessions(text string, found []ID) error {
+	const most = 4
+	var names []string
+	for _, id := range found[:min(len(found), most)] {
+		names = append(names, string(id))
+	}
+	if len(found) > most {
+		names = append(names, "…")
+	}
+	return fault.New(fault.Usage, "%q could be %d sessions: %s", text, len(found), strings.Join(names, ", ")).
+		Hint("type more of the id")
 }

@@ -62,6 +62,28 @@ func TestAnyUniquePrefixNamesASession(t *testing.T) {
 	}
 }
 
+func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
+	s := testStore(t)
+	for range 2 {
+		if _, err := s.create("codex", noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, _ := s.ids()
+	want := `"0" could be 2 sessions: ` + string(first[0]) + ", " + string(first[1])
+	if _, err := s.resolve("0"); err == nil || err.Error() != want {
+		t.Errorf("two: %v, not %s", err, want)
+	}
+	for range 5 {
+		if _, err := s.create("codex", noon); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.resolve("0"); err == nil || !strings.HasSuffix(err.Error(), ", …") || !strings.Contains(err.Error(), "7 sessions") {
+		t.Errorf("seven: %v", err)
+	}
+}
+
 func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
 	s := testStore(t)
 	id, err := s.create("codex", time.Now())

@@ -81,7 +81,6 @@ func wrongLines(root *cobra.Command) [][]string {
 		for _, id := range []string{"zzzzz", "", "../etc", "-1", "0dq4", "0dq4f-shell", "0dq4g-shell", "\x1b[31m", "verify-0dq4f"} {
 			add("--", id)
 			add("--", id, "30m")
-			add("--", id, "--no-such-flag", "x", "y")
 		}
 	}
 	visit(root)

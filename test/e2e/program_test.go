@@ -89,6 +89,9 @@ func (m *machine) ended(o outcome) report {
 	if r.State.Result == nil {
 		m.t.Fatalf("the JSON has no result:\n%s", o)
 	}
+	if (r.Error == nil) != (o.code == 0) || r.Error != nil && (r.Error.ExitCode != o.code || r.Error.Session != r.ID) {
+		m.t.Errorf("the error in the JSON is not that of the command:\n%s", o)
+	}
 	return r
 }
 

@@ -43,8 +43,6 @@ type report struct {
 	NoFeedback    bool   `json:"no_feedback"`
 	Feedback      string `json:"feedback"`
 
-	Error *failure `json:"error"` // as in the result
-
 	Alive bool `json:"alive"`
 	State struct {
 		Phase       string          `json:"phase"`
@@ -98,6 +96,10 @@ type report struct {
 			Risks []risk `json:"risks"`
 		} `json:"left"`
 	} `json:"accepted"`
+	Error *struct {
+		failure
+		Session string `json:"session"`
+	} `json:"error"`
 }
 
 // risk is what a changed file would do, or holds.
