@@ -113,6 +113,9 @@ func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, erro
 		if err != nil {
 			return err
 		}
+		if err := s.mayQuote(id, c, set); err != nil {
+			return err
+		}
 		if err := c.locate(ctx, set); err != nil {
 			return err
 		}
@@ -124,6 +127,27 @@ func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, erro
 		return nil
 	})
 	return c, err
+}
+
+// mayQuote refuses a comment on a line that the agent was not to see: the comment quotes
+// it to the agent. The tree of the change set holds the user's hidden files, too.
+func (s *Sessions) mayQuote(id ID, c Comment, set *review.ChangeSet) error {
+	if c.Line == 0 || c.Path == "" || len(set.Changed([]review.Path{c.Path})) > 0 {
+		return nil
+	}
+	var state State
+	if err := s.store.read(id, stateFile, &state); err != nil {
+		return err
+	}
+	hidden, err := state.Workspace.Covers()
+	if err != nil {
+		return err
+	}
+	if hidden(c.Path.Raw()) {
+		return fault.New(fault.Usage, "%s was hidden from the agent, and a comment on a line quotes that line to it", c.Path).
+			Hint("comment on the file as a whole: `aibox comment %s %s …`", id, c.Path)
+	}
+	return nil
 }
 
 // locate checks what the comment is on and keeps a copy of that.

@@ -54,6 +54,18 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 	}
 }
 
+func TestACommentQuotesNoLineOfAHiddenFile(t *testing.T) {
+	s, id := spoken(t)
+	state := State{Phase: Ended, Workspace: &workspace.Workspace{Hide: []string{".env"}}, Result: &Result{}}
+	if err := s.store.write(id, stateFile, state); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Comment(t.Context(), id, Comment{Path: ".env", Line: 1, Text: "why?"})
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "was hidden from the agent") {
+		t.Errorf("a line of a hidden file: %v", err)
+	}
+}
+
 func TestCommentsAreBounded(t *testing.T) {
 	s, id := spoken(t)
 	for text, says := range map[string]string{
