@@ -144,7 +144,7 @@ func (c *call) judge(secrets *redact.Set) {
 	c.event.Reason = oneLine(trouble.message, secrets)
 	switch {
 	case c.event.Status >= http.StatusBadRequest, trouble.message != "":
-		if c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble.kind); c.event.Outcome == Busy {
+		if c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble); c.event.Outcome == Busy {
 			c.event.RetryAfter = retryAfter(c.header, time.Now())
 		}
 	case c.cut:

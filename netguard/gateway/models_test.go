@@ -210,7 +210,7 @@ func TestARefusedListIsToldInTheServersOwnWords(t *testing.T) {
 		"wrong key":      {401, `{"error":{"message":"Incorrect API key provided: ` + realKey + `."}}`, "refused the key in SOME_KEY: Incorrect API key provided: ****"},
 		"restricted key": {403, `{"error":{"message":"You have insufficient permissions for this operation. Missing scopes: api.model.read."}}`, ""},
 		"no access":      {403, `{"error":{"message":"Country not supported"}}`, "refused the key in SOME_KEY: Country not supported"},
-		"loading":        {503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, "status 503 when asked for its models: Loading model"},
+		"loading":        {503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, "x is still loading its model"},
 		"busy":           {429, `{}`, ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -43,13 +43,13 @@ func (o Outcome) String() string {
 // MarshalText writes the name.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// outcomeOf judges an answer of the upstream. kind is what the server calls the
-// failure, which for some is all there is: OpenAI's 429 is also what an empty
-// account gets, and a stream that failed on the way has the status 200.
-func outcomeOf(status int, header http.Header, kind string) Outcome {
+// outcomeOf judges an answer of the upstream. What the server calls the failure is for
+// some all there is: OpenAI's 429 is also what an empty account gets, and a stream that
+// failed on the way has the status 200.
+func outcomeOf(status int, header http.Header, failure trouble) Outcome {
 	has := func(words ...string) bool {
 		for _, word := range words {
-			if strings.Contains(kind, word) {
+			if strings.Contains(failure.kind, word) {
 				return true
 			}
 		}
@@ -58,7 +58,8 @@ func outcomeOf(status int, header http.Header, kind string) Outcome {
 	switch {
 	case has("insufficient_quota", "billing"):
 		return Refused
-	case status == http.StatusTooManyRequests, status == 529, status == http.StatusServiceUnavailable && header.Get("Retry-After") != "":
+	case status == http.StatusTooManyRequests, status == 529, status == http.StatusServiceUnavailable && header.Get("Retry-After") != "",
+		loads(status, failure.message):
 		return Busy
 	case status < 300 && has("overloaded", "rate_limit", "429"):
 		return Busy

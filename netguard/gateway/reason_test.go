@@ -72,6 +72,7 @@ func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
 		"an empty account":     {chat, 429, "", `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, Refused, "You exceeded your current quota"},
 		"overloaded":           {messages, 529, "", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Busy, "Overloaded"},
 		"busy for a while":     {chat, 429, "20", `{"error":{"message":"Rate limit reached"}}`, Busy, "Rate limit reached"},
+		"loading":              {chat, 503, "", `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, Busy, "Loading model"},
 		"later":                {chat, 503, "5", `{"error":"loading"}`, Busy, "loading"},
 		"down":                 {chat, 503, "", `{"error":"down"}`, Broken, "down"},
 		"failing":              {chat, 500, "", ``, Broken, ""},
