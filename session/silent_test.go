@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -33,13 +32,12 @@ func hanging(t *testing.T) (*Sessions, ID) {
 	}
 	t.Cleanup(func() { _ = errors.Join(listener.Close(), mine.Close()) })
 	go func() {
-		var silent []net.Conn
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			silent = append(silent, conn)
+			defer conn.Close()
 		}
 	}()
 	return s, id

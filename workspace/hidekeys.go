@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func removeWithFolders(root int, path string) error {
 		}
 		err = unix.Unlinkat(dir, path[strings.LastIndexByte(path, '/')+1:], flags)
 		unix.Close(dir)
-		if flags != 0 && (err == unix.ENOTEMPTY || err == unix.EEXIST) {
+		if flags != 0 && (errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)) {
 			return nil
 		}
 		if err != nil {

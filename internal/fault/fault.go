@@ -77,15 +77,15 @@ type Fault struct {
 	Err     error    // the cause, or nil
 }
 
-// unnamed stands in a sentence for a cause that is not there.
-var unnamed = errors.New("no reason was given")
+// errUnnamed stands in a sentence for a cause that is not there.
+var errUnnamed = errors.New("no reason was given")
 
 // New makes a Fault with a formatted sentence. A %w verb sets the cause; one that is nil
 // is said to be unknown, since no sentence may end in "<nil>".
 func New(kind Kind, format string, args ...any) *Fault {
 	for i, arg := range args {
 		if arg == nil {
-			args[i] = unnamed
+			args[i] = errUnnamed
 		}
 	}
 	err := fmt.Errorf(format, args...)

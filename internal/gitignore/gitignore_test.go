@@ -15,7 +15,7 @@ import (
 )
 
 // checkIgnore asks git which of the paths the patterns leave out.
-func checkIgnore(t interface{ Fatal(...any) }, dir string, patterns string, paths []string) map[string]bool {
+func checkIgnore(t interface{ Fatal(...any) }, dir, patterns string, paths []string) map[string]bool {
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(patterns), 0o600); err != nil {
 		t.Fatal(err)
 	}
