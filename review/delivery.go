@@ -12,13 +12,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sys/unix"
+
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
 	"aibox/internal/termtext"
 	"aibox/workspace"
-
-	"golang.org/x/sys/unix"
 )
 
 // delivery brings one tree from the repository that aibox owns to a new branch
@@ -53,7 +54,7 @@ type delivered struct {
 // deliver makes the commit on a branch.
 func (d *delivery) deliver(ctx context.Context, branch string, ws *workspace.Workspace, before *Before, accepted *Accepted) error {
 	if !d.onTop(ctx, before) {
-		if err := d.name(ctx, branch, ws.Session); err != nil {
+		if err := d.name(branch, ws.Session); err != nil {
 			return err
 		}
 	}
@@ -93,14 +94,14 @@ func (d *delivery) onTop(ctx context.Context, before *Before) bool {
 }
 
 // name settles what the branch may be called.
-func (d *delivery) name(ctx context.Context, branch, fallback string) error {
+func (d *delivery) name(branch, fallback string) error {
 	if branch == "" {
 		// A branch that is called just "aibox" forbids names below it.
 		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
 		return nil
 	}
 	d.branch = branch
-	if err := d.to.Run(ctx, nil, nil, "check-ref-format", "refs/heads/"+branch); err != nil || strings.HasPrefix(branch, "-") {
+	if err := plumbing.NewBranchReferenceName(branch).Validate(); err != nil {
 		return fault.New(fault.Usage, "%s cannot be the name of a branch", termtext.Escape(branch)).
 			Hint("leave --branch out, or use letters, digits, dashes and slashes")
 	}

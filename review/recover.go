@@ -310,7 +310,7 @@ func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error)
 		return nil, err
 	}
 	d.session, d.joined = saved.Session, saved.Base
-	if err := d.name(ctx, branch, saved.Session+"-recovered"); err != nil {
+	if err := d.name(branch, saved.Session+"-recovered"); err != nil {
 		return nil, err
 	}
 	made, err := d.run(ctx)

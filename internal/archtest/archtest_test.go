@@ -126,6 +126,7 @@ var owners = map[string][]string{
 	"github.com/docker/docker":             {"runtime/docker", "bakery/docker"},
 	"github.com/spf13/cobra":               {"internal/cli"},
 	"github.com/spf13/pflag":               {"internal/cli"},
+	"github.com/go-git/go-git/v5":          {"review"},
 	"github.com/vishvananda/netlink":       {"internal/peer", "netguard/rules"},
 	"github.com/coreos/go-iptables":        {"netguard/rules"},
 	"github.com/miekg/dns":                 {"netguard/egress"},
