@@ -36,10 +36,10 @@ const (
 // answer; those about models say nothing.
 //
 // A request in flight stops everything, since a model may think for minutes and a
-// late answer must win. An answer begins anew. A server that asks to come later ends
-// a row of failures, too, and is waited for from the first time on, unless it asks for
-// more than that: then waiting has no point. What else counts is a row of failures, from
-// the first of them on.
+// late answer must win. Each answer starts the count again. A server that asks to come
+// later ends a row of failures, too, and is waited for from the first time on, unless it
+// asks for more than that: then waiting has no point. What else counts is a row of
+// failures, from the first of them on.
 type health struct {
 	flying   int  // requests without an outcome yet
 	answered bool // the model has answered in this session

@@ -35,7 +35,7 @@ func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, err
 			return Session{}, err
 		}
 	}
-	_, err = s.mend(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
+	_, err = s.endDead(ctx, id, fault.New(fault.Interrupted, "stopped at once: %s", reason).
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 	if err != nil {
 		return Session{}, fmt.Errorf("clearing up after %s: %w", id, err)

@@ -24,7 +24,7 @@ type notReady interface {
 
 // awaitServer asks until the answer is another than that the server is not ready: for
 // as long as a model may be silent when it says that it loads, and not for long when it
-// says nothing. Those who start the session are told.
+// says nothing. The wait is printed as a step of the start.
 func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
 	err := ask()
 	var loading notReady

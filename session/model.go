@@ -22,7 +22,7 @@ type Inference interface {
 	// Name is a description without credentials.
 	Name() string
 	// Leaves says where prompts and code go if nobody chose that they leave this machine,
-	// a sentence, escaped; empty when they do not, or when somebody did.
+	// a sentence, escaped; empty when they do not, or when the user chose it.
 	Leaves(models []string) string
 	// Notices are what the user has to know about the server and the session's models,
 	// a line each, escaped.

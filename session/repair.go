@@ -61,12 +61,12 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if s.store.ended(id) {
 		return nil, nil // nearly all are
 	}
-	return s.mend(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
+	return s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 }
 
-// mend ends a session that has no supervisor any more; cause is why.
-func (s *Sessions) mend(ctx context.Context, id ID, cause error) (*Repaired, error) {
+// endDead ends a session that has no supervisor any more; cause is why.
+func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
 	session, err := s.store.load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)

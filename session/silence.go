@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// silenceTold is how long a model may be silent before that is told. A model on
+	// silenceTold is how long a model may be silent before that is reported. A model on
 	// one's own machine may read a long prompt for minutes, so it is no failure yet.
 	silenceTold = time.Minute
 	// DefaultModelTimeout is how long a model may be silent before a run is ended.

@@ -6,7 +6,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// ParseWord reads a pattern that a person gave as one word, for the top of a
+// ParseWord reads a pattern that the user gave as one word, for the top of a
 // repository. What no name can match is a Usage fault: it would do nothing, unnoticed.
 func ParseWord(word string) (Pattern, error) {
 	bare := strings.TrimPrefix(word, "!")
