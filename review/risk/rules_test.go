@@ -208,6 +208,7 @@ var cases = map[string]struct{ yes, no []*File }{
 		[]*File{link("src", "x"), plain(".vscode", "x")},
 	},
 	"protection-lost": {[]*File{removed(".gitignore"), removed(".github/workflows/scan.yml"), removed("CODEOWNERS"), {Path: "b", OldPath: ".pre-commit-config.yaml", Old: Side{Mode: "100644"}, New: Side{Mode: "100644"}}}, []*File{removed("main.go"), removed("AGENTS.md")}},
+	"hidden-file":     {[]*File{{Path: "vault/key", Covers: true, New: Side{Mode: "100644", Content: []byte("x\n")}, Size: 2}}, []*File{plain("vault/key", "x\n")}},
 	"called":          {}, // see TestAFileThatOthersRunIsFound
 	"not-searched":    {[]*File{{Path: "a", New: Side{Mode: "100644", Cut: true}, Size: 10}, plain("a.txt", string(hostileAssigns()))}, []*File{plain("a", "x")}},
 }

@@ -231,6 +231,9 @@ func TestACleanUpThatIsKilledLosesNothing(t *testing.T) {
 func TestACleanUpTakesOutdatedImagesAndLeavesThoseThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
+	m.cleansImages = true
+	cleaning.Lock()
+	defer cleaning.Unlock()
 	agent := "gctest" + strings.ToLower(rand.Text()[:8])
 	var refs []string
 	for year := 2001; year <= 2005; year++ {

@@ -19,6 +19,8 @@ type machine struct {
 	t    testing.TB
 	home string
 	env  []string
+
+	cleansImages bool // its clean-ups need not wait for each other; see cleaning
 }
 
 // newMachine makes a machine and checks at the test's end that nothing runs on.

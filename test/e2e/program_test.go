@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -64,7 +65,21 @@ func (m *machine) finish(cmd *exec.Cmd) outcome {
 // exec runs any program.
 func (m *machine) exec(name string, args ...string) outcome {
 	m.t.Helper()
+	defer m.cleanUp(args)()
 	return m.finish(m.cmd(name, args...))
+}
+
+// cleaning keeps the clean-ups of all tests from the images of the one that is about
+// them: images belong to the daemon, and not to one test.
+var cleaning sync.RWMutex
+
+// cleanUp waits until the command of aibox may be run, and over ends it.
+func (m *machine) cleanUp(args []string) (over func()) {
+	if len(args) == 0 || args[0] != "gc" || m.cleansImages {
+		return func() {}
+	}
+	cleaning.RLock()
+	return cleaning.RUnlock
 }
 
 // aibox runs aibox and expects this exit code.
@@ -115,11 +130,14 @@ func (m *machine) start(args ...string) *background {
 	m.t.Helper()
 	b := &background{Cmd: m.cmd(aibox, args...), t: m.t, stdout: newWatched(), stderr: newWatched(), done: make(chan struct{})}
 	b.Stdout, b.Stderr = b.stdout, b.stderr
+	over := m.cleanUp(args)
 	if err := b.Start(); err != nil {
+		over()
 		m.t.Fatal(err)
 	}
 	go func() {
 		defer close(b.done)
+		defer over()
 		_ = b.Wait()
 		b.code = b.ProcessState.ExitCode()
 	}()

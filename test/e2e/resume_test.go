@@ -140,7 +140,7 @@ func TestTheAgentIsToldItsLimitsAndTheChosenPrompts(t *testing.T) {
 	m.write(filepath.Join(m.home, ".config/aibox/prompts/careful.md"), "# Be careful\nThink first.\n")
 	o := m.aibox(0, "run", "shell", "--repo", repo, "--inference", "scripted", "--hide", "*.secret", "--timeout", "7m",
 		"--system", "careful", "--system", "house", "--json", "--", "sh", "-c", `cat "$AIBOX_INSTRUCTIONS_FILE"`)
-	said := o.stderr
+	_, said, _ := strings.Cut(o.stderr, "# Where you work")
 	last := -1
 	for _, want := range []string{"/workspace", "no network but the model", "`*.secret`", "You are ended after 7m.", "what you lack", "# Be careful\nThink first.", "# House rules\nOnly tabs."} {
 		at := strings.Index(said, want)
