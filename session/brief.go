@@ -22,7 +22,7 @@ type Brief struct {
 	Created     time.Time `json:"created"`
 	Agent       string    `json:"agent"`
 	Interactive bool      `json:"interactive,omitempty"`
-	Repository  string    `json:"repository"`
+	Repository  string    `json:"repository"`       // the top of it, or its URL
 	Branch      string    `json:"branch,omitempty"` // that the work started from; empty is the one checked out
 	Task        string    `json:"task,omitempty"`   // the first line of the prompt, cut
 	Phase       Phase     `json:"phase"`
@@ -69,6 +69,9 @@ func briefOf(s Session) Brief {
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
 		Phase: s.State.Phase, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
 	}
+	if ws := s.State.Workspace; ws != nil && ws.Start != "" {
+		b.Repository = ws.Repo // the user named a folder in it
+	}
 	b.Task, _, _ = strings.Cut(s.Prompt, "\n")
 	if s.Prompt == "" && s.Feedback != "" {
 		b.Task = "(feedback on " + string(s.Resumes) + ")"
@@ -109,8 +112,8 @@ type remembered struct {
 }
 
 // briefForm counts the changes of what a Brief holds: one remembered in another
-// form is made anew.
-const briefForm = 3
+// form is made again.
+const briefForm = 4
 
 // Briefs is every session in a line, oldest first, without those that verify (see
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/netguard"
+	"aibox/workspace"
 )
 
 func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
@@ -55,5 +56,12 @@ func storeSession(t *testing.T, s store, id ID, state State) {
 	}
 	if err := s.write(id, stateFile, state); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestARunInASubfolderIsListedUnderItsRepository(t *testing.T) {
+	s := Session{Spec: Spec{Repository: "/home/ann/p/src"}, State: State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
+	if got := s.Brief().Repository; got != "/home/ann/p" {
+		t.Errorf("the repository is %q", got)
 	}
 }
