@@ -34,13 +34,13 @@ bench: ## the ratios of aibox against plain Docker and git, as a table and as JS
 soak: ## 200 runs in a row and 4 x 25 side by side: failures and what is left, counted
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25
 
-docs: ## write the generated parts of docs/ anew
+docs: ## write the generated parts of docs/
 	@go test ./internal/docs -update
 
 pictures: ## draw every screen for docs/pictures, by driving the program (needs tmux)
 	@scripts/pictures.sh
 
-secrets: ## write the rules for secrets anew, from the version of gitleaks in test/gitleaks/go.mod
+secrets: ## write the rules for secrets, from the version of gitleaks in test/gitleaks/go.mod
 	@cd test/gitleaks && GOWORK=off go test . -update
 
 locks: ## write the lock files of dockerfiles/locks, after a version in a Dockerfile has changed

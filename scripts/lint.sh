@@ -17,6 +17,6 @@ shell_scripts() {
 
 check "go vet" go vet ./...
 # Without the flag it stops at a lock file in /tmp, which another user may have left.
-check "golangci-lint, formatting included (make fmt mends that)" scripts/tool.sh golangci-lint run --allow-parallel-runners
+check "golangci-lint, formatting included (make fmt fixes it)" scripts/tool.sh golangci-lint run --allow-parallel-runners
 check "shellcheck" xargs -0 -a <(shell_scripts) shellcheck
 exit $failed

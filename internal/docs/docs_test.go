@@ -43,7 +43,7 @@ func TestThePagesSayWhatTheProgramSays(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else if diff := cmp.Diff(filled, string(page)); diff != "" {
-			t.Errorf("%s is not what the program says (-program +page); `make docs` mends it:\n%s", file, diff)
+			t.Errorf("%s is not what the program says (-program +page); `make docs` fixes it:\n%s", file, diff)
 		}
 	}
 	for name := range parts {
