@@ -257,6 +257,9 @@ func TestTheEndIsSeenByEverybodyAndWaitsForNobody(t *testing.T) {
 func TestASupervisorThatDiesIsNoticed(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
+	if _, err := a.Next(); err != nil { // from then on it is one of the viewers
+		t.Fatal(err)
+	}
 	s.mu.Lock()
 	for v := range s.viewers {
 		_ = v.conn.Close()
