@@ -17,13 +17,13 @@ test: ## install what is missing and run every check and test, unit to end-to-en
 
 build: ## build bin/aibox, one static file with its PID 1 of the box inside
 	@$(STATIC) -ldflags '-s -w' -o internal/initbin/bin/aibox-init ./cmd/aibox-init
-	@$(STATIC) -ldflags '-s -w -X aibox/internal/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
+	@$(STATIC) -ldflags '-s -w -X aibox/cli.Version=$(VERSION)' -o bin/aibox ./cmd/aibox
 
 install: build ## copy bin/aibox to $(PREFIX)/bin
 	@install -D -m 0755 bin/aibox $(DESTDIR)$(PREFIX)/bin/aibox
 
 test-unit: ## the quick tests: no Docker, no network
-	@go test -short ./agents/... ./audit/... ./internal/... ./netguard/... ./review/... ./session/... ./workspace/...
+	@go test -short $$(go list ./... | grep -v aibox/test/)
 
 test-matrix: ## everything again on bare machines, by default a Debian 13 with Docker 26 (SUITES="bookworm noble"; needs root or sudo)
 	@test/matrix/run.sh --fresh $(SUITES)
@@ -35,7 +35,7 @@ soak: ## 200 runs in a row and 4 x 25 side by side: failures and what is left, c
 	@scripts/with-sandbox.sh go test ./test/e2e -run TestManyRunsLeaveNothing -count=1 -v -timeout 4h -runs 200 -runs.lanes 4 -runs.each 25
 
 docs: ## write the generated parts of docs/
-	@go test ./internal/docs -update
+	@go test ./test/docs -update
 
 pictures: ## draw every screen for docs/pictures, by driving the program (needs tmux)
 	@scripts/pictures.sh

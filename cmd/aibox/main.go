@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"aibox/internal/cli"
+	"aibox/cli"
 )
 
 func main() {

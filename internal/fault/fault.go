@@ -1,6 +1,6 @@
 // Package fault carries errors to people and to scripts: what went wrong in one
 // sentence, hints that name the flag or command to type, and a kind that becomes
-// the exit code. It prints nothing; internal/cli does, in one place.
+// the exit code. It prints nothing; cli does, in one place.
 package fault
 
 import (

@@ -8,7 +8,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/internal/amount"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/session"
 	"aibox/workspace"
 )

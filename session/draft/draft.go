@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 )
 
 // Draft is a run that is being put together. The zero value says nothing: all of it

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/workspace"

@@ -14,7 +14,7 @@ import (
 
 // A modelFailure is a way in which a model server fails at every request for an answer.
 type modelFailure struct {
-	name   string // as internal/docs names it
+	name   string // as test/docs names it
 	script scripted.Script
 	wait   string   // the Retry-After of its answers
 	cut    int      // bytes of an answer after which the connection ends; 0 for none

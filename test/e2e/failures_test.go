@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"aibox/internal/docs"
 	"aibox/internal/golden"
 	"aibox/internal/scripted"
+	"aibox/test/docs"
 )
 
 // Without aibox some of these agents try for an hour, and some say that all went well.
@@ -38,7 +38,7 @@ func TestEveryAgentEndsWhenItsModelFails(t *testing.T) {
 				defer mu.Unlock()
 				measured = append(measured, run)
 				if old := find(known, run); !golden.Update() && (old.Words != run.Words || old.ExitCode != run.ExitCode) {
-					t.Errorf("this is not what internal/docs/failures.json has, which -update writes:\n%+v\n%+v", run, old)
+					t.Errorf("this is not what test/docs/failures.json has, which -update writes:\n%+v\n%+v", run, old)
 				}
 			})
 		}
@@ -96,7 +96,7 @@ func (f modelFailure) bound() time.Duration {
 	return time.Minute
 }
 
-const failedRuns = "../../internal/docs/failures.json"
+const failedRuns = "../../test/docs/failures.json"
 
 func knownFailedRuns(t *testing.T) []docs.FailedRun {
 	t.Helper()

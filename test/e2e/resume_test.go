@@ -90,7 +90,8 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 	}
 	for _, stage := range []string{"workspace", "box", "probes"} {
 		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
-		eventually(t, hung, "the next command repairs", func() bool {
+		// A supervisor that dies as it asks for a box is waited for up to 20 s: it may come.
+		eventually(t, 3*hung, "the next command repairs", func() bool {
 			return strings.Count(m.aibox(0, "ls").stdout, "\n") == 2
 		})
 		whole("killed at " + stage)

@@ -3,7 +3,7 @@ package newrun
 import (
 	"strings"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session/draft"

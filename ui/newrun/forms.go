@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/session/draft"
 	"aibox/ui/form"
 

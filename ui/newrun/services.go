@@ -3,7 +3,7 @@ package newrun
 import (
 	"context"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/prompts"
 	"aibox/session"
 	"aibox/session/draft"

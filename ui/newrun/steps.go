@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/termtext"
 	"aibox/ui/form"
 

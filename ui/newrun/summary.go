@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"aibox/internal/amount"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/termtext"
 	"aibox/ui/frame"
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/prompts"
 	"aibox/internal/secret"

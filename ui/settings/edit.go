@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/ui/keymap"
 
 	"charm.land/bubbles/v2/key"

@@ -1,7 +1,7 @@
 package settings
 
 import (
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/ui/cursor"
 	"aibox/ui/keymap"
 	"aibox/ui/page"

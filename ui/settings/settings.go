@@ -8,7 +8,7 @@ import (
 	"context"
 	"strings"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/termtext"
 	"aibox/ui/cursor"
 	"aibox/ui/frame"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"

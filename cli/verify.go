@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/amount"
-	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"syscall"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
 

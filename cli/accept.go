@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"aibox/config"
 	"aibox/internal/amount"
-	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"

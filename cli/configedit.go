@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"

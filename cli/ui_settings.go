@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/ui/settings"
 )
 

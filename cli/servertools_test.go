@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 )

@@ -20,7 +20,7 @@ import (
 func TestNoHintLeavesTheIDToTheReader(t *testing.T) {
 	blank := regexp.MustCompile(`\b(ID|SESSION)\b`)
 	hints := 0
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 {
 			return err
 		}

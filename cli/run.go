@@ -10,7 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/workspace"

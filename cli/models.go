@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"

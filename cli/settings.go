@@ -10,8 +10,8 @@ import (
 
 	"aibox/agents"
 	"aibox/bakery"
+	"aibox/config"
 	"aibox/internal/amount"
-	"aibox/internal/config"
 	"aibox/internal/fault"
 	"aibox/internal/health"
 	"aibox/internal/paths"

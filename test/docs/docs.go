@@ -12,7 +12,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
-	"aibox/internal/config"
+	"aibox/config"
 	"aibox/review/risk"
 )
 

@@ -1,0 +1,206 @@
+// Package arch holds the import rules of the architecture. They name folders, so a
+// new package below one of them needs no line here. Tests are free.
+package arch
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule says what the packages of a folder may import of this module besides their own
+// folder. The rule with the longest folder that holds a package counts.
+type rule struct {
+	folder string
+	knows  []string // folders
+}
+
+// domain are the folders that use cases are made of. They do not know each other, but
+// for what a rule names.
+var domain = []string{"agents", "audit", "bakery", "config", "netguard", "review", "runtime", "workspace"}
+
+// rules are the architecture, from the leaves up.
+var rules = []rule{
+	{"internal", nil}, // leaves: they know only each other
+	{"agents", leaves()},
+	{"audit", leaves()},
+	{"bakery", leaves()},
+	{"netguard", leaves()},
+	{"runtime", leaves()},
+	{"workspace", leaves()},
+	{"config", leaves("agents/spec")},
+	{"review", leaves("workspace")},
+	{"session", leaves(domain...)},
+	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
+	{"ui", leaves("agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
+	{"cli", leaves(append(domain, "session", "app", "ui", "dockerfiles", "scripts")...)},
+	{"cmd/aibox", []string{"cli"}},
+	{"cmd/aibox-init", leaves()},
+	{"dockerfiles", nil},
+	{"scripts", nil},
+}
+
+func leaves(more ...string) []string { return append([]string{"internal"}, more...) }
+
+// adapters are the packages that speak to a daemon, the kernel or the network. Only the
+// wiring imports them.
+var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", "netguard/rules", "runtime/docker"}
+
+// wiring is where concrete adapters meet the use cases.
+var wiring = []string{"app", "cli"}
+
+// owners are the folders that alone may import a module. None is for tests only.
+var owners = map[string][]string{
+	"charm.land":                         {"ui"},
+	"github.com/charmbracelet/x/vt":      {"internal/screen"},
+	"github.com/coreos/go-iptables":      {"netguard/rules"},
+	"github.com/creack/pty":              {"cmd/aibox-init"},
+	"github.com/docker/docker":           {"bakery/docker", "runtime/docker"},
+	"github.com/go-git/go-git/v5":        {"review"},
+	"github.com/go-json-experiment/json": {"netguard/gateway/schema"},
+	"github.com/google/go-cmp":           {"internal/golden"},
+	"github.com/miekg/dns":               {"netguard/egress"},
+	"github.com/pelletier/go-toml/v2":    {"agents", "config", "internal/scripted"},
+	"github.com/rogpeppe/go-internal":    nil,
+	"github.com/spf13/cobra":             {"cli"},
+	"github.com/spf13/pflag":             {"cli"},
+	"github.com/vishvananda/netlink":     {"internal/peer", "netguard/rules"},
+	"pgregory.net/rapid":                 nil,
+	"aibox/internal/golden":              {"ui/uitest"},
+	"aibox/internal/peer/peertest":       nil,
+	"aibox/runtime/runtimetest":          nil,
+	"aibox/ui/uitest":                    nil,
+}
+
+// within reports whether a path is in a folder, or is it.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+func inAny(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// packages lists the module's packages with what their shipped code imports.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "aibox/...")
+	cmd.Dir = "../.."
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v: %s", err, complaints.String())
+	}
+	var all []listed
+	for in := json.NewDecoder(strings.NewReader(string(out))); in.More(); {
+		var p listed
+		if err := in.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		if p.ImportPath = strings.TrimPrefix(p.ImportPath, "aibox/"); !within(p.ImportPath, "test") {
+			all = append(all, p)
+		}
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d packages were listed", len(all))
+	}
+	return all
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for _, p := range packages(t) {
+		var found rule
+		for _, r := range rules {
+			if within(p.ImportPath, r.folder) && len(r.folder) > len(found.folder) {
+				found = r
+			}
+		}
+		if found.folder == "" {
+			t.Errorf("no rule says what %s may import", p.ImportPath)
+			continue
+		}
+		for _, imported := range p.Imports {
+			path, ours := strings.CutPrefix(imported, "aibox/")
+			switch {
+			case !ours:
+			case !within(path, found.folder) && !inAny(path, found.knows):
+				t.Errorf("%s must not import %s", p.ImportPath, path)
+			case inAny(path, adapters) && !inAny(p.ImportPath, wiring) && !inAny(path, []string{p.ImportPath}) && !sameAdapter(p.ImportPath, path):
+				t.Errorf("%s must not import the adapter %s", p.ImportPath, path)
+			}
+		}
+	}
+}
+
+// sameAdapter reports whether both packages belong to one adapter.
+func sameAdapter(a, b string) bool {
+	return slices.ContainsFunc(adapters, func(adapter string) bool { return within(a, adapter) && within(b, adapter) })
+}
+
+func TestEveryForeignModuleIsWrappedByItsOwners(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imported := range p.Imports {
+			for module, allowed := range owners {
+				if within(imported, module) && !inAny(p.ImportPath, allowed) {
+					t.Errorf("%s must not import %s", p.ImportPath, imported)
+				}
+			}
+		}
+	}
+}
+
+// jsonOnDisk are files of cli that encode JSON, but for files of aibox's own.
+var jsonOnDisk = []string{"agents_checkrun.go", "modelcache.go", "owners.go"}
+
+// JSON that commands print holds the agent's bytes, so one place escapes it.
+func TestOnlyOneFileEncodesTheJSONThatCommandsPrint(t *testing.T) {
+	set := token.NewFileSet()
+	files, err := filepath.Glob("../../cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			pkg, ok := selector.X.(*ast.Ident)
+			encodes := strings.HasPrefix(selector.Sel.Name, "Marshal") || selector.Sel.Name == "NewEncoder"
+			if !ok || pkg.Name != "json" || !encodes {
+				return true
+			}
+			found[name] = true
+			if name != "json.go" && !slices.Contains(jsonOnDisk, name) {
+				t.Errorf("%s encodes JSON itself; printJSON and encodeJSON escape what must not be printed raw", set.Position(node.Pos()))
+			}
+			return true
+		})
+	}
+	for _, name := range append([]string{"json.go"}, jsonOnDisk...) {
+		if !found[name] {
+			t.Errorf("%s encodes no JSON any more", name)
+		}
+	}
+}
