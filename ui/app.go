@@ -6,20 +6,20 @@ import (
 	"slices"
 	"time"
 
-	"aibox/ui/attend"
+	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
-	"aibox/ui/dialog"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
-	"aibox/ui/keymap"
-	"aibox/ui/lookback"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
-	"aibox/ui/requests"
+	"aibox/ui/scrollback"
+	"aibox/ui/sessionview"
 	"aibox/ui/settings"
-	"aibox/ui/theme"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -39,7 +39,7 @@ type app struct {
 
 	width, height int
 	over          overlay
-	questions     *requests.Model      // of sessions that run
+	questions     *approvals.Model     // of sessions that run
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
 	said          page.Close           // by the only screen
@@ -112,7 +112,7 @@ func newApp(ctx context.Context, r Request) *app {
 			},
 		},
 	}
-	a.questions = requests.New(ctx, r.Sessions)
+	a.questions = approvals.New(ctx, r.Sessions)
 	a.open = []*layer{a.layerOf(r.Only)}
 	return a
 }
@@ -229,9 +229,9 @@ func (a *app) layerOf(request page.Request) *layer {
 	case page.NewRun:
 		l.Page = newrun.New(ctx, a.request.NewRuns, of)
 	case page.Attend:
-		l.Page = attend.New(ctx, a.request.Sessions, of.ID)
+		l.Page = sessionview.New(ctx, a.request.Sessions, of.ID)
 	case page.LookBack:
-		l.Page = lookback.New(ctx, a.request.Sessions, of.ID)
+		l.Page = scrollback.New(ctx, a.request.Sessions, of.ID)
 	case page.Network:
 		l.Page = network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
 	case page.Settings:

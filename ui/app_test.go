@@ -10,9 +10,9 @@ import (
 	"aibox/review"
 	"aibox/session"
 	"aibox/ui/changes"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

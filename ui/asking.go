@@ -1,8 +1,8 @@
 package ui
 
 import (
-	"aibox/ui/keymap"
-	"aibox/ui/requests"
+	"aibox/ui/approvals"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -51,4 +51,4 @@ func (a *app) questionMark() string {
 	return a.questions.Mark()
 }
 
-var questionKey = requests.Key()
+var questionKey = approvals.Key()

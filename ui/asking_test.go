@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"aibox/session"
-	"aibox/ui/dialog"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"aibox/test/terminal"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"aibox/internal/amount"
-	"aibox/ui/dialog"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )

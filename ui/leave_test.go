@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"aibox/bakery"
-	"aibox/ui/dialog"
 	"aibox/ui/images"
+	"aibox/ui/widget/dialog"
 )
 
 // oven is a kitchen at work.

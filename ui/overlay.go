@@ -1,10 +1,10 @@
 package ui
 
 import (
-	"aibox/ui/dialog"
-	"aibox/ui/help"
-	"aibox/ui/keymap"
-	"aibox/ui/palette"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/help"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/palette"
 
 	tea "charm.land/bubbletea/v2"
 )

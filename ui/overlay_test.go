@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/ui/keymap"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -10,16 +10,16 @@ import (
 	"io"
 	"os"
 
-	"aibox/ui/attend"
+	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
 	"aibox/ui/doctor"
 	"aibox/ui/images"
-	"aibox/ui/lookback"
 	"aibox/ui/network"
 	"aibox/ui/newrun"
 	"aibox/ui/page"
-	"aibox/ui/requests"
+	"aibox/ui/scrollback"
+	"aibox/ui/sessionview"
 	"aibox/ui/settings"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,10 +28,10 @@ import (
 // Sessions are the use cases that the screens ask for.
 type Sessions interface {
 	dashboard.Sessions
-	attend.Sessions
-	lookback.Sessions
+	sessionview.Sessions
+	scrollback.Sessions
 	network.Sessions
-	requests.Sessions
+	approvals.Sessions
 }
 
 // Request is what the UI works with.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/ui/dialog"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/ui/keymap"
+	"aibox/ui/widget/keymap"
 )
 
 func TestALongFileStaysAsItIsWhileItsBlanksAreCompared(t *testing.T) {

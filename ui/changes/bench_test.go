@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"aibox/review"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/keymap"
 )
 
 // BenchmarkKeys is what a key costs, to the text of the next frame, in a file of which

@@ -12,11 +12,11 @@ import (
 
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -6,9 +6,9 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -7,7 +7,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/review"
-	"aibox/ui/dialog"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -9,9 +9,9 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/dialog"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"

@@ -15,8 +15,8 @@ import (
 	"aibox/review"
 	"aibox/review/risk"
 	"aibox/session"
-	"aibox/ui/dialog"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 	"aibox/workspace"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"aibox/ui/syntax"
-	"aibox/ui/theme"
+	"aibox/ui/widget/theme"
 
 	"charm.land/lipgloss/v2"
 )

@@ -8,7 +8,7 @@ import (
 
 	"aibox/review"
 	"aibox/ui/syntax"
-	"aibox/ui/theme"
+	"aibox/ui/widget/theme"
 
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"

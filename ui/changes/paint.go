@@ -8,7 +8,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/ui/cursor"
+	"aibox/ui/widget/cursor"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -6,7 +6,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"

@@ -4,7 +4,7 @@ import (
 	"sort"
 
 	"aibox/review"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -10,7 +10,7 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"

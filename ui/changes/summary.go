@@ -6,7 +6,7 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/review"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

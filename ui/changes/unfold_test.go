@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/ui/keymap"
 	"aibox/ui/syntax"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/keymap"
 )
 
 func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {

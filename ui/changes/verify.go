@@ -9,8 +9,8 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"

@@ -6,9 +6,9 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

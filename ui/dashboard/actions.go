@@ -7,8 +7,8 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/session"
-	"aibox/ui/dialog"
 	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

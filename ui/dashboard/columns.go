@@ -9,7 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/standing"
+	"aibox/ui/widget/status"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -41,7 +41,7 @@ type kind struct {
 
 var kinds = [columnCount]kind{
 	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Brief) string {
-		return standing.Text(b.Status())
+		return status.Text(b.Status())
 	}, func(a, b *session.Brief) int { return cmp.Compare(urgency(a), urgency(b)) }},
 	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Brief) string {
 		return string(b.ID)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"aibox/session"
-	"aibox/ui/keymap"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 )

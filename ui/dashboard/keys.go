@@ -3,9 +3,9 @@ package dashboard
 import (
 	"slices"
 
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"aibox/session"
-	"aibox/ui/cursor"
+	"aibox/ui/widget/cursor"
 )
 
 // mark marks the session a person is at, or unmarks it, and goes on to the next one.

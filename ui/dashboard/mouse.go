@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
 )

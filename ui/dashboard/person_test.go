@@ -11,8 +11,8 @@ import (
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/dialog"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )

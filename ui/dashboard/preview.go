@@ -12,7 +12,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

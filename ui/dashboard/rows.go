@@ -6,7 +6,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/session"
-	"aibox/ui/cursor"
+	"aibox/ui/widget/cursor"
 )
 
 // grouping is what stands together under a heading.

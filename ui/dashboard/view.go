@@ -7,10 +7,10 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
-	"aibox/ui/standing"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/status"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -142,8 +142,8 @@ func (m *Model) names(layout *layout) string {
 }
 
 func (m *Model) state(b *session.Brief) string {
-	status := b.Status()
-	return standing.Style(&m.theme, status).Render(standing.Text(status))
+	current := b.Status()
+	return status.Style(&m.theme, current).Render(status.Text(current))
 }
 
 // row is a line of the list. Where a person is and what is marked is told by the
@@ -165,8 +165,8 @@ func (m *Model) row(r *row, layout *layout, width int) string {
 		return m.theme.Selected.Render(frame.Pad(ansi.Strip(lead)+line, width))
 	}
 	// The state alone is colored: it begins the line.
-	if state := standing.Text(b.Status()); strings.HasPrefix(line, state) {
-		line = standing.Style(&m.theme, b.Status()).Render(state) + line[len(state):]
+	if state := status.Text(b.Status()); strings.HasPrefix(line, state) {
+		line = status.Style(&m.theme, b.Status()).Render(state) + line[len(state):]
 	}
 	return lead + line
 }

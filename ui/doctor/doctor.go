@@ -12,10 +12,10 @@ import (
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/checkup"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )

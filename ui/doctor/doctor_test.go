@@ -14,9 +14,9 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/probe"
 	"aibox/session"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/keymap"
 
 	tea "charm.land/bubbletea/v2"
 )

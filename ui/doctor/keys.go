@@ -4,9 +4,9 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
-	"aibox/ui/cursor"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -9,8 +9,8 @@ import (
 	"aibox/internal/probe"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

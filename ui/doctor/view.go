@@ -8,8 +8,8 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

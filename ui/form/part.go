@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
-	"aibox/ui/theme"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"aibox/agents/spec"
-	"aibox/ui/keymap"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

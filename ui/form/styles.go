@@ -1,7 +1,7 @@
 package form
 
 import (
-	"aibox/ui/theme"
+	"aibox/ui/widget/theme"
 
 	"charm.land/huh/v2"
 	"charm.land/lipgloss/v2"

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"aibox/bakery"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )

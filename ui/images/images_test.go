@@ -9,9 +9,9 @@ import (
 
 	"aibox/bakery"
 	"aibox/internal/fault"
-	"aibox/ui/dialog"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -6,11 +6,11 @@ import (
 
 	"aibox/bakery"
 	"aibox/internal/amount"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

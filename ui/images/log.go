@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"

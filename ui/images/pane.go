@@ -9,7 +9,7 @@ import (
 	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -8,9 +8,9 @@ import (
 	"aibox/bakery"
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -1,9 +1,9 @@
 package network
 
 import (
-	"aibox/ui/cursor"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

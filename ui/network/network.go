@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
 	"aibox/ui/page"
-	"aibox/ui/stream"
-	"aibox/ui/theme"
 	"aibox/ui/traffic"
-	"aibox/ui/words"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/searchbar"
+	"aibox/ui/widget/stream"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -60,7 +60,7 @@ type Model struct {
 
 	only    session.ID // show this session's alone; empty is all
 	refused bool       // show what was refused alone
-	filter  words.Line
+	filter  searchbar.Line
 	locks   Locks
 	looked  bool // the locks are known
 	unknown error
@@ -72,7 +72,7 @@ type Model struct {
 func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(),
-		only: only, filter: words.New("keep the filter", "drop it"), last: true,
+		only: only, filter: searchbar.New("keep the filter", "drop it"), last: true,
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"aibox/session"
 	"aibox/ui/page"
-	"aibox/ui/stream"
 	"aibox/ui/uitest"
+	"aibox/ui/widget/stream"
 )
 
 // scene is the traffic of two sessions.

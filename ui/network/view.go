@@ -8,9 +8,9 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
 	"aibox/ui/traffic"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -2,7 +2,7 @@ package newrun
 
 import (
 	"aibox/internal/termtext"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -10,8 +10,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
-	"aibox/ui/frame"
 	"aibox/ui/page"
+	"aibox/ui/widget/frame"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -7,7 +7,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session/draft"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

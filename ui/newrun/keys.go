@@ -2,10 +2,10 @@ package newrun
 
 import (
 	"aibox/session/draft"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -3,7 +3,7 @@ package newrun
 import (
 	"strings"
 
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -9,11 +9,11 @@ import (
 	"aibox/internal/prompts"
 	"aibox/session"
 	"aibox/session/draft"
-	"aibox/ui/dialog"
 	"aibox/ui/form"
-	"aibox/ui/frame"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 )

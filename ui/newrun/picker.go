@@ -3,10 +3,10 @@ package newrun
 import (
 	"strings"
 
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"

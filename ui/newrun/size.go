@@ -1,6 +1,6 @@
 package newrun
 
-import "aibox/ui/frame"
+import "aibox/ui/widget/frame"
 
 const (
 	beside   = 110 // from this width on the steps stand beside the step

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"aibox/internal/amount"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/ui/frame"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -3,7 +3,7 @@ package newrun
 import (
 	"strings"
 
-	"aibox/ui/cursor"
+	"aibox/ui/widget/cursor"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -6,8 +6,8 @@ import (
 
 	"aibox/internal/prompts"
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/ui/keymap"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 )
 
 func TestAFileIsNamedWithItsBeginning(t *testing.T) {

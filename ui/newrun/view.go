@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/dialog"
-	"aibox/ui/frame"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 	"aibox/workspace"
 
 	"charm.land/bubbles/v2/textarea"

@@ -5,8 +5,8 @@ package page
 
 import (
 	"aibox/session"
-	"aibox/ui/keymap"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -6,7 +6,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/config"
-	"aibox/ui/keymap"
+	"aibox/ui/widget/keymap"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"

@@ -10,11 +10,11 @@ import (
 
 	"aibox/config"
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"

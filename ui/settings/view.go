@@ -8,8 +8,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
-	"aibox/ui/cursor"
-	"aibox/ui/frame"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )

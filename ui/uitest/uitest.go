@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"aibox/internal/golden"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -10,9 +10,9 @@ import (
 	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
-	"aibox/ui/keymap"
 	"aibox/ui/page"
-	"aibox/ui/theme"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"

@@ -1,0 +1,294 @@
+// Package approvals shows the questions of running sessions over whatever screen is
+// open. A question never takes a key that was meant for something else: it appears only
+// when nobody types, the choice that has the focus decides nothing, and no key counts
+// before the keys have rested for a moment. One that is put off stays as a mark until
+// it is answered or its session has gone on without an answer.
+package approvals
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// Sessions are the use cases that questions need; *session.Sessions has them.
+type Sessions interface {
+	Changed(ctx context.Context) (<-chan struct{}, error)
+	Requests() ([]session.Request, error)
+	Answer(ctx context.Context, id session.ID, request int, yes bool) error
+}
+
+// name tells one question from all others.
+type name struct {
+	session session.ID
+	id      int
+}
+
+func nameOf(r session.Request) name { return name{r.Session, r.ID} }
+
+// Model holds the questions.
+type Model struct {
+	ctx      context.Context //nolint:containedctx // it ends with the program
+	sessions Sessions
+	theme    theme.Theme
+	// Now is the clock. Tests turn it.
+	Now func() time.Time
+
+	width, height int
+	changed       <-chan struct{}
+	looks, known  int // the last look that began, and the last one that counted
+	waiting       []session.Request
+	answered      map[name]bool // they may still stand in what is read
+	seen          map[name]bool // they do not appear by themselves any more
+	shown         *session.Request
+	rested        time.Time // when the question appeared, or a key came within the grace
+	choice        choice
+	outcome       outcome // of the last question, where the person has to know; empty is no news
+}
+
+// choice is a button.
+type choice int
+
+// The choices, in the order of the buttons.
+const (
+	later choice = iota
+	no
+	yes
+	choices
+)
+
+// New makes the holder of questions. What it waits for ends with ctx.
+func New(ctx context.Context, sessions Sessions) *Model {
+	return &Model{
+		ctx: ctx, sessions: sessions, theme: theme.New(true), Now: time.Now,
+		answered: map[name]bool{}, seen: map[name]bool{},
+	}
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size of the screen, in cells.
+func (m *Model) SetSize(width, height int) { m.width, m.height = width, height }
+
+// The messages of this package, which no screen gets.
+type (
+	watching struct {
+		changed <-chan struct{}
+		err     error
+	}
+	news   struct{}
+	listed struct {
+		number int
+		all    []session.Request
+		err    error
+	}
+	replied struct {
+		of  name
+		err error
+	}
+)
+
+// Init looks for questions and begins to watch.
+func (m *Model) Init() tea.Cmd {
+	ctx, sessions := m.ctx, m.sessions
+	return tea.Batch(m.list(), func() tea.Msg {
+		changed, err := sessions.Changed(ctx)
+		return watching{changed, err}
+	})
+}
+
+func (m *Model) list() tea.Cmd {
+	m.looks++
+	number, sessions := m.looks, m.sessions
+	return func() tea.Msg {
+		all, err := sessions.Requests()
+		return listed{number, all, err}
+	}
+}
+
+func (m *Model) await() tea.Cmd {
+	changed := m.changed
+	return func() tea.Msg {
+		if _, ok := <-changed; !ok {
+			return nil
+		}
+		return news{}
+	}
+}
+
+// Take takes a message; false means that it is none of its own.
+func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
+	switch msg := msg.(type) {
+	case watching:
+		if msg.err != nil {
+			return nil, true // the dashboard watches the same, and says so
+		}
+		m.changed = msg.changed
+		return m.await(), true
+	case news:
+		return tea.Batch(m.list(), m.await()), true
+	case listed:
+		if msg.err == nil && msg.number > m.known { // a look that began earlier may end later
+			m.known = msg.number
+			m.learn(msg.all)
+		}
+		return nil, true
+	case replied:
+		if msg.err != nil {
+			m.outcome = outcome{"Your answer did not count", termtext.Escape(msg.err.Error())}
+			delete(m.answered, msg.of)
+			if fault.KindOf(msg.err) == fault.Conflict { // it is not open any more
+				m.answered[msg.of] = true
+			}
+		}
+		return m.list(), true
+	}
+	return nil, false
+}
+
+// learn takes the questions that are open now.
+func (m *Model) learn(all []session.Request) {
+	open := map[name]bool{}
+	for _, r := range all {
+		open[nameOf(r)] = true
+	}
+	for _, known := range []map[name]bool{m.answered, m.seen} {
+		for n := range known {
+			if !open[n] {
+				delete(known, n)
+			}
+		}
+	}
+	m.waiting = slices.DeleteFunc(all, func(r session.Request) bool { return m.answered[nameOf(r)] })
+	if m.shown != nil && !slices.ContainsFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == nameOf(*m.shown) }) {
+		// Keys that were meant for it must not reach the screen below.
+		m.outcome, m.shown = m.settled(m.shown), nil
+	}
+}
+
+// outcome is why a question went away, or an answer did not count.
+type outcome struct{ title, text string } // escaped
+
+// settled is what became of a question that is not open any more.
+func (m *Model) settled(r *session.Request) outcome {
+	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
+		return outcome{"Too late", "nobody answered the question of " + string(r.Session) + " in time"}
+	}
+	return outcome{"Not open any more", "the question of " + string(r.Session) + " was answered elsewhere, or its session has ended"}
+}
+
+// Let shows the first question that nobody has seen yet, unless the person is busy:
+// types, or looks at another question. The owner calls it after every message.
+func (m *Model) Let(busy bool) {
+	if busy || m.Open() {
+		return
+	}
+	for _, r := range m.waiting {
+		if !m.seen[nameOf(r)] {
+			m.show(r)
+			return
+		}
+	}
+}
+
+// Show shows the first question that waits, seen or not.
+func (m *Model) Show() {
+	if len(m.waiting) > 0 && !m.Open() {
+		m.show(m.waiting[0])
+	}
+}
+
+func (m *Model) show(r session.Request) {
+	m.seen[nameOf(r)] = true
+	m.shown, m.choice, m.rested = &r, later, m.Now()
+}
+
+// Waiting is the number of questions that wait for an answer.
+func (m *Model) Waiting() int { return len(m.waiting) }
+
+// Open reports whether a question, or what became of one, lies over the screen,
+// so that keys and mouse are its own.
+func (m *Model) Open() bool { return m.shown != nil || m.outcome != (outcome{}) }
+
+// Mark is the number of questions for a line of every screen, empty when there are
+// none.
+func (m *Model) Mark() string {
+	if len(m.waiting) == 0 {
+		return ""
+	}
+	return m.theme.Warn.Render("! " + amount.Of(len(m.waiting), "question"))
+}
+
+// Key is what shows the first question that waits.
+func Key() key.Binding { return keymap.Bind("questions of sessions", "!") }
+
+var (
+	toggle = keymap.Bind("choose", "tab", "right", "l")
+	back   = keymap.Bind("choose back", "shift+tab", "left", "h")
+	take   = keymap.Bind("take the choice", "enter")
+	accept = keymap.Bind("yes", "y")
+	refuse = keymap.Bind("no", "n")
+	put    = keymap.Bind("later", "esc", "q", "ctrl+c")
+)
+
+// Keys are the question's keys.
+func (m *Model) Keys() []keymap.Group {
+	return []keymap.Group{{Title: "Question", Keys: []key.Binding{accept, refuse, put, toggle, back, take}}}
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	if m.shown == nil {
+		return []key.Binding{keymap.Bind("close", "esc")}
+	}
+	return []key.Binding{accept, refuse, put, toggle}
+}
+
+// Press takes a key while a question is open.
+func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
+	now := m.Now()
+	switch {
+	case m.shown == nil:
+		m.outcome = outcome{}
+	case now.Sub(m.rested) < dialog.Grace:
+		m.rested = now // whoever presses keys has not read it yet
+	case key.Matches(msg, put):
+		m.shown = nil
+	case key.Matches(msg, accept):
+		return m.reply(yes)
+	case key.Matches(msg, refuse):
+		return m.reply(no)
+	case key.Matches(msg, toggle):
+		m.choice = (m.choice + 1) % choices
+	case key.Matches(msg, back):
+		m.choice = (m.choice + choices - 1) % choices
+	case key.Matches(msg, take):
+		return m.reply(m.choice)
+	}
+	return nil
+}
+
+// reply does what a button says.
+func (m *Model) reply(c choice) tea.Cmd {
+	r := *m.shown
+	m.shown = nil
+	if c == later {
+		return nil
+	}
+	m.answered[nameOf(r)] = true
+	m.waiting = slices.DeleteFunc(m.waiting, func(other session.Request) bool { return nameOf(other) == nameOf(r) })
+	ctx, sessions := m.ctx, m.sessions
+	return func() tea.Msg { return replied{nameOf(r), sessions.Answer(ctx, r.Session, r.ID, c == yes)} }
+}

@@ -1,0 +1,288 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/golden"
+	"aibox/session"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// desk is sessions that ask.
+type desk struct {
+	open  []session.Request
+	said  []string
+	fails error
+}
+
+func (d *desk) Changed(context.Context) (<-chan struct{}, error) { return make(chan struct{}), nil }
+func (d *desk) Requests() ([]session.Request, error) {
+	return append([]session.Request(nil), d.open...), nil
+}
+
+func (d *desk) Answer(_ context.Context, id session.ID, request int, yes bool) error {
+	d.said = append(d.said, fmt.Sprintf("%s %d %v", id, request, yes))
+	return d.fails
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+func asks(id session.ID, number int) session.Request {
+	return session.Request{
+		Session: id, ID: number, What: session.RequestTime, Question: "The time of " + string(id) + " is almost up. Without an answer it is ended then; its work so far is kept.",
+		Yes: "give it 1h more", No: "let it end", Until: noon.Add(time.Minute),
+	}
+}
+
+// person is before a screen over which questions appear.
+type person struct {
+	t    testing.TB
+	m    *Model
+	desk *desk
+	now  time.Time
+}
+
+func sit(t testing.TB, open ...session.Request) *person {
+	p := &person{t: t, desk: &desk{open: open}, now: noon}
+	p.m = New(t.Context(), p.desk)
+	p.m.Now = func() time.Time { return p.now }
+	p.m.SetSize(80, 24)
+	p.look(false)
+	return p
+}
+
+// look brings what is open now.
+func (p *person) look(busy bool) {
+	p.run(p.m.list())
+	p.m.Let(busy)
+}
+
+func (p *person) run(cmd tea.Cmd) {
+	p.t.Helper()
+	if cmd == nil {
+		return
+	}
+	next, own := p.m.Take(cmd())
+	if !own {
+		p.t.Error("a message of its own is not taken")
+	}
+	p.run(next)
+}
+
+// press presses keys a good while after each other.
+func (p *person) press(names ...string) {
+	for _, name := range names {
+		p.now = p.now.Add(dialog.Grace)
+		p.run(p.m.Press(keymap.Press(name)))
+	}
+}
+
+func (p *person) view() string {
+	return ansi.Strip(p.m.View(strings.Repeat(strings.Repeat(".", p.m.width)+"\n", p.m.height-1) + strings.Repeat(".", p.m.width)))
+}
+
+func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
+	for key, want := range map[string]string{"y": "0a-x 1 true", "n": "0a-x 1 false"} {
+		p := sit(t, asks("0a-x", 1))
+		if !p.m.Open() || !strings.Contains(p.view(), "0a-x asks") || !strings.Contains(p.view(), "at 12:01:00") {
+			t.Fatalf("it does not appear:\n%s", p.view())
+		}
+		p.press(key)
+		if len(p.desk.said) != 1 || p.desk.said[0] != want {
+			t.Errorf("%s says %v", key, p.desk.said)
+		}
+		p.look(false) // it still stands in what is read
+		if p.m.Open() || p.m.Waiting() != 0 {
+			t.Error("it is asked again")
+		}
+	}
+}
+
+func TestKeysThatWereMeantForSomethingElseAnswerNothing(t *testing.T) {
+	p := sit(t, asks("0a-x", 1))
+	for range 50 { // somebody types on
+		p.now = p.now.Add(dialog.Grace - time.Millisecond)
+		for _, name := range []string{"y", "n", "enter", "esc"} {
+			p.run(p.m.Press(keymap.Press(name)))
+		}
+	}
+	if p.desk.said != nil || !p.m.Open() {
+		t.Errorf("said %v, open %v", p.desk.said, p.m.Open())
+	}
+	p.press("enter") // later has the focus
+	if p.desk.said != nil || p.m.Open() || p.m.Waiting() != 1 {
+		t.Errorf("said %v, open %v, %d wait", p.desk.said, p.m.Open(), p.m.Waiting())
+	}
+}
+
+func TestAQuestionWaitsWhileSomebodyTypes(t *testing.T) {
+	p := sit(t)
+	p.desk.open = []session.Request{asks("0a-x", 1)}
+	p.look(true)
+	if p.m.Open() || !strings.Contains(p.m.Mark(), "! 1 question") {
+		t.Errorf("open %v, marked %q", p.m.Open(), p.m.Mark())
+	}
+	p.m.Let(false)
+	if !p.m.Open() {
+		t.Error("it does not appear when the typing is over")
+	}
+}
+
+func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
+	p := sit(t, asks("0a-x", 1), asks("0b-y", 3))
+	if !strings.Contains(p.view(), "one of 2 questions") {
+		t.Error(p.view())
+	}
+	p.press("esc")
+	p.look(false)
+	if !strings.Contains(p.view(), "0b-y asks") {
+		t.Error(p.view())
+	}
+	p.press("q")
+	p.look(false)
+	if p.m.Open() || p.m.Mark() == "" {
+		t.Error("they appear again by themselves, or are forgotten")
+	}
+	p.m.Show()
+	p.press("y")
+	p.m.Show()
+	p.press("tab", "enter")
+	if got := strings.Join(p.desk.said, ", "); got != "0a-x 1 true, 0b-y 3 false" {
+		t.Errorf("said %s", got)
+	}
+}
+
+func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
+	p := sit(t, asks("0a-x", 1))
+	p.desk.open = nil
+	p.look(false)
+	if !strings.Contains(p.view(), "Not open any more") || !strings.Contains(p.view(), "the question of 0a-x was answered elsewhere") || p.m.Mark() != "" {
+		t.Errorf("keys that were meant for it reach the screen below:\n%s", p.view())
+	}
+	p.press("y")
+	if p.m.Open() || p.desk.said != nil {
+		t.Error("it stays, or is answered")
+	}
+	p.desk.open = []session.Request{asks("0a-x", 2)}
+	p.look(false)
+	if !p.m.Open() {
+		t.Error("the session's next one does not appear")
+	}
+	p.desk.open = nil
+	p.now = noon.Add(time.Minute)
+	p.look(false)
+	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "nobody answered the question of 0a-x in time") {
+		t.Errorf("that nobody answered it is not said:\n%s", p.view())
+	}
+}
+
+func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
+	p := sit(t)
+	early := p.m.list()() // sees nothing
+	p.desk.open = []session.Request{asks("0a-x", 1)}
+	p.look(false)
+	if _, own := p.m.Take(early); !own || p.m.Waiting() != 1 || !strings.Contains(p.view(), "0a-x asks") {
+		t.Errorf("the question is lost:\n%s", p.view())
+	}
+}
+
+func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
+	p := sit(t, asks("0a-x", 1))
+	p.desk.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
+	p.press("y")
+	if !p.m.Open() || !strings.Contains(p.view(), "Your answer did not count") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
+		t.Error(p.view())
+	}
+	p.press("esc")
+	if p.m.Open() || p.m.Waiting() != 1 {
+		t.Error("it cannot be answered again")
+	}
+	p.desk.fails = fault.New(fault.Conflict, "the question is not open any more")
+	p.m.Show()
+	p.press("y", "esc")
+	if p.m.Waiting() != 0 {
+		t.Error("one that is over waits")
+	}
+}
+
+func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
+	p := sit(t, asks("0a-x", 1))
+	click := func(text string) {
+		t.Helper()
+		p.now = p.now.Add(dialog.Grace)
+		for y, row := range strings.Split(p.view(), "\n") {
+			if at := strings.Index(row, text); at >= 0 {
+				p.run(p.m.Click(tea.MouseClickMsg{Button: tea.MouseLeft, X: ansi.StringWidth(row[:at]), Y: y}))
+				return
+			}
+		}
+		t.Errorf("no %q:\n%s", text, p.view())
+	}
+	click("asks")
+	click("give it")
+	if p.desk.said != nil || !strings.Contains(p.view(), "[give it 1h more (y)]") {
+		t.Errorf("said %v:\n%s", p.desk.said, p.view())
+	}
+	click("give it")
+	if len(p.desk.said) != 1 || p.desk.said[0] != "0a-x 1 true" {
+		t.Errorf("said %v", p.desk.said)
+	}
+}
+
+func TestAQuestionIsSafeToShowAndFits(t *testing.T) {
+	r := asks("0a-x", 1)
+	r.Question, r.Yes, r.No = "\x1b]0;CANARY\x07"+strings.Repeat("wörter ", 20), "\x1b[2Jyes", strings.Repeat("no ", 30)
+	p := sit(t, r)
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {200, 60}} {
+		p.m.SetSize(size[0], size[1])
+		if strings.Contains(p.m.box(), "\x1b]") || strings.Contains(p.m.box(), "\x1b[2J") {
+			t.Error("it is shown raw")
+		}
+		rows := strings.Split(p.view(), "\n")
+		if len(rows) != size[1] {
+			t.Errorf("%v: %d rows", size, len(rows))
+		}
+		for _, row := range rows {
+			if ansi.StringWidth(row) > size[0] {
+				t.Errorf("%v: %q is too wide", size, row)
+			}
+		}
+	}
+}
+
+func TestTheQuestionLooksAsItDid(t *testing.T) {
+	for _, size := range [][2]int{{40, 12}, {80, 24}, {120, 40}} {
+		p := sit(t, asks("0abcd-codex", 1))
+		p.m.SetSize(size[0], size[1])
+		golden.Check(t, fmt.Sprintf("%dx%d.golden", size[0], size[1]), p.view()+"\n")
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		p := sit(t, asks("0a-x", 1), asks("0b-y", 1))
+		names := []string{"y", "n", "enter", "esc", "tab", "left", "q", "x", "!"}
+		for range 60 { // faster than the grace: nothing may be answered
+			p.now = p.now.Add(dialog.Grace / 3)
+			p.run(p.m.Press(keymap.Press(names[random.IntN(len(names))])))
+			p.run(p.m.Click(tea.MouseClickMsg{Button: tea.MouseLeft, X: random.IntN(80), Y: random.IntN(24)}))
+			p.look(random.IntN(2) == 0)
+			_ = p.view()
+		}
+		if p.desk.said != nil {
+			t.Errorf("said %v", p.desk.said)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+package approvals
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// View puts the question over a screen.
+func (m *Model) View(screen string) string {
+	return dialog.Over(screen, m.box(), m.width, m.height)
+}
+
+// inner is the columns inside of the frame.
+func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
+
+func (m *Model) box() string {
+	t := m.theme
+	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, m.inner()), "\n") }
+	if m.shown == nil {
+		lines := []string{t.Title.Render(wrapped(m.outcome.title)), "", wrapped(m.outcome.text), "", t.Button.Render("[close (esc)]")}
+		return t.Dialog.Render(strings.Join(lines, "\n"))
+	}
+	r := m.shown
+	title := string(r.Session) + " asks"
+	if len(m.waiting) > 1 {
+		title += fmt.Sprintf(" (one of %d questions)", len(m.waiting))
+	}
+	text := termtext.Escape(r.Question)
+	if !r.Until.IsZero() {
+		text += " That is at " + r.Until.Local().Format(time.TimeOnly) + "."
+	}
+	lines := []string{t.Title.Render(wrapped(title)), "", wrapped(text), ""}
+	return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
+}
+
+// labels are the words on the buttons.
+func labels(r *session.Request) [choices]string {
+	return [choices]string{later: "later (esc)", no: termtext.Escape(r.No) + " (n)", yes: termtext.Escape(r.Yes) + " (y)"}
+}
+
+// buttons are a row, or as many as do not fit beside each other.
+func (m *Model) buttons() []string {
+	var rows []string
+	row := ""
+	for c, label := range labels(m.shown) {
+		label = ansi.Truncate(label, max(1, m.inner()-2), "…")
+		button := " " + label + " "
+		if choice(c) == m.choice {
+			button = m.theme.Button.Render("[" + label + "]")
+		}
+		if row != "" && ansi.StringWidth(row)+1+ansi.StringWidth(button) > m.inner() {
+			rows = append(rows, row)
+			row = ""
+		}
+		if row != "" {
+			row += " "
+		}
+		row += button
+	}
+	return append(rows, row)
+}
+
+// Click takes a click on a cell of the screen while a question is open. A button that
+// is clicked is chosen, and taken when it is chosen already: a stray click answers
+// nothing.
+func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
+	if msg.Button != tea.MouseLeft {
+		return nil
+	}
+	if m.shown == nil {
+		m.outcome = outcome{}
+		return nil
+	}
+	if now := m.Now(); now.Sub(m.rested) < dialog.Grace {
+		m.rested = now
+		return nil
+	}
+	c, hit := m.button(msg.X, msg.Y)
+	switch {
+	case !hit:
+	case c != m.choice:
+		m.choice = c
+	default:
+		return m.reply(c)
+	}
+	return nil
+}
+
+// button is the one at a cell.
+func (m *Model) button(x, y int) (choice, bool) {
+	texts := labels(m.shown)
+	for i, text := range texts {
+		texts[i] = ansi.Truncate(text, max(1, m.inner()-2), "…")
+	}
+	button, hit := dialog.Hit(m.box(), texts[:], m.width, m.height, x, y)
+	return choice(button), hit
+}

@@ -1,0 +1,37 @@
+package sessionview
+
+import (
+	"encoding/json"
+	"testing"
+
+	"aibox/audit"
+)
+
+func TestEventsAreSaidInWordsThatAreSafe(t *testing.T) {
+	for _, test := range []struct {
+		kind audit.Type
+		data string
+		mark string
+		text string // "" is said to nobody
+	}{
+		{audit.NoticeGiven, `{"text":"the model\u001b fails"}`, "!", `the model\x1b fails`},
+		{audit.RequestMade, `{"question":"More?"}`, "?", "More?"},
+		{audit.RequestAnswered, `{"answer":"yes"}`, "·", "you said yes"},
+		{audit.RequestAnswered, `{"answer":"none"}`, "·", "nobody answered the question"},
+		{audit.LimitExtended, `{"by":"1h0m0s","value":"2h0m0s"}`, "·", "given 1h more, 2h in all"},
+		{audit.LimitReached, `{"limit":"time","value":"1h0m0s"}`, "!", "the time limit of 1h was reached"},
+		{audit.StopRequested, `{"reason":"stopped by the user"}`, "·", "stopped by the user"},
+		{audit.AgentEnded, `{"exit_code":3}`, "·", "the agent ended with exit code 3"},
+		{audit.AgentEnded, `{"exit_code":-1,"signal":9}`, "·", "the agent was ended by signal 9"},
+		{audit.ChangesComputed, `{"files":1,"added":2,"deleted":3}`, "·", "1 file changed, +2 -3"},
+		{audit.ChangesComputed, `{"files":0}`, "·", "nothing was changed"},
+		{audit.BoxDestroyed, ``, "·", "the box is gone"},
+		{audit.ProbesRan, `{"results":[]}`, "·", ""},
+		{audit.NoticeGiven, `[1]`, "·", ""},
+	} {
+		h, said := say(audit.Event{Type: test.kind, Data: json.RawMessage(test.data)})
+		if said != (test.text != "") || said && (h.mark != test.mark || h.text != test.text) {
+			t.Errorf("%s %s: %+v, %v", test.kind, test.data, h, said)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package sessionview
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/internal/termtext"
+	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/logview"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// keys are the screen's own.
+type keys struct {
+	attach, past, review, stop, interrupt, extend, again key.Binding
+	network, pane, hide, back                            key.Binding
+}
+
+func newKeys() keys {
+	return keys{
+		pane: keymap.Bind("the other pane", "tab"), hide: keymap.Bind("show or hide the network", "v"),
+		attach: keymap.Bind("attach", "a", "enter"), past: keymap.Bind("scroll back", "b"), review: keymap.Bind("review", "r"), stop: keymap.Bind("stop", "s"),
+		interrupt: keymap.Bind("interrupt", "i"), extend: keymap.Bind("more time", "e"), again: keymap.Bind("run again", "R"),
+		network: keymap.Bind("its network", "w"), back: keymap.Bind("back", "esc", "q"),
+	}
+}
+
+// current are the keys with those disabled that would do nothing now.
+func (m *Model) current() keys {
+	k := m.keys
+	runs := m.known && m.session.Alive && m.session.State.Phase == session.Running
+	k.attach.SetEnabled(runs && m.session.Interactive)
+	k.past.SetEnabled(m.known && m.pictured())
+	k.stop.SetEnabled(m.known && m.session.Alive)
+	k.interrupt.SetEnabled(runs)
+	k.extend.SetEnabled(runs && m.session.Timeout > 0)
+	k.review.SetEnabled(m.known && m.reviewable())
+	k.again.SetEnabled(m.known && m.session.State.Phase == session.Ended)
+	return k
+}
+
+// reviewable reports whether the session has ended with something to look at.
+func (m *Model) reviewable() bool {
+	b := m.session.Brief()
+	return b.Offer().Review
+}
+
+// Keys is every key that counts now.
+func (m *Model) Keys() []keymap.Group {
+	k := m.current()
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()
+	case m.record.Typing():
+		return []keymap.Group{{Title: "Search", Keys: m.record.TypingKeys()}}
+	}
+	return []keymap.Group{
+		{Title: "Session", Keys: []key.Binding{k.attach, k.past, k.review, k.stop, k.interrupt, k.extend, k.again, k.network, k.back}},
+		{Title: "Record", Keys: m.record.Keys().All()},
+		{Title: "Panes", Keys: []key.Binding{k.pane, k.hide}},
+	}
+}
+
+// Short is the keys for the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	k := m.current()
+	switch {
+	case m.ask != nil:
+		return m.ask.Keys()[0].Keys
+	case m.record.Typing():
+		return m.record.TypingKeys()
+	}
+	in := m.record.Keys()
+	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
+}
+
+// press is a key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.current()
+	switch {
+	case m.ask != nil:
+		return m.reply(msg)
+	case m.record.Typing():
+		return m.record.Press(msg)
+	case key.Matches(msg, k.back):
+		return page.Leave("", nil)
+	case key.Matches(msg, k.pane):
+		m.side, m.beside = true, !m.beside
+		m.fit()
+		return m.record.More()
+	case key.Matches(msg, k.hide):
+		m.side, m.beside = !m.side, false
+		m.fit()
+		return m.record.More()
+	}
+	if cmd, done := m.act(msg, k); done {
+		return cmd
+	}
+	if m.beside && m.browse(msg) {
+		return nil
+	}
+	return m.record.Press(msg)
+}
+
+// act is a key that does something with the session.
+func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
+	id := m.id
+	switch {
+	case key.Matches(msg, k.attach):
+		return page.Ask(page.Command{Args: []string{"attach", string(id)}}), true
+	case key.Matches(msg, k.past):
+		return page.Ask(page.LookBack{ID: id}), true
+	case key.Matches(msg, k.review):
+		return page.Ask(page.Review{ID: id}), true
+	case key.Matches(msg, k.again):
+		return page.Ask(page.NewRun{Again: id}), true
+	case key.Matches(msg, k.network):
+		return page.Ask(page.Network{ID: id}), true
+	case key.Matches(msg, k.stop):
+		m.confirm("Stop "+string(id)+"?", "Its agent is asked to end, then ended. What it did so far is kept.", "stop", m.stop())
+	case key.Matches(msg, k.interrupt):
+		m.confirm("Interrupt "+m.agent()+"?", "It gets what ctrl-c sends. Most agents end then; what it did so far is kept.", "interrupt", m.interrupt())
+	case key.Matches(msg, k.extend):
+		by := time.Duration(m.session.Timeout)
+		m.confirm("More time for "+string(id)+"?", fmt.Sprintf("It may run for %s more. `aibox extend %s 10m` gives another time.", amount.Span(by), id), "give it more", m.extend(by))
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// agent is the agent's name, escaped.
+func (m *Model) agent() string { return termtext.Escape(cmp.Or(m.session.Agent, "the agent")) }
+
+func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
+	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
+}
+
+// reply is a key while a question is open.
+func (m *Model) reply(msg tea.KeyPressMsg) tea.Cmd {
+	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
+		m.note.Say(yes.Yes+"…", nil)
+		return yes.Do
+	}
+	return nil
+}
+
+func (m *Model) stop() tea.Cmd {
+	ctx, id, sessions := m.ctx, m.id, m.sessions
+	return m.bring(func() any {
+		_, err := sessions.Stop(ctx, id, "stopped in the terminal UI")
+		return acted{"stopped " + string(id), err}
+	})
+}
+
+// interruptSignal is SIGINT, what ctrl-c sends.
+const interruptSignal = 2
+
+func (m *Model) interrupt() tea.Cmd {
+	ctx, id, sessions := m.ctx, m.id, m.sessions
+	return m.bring(func() any { return acted{"interrupted", sessions.Signal(ctx, id, interruptSignal)} })
+}
+
+func (m *Model) extend(by time.Duration) tea.Cmd {
+	ctx, id, sessions := m.ctx, m.id, m.sessions
+	return m.bring(func() any { return acted{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} })
+}
+
+// browse is a key while those that move do it in the pane of the network.
+func (m *Model) browse(msg tea.KeyPressMsg) bool {
+	k := m.record.Keys()
+	switch n := k.Rows(msg, m.layout().record); {
+	case n != 0:
+		m.turn(n)
+	case key.Matches(msg, k.First):
+		m.turn(-1 << 20)
+	case key.Matches(msg, k.Last):
+		m.back = 0
+	default:
+		return false
+	}
+	return true
+}
+
+// turn goes down by n rows in the pane of the network, or up where n is negative.
+func (m *Model) turn(n int) {
+	m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.happened))))
+}
+
+// wheel scrolls the pane below the pointer.
+func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+	if m.ask != nil {
+		return nil
+	}
+	if m.isBeside(msg.X, msg.Y) {
+		m.turn(logview.Turn(msg))
+		return nil
+	}
+	return m.record.Scroll(logview.Turn(msg))
+}
+
+// click gives the keys to the pane below the pointer.
+func (m *Model) click(msg tea.MouseClickMsg) {
+	if m.ask == nil && !m.record.Typing() && msg.Button == tea.MouseLeft {
+		m.beside = m.isBeside(msg.X, msg.Y)
+		m.fit()
+	}
+}

@@ -1,0 +1,167 @@
+package sessionview
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/session"
+	"aibox/ui/uitest"
+)
+
+const id = session.ID("0abcd-codex")
+
+// scene is one session whose record and log are what a test says.
+type scene struct {
+	session session.Session
+	record  []session.Chunk
+	events  []audit.Event
+	picture string
+	done    []string
+	fails   error
+}
+
+func (s *scene) Find(string) (session.Session, error) { return s.session, nil }
+
+func (s *scene) Recorded(session.ID) (int64, error) { return s.size(), nil }
+
+func (s *scene) size() int64 {
+	if len(s.record) == 0 {
+		return 0
+	}
+	last := s.record[len(s.record)-1]
+	return last.Offset + int64(len(last.Data))
+}
+
+func (s *scene) Output(_ session.ID, from int64, visit func(session.Chunk) error) (int64, error) {
+	for _, c := range s.record {
+		end := c.Offset + int64(len(c.Data))
+		if end <= from {
+			continue
+		}
+		if c.Offset < from {
+			c.Data, c.Offset = c.Data[from-c.Offset:], from
+		}
+		if err := visit(c); err != nil {
+			return from, err
+		}
+		from = end
+	}
+	return from, nil
+}
+
+func (s *scene) Follow(_ context.Context, id session.ID, from int64, visit func(session.Chunk) error) (session.Session, error) {
+	_, err := s.Output(id, from, visit)
+	return s.session, err
+}
+
+func (s *scene) Watch(_ context.Context, _ session.ID, _ int, visit func(audit.Event) error) error {
+	for _, e := range s.events {
+		if err := visit(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
+	if s.picture == "" {
+		return nil, session.ErrNoScreen
+	}
+	return []byte(s.picture), nil
+}
+
+func (s *scene) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+	heard := make(chan struct{})
+	close(heard)
+	return heard, nil
+}
+
+func (s *scene) Stop(_ context.Context, _ session.ID, reason string) (session.Session, error) {
+	s.done = append(s.done, "stop")
+	return s.session, s.fails
+}
+
+func (s *scene) Signal(_ context.Context, _ session.ID, number int) error {
+	s.done = append(s.done, fmt.Sprint("signal ", number))
+	return s.fails
+}
+
+func (s *scene) Extend(_ context.Context, _ session.ID, by time.Duration) error {
+	s.done = append(s.done, "extend "+by.String())
+	return s.fails
+}
+
+// noon is when things happen.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+
+// event adds what happened, a second after what was before.
+func (s *scene) event(kind audit.Type, data any) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	s.events = append(s.events, audit.Event{Seq: len(s.events), Time: noon.Add(time.Duration(len(s.events)) * time.Second), Type: kind, Data: raw})
+}
+
+// say adds to the record.
+func (s *scene) say(stream session.Stream, text string) {
+	s.record = append(s.record, session.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
+}
+
+// running is a session of codex that runs and has done a few things.
+func running() *scene {
+	s := &scene{session: session.Session{
+		Spec: session.Spec{
+			ID: id, Created: noon, Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix the failing test\nand more", Timeout: session.Duration(time.Hour),
+		},
+		State: session.State{Phase: session.Running, Started: noon}, Alive: true,
+	}}
+	s.event(audit.SessionStarted, nil)
+	s.event(audit.AgentStarted, map[string]string{"agent": "codex"})
+	s.event(audit.ModelAnswered, session.ModelCall{Method: "POST", Path: "/v1/responses", Model: "qwen3-coder", Status: 200, Input: 12_345, Output: 678, Millis: 4321})
+	s.event(audit.AccessRefused, session.Refusal{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 1})
+	s.event(audit.NoticeGiven, map[string]string{"text": "the model server answered 500: try again"})
+	s.event(audit.AccessRefused, session.Refusal{What: "tcp", Target: "192.0.2.1:443", Reason: "the box has no route out", Times: 1})
+	s.event(session.LiveChanged, session.Live{
+		Tokens: session.Tokens{Requests: 1, Input: 12_345, Output: 678}, Calls: 1, Deadline: noon.Add(time.Hour),
+		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the box has no route out", Times: 1}},
+	})
+	s.events[len(s.events)-1].Seq = -1
+	s.say(session.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
+	s.say(session.Stderr, "a warning\n")
+	s.say(session.Notice, "the model server answered 500: try again\n")
+	for i := range 60 {
+		s.say(session.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
+	}
+	return s
+}
+
+// ended is the same session afterwards.
+func ended() *scene {
+	s := running()
+	s.session.Alive = false
+	s.session.State.Phase, s.session.State.Ended = session.Ended, noon.Add(time.Minute)
+	s.session.State.Result = &session.Result{Changed: true, Changes: session.Changes{Files: 3, Added: 4, Deleted: 1}}
+	return s
+}
+
+// person is one before the screen.
+type person struct {
+	*uitest.Person
+	m *Model
+}
+
+// sit opens the screen.
+func sit(t testing.TB, s *scene, width, height int) *person {
+	m := New(t.Context(), s, id)
+	p := &person{uitest.New(t, m, width, height), m}
+	p.Run(m.Init())
+	return p
+}
+
+// open opens it at a size at which both panes are shown.
+func open(t testing.TB, s *scene) *person { return sit(t, s, 120, 40) }

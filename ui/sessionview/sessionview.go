@@ -1,0 +1,231 @@
+// Package sessionview is the screen of one session: what its agent says as it says it, or
+// the screen that it shows, and beside that what the network let through and what it
+// refused. It asks the use cases for everything and never prints the agent's bytes as
+// they are.
+package sessionview
+
+import (
+	"context"
+	"time"
+
+	"aibox/audit"
+	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/traffic"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/logview"
+	"aibox/ui/widget/stream"
+	"aibox/ui/widget/theme"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Sessions are the use cases that the screen asks for; *session.Sessions has them.
+type Sessions interface {
+	logview.Sessions
+	Find(text string) (session.Session, error)
+	Watch(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error
+	Screen(ctx context.Context, id session.ID) ([]byte, error)
+	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
+	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
+	Signal(ctx context.Context, id session.ID, number int) error
+	Extend(ctx context.Context, id session.ID, by time.Duration) error
+}
+
+// Model is the screen.
+type Model struct {
+	ctx      context.Context //nolint:containedctx // it ends with the screen
+	sessions Sessions
+	id       session.ID
+	theme    theme.Theme
+	keys     keys
+	now      func() time.Time
+
+	width, height int
+	session       session.Session
+	known         bool // session is
+
+	record   *logview.Model
+	picture  []string // of an interactive session's agent
+	noScreen bool     // there is none of it, so its record is shown
+	heard    <-chan struct{}
+
+	events   *stream.Stream[audit.Event]
+	live     session.Live
+	traffic  traffic.Log
+	happened []happening
+
+	side   bool // the pane of the network is shown
+	beside bool // keys move in it
+	back   int  // its rows below the screen
+	ask    *dialog.Confirm
+	note   frame.Note
+}
+
+// New makes the screen of a session. What it waits for ends with ctx.
+func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
+	m := &Model{ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), keys: newKeys(), now: time.Now, side: true}
+	m.record = logview.New(ctx, logview.Of(sessions, id), &m.note)
+	return m
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) {
+	m.theme = t
+	m.record.SetTheme(t)
+}
+
+// SetSize changes the size, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	m.fit()
+}
+
+// Asking is the question that is open, or nil.
+func (m *Model) Asking() *dialog.Confirm { return m.ask }
+
+// Typing reports whether keys are words to look for, or answers.
+func (m *Model) Typing() bool { return m.record.Typing() || m.ask != nil }
+
+// Init looks the session up and begins to watch it.
+func (m *Model) Init() tea.Cmd {
+	id, sessions := m.id, m.sessions
+	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(audit.Event) error) error {
+		return sessions.Watch(ctx, id, 0, put)
+	})
+	return tea.Batch(m.find(), m.takeEvents())
+}
+
+// answer is what a command of this screen brings.
+type answer struct {
+	of    *Model
+	value any
+}
+
+// bring makes a command whose value comes to this screen alone.
+func (m *Model) bring(do func() any) tea.Cmd {
+	return func() tea.Msg { return answer{m, do()} }
+}
+
+// The answers.
+type (
+	found struct {
+		session session.Session
+		err     error
+	}
+	listened struct {
+		heard <-chan struct{}
+		err   error
+	}
+	pictured struct {
+		text []byte
+		more bool // the agent may say more
+		err  error
+	}
+	acted struct {
+		said string
+		err  error
+	}
+)
+
+func (m *Model) find() tea.Cmd {
+	id, sessions := m.id, m.sessions
+	return m.bring(func() any {
+		found := found{}
+		found.session, found.err = sessions.Find(string(id))
+		return found
+	})
+}
+
+func (m *Model) takeEvents() tea.Cmd {
+	events := m.events
+	return m.bring(func() any { return events.Take() })
+}
+
+// Update routes.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case answer:
+		if msg.of == m {
+			return m.take(msg.value)
+		}
+	case page.Returned:
+		m.note.Say(msg.Said, msg.Err)
+		return m.find()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.MouseWheelMsg:
+		return m.wheel(msg)
+	case tea.MouseClickMsg:
+		m.click(msg)
+	default: // what the record asked for, and pastes
+		return m.record.Update(msg)
+	}
+	return nil
+}
+
+// take is an answer.
+func (m *Model) take(value any) tea.Cmd {
+	switch value := value.(type) {
+	case found:
+		return m.meet(value)
+	case stream.Batch[audit.Event]:
+		return m.witness(value)
+	case listened:
+		m.heard = value.heard
+		return m.look()
+	case pictured:
+		return m.see(value)
+	case acted:
+		m.note.Say(value.said, value.err)
+		return m.find()
+	}
+	return nil
+}
+
+// meet takes the session as it stands. The first time its record, or its screen, is
+// asked for.
+func (m *Model) meet(msg found) tea.Cmd {
+	if msg.err != nil {
+		m.note.Say("", msg.err)
+		return nil
+	}
+	first := !m.known
+	m.session, m.known = msg.session, true
+	m.record.SetOver(m.finished())
+	m.fit()
+	switch {
+	case !first:
+		return nil
+	case m.session.Interactive:
+		return m.hear()
+	default:
+		return m.record.Start()
+	}
+}
+
+// witness takes events of the session.
+func (m *Model) witness(msg stream.Batch[audit.Event]) tea.Cmd {
+	var look tea.Cmd
+	for _, e := range msg.All {
+		if live, ok := session.LiveOf(e); ok {
+			m.live = live
+			m.traffic.Count(m.id, live)
+		} else if access, ok := session.AccessOf(m.id, e); ok {
+			m.traffic.Add(access)
+		} else if turns[e.Type] {
+			look = m.find()
+		}
+		if h, ok := say(e); ok {
+			m.happened = append(m.happened, h)
+		}
+	}
+	if !msg.Over() {
+		return tea.Batch(look, m.takeEvents())
+	}
+	if msg.Err != nil {
+		m.note.Say("", msg.Err)
+	}
+	return m.find()
+}

@@ -1,0 +1,245 @@
+package sessionview
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/netguard"
+	"aibox/session"
+	"aibox/ui/page"
+	"aibox/ui/uitest"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/theme"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestWhatTheAgentSaysAndWhatTheNetworkDidAreShownBesideEachOther(t *testing.T) {
+	p := open(t, running())
+	for _, want := range []string{
+		"0abcd-codex", "● running", "13k tokens", "4 refused", "until 13:00:00", "step 59 of many",
+		"✓ model qwen3-coder", "200 4.3s 12k in 678 out", "✗ name registry.example ×3", "no name is resolved outside", "✗ tcp 192.0.2.1:443",
+		"! the model server answered 500", "the agent started", "fix the failing test",
+	} {
+		p.Sees(want)
+	}
+	p.Press("g")
+	p.Sees("I will look at the tests first.")
+	p.Sees("a warning")
+	p.Sees("end follows")
+	p.DoesNotSee("step 59 of many")
+	p.Press("G")
+	p.Sees("step 59 of many")
+}
+
+func TestAnOpenToolOfTheModelsServerIsSeenAllTheTime(t *testing.T) {
+	s := running()
+	p := open(t, s)
+	p.DoesNotSee("way out")
+	s = running()
+	s.session.Network, s.session.InferenceTools = netguard.Local, []netguard.ServerTool{netguard.WebSearch, netguard.MCP}
+	open(t, s).Sees("way out: web-search, mcp")
+	s.session.Network = netguard.None // then there is no model at all
+	open(t, s).DoesNotSee("way out")
+}
+
+func TestWordsThatAreTypedAreNoKeysOfTheScreen(t *testing.T) {
+	p := open(t, running())
+	p.Press("/")
+	p.Type("step 1")
+	p.Send(tea.PasteMsg{Content: "9"})
+	p.Press("enter")
+	p.Sees("1/1 · end follows")
+	p.Press("/")
+	if !p.m.Typing() {
+		t.Error("keys are not text")
+	}
+	p.Type("q")
+	p.Press("esc")
+	if p.m.Typing() || len(p.Asked) != 0 {
+		t.Errorf("left with %v", p.Asked)
+	}
+	p = open(t, ended())
+	p.Press("g")
+	p.Sees("I will look")
+	p.DoesNotSee("follow")
+}
+
+func TestWhatIsDoneToTheAgentIsAskedFirst(t *testing.T) {
+	for key, want := range map[string]string{"s": "stop", "i": "signal 2", "e": "extend 1h0m0s"} {
+		s := running()
+		p := open(t, s)
+		now := noon
+		p.m.now = func() time.Time { return now }
+		p.Press(key, "y")
+		if s.done != nil {
+			t.Errorf("%s: done within the moment of grace: %v", key, s.done)
+		}
+		now = now.Add(dialog.Grace)
+		p.Press("enter")
+		if s.done != nil {
+			t.Errorf("%s: cancel has not the focus: %v", key, s.done)
+		}
+		p.Press(key)
+		now = now.Add(dialog.Grace)
+		p.Press("y")
+		if len(s.done) != 1 || s.done[0] != want {
+			t.Errorf("%s: done %v", key, s.done)
+		}
+	}
+	s := running()
+	s.fails = errors.New("it would not")
+	p := open(t, s)
+	p.Send(p.m.stop()())
+	p.Sees("it would not")
+}
+
+func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
+	for height := 20; height < 32; height++ {
+		p := sit(t, running(), 80, height)
+		_, pane, _ := strings.Cut(p.View(), "What the network let through and refused\n")
+		if first, _, _ := strings.Cut(pane, "\n"); !strings.HasPrefix(first, "12:00:") {
+			t.Errorf("at %d rows it begins with %q", height, first)
+		}
+	}
+}
+
+func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
+	interactive := running()
+	interactive.session.Interactive, interactive.picture = true, "a prompt\n> \n"
+	for _, test := range []struct {
+		scene *scene
+		key   string
+		want  page.Request
+	}{
+		{interactive, "a", page.Command{Args: []string{"attach", string(id)}}},
+		{interactive, "enter", page.Command{Args: []string{"attach", string(id)}}},
+		{interactive, "b", page.LookBack{ID: id}},
+		{running(), "a", nil},
+		{running(), "b", nil},
+		{running(), "r", nil},
+		{running(), "w", page.Network{ID: id}},
+		{ended(), "r", page.Review{ID: id}},
+		{ended(), "R", page.NewRun{Again: id}},
+		{ended(), "s", nil},
+		{ended(), "esc", page.Close{}},
+		{ended(), "q", page.Close{}},
+	} {
+		p := open(t, test.scene)
+		p.Press(test.key)
+		if test.want == nil {
+			if len(p.Asked) != 0 || p.Page.Typing() {
+				t.Errorf("%s asks for %+v", test.key, p.Asked)
+			}
+			continue
+		}
+		if len(p.Asked) != 1 || fmt.Sprintf("%#v", p.Asked[0]) != fmt.Sprintf("%#v", test.want) {
+			t.Errorf("%s asks for %#v", test.key, p.Asked)
+		}
+	}
+}
+
+func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *testing.T) {
+	s := running()
+	s.session.Interactive, s.picture = true, "codex \x1b[31mwaits\x1b[m\x1b]0;evil\x07\n> \n"
+	p := open(t, s)
+	p.Sees("codex waits")
+	p.DoesNotSee("step 59")
+	s = ended()
+	s.session.Interactive = true
+	p = open(t, s)
+	p.Sees("step 59")
+}
+
+func TestAnswersToAnotherScreenAreNotTaken(t *testing.T) {
+	p := open(t, running())
+	other := New(t.Context(), running(), "0other-codex")
+	p.Send(answer{other, acted{said: "done elsewhere"}})
+	p.DoesNotSee("done elsewhere")
+	p.Sees("step 59 of many")
+}
+
+func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
+	s := running()
+	s.say(session.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
+	s.event(audit.AccessRefused, session.Refusal{What: "na\x1bme", Target: "x\x1b]52;c;CANARY\x07", Reason: "\u202e", Times: 1})
+	s.event(audit.StopRequested, map[string]string{"reason": "\x1b]0;CANARY\x07"})
+	s.session.Prompt = "\x1b]0;CANARY\x07"
+	s.session.State.Result = &session.Result{Fault: &session.Failure{Message: "\x1b]0;CANARY\x07"}}
+	p := open(t, s)
+	for _, bad := range []string{"\x1b]", "\x1b[2J", "\x1b[5;5H", "\u202e", "\x07"} {
+		if view := p.Page.View(); strings.Contains(view, bad) {
+			t.Errorf("%q is in the view", bad)
+		}
+	}
+}
+
+func TestTheScreenLooksAsItDid(t *testing.T) {
+	for _, size := range uitest.Sizes {
+		p := sit(t, running(), size[0], size[1])
+		p.Show("running")
+		p.Press("g")
+		p.Show("at the beginning")
+		p.Press("tab", "up", "up")
+		p.Show("in the other pane")
+		p.Press("v")
+		p.Show("without the network")
+		p.Press("/")
+		p.Type("many")
+		p.Show("words")
+		p.Press("enter")
+		p.Show("found")
+		p.Press("s")
+		p.Show("a question")
+		p.Golden("running-")
+		p = sit(t, ended(), size[0], size[1])
+		p.Show("ended")
+		p.Golden("ended-")
+	}
+}
+
+func TestItWorksAtTheSmallestSize(t *testing.T) {
+	p := sit(t, running(), 40, 12)
+	p.Fits("the record")
+	p.Sees("step 59")
+	p.Press("tab")
+	p.Fits("the network")
+	p.Sees("192.0.2.1")
+}
+
+func TestBothThemesShowTheSameText(t *testing.T) {
+	p := open(t, running())
+	dark := p.View()
+	p.Page.SetTheme(theme.New(false))
+	if p.View() != dark {
+		t.Error("the text differs")
+	}
+}
+
+var mashed = []string{
+	"up", "down", "pgup", "pgdown", "home", "end", "g", "G", "j", "k", "f", "tab", "v", "/", "n", "N", "a", "enter", "esc", "q", "s", "y", "i", "e", "r", "R", "w", "x", "space", "backspace",
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add(uint64(1), false)
+	f.Add(uint64(2), true)
+	f.Fuzz(func(t *testing.T, seed uint64, over bool) {
+		s := running()
+		if over {
+			s = ended()
+		}
+		p := sit(t, s, 80, 24)
+		p.m.now = func() time.Time { return noon } // no time passes: no question is ever answered
+		p.Mash(rand.New(rand.NewPCG(seed, 1)), 60, mashed)
+		if s.done != nil {
+			t.Errorf("done without an answer: %v", s.done)
+		}
+	})
+}
+
+var _ tea.Msg = answer{}

@@ -1,0 +1,170 @@
+// Package dialog asks a question in the middle of the screen. The choice that does
+// nothing has the focus, and for a moment after the question has appeared no key
+// counts: what was typed before a person could read it answers nothing.
+package dialog
+
+import (
+	"strings"
+	"time"
+
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Grace is how long a question that has just appeared takes no answer. It begins anew
+// with each key that comes too early.
+const Grace = 300 * time.Millisecond
+
+// Confirm asks whether to do one thing.
+type Confirm struct {
+	Title string
+	Text  string // what will happen, escaped; lines
+	Yes   string // a verb: "discard"
+	Do    tea.Cmd
+
+	since time.Time
+	yes   bool
+}
+
+// Outcome is what a key did to a question.
+type Outcome int
+
+// The outcomes.
+const (
+	Open  Outcome = iota // it still asks
+	Left                 // nothing is to be done
+	Taken                // Do is to be done
+)
+
+// Ask makes the question appear at now.
+func Ask(c Confirm, now time.Time) *Confirm {
+	c.since = now
+	return &c
+}
+
+var (
+	toggle = keymap.Bind("choose", "tab", "left", "right", "h", "l", "shift+tab")
+	take   = keymap.Bind("take the choice", "enter")
+	accept = keymap.Bind("yes", "y")
+	leave  = keymap.Bind("no", "esc", "n", "q", "ctrl+c")
+)
+
+// Keys are the question's keys, for the help.
+func (c *Confirm) Keys() []keymap.Group {
+	return []keymap.Group{{Title: c.Title, Keys: []key.Binding{accept, leave, toggle, take}}}
+}
+
+// Press takes a key at now.
+func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
+	switch {
+	case now.Sub(c.since) < Grace:
+		c.since = now // whoever still types something else has not read it yet
+		return Open
+	case key.Matches(msg, leave):
+		return Left
+	case key.Matches(msg, accept):
+		return Taken
+	case key.Matches(msg, toggle):
+		c.yes = !c.yes
+	case key.Matches(msg, take):
+		if c.yes {
+			return Taken
+		}
+		return Left
+	}
+	return Open
+}
+
+// Answer gives a key to the question that is open, which there must be, and closes it
+// when that settles it. It returns the question when it is to be done, else nil.
+func Answer(open **Confirm, msg tea.KeyPressMsg, now time.Time) *Confirm {
+	asked := *open
+	outcome := asked.Press(msg, now)
+	if outcome != Open {
+		*open = nil
+	}
+	if outcome != Taken {
+		return nil
+	}
+	return asked
+}
+
+// View is the framed question, at most width columns wide.
+func (c *Confirm) View(t theme.Theme, width int) string {
+	inner := max(10, min(60, width-6))
+	button := func(label string, on bool) string {
+		if on {
+			return t.Button.Render("[" + label + "]")
+		}
+		return " " + label + " "
+	}
+	wrapped := func(text string) string { return strings.Join(frame.Wrap(text, inner), "\n") }
+	labels := c.labels()
+	row := button(labels[0], !c.yes) + "   " + button(labels[1], c.yes)
+	return t.Dialog.Render(strings.Join([]string{t.Title.Render(wrapped(c.Title)), "", wrapped(c.Text), "", row}, "\n"))
+}
+
+// labels are the texts of the buttons.
+func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
+
+// Click is the key that a click on a cell of the screen of width by height cells, in
+// whose middle the question stands, is for: a button that has the focus is taken, the
+// other one gets the focus, so that a stray click answers nothing. Other cells are for
+// no key.
+func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg) (tea.KeyPressMsg, bool) {
+	button, hit := Hit(c.View(t, width), c.labels(), width, height, msg.X, msg.Y)
+	switch {
+	case !hit || msg.Button != tea.MouseLeft:
+		return tea.KeyPressMsg{}, false
+	case (button == 1) == c.yes:
+		return keymap.Press(take.Keys()[0]), true
+	default:
+		return keymap.Press(toggle.Keys()[0]), true
+	}
+}
+
+// Hit is the label that stands at a cell of the screen, in whose middle Over has put
+// the box; the columns beside it count as well.
+func Hit(box string, labels []string, width, height, x, y int) (label int, hit bool) {
+	x -= max(0, (width-lipgloss.Width(box))/2)
+	y -= max(0, (height-lipgloss.Height(box))/2)
+	rows := strings.Split(ansi.Strip(box), "\n")
+	if y < 0 || y >= len(rows) {
+		return 0, false
+	}
+	for i, text := range labels {
+		if at := strings.Index(rows[y], text); at >= 0 {
+			from := ansi.StringWidth(rows[y][:at])
+			if x >= from-1 && x <= from+ansi.StringWidth(text) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// leastBeside is how many columns of the screen must be left beside a box to show them:
+// of fewer nothing can be read, and their marks seem to be the box's.
+const leastBeside = 12
+
+// Over puts a box in the middle of a screen of width by height cells.
+func Over(screen, box string, width, height int) string {
+	canvas := lipgloss.NewCanvas(width, height)
+	x := max(0, (width-lipgloss.Width(box))/2)
+	y := max(0, (height-lipgloss.Height(box))/2)
+	if x < leastBeside {
+		rows := strings.Split(box, "\n")
+		for i, row := range rows {
+			rows[i] = frame.Pad(strings.Repeat(" ", x)+row, width)
+		}
+		box, x = strings.Join(rows, "\n"), 0
+	}
+	layers := lipgloss.NewCompositor(lipgloss.NewLayer(screen), lipgloss.NewLayer(box).X(x).Y(y).Z(1))
+	return canvas.Compose(layers).Render()
+}

@@ -1,0 +1,133 @@
+// Package frame is what all screens have in common to look at: a head, two panes
+// beside each other, a line for what was said last. It knows nothing of what is
+// shown and keeps every line within its width.
+package frame
+
+import (
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/ui/widget/theme"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// HeadRows is how many rows Head takes.
+const HeadRows = 2
+
+// Head is the title of a screen with a rule below it: left, and at the end of the
+// row right. What does not fit is cut, the right part last.
+func Head(t theme.Theme, width int, left, right string) []string {
+	left = ansi.Truncate(left, max(0, width-ansi.StringWidth(right)-1), "…")
+	pad := max(0, width-ansi.StringWidth(left)-ansi.StringWidth(right))
+	return []string{ansi.Truncate(left+strings.Repeat(" ", pad)+right, width, "…"), Rule(t, width)}
+}
+
+// Rule is a line across.
+func Rule(t theme.Theme, width int) string {
+	return t.Rule.Render(strings.Repeat("─", max(0, width)))
+}
+
+// Fill is exactly height lines: the first of lines, then empty ones.
+func Fill(lines []string, height int) []string {
+	out := make([]string, max(0, height))
+	copy(out, lines)
+	return out
+}
+
+// Pad is a line of exactly width columns.
+func Pad(line string, width int) string {
+	line = ansi.Truncate(line, width, "…")
+	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
+}
+
+// PaneGap is the columns between two panes.
+const PaneGap = 3
+
+// Panes puts two panes beside each other, line by line: the left one leftWidth
+// columns wide, then PaneGap columns, then the right one, whose lines must fit. It is
+// as high as the left one.
+func Panes(t theme.Theme, left, right []string, leftWidth int) []string {
+	between := t.Rule.Render(" │ ")
+	out := make([]string, len(left))
+	for i, line := range left {
+		out[i] = Pad(line, leftWidth) + between
+		if i < len(right) {
+			out[i] += right[i]
+		}
+	}
+	return out
+}
+
+// Note is what the last action did, or why it failed. The zero value says nothing.
+type Note struct {
+	text   string
+	failed bool
+}
+
+// Say keeps text, which is escaped, or when err is not nil what went wrong and how to
+// mend it. Both empty clear the note.
+func (n *Note) Say(text string, err error) {
+	n.text, n.failed = text, err != nil
+	if err == nil {
+		return
+	}
+	n.text = termtext.Escape(err.Error())
+	if hints := fault.Hints(err); len(hints) > 0 {
+		n.text += " → " + termtext.Escape(hints[0])
+	}
+}
+
+// Text is the note without styles, empty when there is none.
+func (n Note) Text() string { return n.text }
+
+// View is the note in one line of at most width columns.
+func (n Note) View(t theme.Theme, width int) string { return n.Lines(t, width, 1)[0] }
+
+// Lines is the note in at least one and at most most lines of at most width columns.
+func (n Note) Lines(t theme.Theme, width, most int) []string {
+	style := t.Faint
+	if n.failed {
+		style = t.Bad
+	}
+	lines := []string{n.text}
+	if most > 1 {
+		lines = Wrap(n.text, width)
+	}
+	if len(lines) > most {
+		lines = append(lines[:most-1:most-1], strings.Join(lines[most-1:], " "))
+	}
+	for i, line := range lines {
+		lines[i] = style.Render(ansi.Truncate(line, width, "…"))
+	}
+	return lines
+}
+
+// Wrap is a text in lines of at most width columns, broken at spaces. A name, a path
+// or a command is broken only where it is longer than a line: broken at its hyphens it
+// would read as another one.
+func Wrap(text string, width int) []string {
+	width = max(1, width)
+	var out []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for i, word := range strings.Split(paragraph, " ") {
+			switch {
+			case i == 0:
+				line = word
+			case ansi.StringWidth(line)+1+ansi.StringWidth(word) <= width:
+				line += " " + word
+			default:
+				out, line = append(out, line), word
+			}
+			if ansi.StringWidth(line) > width {
+				parts := strings.Split(ansi.Hardwrap(line, width, true), "\n")
+				last := len(parts) - 1
+				out, line = append(out, parts[:last]...), parts[last]
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}

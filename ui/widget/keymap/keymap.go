@@ -1,0 +1,133 @@
+// Package keymap says which keys a screen knows, once: the line at the foot of the
+// screen, the help and the command palette are all made from it. It makes the lines to
+// type in, too.
+package keymap
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Group is keys that belong together.
+type Group struct {
+	Title string
+	Keys  []key.Binding
+}
+
+// Bind makes a binding: the keys, and a verb for people. The first key is the one
+// that is shown.
+func Bind(help string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Shown(keys[0]), help))
+}
+
+// Shown is a key as people know it: "↑" for "up".
+func Shown(name string) string {
+	switch name {
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	case "space":
+		return "space"
+	default:
+		return name
+	}
+}
+
+// Short is one line of at most width columns with as many keys as fit, in order.
+// Bindings that are disabled are left out.
+func Short(t theme.Theme, width int, keys []key.Binding) string {
+	var line strings.Builder
+	for i, place := range places(width, keys) {
+		if i > 0 {
+			line.WriteString(t.Faint.Render(between))
+		}
+		h := place.binding.Help()
+		line.WriteString(t.Key.Render(h.Key) + " " + h.Desc)
+	}
+	return line.String()
+}
+
+// At is the key that Short shows at column x.
+func At(width int, keys []key.Binding, x int) (key.Binding, bool) {
+	for _, place := range places(width, keys) {
+		if x >= place.from && x < place.to {
+			return place.binding, true
+		}
+	}
+	return key.Binding{}, false
+}
+
+// between stands between two keys.
+const between = " · "
+
+// place is where a key stands in the line of keys.
+type place struct {
+	binding  key.Binding
+	from, to int // columns, to is behind the last one
+}
+
+// places is where the keys that fit into width stand.
+func places(width int, keys []key.Binding) []place {
+	var out []place
+	at := 0
+	for _, binding := range keys {
+		if !binding.Enabled() {
+			continue
+		}
+		if at > 0 {
+			at += ansi.StringWidth(between)
+		}
+		h := binding.Help()
+		to := at + ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Desc)
+		if to > width {
+			break
+		}
+		out = append(out, place{binding, at, to})
+		at = to
+	}
+	return out
+}
+
+// Press is the message of a key by its name, as in Bind: "a", "enter", "ctrl+s",
+// "shift+tab". A name that is not known is the text of its first rune.
+func Press(name string) tea.KeyPressMsg {
+	var mod tea.KeyMod
+	rest := name
+	for prefix, bit := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "alt+": tea.ModAlt, "shift+": tea.ModShift} {
+		if strings.Contains(rest, prefix) && len(rest) > len(prefix) {
+			rest, mod = strings.Replace(rest, prefix, "", 1), mod|bit
+		}
+	}
+	if code, ok := special[rest]; ok {
+		msg := tea.KeyPressMsg{Code: code, Mod: mod}
+		if code == tea.KeySpace && mod == 0 {
+			msg.Text = " "
+		}
+		return msg
+	}
+	first, _ := utf8.DecodeRuneInString(rest)
+	msg := tea.KeyPressMsg{Code: first, Mod: mod}
+	if mod == 0 {
+		msg.Text = rest
+	}
+	return msg
+}
+
+// special are the keys that are no text.
+var special = map[string]rune{
+	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
+	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+	"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "insert": tea.KeyInsert,
+	"f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5,
+}

@@ -1,0 +1,129 @@
+package logview
+
+import (
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// Keys are what Press knows.
+type Keys struct {
+	Up, Down, PageUp, PageDown, First, Last key.Binding
+	Find, Next, Previous                    key.Binding
+}
+
+func newKeys() Keys {
+	return Keys{
+		Up: keymap.Bind("up", "up", "k"), Down: keymap.Bind("down", "down", "j"),
+		PageUp: keymap.Bind("page up", "pgup", "ctrl+b"), PageDown: keymap.Bind("page down", "pgdown", "space", "ctrl+f"),
+		First: keymap.Bind("the beginning", "home", "g"), Last: keymap.Bind("the end, and follow it", "end", "G", "f"),
+		Find: keymap.Bind("search", "/"), Next: keymap.Bind("next", "n"), Previous: keymap.Bind("previous", "N"),
+	}
+}
+
+// Keys are the keys with those disabled that would do nothing now.
+func (m *Model) Keys() Keys {
+	k := m.keys
+	if m.over {
+		k.Last.SetHelp(k.Last.Help().Key, "the end")
+	}
+	k.Find.SetEnabled(m.started)
+	k.Next.SetEnabled(m.started && m.words != "")
+	k.Previous.SetEnabled(m.started && m.words != "")
+	return k
+}
+
+// All is every key, for the help.
+func (k Keys) All() []key.Binding {
+	return []key.Binding{k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Find, k.Next, k.Previous}
+}
+
+// Rows is by how many rows a key moves what has height rows; 0 is not at all.
+func (k Keys) Rows(msg tea.KeyPressMsg, height int) int {
+	page := max(1, height-1)
+	switch {
+	case key.Matches(msg, k.Up):
+		return -1
+	case key.Matches(msg, k.Down):
+		return 1
+	case key.Matches(msg, k.PageUp):
+		return -page
+	case key.Matches(msg, k.PageDown):
+		return page
+	default:
+		return 0
+	}
+}
+
+// TypingKeys are the keys while words are typed.
+func (m *Model) TypingKeys() []key.Binding { return m.line.Keys() }
+
+// Press is a key.
+func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.Keys()
+	switch {
+	case !m.started:
+	case m.line.Typing():
+		return m.typed(msg)
+	case key.Matches(msg, k.Find):
+		m.line.Clear()
+		m.line.Open()
+	case key.Matches(msg, k.Next):
+		return m.seek(false)
+	case key.Matches(msg, k.Previous):
+		return m.seek(true)
+	case key.Matches(msg, k.First):
+		if m.window.lo > 0 {
+			m.window.follow = false
+			return m.part(around, 0, block, 0)
+		}
+		m.window.up(1 << 30)
+	case key.Matches(msg, k.Last):
+		m.window.follow = true
+		if !m.window.complete() {
+			return m.end()
+		}
+	default:
+		return m.Scroll(k.Rows(msg, m.window.height))
+	}
+	return nil
+}
+
+// wheelRows is by how many rows the wheel moves.
+const wheelRows = 3
+
+// Turn is by how many rows the wheel moves.
+func Turn(msg tea.MouseWheelMsg) int {
+	switch msg.Button {
+	case tea.MouseWheelUp:
+		return -wheelRows
+	case tea.MouseWheelDown:
+		return wheelRows
+	default:
+		return 0
+	}
+}
+
+// Scroll goes down by n rows, or up where n is negative.
+func (m *Model) Scroll(n int) tea.Cmd {
+	switch {
+	case !m.started || n == 0:
+		return nil
+	case n < 0:
+		m.window.up(-n)
+	default:
+		m.window.down(n)
+	}
+	return m.More()
+}
+
+// typed is a key or a paste while words are typed.
+func (m *Model) typed(msg tea.Msg) tea.Cmd {
+	if !m.line.Typing() || m.line.Update(msg) != dialog.Taken {
+		return nil
+	}
+	m.lookFor(m.line.Value())
+	return m.seek(false)
+}

@@ -1,0 +1,222 @@
+package logview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"aibox/session"
+	"aibox/ui/widget/stream"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestWordsAreFoundFromEveryPlaceInTheRecord(t *testing.T) {
+	p := open(t, steps())
+	p.Press("/")
+	if !p.m.Typing() {
+		t.Error("keys are not text")
+	}
+	p.Type("STEP 1")
+	p.Press("enter")
+	at := func(want, place string) {
+		t.Helper()
+		p.Sees(" " + place + " · ")
+		for _, l := range p.m.window.all() {
+			if l.at == p.m.hit {
+				if !strings.HasPrefix(l.text, want+" ") {
+					t.Errorf("found %q, not %q", l.text, want)
+				}
+				return
+			}
+		}
+		t.Errorf("nothing is found where %q stands", want)
+	}
+	at("step 1", "1/11")
+	p.Press("n")
+	at("step 10", "2/11")
+	p.Press("n", "n")
+	at("step 12", "4/11")
+	p.Press("N")
+	at("step 11", "3/11")
+	p.Press("N", "N", "N")
+	at("step 19", "11/11")
+	p.Sees("from the other end")
+	p.Press("n")
+	at("step 1", "1/11")
+	p.search("nowhere")
+	p.Sees("the record does not say nowhere")
+	p.DoesNotSee("/11")
+	p.Press("/")
+	p.Type("q")
+	p.Press("esc")
+	if p.m.Typing() || len(p.Asked) != 0 {
+		t.Errorf("left with %v", p.Asked)
+	}
+}
+
+func TestHitsThatComeLaterAreCountedOnce(t *testing.T) {
+	s := &scene{}
+	s.say(session.Stdout, strings.Repeat("filler\n", 100)+"a needle\nanother needle that has not")
+	p := open(t, s)
+	p.search("needle")
+	p.Sees("1/2 · ")
+	s.say(session.Stdout, " ended\n")
+	s.say(session.Stderr, "a needle beside\n")
+	s.say(session.Stdout, "needle\nno more\n")
+	p.Press("n")
+	p.Sees("2/4 · ")
+	p.Press("n")
+	p.Sees("3/4 · ")
+	p.Press("g")
+	p.search("filler")
+	p.Sees("1/100 · ")
+}
+
+func TestHitsAreCountedUpToABound(t *testing.T) {
+	s := &scene{}
+	s.say(session.Stdout, strings.Repeat("a needle\n", maxHits)+strings.Repeat("hay\n", 100))
+	p := open(t, s)
+	p.search("needle")
+	p.Sees("1/10k · ")
+	s.say(session.Stdout, "a needle\na needle\n")
+	p.Press("n")
+	p.Sees("2/10k+ · ")
+	if n := len(p.m.hits.at); n != maxHits {
+		t.Errorf("%d are kept", n)
+	}
+	p.Press("g", "N", "N")
+	p.Sees("10k+ hits · ")
+}
+
+func TestACountForOtherWordsIsStaleAndEnds(t *testing.T) {
+	p := open(t, steps())
+	p.m.lookFor("step")
+	count := p.m.count()
+	p.search("warning")
+	p.Sees("1/1 · ")
+	msg := count()
+	if err := msg.(answer).value.(counted).err; !errors.Is(err, context.Canceled) {
+		t.Errorf("it went on: %v", err)
+	}
+	p.Send(msg)
+	p.Sees("1/1 · ")
+}
+
+func TestARecordThatCannotBeReadIsSaidToBeSo(t *testing.T) {
+	s := steps()
+	p := open(t, s)
+	s.fails = errors.New("the disk is gone")
+	p.search("nowhere")
+	p.Sees("the disk is gone")
+}
+
+func TestALongRecordIsReadInParts(t *testing.T) {
+	s := &scene{}
+	for i := range 40_000 {
+		s.say(session.Stdout, fmt.Sprintf("line %d %s\n", i, strings.Repeat("x", 40)))
+	}
+	p := open(t, s)
+	p.Sees("line 39999 ")
+	if len(p.m.window.lines) > 3*maxLines/2 || p.m.window.lo == 0 {
+		t.Fatalf("%d lines from %d are in memory", len(p.m.window.lines), p.m.window.lo)
+	}
+	p.Press("g")
+	p.Sees("line 0 ")
+	p.search("line 20000 ")
+	p.Sees("line 20000 ")
+	for range 400 {
+		p.Press("pgup")
+	}
+	p.search("line 39998 ")
+	p.Sees("line 39998 ")
+	for range 3 {
+		p.Press("pgdown")
+	}
+	p.Sees("line 39999 ")
+	if !p.m.window.follow {
+		t.Error("the end is not followed")
+	}
+	for range 700 {
+		p.Press("pgup")
+	}
+	if len(p.m.window.lines) > 3*maxLines/2 {
+		t.Errorf("%d lines are in memory", len(p.m.window.lines))
+	}
+}
+
+func TestAnswersToWhatWasAskedBeforeAreNotTaken(t *testing.T) {
+	p := open(t, steps())
+	n := len(p.m.window.lines)
+	_ = p.m.Update(answer{p.m, loaded{number: p.m.asked - 1, place: around}})
+	_ = p.m.Update(answer{p.m, searched{number: p.m.asked - 1, at: 0}})
+	_ = p.m.Update(answer{sit(t, steps()).m, loaded{number: p.m.asked, place: around}})
+	if len(p.m.window.lines) != n || p.m.hit >= 0 {
+		t.Error("an answer to what was asked before, or elsewhere, is taken")
+	}
+	p.Sees("step 59 of many")
+}
+
+func TestAStreamOfTheRecordIsTakenAsItComes(t *testing.T) {
+	s := steps()
+	p := open(t, s)
+	said := make(chan session.Chunk)
+	p.m.said = stream.Start(t.Context(), func(_ context.Context, put func(session.Chunk) error) error {
+		return put(<-said)
+	})
+	text := "and now for something else\n"
+	go func() { said <- session.Chunk{Offset: s.size(), Stream: session.Stdout, Data: []byte(text)} }()
+	p.Send(p.m.takeSaid()())
+	p.Sees("and now for something else")
+}
+
+func TestOnlyWhatCountsIsSaidOfTheEnd(t *testing.T) {
+	p := open(t, steps())
+	p.DoesNotSee("end follows")
+	p.Press("g")
+	p.Sees("end follows")
+	if help := p.m.Keys().Last.Help().Desc; help != "the end, and follow it" {
+		t.Errorf("the help says %q", help)
+	}
+	p.m.SetOver(true)
+	p.Sees("end to the bottom")
+	p.DoesNotSee("follow")
+	if help := p.m.Keys().Last.Help().Desc; help != "the end" {
+		t.Errorf("the help of what has ended says %q", help)
+	}
+}
+
+func TestWhatSaysNothingSaysSo(t *testing.T) {
+	p := sit(t, &scene{})
+	p.DoesNotSee("said")
+	p.Press("/", "g", "up")
+	if p.m.Typing() || !p.m.window.follow {
+		t.Error("a key counts before there is a record")
+	}
+	p.Run(p.m.Start())
+	p.Sees("it has said nothing so far")
+	p.m.SetOver(true)
+	p.Sees("it said nothing")
+}
+
+func TestAPasteIsTypedWhileWordsAreTyped(t *testing.T) {
+	p := open(t, steps())
+	p.Send(tea.PasteMsg{Content: "lost"})
+	p.Press("/")
+	p.Send(tea.PasteMsg{Content: "a warning"})
+	p.Press("enter")
+	p.Sees("1/1 · ")
+}
+
+func FuzzKeys(f *testing.F) {
+	keys := []string{
+		"up", "down", "pgup", "pgdown", "home", "end", "g", "G", "j", "k", "f", "/", "n", "N", "enter", "esc", "x", "s", "t", "space", "backspace",
+	}
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		open(t, steps()).Mash(rand.New(rand.NewPCG(seed, 1)), 60, keys)
+	})
+}

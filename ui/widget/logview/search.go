@@ -1,0 +1,166 @@
+package logview
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"aibox/internal/termtext"
+	"aibox/session"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// searched says where the words stand; at is -1 when they do not.
+type searched struct {
+	number  int
+	at      int64
+	wrapped bool // it began anew at the other end
+	err     error
+}
+
+// seek looks for the words, from where the last ones were found or from the first line
+// on the screen, on or back. It goes on at the other end of the record.
+func (m *Model) seek(back bool) tea.Cmd {
+	if m.words == "" {
+		return nil
+	}
+	from, again := m.window.at(), m.hit >= 0
+	if again {
+		from = m.hit
+	}
+	m.loading = true
+	m.asked++
+	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
+	number := m.asked
+	scan := scan{ctx: m.ctx, source: m.source, words: fold(m.words)}
+	return m.bring(func() any {
+		msg := searched{number: number}
+		beyond := func(l line) bool { return l.at > from || l.at == from && !again }
+		if back {
+			msg.at = scan.last(0, func(l line) bool { return l.at < from })
+		} else {
+			msg.at = scan.first(from, beyond)
+		}
+		if msg.at < 0 && scan.err == nil {
+			msg.wrapped = true
+			if back {
+				msg.at = scan.last(from, func(line) bool { return true })
+			} else {
+				msg.at = scan.first(0, func(line) bool { return true })
+			}
+		}
+		msg.err = scan.err
+		return msg
+	})
+}
+
+// scan looks through a record.
+type scan struct {
+	ctx    context.Context //nolint:containedctx // of one command
+	source Source
+	words  string
+	err    error
+	// next is where a look has to go on from, once more is recorded, so that it misses
+	// nothing.
+	next int64
+}
+
+// first is where the first line from offset from on begins that has the words and is
+// wanted; -1 for none.
+func (s *scan) first(from int64, wanted func(line) bool) int64 {
+	at := int64(-1)
+	s.each(from, func(l line) bool {
+		if wanted(l) {
+			at = l.at
+			return false
+		}
+		return true
+	})
+	return at
+}
+
+// last is the same for the last one; the first line with the words that is not wanted
+// ends the look.
+func (s *scan) last(from int64, wanted func(line) bool) int64 {
+	at := int64(-1)
+	s.each(from, func(l line) bool {
+		if !wanted(l) {
+			return false
+		}
+		at = l.at
+		return true
+	})
+	return at
+}
+
+// each visits the lines from offset from on, where one begins, that have the words.
+func (s *scan) each(from int64, visit func(line) (goOn bool)) {
+	var made liner
+	look := func(lines []line) error {
+		for _, l := range lines {
+			if l.holds(s.words) && !visit(l) {
+				return errEnough
+			}
+		}
+		return s.ctx.Err()
+	}
+	s.next = from
+	err := s.source.Output(from, func(chunk session.Chunk) error {
+		s.next = chunk.Offset + int64(len(chunk.Data))
+		begin, end := s.dull(chunk.Data)
+		before, after := chunk, chunk
+		before.Data = chunk.Data[:begin]
+		after.Data, after.Offset = chunk.Data[end:], chunk.Offset+int64(end)
+		if err := look(made.feed(before)); err != nil {
+			return err
+		}
+		return look(made.feed(after))
+	})
+	if err == nil {
+		rest := made.rest()
+		for _, l := range rest {
+			s.next = min(s.next, l.at)
+		}
+		err = look(rest)
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		s.err = err
+	}
+}
+
+// dull is where whole lines begin and end that cannot have the words: most of a long
+// record, which then needs no liner.
+func (s *scan) dull(data []byte) (begin, end int) {
+	begin, end = bytes.IndexByte(data, '\n')+1, bytes.LastIndexByte(data, '\n')+1
+	lines := data[min(begin, end):end]
+	if bytes.ContainsAny(lines, "\x1b\r\b") || bytes.Contains(bytes.ToLower(lines), []byte(s.words)) {
+		return len(data), len(data)
+	}
+	return begin, end
+}
+
+// arrive shows where the words stand.
+func (m *Model) arrive(msg searched) tea.Cmd {
+	if msg.number != m.asked {
+		return nil
+	}
+	m.loading = false
+	switch {
+	case msg.err != nil:
+		m.note.Say("", msg.err)
+		return nil
+	case msg.at < 0:
+		m.note.Say("the record does not say "+termtext.Escape(m.words), nil)
+		return nil
+	}
+	m.note.Say("", nil)
+	if msg.wrapped && m.hit >= 0 {
+		m.note.Say("from the other end", nil)
+	}
+	m.hit = msg.at
+	if m.window.reveal(msg.at) {
+		return tea.Batch(m.More(), m.count())
+	}
+	return tea.Batch(m.part(around, msg.at-block/2, msg.at+block/2, msg.at), m.count())
+}

@@ -1,0 +1,214 @@
+package logview
+
+import (
+	"strings"
+
+	"aibox/session"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxLines is how many lines are in memory at most; then those go that are farther
+// from what is shown.
+const maxLines = 20_000
+
+// window is the part of the record that is in memory: all lines that begin in
+// [lo, hi).
+type window struct {
+	lines  []line
+	lo, hi int64
+	made   liner // of what follows hi
+	total  int64 // bytes that are recorded, as far as is known
+
+	top, row int  // the first row that is shown: a line, and a row of it
+	follow   bool // the last rows are shown, whatever comes
+	width    int
+	height   int
+}
+
+// replace shows another part of the record, which begins at lo.
+func (w *window) replace(lo int64, chunks []session.Chunk) {
+	w.lines, w.lo, w.hi, w.made, w.top, w.row = nil, lo, lo, liner{}, 0, 0
+	for _, chunk := range chunks {
+		w.feed(chunk)
+	}
+}
+
+// feed takes what comes next. What does not follow on what is here, or is here
+// already, changes nothing but the total.
+func (w *window) feed(chunk session.Chunk) {
+	end := chunk.Offset + int64(len(chunk.Data))
+	w.total = max(w.total, end)
+	if chunk.Offset > w.hi || end <= w.hi {
+		return
+	}
+	if !w.follow && len(w.lines) > 2*maxLines {
+		return // a person reads far above; it is read again when they come down
+	}
+	chunk.Data = chunk.Data[w.hi-chunk.Offset:]
+	chunk.Offset = w.hi
+	w.lines = append(w.lines, w.made.feed(chunk)...)
+	w.hi = end
+	if over := len(w.lines) - maxLines; over > maxLines/10 && (w.follow || w.top >= over) {
+		w.lines = append([]line(nil), w.lines[over:]...)
+		w.lo, w.top = w.lines[0].at, max(0, w.top-over)
+	}
+}
+
+// prepend takes what is before lo; it begins at from.
+func (w *window) prepend(from int64, chunks []session.Chunk) {
+	var made liner
+	var before []line
+	for _, chunk := range chunks {
+		before = append(before, made.feed(chunk)...)
+	}
+	before = append(before, made.rest()...)
+	w.lines = append(before, w.lines...)
+	w.lo, w.top = from, w.top+len(before)
+	if over := len(w.lines) - maxLines; over > maxLines/10 && w.top+w.height < maxLines && !w.follow {
+		w.hi, w.made = w.lines[maxLines].at, liner{}
+		w.lines = w.lines[:maxLines:maxLines]
+	}
+}
+
+// complete reports whether the last line of the record is here.
+func (w *window) complete() bool { return w.hi >= w.total }
+
+// all is every line with those that have not ended yet.
+func (w *window) all() []line {
+	if rest := w.made.rest(); len(rest) > 0 {
+		return append(w.lines[:len(w.lines):len(w.lines)], rest...)
+	}
+	return w.lines
+}
+
+// rows are a line wrapped, each row with the styles it needs.
+func (w *window) rows(l line) []string {
+	width := max(1, w.width)
+	if len(l.text) <= width && !strings.Contains(l.text, "\x1b") {
+		return []string{l.text}
+	}
+	rows := strings.Split(ansi.Wrap(l.text, width, ""), "\n")
+	style := ""
+	for i, row := range rows {
+		begin := style
+		for text := row; text != ""; {
+			var cluster string
+			if cluster, text = next(text); strings.HasPrefix(cluster, "\x1b") {
+				style = restyle(style, cluster)
+			}
+		}
+		rows[i] = begin + row
+		if style != "" {
+			rows[i] += ansi.ResetStyle
+		}
+	}
+	return rows
+}
+
+// shown is a row on the screen.
+type shown struct {
+	line line
+	text string
+}
+
+// view is the rows on the screen, at most height.
+func (w *window) view() []shown {
+	lines := w.all()
+	if w.follow {
+		w.last(lines)
+	}
+	var out []shown
+	skip := w.row
+	for i := w.top; i < len(lines) && len(out) < w.height; i++ {
+		for _, text := range w.rows(lines[i]) {
+			if skip > 0 {
+				skip--
+				continue
+			}
+			if out = append(out, shown{lines[i], text}); len(out) == w.height {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// last goes to where the last row is the last on the screen.
+func (w *window) last(lines []line) {
+	w.top, w.row = len(lines), 0
+	for need := w.height; need > 0 && w.top > 0; {
+		w.top--
+		n := len(w.rows(lines[w.top]))
+		if n > need {
+			w.row = n - need
+		}
+		need -= n
+	}
+}
+
+// up and down go by rows. At the end of the record down begins to follow it.
+func (w *window) up(n int) {
+	lines := w.all()
+	w.follow = false
+	for ; n > 0; n-- {
+		switch {
+		case w.row > 0:
+			w.row--
+		case w.top > 0:
+			w.top--
+			w.row = len(w.rows(lines[min(w.top, len(lines)-1)])) - 1
+		default:
+			return
+		}
+	}
+}
+
+func (w *window) down(n int) {
+	if w.follow {
+		return
+	}
+	lines := w.all()
+	for ; n > 0 && w.top < len(lines); n-- {
+		if w.row++; w.row >= len(w.rows(lines[w.top])) {
+			w.top, w.row = w.top+1, 0
+		}
+	}
+	if w.fill(lines) {
+		w.follow = w.complete()
+	}
+}
+
+// fill leaves no row empty that a line above could have, and reports whether the last
+// row is shown.
+func (w *window) fill(lines []line) bool {
+	end := *w
+	end.last(lines)
+	if w.top < end.top || w.top == end.top && w.row < end.row {
+		return false
+	}
+	w.top, w.row = end.top, end.row
+	return true
+}
+
+// reveal shows the line that begins at an offset, a third down the screen where there
+// is that much after it, and reports whether it is here.
+func (w *window) reveal(at int64) bool {
+	for i, l := range w.all() {
+		if l.at == at {
+			w.follow, w.top, w.row = false, i, 0
+			w.up(w.height / 3)
+			w.fill(w.all())
+			return true
+		}
+	}
+	return false
+}
+
+// at is the offset of the first line on the screen.
+func (w *window) at() int64 {
+	if lines := w.all(); w.top < len(lines) {
+		return lines[w.top].at
+	}
+	return w.hi
+}

@@ -1,0 +1,239 @@
+// Package palette is the list of everything that can be done now, to be found by typing
+// a few letters of it. It is made from the keys of the screen, so that it can do nothing
+// that a key cannot, and it does nothing itself: it says which key was meant.
+package palette
+
+import (
+	"slices"
+	"strings"
+
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Model is an open palette.
+type Model struct {
+	all   []entry
+	shown []entry // those that match, the best one first
+	at    int
+	typed textinput.Model
+	theme theme.Theme
+
+	width, height int // of the screen
+}
+
+// entry is one thing to do.
+type entry struct {
+	group, does string
+	key         string // which does it
+}
+
+// The measures of the box, in cells.
+const (
+	widest = 64
+	most   = 12 // entries at once
+	frame  = 2  // rows of its border
+	above  = 2  // rows above the entries: what is typed, and a line
+	indent = 3  // columns of border and padding at each side
+)
+
+// New opens a palette of every key of the groups that counts now. Where two have a key
+// in common the first one has it, as on the screen.
+func New(groups []keymap.Group) *Model {
+	m := &Model{typed: keymap.Field("› ")}
+	m.typed.Placeholder = "what to do"
+	m.typed.Focus()
+	taken := map[string]bool{}
+	for _, group := range groups {
+		for _, binding := range group.Keys {
+			if !binding.Enabled() {
+				continue
+			}
+			if i := slices.IndexFunc(binding.Keys(), func(name string) bool { return !taken[name] }); i >= 0 {
+				m.all = append(m.all, entry{group.Title, binding.Help().Desc, binding.Keys()[i]})
+			}
+			for _, name := range binding.Keys() {
+				taken[name] = true
+			}
+		}
+	}
+	m.filter()
+	return m
+}
+
+// SetTheme changes the styles.
+func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
+
+// SetSize changes the size of the screen that the palette lies over, in cells.
+func (m *Model) SetSize(width, height int) {
+	m.width, m.height = width, height
+	m.typed.SetWidth(m.inner() - 3)
+}
+
+var keys = struct{ up, down, take, leave key.Binding }{
+	up: keymap.Bind("up", "up", "ctrl+p"), down: keymap.Bind("down", "down", "ctrl+n"),
+	take: keymap.Bind("do it", "enter"), leave: keymap.Bind("close", "esc", "ctrl+c", "ctrl+k"),
+}
+
+// Short is the palette's own keys, for the line at the foot of the screen.
+func (m *Model) Short() []key.Binding {
+	return []key.Binding{keys.take, keys.up, keys.down, keys.leave}
+}
+
+// Update takes a message. When the outcome is Taken, press is the key that the person
+// meant.
+func (m *Model) Update(msg tea.Msg) (outcome dialog.Outcome, press tea.KeyPressMsg) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.PasteMsg:
+		m.typed, _ = m.typed.Update(msg)
+		m.filter()
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			m.step(-1)
+		case tea.MouseWheelDown:
+			m.step(1)
+		}
+	case tea.MouseClickMsg:
+		return m.click(msg)
+	}
+	return dialog.Open, press
+}
+
+func (m *Model) press(msg tea.KeyPressMsg) (dialog.Outcome, tea.KeyPressMsg) {
+	switch {
+	case key.Matches(msg, keys.leave):
+		return dialog.Left, tea.KeyPressMsg{}
+	case key.Matches(msg, keys.take):
+		return m.take()
+	case key.Matches(msg, keys.up):
+		m.step(-1)
+	case key.Matches(msg, keys.down):
+		m.step(1)
+	default:
+		before := m.typed.Value()
+		m.typed, _ = m.typed.Update(msg)
+		if m.typed.Value() != before {
+			m.filter()
+		}
+	}
+	return dialog.Open, tea.KeyPressMsg{}
+}
+
+// take is the entry that the person is at, or nothing where none matches.
+func (m *Model) take() (dialog.Outcome, tea.KeyPressMsg) {
+	if len(m.shown) == 0 {
+		return dialog.Open, tea.KeyPressMsg{}
+	}
+	return dialog.Taken, keymap.Press(m.shown[m.at].key)
+}
+
+func (m *Model) step(n int) { m.at = max(0, min(m.at+n, len(m.shown)-1)) }
+
+// click takes the entry under the mouse; one outside of the box closes it.
+func (m *Model) click(msg tea.MouseClickMsg) (dialog.Outcome, tea.KeyPressMsg) {
+	if msg.Button != tea.MouseLeft {
+		return dialog.Open, tea.KeyPressMsg{}
+	}
+	box := m.box()
+	width, height := lipgloss.Width(box), lipgloss.Height(box)
+	x, y := msg.X-(m.width-width)/2, msg.Y-(m.height-height)/2
+	if x < 0 || y < 0 || x >= width || y >= height {
+		return dialog.Left, tea.KeyPressMsg{}
+	}
+	top, row := m.window(), y-frame/2-above
+	if row < 0 || row >= m.room() || top+row >= len(m.shown) {
+		return dialog.Open, tea.KeyPressMsg{}
+	}
+	m.at = top + row
+	return m.take()
+}
+
+// filter keeps what matches.
+func (m *Model) filter() {
+	type scored struct {
+		entry
+		score int
+	}
+	var found []scored
+	for _, e := range m.all {
+		inName, named := match(m.typed.Value(), e.does)
+		inGroup, grouped := within(m.typed.Value(), e.group, e.does)
+		switch {
+		case named:
+			found = append(found, scored{e, inName + 100})
+		case grouped:
+			found = append(found, scored{e, inGroup})
+		}
+	}
+	if strings.TrimSpace(m.typed.Value()) != "" { // else they stay in the order of the help
+		slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
+	}
+	m.shown, m.at = m.shown[:0], 0
+	for _, f := range found {
+		m.shown = append(m.shown, f.entry)
+	}
+}
+
+// inner is the columns inside of the box.
+func (m *Model) inner() int { return max(10, min(widest, m.width-2*indent-2)) }
+
+// room is the rows for entries. It stays the same while a person types, so that the
+// box does not jump.
+func (m *Model) room() int { return max(1, min(most, min(len(m.all), m.height-above-frame-2))) }
+
+// window is the first entry shown.
+func (m *Model) window() int {
+	return max(0, min(m.at-m.room()/2, len(m.shown)-m.room()))
+}
+
+// View lays the palette over a screen of the size that it was told.
+func (m *Model) View(screen string) string {
+	return dialog.Over(screen, m.box(), m.width, m.height)
+}
+
+func (m *Model) box() string {
+	width := m.inner()
+	lines := []string{ansi.Truncate(m.typed.View(), width, ""), m.theme.Rule.Render(strings.Repeat("─", width))}
+	top := m.window()
+	for i := range m.room() {
+		switch {
+		case top+i < len(m.shown):
+			lines = append(lines, m.line(top+i, width))
+		case i == 0:
+			lines = append(lines, m.theme.Faint.Render("nothing is called that here"))
+		default:
+			lines = append(lines, "")
+		}
+	}
+	for i, line := range lines {
+		lines[i] = line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
+	}
+	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
+}
+
+// line is one entry: what it does, what that belongs to, and its key.
+func (m *Model) line(i, width int) string {
+	e := m.shown[i]
+	shortcut := keymap.Shown(e.key)
+	left := ansi.Truncate(cursor.Here(i == m.at)+" "+e.does, max(0, width-ansi.StringWidth(shortcut)-2), "…")
+	group := "  " + e.group
+	if ansi.StringWidth(left)+ansi.StringWidth(group)+ansi.StringWidth(shortcut)+2 > width {
+		group = ""
+	}
+	pad := strings.Repeat(" ", max(1, width-ansi.StringWidth(left)-ansi.StringWidth(group)-ansi.StringWidth(shortcut)))
+	if i == m.at {
+		return m.theme.Selected.Render(left + group + pad + shortcut)
+	}
+	return left + m.theme.Faint.Render(group) + pad + m.theme.Key.Render(shortcut)
+}
