@@ -114,7 +114,9 @@ func newLab(t testing.TB, prefix, image string) *lab {
 		l.gateway, l.peer = base+"1", base+"2"
 		out, err := exec.Command("docker", "network", "create", "--driver=bridge", "--subnet="+base+"0/29", "--gateway="+l.gateway,
 			"-o", "com.docker.network.bridge.name="+l.bridge, "-o", "com.docker.network.bridge.enable_ip_masquerade=false",
-			"-o", "com.docker.network.bridge.enable_icc=false", l.network).CombinedOutput()
+			"-o", "com.docker.network.bridge.enable_icc=false",
+			"-o", "com.docker.network.bridge.gateway_mode_ipv4=nat-unprotected", // Docker 28 and later: the locks have to hold without its own
+			l.network).CombinedOutput()
 		if err == nil {
 			break
 		}

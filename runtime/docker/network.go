@@ -15,6 +15,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
 	"aibox/internal/fault"
@@ -28,6 +29,7 @@ const (
 	optionName   = "com.docker.network.bridge.name"
 	optionICC    = "com.docker.network.bridge.enable_icc"
 	optionMasq   = "com.docker.network.bridge.enable_ip_masquerade"
+	optionMode   = "com.docker.network.bridge.gateway_mode_ipv4"
 
 	// clearing is about how long the daemon takes to clear a dead box away.
 	clearing = 150 * time.Millisecond
@@ -195,7 +197,7 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	}
 	var networks []runtime.Network
 	for _, f := range found {
-		if made, ok := networkOf(f); ok && n.pool.Contains(made.Subnet.Addr()) {
+		if made, ok := networkOf(f, n.gatewayMode()); ok && n.pool.Contains(made.Subnet.Addr()) {
 			networks = append(networks, made)
 		}
 	}
@@ -203,9 +205,23 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 	return networks, nil
 }
 
-func networkOf(f network.Summary) (runtime.Network, bool) {
+// gatewayMode is the value of optionMode; empty for a daemon that does not have it.
+//
+// From version 28 (API 1.48) on, Docker drops packets for a container's address that come
+// from elsewhere, before the firewall's FORWARD chain. The locks of netguard refuse the
+// same packets, at once and with a word to the box; behind Docker's drop they would never
+// see them, and a probe of another box's network would wait for an answer in vain.
+func (n *Networks) gatewayMode() string {
+	if versions.LessThan(n.api.ClientVersion(), "1.48") {
+		return ""
+	}
+	return "nat-unprotected"
+}
+
+func networkOf(f network.Summary, mode string) (runtime.Network, bool) {
 	if f.Driver != "bridge" || f.Internal || f.EnableIPv6 || !strings.HasPrefix(f.Name, bridgePrefix) || len(f.IPAM.Config) != 1 ||
-		f.Options[optionName] != f.Name || f.Options[optionICC] != "false" || f.Options[optionMasq] != "false" {
+		f.Options[optionName] != f.Name || f.Options[optionICC] != "false" || f.Options[optionMasq] != "false" ||
+		f.Options[optionMode] != mode {
 		return runtime.Network{}, false
 	}
 	subnet, err := netip.ParsePrefix(f.IPAM.Config[0].Subnet)
@@ -269,13 +285,17 @@ func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 func (n *Networks) create(ctx context.Context, name string, subnet netip.Prefix) (runtime.Network, error) {
 	gateway := subnet.Addr().Next()
 	noIPv6 := false
+	options := map[string]string{optionName: name, optionICC: "false", optionMasq: "false"}
+	if mode := n.gatewayMode(); mode != "" {
+		options[optionMode] = mode
+	}
 	made, err := n.api.NetworkCreate(ctx, name, network.CreateOptions{
 		Driver:     "bridge",
 		EnableIPv6: &noIPv6,
 		IPAM:       &network.IPAM{Driver: "default", Config: []network.IPAMConfig{{Subnet: subnet.String(), Gateway: gateway.String()}}},
 		// Not Internal: from Docker 26 on such a network has no default route, and
 		// the gateway's address would be out of reach.
-		Options: map[string]string{optionName: name, optionICC: "false", optionMasq: "false"},
+		Options: options,
 		Labels:  map[string]string{labelPool: "1"},
 	})
 	if err != nil {

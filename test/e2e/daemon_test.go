@@ -76,7 +76,7 @@ func (d *daemon) start() {
 
 func rootlessScript(t testing.TB) string {
 	t.Helper()
-	for _, name := range []string{"dockerd-rootless.sh", "/usr/share/docker.io/contrib/dockerd-rootless.sh"} {
+	for _, name := range []string{"dockerd-rootless.sh", "/usr/share/docker.io/contrib/dockerd-rootless.sh", "/usr/local/lib/aibox/dockerd-rootless.sh"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
@@ -138,6 +138,10 @@ func (d *daemon) kill() {
 
 // remove ends the daemon and deletes its data, which belongs to subordinate ids.
 func (d *daemon) remove() {
+	if d.cmd == nil || d.cmd.Process == nil { // it never started
+		_ = os.RemoveAll(d.dir)
+		return
+	}
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-d.exited:
