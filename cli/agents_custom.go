@@ -69,6 +69,10 @@ func readGuests(dir string) *guests {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		g.broken = append(g.broken, brokenGuest{dir, err})
 	}
+	exposed := checkOwner(dir)
+	if errors.Is(exposed, fs.ErrNotExist) {
+		exposed = nil
+	}
 	read := 0
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".toml")
@@ -80,7 +84,11 @@ func readGuests(dir string) *guests {
 			break
 		}
 		path := filepath.Join(dir, entry.Name())
-		if err := g.add(name, path); err != nil {
+		err := exposed
+		if err == nil {
+			err = g.add(name, path)
+		}
+		if err != nil {
 			g.broken = append(g.broken, brokenGuest{path, err})
 			g.set = g.set.WithBroken(name, brokenFault(name, path, err))
 		}
@@ -110,8 +118,8 @@ func (g *guests) add(name, path string) error {
 
 var errTaken = errors.New("aibox has an agent of this name itself, which stays; rename the file")
 
-// readGuest opens and parses an agent file. One that others may write is refused,
-// since it decides what is built and run.
+// readGuest opens and parses an agent file. One that other users can write to is
+// refused, since it decides what is built and run.
 func readGuest(name, path string) (*custom.Definition, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
 	if err != nil {
@@ -122,20 +130,40 @@ func readGuest(name, path string) (*custom.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.Mode().IsRegular():
+	if !info.Mode().IsRegular() {
 		return nil, errors.New("it is not a file")
-	case !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0:
-		return nil, errors.New("it belongs to another user")
-	case info.Mode().Perm()&0o002 != 0:
-		return nil, errors.New("everybody may write it; chmod o-w mends that")
+	}
+	if err := ownedAlone(info, "it", path); err != nil {
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(file, custom.MaxFile+1))
 	if err != nil {
 		return nil, err
 	}
 	return custom.Parse(name, data)
+}
+
+// checkOwner returns an error if another user owns dir or can write to it, and could
+// so replace the files in it.
+func checkOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	return ownedAlone(info, "its folder", dir)
+}
+
+// ownedAlone returns an error if another user owns the file or can write to it. Root
+// may own it. subject is what the error calls the file.
+func ownedAlone(info fs.FileInfo, subject, path string) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Getuid() && stat.Uid != 0 {
+		return fmt.Errorf("%s belongs to another user", subject)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return fault.New(fault.Usage, "other users can write to %s (mode %04o)", subject, mode).Hint("chmod go-w %s", path)
+	}
+	return nil
 }
 
 // brokenFault is the error for who asks for an agent whose file is wrong.

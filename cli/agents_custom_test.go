@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,21 +100,50 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	}
 }
 
-func TestAnAgentFileThatOthersMayWriteIsNotRead(t *testing.T) {
-	a, _, _ := withAgents(t, map[string]string{"open.toml": minimal, "big.toml": minimal + strings.Repeat("#", custom.MaxFile)})
+func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
+	a, _, _ := withAgents(t, map[string]string{"open.toml": minimal, "group.toml": minimal, "big.toml": minimal + strings.Repeat("#", custom.MaxFile)})
 	dir, err := guestDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(filepath.Join(dir, "open.toml"), 0o666); err != nil {
-		t.Fatal(err)
+	for name, mode := range map[string]fs.FileMode{"open.toml": 0o606, "group.toml": 0o660} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.Mkdir(filepath.Join(dir, "folder.toml"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"open": "everybody may write it", "big": "at most 256 KiB", "folder": "it is not a file"} {
+	for name, want := range map[string]string{
+		"open": "other users can write to it", "group": "other users can write to it", "big": "at most 256 KiB", "folder": "it is not a file",
+	} {
 		if _, err := a.agents().Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	_, err = a.agents().Find("group")
+	if hints := strings.Join(fault.Hints(err), "\n"); !strings.Contains(hints, "chmod go-w "+filepath.Join(dir, "group.toml")) {
+		t.Errorf("the hints do not name the command: %q", hints)
+	}
+}
+
+// Whoever can write to the folder can replace any file in it.
+func TestAgentFilesInAFolderThatOtherUsersCanWriteAreRefused(t *testing.T) {
+	for _, mode := range []fs.FileMode{0o770, 0o707} {
+		a, _, _ := withAgents(t, map[string]string{"robo.toml": minimal})
+		dir, err := guestDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.agents().Find("robo")
+		if err == nil || !strings.Contains(err.Error(), "other users can write to its folder") {
+			t.Errorf("mode %o: %v", mode, err)
+		}
+		if hints := strings.Join(fault.Hints(err), "\n"); !strings.Contains(hints, "chmod go-w "+dir) {
+			t.Errorf("mode %o: the hints do not name the command: %q", mode, hints)
 		}
 	}
 }
