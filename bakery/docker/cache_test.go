@@ -26,6 +26,7 @@ func TestARecipeCannotPoisonTheCacheOfAnother(t *testing.T) {
 	b := daemon(t)
 	system, id := system(t, b), "aibox-test-"+strings.ToLower(rand.Text())
 	write := func(word string) string {
+		word += " " + id // else the daemon repeats a step of the last time that these tests ran
 		return `RUN --mount=type=cache,id=` + id + `,target=/cache,sharing=locked ["/probe", "write", "/cache/f", "` + word + `"]` + "\n" +
 			`RUN --mount=type=cache,target=/` + id + ` ["/probe", "write", "/` + id + `/f", "` + word + `"]` + "\n"
 	}
