@@ -1,28 +1,34 @@
-// Package netguard says what a box may reach: the address and ports of the
-// guard, the policies, and the decision for one destination. It is pure: it opens
-// no socket, runs no program and knows neither Docker nor HTTP, so that a
-// security reviewer can read it alone. Its folders enforce it: rules (alias,
-// firewall and routing), gateway (inference) and egress (DNS).
+// Package netguard defines what a box can reach: one address on the host, a few ports
+// on it, and the policies that choose among those ports. It is pure: it opens no
+// socket, runs no program and knows neither Docker nor HTTP, so a security reviewer
+// can read it alone.
+//
+// The packages below it enforce these definitions:
+//
+//   - rules isolates the bridges in the kernel, by two independent locks: a firewall and
+//     routing rules. It also opens the sockets that a session listens on.
+//   - gateway forwards inference requests to a model server and holds the real key.
+//   - egress answers DNS queries.
 package netguard
 
 import "net/netip"
 
-// The guard's ports on Address. Which of them a session really has is decided by
-// the sockets that are bound to its bridge.
+// The ports on Address. A session can use a port only if a socket on that port is bound
+// to the session's bridge.
 const (
-	PortDNS      = 53    // TCP and UDP: answers only the guard's own names
-	PortProxy    = 3128  // TCP: the egress proxy
+	PortDNS      = 53    // TCP and UDP: resolves only Names
+	PortProxy    = 3128  // TCP: reserved for an egress proxy; the firewall rejects it, and a probe checks that
 	PortGateway  = 11434 // TCP: the inference gateway, on Ollama's own port
-	PortLifeline = 11435 // TCP: the box's first process to its supervisor, one connection
+	PortLifeline = 11435 // TCP: one connection from the box's PID 1 to its supervisor
 )
 
 // BridgePrefix begins the name of every session's bridge. The firewall matches
-// on it, so nothing else may use it.
+// on it, so no other interface may use it.
 const BridgePrefix = "aibox-"
 
-// Address is the one IPv4 address that a box can reach. It is put on the loopback
-// device of the namespace where the bridges are; every session has the same.
+// Address returns the one IPv4 address that a box can reach. It is assigned to the
+// loopback device of the network namespace that holds the bridges. All sessions share it.
 func Address() netip.Addr { return netip.AddrFrom4([4]byte{10, 200, 200, 1}) }
 
-// Names are the names that Address has inside a box.
+// Names returns the host names that resolve to Address inside a box.
 func Names() []string { return []string{"gateway.aibox.internal", "aibox"} }

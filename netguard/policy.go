@@ -2,7 +2,6 @@ package netguard
 
 import (
 	"fmt"
-	"net/netip"
 	"strings"
 )
 
@@ -89,18 +88,17 @@ func (p Policy) UDPPorts() []int {
 	}
 }
 
-// Protocol is a transport protocol as far as policies tell them apart.
+// Protocol is a transport protocol. The zero value stands for every protocol but TCP
+// and UDP, such as ICMP.
 type Protocol uint8
 
-// The protocols. Other stands for ICMP and all else, and is the zero value: it is
-// never allowed.
+// The protocols that have ports.
 const (
-	Other Protocol = iota
-	TCP
+	TCP Protocol = iota + 1
 	UDP
 )
 
-// String is the protocol's name.
+// String returns the protocol's name.
 func (p Protocol) String() string {
 	switch p {
 	case TCP:
@@ -109,42 +107,6 @@ func (p Protocol) String() string {
 		return "udp"
 	default:
 		return "other"
-	}
-}
-
-// Endpoint is one destination that a box asks for.
-type Endpoint struct {
-	Protocol Protocol
-	Addr     netip.Addr
-	Port     uint16
-}
-
-// Verdict is the decision for one destination. Its zero value denies.
-type Verdict struct {
-	Allowed bool
-	Reason  string // one clause for people
-	Rule    string // which rule decided, stable, for logs: "local/gateway"
-}
-
-// Decide says whether a box under p may reach e. It allocates nothing.
-func (p Policy) Decide(e Endpoint) Verdict {
-	if p != None && p != Local {
-		return Verdict{Reason: "no valid policy", Rule: "invalid"}
-	}
-	if e.Addr != Address() {
-		return Verdict{Reason: "the box has no route out", Rule: "no-route"}
-	}
-	switch {
-	case e.Protocol == TCP && e.Port == PortLifeline:
-		return Verdict{Allowed: true, Reason: "the box's own lifeline", Rule: "lifeline"}
-	case (e.Protocol == TCP || e.Protocol == UDP) && e.Port == PortDNS:
-		return Verdict{Allowed: true, Reason: "the guard's own resolver", Rule: "resolver"}
-	case e.Protocol == TCP && e.Port == PortGateway && p == Local:
-		return Verdict{Allowed: true, Reason: "the inference gateway", Rule: "gateway"}
-	case e.Protocol == TCP && e.Port == PortGateway:
-		return Verdict{Reason: "policy none has no inference", Rule: "no-inference"}
-	default:
-		return Verdict{Reason: "the guard has no such port", Rule: "no-port"}
 	}
 }
 

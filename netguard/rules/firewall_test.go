@@ -38,6 +38,34 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 	}
 }
 
+func TestTheFirewallAcceptsOnlyPortsOfAPolicy(t *testing.T) {
+	listening := map[string]bool{}
+	for _, policy := range []netguard.Policy{netguard.None, netguard.Local} {
+		for _, port := range policy.TCPPorts() {
+			listening["-p tcp -m tcp --dport "+strconv.Itoa(port)] = true
+		}
+		for _, port := range policy.UDPPorts() {
+			listening["-p udp -m udp --dport "+strconv.Itoa(port)] = true
+		}
+	}
+	accepted := 0
+	for chain, rules := range new(firewall).own() {
+		for _, rule := range rules {
+			match, ok := strings.CutSuffix(rule, " -j ACCEPT")
+			if !ok {
+				continue
+			}
+			accepted++
+			if port, ok := strings.CutPrefix(match, "-d 10.200.200.1/32 "); !ok || !listening[port] {
+				t.Errorf("%s accepts %q, which no policy listens on", chain, match)
+			}
+		}
+	}
+	if accepted != len(listening) {
+		t.Errorf("%d ports are accepted, policies listen on %d", accepted, len(listening))
+	}
+}
+
 // visit runs a script as if in a box on aibox-test0: in a namespace of its own,
 // behind a port of the bridge.
 func visit(t *testing.T, script string) {

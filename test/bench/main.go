@@ -68,7 +68,6 @@ func suite() []plan {
 		{"stop", stopping},
 		{"gateway throughput", throughput},
 		{"gateway latency", latency},
-		{"policy decision", decision},
 		{"change set", changeSet},
 		{"diff text", diffText},
 		{"workspace", prepare},

@@ -11,11 +11,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"testing"
 	"time"
 
 	"aibox/internal/secret"
-	"aibox/netguard"
 	"aibox/netguard/gateway"
 )
 
@@ -216,18 +214,4 @@ func readPieces(ctx context.Context, base string, into *[]float64) error {
 		return fmt.Errorf("%d of %d pieces came (status %d)", count, pieces, response.StatusCode)
 	}
 	return nil
-}
-
-func decision(context.Context, *bench) ([]Row, error) {
-	to := netguard.Endpoint{Protocol: netguard.TCP, Addr: netguard.Address(), Port: netguard.PortGateway}
-	result := testing.Benchmark(func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			netguard.Local.Decide(to)
-		}
-	})
-	row := alone("policy decision", "µs", float64(result.T.Nanoseconds())/float64(result.N)/1000, target{most: 10, absolute: true})
-	row.Note = fmt.Sprintf("%d allocations, must be 0", result.AllocsPerOp())
-	row.Met = row.Met && result.AllocsPerOp() == 0
-	return []Row{row}, nil
 }
