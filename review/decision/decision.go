@@ -1,0 +1,37 @@
+// Package decision holds a review in progress: the changed files and hunks of a
+// session, what the user decided about each, and the choice that the decisions add up
+// to. It also turns paths and hunk ids into a part of a change set. The review screen
+// and `aibox accept --interactive` draw it and map keys to it; it knows neither a
+// terminal nor a session. It delivers nothing and stores nothing.
+package decision
+
+import "errors"
+
+// Decision is what the user decided about a hunk. The zero value is Undecided.
+type Decision int
+
+// The decisions. Only Accepted delivers a hunk, and only Rejected is feedback for the
+// agent; Skipped leaves a hunk out without a word.
+const (
+	Undecided Decision = iota
+	Accepted
+	Rejected
+	Skipped
+	numDecisions
+)
+
+// String returns the decision in lower case.
+func (d Decision) String() string {
+	return [numDecisions]string{"undecided", "accepted", "rejected", "skipped"}[d]
+}
+
+// ErrRisks means that a hunk was not accepted because its file has risks that the user
+// has not agreed to.
+var ErrRisks = errors.New("the file has risks")
+
+// Size counts added and deleted lines.
+type Size struct{ Added, Deleted int }
+
+func (s Size) plus(other Size) Size { return Size{s.Added + other.Added, s.Deleted + other.Deleted} }
+
+func (s Size) minus(other Size) Size { return Size{s.Added - other.Added, s.Deleted - other.Deleted} }

@@ -1,0 +1,71 @@
+package decision
+
+import (
+	"slices"
+
+	"aibox/review"
+)
+
+// maxSplit is how many lines a hunk may have for Delivered to look at its parts.
+const maxSplit = 128
+
+// earlierOf finds what earlier accepts took of each file, by target. What was taken of
+// a file as it no longer is does not count.
+func earlierOf(files []*File, earlier map[review.Target]*review.Selection) {
+	byPath := make(map[review.Path]*File, len(files))
+	for _, f := range files {
+		byPath[f.Change.Path] = f
+	}
+	for target, selection := range earlier {
+		if selection == nil {
+			continue
+		}
+		for _, t := range selection.Taken {
+			f := byPath[t.Path]
+			if f == nil || t.Whole && !t.Fits(f.Change) {
+				continue
+			}
+			if f.earlier == nil {
+				f.earlier = map[review.Target]review.Taken{}
+			}
+			f.earlier[target] = t
+		}
+	}
+}
+
+// Delivered reports whether an earlier accept delivered the whole file to the target.
+func (f *File) Delivered(target review.Target) bool { return f.earlier[target].Whole }
+
+// PartlyDelivered reports whether an earlier accept delivered some hunks of the file.
+func (f *File) PartlyDelivered(target review.Target) bool { return len(f.earlier[target].Blocks) > 0 }
+
+// HunkDelivered reports whether an earlier accept delivered a hunk, or all of its
+// parts. The parts of a very long hunk are not looked at.
+func (f *File) HunkDelivered(h *review.Hunk, target review.Target) bool {
+	t := f.earlier[target]
+	if t.Whole || len(t.Blocks) == 0 {
+		return t.Whole
+	}
+	if _, ok := slices.BinarySearch(t.Blocks, h.ID); ok || len(h.Lines) > maxSplit {
+		return ok
+	}
+	return len(f.Remaining(*h, target)) == 0
+}
+
+// Remaining returns the parts of a hunk that no earlier accept delivered: the hunk
+// itself when none was.
+func (f *File) Remaining(h review.Hunk, target review.Target) []review.Hunk {
+	t := f.earlier[target]
+	if t.Whole {
+		return nil
+	}
+	parts := h.Split()
+	left := slices.DeleteFunc(slices.Clone(parts), func(part review.Hunk) bool {
+		_, ok := slices.BinarySearch(t.Blocks, part.ID)
+		return ok
+	})
+	if len(left) == len(parts) {
+		return []review.Hunk{h}
+	}
+	return left
+}

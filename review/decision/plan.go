@@ -1,0 +1,46 @@
+package decision
+
+import (
+	"context"
+	"slices"
+
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// Plan is what accepting a choice would deliver.
+type Plan struct {
+	Choice    review.Choice
+	Selection *review.Selection
+	Part      *review.ChangeSet // what would be delivered, as a change set of its own
+}
+
+// NewPlan finds what a choice means for a change set. It is a Usage error when the
+// choice agrees to the risks of a file of which it takes nothing.
+func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (*Plan, error) {
+	selection, err := set.Select(ctx, choice)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range choice.Risky {
+		taken := func(t review.Taken) bool {
+			return slices.Contains([]string{t.Path.Raw(), t.Path.String(), t.OldPath.Raw(), t.OldPath.String()}, name)
+		}
+		if !slices.ContainsFunc(selection.Taken, taken) {
+			return nil, fault.New(fault.Usage, "--accept-risky names %s, of which nothing is chosen", termtext.Escape(name)).
+				Hint("choose it with --files, too, or leave --files and --hunks out")
+		}
+	}
+	part, err := set.Outline(ctx, selection)
+	return &Plan{Choice: choice, Selection: selection, Part: part}, err
+}
+
+// Tree returns the tree that a choice gives on top of the baseline.
+func Tree(ctx context.Context, set *review.ChangeSet, choice review.Choice) (string, error) {
+	selection, err := set.Select(ctx, choice)
+	if err != nil {
+		return "", err
+	}
+	return set.TreeOf(ctx, selection)
+}

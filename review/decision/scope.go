@@ -1,0 +1,87 @@
+package decision
+
+import (
+	"context"
+
+	"aibox/review"
+)
+
+// Scope is the part of a change set that the user named, or all of it.
+type Scope struct {
+	Whole *review.ChangeSet
+
+	selection *review.Selection
+	paths     map[review.Path]bool // nil means all
+}
+
+// NewScope finds what paths (files, folders, globs) or hunk ids name; none of either
+// means everything. Files with risks are in it as well: looking at them is safe.
+func NewScope(ctx context.Context, set *review.ChangeSet, paths, hunks []string) (*Scope, error) {
+	s := &Scope{Whole: set}
+	if len(paths)+len(hunks) == 0 {
+		return s, nil
+	}
+	var err error
+	s.selection, err = set.Select(ctx, review.Choice{Files: paths, Hunks: hunks, Risky: RiskyPaths(set)})
+	if err != nil {
+		return nil, err
+	}
+	if len(hunks) > 0 { // some hunks of a file are a change set of their own
+		whole, err := set.Part(ctx, s.selection)
+		return &Scope{Whole: whole}, err
+	}
+	s.paths = map[review.Path]bool{}
+	for _, taken := range s.selection.Taken {
+		s.paths[taken.Path] = true
+	}
+	return s, nil
+}
+
+// Set returns the change set with the files of the scope only, to list them.
+func (s *Scope) Set() *review.ChangeSet {
+	if s.paths == nil {
+		return s.Whole
+	}
+	set := *s.Whole
+	set.Changes = nil
+	for _, c := range s.Whole.Changes {
+		if s.paths[c.Path] {
+			set.Changes = append(set.Changes, c)
+		}
+	}
+	return &set
+}
+
+// Standalone returns the scope as a change set whose patch can be applied. It is a
+// Conflict when the scope cannot stand alone.
+func (s *Scope) Standalone(ctx context.Context) (*review.ChangeSet, error) {
+	if s.selection == nil || s.Whole.Tree == s.Whole.BaseTree {
+		return s.Whole, nil
+	}
+	return s.Whole.Part(ctx, s.selection)
+}
+
+// Files gives visit each file of the scope with its hunks, as review.ChangeSet.Files
+// does.
+func (s *Scope) Files(ctx context.Context, visit func(review.FileDiff) error) error {
+	set := s.Set()
+	if set.Empty() {
+		return nil
+	}
+	paths := make([]review.Path, len(set.Changes))
+	for i, c := range set.Changes {
+		paths[i] = c.Path
+	}
+	return s.Whole.Files(ctx, visit, paths...)
+}
+
+// RiskyPaths returns the paths of the files that a plain accept leaves out.
+func RiskyPaths(set *review.ChangeSet) []string {
+	var paths []string
+	for _, c := range set.Changes {
+		if c.Risky() {
+			paths = append(paths, c.Path.Raw())
+		}
+	}
+	return paths
+}

@@ -1,0 +1,76 @@
+package decision
+
+import "aibox/review"
+
+// Status sums up a file: what was decided about it, else what was delivered before.
+type Status int
+
+// The states of a file.
+const (
+	StatusUndecided Status = iota
+	StatusAccepted
+	StatusRejected
+	StatusSkipped
+	StatusMixed           // its hunks differ
+	StatusDelivered       // an earlier accept took all of it
+	StatusPartlyDelivered // an earlier accept took some hunks of it
+	NumStatuses
+)
+
+// Status returns the status of the file for a target.
+func (f *File) Status(target review.Target) Status {
+	switch d, mixed := f.Sum(); {
+	case mixed:
+		return StatusMixed
+	case d == Accepted:
+		return StatusAccepted
+	case d == Rejected:
+		return StatusRejected
+	case d == Skipped:
+		return StatusSkipped
+	case f.Delivered(target):
+		return StatusDelivered
+	case f.PartlyDelivered(target):
+		return StatusPartlyDelivered
+	default:
+		return StatusUndecided
+	}
+}
+
+// Tally counts what accepting would do. Every file counts once, but for Risky.
+type Tally struct {
+	Files                              int
+	Accepted, Mixed, Rejected, Skipped int
+	Delivered                          int // undecided, and delivered before
+	Undecided                          int // all others
+	Risky                              int // undecided, with risks
+	Lines                              Size
+}
+
+// AcceptsAny reports whether there is anything to accept.
+func (t Tally) AcceptsAny() bool { return t.Accepted+t.Mixed > 0 }
+
+func (d *Draft) count() Tally {
+	t := Tally{Files: len(d.files)}
+	for _, f := range d.files {
+		t.Lines = t.Lines.plus(f.accepts())
+		switch f.Status(d.target) {
+		case StatusMixed:
+			t.Mixed++
+		case StatusAccepted:
+			t.Accepted++
+		case StatusRejected:
+			t.Rejected++
+		case StatusSkipped:
+			t.Skipped++
+		case StatusDelivered:
+			t.Delivered++
+		default:
+			t.Undecided++
+			if f.Risky() {
+				t.Risky++
+			}
+		}
+	}
+	return t
+}
