@@ -10,6 +10,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -144,32 +145,33 @@ func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
 		return err
 	}
 	if o.interactive {
-		if choice, err = a.askHunks(ctx, service, found, set, o); err != nil || choice.Empty() {
+		if choice, err = a.chooseHunks(ctx, service, found, set, o); err != nil || choice.Empty() {
 			return err
 		}
 	}
-	plan, err := a.planAccept(ctx, set, choice)
+	plan, err := decision.NewPlan(ctx, set, choice)
 	if err != nil {
 		return err
 	}
 	if o.dryRun {
+		var worktree *review.WorktreePlan
 		if o.target() == review.ToWorktree {
-			if plan.worktree, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
+			if worktree, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
 				return err
 			}
 		}
-		return a.tellPlan(found, plan, o)
+		return a.printPlan(found, plan, worktree, o)
 	}
 	opts := review.AcceptOptions{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
 	if opts.Message == "" {
-		described, err := a.describeSet(service, found, plan.part)
+		described, err := a.describeSet(service, found, plan.Part)
 		if err != nil {
 			return err
 		}
 		opts.Message = described.Message
 	}
 	if o.edit {
-		if opts.Message, err = a.editMessage(ctx, opts.Message, plan.part); err != nil {
+		if opts.Message, err = a.editMessage(ctx, opts.Message, plan.Part); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -56,11 +57,11 @@ func (a *app) describeWork(ctx context.Context, text string, paths []string, o d
 	if err != nil {
 		return err
 	}
-	part, err := partOf(ctx, set, paths, nil)
+	scope, err := decision.NewScope(ctx, set, paths, nil)
 	if err != nil {
 		return err
 	}
-	described, err := a.describeSet(service, found, part.seen())
+	described, err := a.describeSet(service, found, scope.Set())
 	switch {
 	case err != nil:
 		return err
@@ -86,8 +87,8 @@ func (a *app) describeSet(service *session.Sessions, found session.Session, set 
 // proposedMessage is the message of a commit of what is chosen, or of all where that
 // cannot be told apart.
 func (a *app) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
-	if plan, err := a.planAccept(ctx, set, choice); err == nil {
-		set = plan.part
+	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
+		set = plan.Part
 	}
 	verified, _ := service.Verifications(found.ID) // a message without them is one, too
 	return session.Describe(found, set, verified).Message

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -113,24 +114,24 @@ func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	part, err := partOf(ctx, set, o.paths, o.hunk)
+	scope, err := decision.NewScope(ctx, set, o.paths, o.hunk)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.json:
-		return a.diffJSON(ctx, service, found.ID, part, o.hunks)
+		return a.diffJSON(ctx, service, found.ID, scope, o.hunks)
 	case o.hunks:
-		return a.listHunks(ctx, part)
+		return a.listHunks(ctx, scope)
 	case o.patch || o.plain(a.term):
 		printNotes(a.err, set)
-		return a.diffPatch(ctx, part, o)
+		return a.diffPatch(ctx, scope, o)
 	case o.stat || o.names || o.status:
 		printNotes(a.err, set)
-		return a.piped(func(w io.Writer) error { return a.diffList(ctx, w, part.seen(), o) })
+		return a.piped(func(w io.Writer) error { return a.diffList(ctx, w, scope.Set(), o) })
 	}
 	return a.paged(ctx, func(ctx context.Context, w io.Writer) error {
-		return a.showDiff(ctx, w, service, found, part, o)
+		return a.showDiff(ctx, w, service, found, scope, o)
 	})
 }
 
@@ -140,12 +141,12 @@ func (o *diffOptions) plain(t terminal) bool {
 }
 
 // diffPatch writes bytes as the agent wrote them.
-func (a *app) diffPatch(ctx context.Context, part *part, o diffOptions) error {
-	if part.whole.Empty() {
+func (a *app) diffPatch(ctx context.Context, scope *decision.Scope, o diffOptions) error {
+	if scope.Whole.Empty() {
 		fmt.Fprintln(a.err, "nothing was changed")
 		return nil
 	}
-	set, err := part.alone(ctx)
+	set, err := scope.Standalone(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,25 +175,25 @@ func (a *app) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, 
 
 // showDiff writes the diff for a person: what there is to know, the files that are
 // held back because of their risks, the others.
-func (a *app) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, part *part, o diffOptions) error {
+func (a *app) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope, o diffOptions) error {
 	t := a.term
 	if o.color != "auto" {
 		t.color = o.color == "always"
 	}
-	set := part.seen()
-	if err := a.showHead(w, t, service, found, part); err != nil || set.Empty() {
+	set := scope.Set()
+	if err := a.showHead(w, t, service, found, scope); err != nil || set.Empty() {
 		return err
 	}
-	remarks, err := remarksOf(ctx, service, found.ID, part.whole)
+	remarks, err := remarksOf(ctx, service, found.ID, scope.Whole)
 	if err != nil {
 		return err
 	}
 	for _, held := range []bool{true, false} {
-		only := func(c *review.Change) bool { return c.Risky() == held && part.has(c.Path) }
+		only := func(c *review.Change) bool { return c.Risky() == held && scope.Has(c.Path) }
 		if !slices.ContainsFunc(set.Changes, func(c review.Change) bool { return only(&c) }) {
 			continue
 		}
-		err := part.whole.Show(ctx, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
+		err := scope.Whole.Show(ctx, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 
 	"github.com/charmbracelet/x/ansi"
@@ -16,15 +17,15 @@ import (
 
 // showHead writes what a person wants to know before the lines: the task, how it
 // was verified, what was said of all of it, what is not in the diff at all.
-func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, part *part) error {
-	task := termtext.Escape(firstLine(session.Describe(found, part.whole, nil).Title, max(20, t.width-len(found.ID)-4)))
+func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
+	task := termtext.Escape(firstLine(session.Describe(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
 	}
 	if t.color {
-		a.printVerification(w, service, found.ID, part.whole.Tree)
+		a.printVerification(w, service, found.ID, scope.Whole.Tree)
 	} else {
-		a.printVerification(plainly{w}, service, found.ID, part.whole.Tree)
+		a.printVerification(plainly{w}, service, found.ID, scope.Whole.Tree)
 	}
 	if open := found.OpenTools(); open != "" {
 		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its box through the model's server\n", t.warn("!"), open)
@@ -38,15 +39,15 @@ func (a *app) showHead(w io.Writer, t terminal, service *session.Sessions, found
 			fmt.Fprintln(w, "▌ "+strings.ReplaceAll(safe(c.Text), "\n", "\n▌ "))
 		}
 	}
-	set := part.seen()
-	printNotes(w, part.whole)
+	set := scope.Set()
+	printNotes(w, scope.Whole)
 	if set.Empty() {
 		_, err := fmt.Fprintln(w, "nothing was changed")
 		return err
 	}
 	added, deleted := set.Totals()
 	fmt.Fprintf(w, "%s, +%d -%d\n", amount.Of(set.Count(), "file"), added, deleted)
-	if held := len(risky(set)); held > 0 {
+	if held := len(decision.RiskyPaths(set)); held > 0 {
 		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), amount.Of(held, "file"))
 	}
 	_, err = fmt.Fprintln(w)

@@ -9,6 +9,7 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 )
 
@@ -17,13 +18,13 @@ import (
 const shortID = 12
 
 // listHunks writes a line for each hunk: its id, its file, what it is.
-func (a *app) listHunks(ctx context.Context, part *part) error {
-	if part.whole.Empty() {
-		printNotes(a.err, part.whole)
+func (a *app) listHunks(ctx context.Context, scope *decision.Scope) error {
+	if scope.Whole.Empty() {
+		printNotes(a.err, scope.Whole)
 		return nil
 	}
 	return a.piped(func(w io.Writer) error {
-		return part.files(ctx, func(file review.FileDiff) error {
+		return scope.Files(ctx, func(file review.FileDiff) error {
 			for _, h := range file.Hunks {
 				_, err := fmt.Fprintf(w, "%.*s  %s  %s\n", shortID, h.ID, h.Path, hunkTitle(h, file.Change))
 				if err != nil {
@@ -33,19 +34,6 @@ func (a *app) listHunks(ctx context.Context, part *part) error {
 			return nil
 		})
 	})
-}
-
-// files visits the part's files with their hunks.
-func (p *part) files(ctx context.Context, visit func(review.FileDiff) error) error {
-	set := p.seen()
-	if set.Empty() {
-		return nil
-	}
-	paths := make([]review.Path, len(set.Changes))
-	for i, c := range set.Changes {
-		paths[i] = c.Path
-	}
-	return p.whole.Files(ctx, visit, paths...)
 }
 
 // hunkTitle says in a line what the hunk does, escaped.
@@ -155,8 +143,8 @@ type diffFacts struct {
 
 // diffJSON writes the change set and what was said of it; with hunks each change on a
 // line of its own, so that no more than one file is held at a time.
-func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, part *part, hunks bool) error {
-	facts := diffFacts{ChangeSet: part.seen()}
+func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
+	facts := diffFacts{ChangeSet: scope.Set()}
 	feedback, err := service.Feedback(id)
 	if err == nil {
 		facts.Verifications, err = service.Verifications(id)
@@ -184,7 +172,7 @@ func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id sessio
 			return err
 		}
 		lead := "\n"
-		err := part.files(ctx, func(file review.FileDiff) error {
+		err := scope.Files(ctx, func(file review.FileDiff) error {
 			_, leadErr := io.WriteString(w, lead)
 			lead = ",\n"
 			return errors.Join(leadErr, encodeHunks(w, file))

@@ -5,51 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"aibox/review"
+	"aibox/review/decision"
+	"aibox/session"
 )
 
-// hunkPrompt asks a person for each hunk of a change set, as "git add -p" does: a
-// line of input for each question, files with risks first. It writes nothing but
-// questions; what was chosen and said is in choice and said.
+// hunkPrompt asks for a decision about each hunk of a draft, as "git add -p" does: one
+// line of input per question, risky files first. It only writes questions; the
+// decisions are in the draft.
 type hunkPrompt struct {
-	in       *lines
-	out      io.Writer
-	t        terminal
-	load     func(ctx context.Context, path review.Path) (review.FileDiff, error)
-	taken    func(*review.Change, review.HunkID) bool // by an earlier accept, of hunks that cannot be split; may be nil
-	earlier  map[review.HunkID][]string               // what was said before
-	rejected func(review.HunkID) bool                 // before; may be nil
+	in      *lines
+	out     io.Writer
+	t       terminal
+	load    func(ctx context.Context, path review.Path) (review.FileDiff, error)
+	earlier map[review.HunkID][]string // earlier feedback on hunks
 
-	choice   review.Choice
-	said     []hunkRemark
-	restored []review.HunkID // chosen though they were rejected before
-	files    int             // with something chosen
-	count    int             // hunks chosen
+	draft    *decision.Draft
+	comments []session.Comment // made now
 }
 
-// hunkRemark is what a person said of a hunk.
-type hunkRemark struct {
-	hunk   review.HunkID
-	text   string
-	reject bool
-}
+// errQuit ends the questions; the decisions made so far count.
+var errQuit = errors.New("the user quit")
 
-// errLeft ends the questions: what was chosen so far counts.
-var errLeft = errors.New("the person has left")
-
-// run asks for every change in turn. io.EOF means that the input ended before the
-// questions did: then nothing is to be delivered.
-func (p *hunkPrompt) run(ctx context.Context, changes []review.Change) error {
-	ordered := make([]*review.Change, 0, len(changes))
-	for i := range changes {
-		ordered = append(ordered, &changes[i])
-	}
-	slices.SortStableFunc(ordered, func(a, b *review.Change) int { return gravity(a) - gravity(b) })
-	for i, c := range ordered {
-		err := p.askFile(ctx, c, i+1, len(ordered))
-		if errors.Is(err, errLeft) {
+// run asks about every file in turn. io.EOF means that the input ended before the
+// questions did; then nothing must be delivered.
+func (p *hunkPrompt) run(ctx context.Context) error {
+	for i := range p.draft.Len() {
+		err := p.askFile(ctx, i)
+		if errors.Is(err, errQuit) {
 			return nil
 		}
 		if err != nil {
@@ -59,55 +43,31 @@ func (p *hunkPrompt) run(ctx context.Context, changes []review.Change) error {
 	return nil
 }
 
-// gravity orders files: what is held back comes first.
-func gravity(c *review.Change) int {
-	if c.Risky() {
-		return 0
-	}
-	return 1
-}
-
-// askFile asks for the hunks of one file and keeps what was chosen.
-func (p *hunkPrompt) askFile(ctx context.Context, c *review.Change, number, of int) error {
-	diff, err := p.load(ctx, c.Path)
+// askFile asks about the hunks of file i that no earlier accept delivered.
+func (p *hunkPrompt) askFile(ctx context.Context, i int) error {
+	file := p.draft.File(i)
+	diff, err := p.load(ctx, file.Change.Path)
 	if err != nil {
 		return err
 	}
-	f := &fileQuestions{prompt: p, change: c}
+	var hunks []review.Hunk
 	for _, h := range diff.Hunks {
-		for _, part := range p.open(c, h) {
-			f.hunks = append(f.hunks, hunkQuestion{Hunk: part})
-		}
+		hunks = append(hunks, file.Remaining(h, p.draft.Target())...)
 	}
-	if len(f.hunks) == 0 {
+	if len(hunks) == 0 {
 		return nil
 	}
-	f.head(number, of)
-	err = f.ask(ctx)
-	if err == nil || errors.Is(err, errLeft) {
-		f.keep()
-	}
-	return err
+	p.draft.Load(i, hunks)
+	defer p.draft.Unload(i)
+	f := &filePrompt{hunkPrompt: p, file: file, number: i}
+	f.printHeader()
+	return f.run(ctx)
 }
 
-// open are the parts of a hunk that no earlier accept took; the hunk itself when none
-// was taken.
-func (p *hunkPrompt) open(c *review.Change, h review.Hunk) []review.Hunk {
-	if p.taken == nil {
-		return []review.Hunk{h}
-	}
-	parts := h.Split()
-	left := slices.DeleteFunc(slices.Clone(parts), func(part review.Hunk) bool { return p.taken(c, part.ID) })
-	if len(left) == len(parts) {
-		return []review.Hunk{h}
-	}
-	return left
-}
-
-// line writes one line of ours.
+// line prints a line of our own text.
 func (p *hunkPrompt) line(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
 
-// read asks and returns the line that was typed.
+// read prints a question and returns the line that was typed.
 func (p *hunkPrompt) read(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.out, p.t.style("1;34", question)+" ")
 	answer, err := p.in.next(ctx)

@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/review/risk"
+	"aibox/session"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -37,12 +39,12 @@ func lineHunk(path, id string, numbers ...int) review.Hunk {
 // asked is a prompt over some files, answered by lines.
 type asked struct {
 	*hunkPrompt
-	out     bytes.Buffer
-	changes []review.Change
-	err     error
+	choice review.Choice
+	out    bytes.Buffer
+	err    error
 }
 
-func ask(t *testing.T, files []review.FileDiff, answers string, change ...func(*hunkPrompt)) *asked {
+func ask(t *testing.T, files []review.FileDiff, answers string, change ...func(*hunkPrompt, *decision.Options)) *asked {
 	t.Helper()
 	a := &asked{}
 	a.hunkPrompt = &hunkPrompt{
@@ -52,13 +54,17 @@ func ask(t *testing.T, files []review.FileDiff, answers string, change ...func(*
 			return files[i], nil
 		},
 	}
+	options := decision.Options{HunksOnly: true}
 	for _, c := range change {
-		c(a.hunkPrompt)
+		c(a.hunkPrompt, &options)
 	}
+	var changes []*review.Change
 	for _, f := range files {
-		a.changes = append(a.changes, *f.Change)
+		changes = append(changes, f.Change)
 	}
-	a.err = a.run(t.Context(), a.changes)
+	a.draft = decision.New(changes, options)
+	a.err = a.run(t.Context())
+	a.choice = a.draft.Choice()
 	return a
 }
 
@@ -127,9 +133,13 @@ func TestASplitHunkIsAskedForInParts(t *testing.T) {
 
 func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeft(t *testing.T) {
 	a := ask(t, threeFiles()[:1], "c why this\nc\nand that\ny\nr wrong name\nr\n\n")
-	want := []hunkRemark{{"a1", "why this", false}, {"a1", "and that", false}, {"a2", "wrong name", true}, {"a3", "", true}}
-	if diff := cmp.Diff(want, a.said, cmp.AllowUnexported(hunkRemark{})); diff != "" {
-		t.Errorf("said (-want +got):\n%s", diff)
+	comments := []session.Comment{{Hunk: "a1", Text: "why this"}, {Hunk: "a1", Text: "and that"}}
+	if diff := cmp.Diff(comments, a.comments); diff != "" {
+		t.Errorf("comments (-want +got):\n%s", diff)
+	}
+	rejections := []decision.Rejection{{Hunk: "a2", Note: "wrong name"}, {Hunk: "a3"}}
+	if diff := cmp.Diff(rejections, a.draft.Rejections()); diff != "" {
+		t.Errorf("rejections (-want +got):\n%s", diff)
 	}
 	if !slices.Equal(a.choice.Hunks, []string{"a1"}) {
 		t.Errorf("chosen %+v", a.choice)
@@ -139,20 +149,24 @@ func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeft(t *testing.T) {
 func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
 	files := threeFiles()[:2]
 	parts := files[0].Hunks[1].Split()
-	taken := func(c *review.Change, id review.HunkID) bool { return c.Path == "b" || id == parts[0].ID || id == "a1" }
-	a := ask(t, files, "y\ny\n", func(p *hunkPrompt) { p.taken = taken })
+	blocks := []review.HunkID{"a1", parts[0].ID}
+	slices.Sort(blocks)
+	taken := &review.Selection{Taken: []review.Taken{{Path: "a", Blocks: blocks}, {Path: "b", Whole: true}}}
+	a := ask(t, files, "y\ny\n", func(_ *hunkPrompt, o *decision.Options) {
+		o.Earlier = map[review.Target]*review.Selection{review.ToBranch: taken}
+	})
 	if want := (review.Choice{Hunks: []string{string(parts[1].ID), "a3"}}); !cmp.Equal(a.choice, want) || a.err != nil {
 		t.Errorf("chosen %+v, %v:\n%s", a.choice, a.err, a.out.String())
 	}
 }
 
 func TestAHunkRejectedBeforeSaysSoAndCanBeTaken(t *testing.T) {
-	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt) {
-		p.rejected = func(id review.HunkID) bool { return id == "b1" }
+	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt, o *decision.Options) {
+		o.Rejected = func(id review.HunkID) bool { return id == "b1" }
 		p.earlier = map[review.HunkID][]string{"b1": {"rejected: too \x1b[31mred"}}
 	})
-	if !slices.Equal(a.choice.Hunks, []string{"b1"}) || !slices.Equal(a.restored, []review.HunkID{"b1"}) {
-		t.Errorf("chosen %+v, restored %v", a.choice, a.restored)
+	if !slices.Equal(a.choice.Hunks, []string{"b1"}) || !slices.Equal(a.draft.Unrejected(), []review.HunkID{"b1"}) {
+		t.Errorf("chosen %+v, unrejected %v", a.choice, a.draft.Unrejected())
 	}
 	if text := a.out.String(); !strings.Contains(text, `▌ rejected: too \x1b[31mred`) {
 		t.Errorf("asked:\n%s", text)
@@ -166,7 +180,7 @@ func TestALongHunkIsShownAScreenfulAtATime(t *testing.T) {
 	}
 	h.Lines = append(h.Lines, review.Line{Op: '+', Text: bytes.Repeat([]byte("wide "), 1000)})
 	files := []review.FileDiff{{Change: &review.Change{Path: "long", Kind: review.Added}, Hunks: []review.Hunk{h}}}
-	small := func(p *hunkPrompt) { p.t = terminal{interactive: true, width: 40, height: 13} }
+	small := func(p *hunkPrompt, _ *decision.Options) { p.t = terminal{interactive: true, width: 40, height: 13} }
 	a := ask(t, files, "\n\n\n\n\ny\n", small)
 	if a.err != nil || !slices.Equal(a.choice.Hunks, []string{"l1"}) {
 		t.Fatalf("chosen %+v, %v", a.choice, a.err)

@@ -37,6 +37,9 @@ func NewScope(ctx context.Context, set *review.ChangeSet, paths, hunks []string)
 	return s, nil
 }
 
+// Has reports whether something of the file with a path is in the scope.
+func (s *Scope) Has(path review.Path) bool { return s.paths == nil || s.paths[path] }
+
 // Set returns the change set with the files of the scope only, to list them.
 func (s *Scope) Set() *review.ChangeSet {
 	if s.paths == nil {
@@ -45,7 +48,7 @@ func (s *Scope) Set() *review.ChangeSet {
 	set := *s.Whole
 	set.Changes = nil
 	for _, c := range s.Whole.Changes {
-		if s.paths[c.Path] {
+		if s.Has(c.Path) {
 			set.Changes = append(set.Changes, c)
 		}
 	}

@@ -9,34 +9,34 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pages shows a hunk a screenful at a time.
-type pages struct {
+// hunkPager shows a hunk one screenful at a time.
+type hunkPager struct {
 	prompt *hunkPrompt
 	lines  []string
 	shown  int
 }
 
-// roomBelow are the lines of a screen that stay free for the question, which may
-// take two, and one of the text before it.
-const roomBelow = 3
+// questionLines are the lines of a screen that stay free: two for the question and one
+// for the text before it.
+const questionLines = 3
 
-func newPages(p *hunkPrompt, h review.Hunk, title string) *pages {
+func newHunkPager(p *hunkPrompt, h review.Hunk, title string) hunkPager {
 	lines := append([]string{p.t.style("36", title)}, h.Show(p.t.color)...)
-	for _, said := range p.earlier[h.ID] {
-		for line := range strings.SplitSeq(said, "\n") {
+	for _, feedback := range p.earlier[h.ID] {
+		for line := range strings.SplitSeq(feedback, "\n") {
 			lines = append(lines, p.t.style("36", "▌ "+termtext.Escape(line)))
 		}
 	}
-	return &pages{prompt: p, lines: lines}
+	return hunkPager{prompt: p, lines: lines}
 }
 
-// next shows as much as the screen holds; everything where there is no screen.
-func (p *pages) next() {
+// next shows the next screenful, or everything where the output is no terminal.
+func (p *hunkPager) next() {
 	t := p.prompt.t
 	if p.left() == 0 {
-		p.shown = 0 // once more
+		p.shown = 0 // start over
 	}
-	room := max(t.height-roomBelow, 2)
+	room := max(t.height-questionLines, 2)
 	var out strings.Builder
 	for p.shown < len(p.lines) {
 		line, rows := p.lines[p.shown], 1
@@ -57,5 +57,5 @@ func (p *pages) next() {
 	_, _ = p.prompt.out.Write([]byte(out.String()))
 }
 
-// left is how many lines were not shown yet.
-func (p *pages) left() int { return len(p.lines) - p.shown }
+// left returns how many lines have not been shown yet.
+func (p *hunkPager) left() int { return len(p.lines) - p.shown }

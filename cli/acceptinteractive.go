@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/review/decision"
+	"aibox/session"
+)
+
+// chooseHunks asks hunk by hunk what to accept. It stores nothing before the user has
+// confirmed a summary. An empty choice means that only feedback was stored and there is
+// nothing to deliver.
+func (a *app) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, o acceptOptions) (review.Choice, error) {
+	scope, err := decision.NewScope(ctx, set, o.files, nil)
+	if err != nil {
+		return review.Choice{}, err
+	}
+	p, err := a.newHunkPrompt(service, found.ID, scope, o.target())
+	if err != nil {
+		return review.Choice{}, err
+	}
+	if p.in, err = a.answers(ctx); err != nil {
+		return review.Choice{}, err
+	}
+	defer p.in.close()
+	err = p.run(ctx)
+	if err == nil {
+		err = a.confirmChoice(ctx, p, set, o)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return review.Choice{}, fault.New(fault.Interrupted, "the input ended before the questions did, so nothing was accepted").
+			Hint("answer q to take what was chosen so far")
+	case err != nil && ctx.Err() != nil:
+		return review.Choice{}, fault.New(fault.Interrupted, "interrupted, so nothing was accepted")
+	case err != nil:
+		return review.Choice{}, err
+	}
+	if restored := p.draft.Unrejected(); len(restored) > 0 && !o.dryRun {
+		if err := service.Unreject(found.ID, restored); err != nil {
+			return review.Choice{}, err
+		}
+	}
+	return p.draft.Choice(), a.storeFeedback(ctx, service, found.ID, p)
+}
+
+// newHunkPrompt makes a prompt for the files of a scope, with what was accepted and
+// said of them earlier. It still needs an input.
+func (a *app) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target review.Target) (*hunkPrompt, error) {
+	decisions, err := service.Decisions(id)
+	if err != nil {
+		return nil, err
+	}
+	feedback, err := service.Feedback(id)
+	if err != nil {
+		return nil, err
+	}
+	p := &hunkPrompt{out: a.err, t: a.errTerm, earlier: map[review.HunkID][]string{}}
+	p.load = func(ctx context.Context, path review.Path) (file review.FileDiff, err error) {
+		err = scope.Whole.Files(ctx, func(f review.FileDiff) error { file = f; return nil }, path)
+		return file, err
+	}
+	for _, c := range feedback.Comments {
+		if c.Hunk != "" {
+			p.earlier[c.Hunk] = append(p.earlier[c.Hunk], c.Text)
+		}
+	}
+	for _, r := range feedback.Rejected {
+		p.earlier[r.Hunk] = append(p.earlier[r.Hunk], rejectedText(r))
+	}
+	set := scope.Set()
+	changes := make([]*review.Change, len(set.Changes))
+	for i := range set.Changes {
+		changes[i] = &set.Changes[i]
+	}
+	p.draft = decision.New(changes, decision.Options{
+		Target: target, Earlier: map[review.Target]*review.Selection{target: decisions.Taken}, Rejected: feedback.Rejects, HunksOnly: true,
+	})
+	return p, nil
+}
+
+// confirmChoice shows what was decided and asks for confirmation.
+func (a *app) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet, o acceptOptions) error {
+	choice, rejections := p.draft.Choice(), len(p.draft.Rejections())
+	p.line("")
+	if choice.Empty() && len(p.comments)+rejections == 0 {
+		return fault.New(fault.Interrupted, "nothing was chosen, so nothing was accepted")
+	}
+	question := "Keep your comments and rejections"
+	if choice.Empty() {
+		p.line("Nothing was chosen.")
+	} else {
+		plan, err := decision.NewPlan(ctx, set, choice)
+		if err != nil {
+			return err
+		}
+		hunks, files := p.draft.AcceptedHunks()
+		p.line("Chosen: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
+		if err := plan.Part.Stat(p.out, p.t.width); err != nil {
+			return err
+		}
+		switch {
+		case o.dryRun:
+			question = "Is this what you want"
+		case o.target() == review.ToWorktree:
+			question = "Write this into your working tree"
+		default:
+			question = "Make a commit of this on a branch"
+		}
+	}
+	if len(p.comments)+rejections > 0 {
+		p.line("Feedback: %s, %s", amount.Of(len(p.comments), "comment"), amount.Of(rejections, "rejection"))
+	}
+	for {
+		answer, err := p.read(ctx, question+" [y,n]?")
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return fault.New(fault.Interrupted, "you answered no, so nothing was accepted")
+		}
+		p.line("Answer y or n.")
+	}
+}
+
+// storeFeedback stores the comments and rejections.
+func (a *app) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
+	for _, c := range p.comments {
+		if _, err := service.Comment(ctx, id, c); err != nil {
+			return err
+		}
+	}
+	rejections := p.draft.Rejections()
+	for _, r := range rejections {
+		if err := service.Reject(ctx, id, []review.HunkID{r.Hunk}, r.Note); err != nil {
+			return err
+		}
+	}
+	if len(p.comments)+len(rejections) > 0 {
+		fmt.Fprintf(a.err, "%s feedback kept; aibox run --resume %s sends it to the agent\n", a.errTerm.good("✓"), id)
+	}
+	return nil
+}
