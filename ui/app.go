@@ -51,50 +51,9 @@ const (
 	minHeight = 12
 )
 
-// layer is a screen that is open.
-type layer struct {
-	page.Page
-	close context.CancelFunc // ends what it waits for
-	side  bool               // one of sides: nothing is lost when it is left
-}
-
 // sides are the screens beside the dashboard that a digit leads to, from 2 on; 1 is
 // the dashboard.
 var sides = []page.Request{page.Images{}, page.Network{}, page.Doctor{}, page.Settings{}}
-
-// asked is what a screen asks for. It counts while that screen is the one that is
-// shown: a second press of a key, or an answer that comes late, must not act on
-// another screen.
-type asked struct {
-	by      *layer
-	request page.Request
-}
-
-// by makes the requests among what a screen's command brings the screen's own.
-func (l *layer) by(cmd tea.Cmd) tea.Cmd {
-	if cmd == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		switch msg := cmd().(type) {
-		case page.Request:
-			return asked{l, msg}
-		case tea.BatchMsg:
-			for i, cmd := range msg {
-				msg[i] = l.by(cmd)
-			}
-			return msg
-		default:
-			return msg
-		}
-	}
-}
-
-// Update and Init are the page's, with its requests marked as its own.
-func (l *layer) Update(msg tea.Msg) tea.Cmd { return l.by(l.Page.Update(msg)) }
-
-// Init starts the page.
-func (l *layer) Init() tea.Cmd { return l.by(l.Page.Init()) }
 
 type appKeys struct {
 	help, palette, quit, force key.Binding
@@ -128,6 +87,10 @@ func (a *app) Init() tea.Cmd {
 // Update routes.
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	defer a.letQuestions()
+	msg, current := page.Current(msg)
+	if !current {
+		return a, nil
+	}
 	if cmd, taken := a.takeQuestion(msg); taken {
 		return a, cmd
 	}
@@ -147,13 +110,8 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		a.colors = msg.Profile
 		a.paint()
 		return a, nil
-	case asked:
-		if msg.by == a.page() {
-			return a, a.do(msg.request)
-		}
-		return a, nil
-	case page.Returned: // from a command
-		return a, a.page().Update(msg)
+	case answer:
+		return a, a.deliver(msg)
 	case tea.KeyPressMsg:
 		return a, a.press(msg)
 	case tea.MouseClickMsg:
@@ -164,16 +122,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return a, a.page().Update(msg)
 	}
-	return a, a.tell(msg)
-}
-
-// tell brings a message to every screen that is open.
-func (a *app) tell(msg tea.Msg) tea.Cmd {
-	commands := make([]tea.Cmd, len(a.open))
-	for i, l := range a.open {
-		commands[i] = l.Update(msg)
-	}
-	return tea.Batch(commands...)
+	return a, a.page().Update(msg)
 }
 
 // paint takes the theme that the terminal's colors and its background ask for.

@@ -122,7 +122,7 @@ func TestAnOnlyScreenEndsTheProgramWhenItIsLeft(t *testing.T) {
 	if len(a.open) != 1 {
 		t.Error("a digit led to another screen")
 	}
-	if !drive(a, asked{a.page(), page.Close{Said: "accepted"}}) || a.said.Said != "accepted" {
+	if !drive(a, answer{a.page(), page.Close{Said: "accepted"}}) || a.said.Said != "accepted" {
 		t.Errorf("the program goes on, with %+v", a.said)
 	}
 }
@@ -195,17 +195,17 @@ func TestALookBackAloneLeadsNowhereElseAndIsLeftByAnyKeyThatLeaves(t *testing.T)
 
 func TestARequestCountsOnlyWhileItsScreenIsShown(t *testing.T) {
 	a := newTestApp(t, 120, 40)
-	a.Update(asked{a.page(), page.Review{ID: "0aaaa-codex"}})
+	a.Update(answer{a.page(), page.Review{ID: "0aaaa-codex"}})
 	if len(a.open) != 2 {
 		t.Fatalf("%d screens are open", len(a.open))
 	}
 	review := a.page()
-	drive(a, asked{a.open[0], page.Close{}}) // of a screen below
+	drive(a, answer{a.open[0], page.Close{}}) // of a screen below
 	if a.page() != review {
 		t.Error("a screen below has closed the one that is shown")
 	}
-	drive(a, asked{review, page.Close{Said: "left"}})
-	drive(a, asked{review, page.Close{Said: "left"}}) // the key was pressed twice
+	drive(a, answer{review, page.Close{Said: "left"}})
+	drive(a, answer{review, page.Close{Said: "left"}}) // the key was pressed twice
 	if view := shown(a); len(a.open) != 1 || !strings.Contains(view, "left") {
 		t.Errorf("%d screens are open:\n%s", len(a.open), view)
 	}

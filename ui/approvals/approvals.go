@@ -14,6 +14,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -47,7 +48,7 @@ type Model struct {
 
 	width, height int
 	changed       <-chan struct{}
-	looks, known  int // the last look that began, and the last one that counted
+	lists         page.Latest
 	waiting       []session.Request
 	answered      map[name]bool // they may still stand in what is read
 	seen          map[name]bool // they do not appear by themselves any more
@@ -90,9 +91,8 @@ type (
 	}
 	news   struct{}
 	listed struct {
-		number int
-		all    []session.Request
-		err    error
+		all []session.Request
+		err error
 	}
 	replied struct {
 		of  name
@@ -110,12 +110,11 @@ func (m *Model) Init() tea.Cmd {
 }
 
 func (m *Model) list() tea.Cmd {
-	m.looks++
-	number, sessions := m.looks, m.sessions
-	return func() tea.Msg {
+	sessions := m.sessions
+	return m.lists.Replace(func() tea.Msg {
 		all, err := sessions.Requests()
-		return listed{number, all, err}
-	}
+		return listed{all, err}
+	})
 }
 
 func (m *Model) await() tea.Cmd {
@@ -140,8 +139,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	case news:
 		return tea.Batch(m.list(), m.await()), true
 	case listed:
-		if msg.err == nil && msg.number > m.known { // a look that began earlier may end later
-			m.known = msg.number
+		if msg.err == nil {
 			m.learn(msg.all)
 		}
 		return nil, true

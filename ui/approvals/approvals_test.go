@@ -11,6 +11,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/golden"
 	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/keymap"
 
@@ -72,7 +73,11 @@ func (p *person) run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
-	next, own := p.m.Take(cmd())
+	msg, current := page.Current(cmd())
+	if !current {
+		return
+	}
+	next, own := p.m.Take(msg)
 	if !own {
 		p.t.Error("a message of its own is not taken")
 	}
@@ -191,7 +196,8 @@ func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
 	early := p.m.list()() // sees nothing
 	p.desk.open = []session.Request{asks("0a-x", 1)}
 	p.look(false)
-	if _, own := p.m.Take(early); !own || p.m.Waiting() != 1 || !strings.Contains(p.view(), "0a-x asks") {
+	p.run(func() tea.Msg { return early })
+	if p.m.Waiting() != 1 || !strings.Contains(p.view(), "0a-x asks") {
 		t.Errorf("the question is lost:\n%s", p.view())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"aibox/internal/health"
+	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -28,10 +29,11 @@ type Row struct {
 type Checkup struct {
 	machine Machine
 	now     *exam
+	exams   page.Latest
 	before  map[string][]health.Finding // what the one before found, by its checks' names
 }
 
-// exam is one examination. Its address tells it from others.
+// exam is one examination.
 type exam struct {
 	stop   context.CancelFunc
 	checks []health.Check // nil until they are known
@@ -42,14 +44,12 @@ type exam struct {
 
 // began brings the checks, and the stream of what they find.
 type began struct {
-	of     *exam
 	checks []health.Check
 	stream <-chan found
 }
 
 // found is what one check found. The last message of a stream has no check.
 type found struct {
-	of       *exam
 	check    int // -1: all is done
 	findings []health.Finding
 }
@@ -65,17 +65,17 @@ func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 		c.before = c.byCheck()
 	}
 	ctx, stop := context.WithCancel(ctx)
-	of, machine := &exam{stop: stop}, c.machine
-	c.now = of
-	return func() tea.Msg {
+	machine := c.machine
+	c.now = &exam{stop: stop}
+	return c.exams.Replace(func() tea.Msg {
 		checks := machine.Checks()
 		stream := make(chan found, len(checks)) // nobody who looks has to wait for a screen
 		go func() {
 			defer close(stream)
-			health.Examine(ctx, checks, func(i int, findings []health.Finding) { stream <- found{of, i, findings} })
+			health.Examine(ctx, checks, func(i int, findings []health.Finding) { stream <- found{i, findings} })
 		}()
-		return began{of, checks, stream}
-	}
+		return began{checks, stream}
+	})
 }
 
 // byCheck is what is known, by the names of the checks.
@@ -93,21 +93,14 @@ func (c *Checkup) byCheck() map[string][]health.Finding {
 	return known
 }
 
-// Take takes a message and reports whether it was one of its own; a stale one changes
-// nothing.
+// Take takes a message and reports whether it was one of its own.
 func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case began:
-		if msg.of != c.now {
-			return nil, true
-		}
 		c.now.checks, c.now.stream = msg.checks, msg.stream
 		c.now.found, c.now.ended = make([][]health.Finding, len(msg.checks)), make([]bool, len(msg.checks))
 		return c.next(), true
 	case found:
-		if msg.of != c.now {
-			return nil, true
-		}
 		if msg.check < 0 {
 			c.now.stop()
 			return nil, true
@@ -120,13 +113,13 @@ func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 func (c *Checkup) next() tea.Cmd {
-	of, stream := c.now, c.now.stream
-	return func() tea.Msg {
+	stream := c.now.stream
+	return c.exams.Continue(func() tea.Msg {
 		if msg, more := <-stream; more {
 			return msg
 		}
-		return found{of: of, check: -1}
-	}
+		return found{check: -1}
+	})
 }
 
 // Busy reports whether something is still looked at.

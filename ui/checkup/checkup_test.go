@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"aibox/internal/health"
+	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -43,6 +44,10 @@ func names(c *Checkup) []string {
 
 func take(t *testing.T, c *Checkup, msg tea.Msg) tea.Cmd {
 	t.Helper()
+	msg, current := page.Current(msg)
+	if !current {
+		return nil
+	}
 	cmd, own := c.Take(msg)
 	if !own {
 		t.Fatalf("%T is not its own", msg)

@@ -83,9 +83,6 @@ func (m *Model) beginCount() tea.Cmd {
 // it took.
 func (m *Model) endCount(msg countEnded) {
 	c := &m.counting
-	if c.under != msg.id {
-		return
-	}
 	c.under, c.free = "", m.now().Add(countRest*msg.took)
 	for i := range m.all {
 		if b := &m.all[i]; b.ID == msg.id && b.Phase == session.Running {

@@ -51,7 +51,7 @@ type Model struct {
 	width, height int
 	all           []session.Brief
 	trouble       error // of the last list: sessions that cannot be read
-	asked         int   // lists, so that a stale one is known
+	lists         page.Latest
 	loaded        bool
 	alive         bool // it was started: its times grow
 	growing       bool // a tick is under way
@@ -67,7 +67,9 @@ type Model struct {
 	filtering     bool
 	preview       bool
 	shown         preview
+	previews      page.Latest
 	ear           *ear // nil while nobody who talks is looked at
+	ears          page.Latest
 	ask           *dialog.Confirm
 	note          frame.Note
 	welcome       *welcome.Model
@@ -120,7 +122,6 @@ func (m *Model) Init() tea.Cmd {
 
 // listed brings the sessions.
 type listed struct {
-	number int
 	briefs []session.Brief
 	err    error
 }
@@ -142,12 +143,11 @@ type acted struct {
 }
 
 func (m *Model) list() tea.Cmd {
-	m.asked++
-	number, sessions := m.asked, m.sessions
-	return func() tea.Msg {
+	sessions := m.sessions
+	return m.lists.Replace(func() tea.Msg {
 		briefs, err := sessions.Briefs()
-		return listed{number, briefs, err}
-	}
+		return listed{briefs, err}
+	})
 }
 
 func (m *Model) await() tea.Cmd {
@@ -202,7 +202,8 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case looked:
 		return m.see(msg)
 	case hearing:
-		return m.next(msg.ear)
+		m.ear.said = msg.said
+		return m.next()
 	case heard:
 		return m.hear(msg)
 	case tea.KeyPressMsg:
@@ -226,11 +227,8 @@ func (m *Model) say(text string, err error) {
 	}
 }
 
-// take shows a new list, unless a newer one is on its way.
+// take shows a new list.
 func (m *Model) take(msg listed) tea.Cmd {
-	if msg.number != m.asked {
-		return nil
-	}
 	m.all, m.trouble, m.loaded = msg.briefs, msg.err, true
 	m.forget()
 	m.recall()

@@ -127,12 +127,20 @@ func TestThePreviewShowsWhatAnAgentSaysAsItSaysIt(t *testing.T) {
 }
 
 func TestALateAnswerIsDropped(t *testing.T) {
-	p, _ := open(t, 80, 24)
-	p.Send(listed{number: p.m.asked - 1})
-	p.Send(looked{id: "0aaaa-codex", output: []string{"of somebody else"}})
+	p, sessions := open(t, 80, 24)
+	sessions.briefs = nil
+	list := p.m.list()()
+	sessions.briefs = some()
+	p.Run(p.m.list())
+	p.Send(list)
 	p.Sees("4 sessions")
-	p.DoesNotSee("of somebody else")
-	p.Send(heard{ear: &ear{id: "0aaaa-codex", ctx: t.Context()}})
+	p.m.shown = preview{}
+	sessions.tails = []string{"of an earlier request"}
+	old := p.m.look()()
+	sessions.tails = nil
+	p.Press("down", "up")
+	p.Send(old)
+	p.DoesNotSee("of an earlier request")
 }
 
 func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {

@@ -58,7 +58,7 @@ func TestWithASessionTheMachineIsNotLookedAt(t *testing.T) {
 	machine := &fresh{}
 	m := New(t.Context(), &recorded{briefs: some()}, machine)
 	p := uitest.New(t, m, 80, 24)
-	p.Send(listed{number: m.asked, briefs: some()})
+	p.Send(listed{briefs: some()})
 	p.Send(page.Returned{})
 	p.DoesNotSee("a first run")
 	if machine.looks != 0 {

@@ -17,14 +17,11 @@ type ear struct {
 	stop context.CancelFunc
 }
 
-// hearing brings an ear that has begun to listen.
-type hearing struct{ ear *ear }
+// hearing brings the channel of an ear.
+type hearing struct{ said <-chan struct{} }
 
-// heard says that the agent said more, or with over that it has ended.
-type heard struct {
-	ear  *ear
-	over bool
-}
+// heard reports that the agent printed more, or that it has ended.
+type heard struct{ over bool }
 
 // listen listens to the session that is looked at, and to no other one.
 func (m *Model) listen() tea.Cmd {
@@ -33,46 +30,43 @@ func (m *Model) listen() tea.Cmd {
 	if m.ear != nil && (!wanted || m.ear.id != b.ID) {
 		m.ear.stop()
 		m.ear = nil
+		m.ears.Cancel()
 	}
 	if !wanted || m.ear != nil {
 		return nil
 	}
 	ctx, stop := context.WithCancel(m.ctx)
 	m.ear = &ear{id: b.ID, ctx: ctx, stop: stop}
-	next, sessions := *m.ear, m.sessions
-	return func() tea.Msg {
-		said, err := sessions.Heard(next.ctx, next.id)
+	id, sessions := b.ID, m.sessions
+	return m.ears.Replace(func() tea.Msg {
+		said, err := sessions.Heard(ctx, id)
 		if err != nil {
 			return nil // what it said is shown as it was
 		}
-		next.said = said
-		return hearing{&next}
-	}
+		return hearing{said}
+	})
 }
 
 // next waits until the agent has said more, and a moment longer: what it says in one
 // breath is shown once.
-func (m *Model) next(e *ear) tea.Cmd {
-	pause := m.breath
-	return func() tea.Msg {
-		if _, going := <-e.said; !going {
-			return heard{e, true}
+func (m *Model) next() tea.Cmd {
+	ctx, said, pause := m.ear.ctx, m.ear.said, m.breath
+	return m.ears.Continue(func() tea.Msg {
+		if _, open := <-said; !open {
+			return heard{over: true}
 		}
-		wait(e.ctx, pause)
-		return heard{e, false}
-	}
+		wait(ctx, pause)
+		return heard{}
+	})
 }
 
-// hear takes what an ear brings; of one that listens to somebody else by now, nothing.
+// hear shows what the agent printed and waits for more.
 func (m *Model) hear(msg heard) tea.Cmd {
-	if m.ear == nil || m.ear.id != msg.ear.id || msg.ear.ctx.Err() != nil {
-		return nil
-	}
 	if msg.over {
 		m.ear.stop()
 		return nil // it stays, so that nobody listens again
 	}
-	return tea.Batch(m.glance(), m.next(msg.ear))
+	return tea.Batch(m.glance(), m.next())
 }
 
 // wait waits, or until ctx ends.

@@ -50,7 +50,7 @@ func (m *Model) look() tea.Cmd {
 	}
 	m.shown.asked, m.shown.again = b.ID, false
 	sessions, of, said := m.sessions, *b, m.said(b)
-	return func() tea.Msg {
+	return m.previews.Replace(func() tea.Msg {
 		found, err := sessions.Find(string(of.ID))
 		if err != nil {
 			return looked{id: of.ID, err: err}
@@ -61,7 +61,7 @@ func (m *Model) look() tea.Cmd {
 			msg.changes, _ = sessions.FinalChanges(of.ID) // the list does without
 		}
 		return msg
-	}
+	})
 }
 
 // glance asks for what the session that is looked at said last.
@@ -76,11 +76,11 @@ func (m *Model) glance() tea.Cmd {
 	}
 	m.shown.asked, m.shown.again = b.ID, false
 	said := m.said(b)
-	return func() tea.Msg {
+	return m.previews.Replace(func() tea.Msg {
 		msg := said()
 		msg.part = true
 		return msg
-	}
+	})
 }
 
 // said is how to get what a session shows on its terminal, or said last.
@@ -105,12 +105,9 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }
 
-// see takes what was looked at; of a session that was left meanwhile, nothing.
+// see takes the preview that was asked for last.
 func (m *Model) see(msg looked) tea.Cmd {
 	p := &m.shown
-	if p.asked != msg.id {
-		return nil
-	}
 	p.asked = ""
 	if msg.part {
 		if p.id == msg.id && msg.err == nil {

@@ -44,8 +44,9 @@ type Model struct {
 	moved         bool             // the person has chosen where they are
 	before        []health.Finding // what was known when the person came back from mending; nil once it is compared
 	trial         *trial           // the proof, nil before there is one
-	proving       bool             // the proof is shown in place of the list
-	probe         cursor.Cursor    // in the proof
+	trials        page.Latest
+	proving       bool          // the proof is shown in place of the list
+	probe         cursor.Cursor // in the proof
 	note          frame.Note
 }
 

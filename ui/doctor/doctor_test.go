@@ -207,10 +207,10 @@ func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
 	m.checks[3] = check(health.Docker, health.Finding{Name: "Docker \x1b[31m", State: health.OK, Detail: "29.1.0, rootless"})
 	next := p.Page.Update(page.Returned{Said: "back"})
 	p.Sees("back")
-	next = p.Page.Update(next())
+	next = p.Page.Update(uitest.Answer(next))
 	for range m.checks {
 		p.DoesNotSee("mended")
-		next = p.Page.Update(next())
+		next = p.Page.Update(uitest.Answer(next))
 	}
 	p.Sees(`mended: iptables, Docker \x1b[31m`)
 	p.Run(next)
@@ -228,10 +228,10 @@ func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
 	defer cancel()
 	model := New(ctx, m)
 	p := uitest.New(t, model, 80, 24)
-	next := model.Update(model.Init()())
+	next := model.Update(uitest.Answer(model.Init()))
 	p.Sees("… git")
 	for range len(m.checks) - 1 {
-		next = model.Update(next())
+		next = model.Update(uitest.Answer(next))
 	}
 	p.Sees("✓ git")
 	p.Sees("… network guard")
@@ -271,7 +271,7 @@ func TestEachProbeIsShownAsItEnds(t *testing.T) {
 			if next == nil {
 				t.Fatalf("%q was never seen:\n%s", wanted, p.View())
 			}
-			next = p.Page.Update(next())
+			next = p.Page.Update(uitest.Answer(next))
 		}
 	}
 	until("… inference gateway")

@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// trial is a proof that goes on or is over. Its address tells it from others.
+// trial is a proof that goes on or is over.
 type trial struct {
 	stages  []session.Step
 	probing health.Probing
@@ -25,13 +25,11 @@ func (t *trial) running() bool { return t != nil && !t.over }
 
 // stage is a stage of a trial that begins or ends.
 type stage struct {
-	of   *trial
 	step session.Step
 }
 
 // proved is the end of a trial.
 type proved struct {
-	of    *trial
 	proof *health.Proof
 	err   error
 }
@@ -40,13 +38,12 @@ type proved struct {
 func (m *Model) prove() tea.Cmd {
 	ctx, machine := m.ctx, m.machine
 	stages, result := make(chan session.Step), make(chan proved, 1)
-	t := &trial{stream: stages, result: result}
-	m.trial, m.proving = t, true
+	m.trial, m.proving = &trial{stream: stages, result: result}, true
 	m.probe.Go(0)
 	m.fitProof()
 	m.note.Say("", nil)
-	next := t.next()
-	return func() tea.Msg {
+	next := m.trial.next()
+	return m.trials.Replace(func() tea.Msg {
 		go func() {
 			defer close(stages)
 			proof, err := machine.Prove(ctx, func(step session.Step) {
@@ -55,29 +52,26 @@ func (m *Model) prove() tea.Cmd {
 				case <-ctx.Done():
 				}
 			})
-			result <- proved{t, proof, err}
+			result <- proved{proof, err}
 		}()
 		return next()
-	}
+	})
 }
 
 // next waits for the next stage, or for the end.
 func (t *trial) next() tea.Cmd {
 	return func() tea.Msg {
 		if step, more := <-t.stream; more {
-			return stage{t, step}
+			return stage{step}
 		}
 		return <-t.result
 	}
 }
 
 func (m *Model) staged(msg stage) tea.Cmd {
-	if msg.of != m.trial {
-		return nil
-	}
 	m.trial.take(msg.step)
 	m.fitProof()
-	return m.trial.next()
+	return m.trials.Continue(m.trial.next())
 }
 
 // take takes a stage, or a probe, that begins or ends.
@@ -96,9 +90,6 @@ func (t *trial) take(step session.Step) {
 }
 
 func (m *Model) proved(msg proved) {
-	if msg.of != m.trial {
-		return
-	}
 	m.trial.over = true
 	if msg.err != nil {
 		m.note.Say("", msg.err)

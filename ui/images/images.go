@@ -46,7 +46,7 @@ type Model struct {
 	states        []bakery.Status
 	loaded        bool
 	broken        error // why the images cannot be listed; nil when they can
-	checks        int   // of the answers only the last one asked for counts
+	checks        page.Latest
 	jobs          []bakery.Job
 	rows          []row
 	cursor        cursor.Cursor
@@ -96,7 +96,6 @@ func (m *Model) Init() tea.Cmd {
 
 // checked brings how the images stand.
 type checked struct {
-	number int
 	states []bakery.Status
 	err    error
 }
@@ -111,12 +110,11 @@ type news struct {
 type tick struct{}
 
 func (m *Model) check() tea.Cmd {
-	m.checks++
-	number, ctx, kitchen := m.checks, m.ctx, m.kitchen
-	return func() tea.Msg {
+	ctx, kitchen := m.ctx, m.kitchen
+	return m.checks.Replace(func() tea.Msg {
 		states, err := kitchen.Check(ctx)
-		return checked{number, states, err}
-	}
+		return checked{states, err}
+	})
 }
 
 // await waits for news, and a moment longer, so that many are shown at once.
@@ -138,10 +136,8 @@ func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case checked:
-		if msg.number == m.checks {
-			m.states, m.loaded, m.broken = msg.states, true, msg.err
-			m.arrange()
-		}
+		m.states, m.loaded, m.broken = msg.states, true, msg.err
+		m.arrange()
 	case news:
 		return m.take(msg)
 	case tick:

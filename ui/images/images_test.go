@@ -167,7 +167,6 @@ func TestAStaleAnswerIsDropped(t *testing.T) {
 	p.Run(p.m.check())
 	p.k.states = sample().states
 	p.Send(late)
-	p.Send(checked{number: 1, states: p.k.states})
 	p.DoesNotSee("codex")
 }
 

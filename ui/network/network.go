@@ -89,12 +89,6 @@ func (m *Model) SetSize(width, height int) {
 // Typing reports whether keys are words to filter by.
 func (m *Model) Typing() bool { return m.filter.Typing() }
 
-// answer is what a command of this screen brings.
-type answer struct {
-	of    *Model
-	value any
-}
-
 // lookedAt is how the locks stand.
 type lookedAt struct {
 	locks Locks
@@ -112,7 +106,7 @@ func (m *Model) Init() tea.Cmd {
 
 func (m *Model) take() tea.Cmd {
 	from := m.news
-	return func() tea.Msg { return answer{m, from.Take()} }
+	return func() tea.Msg { return from.Take() }
 }
 
 // look asks how the locks stand.
@@ -120,17 +114,17 @@ func (m *Model) look() tea.Cmd {
 	ctx, guard := m.ctx, m.guard
 	return func() tea.Msg {
 		locks, err := guard.Locks(ctx)
-		return answer{m, lookedAt{locks, err}}
+		return lookedAt{locks, err}
 	}
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case answer:
-		if msg.of == m {
-			return m.answered(msg.value)
-		}
+	case lookedAt:
+		m.locks, m.unknown, m.looked = msg.locks, msg.err, true
+	case stream.Batch[session.Traffic]:
+		return m.learn(msg)
 	case page.Returned:
 		m.note.Say(msg.Said, msg.Err)
 		return m.look()
@@ -146,16 +140,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if m.filter.Typing() {
 			m.typed(msg)
 		}
-	}
-	return nil
-}
-
-func (m *Model) answered(value any) tea.Cmd {
-	switch value := value.(type) {
-	case lookedAt:
-		m.locks, m.unknown, m.looked = value.locks, value.err, true
-	case stream.Batch[session.Traffic]:
-		return m.learn(value)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	at, _ := m.current()
 	late := session.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
 	early := session.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
-	p.Send(answer{m, stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &late}, {Access: &early}}}})
+	p.Send(stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &late}, {Access: &early}}})
 	if now, _ := m.current(); !same(now, at) {
 		t.Errorf("at %+v, not %+v", now, at)
 	}
@@ -127,15 +127,8 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	p.Sees("new.example")
 	later := late
 	later.Target, later.Time = "newer.example", noon.Add(2*time.Hour)
-	p.Send(answer{m, stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &later}}}})
+	p.Send(stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &later}}})
 	p.Sees("newer.example")
-}
-
-func TestAnAnswerToAnotherScreenIsNotTaken(t *testing.T) {
-	p := sit(t, busy(), "", 120, 40)
-	other := New(t.Context(), busy(), busy(), "")
-	p.Send(answer{other, lookedAt{err: errors.New("elsewhere")}})
-	p.DoesNotSee("elsewhere")
 }
 
 func TestTheWaysOutLeadWhereTheySay(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Page is a full screen. Keys, mouse and pastes reach the one on top; every other
-// message reaches all that are open, so a page answers only to types of its own.
+// Page is a full screen. Keys, mouse and pastes reach the page on top. What a page's
+// commands return reaches that page alone, as long as it is open.
 type Page interface {
 	Init() tea.Cmd
 	Update(msg tea.Msg) tea.Cmd

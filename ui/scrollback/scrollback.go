@@ -75,7 +75,6 @@ func (m *Model) Typing() bool { return m.record != nil && m.record.Typing() }
 
 // opened is the past, as it is now.
 type opened struct {
-	of   *Model
 	past *session.Past
 	err  error
 }
@@ -85,7 +84,7 @@ func (m *Model) Init() tea.Cmd {
 	ctx, sessions, id := m.ctx, m.sessions, m.id
 	return func() tea.Msg {
 		past, err := sessions.Past(ctx, id)
-		return opened{m, past, err}
+		return opened{past, err}
 	}
 }
 
@@ -93,10 +92,7 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case opened:
-		if msg.of == m {
-			return m.open(msg)
-		}
-		return nil
+		return m.open(msg)
 	case tea.KeyPressMsg:
 		if !m.Typing() && key.Matches(msg, m.back) {
 			return page.Leave("", nil)

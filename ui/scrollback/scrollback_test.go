@@ -114,16 +114,6 @@ func TestWithoutAPastItSaysSo(t *testing.T) {
 	sit(t, s, 80, 24).Sees("the disk is gone")
 }
 
-func TestThePastOfAnotherScreenIsNotTaken(t *testing.T) {
-	p := sit(t, scrolled(t, "", ""), 80, 24)
-	past, err := steps(t).Past(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Send(opened{New(t.Context(), steps(t), id), past, nil})
-	p.DoesNotSee("step")
-}
-
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	p := sit(t, scrolled(t, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n", "\x1b]52;c;CANARY\x07x\n"), 80, 24)
 	for _, bad := range []string{"\x1b]", "\x1b[2J", "\x1b[5;5H", "\u202e", "\x07"} {

@@ -154,10 +154,10 @@ func (m *Model) reply(msg tea.KeyPressMsg) tea.Cmd {
 
 func (m *Model) stop() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any {
+	return func() tea.Msg {
 		_, err := sessions.Stop(ctx, id, "stopped in the terminal UI")
 		return acted{"stopped " + string(id), err}
-	})
+	}
 }
 
 // interruptSignal is SIGINT, what ctrl-c sends.
@@ -165,12 +165,12 @@ const interruptSignal = 2
 
 func (m *Model) interrupt() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any { return acted{"interrupted", sessions.Signal(ctx, id, interruptSignal)} })
+	return func() tea.Msg { return acted{"interrupted", sessions.Signal(ctx, id, interruptSignal)} }
 }
 
 func (m *Model) extend(by time.Duration) tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any { return acted{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} })
+	return func() tea.Msg { return acted{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} }
 }
 
 // browse is a key while those that move do it in the pane of the network.

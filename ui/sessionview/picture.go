@@ -17,23 +17,23 @@ const pictureTime = 150 * time.Millisecond
 
 func (m *Model) hear() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return m.bring(func() any {
+	return func() tea.Msg {
 		heard, err := sessions.Heard(ctx, id)
 		return listened{heard, err}
-	})
+	}
 }
 
 // look asks for the agent's screen.
 func (m *Model) look() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
 	more := m.heard != nil
-	return m.bring(func() any {
+	return func() tea.Msg {
 		text, err := sessions.Screen(ctx, id)
 		if err == nil {
 			text = screen.Recolor(text, screen.TrueColors)
 		}
 		return pictured{text, more, err}
-	})
+	}
 }
 
 // see takes the agent's screen and waits for another one.
@@ -51,7 +51,7 @@ func (m *Model) see(msg pictured) tea.Cmd {
 		return nil
 	}
 	ctx := m.ctx
-	return m.bring(func() any {
+	return func() tea.Msg {
 		if _, more := <-heard; !more {
 			return listened{} // the last look
 		}
@@ -63,7 +63,7 @@ func (m *Model) see(msg pictured) tea.Cmd {
 			return listened{}
 		}
 		return listened{heard: heard}
-	})
+	}
 }
 
 // screen is the agent's screen, as far as it fits.

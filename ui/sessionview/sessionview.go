@@ -97,17 +97,6 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(m.find(), m.takeEvents())
 }
 
-// answer is what a command of this screen brings.
-type answer struct {
-	of    *Model
-	value any
-}
-
-// bring makes a command whose value comes to this screen alone.
-func (m *Model) bring(do func() any) tea.Cmd {
-	return func() tea.Msg { return answer{m, do()} }
-}
-
 // The answers.
 type (
 	found struct {
@@ -131,25 +120,33 @@ type (
 
 func (m *Model) find() tea.Cmd {
 	id, sessions := m.id, m.sessions
-	return m.bring(func() any {
+	return func() tea.Msg {
 		found := found{}
 		found.session, found.err = sessions.Find(string(id))
 		return found
-	})
+	}
 }
 
 func (m *Model) takeEvents() tea.Cmd {
 	events := m.events
-	return m.bring(func() any { return events.Take() })
+	return func() tea.Msg { return events.Take() }
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case answer:
-		if msg.of == m {
-			return m.take(msg.value)
-		}
+	case found:
+		return m.meet(msg)
+	case stream.Batch[audit.Event]:
+		return m.witness(msg)
+	case listened:
+		m.heard = msg.heard
+		return m.look()
+	case pictured:
+		return m.see(msg)
+	case acted:
+		m.note.Say(msg.said, msg.err)
+		return m.find()
 	case page.Returned:
 		m.note.Say(msg.Said, msg.Err)
 		return m.find()
@@ -161,25 +158,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.click(msg)
 	default: // what the record asked for, and pastes
 		return m.record.Update(msg)
-	}
-	return nil
-}
-
-// take is an answer.
-func (m *Model) take(value any) tea.Cmd {
-	switch value := value.(type) {
-	case found:
-		return m.meet(value)
-	case stream.Batch[audit.Event]:
-		return m.witness(value)
-	case listened:
-		m.heard = value.heard
-		return m.look()
-	case pictured:
-		return m.see(value)
-	case acted:
-		m.note.Say(value.said, value.err)
-		return m.find()
 	}
 	return nil
 }

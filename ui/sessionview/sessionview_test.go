@@ -156,14 +156,6 @@ func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *test
 	p.Sees("step 59")
 }
 
-func TestAnswersToAnotherScreenAreNotTaken(t *testing.T) {
-	p := open(t, running())
-	other := New(t.Context(), running(), "0other-codex")
-	p.Send(answer{other, acted{said: "done elsewhere"}})
-	p.DoesNotSee("done elsewhere")
-	p.Sees("step 59 of many")
-}
-
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	s := running()
 	s.say(session.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
@@ -241,5 +233,3 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
-
-var _ tea.Msg = answer{}

@@ -53,7 +53,7 @@ type Model struct {
 	width, height int
 	book          Book
 	loaded        bool
-	reads         int   // of the answers only the last one asked for counts
+	reads         page.Latest
 	broken        error // why there are no settings; nil when there are
 	rows          []row
 	cursor        cursor.Cursor
@@ -90,7 +90,6 @@ func (m *Model) SetSize(width, height int) {
 
 // read brings the settings.
 type read struct {
-	of   int
 	book Book
 	err  error
 }
@@ -106,21 +105,18 @@ type written struct {
 func (m *Model) Init() tea.Cmd { return m.reread() }
 
 func (m *Model) reread() tea.Cmd {
-	m.reads++
-	ctx, settings, of := m.ctx, m.settings, m.reads
-	return func() tea.Msg {
+	ctx, settings := m.ctx, m.settings
+	return m.reads.Replace(func() tea.Msg {
 		book, err := settings.Read(ctx)
-		return read{of, book, err}
-	}
+		return read{book, err}
+	})
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case read:
-		if msg.of == m.reads {
-			m.take(msg)
-		}
+		m.take(msg)
 	case written:
 		return m.wrote(msg)
 	case page.Returned: // from the editor

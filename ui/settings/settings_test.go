@@ -241,8 +241,10 @@ func TestOnlyTheLastReadingCounts(t *testing.T) {
 	p, m := sit(t, d, 120, 40)
 	old := m.reread()
 	p.Press("r")
-	stale := old().(read)
-	stale.err = errors.New("too late")
+	user := d.user
+	d.user = "too late"
+	stale := old()
+	d.user = user
 	p.Send(stale)
 	p.DoesNotSee("too late")
 }

@@ -49,7 +49,11 @@ func (p *Person) Resize(width, height int) {
 }
 
 // Send brings the page a message and runs what it asks for, to the end.
-func (p *Person) Send(msg tea.Msg) { p.Run(p.Page.Update(msg)) }
+func (p *Person) Send(msg tea.Msg) {
+	if msg, current := page.Current(msg); current {
+		p.Run(p.Page.Update(msg))
+	}
+}
 
 // Run runs a command and brings the page what comes of it. It waits, so a command
 // that never ends must not get here.
@@ -66,12 +70,21 @@ func (p *Person) Run(cmd tea.Cmd) {
 	case page.Request:
 		p.Asked = append(p.Asked, msg)
 	default:
-		if p.Quiet != nil && p.Quiet(msg) {
+		if inner, _ := page.Current(msg); p.Quiet != nil && p.Quiet(inner) {
 			p.Dark = append(p.Dark, msg)
 			return
 		}
 		p.Send(msg)
 	}
+}
+
+// Answer runs a command and returns its message as the owner of a page passes it on:
+// nil when a newer request has replaced the command's own.
+func Answer(cmd tea.Cmd) tea.Msg {
+	if msg, current := page.Current(cmd()); current {
+		return msg
+	}
+	return nil
 }
 
 // Press presses keys by their names: "a", "enter", "ctrl+s".

@@ -8,6 +8,7 @@ import (
 
 	"aibox/internal/health"
 	"aibox/ui/page"
+	"aibox/ui/uitest"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 
@@ -53,7 +54,7 @@ func looked(t *testing.T, m *machine) *Model {
 	t.Helper()
 	model := New(m)
 	for cmd := model.Begin(t.Context()); cmd != nil; {
-		cmd, _ = model.Take(cmd())
+		cmd, _ = model.Take(uitest.Answer(cmd))
 	}
 	return model
 }
@@ -117,7 +118,7 @@ func TestAStepThatIsStillLookedAtIsWaitedFor(t *testing.T) {
 	model := New(&machine{found: []health.Finding{ollama}, hang: true})
 	cmd := model.Begin(t.Context())
 	for range 3 { // that it began, the model and the images
-		cmd, _ = model.Take(cmd())
+		cmd, _ = model.Take(uitest.Answer(cmd))
 	}
 	for _, want := range []string{"1 … Docker       looking…", "2 … an image     looking…", "3 ✓ a model"} {
 		if !strings.Contains(view(model, 80), want) {
@@ -138,7 +139,7 @@ func TestTheMachineIsLookedAtOnceAndAgainWhenAsked(t *testing.T) {
 	of.found = []health.Finding{daemon, codex, ollama}
 	cmd, _ := m.Press(t.Context(), keymap.Press("r"))
 	for cmd != nil {
-		cmd, _ = m.Take(cmd())
+		cmd, _ = m.Take(uitest.Answer(cmd))
 	}
 	if !strings.Contains(view(m, 80), "1 ✓ Docker") || of.looks != 2 {
 		t.Errorf("%d looks\n%s", of.looks, view(m, 80))

@@ -27,7 +27,6 @@ type hits struct {
 
 // counted is where the words stand from where the last count ended.
 type counted struct {
-	of   context.Context //nolint:containedctx // tells one count from all others
 	at   []int64
 	next int64
 	err  error
@@ -38,6 +37,7 @@ func (m *Model) lookFor(words string) {
 	if m.hits.cancel != nil {
 		m.hits.cancel()
 	}
+	m.counts.Cancel()
 	m.words, m.hit, m.hits = words, -1, hits{}
 	m.hits.ctx, m.hits.cancel = context.WithCancel(m.ctx)
 }
@@ -49,8 +49,8 @@ func (m *Model) count() tea.Cmd {
 	}
 	m.hits.counting = true
 	from, room, scan := m.hits.next, maxHits+1-len(m.hits.at), scan{ctx: m.hits.ctx, source: m.source, words: fold(m.words)}
-	return m.bring(func() any {
-		msg := counted{of: scan.ctx}
+	return m.counts.Replace(func() tea.Msg {
+		var msg counted
 		scan.each(from, func(l line) bool {
 			msg.at = append(msg.at, l.at)
 			return len(msg.at) < room
@@ -63,9 +63,6 @@ func (m *Model) count() tea.Cmd {
 // learn takes a count. A line that had not ended at the last one is in both.
 func (m *Model) learn(msg counted) {
 	h := &m.hits
-	if msg.of != h.ctx {
-		return
-	}
 	h.counting = false
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/searchbar"
 	"aibox/ui/widget/stream"
@@ -37,13 +38,14 @@ type Model struct {
 	started bool
 	over    bool // nothing comes any more
 	loading bool // a part of the record is on its way
-	asked   int  // number of the last thing asked for; answers to others are stale
+	reads   page.Latest
 	said    *stream.Stream[session.Chunk]
 
-	line  searchbar.Line
-	words string // that are looked for; empty is none
-	hit   int64  // where they stand, -1 for nowhere yet
-	hits  hits
+	line   searchbar.Line
+	words  string // that are looked for; empty is none
+	hit    int64  // where they stand, -1 for nowhere yet
+	hits   hits
+	counts page.Latest
 }
 
 // New makes the record of a source. What it waits for ends with ctx; what there is to
@@ -83,40 +85,19 @@ func (m *Model) Typing() bool { return m.line.Typing() }
 // Line is the words that are typed.
 func (m *Model) Line() string { return m.line.View() }
 
-// answer is what a command of this record brings.
-type answer struct {
-	of    *Model
-	value any
-}
-
-// bring makes a command whose value comes to this record alone.
-func (m *Model) bring(do func() any) tea.Cmd {
-	return func() tea.Msg { return answer{m, do()} }
-}
-
 // Update takes what commands of the record bring, and what is pasted.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case answer:
-		if msg.of == m {
-			return m.take(msg.value)
-		}
+	case loaded:
+		return m.load(msg)
+	case stream.Batch[session.Chunk]:
+		return m.listen(msg)
+	case searched:
+		return m.arrive(msg)
+	case counted:
+		m.learn(msg)
 	case tea.PasteMsg:
 		return m.typed(msg)
-	}
-	return nil
-}
-
-func (m *Model) take(value any) tea.Cmd {
-	switch value := value.(type) {
-	case loaded:
-		return m.load(value)
-	case stream.Batch[session.Chunk]:
-		return m.listen(value)
-	case searched:
-		return m.arrive(value)
-	case counted:
-		m.learn(value)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aibox/session"
+	"aibox/ui/page"
 	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
@@ -99,8 +100,9 @@ func TestACountForOtherWordsIsStaleAndEnds(t *testing.T) {
 	p.search("warning")
 	p.Sees("1/1 · ")
 	msg := count()
-	if err := msg.(answer).value.(counted).err; !errors.Is(err, context.Canceled) {
-		t.Errorf("it went on: %v", err)
+	stale, current := page.Current(msg)
+	if err := stale.(counted).err; current || !errors.Is(err, context.Canceled) {
+		t.Errorf("it continued: %v, current %t", err, current)
 	}
 	p.Send(msg)
 	p.Sees("1/1 · ")
@@ -151,12 +153,16 @@ func TestALongRecordIsReadInParts(t *testing.T) {
 func TestAnswersToWhatWasAskedBeforeAreNotTaken(t *testing.T) {
 	p := open(t, steps())
 	n := len(p.m.window.lines)
-	_ = p.m.Update(answer{p.m, loaded{number: p.m.asked - 1, place: around}})
-	_ = p.m.Update(answer{p.m, searched{number: p.m.asked - 1, at: 0}})
-	_ = p.m.Update(answer{sit(t, steps()).m, loaded{number: p.m.asked, place: around}})
-	if len(p.m.window.lines) != n || p.m.hit >= 0 {
-		t.Error("an answer to what was asked before, or elsewhere, is taken")
+	p.m.lookFor("step")
+	replaced := []tea.Cmd{p.m.part(around, 0, 10, 0), p.m.seek(false)}
+	newest := p.m.end()
+	for _, cmd := range replaced {
+		p.Run(cmd)
 	}
+	if len(p.m.window.lines) != n || p.m.hit >= 0 {
+		t.Error("the answer to a replaced request is taken")
+	}
+	p.Run(newest)
 	p.Sees("step 59 of many")
 }
 

@@ -19,7 +19,6 @@ var errEnough = errors.New("enough")
 
 // loaded is a part of the record: up to from it was cut so that a line begins there.
 type loaded struct {
-	number int
 	place  place
 	from   int64
 	chunks []session.Chunk
@@ -41,10 +40,9 @@ const (
 // part reads [from, to) of the record.
 func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 	m.loading = true
-	m.asked++
-	number, ctx, source := m.asked, m.ctx, m.source
-	return m.bring(func() any {
-		msg := loaded{number: number, place: where, from: max(0, from), reveal: reveal}
+	ctx, source := m.ctx, m.source
+	return m.reads.Replace(func() tea.Msg {
+		msg := loaded{place: where, from: max(0, from), reveal: reveal}
 		if where == atEnd {
 			size, err := source.Size()
 			if err != nil {
@@ -95,9 +93,6 @@ func (m *Model) end() tea.Cmd { return m.part(atEnd, 0, 0, -1) }
 
 // load takes a part of the record.
 func (m *Model) load(msg loaded) tea.Cmd {
-	if msg.number != m.asked {
-		return nil
-	}
 	m.loading = false
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
@@ -157,7 +152,7 @@ func (m *Model) follow() tea.Cmd {
 
 func (m *Model) takeSaid() tea.Cmd {
 	said := m.said
-	return m.bring(func() any { return said.Take() })
+	return func() tea.Msg { return said.Take() }
 }
 
 // listen takes what the agent says.

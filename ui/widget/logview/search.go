@@ -13,7 +13,6 @@ import (
 
 // searched says where the words stand; at is -1 when they do not.
 type searched struct {
-	number  int
 	at      int64
 	wrapped bool // it began anew at the other end
 	err     error
@@ -30,12 +29,10 @@ func (m *Model) seek(back bool) tea.Cmd {
 		from = m.hit
 	}
 	m.loading = true
-	m.asked++
 	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
-	number := m.asked
 	scan := scan{ctx: m.ctx, source: m.source, words: fold(m.words)}
-	return m.bring(func() any {
-		msg := searched{number: number}
+	return m.reads.Replace(func() tea.Msg {
+		msg := searched{}
 		beyond := func(l line) bool { return l.at > from || l.at == from && !again }
 		if back {
 			msg.at = scan.last(0, func(l line) bool { return l.at < from })
@@ -142,9 +139,6 @@ func (s *scan) dull(data []byte) (begin, end int) {
 
 // arrive shows where the words stand.
 func (m *Model) arrive(msg searched) tea.Cmd {
-	if msg.number != m.asked {
-		return nil
-	}
 	m.loading = false
 	switch {
 	case msg.err != nil:

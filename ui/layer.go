@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"context"
+	"reflect"
+
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// layer is an open screen.
+type layer struct {
+	page.Page
+	close context.CancelFunc // ends its commands
+	side  bool               // one of sides: leaving it loses nothing
+}
+
+// answer is a message from a screen's command. It reaches that screen alone, and nobody
+// once the screen is closed.
+type answer struct {
+	layer *layer
+	msg   tea.Msg
+}
+
+// Init starts the page.
+func (l *layer) Init() tea.Cmd { return l.tag(l.Page.Init()) }
+
+// Update passes a message to the page, unless a newer request has replaced its own.
+func (l *layer) Update(msg tea.Msg) tea.Cmd {
+	msg, current := page.Current(msg)
+	if !current {
+		return nil
+	}
+	return l.tag(l.Page.Update(msg))
+}
+
+// tag wraps a command of the page so that its messages come back as answers.
+func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i, cmd := range batch {
+				batch[i] = l.tag(cmd)
+			}
+			return batch
+		}
+		if msg == nil || forRuntime(msg) {
+			return msg
+		}
+		return answer{l, msg}
+	}
+}
+
+// forRuntime reports whether Bubble Tea itself carries the message out: it sets the
+// clipboard, runs an editor and so on. Most of these types are not exported.
+func forRuntime(msg tea.Msg) bool {
+	return reflect.TypeOf(msg).PkgPath() == reflect.TypeFor[tea.BatchMsg]().PkgPath()
+}
+
+// deliver brings an answer to its screen. A request counts only while its screen is on
+// top: neither a second press of a key nor a late answer may act on another screen.
+func (a *app) deliver(msg answer) tea.Cmd {
+	for _, l := range a.open {
+		if l != msg.layer {
+			continue
+		}
+		request, ok := msg.msg.(page.Request)
+		switch {
+		case !ok:
+			return l.Update(msg.msg)
+		case l == a.page():
+			return a.do(request)
+		}
+	}
+	return nil
+}
