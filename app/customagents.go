@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"errors"
@@ -13,35 +13,34 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/custom"
-	"aibox/internal/amount"
 	"aibox/internal/fault"
-	"aibox/internal/health"
 	"aibox/internal/paths"
 )
 
-// guests are the agents that files of the user's describe, beside the built-in
-// ones. They come from the user's configuration alone, never from a repository:
-// a file says what is built on the host's Docker and which of the user's variables
+// CustomAgents are the agents that the user's own files define, besides the built-in
+// ones. The files come from the user's configuration alone, never from a repository:
+// a file decides what is built on the host's Docker and which of the user's variables
 // an agent gets.
-type guests struct {
-	dir     string
-	set     agents.Set        // the built-in agents and those of files
-	files   map[string]string // where each agent of a file stands, by name
-	recipes map[string]string // Dockerfiles by the image's name
-	broken  []brokenGuest
+type CustomAgents struct {
+	Files   map[string]string // the path of each agent's file, by the agent's name
+	Recipes map[string]string // Dockerfiles by the image's name
+	Broken  []BrokenAgent
+
+	dir string
+	set agents.Set // the built-in agents and the custom ones
 }
 
-// brokenGuest is a file that is no agent, and why.
-type brokenGuest struct {
-	path string
-	err  error
+// BrokenAgent is a file that defines no agent.
+type BrokenAgent struct {
+	Path string
+	Err  error // why
 }
 
-// mostGuests bounds how many agent files are read.
-const mostGuests = 200
+// maxCustomAgents bounds how many agent files are read.
+const maxCustomAgents = 200
 
-// guestDir is the folder of the agent files.
-func guestDir() (string, error) {
+// CustomAgentsDir is the folder of the agent files.
+func CustomAgentsDir() (string, error) {
 	dirs, err := paths.Default()
 	if err != nil {
 		return "", err
@@ -49,25 +48,42 @@ func guestDir() (string, error) {
 	return filepath.Join(dirs.Config, "agents"), nil
 }
 
-// guests reads the agent files once in a process.
-func (a *app) guests() *guests {
-	a.guestsOnce.Do(func() {
-		dir, err := guestDir()
+// Agents are all agents that can be run.
+func (a *App) Agents() agents.Set { return a.CustomAgents().set }
+
+// CustomAgents reads the agent files, once in a process.
+func (a *App) CustomAgents() *CustomAgents {
+	a.customOnce.Do(func() {
+		dir, err := CustomAgentsDir()
 		if err != nil {
-			a.guestsRead = &guests{set: agents.Builtin()} // who needs a folder says why there is none
+			a.custom = &CustomAgents{set: agents.Builtin()} // what needs a folder reports why there is none
 			return
 		}
-		a.guestsRead = readGuests(dir)
+		a.custom = readCustomAgents(dir)
 	})
-	return a.guestsRead
+	return a.custom
 }
 
-// readGuests reads every NAME.toml in dir.
-func readGuests(dir string) *guests {
-	g := &guests{dir: dir, set: agents.Builtin(), files: map[string]string{}, recipes: map[string]string{}}
+// Path returns the path of an agent's file, whether it defines one or is broken; ""
+// for none.
+func (c *CustomAgents) Path(name string) string {
+	if path := c.Files[name]; path != "" {
+		return path
+	}
+	for _, b := range c.Broken {
+		if strings.HasSuffix(b.Path, "/"+name+".toml") {
+			return b.Path
+		}
+	}
+	return ""
+}
+
+// readCustomAgents reads every NAME.toml in dir.
+func readCustomAgents(dir string) *CustomAgents {
+	c := &CustomAgents{dir: dir, set: agents.Builtin(), Files: map[string]string{}, Recipes: map[string]string{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		g.broken = append(g.broken, brokenGuest{dir, err})
+		c.Broken = append(c.Broken, BrokenAgent{dir, err})
 	}
 	exposed := checkOwner(dir)
 	if errors.Is(exposed, fs.ErrNotExist) {
@@ -79,48 +95,48 @@ func readGuests(dir string) *guests {
 		if !ok || strings.HasPrefix(name, ".") {
 			continue
 		}
-		if read++; read > mostGuests {
-			g.broken = append(g.broken, brokenGuest{dir, fmt.Errorf("it holds more than %d agents, and the others are not read", mostGuests)})
+		if read++; read > maxCustomAgents {
+			c.Broken = append(c.Broken, BrokenAgent{dir, fmt.Errorf("it holds more than %d agents, and the others are not read", maxCustomAgents)})
 			break
 		}
 		path := filepath.Join(dir, entry.Name())
 		err := exposed
 		if err == nil {
-			err = g.add(name, path)
+			err = c.add(name, path)
 		}
 		if err != nil {
-			g.broken = append(g.broken, brokenGuest{path, err})
-			g.set = g.set.WithBroken(name, brokenFault(name, path, err))
+			c.Broken = append(c.Broken, BrokenAgent{path, err})
+			c.set = c.set.WithBroken(name, brokenFault(name, path, err))
 		}
 	}
-	return g
+	return c
 }
 
 // add reads one file. The error says why it is no agent.
-func (g *guests) add(name, path string) error {
-	definition, err := readGuest(name, path)
+func (c *CustomAgents) add(name, path string) error {
+	definition, err := readDefinition(name, path)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(g.set.Names(), name) {
+	if slices.Contains(c.set.Names(), name) {
 		return errTaken
 	}
-	set, err := g.set.With(definition.Make)
+	set, err := c.set.With(definition.Make)
 	if err != nil {
 		return err
 	}
-	g.set, g.files[name] = set, path
+	c.set, c.Files[name] = set, path
 	if recipe := definition.Recipe(); recipe != "" {
-		g.recipes[name] = recipe
+		c.Recipes[name] = recipe
 	}
 	return nil
 }
 
 var errTaken = errors.New("aibox has an agent of this name itself, which stays; rename the file")
 
-// readGuest opens and parses an agent file. One that other users can write to is
+// readDefinition opens and parses an agent file. One that other users can write to is
 // refused, since it decides what is built and run.
-func readGuest(name, path string) (*custom.Definition, error) {
+func readDefinition(name, path string) (*custom.Definition, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo must not keep aibox waiting
 	if err != nil {
 		return nil, errors.Unwrap(err)
@@ -166,7 +182,7 @@ func ownedAlone(info fs.FileInfo, subject, path string) error {
 	return nil
 }
 
-// brokenFault is the error for who asks for an agent whose file is wrong.
+// brokenFault is the error of an agent whose file is wrong.
 func brokenFault(name, path string, err error) error {
 	f := fault.New(fault.Usage, "the agent %q cannot be used: %s: %w", name, path, err)
 	var wrong *custom.Error
@@ -174,27 +190,4 @@ func brokenFault(name, path string, err error) error {
 		f = f.Hint("%s", wrong.Problems[0].Hint)
 	}
 	return f.Hint("`aibox agents check %s` tells all that is wrong with it", name)
-}
-
-// warnGuests tells of agent files that cannot be used, a line each. It is for
-// commands that list agents or run one.
-func (a *app) warnGuests() {
-	for _, b := range a.guests().broken {
-		fmt.Fprintf(a.err, "%s %s is left out: %s\n", a.errTerm.warn("!"), safe(b.path), firstLine(safe(b.err.Error()), 300))
-	}
-}
-
-// guestsFinding is what doctor says of the user's agent files.
-func (a *app) guestsFinding() health.Finding {
-	g := a.guests()
-	f := health.Finding{Name: "your agents", State: health.OK, Detail: "none"}
-	if n := len(g.files); n > 0 {
-		f.Detail = amount.Of(n, "file")
-	}
-	if n := len(g.broken); n > 0 {
-		first := g.broken[0]
-		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.path, first.err)
-		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.path), ".toml")
-	}
-	return f
 }

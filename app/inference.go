@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"aibox/session"
 )
 
-// openUpstream finds the model server that --inference names.
+// openUpstream finds the model server that the setting inference names.
 func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (gateway.Upstream, error) {
 	upstream, err := gateway.Detect(ctx, value, env, admitsOwner)
 	if err != nil || upstream.Kind != gateway.Scripted {
@@ -31,7 +31,7 @@ func openUpstream(ctx context.Context, value string, env func(string) (string, b
 	return upstream, nil
 }
 
-// openInference is openUpstream for sessions.
+// openInference is session.Deps.Inference.
 func openInference(ctx context.Context, value string, env func(string) (string, bool)) (session.Inference, error) {
 	upstream, err := openUpstream(ctx, value, env)
 	if err != nil {
@@ -43,13 +43,13 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 // inference adapts the gateway to session.Inference.
 type inference struct {
 	upstream gateway.Upstream
-	value    string // of --inference
+	value    string // of the setting
 	version  gateway.Version
-	notices  []string // what there is to say about who runs the server, escaped
+	notices  []string // about the user who runs the server, escaped
 }
 
-// ownerNotices say which servers of other users were not used, and that the one which
-// is used is such a server.
+// ownerNotices name the servers of other users that were not used, and report whether
+// the one in use belongs to another user.
 func ownerNotices(ctx context.Context, u gateway.Upstream) []string {
 	var notices []string
 	for _, owner := range u.Passed {
@@ -84,7 +84,7 @@ func (i inference) Notices(models []string) []string {
 	return notices
 }
 
-// leaves says that a model does not run where its server is.
+// leaves reports that a model does not run where its server is.
 func leaves(model, host string) string {
 	return fmt.Sprintf("the model %s runs on %s: your prompts leave this machine", termtext.Escape(model), host)
 }
@@ -100,9 +100,9 @@ var (
 	ollamaMessages  = gateway.Version{0, 14, 0}
 )
 
-// Speaks follows what the gateway lets through. Whether a server of somebody's own
-// has all of OpenAI's and Anthropic's calls is known only when it is asked for an
-// answer, so it counts as having them, but for an old Ollama.
+// Speaks follows what the gateway lets through. Whether a server of the
+// user's own has all calls of OpenAI and Anthropic shows only in its answers, so it
+// counts as having them, except for an old Ollama.
 func (i inference) Speaks() []agents.Dialect {
 	var speaks []agents.Dialect
 	for _, dialect := range i.upstream.Dialects {
@@ -123,7 +123,7 @@ func (i inference) Speaks() []agents.Dialect {
 	return speaks
 }
 
-// describeTimeout is how long the size of a context may keep a start waiting.
+// describeTimeout bounds how long a start waits for the size of a context.
 const describeTimeout = 2 * time.Second
 
 func (i inference) Model(ctx context.Context, asked string) (session.Model, error) {
@@ -139,17 +139,17 @@ func (i inference) Model(ctx context.Context, asked string) (session.Model, erro
 	defer cancel()
 	model = gateway.Describe(ctx, i.upstream, model)
 	chosen := session.Model{ID: model.ID, Context: model.Window()}
-	if text := i.tightness(model); text != "" {
+	if text := i.contextWarning(model); text != "" {
 		chosen.Warnings = append(chosen.Warnings, text)
 	}
-	// By its name alone it was told before.
+	// Notices covers a name that shows where the model runs.
 	if host := i.upstream.Elsewhere(model); host != "" && i.upstream.Elsewhere(gateway.Model{ID: asked}) == "" {
 		chosen.Warnings = append(chosen.Warnings, leaves(model.ID, host))
 	}
 	return chosen, nil
 }
 
-// choose finds the model that is asked for, or the only one there is.
+// choose finds the requested model, or the only one there is.
 func (i inference) choose(models []gateway.Model, asked string) (gateway.Model, error) {
 	list := fmt.Sprintf("`aibox models --inference %s`", i.value)
 	switch {
@@ -197,21 +197,21 @@ func head(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// enough is a context, in tokens, with which an agent can work. Below it the first
-// prompt of most is cut off by the server, without a word.
-const enough = 16 << 10
+// minContext is a context, in tokens, that most agents can work with. Servers silently
+// truncate the first prompt of an agent when theirs is smaller.
+const minContext = 16 << 10
 
-// tightness warns of a context that is too small, or that may be.
-func (i inference) tightness(model gateway.Model) string {
+// contextWarning reports a context that is, or may be, too small; "" is none.
+func (i inference) contextWarning(model gateway.Model) string {
 	remedy := "set a larger one in the server"
 	if i.upstream.Kind == gateway.OllamaHost {
 		remedy = "start the server with OLLAMA_CONTEXT_LENGTH=65536"
 	}
 	switch {
-	case model.Context > 0 && model.Context < enough:
+	case model.Context > 0 && model.Context < minContext:
 		return fmt.Sprintf("%s gives %s %d tokens of context, which is too few for most agents: %s", i.Name(), model.ID, model.Context, remedy)
 	case model.Context == 0 && i.upstream.Kind == gateway.OllamaHost:
-		// It chooses by its memory when it loads the model: 4096 below 24 GB.
+		// Ollama chooses by memory when it loads the model: 4096 below 24 GB.
 		return fmt.Sprintf("%s may give %s as few as 4096 tokens of context, too few for most agents: %s", i.Name(), model.ID, remedy)
 	default:
 		return ""

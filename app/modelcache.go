@@ -1,6 +1,7 @@
-package cli
+package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,22 +18,21 @@ const (
 	maxModels   = 4 << 20 // bytes of one file
 )
 
-// modelCache keeps what model servers said of their models, one file a server, so
-// that a shell's completion need not wait for them. It never holds a key, nor
-// anything made of one: a server with a key and one without are told apart by that
-// alone. A run does not use it.
+// modelCache keeps the model lists of servers, one file per server, so that shell
+// completion need not wait for them. It never holds a key or anything derived from one:
+// a file name depends only on whether there is a key. A run does not use the cache.
 type modelCache struct{ dir string }
 
-// modelList is one server's answer.
-type modelList struct {
+// ModelList is one server's answer, and part of the JSON of `aibox models`.
+type ModelList struct {
 	Server  string          `json:"server"`
 	Address string          `json:"address,omitempty"`
 	Asked   time.Time       `json:"asked"`
 	Models  []gateway.Model `json:"models"`
 }
 
-// fresh reports whether the answer is as good as a new one.
-func (l modelList) fresh() bool {
+// fresh reports whether the answer is recent enough to be used instead of a new one.
+func (l ModelList) fresh() bool {
 	age := time.Since(l.Asked)
 	return age >= 0 && age < modelsFresh
 }
@@ -51,21 +51,21 @@ func (c modelCache) file(u gateway.Upstream) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// load is the last answer, however old. A file that is not what save wrote counts as
+// load returns the last answer, however old. A file that save did not write counts as
 // none.
-func (c modelCache) load(u gateway.Upstream) (modelList, bool) {
+func (c modelCache) load(u gateway.Upstream) (ModelList, bool) {
 	data, err := paths.ReadSmall(c.file(u), maxModels)
 	if err != nil {
-		return modelList{}, false
+		return ModelList{}, false
 	}
-	var list modelList
+	var list ModelList
 	err = json.Unmarshal(data, &list)
 	return list, err == nil && list.Server == u.Name
 }
 
-// save keeps an answer and returns it.
-func (c modelCache) save(u gateway.Upstream, models []gateway.Model) (modelList, error) {
-	list := modelList{Server: u.Name, Address: u.Address(), Asked: time.Now().UTC().Truncate(time.Second), Models: models}
+// save stores an answer and returns it.
+func (c modelCache) save(u gateway.Upstream, models []gateway.Model) (ModelList, error) {
+	list := ModelList{Server: u.Name, Address: u.Address(), Asked: time.Now().UTC().Truncate(time.Second), Models: models}
 	data, err := json.Marshal(list)
 	if err != nil || len(data) > maxModels {
 		return list, err
@@ -74,4 +74,17 @@ func (c modelCache) save(u gateway.Upstream, models []gateway.Model) (modelList,
 		return list, err
 	}
 	return list, paths.WriteFile(c.file(u), data)
+}
+
+// ask returns the server's list: a fresh answer of the cache, unless refresh is set.
+func (c modelCache) ask(ctx context.Context, u gateway.Upstream, refresh bool) (ModelList, error) {
+	if list, ok := c.load(u); ok && list.fresh() && !refresh {
+		return list, nil
+	}
+	models, err := gateway.Models(ctx, u)
+	if err != nil {
+		return ModelList{}, err
+	}
+	list, _ := c.save(u, models) // a cache that cannot be written only costs time
+	return list, nil
 }

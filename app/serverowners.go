@@ -1,31 +1,27 @@
-package cli
+package app
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"aibox/internal/fault"
 	"aibox/internal/paths"
-	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 )
 
-// ownersFile holds what the user said about model servers of other users of this
+// ownersFile holds the user's decisions about model servers of other users of this
 // machine, in the state folder.
 const ownersFile = "servers.json"
 
 // maxOwners bounds the file, in bytes.
 const maxOwners = 1 << 20
 
-// ownerDecision is the user's word about one server. It holds for the address together
-// with the user that runs the server: another user there is another question.
+// ownerDecision is the user's decision about one server. It holds for the address
+// together with the user who runs the server: another user at the address is asked
+// about again.
 type ownerDecision struct {
 	Address string    `json:"address"`
 	UID     int64     `json:"uid"`
@@ -34,11 +30,11 @@ type ownerDecision struct {
 	Decided time.Time `json:"decided"`
 }
 
-func (d ownerDecision) about(o gateway.Owner) bool {
+func (d ownerDecision) appliesTo(o gateway.Owner) bool {
 	return d.Address == o.Address && d.UID == o.UID && d.Name == o.Name
 }
 
-// serverOwners remembers what the user said.
+// serverOwners stores the user's decisions.
 type serverOwners struct{ file string }
 
 func openServerOwners() (serverOwners, error) {
@@ -46,7 +42,7 @@ func openServerOwners() (serverOwners, error) {
 	return serverOwners{filepath.Join(dirs.State, ownersFile)}, err
 }
 
-// load is what was said so far. A file that cannot be read says nothing.
+// load returns all decisions. A file that cannot be read holds none.
 func (s serverOwners) load() []ownerDecision {
 	var all []ownerDecision
 	data, err := paths.ReadSmall(s.file, maxOwners)
@@ -56,17 +52,17 @@ func (s serverOwners) load() []ownerDecision {
 	return all
 }
 
-// said is the user's word about a server's owner; ok is false when there is none.
-func (s serverOwners) said(o gateway.Owner) (use, ok bool) {
+// decision is the user's decision about a server's owner; ok is false for none.
+func (s serverOwners) decision(o gateway.Owner) (use, ok bool) {
 	all := s.load()
-	if i := slices.IndexFunc(all, func(d ownerDecision) bool { return d.about(o) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(d ownerDecision) bool { return d.appliesTo(o) }); i >= 0 {
 		return all[i].Use, true
 	}
 	return false, false
 }
 
 func (s serverOwners) remember(o gateway.Owner, use bool) error {
-	all := slices.DeleteFunc(s.load(), func(d ownerDecision) bool { return d.about(o) })
+	all := slices.DeleteFunc(s.load(), func(d ownerDecision) bool { return d.appliesTo(o) })
 	all = append(all, ownerDecision{o.Address, o.UID, o.Name, use, time.Now().UTC().Truncate(time.Second)})
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -78,67 +74,43 @@ func (s serverOwners) remember(o gateway.Owner, use bool) error {
 	return paths.WriteFile(s.file, append(data, '\n'))
 }
 
-// admitsOwner is the Admits of every upstream: what the user said. Whoever was not
-// asked about is not admitted.
+// admitsOwner is the Admits of every upstream. An owner without a decision is not
+// admitted.
 func admitsOwner(o gateway.Owner) bool {
 	owners, err := openServerOwners()
 	if err != nil {
 		return false
 	}
-	use, _ := owners.said(o)
+	use, _ := owners.decision(o)
 	return use
 }
 
-// askAboutServer asks once whether prompts may go to a server that another user of
-// this machine runs, when inference means such a server and no other. Where nobody
-// can be asked it does nothing, and the server is not used.
-func (a *app) askAboutServer(ctx context.Context, inference string) error {
-	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
-		return nil
-	}
+// ForeignServer is a model server of another user of this machine.
+type ForeignServer struct {
+	owner  gateway.Owner
+	owners serverOwners
+}
+
+// UndecidedServer finds the server of another user that inference means and that the
+// user has to decide about before it is used. A server that was refused counts as
+// undecided again when it is named.
+func UndecidedServer(ctx context.Context, inference string) (server ForeignServer, found bool, err error) {
 	owner, ok := gateway.Foreign(ctx, inference, os.LookupEnv, admitsOwner)
 	if !ok {
-		return nil
+		return ForeignServer{}, false, nil
 	}
 	owners, err := openServerOwners()
 	if err != nil {
-		return err
+		return ForeignServer{}, false, err
 	}
-	// A server that was refused is asked about again only when it is named.
-	if _, said := owners.said(owner); said && inference != "ollama" {
-		return nil
+	if _, decided := owners.decision(owner); decided && inference != "ollama" {
+		return ForeignServer{}, false, nil
 	}
-	fmt.Fprintf(a.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, with the code in it, and decides what your agent is answered.\n",
-		a.errTerm.warn("!"), sentence(termtext.Escape(owner.String())))
-	use, err := a.yes(ctx, "Use it, now and in future? [y/N] ")
-	if err != nil {
-		return err
-	}
-	return owners.remember(owner, use)
+	return ForeignServer{owner, owners}, true, nil
 }
 
-// sentence is text with a capital letter in front.
-func sentence(text string) string {
-	if text == "" {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
+// String describes the server and its owner, raw.
+func (s ForeignServer) String() string { return s.owner.String() }
 
-// yes asks a question on the terminal, with no as the answer of the return key.
-func (a *app) yes(ctx context.Context, question string) (bool, error) {
-	fmt.Fprint(a.err, question)
-	line := make(chan string, 1)
-	go func() { // ends with the program where nobody answers
-		text, _ := bufio.NewReader(a.in).ReadString('\n')
-		line <- text
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(a.err)
-		return false, fault.New(fault.Interrupted, "interrupted; nothing was started")
-	case text := <-line:
-		text = strings.ToLower(strings.TrimSpace(text))
-		return text == "y" || text == "yes", nil
-	}
-}
+// Decide stores whether prompts may go to the server, now and later.
+func (s ForeignServer) Decide(use bool) error { return s.owners.remember(s.owner, use) }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"os"
@@ -43,7 +43,7 @@ func TestAnAnswerAboutAServerIsKeptForThatUserAndPortAlone(t *testing.T) {
 	if err := owners.remember(bob, false); err != nil {
 		t.Fatal(err)
 	}
-	if use, said := owners.said(bob); use || !said || admitsOwner(bob) {
+	if use, said := owners.decision(bob); use || !said || admitsOwner(bob) {
 		t.Errorf("after a no: %t, %t", use, said)
 	}
 	if err := os.WriteFile(owners.file, []byte("[{"), 0o600); err != nil {

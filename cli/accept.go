@@ -27,7 +27,7 @@ type acceptOptions struct {
 	given func(flag string) bool
 }
 
-func (a *app) acceptCommand() *cobra.Command {
+func (a *cli) acceptCommand() *cobra.Command {
 	var o acceptOptions
 	cmd := &cobra.Command{
 		Use:   "accept ID [PATH…]",
@@ -125,7 +125,7 @@ func (o *acceptOptions) choice() review.Choice {
 	}
 }
 
-func (a *app) accept(ctx context.Context, text string, o acceptOptions) error {
+func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func nothingToAccept(id session.ID) error {
 }
 
 // tellAccepted tells where the work is, and what was left out.
-func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o acceptOptions) error {
+func (a *cli) tellAccepted(found session.Session, accepted *review.Accepted, o acceptOptions) error {
 	if o.json {
 		if err := printJSON(a.out, accepted); err != nil {
 			return err
@@ -235,7 +235,7 @@ func (a *app) tellAccepted(found session.Session, accepted *review.Accepted, o a
 
 // tellLeft lists what was left out because of its risks, or of those of a file that it
 // belongs together with.
-func (a *app) tellLeft(id session.ID, left []review.LeftOut) {
+func (a *cli) tellLeft(id session.ID, left []review.LeftOut) {
 	for _, file := range left {
 		fmt.Fprintf(a.err, "%s left out: %s\n", a.errTerm.warn("!"), file.Path)
 		for _, r := range file.Risks {

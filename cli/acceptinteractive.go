@@ -17,7 +17,7 @@ import (
 // chooseHunks asks hunk by hunk what to accept. It stores nothing before the user has
 // confirmed a summary. An empty choice means that only feedback was stored and there is
 // nothing to deliver.
-func (a *app) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, o acceptOptions) (review.Choice, error) {
+func (a *cli) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, o acceptOptions) (review.Choice, error) {
 	scope, err := decision.NewScope(ctx, set, o.files, nil)
 	if err != nil {
 		return review.Choice{}, err
@@ -53,7 +53,7 @@ func (a *app) chooseHunks(ctx context.Context, service *session.Sessions, found 
 
 // newHunkPrompt makes a prompt for the files of a scope, with what was accepted and
 // said of them earlier. It still needs an input.
-func (a *app) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target review.Target) (*hunkPrompt, error) {
+func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target review.Target) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *app) newHunkPrompt(service *session.Sessions, id session.ID, scope *dec
 }
 
 // confirmChoice shows what was decided and asks for confirmation.
-func (a *app) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet, o acceptOptions) error {
+func (a *cli) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet, o acceptOptions) error {
 	choice, rejections := p.draft.Choice(), len(p.draft.Rejections())
 	p.line("")
 	if choice.Empty() && len(p.comments)+rejections == 0 {
@@ -134,7 +134,7 @@ func (a *app) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.Chan
 }
 
 // storeFeedback stores the comments and rejections.
-func (a *app) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
+func (a *cli) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
 	for _, c := range p.comments {
 		if _, err := service.Comment(ctx, id, c); err != nil {
 			return err

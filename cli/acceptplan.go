@@ -24,7 +24,7 @@ type plannedAccept struct {
 
 // printPlan prints what would be delivered; worktree is what would become of the
 // user's files, nil for a branch.
-func (a *app) printPlan(found session.Session, plan *decision.Plan, worktree *review.WorktreePlan, o acceptOptions) error {
+func (a *cli) printPlan(found session.Session, plan *decision.Plan, worktree *review.WorktreePlan, o acceptOptions) error {
 	repo := found.Repository
 	if ws := found.State.Workspace; ws != nil {
 		repo = ws.Repo

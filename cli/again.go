@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) rerunCommand() *cobra.Command {
+func (a *cli) rerunCommand() *cobra.Command {
 	o := &runOptions{network: netguard.Local}
 	cmd := &cobra.Command{
 		Use:   "rerun ID [flags] [-- ARGUMENT…]",
@@ -47,13 +47,13 @@ func oneBeforeDash(cmd *cobra.Command, args []string) error {
 	return oneSession(cmd, args)
 }
 
-func (a *app) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
+func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 	for _, name := range []string{"resume", "no-feedback"} {
 		if cmd.Flags().Changed(name) {
 			return fault.New(fault.Usage, "--%s goes on with a session, and rerun begins anew", name).Hint("aibox run --resume %s", args[0])
 		}
 	}
-	service, err := a.service()
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 		return err
 	}
 	d := again(old)
-	if resolved, err := a.settings(d.Repository); err == nil { // else the run says what is wrong with them
+	if resolved, err := a.app.Settings(d.Repository); err == nil { // else the run says what is wrong with them
 		d = a.said(d, resolved)
 	}
 	if cmd.Flags().Changed("prompt-file") {
@@ -106,7 +106,7 @@ func again(s session.Session) draft.Draft {
 }
 
 // doWords reads the words of a draft as a command line and does do with it.
-func (a *app) doWords(ctx context.Context, words []string, do func(context.Context, *runOptions) error) error {
+func (a *cli) doWords(ctx context.Context, words []string, do func(context.Context, *runOptions) error) error {
 	var failed error
 	reached := false
 	cmd := a.commandOf(func(ctx context.Context, o *runOptions) error {
@@ -130,7 +130,7 @@ func (a *app) doWords(ctx context.Context, words []string, do func(context.Conte
 }
 
 // ownFlags says which of an agent's options are flags of `aibox run AGENT`.
-func (a *app) ownFlags(agent agents.Agent) func(key string) bool {
+func (a *cli) ownFlags(agent agents.Agent) func(key string) bool {
 	fields, err := spec.Of(agents.Options(agent))
 	common := a.commandOf(nil).PersistentFlags()
 	return func(key string) bool {
@@ -140,9 +140,9 @@ func (a *app) ownFlags(agent agents.Agent) func(key string) bool {
 }
 
 // said is d without what the settings say anyway.
-func (a *app) said(d draft.Draft, resolved *config.Resolved) draft.Draft {
+func (a *cli) said(d draft.Draft, resolved *config.Resolved) draft.Draft {
 	var options any
-	if agent, err := a.agents().Find(d.Agent); err == nil {
+	if agent, err := a.app.Agents().Find(d.Agent); err == nil {
 		options = agents.Options(agent)
 	}
 	return d.Without(resolved, options)

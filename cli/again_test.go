@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/session"
 	"aibox/workspace"
 )
 
 // keptSession writes the files of a session that has ended.
-func keptSession(t *testing.T, a *app, spec session.Spec) session.ID {
+func keptSession(t *testing.T, a *cli, spec session.Spec) session.ID {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", "")
-	deps, err := a.deps()
+	dirs, err := paths.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec.ID, spec.Created = "0dq4f-codex", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	dir := filepath.Join(deps.Dirs.Sessions(), string(spec.ID))
+	dir := filepath.Join(dirs.Sessions(), string(spec.ID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

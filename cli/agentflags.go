@@ -36,20 +36,20 @@ func fixed(words ...string) func(*cobra.Command, []string, string) ([]string, co
 }
 
 // completeAgents completes the name of an agent.
-func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var words []string
-	for _, agent := range a.agents().All() {
+	for _, agent := range a.app.Agents().All() {
 		words = append(words, agent.Info().Name+"\t"+agent.Info().Summary)
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeSessions completes the id of a session.
-func (a *app) completeSessions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.service()
+func (a *cli) completeSessions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.app.Sessions()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

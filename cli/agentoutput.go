@@ -81,7 +81,7 @@ func eastAsian() bool {
 }
 
 // agentOutput is the output of an agent whose standard output goes to out.
-func (a *app) agentOutput(out io.Writer) *agentOutput {
+func (a *cli) agentOutput(out io.Writer) *agentOutput {
 	t := a.term
 	if out == a.err {
 		t = a.errTerm

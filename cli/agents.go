@@ -14,10 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// agents are all agents that can be run.
-func (a *app) agents() agents.Set { return a.guests().set }
-
-func (a *app) agentsCommand() *cobra.Command {
+func (a *cli) agentsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents",
@@ -36,7 +33,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agent, err := a.agents().Find(args[0])
+			agent, err := a.app.Agents().Find(args[0])
 			if err != nil {
 				return err
 			}
@@ -51,12 +48,12 @@ func (a *app) agentsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listAgents(ctx context.Context, asJSON bool) error {
-	a.warnGuests()
+func (a *cli) listAgents(ctx context.Context, asJSON bool) error {
+	a.warnBrokenAgents()
 	states := a.imageStates(ctx)
 	if asJSON {
 		all := []description{}
-		for _, agent := range a.agents().All() {
+		for _, agent := range a.app.Agents().All() {
 			described, err := a.describe(agent, states)
 			if err != nil {
 				return err
@@ -66,10 +63,10 @@ func (a *app) listAgents(ctx context.Context, asJSON bool) error {
 		return printJSON(a.out, all)
 	}
 	var rows [][]string
-	for _, agent := range a.agents().All() {
+	for _, agent := range a.app.Agents().All() {
 		info := agent.Info()
 		name := info.Name
-		if a.guests().files[name] != "" {
+		if a.app.CustomAgents().Files[name] != "" {
 			name += " (yours)"
 		}
 		rows = append(rows, []string{name, stateOf(states, info.Image), info.Version, info.Summary})
@@ -83,14 +80,14 @@ const dockerPatience = 700 * time.Millisecond
 
 // imageStates are the states of all images, as far as the daemon tells them at
 // once; nil when it does not.
-func (a *app) imageStates(ctx context.Context) map[string]bakery.State {
+func (a *cli) imageStates(ctx context.Context) map[string]bakery.State {
 	ctx, cancel := context.WithTimeout(ctx, dockerPatience)
 	defer cancel()
-	kitchen, err := a.kitchen(ctx)
+	builder, err := a.app.Builder(ctx)
 	if err != nil {
 		return nil
 	}
-	all, err := kitchen.Check(ctx)
+	all, err := builder.Check(ctx)
 	if err != nil {
 		return nil
 	}
@@ -161,7 +158,7 @@ type optionDescription struct {
 	When    string     `json:"when,omitempty"`
 }
 
-func (a *app) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
+func (a *cli) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
 	info := agent.Info()
 	fields, err := spec.Of(agents.Options(agent))
 	if err != nil {
@@ -169,7 +166,7 @@ func (a *app) describe(agent agents.Agent, states map[string]bakery.State) (desc
 	}
 	d := description{
 		Name: info.Name, Title: info.Title, Summary: info.Summary, Homepage: info.Homepage, Version: info.Version,
-		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: a.guests().files[info.Name],
+		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: a.app.CustomAgents().Files[info.Name],
 		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...), Scratch: append([]string{}, info.Scratch...),
 		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionDescription{},
 	}
@@ -187,4 +184,11 @@ func (a *app) describe(agent agents.Agent, states map[string]bakery.State) (desc
 		d.Options = append(d.Options, described)
 	}
 	return d, nil
+}
+
+// warnBrokenAgents prints a line for each agent file that cannot be used.
+func (a *cli) warnBrokenAgents() {
+	for _, b := range a.app.CustomAgents().Broken {
+		fmt.Fprintf(a.err, "%s %s is left out: %s\n", a.errTerm.warn("!"), safe(b.Path), firstLine(safe(b.Err.Error()), 300))
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"aibox/agents"
@@ -25,7 +24,7 @@ type checkOptions struct {
 	json    *bool
 }
 
-func (a *app) checkAgentCommand(asJSON *bool) *cobra.Command {
+func (a *cli) checkAgentCommand(asJSON *bool) *cobra.Command {
 	o := checkOptions{json: asJSON}
 	cmd := &cobra.Command{
 		Use:   "check AGENT",
@@ -67,15 +66,15 @@ type checkStep struct {
 
 // checkup is one check of one agent.
 type checkup struct {
-	*app
+	*cli
 	name  string
 	o     checkOptions
 	steps []checkStep
 	begun time.Time // of the step at work
 }
 
-func (a *app) checkAgent(ctx context.Context, name string, o checkOptions) error {
-	c := &checkup{app: a, name: name, o: o, begun: time.Now()}
+func (a *cli) checkAgent(ctx context.Context, name string, o checkOptions) error {
+	c := &checkup{cli: a, name: name, o: o, begun: time.Now()}
 	err := c.all(ctx)
 	failed := ""
 	for _, step := range c.steps {
@@ -137,13 +136,13 @@ func (c *checkup) done(step checkStep) {
 
 // read is the step that reads the agent's file. The agent is nil when it failed.
 func (c *checkup) read() (agents.Agent, error) {
-	agent, err := c.agents().Find(c.name)
+	agent, err := c.app.Agents().Find(c.name)
 	var wrong *custom.Error
 	switch {
 	case errors.As(err, &wrong):
-		c.done(checkStep{Name: "file", State: checkFailed, Detail: c.guests().path(c.name), Lines: problemLines(wrong)})
+		c.done(checkStep{Name: "file", State: checkFailed, Detail: c.app.CustomAgents().Path(c.name), Lines: problemLines(wrong)})
 		return nil, nil
-	case err != nil && c.guests().path(c.name) != "":
+	case err != nil && c.app.CustomAgents().Path(c.name) != "":
 		step := checkStep{Name: "file", State: checkFailed, Detail: err.Error()}
 		if hints := fault.Hints(err); len(hints) > 1 { // the last one names this command
 			step.Hint = hints[len(hints)-1]
@@ -154,7 +153,7 @@ func (c *checkup) read() (agents.Agent, error) {
 		return nil, err
 	}
 	detail := "built in"
-	if path := c.guests().files[c.name]; path != "" {
+	if path := c.app.CustomAgents().Files[c.name]; path != "" {
 		detail = path
 	}
 	c.done(checkStep{Name: "file", State: checkOK, Detail: detail})
@@ -207,11 +206,11 @@ const shellAgent = "shell"
 
 // image is the step that bakes the agent's image.
 func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {
-	kitchen, err := c.kitchen(ctx)
+	builder, err := c.app.Builder(ctx)
 	if err != nil {
 		return false, err
 	}
-	baked, err := c.bakeWith(ctx, kitchen, []string{agent.Info().Image})
+	baked, err := c.bakeWith(ctx, builder, []string{agent.Info().Image})
 	var broken *bakery.StepError
 	switch {
 	case ctx.Err() != nil:
@@ -220,7 +219,7 @@ func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {
 		c.done(checkStep{Name: "image", State: checkFailed, Detail: broken.Error(), Lines: broken.Tail})
 		return false, nil
 	case err != nil:
-		return false, c.whyDocker(ctx, err)
+		return false, c.app.DaemonFault(ctx, err)
 	}
 	detail := baked[0].Ref
 	if baked[0].Reused {
@@ -228,17 +227,4 @@ func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {
 	}
 	c.done(checkStep{Name: "image", State: checkOK, Detail: detail})
 	return true, nil
-}
-
-// path is where the file of an agent stands, broken or not; "" when there is none.
-func (g *guests) path(name string) string {
-	if path := g.files[name]; path != "" {
-		return path
-	}
-	for _, b := range g.broken {
-		if strings.HasSuffix(b.path, "/"+name+".toml") {
-			return b.path
-		}
-	}
-	return ""
 }

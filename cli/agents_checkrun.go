@@ -56,7 +56,7 @@ func (c *checkup) runs(ctx context.Context, agent agents.Agent) error {
 		c.done(checkStep{Name: "run", State: checkSkipped, Detail: "it talks to its vendor's cloud, and the built-in model cannot stand in for that"})
 		return nil
 	}
-	service, err := c.service()
+	service, err := c.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agen
 	spec := session.Spec{
 		Agent: c.name, Prompt: t.prompt, Repository: repo, Hide: []string{}, Network: netguard.Local, Inference: script,
 		Resumes: t.resumes, Interactive: t.typed, Timeout: session.Duration(c.o.timeout), Pids: 4096,
-		AllowDegraded: c.app.allowsDegraded(),
+		AllowDegraded: c.app.AllowsDegraded(),
 	}
 	if c.name == shellAgent {
 		spec.Prompt, spec.Args = "", []string{"true"}

@@ -11,18 +11,20 @@ import (
 	"testing"
 
 	"aibox/agents/custom"
+	"aibox/app"
 	"aibox/bakery"
+	"aibox/dockerfiles"
 	"aibox/internal/fault"
 	"aibox/internal/health"
 )
 
 // withAgents is an app whose user has these agent files, by name.
-func withAgents(t *testing.T, files map[string]string) (a *app, out, errOut *bytes.Buffer) {
+func withAgents(t *testing.T, files map[string]string) (a *cli, out, errOut *bytes.Buffer) {
 	t.Helper()
 	a, out, errOut = testApp(t)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "config"))
 	t.Setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
-	dir, err := guestDir()
+	dir, err := app.CustomAgentsDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
@@ -62,8 +64,8 @@ func TestAnAgentOfAFileIsListedRunAndBakedLikeOthers(t *testing.T) {
 	if err != nil || run.Flags().Lookup("loud") == nil || run.Flags().Lookup("turns").DefValue != "20" {
 		t.Errorf("run mybot has no flags of its own: %v", err)
 	}
-	kitchen, err := openKitchen(nil, bakery.Options{Recipes: a.guests().recipes})
-	if err != nil || !slices.Contains(kitchen.Names(), "mybot") {
+	builder, err := bakery.New(nil, dockerfiles.FS, bakery.Options{Recipes: a.app.CustomAgents().Recipes})
+	if err != nil || !slices.Contains(builder.Names(), "mybot") {
 		t.Errorf("the bakery does not know it: %v", err)
 	}
 }
@@ -88,21 +90,21 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	if lines := strings.Count(errOut.String(), "\n"); lines != 4 {
 		t.Errorf("%d lines of warning:\n%s", lines, errOut)
 	}
-	if f := a.guestsFinding(); f.State != health.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
+	if f := a.customAgentsFinding(); f.State != health.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
 		t.Errorf("doctor says %+v", f)
 	}
-	_, err := a.agents().Find("bad")
+	_, err := a.app.Agents().Find("bad")
 	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {
 		t.Errorf("Find(bad): %v, %q", err, fault.Hints(err))
 	}
-	if codex, err := a.agents().Find("codex"); err != nil || codex.Info().Title != "Codex" {
+	if codex, err := a.app.Agents().Find("codex"); err != nil || codex.Info().Title != "Codex" {
 		t.Errorf("a file has taken the place of codex: %v", err)
 	}
 }
 
 func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
 	a, _, _ := withAgents(t, map[string]string{"open.toml": minimal, "group.toml": minimal, "big.toml": minimal + strings.Repeat("#", custom.MaxFile)})
-	dir, err := guestDir()
+	dir, err := app.CustomAgentsDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +119,11 @@ func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"open": "other users can write to it", "group": "other users can write to it", "big": "at most 256 KiB", "folder": "it is not a file",
 	} {
-		if _, err := a.agents().Find(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := a.app.Agents().Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	_, err = a.agents().Find("group")
+	_, err = a.app.Agents().Find("group")
 	if hints := strings.Join(fault.Hints(err), "\n"); !strings.Contains(hints, "chmod go-w "+filepath.Join(dir, "group.toml")) {
 		t.Errorf("the hints do not name the command: %q", hints)
 	}
@@ -131,14 +133,14 @@ func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
 func TestAgentFilesInAFolderThatOtherUsersCanWriteAreRefused(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o770, 0o707} {
 		a, _, _ := withAgents(t, map[string]string{"robo.toml": minimal})
-		dir, err := guestDir()
+		dir, err := app.CustomAgentsDir()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err = a.agents().Find("robo")
+		_, err = a.app.Agents().Find("robo")
 		if err == nil || !strings.Contains(err.Error(), "other users can write to its folder") {
 			t.Errorf("mode %o: %v", mode, err)
 		}
@@ -161,7 +163,7 @@ func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
 	if !strings.Contains(errOut.String(), "aibox agents check robo") {
 		t.Errorf("the next command is not named: %s", errOut)
 	}
-	if _, err := (&app{}).agents().Find("robo"); err != nil {
+	if _, err := app.New(nil).Agents().Find("robo"); err != nil {
 		t.Errorf("it is no agent: %v", err)
 	}
 	for name, want := range map[string]string{

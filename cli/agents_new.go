@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 
 	"aibox/agents/custom"
+	"aibox/app"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 
 	"github.com/spf13/cobra"
 )
 
-func (a *app) newAgentCommand() *cobra.Command {
+func (a *cli) newAgentCommand() *cobra.Command {
 	var edit bool
 	cmd := &cobra.Command{
 		Use:   "new NAME",
@@ -30,7 +31,7 @@ whole agent already; what remains is to say how yours is installed and called.`,
 	return cmd
 }
 
-func (a *app) agentSchemaCommand() *cobra.Command {
+func (a *cli) agentSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of an agent file, for editors",
@@ -40,7 +41,7 @@ func (a *app) agentSchemaCommand() *cobra.Command {
 	}
 }
 
-func (a *app) newAgent(ctx context.Context, name string, edit bool) error {
+func (a *cli) newAgent(ctx context.Context, name string, edit bool) error {
 	template := custom.Template(name)
 	if _, err := custom.Parse(name, template); err != nil {
 		var wrong *custom.Error
@@ -50,12 +51,12 @@ func (a *app) newAgent(ctx context.Context, name string, edit bool) error {
 		}
 		return f
 	}
-	dir, err := guestDir()
+	dir, err := app.CustomAgentsDir()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, name+".toml")
-	if _, err := a.agents().Find(name); err == nil && a.guests().files[name] == "" {
+	if _, err := a.app.Agents().Find(name); err == nil && a.app.CustomAgents().Files[name] == "" {
 		return fault.New(fault.Usage, "aibox has an agent %q already", name).Hint("choose another name")
 	}
 	if err := paths.MakePrivate(dir); err != nil {

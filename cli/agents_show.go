@@ -10,7 +10,7 @@ import (
 )
 
 // showAgent prints an agent for people: what it is, then its options by group.
-func (a *app) showAgent(agent agents.Agent, states map[string]bakery.State) error {
+func (a *cli) showAgent(agent agents.Agent, states map[string]bakery.State) error {
 	info := agent.Info()
 	fmt.Fprintf(a.out, "%s %s\n%s.\n", a.term.bold(info.Title), info.Version, info.Summary)
 	if info.Homepage != "" {
@@ -26,7 +26,7 @@ func (a *app) showAgent(agent agents.Agent, states map[string]bakery.State) erro
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
 	}
-	if file := a.guests().files[info.Name]; file != "" {
+	if file := a.app.CustomAgents().Files[info.Name]; file != "" {
 		facts = append(facts, []string{"file", safe(file)})
 	}
 	fmt.Fprintln(a.out)
@@ -43,7 +43,7 @@ func (a *app) showAgent(agent agents.Agent, states map[string]bakery.State) erro
 }
 
 // showOptions prints options under their groups' headings, in one set of columns.
-func (a *app) showOptions(name string, options any) error {
+func (a *cli) showOptions(name string, options any) error {
 	fields, err := spec.Of(options)
 	if err != nil || len(fields) == 0 {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) attachCommand() *cobra.Command {
+func (a *cli) attachCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "attach ID",
 		Short: "Follow a session until it ends, or take part in it",
@@ -30,7 +30,7 @@ size. When it has ended, its last screen is printed.`,
 	}
 }
 
-func (a *app) attach(ctx context.Context, text string) error {
+func (a *cli) attach(ctx context.Context, text string) error {
 	service, found, err := a.find(ctx, text)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ type logsOptions struct {
 	screen bool
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func (a *cli) logsCommand() *cobra.Command {
 	var o logsOptions
 	cmd := &cobra.Command{
 		Use:               "logs ID",
@@ -72,7 +72,7 @@ func (a *app) logsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) logs(ctx context.Context, text string, o logsOptions) error {
+func (a *cli) logs(ctx context.Context, text string, o logsOptions) error {
 	if o.raw && a.term.interactive {
 		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
 			Hint("send it to a file or a pipe, or leave --raw out")

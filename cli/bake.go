@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"aibox/bakery"
-	"aibox/dockerfiles"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 
@@ -23,7 +22,7 @@ type bakeOptions struct {
 	base                      string
 }
 
-func (a *app) bakeCommand() *cobra.Command {
+func (a *cli) bakeCommand() *cobra.Command {
 	var o bakeOptions
 	cmd := &cobra.Command{
 		Use:   "bake [AGENT…]",
@@ -51,8 +50,8 @@ agents in another version than aibox's own (--version), and your own recipes.`,
 	return cmd
 }
 
-func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
-	a.warnGuests()
+func (a *cli) bake(ctx context.Context, names []string, o bakeOptions) error {
+	a.warnBrokenAgents()
 	switch {
 	case o.all && len(names) > 0:
 		return fault.New(fault.Usage, "--all and %q were both given", names[0]).Hint("keep one of them")
@@ -67,21 +66,21 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := a.recipes()
+	options, err := a.app.BuildOptions()
 	if err != nil {
 		return err
 	}
 	maps.Copy(options.Versions, versions)
 	options.Base, options.NoCache = cmp.Or(o.base, options.Base), o.noCache
-	kitchen, err := a.bakery(ctx, options)
+	builder, err := a.app.BuilderWith(ctx, options)
 	if err != nil {
 		return err
 	}
 	if o.check {
-		return a.checkImages(ctx, kitchen, images, o.json)
+		return a.checkImages(ctx, builder, images, o.json)
 	}
 	a.warnUnservable(names)
-	baked, err := a.bakeWith(ctx, kitchen, images)
+	baked, err := a.bakeWith(ctx, builder, images)
 	if o.json && err == nil {
 		return printJSON(a.out, baked)
 	}
@@ -95,15 +94,15 @@ func (a *app) bake(ctx context.Context, names []string, o bakeOptions) error {
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
 	default:
-		return a.whyDocker(ctx, err)
+		return a.app.DaemonFault(ctx, err)
 	}
 }
 
 // warnUnservable says of agents that were named which of them no session can run,
 // whether their images can be baked or not.
-func (a *app) warnUnservable(names []string) {
+func (a *cli) warnUnservable(names []string) {
 	for _, name := range names {
-		agent, err := a.agents().Find(name)
+		agent, err := a.app.Agents().Find(name)
 		if err != nil {
 			continue // an image of no agent
 		}
@@ -115,8 +114,8 @@ func (a *app) warnUnservable(names []string) {
 
 // tellUnsaved tells how a run finds images that were baked otherwise than the
 // settings say.
-func (a *app) tellUnsaved(o bakeOptions) {
-	own, err := a.ownSettings()
+func (a *cli) tellUnsaved(o bakeOptions) {
+	own, err := a.app.UserSettings()
 	if err != nil {
 		return
 	}
@@ -135,25 +134,25 @@ func (a *app) tellUnsaved(o bakeOptions) {
 }
 
 // bakeWith bakes with progress on the error stream.
-func (a *app) bakeWith(ctx context.Context, kitchen *bakery.Bakery, names []string) ([]bakery.Baked, error) {
+func (a *cli) bakeWith(ctx context.Context, builder *bakery.Bakery, names []string) ([]bakery.Baked, error) {
 	if !a.errTerm.interactive {
-		return kitchen.Bake(ctx, names, bakery.PlainProgress(a.err))
+		return builder.Bake(ctx, names, bakery.PlainProgress(a.err))
 	}
 	progress := bakery.TerminalProgress(a.err, func() int { return a.errTerm.width })
-	baked, err := kitchen.Bake(ctx, names, progress)
+	baked, err := builder.Bake(ctx, names, progress)
 	progress.Close()
 	return baked, err
 }
 
 // imagesOf are the images of the named agents, each once. An image's own name is
 // taken too, so that "base" can be baked.
-func (a *app) imagesOf(names []string) ([]string, error) {
+func (a *cli) imagesOf(names []string) ([]string, error) {
 	var images []string
 	seen := map[string]bool{}
 	for _, name := range names {
 		image := name
 		if name != bakery.Base {
-			agent, err := a.agents().Find(name)
+			agent, err := a.app.Agents().Find(name)
 			if err != nil {
 				return nil, err
 			}
@@ -182,10 +181,10 @@ func parseVersions(pairs []string) (map[string]bakery.Version, error) {
 	return versions, nil
 }
 
-func (a *app) checkImages(ctx context.Context, kitchen *bakery.Bakery, names []string, asJSON bool) error {
-	states, err := kitchen.Check(ctx, names...)
+func (a *cli) checkImages(ctx context.Context, builder *bakery.Bakery, names []string, asJSON bool) error {
+	states, err := builder.Check(ctx, names...)
 	if err != nil {
-		return a.whyDocker(ctx, err)
+		return a.app.DaemonFault(ctx, err)
 	}
 	if asJSON {
 		return printJSON(a.out, states)
@@ -209,7 +208,7 @@ func yesNo(yes bool) string {
 }
 
 // printUnpinned names what no checksum pins of the images that a bake would make.
-func (a *app) printUnpinned(states []bakery.Status) {
+func (a *cli) printUnpinned(states []bakery.Status) {
 	heading := "\nNot pinned by a checksum:\n"
 	for _, s := range states {
 		for _, what := range s.Unpinned {
@@ -224,11 +223,6 @@ func megabytes(bytes int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%d MB", bytes/1e6)
-}
-
-// openKitchen makes the bakery of aibox's own Dockerfiles on a builder.
-func openKitchen(builder bakery.Builder, options bakery.Options) (*bakery.Bakery, error) {
-	return bakery.New(builder, dockerfiles.FS, options)
 }
 
 // missingImage reports whether err says that an image has not been baked.

@@ -2,28 +2,27 @@ package cli
 
 import (
 	"context"
-	"os"
 	"sync"
 
+	"aibox/app"
 	"aibox/internal/health"
-	"aibox/netguard/gateway"
 	"aibox/runtime"
 )
 
 // checks are everything that doctor looks at, in the order in which it is told. The
 // looks share one question to the daemon, so that each list of checks is for one
 // examination.
-func (a *app) checks() []health.Check {
+func (a *cli) checks() []health.Check {
 	all := []health.Check{
 		look("git", health.Tools, func() health.Finding { return program("git") }),
 		look("nsenter", health.Tools, func() health.Finding { return program("nsenter") }),
 		look("iptables", health.Tools, func() health.Finding { return program("iptables") }),
 		look("first process of a box", health.Tools, a.initFinding),
 		look("settings", health.Tools, a.settingsFinding),
-		look("your agents", health.Tools, a.guestsFinding),
+		look("your agents", health.Tools, a.customAgentsFinding),
 	}
 	// Settings that cannot be read do not say which Docker.
-	if system, err := a.systemDocker(); err == nil {
+	if system, err := a.app.SystemDocker(); err == nil {
 		all = append(all, a.dockerChecks(system)...)
 	}
 	return append(all,
@@ -40,7 +39,7 @@ func look(name string, part health.Part, find func() health.Finding) health.Chec
 
 // dockerChecks are about what boxes are started with. Where there is no daemon, its
 // own finding says so, and those of what depends on it say nothing.
-func (a *app) dockerChecks(system bool) []health.Check {
+func (a *cli) dockerChecks(system bool) []health.Check {
 	daemon := a.askDaemon()
 	with := func(name string, part health.Part, find func(context.Context, runtime.Info) []health.Finding) health.Check {
 		return health.Check{Name: name, Part: part, Look: func(ctx context.Context) []health.Finding {
@@ -73,7 +72,7 @@ func (a *app) dockerChecks(system bool) []health.Check {
 }
 
 // askDaemon is a question to the daemon that is asked once, whoever asks first.
-func (a *app) askDaemon() func(context.Context) (runtime.Info, error) {
+func (a *cli) askDaemon() func(context.Context) (runtime.Info, error) {
 	var (
 		once sync.Once
 		info runtime.Info
@@ -81,7 +80,7 @@ func (a *app) askDaemon() func(context.Context) (runtime.Info, error) {
 	)
 	return func(ctx context.Context) (runtime.Info, error) {
 		once.Do(func() {
-			daemon, openErr := a.docker(ctx)
+			daemon, openErr := a.app.Docker(ctx)
 			if err = openErr; err == nil {
 				info, err = daemon.Backend.Info(ctx)
 			}
@@ -93,36 +92,28 @@ func (a *app) askDaemon() func(context.Context) (runtime.Info, error) {
 // modelFindings is about somebody whom agents can talk to, by the settings that hold
 // for every repository. To have nobody is no more than a warning: what runs without a
 // model, and `scripted`, do.
-func (a *app) modelFindings(ctx context.Context) []health.Finding {
-	own, err := a.ownSettings()
+func (a *cli) modelFindings(ctx context.Context) []health.Finding {
+	own, err := a.app.UserSettings()
 	if err != nil {
 		return nil // settingsFinding tells
 	}
 	f := health.Finding{Name: "model", State: health.OK}
-	upstream, err := gateway.Detect(ctx, own.Settings.Inference, os.LookupEnv, admitsOwner)
+	model, err := app.FindModelServer(ctx, own.Settings.Inference)
 	if err != nil {
 		f.State, f.Detail = health.Warning, err.Error()
 		f.Mend = "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY"
 		return []health.Finding{f}
 	}
 	switch {
-	case upstream.Kind == gateway.Scripted:
+	case model.Scripted:
 		f.Detail = "scripted: plays a built-in script"
-	case upstream.KeyName != "":
-		f.Detail = upstream.Name + ", with the key of " + upstream.KeyName
+	case model.KeyName != "":
+		f.Detail = model.Name + ", with the key of " + model.KeyName
 	default:
-		f.Detail = upstream.Name
-		if !answersNow(ctx, upstream) {
-			f.State, f.Detail, f.Mend = health.Warning, upstream.Name+" does not answer", "start it, or name another with `aibox config set inference`"
+		f.Detail = model.Name
+		if !model.Answers {
+			f.State, f.Detail, f.Mend = health.Warning, model.Name+" does not answer", "start it, or name another with `aibox config set inference`"
 		}
 	}
 	return []health.Finding{f}
-}
-
-// answersNow reports whether a server tells its models within a moment.
-func answersNow(ctx context.Context, upstream gateway.Upstream) bool {
-	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
-	defer cancel()
-	_, err := gateway.Models(ctx, upstream)
-	return err == nil
 }

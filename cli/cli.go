@@ -1,8 +1,7 @@
 // Package cli is aibox's command line: one file per command, each an options
 // struct and a run function, so that parsing and running can be tested apart. It
-// turns errors into sentences, hints and exit codes in one place (report), and
-// wire.go is the only place that knows which daemon, firewall and gateway the
-// use cases are made with. It decides nothing about isolation itself.
+// turns errors into sentences, hints and exit codes in one place (report). It decides
+// nothing about isolation.
 package cli
 
 import (
@@ -15,10 +14,9 @@ import (
 	goruntime "runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"syscall"
 
-	"aibox/config"
+	"aibox/app"
 	"aibox/internal/fault"
 	"aibox/session"
 
@@ -37,12 +35,11 @@ func Main(args []string, in, out, errOut *os.File) int {
 	// A command ends before collecting its garbage pays; supervise sets it back.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
-	app := &app{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
-	return app.perform(ctx, args)
+	return newCLI(in, out, errOut, terminalOf(out), terminalOf(errOut)).perform(ctx, args)
 }
 
 // perform executes the command line, reports what went wrong and returns the exit code.
-func (a *app) perform(ctx context.Context, args []string) int {
+func (a *cli) perform(ctx context.Context, args []string) int {
 	var result *jsonOutput
 	if wantsJSON(args) {
 		result = &jsonOutput{out: a.out}
@@ -63,28 +60,28 @@ func (a *app) perform(ctx context.Context, args []string) int {
 	return fault.KindOf(err).ExitCode()
 }
 
-// app is what every command works with.
-type app struct {
+// cli is what every command works with.
+type cli struct {
+	app           *app.App
 	in            *os.File
 	out, err      io.Writer // results and progress
 	term, errTerm terminal  // what out and err are
 	rootful       bool      // --rootful: use the system's Docker
-	rootfulGiven  bool      // whether --rootful was said; see systemDocker
+	rootfulGiven  bool      // whether --rootful was set
 	noPager       bool      // --no-pager
 
 	parsed, json bool       // the command line was read, and asked for JSON
-	about        session.ID // the session that the command is about, as far as it is one
-
-	ownLock sync.Mutex // see ownSettings
-	ownRead bool
-	own     *config.Resolved
-	ownErr  error
-
-	guestsOnce sync.Once // see guests
-	guestsRead *guests
+	about        session.ID // the session that the command is about, if any
 }
 
-func (a *app) execute(ctx context.Context, args []string) error {
+// newCLI returns the command line on these streams.
+func newCLI(in *os.File, out, errOut io.Writer, term, errTerm terminal) *cli {
+	a := &cli{in: in, out: out, err: errOut, term: term, errTerm: errTerm}
+	a.app = app.New(a.looking)
+	return a
+}
+
+func (a *cli) execute(ctx context.Context, args []string) error {
 	if goruntime.GOOS != "linux" {
 		return fault.New(fault.Environment, "aibox needs Linux, since gVisor does").
 			Hint("run it in a Linux machine, such as Lima on macOS or WSL 2 on Windows: that works")
@@ -103,7 +100,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 }
 
 // root is the command tree.
-func (a *app) root() *cobra.Command {
+func (a *cli) root() *cobra.Command {
 	var plain bool
 	root := &cobra.Command{
 		Use:   "aibox",
@@ -131,7 +128,9 @@ changed comes back as a diff that you accept or discard.`,
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			markRan(cmd.Root())
-			a.rootfulGiven = cmd.Flags().Changed("rootful")
+			if a.rootfulGiven = cmd.Flags().Changed("rootful"); a.rootfulGiven {
+				a.app.UseSystemDocker(a.rootful)
+			}
 			a.parsed, a.json = true, cmd.Flags().Lookup("json") != nil && cmd.Flags().Lookup("json").Value.String() == "true"
 		},
 	}
@@ -190,7 +189,7 @@ func usage(err error) *fault.Fault {
 }
 
 // report prints an error for people: the sentence, then the hints.
-func (a *app) report(err error) {
+func (a *cli) report(err error) {
 	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.bad("aibox:"), safe(err.Error()))
 	for _, hint := range fault.Hints(err) {
 		fmt.Fprintf(a.err, "  %s %s\n", a.errTerm.faint("→"), safe(hint))

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func testApp(t *testing.T) (a *app, out, errOut *bytes.Buffer) {
+func testApp(t *testing.T) (a *cli, out, errOut *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	out, errOut = new(bytes.Buffer), new(bytes.Buffer)
-	return &app{in: noInput(t), out: out, err: errOut, term: terminal{width: 80}, errTerm: terminal{width: 80}}, out, errOut
+	return newCLI(noInput(t), out, errOut, terminal{width: 80}, terminal{width: 80}), out, errOut
 }
 
 func TestAWrongCommandLineIsAUsageFault(t *testing.T) {

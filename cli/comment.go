@@ -24,7 +24,7 @@ type commentOptions struct {
 	json   bool
 }
 
-func (a *app) commentCommand() *cobra.Command {
+func (a *cli) commentCommand() *cobra.Command {
 	var o commentOptions
 	cmd := &cobra.Command{
 		Use:   "comment ID [FILE[:LINE] | .] [TEXT]",
@@ -50,7 +50,7 @@ terminal. Without anything behind ID, list the comments and the rejected hunks.
 	return cmd
 }
 
-func (a *app) comment(ctx context.Context, args []string, o commentOptions) error {
+func (a *cli) comment(ctx context.Context, args []string, o commentOptions) error {
 	args, rest := args[:1], args[1:]
 	switch {
 	case len(o.remove) > 0 && (len(rest) > 0 || o.hunk != ""):
@@ -91,7 +91,7 @@ func (a *app) comment(ctx context.Context, args []string, o commentOptions) erro
 }
 
 // commentText is the text of the command line, else of standard input.
-func (a *app) commentText(words []string) (string, error) {
+func (a *cli) commentText(words []string) (string, error) {
 	if len(words) > 0 {
 		return words[0], nil
 	}
@@ -108,7 +108,7 @@ func (a *app) commentText(words []string) (string, error) {
 
 // place reads "FILE", "FILE:LINE" or ".", which is the work as a whole. A file whose
 // own name ends like a line is that file.
-func (a *app) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
+func (a *cli) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
 	if text == "." {
 		return "", 0, nil
 	}
@@ -134,7 +134,7 @@ func (a *app) place(ctx context.Context, service *session.Sessions, id session.I
 }
 
 // listFeedback prints what was said of a session's work.
-func (a *app) listFeedback(service *session.Sessions, id session.ID, asJSON bool) error {
+func (a *cli) listFeedback(service *session.Sessions, id session.ID, asJSON bool) error {
 	f, err := service.Feedback(id)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ type rejectOptions struct {
 	remove bool
 }
 
-func (a *app) rejectCommand() *cobra.Command {
+func (a *cli) rejectCommand() *cobra.Command {
 	var o rejectOptions
 	cmd := &cobra.Command{
 		Use:   "reject ID [HUNK…]",
@@ -218,14 +218,14 @@ them to the agent, which is to do them differently or to take them back.`,
 }
 
 // completeSessionAndHunks completes an id, and behind it the ids of hunks.
-func (a *app) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeSessions(cmd, args, prefix)
 	}
 	return a.completeHunks(cmd, args, prefix)
 }
 
-func (a *app) reject(ctx context.Context, text string, words []string, o rejectOptions) error {
+func (a *cli) reject(ctx context.Context, text string, words []string, o rejectOptions) error {
 	if len(words) == 0 && len(o.files) == 0 {
 		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --hunks %s` lists them with their ids", text).
 			Hint("or name a file with --files")

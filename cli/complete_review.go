@@ -25,7 +25,7 @@ func sessionAndPaths(cmd *cobra.Command, args []string) error {
 }
 
 // completeSessionAndPaths completes an id, and behind it the names of changed files.
-func (a *app) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeSessions(cmd, args, prefix)
 	}
@@ -34,7 +34,7 @@ func (a *app) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix 
 
 // completeChanged completes the names of changed files that fit. Names that a shell
 // would not show as they are, are left out.
-func (a *app) completeChanged(fits func(review.Change) bool) cobra.CompletionFunc {
+func (a *cli) completeChanged(fits func(review.Change) bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		set := a.completedSet(args)
 		if set == nil {
@@ -51,7 +51,7 @@ func (a *app) completeChanged(fits func(review.Change) bool) cobra.CompletionFun
 }
 
 // completeHunks completes the ids of hunks, several with commas between them.
-func (a *app) completeHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	set := a.completedSet(args)
 	if set == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -73,8 +73,8 @@ func (a *app) completeHunks(cmd *cobra.Command, args []string, prefix string) ([
 
 // completedSet is the change set of the session whose id was typed already, as it
 // was last computed; nil when there is none.
-func (a *app) completedSet(args []string) *review.ChangeSet {
-	service, err := a.service()
+func (a *cli) completedSet(args []string) *review.ChangeSet {
+	service, err := a.app.Sessions()
 	if err != nil || len(args) == 0 {
 		return nil
 	}

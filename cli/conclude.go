@@ -19,12 +19,12 @@ import (
 
 // followRun shows the agent's output until it has ended. The first ctrl-c asks
 // the agent to stop, the second stops the session.
-func (a *app) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
 	return a.followFrom(ctx, service, id, 0, quiet)
 }
 
 // followFrom is followRun from byte offset from of the record on.
-func (a *app) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
+func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(interrupts)
@@ -47,7 +47,7 @@ func (a *app) followFrom(ctx context.Context, service *session.Sessions, id sess
 
 // interrupts turns the user's signals into the session's end: ctrl-c politely,
 // then firmly; a hang-up leaves the session running, since it can be attached.
-func (a *app) interrupts(ctx context.Context, service *session.Sessions, id session.ID, output *agentOutput, signals <-chan os.Signal, done <-chan struct{}) {
+func (a *cli) interrupts(ctx context.Context, service *session.Sessions, id session.ID, output *agentOutput, signals <-chan os.Signal, done <-chan struct{}) {
 	asked := false
 	for {
 		select {
@@ -80,7 +80,7 @@ type runResult struct {
 
 // conclude delivers the changes if asked to, prints what happened and returns the
 // error that makes the exit code.
-func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sessions, ended session.Session) error {
+func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sessions, ended session.Session) error {
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
@@ -118,7 +118,7 @@ func (a *app) conclude(ctx context.Context, o *runOptions, service *session.Sess
 }
 
 // summarize prints the end of a run for people, on the progress stream.
-func (a *app) summarize(out runResult, set *review.ChangeSet) {
+func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	result, t := out.State.Result, a.errTerm
 	fmt.Fprintln(a.err)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) configCommand() *cobra.Command {
+func (a *cli) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show and change your settings",
@@ -35,14 +36,14 @@ agent may have written it.`,
 	return cmd
 }
 
-func (a *app) configPathCommand() *cobra.Command {
+func (a *cli) configPathCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
 		Short:   "Print where your own file of settings is, or would be",
 		Example: "  aibox config path",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			file, err := userFile()
+			file, err := app.UserSettingsFile()
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ type configShowOptions struct {
 	key     string // a setting or a table; "" is all
 }
 
-func (a *app) configShowCommand() *cobra.Command {
+func (a *cli) configShowCommand() *cobra.Command {
 	var o configShowOptions
 	cmd := &cobra.Command{
 		Use:   "show [KEY]",
@@ -86,11 +87,11 @@ repository would have it. KEY is a setting, or a table of them such as agents.co
 	return cmd
 }
 
-func (a *app) showSettings(o configShowOptions) error {
+func (a *cli) showSettings(o configShowOptions) error {
 	if _, err := os.Stat(o.repo); err != nil && !workspace.IsURL(o.repo) {
 		return fault.New(fault.Usage, "there is no %s", termtext.Escape(o.repo)).Hint("name the repository's folder with --repo")
 	}
-	resolved, err := a.settings(o.repo)
+	resolved, err := a.app.Settings(o.repo)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func below(name string, all []config.Setting) []config.Setting {
 	return found
 }
 
-func (a *app) showSetting(setting config.Setting, asJSON bool) error {
+func (a *cli) showSetting(setting config.Setting, asJSON bool) error {
 	if asJSON {
 		return printJSON(a.out, setting)
 	}
@@ -154,14 +155,14 @@ func (a *app) showSetting(setting config.Setting, asJSON bool) error {
 	return table(a.out, "", rows)
 }
 
-func (a *app) configSchemaCommand() *cobra.Command {
+func (a *cli) configSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of a file of settings, for editors",
 		Example: "  aibox config schema > aibox.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			schema, err := a.catalog().Schema()
+			schema, err := a.app.Catalog().Schema()
 			if err != nil {
 				return err
 			}
@@ -171,8 +172,8 @@ func (a *app) configSchemaCommand() *cobra.Command {
 }
 
 // completeSettings completes the key of a setting.
-func (a *app) completeSettings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	resolved, err := a.catalog().Resolve(config.Input{})
+func (a *cli) completeSettings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	resolved, err := a.app.Catalog().Resolve(config.Input{})
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
@@ -17,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) configEditCommand() *cobra.Command {
+func (a *cli) configEditCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "edit",
 		Short: "Open your file of settings in your editor",
@@ -29,8 +30,8 @@ afterwards. Where there is no file yet, you begin with one that names every sett
 	}
 }
 
-func (a *app) editSettings(ctx context.Context) error {
-	file, err := userFile()
+func (a *cli) editSettings(ctx context.Context) error {
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		return err
 	}
@@ -68,15 +69,15 @@ func dropTemplate(file string, template []byte) {
 }
 
 // checkSettings says what is wrong with the user's own file.
-func (a *app) checkSettings(file string) error {
+func (a *cli) checkSettings(file string) error {
 	document, err := config.ReadUser(file)
 	if err == nil {
-		_, err = a.catalog().Resolve(config.Input{User: document})
+		_, err = a.app.Catalog().Resolve(config.Input{User: document})
 	}
 	return err
 }
 
-func (a *app) configSetCommand() *cobra.Command {
+func (a *cli) configSetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Set one of your settings; the rest of the file stays as it is",
@@ -88,13 +89,13 @@ func (a *app) configSetCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSet,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.changeSettings(func(document *config.Document) ([]byte, error) {
-				return a.catalog().With(document, args[0], args[1])
+				return a.app.Catalog().With(document, args[0], args[1])
 			})
 		},
 	}
 }
 
-func (a *app) configUnsetCommand() *cobra.Command {
+func (a *cli) configUnsetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "unset KEY",
 		Short:             "Take one of your settings out of the file",
@@ -103,14 +104,14 @@ func (a *app) configUnsetCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSettings,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.changeSettings(func(document *config.Document) ([]byte, error) {
-				return a.catalog().Without(document, args[0])
+				return a.app.Catalog().Without(document, args[0])
 			})
 		},
 	}
 }
 
 // changeSettings replaces the user's own file by what change makes of it, and says so.
-func (a *app) changeSettings(change func(*config.Document) ([]byte, error)) error {
+func (a *cli) changeSettings(change func(*config.Document) ([]byte, error)) error {
 	file, err := rewriteSettings(change)
 	if err == nil && file != "" {
 		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.good("✓"), termtext.Escape(file))
@@ -121,13 +122,13 @@ func (a *app) changeSettings(change func(*config.Document) ([]byte, error)) erro
 // rewriteSettings replaces the user's own file by what change makes of it, and gives
 // its name, which is empty when there was nothing to write.
 func rewriteSettings(change func(*config.Document) ([]byte, error)) (string, error) {
-	file, err := userFile()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		return "", err
 	}
 	document, err := config.ReadUser(file)
 	if err != nil {
-		return "", brokenSettings(err)
+		return "", app.SettingsFault(err)
 	}
 	data, err := change(document)
 	if err != nil || document == nil && len(data) == 0 {
@@ -153,11 +154,11 @@ func writeSettings(file string, data []byte) error {
 }
 
 // completeSet completes a key, and then the values that it may have.
-func (a *app) completeSet(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeSet(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeSettings(cmd, args, prefix)
 	}
-	resolved, err := a.catalog().Resolve(config.Input{})
+	resolved, err := a.app.Catalog().Resolve(config.Input{})
 	if err != nil || len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

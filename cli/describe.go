@@ -21,7 +21,7 @@ type describeOptions struct {
 	request, json bool
 }
 
-func (a *app) describeCommand() *cobra.Command {
+func (a *cli) describeCommand() *cobra.Command {
 	var o describeOptions
 	cmd := &cobra.Command{
 		Use:   "describe ID [PATH…]",
@@ -45,7 +45,7 @@ as quoted data only.`,
 	return cmd
 }
 
-func (a *app) describeWork(ctx context.Context, text string, paths []string, o describeOptions) error {
+func (a *cli) describeWork(ctx context.Context, text string, paths []string, o describeOptions) error {
 	if o.request && o.json {
 		return fault.New(fault.Usage, "--pr and --json exclude each other").Hint("--json holds the text of a pull request, too")
 	}
@@ -76,7 +76,7 @@ func (a *app) describeWork(ctx context.Context, text string, paths []string, o d
 }
 
 // describeSet describes a part of a session's work.
-func (a *app) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (session.Description, error) {
+func (a *cli) describeSet(service *session.Sessions, found session.Session, set *review.ChangeSet) (session.Description, error) {
 	verified, err := service.Verifications(found.ID)
 	if err != nil {
 		return session.Description{}, err
@@ -86,7 +86,7 @@ func (a *app) describeSet(service *session.Sessions, found session.Session, set 
 
 // proposedMessage is the message of a commit of what is chosen, or of all where that
 // cannot be told apart.
-func (a *app) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
+func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {
 		set = plan.Part
 	}
@@ -98,7 +98,7 @@ func (a *app) proposedMessage(ctx context.Context, service *session.Sessions, fo
 const scissors = "# ------------------------ >8 ------------------------"
 
 // editMessage lets the person edit a commit message. An empty one cancels.
-func (a *app) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
+func (a *cli) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
 	dir, err := os.MkdirTemp("", "aibox-message-")
 	if err != nil {
 		return "", err

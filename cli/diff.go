@@ -23,7 +23,7 @@ type diffOptions struct {
 	context                                 int
 }
 
-func (a *app) diffCommand() *cobra.Command {
+func (a *cli) diffCommand() *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff ID [PATH…]",
@@ -102,7 +102,7 @@ func (o *diffOptions) check() error {
 	return nil
 }
 
-func (a *app) diff(ctx context.Context, text string, o diffOptions) error {
+func (a *cli) diff(ctx context.Context, text string, o diffOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (o *diffOptions) plain(t terminal) bool {
 }
 
 // diffPatch writes bytes as the agent wrote them.
-func (a *app) diffPatch(ctx context.Context, scope *decision.Scope, o diffOptions) error {
+func (a *cli) diffPatch(ctx context.Context, scope *decision.Scope, o diffOptions) error {
 	if scope.Whole.Empty() {
 		fmt.Fprintln(a.err, "nothing was changed")
 		return nil
@@ -154,7 +154,7 @@ func (a *app) diffPatch(ctx context.Context, scope *decision.Scope, o diffOption
 }
 
 // diffList writes one line for each file.
-func (a *app) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, o diffOptions) error {
+func (a *cli) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, o diffOptions) error {
 	if set.Empty() {
 		fmt.Fprintln(a.err, "nothing was changed")
 		return nil
@@ -175,7 +175,7 @@ func (a *app) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, 
 
 // showDiff writes the diff for a person: what there is to know, the files that are
 // held back because of their risks, the others.
-func (a *app) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope, o diffOptions) error {
+func (a *cli) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope, o diffOptions) error {
 	t := a.term
 	if o.color != "auto" {
 		t.color = o.color == "always"

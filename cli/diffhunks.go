@@ -18,7 +18,7 @@ import (
 const shortID = 12
 
 // listHunks writes a line for each hunk: its id, its file, what it is.
-func (a *app) listHunks(ctx context.Context, scope *decision.Scope) error {
+func (a *cli) listHunks(ctx context.Context, scope *decision.Scope) error {
 	if scope.Whole.Empty() {
 		printNotes(a.err, scope.Whole)
 		return nil
@@ -143,7 +143,7 @@ type diffFacts struct {
 
 // diffJSON writes the change set and what was said of it; with hunks each change on a
 // line of its own, so that no more than one file is held at a time.
-func (a *app) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
+func (a *cli) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
 	facts := diffFacts{ChangeSet: scope.Set()}
 	feedback, err := service.Feedback(id)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) discardCommand() *cobra.Command {
+func (a *cli) discardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "discard ID…",
 		Short: "Drop sessions' changes and remove their workspaces",
@@ -27,7 +27,7 @@ cannot hold.`,
 	}
 }
 
-func (a *app) discard(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (a *cli) discard(ctx context.Context, service *session.Sessions, found session.Session) error {
 	saved, err := service.Discard(ctx, found.ID)
 	if err != nil || saved == nil {
 		return err

@@ -19,7 +19,7 @@ type doctorOptions struct {
 	fixing
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+func (a *cli) doctorCommand() *cobra.Command {
 	var options doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -43,7 +43,7 @@ could reach and what it could not.`,
 	return cmd
 }
 
-func (a *app) doctor(ctx context.Context, options doctorOptions) error {
+func (a *cli) doctor(ctx context.Context, options doctorOptions) error {
 	if options.yes && !options.fix {
 		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
 	}
@@ -95,7 +95,7 @@ type doctorReport struct {
 }
 
 // proveByLines proves the isolation and prints each probe as it ends, unless quiet.
-func (a *app) proveByLines(ctx context.Context, quiet bool) (*health.Proof, error) {
+func (a *cli) proveByLines(ctx context.Context, quiet bool) (*health.Proof, error) {
 	progress := newSteps(a.err, a.errTerm)
 	lines := proofTable{out: a.out, term: a.term}
 	if !quiet {
@@ -116,7 +116,7 @@ func (a *app) proveByLines(ctx context.Context, quiet bool) (*health.Proof, erro
 	return proof, err
 }
 
-func (a *app) printFindings(r doctorReport) {
+func (a *cli) printFindings(r doctorReport) {
 	var rows [][]string
 	for _, f := range r.Findings {
 		mark := a.term.good("✓")

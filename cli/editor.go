@@ -11,7 +11,7 @@ import (
 
 // edit opens a file of the user's in the editor that $VISUAL or $EDITOR names, and
 // waits until it is closed. It needs a terminal.
-func (a *app) edit(ctx context.Context, path string) error {
+func (a *cli) edit(ctx context.Context, path string) error {
 	if !a.term.interactive || !terminalOf(a.in).interactive {
 		return fault.New(fault.Usage, "an editor needs a terminal").Hint("the file is %s", path)
 	}

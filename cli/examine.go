@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"aibox/bakery"
+	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/health"
+	"aibox/internal/paths"
 	"aibox/runtime"
-	"aibox/session"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,13 +37,10 @@ func program(name string) health.Finding {
 	return health.Finding{Name: name, State: health.OK, Detail: path}
 }
 
-func (a *app) initFinding() health.Finding {
+func (a *cli) initFinding() health.Finding {
 	f := health.Finding{Name: "first process of a box"}
-	deps, err := a.deps()
-	if err == nil {
-		f.Detail, err = deps.Init()
-	}
-	if err != nil {
+	var err error
+	if f.Detail, err = a.app.InstallInit(); err != nil {
 		f.State, f.Detail, f.Mend = health.Missing, err.Error(), "make build"
 		return f
 	}
@@ -114,9 +112,9 @@ func registration(r runtime.Runtime) string {
 	return quoteAll(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
-func (a *app) guardFinding(ctx context.Context) health.Finding {
+func (a *cli) guardFinding(ctx context.Context) health.Finding {
 	f := health.Finding{Name: "network guard", State: health.OK}
-	client, err := a.rules(ctx)
+	client, err := a.app.Guard(ctx)
 	if err != nil {
 		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error(), Mend: health.SetUp}
 	}
@@ -132,16 +130,16 @@ func (a *app) guardFinding(ctx context.Context) health.Finding {
 	return f
 }
 
-func (a *app) imageFindings(ctx context.Context) []health.Finding {
-	options, err := a.recipes()
+func (a *cli) imageFindings(ctx context.Context) []health.Finding {
+	options, err := a.app.BuildOptions()
 	if err != nil {
 		return nil // settingsFinding tells
 	}
-	kitchen, err := a.bakery(ctx, options)
+	builder, err := a.app.BuilderWith(ctx, options)
 	if err != nil {
 		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
 	}
-	states, err := kitchen.Check(ctx)
+	states, err := builder.Check(ctx)
 	if err != nil {
 		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
 	}
@@ -160,25 +158,62 @@ func (a *app) imageFindings(ctx context.Context) []health.Finding {
 }
 
 // diskFinding warns when there is little room for workspaces and records.
-func (a *app) diskFinding() health.Finding {
+func (a *cli) diskFinding() health.Finding {
 	f := health.Finding{Name: "disk", State: health.OK}
-	deps, err := a.deps()
+	dirs, err := paths.Default()
 	if err != nil {
 		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error()}
 	}
 	var stat unix.Statfs_t
-	if err := unix.Statfs(deps.Dirs.Home, &stat); err != nil {
+	if err := unix.Statfs(dirs.Home, &stat); err != nil {
 		return health.Finding{Name: f.Name, State: health.Missing, Detail: errors.Join(err).Error()}
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
-	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, deps.Dirs.Home)
-	if own, err := a.ownSettings(); err == nil {
-		if stale := session.New(deps).Stale(own.Settings.Keep); stale > 0 {
+	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, dirs.Home)
+	own, err := a.app.UserSettings()
+	if service, failed := a.app.Sessions(); err == nil && failed == nil {
+		if stale := service.Stale(own.Settings.Keep); stale > 0 {
 			f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", amount.Of(stale, "old session"))
 		}
 	}
 	if free < 2<<30 {
 		f.State, f.Mend = health.Warning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
+	}
+	return f
+}
+
+// customAgentsFinding is what doctor says of the user's agent files.
+func (a *cli) customAgentsFinding() health.Finding {
+	custom := a.app.CustomAgents()
+	f := health.Finding{Name: "your agents", State: health.OK, Detail: "none"}
+	if n := len(custom.Files); n > 0 {
+		f.Detail = amount.Of(n, "file")
+	}
+	if n := len(custom.Broken); n > 0 {
+		first := custom.Broken[0]
+		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.Path, first.Err)
+		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.Path), ".toml")
+	}
+	return f
+}
+
+// settingsFinding is what doctor says of the settings.
+func (a *cli) settingsFinding() health.Finding {
+	f := health.Finding{Name: "settings", State: health.OK, Detail: "built in"}
+	own, err := a.app.UserSettings()
+	if err != nil {
+		f.State, f.Mend = health.Missing, "aibox config edit"
+		f.Detail, _, _ = strings.Cut(err.Error(), "\n")
+		return f
+	}
+	set := 0
+	for _, setting := range own.All() {
+		if setting.Source().Kind != config.BuiltIn {
+			set++
+		}
+	}
+	if set > 0 {
+		f.Detail = fmt.Sprintf("%d set; `aibox config show --changed` shows them", set)
 	}
 	return f
 }

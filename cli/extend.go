@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) extendCommand() *cobra.Command {
+func (a *cli) extendCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "extend ID DURATION",
 		Short: "Give a running session more time than its limit",
@@ -31,7 +31,7 @@ func sessionAndDuration(cmd *cobra.Command, args []string) error {
 	return fault.New(fault.Usage, "%s takes a session id and a duration", cmd.CommandPath()).Hint("`%s 0dq4f 30m` gives half an hour", cmd.CommandPath())
 }
 
-func (a *app) extend(ctx context.Context, text, duration string) error {
+func (a *cli) extend(ctx context.Context, text, duration string) error {
 	by, err := spec.ParseDuration(duration)
 	if err != nil {
 		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m, 1h30m and 2d are")

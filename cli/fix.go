@@ -44,8 +44,8 @@ func (f fixing) args() []string {
 // a question, and examines again. The question covers the replacement of a runtime that
 // others registered; how.yes does not. An error beside findings says that the set-up
 // stopped; findings are nil where it could not be asked to start.
-func (a *app) fix(ctx context.Context, found []health.Finding, how fixing) ([]health.Finding, error) {
-	if system, _ := a.systemDocker(); system {
+func (a *cli) fix(ctx context.Context, found []health.Finding, how fixing) ([]health.Finding, error) {
+	if system, _ := a.app.SystemDocker(); system {
 		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
 			Hint("leave --rootful out, and rootful out of the settings")
 	}
@@ -107,7 +107,7 @@ func replacedBy(found []health.Finding) []string {
 
 // setupScript writes the script into a folder of its own that nobody else can open,
 // and returns it with the function that removes both.
-func (a *app) setupScript() (string, func(), error) {
+func (a *cli) setupScript() (string, func(), error) {
 	dirs, err := paths.Default()
 	if err != nil {
 		return "", nil, err
@@ -153,7 +153,7 @@ func onlyOurs(file string, want []byte) error {
 
 // showPlan prints the command that would be run, what it says it would do, and what
 // would be replaced.
-func (a *app) showPlan(ctx context.Context, script string, how fixing, replaced []string) error {
+func (a *cli) showPlan(ctx context.Context, script string, how fixing, replaced []string) error {
 	var plan bytes.Buffer
 	err := setupCommand(&plan, script, append(how.args(), "--check")...).Run(ctx)
 	var failed *command.Error
@@ -174,7 +174,7 @@ func (a *app) showPlan(ctx context.Context, script string, how fixing, replaced 
 }
 
 // askToFix asks a person, with no as the answer of the return key.
-func (a *app) askToFix(ctx context.Context, how fixing) (bool, error) {
+func (a *cli) askToFix(ctx context.Context, how fixing) (bool, error) {
 	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
 		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(append([]string{health.SetUp, "--yes"}, how.args()...), " "))
 	}

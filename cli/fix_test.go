@@ -18,7 +18,7 @@ import (
 
 // quietApp is an app without a terminal, whose folders are the test's, and what it
 // prints as progress.
-func quietApp(t *testing.T) (*app, *strings.Builder) {
+func quietApp(t *testing.T) (*cli, *strings.Builder) {
 	t.Helper()
 	home := t.TempDir()
 	for name, dir := range map[string]string{"HOME": "", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data"} {
@@ -30,7 +30,7 @@ func quietApp(t *testing.T) (*app, *strings.Builder) {
 	}
 	t.Cleanup(func() { in.Close() })
 	progress := new(strings.Builder)
-	return &app{in: in, out: new(strings.Builder), err: progress}, progress
+	return newCLI(in, new(strings.Builder), progress, terminal{}, terminal{}), progress
 }
 
 func TestTheSetUpScriptIsWrittenWhereNobodyElseCanTouchIt(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 
 func TestFixIsRefusedForTheSystemsDocker(t *testing.T) {
 	a, _ := quietApp(t)
-	a.rootful, a.rootfulGiven = true, true
+	a.app.UseSystemDocker(true)
 	if _, err := a.fix(context.Background(), nil, fixing{yes: true}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "system's Docker") {
 		t.Errorf("error %v", err)
 	}
@@ -213,7 +213,7 @@ func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.
 }
 
 // types gives a a terminal on which answer has been typed.
-func types(t *testing.T, a *app, answer string) {
+func types(t *testing.T, a *cli, answer string) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {

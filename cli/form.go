@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app"
 	"aibox/internal/fault"
 	"aibox/ui/form"
 	"aibox/workspace"
@@ -69,12 +70,12 @@ func (t *task) Validate() error {
 
 // fillIn asks for the agent's options, with those given so far as first answers,
 // and puts the answers where the flags would have.
-func (a *app) fillIn(ctx context.Context, o *runOptions) error {
+func (a *cli) fillIn(ctx context.Context, o *runOptions) error {
 	out, err := a.screen()
 	if err != nil {
 		return err
 	}
-	agent, err := a.agents().Find(o.agent)
+	agent, err := a.app.Agents().Find(o.agent)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func complete(ctx context.Context, request form.Request) error {
 
 // screen is where a form can be shown: on the terminal, from which it is filled in,
 // or anywhere where lines are asked for.
-func (a *app) screen() (io.Writer, error) {
+func (a *cli) screen() (io.Writer, error) {
 	if os.Getenv("ACCESSIBLE") != "" {
 		return a.err, nil
 	}
@@ -158,12 +159,12 @@ const mostFiles = 1000
 
 // suggestions offers the models that are known of the server, and what lies at the
 // top of the repository.
-func (a *app) suggestions(ctx context.Context, o *runOptions) func(spec.Field) []string {
+func (a *cli) suggestions(ctx context.Context, o *runOptions) func(spec.Field) []string {
 	return func(field spec.Field) []string {
 		var words []string
 		switch {
 		case field.Type == spec.Model:
-			for _, model := range a.modelNames(ctx, o.inference) {
+			for _, model := range app.CompleteModels(ctx, o.inference) {
 				words = append(words, model.ID)
 			}
 		case field.Type == spec.Path && !workspace.IsURL(o.repo):

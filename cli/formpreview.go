@@ -39,7 +39,7 @@ const (
 
 // preview is what draft would run: the command, and what the agent is started with.
 // No secret gets as far as here but as dots.
-func (a *app) preview(o *runOptions, given map[string]string, draft any) string {
+func (a *cli) preview(o *runOptions, given map[string]string, draft any) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n", o.commandLine(given, draft))
 	invocation, err := a.standIn(o, draft)
@@ -65,8 +65,8 @@ func invoked(invocation agents.Invocation) string {
 }
 
 // standIn is the agent's command with a model that is not known yet.
-func (a *app) standIn(o *runOptions, draft any) (agents.Invocation, error) {
-	agent, err := a.agents().Find(o.agent)
+func (a *cli) standIn(o *runOptions, draft any) (agents.Invocation, error) {
+	agent, err := a.app.Agents().Find(o.agent)
 	if err != nil {
 		return agents.Invocation{}, err
 	}

@@ -24,7 +24,7 @@ type gcOptions struct {
 	dryRun, json bool
 }
 
-func (a *app) gcCommand() *cobra.Command {
+func (a *cli) gcCommand() *cobra.Command {
 	var o gcOptions
 	cmd := &cobra.Command{
 		Use:   "gc",
@@ -49,12 +49,12 @@ tidied away unless you type this command.`,
 	return cmd
 }
 
-func (a *app) gc(ctx context.Context, o gcOptions) error {
+func (a *cli) gc(ctx context.Context, o gcOptions) error {
 	olderThan, err := a.retention(o.olderThan)
 	if err != nil {
 		return err
 	}
-	service, err := a.service()
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,9 @@ func unfinished(ctx context.Context, err error) error {
 
 // retention is how old what goes must be: what the command line says, or else the
 // settings.
-func (a *app) retention(text string) (time.Duration, error) {
+func (a *cli) retention(text string) (time.Duration, error) {
 	if text == "" {
-		own, err := a.ownSettings()
+		own, err := a.app.UserSettings()
 		if err != nil {
 			return 0, err
 		}
@@ -100,7 +100,7 @@ func (a *app) retention(text string) (time.Duration, error) {
 }
 
 // gcImages removes outdated images of aibox.
-func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
+func (a *cli) gcImages(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
 	named, known, err := service.Images()
 	if err != nil {
 		return err
@@ -109,16 +109,16 @@ func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *s
 		report.Keep("images", "a session whose record cannot be read may need them")
 		return nil
 	}
-	own, err := a.ownSettings()
+	own, err := a.app.UserSettings()
 	if err != nil {
 		return err
 	}
 	named[own.Settings.Image], named[own.Images.Base] = true, true
-	kitchen, err := a.kitchen(ctx)
+	builder, err := a.app.Builder(ctx)
 	if err != nil {
 		return err
 	}
-	outdated, err := kitchen.Outdated(ctx, time.Now().Add(-olderThan), func(ref string) bool { return named[ref] })
+	outdated, err := builder.Outdated(ctx, time.Now().Add(-olderThan), func(ref string) bool { return named[ref] })
 	if err != nil {
 		report.Keep("images", err.Error()) // without a daemon there are none
 		return nil
@@ -126,7 +126,7 @@ func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *s
 	if len(outdated) == 0 {
 		return nil
 	}
-	sizes, err := kitchen.Own(ctx)
+	sizes, err := builder.Own(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *s
 	for _, image := range outdated {
 		name := strings.Join(image.Refs, " ")
 		if !report.DryRun {
-			err := kitchen.PutAway(ctx, image)
+			err := builder.PutAway(ctx, image)
 			if errors.Is(err, bakery.ErrInUse) {
 				report.Keep("image "+cmp.Or(name, image.ID), bakery.ErrInUse.Error())
 				continue
@@ -150,7 +150,7 @@ func (a *app) gcImages(ctx context.Context, service *session.Sessions, report *s
 }
 
 // printFreed tells people what went and what stays.
-func (a *app) printFreed(report *session.GCReport) error {
+func (a *cli) printFreed(report *session.GCReport) error {
 	for _, kept := range report.Kept {
 		fmt.Fprintf(a.err, "%s kept: %s: %s\n", a.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))
 	}

@@ -11,9 +11,9 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app"
 	"aibox/internal/fault"
 	"aibox/netguard"
-	"aibox/netguard/gateway"
 	"aibox/session"
 	"aibox/workspace"
 )
@@ -92,7 +92,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	}
 	return session.Launch{
 		Env:     env,
-		Keys:    keys(),
+		Keys:    app.ModelKeys(),
 		Secrets: o.withTyped(secrets),
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
@@ -286,16 +286,4 @@ func absoluteScript(inference string) (string, error) {
 		return "", fault.New(fault.Usage, "the script %q cannot be found: %w", file, err)
 	}
 	return "scripted:" + path, nil
-}
-
-// keys are the variables with model servers' keys that the user has. They go to
-// the supervisor through a pipe.
-func keys() map[string]string {
-	found := map[string]string{}
-	for _, name := range gateway.KeyNames() {
-		if value, ok := os.LookupEnv(name); ok {
-			found[name] = value
-		}
-	}
-	return found
 }

@@ -22,7 +22,7 @@ type lines struct {
 
 // answers reads lines of the standard input until ctx ends: a read that waits ends
 // with it. close must be called.
-func (a *app) answers(ctx context.Context) (*lines, error) {
+func (a *cli) answers(ctx context.Context) (*lines, error) {
 	in, err := cancelable(a.in)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type looking struct {
 }
 
 // looking is for session.Deps: one look at a workspace.
-func (a *app) looking() (progress func(names int), over func()) {
+func (a *cli) looking() (progress func(names int), over func()) {
 	if !a.errTerm.interactive {
 		return nil, func() {}
 	}

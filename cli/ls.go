@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func (a *cli) listCommand() *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -30,8 +30,8 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, asJSON, all bool) error {
-	service, err := a.service()
+func (a *cli) list(ctx context.Context, asJSON, all bool) error {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (a *app) list(ctx context.Context, asJSON, all bool) error {
 const manyStale = 20
 
 // hintAtStale tells a person of a clean-up where it would free much.
-func (a *app) hintAtStale(service *session.Sessions) {
-	own, err := a.ownSettings()
+func (a *cli) hintAtStale(service *session.Sessions) {
+	own, err := a.app.UserSettings()
 	if err != nil || !a.errTerm.interactive {
 		return
 	}

@@ -3,15 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"time"
 
+	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/netguard/gateway"
 
 	"github.com/spf13/cobra"
 )
@@ -23,7 +22,7 @@ type modelsOptions struct {
 	refresh   bool
 }
 
-func (a *app) modelsCommand() *cobra.Command {
+func (a *cli) modelsCommand() *cobra.Command {
 	var o modelsOptions
 	cmd := &cobra.Command{
 		Use:   "models",
@@ -44,18 +43,13 @@ every five minutes.`,
 	cmd.Flags().StringVar(&o.inference, "inference", config.Defaults().Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "ask the server in any case, and fail when it is not there")
-	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(app.InferenceNames()...))
 	return cmd
-}
-
-// inferenceWords are the values of --inference that can be typed without more.
-func inferenceWords() []string {
-	return slices.DeleteFunc(gateway.UpstreamNames(), func(name string) bool { return name == "scripted:FILE" })
 }
 
 // inferenceOf is the model server that a command line means: what it says, else what
 // the settings say that hold where it is typed.
-func (a *app) inferenceOf(cmd *cobra.Command) (string, error) {
+func (a *cli) inferenceOf(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flag("inference"); flag != nil && flag.Changed {
 		return flag.Value.String(), nil
 	}
@@ -63,77 +57,34 @@ func (a *app) inferenceOf(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flag("repo"); flag != nil {
 		repo = flag.Value.String()
 	}
-	resolved, err := a.settings(repo)
+	resolved, err := a.app.Settings(repo)
 	if err != nil {
 		return "", err
 	}
 	return resolved.Settings.Inference, nil
 }
 
-// modelsReport is the JSON of `aibox models`.
-type modelsReport struct {
-	modelList
-	Stale  bool     `json:"stale,omitempty"`  // the server did not answer now
-	Others []string `json:"others,omitempty"` // other servers that answer, as --inference takes them
-}
-
-func (a *app) models(ctx context.Context, o modelsOptions) error {
+func (a *cli) models(ctx context.Context, o modelsOptions) error {
 	if err := a.askAboutServer(ctx, o.inference); err != nil {
 		return err
 	}
-	u, err := openUpstream(ctx, o.inference, os.LookupEnv)
+	report, err := app.Models(ctx, o.inference, o.refresh)
 	if err != nil {
 		return err
 	}
-	cache, err := openModelCache()
-	if err != nil {
-		return err
+	if report.Stale {
+		fmt.Fprintf(a.err, "%s %s; this is its list of %s\n", a.errTerm.warn("!"), safe(report.Err.Error()), report.Asked.Local().Format(time.DateTime))
 	}
-	var report modelsReport
-	if report.modelList, err = cache.ask(ctx, u, o.refresh || u.Kind != gateway.Hosted); err != nil {
-		stale, ok := cache.load(u)
-		if !ok || o.refresh {
-			return err
-		}
-		fmt.Fprintf(a.err, "%s %s; this is its list of %s\n", a.errTerm.warn("!"), safe(err.Error()), stale.Asked.Local().Format(time.DateTime))
-		report = modelsReport{modelList: stale, Stale: true}
-	}
-	report.Others = others(ctx, u)
 	if o.json {
 		return printJSON(a.out, report)
 	}
 	if report.Models == nil {
-		return fault.New(fault.Environment, "%s does not list its models", u.Name).Hint("aibox run --inference %s --model ID …", o.inference)
+		return fault.New(fault.Environment, "%s does not list its models", report.Server).Hint("aibox run --inference %s --model ID …", o.inference)
 	}
 	return a.printModels(report)
 }
 
-// ask is the server's list. A fresh answer of the cache does, unless it is to be
-// asked in any case.
-func (c modelCache) ask(ctx context.Context, u gateway.Upstream, always bool) (modelList, error) {
-	if list, ok := c.load(u); ok && list.fresh() && !always {
-		return list, nil
-	}
-	models, err := gateway.Models(ctx, u)
-	if err != nil {
-		return modelList{}, err
-	}
-	list, _ := c.save(u, models) // a cache that cannot be written only costs time
-	return list, nil
-}
-
-// others are the servers on this machine besides u.
-func others(ctx context.Context, u gateway.Upstream) []string {
-	var found []string
-	for _, other := range gateway.Local(ctx, os.LookupEnv, admitsOwner) {
-		if other.Address() != u.Address() {
-			found = append(found, other.URL.String())
-		}
-	}
-	return found
-}
-
-func (a *app) printModels(report modelsReport) error {
+func (a *cli) printModels(report app.ModelReport) error {
 	where := report.Server
 	if report.Address != "" && report.Address != where {
 		where = fmt.Sprintf("%s (%s)", where, report.Address)
@@ -142,7 +93,7 @@ func (a *app) printModels(report modelsReport) error {
 	for _, other := range report.Others {
 		fmt.Fprintf(a.err, "also there: --inference %s\n", safe(other))
 	}
-	header, sized := "MODEL\tCONTEXT", slices.ContainsFunc(report.Models, func(m gateway.Model) bool { return m.Size > 0 })
+	header, sized := "MODEL\tCONTEXT", slices.ContainsFunc(report.Models, func(m app.Model) bool { return m.Size > 0 })
 	if sized {
 		header += "\tSIZE"
 	}
@@ -159,7 +110,7 @@ func (a *app) printModels(report modelsReport) error {
 
 // windowText is how much fits into a request, in tokens; with "up to" when that is
 // what the model was made for and not what the server is set up for.
-func windowText(model gateway.Model) string {
+func windowText(model app.Model) string {
 	switch {
 	case model.Context > 0:
 		return strconv.Itoa(model.Context)
@@ -178,33 +129,9 @@ func gigabytes(size int64) string {
 	return fmt.Sprintf("%.1f GB", float64(size)/1e9)
 }
 
-// completionTime is what a person who pressed Tab waits for a model server.
-const completionTime = 300 * time.Millisecond
-
-// modelNames are the models of the server that inference names, for completion and
-// forms: from the cache, or within a moment from the server. Nothing is better than
-// waiting.
-func (a *app) modelNames(ctx context.Context, inference string) []gateway.Model {
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
-	u, err := openUpstream(ctx, inference, os.LookupEnv)
-	if err != nil {
-		return nil
-	}
-	cache, err := openModelCache()
-	if err != nil {
-		return nil
-	}
-	list, err := cache.ask(ctx, u, false)
-	if err != nil {
-		list, _ = cache.load(u)
-	}
-	return slices.DeleteFunc(list.Models, func(m gateway.Model) bool { return termtext.Escape(m.ID) != m.ID })
-}
-
 // completeModels completes the id of a model of the server that the command line
 // names.
-func (a *app) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *cli) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	inference, err := a.inferenceOf(cmd)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -214,7 +141,7 @@ func (a *app) completeModels(cmd *cobra.Command, _ []string, _ string) ([]string
 		ctx = context.Background()
 	}
 	var words []string
-	for _, model := range a.modelNames(ctx, inference) {
+	for _, model := range app.CompleteModels(ctx, inference) {
 		word := model.ID
 		if text := windowText(model); text != "-" {
 			word += "\t" + text + " tokens of context"

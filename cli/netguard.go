@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"aibox/app"
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/netguard/rules"
 	"aibox/session"
 	"aibox/ui/traffic"
 
 	"github.com/spf13/cobra"
 )
 
-func (a *app) netguardCommand() *cobra.Command {
+func (a *cli) netguardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "netguard",
 		Short: "The locks around the boxes' networks",
@@ -28,7 +28,7 @@ is only for looking at them beforehand.`,
 	}
 	var asJSON bool
 	up := &cobra.Command{Use: "up", Short: "Put the locks in place", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		client, err := a.rules(cmd.Context())
+		client, err := a.app.Guard(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ is only for looking at them beforehand.`,
 	return cmd
 }
 
-func (a *app) netguardDown(cmd *cobra.Command) error {
-	service, err := a.service()
+func (a *cli) netguardDown(cmd *cobra.Command) error {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -63,15 +63,15 @@ func (a *app) netguardDown(cmd *cobra.Command) error {
 			return fault.New(fault.Refused, "%s is running behind these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
 		}
 	}
-	client, err := a.rules(cmd.Context())
+	client, err := a.app.Guard(cmd.Context())
 	if err != nil {
 		return err
 	}
 	return client.Down(cmd.Context())
 }
 
-func (a *app) netguardStatus(cmd *cobra.Command, asJSON bool) error {
-	client, err := a.rules(cmd.Context())
+func (a *cli) netguardStatus(cmd *cobra.Command, asJSON bool) error {
+	client, err := a.app.Guard(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (a *app) netguardStatus(cmd *cobra.Command, asJSON bool) error {
 
 // firewallLine sums up lock 1 of one address family. Its refusals are few where
 // lock 2 holds, since that one acts first.
-func firewallLine(f rules.Firewall) string {
+func firewallLine(f app.Firewall) string {
 	return fmt.Sprintf("%s (%s), %d packets let through, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
 }
 
-func (a *app) netguardLog(cmd *cobra.Command, args []string) error {
-	service, err := a.service()
+func (a *cli) netguardLog(cmd *cobra.Command, args []string) error {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const defaultPager = "less -FRX"
 // paged lets show write to the person's pager, or to the standard output where no
 // pager is wanted. What it writes must be filtered already: pagers pass much on. A
 // pager that is left early ends show quietly.
-func (a *app) paged(ctx context.Context, show func(context.Context, io.Writer) error) error {
+func (a *cli) paged(ctx context.Context, show func(context.Context, io.Writer) error) error {
 	words, chosen := a.pager()
 	if len(words) == 0 {
 		return quietly(show(ctx, a.out))
@@ -43,12 +43,12 @@ func (a *app) paged(ctx context.Context, show func(context.Context, io.Writer) e
 // pager is the command line of the person's pager: what the settings say, else
 // $PAGER, else less. It is empty where nobody would page. chosen tells that the
 // person named it. Git's core.pager does not count, since a repository can set it.
-func (a *app) pager() (words []string, chosen bool) {
+func (a *cli) pager() (words []string, chosen bool) {
 	if !a.term.interactive || !terminalOf(a.in).interactive || a.noPager {
 		return nil, false
 	}
 	setting := ""
-	if own, err := a.ownSettings(); err == nil {
+	if own, err := a.app.UserSettings(); err == nil {
 		setting = own.Settings.Pager
 	}
 	return pagerOf(setting, os.Getenv("PAGER"), os.Getenv("TERM"))
@@ -71,7 +71,7 @@ func pagerOf(setting, variable, terminal string) (words []string, chosen bool) {
 // throughPager runs the pager with what show writes on its standard input. ctrl-c
 // belongs to the pager meanwhile: less takes it for "stop reading on". However the
 // pager ends, the terminal is given back as it was.
-func (a *app) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
+func (a *cli) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
@@ -141,7 +141,7 @@ func quietly(err error) error {
 
 // piped writes to a.out through a buffer of ours, so that a reader who leaves early
 // is noticed here and not by a program that writes for us.
-func (a *app) piped(write func(io.Writer) error) error {
+func (a *cli) piped(write func(io.Writer) error) error {
 	out := bufio.NewWriterSize(struct{ io.Writer }{a.out}, 64<<10)
 	err := write(out)
 	return quietly(errors.Join(err, out.Flush()))

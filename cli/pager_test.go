@@ -14,7 +14,7 @@ import (
 )
 
 // pagedApp is an app on what counts as a terminal, with a pager made of a script.
-func pagedApp(t *testing.T, script string) (*app, *bytes.Buffer, *bytes.Buffer) {
+func pagedApp(t *testing.T, script string) (*cli, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	a, out, errOut := testApp(t)
 	if script != "" {
@@ -33,7 +33,7 @@ func pagerScript(t *testing.T, script string) string {
 }
 
 // through runs the pager that is named by what is set, whatever the terminal is.
-func through(t *testing.T, a *app, show func(context.Context, io.Writer) error) error {
+func through(t *testing.T, a *cli, show func(context.Context, io.Writer) error) error {
 	t.Helper()
 	line := os.Getenv("PAGER")
 	return a.throughPager(t.Context(), line, nil, show)

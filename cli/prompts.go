@@ -7,17 +7,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"aibox/app"
 	"aibox/internal/fault"
-	"aibox/internal/paths"
 	"aibox/internal/prompts"
 	"aibox/internal/termtext"
-	"aibox/session"
-	"aibox/workspace"
 
 	"github.com/spf13/cobra"
 )
 
-func (a *app) promptsCommand() *cobra.Command {
+func (a *cli) promptsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prompts",
@@ -50,46 +48,8 @@ the repository that has the name of your own is called repo:NAME.`,
 	return cmd
 }
 
-// library is the system prompts of the user and of the repository at path. A
-// repository that is a URL has none before it was cloned.
-func (a *app) library(path string) (prompts.Library, error) {
-	dirs, err := paths.Default()
-	if err != nil {
-		return prompts.Library{}, err
-	}
-	if workspace.IsURL(path) {
-		path = ""
-	}
-	return prompts.Open(filepath.Join(dirs.Config, "prompts"), topOf(path)), nil
-}
-
-// topOf is the top of the working tree that path, links followed, lies in, or ""
-// where there is none. As for git, a folder .git without a HEAD is not one.
-func topOf(path string) string {
-	if path == "" {
-		return ""
-	}
-	absolute, err := filepath.Abs(path)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
-	}
-	for dir := absolute; err == nil; dir = filepath.Dir(dir) {
-		info, missing := os.Lstat(filepath.Join(dir, ".git"))
-		if missing == nil && info.IsDir() {
-			_, missing = os.Lstat(filepath.Join(dir, ".git", "HEAD"))
-		}
-		if missing == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	return ""
-}
-
-func (a *app) prompts(asJSON bool) error {
-	library, err := a.library(".")
+func (a *cli) prompts(asJSON bool) error {
+	library, err := app.Prompts(".")
 	if err != nil {
 		return err
 	}
@@ -114,8 +74,8 @@ func (a *app) prompts(asJSON bool) error {
 	return errors.Join(a.overview("NAME\tOF\tBEGINS", rows), damaged)
 }
 
-func (a *app) showPrompt(name string) error {
-	library, err := a.library(".")
+func (a *cli) showPrompt(name string) error {
+	library, err := app.Prompts(".")
 	if err != nil {
 		return err
 	}
@@ -127,8 +87,8 @@ func (a *app) showPrompt(name string) error {
 	return err
 }
 
-func (a *app) editPrompt(ctx context.Context, name string) error {
-	library, err := a.library(".")
+func (a *cli) editPrompt(ctx context.Context, name string) error {
+	library, err := app.Prompts(".")
 	if err != nil {
 		return err
 	}
@@ -151,8 +111,8 @@ func (a *app) editPrompt(ctx context.Context, name string) error {
 }
 
 // completePrompts completes the name of a system prompt.
-func (a *app) completePrompts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	library, err := a.library(".")
+func (a *cli) completePrompts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	library, err := app.Prompts(".")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -162,29 +122,4 @@ func (a *app) completePrompts(*cobra.Command, []string, string) ([]string, cobra
 		words = append(words, p.Name+"\t"+termtext.Escape(firstLine(p.Title(), 60)))
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
-}
-
-// systemPrompts are the named prompts, in this order, each once.
-func (a *app) systemPrompts(repo string, names []string) ([]session.SystemPrompt, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	library, err := a.library(repo)
-	if err != nil {
-		return nil, err
-	}
-	var chosen []session.SystemPrompt
-	seen := map[string]bool{}
-	for _, name := range names {
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		prompt, err := library.Find(name)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, session.SystemPrompt{Name: name, Text: prompt.Text})
-	}
-	return chosen, nil
 }

@@ -23,8 +23,8 @@ import (
 // told of the stages of the start and of each probe. The session is gone afterwards,
 // also when ctx ends. Where a probe comes out wrong no agent starts: that is a proof,
 // too, and no error.
-func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*health.Proof, error) {
-	service, err := a.service()
+func (a *cli) prove(ctx context.Context, bake baker, step func(session.Step)) (*health.Proof, error) {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (a *app) prove(ctx context.Context, bake baker, step func(session.Step)) (*
 	spec := session.Spec{
 		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
 		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
-		AllowDegraded: a.allowsDegraded(),
+		AllowDegraded: a.app.AllowsDegraded(),
 	}
 	image, err := a.imageOf(ctx, &spec, bake)
 	if err != nil {
@@ -143,7 +143,7 @@ func (t *proofTable) line(r probe.Result) {
 }
 
 // printProof says what the lines of a proof come to.
-func (a *app) printProof(p *health.Proof) {
+func (a *cli) printProof(p *health.Proof) {
 	where := ""
 	if p.Kernel != "" {
 		where = ", in a box with kernel " + safe(p.Kernel)

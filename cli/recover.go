@@ -20,7 +20,7 @@ type recoverOptions struct {
 	toWorkspace, diff, json bool
 }
 
-func (a *app) recoverCommand() *cobra.Command {
+func (a *cli) recoverCommand() *cobra.Command {
 	var o recoverOptions
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
@@ -57,7 +57,7 @@ newest state.`,
 	return cmd
 }
 
-func (a *app) recover(ctx context.Context, text string, o recoverOptions) error {
+func (a *cli) recover(ctx context.Context, text string, o recoverOptions) error {
 	switch {
 	case o.toWorkspace && o.diff:
 		return fault.New(fault.Usage, "--to-workspace and --diff exclude each other").Hint("keep one of them")
@@ -68,7 +68,7 @@ func (a *app) recover(ctx context.Context, text string, o recoverOptions) error 
 	case text == "" && (o.toWorkspace || o.diff) && o.ref == "":
 		return fault.New(fault.Usage, "no session was named").Hint("`aibox recover` lists what can be brought back")
 	}
-	service, err := a.service()
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) recover(ctx context.Context, text string, o recoverOptions) error 
 	}
 }
 
-func (a *app) listSaved(saved []review.Saved, asJSON bool) error {
+func (a *cli) listSaved(saved []review.Saved, asJSON bool) error {
 	if asJSON {
 		if saved == nil {
 			saved = []review.Saved{}
@@ -118,7 +118,7 @@ func (a *app) listSaved(saved []review.Saved, asJSON bool) error {
 	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
 }
 
-func (a *app) diffSaved(ctx context.Context, state review.Saved, asJSON bool) error {
+func (a *cli) diffSaved(ctx context.Context, state review.Saved, asJSON bool) error {
 	set, err := state.Changes(ctx)
 	switch {
 	case err != nil:
@@ -135,7 +135,7 @@ func (a *app) diffSaved(ctx context.Context, state review.Saved, asJSON bool) er
 	}
 }
 
-func (a *app) restoreBranch(ctx context.Context, service *session.Sessions, state review.Saved, o recoverOptions) error {
+func (a *cli) restoreBranch(ctx context.Context, service *session.Sessions, state review.Saved, o recoverOptions) error {
 	restored, err := service.Restore(ctx, state, o.branch)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (a *app) restoreBranch(ctx context.Context, service *session.Sessions, stat
 
 // restoreWorkspace brings a state back as the workspace of the session that text
 // names, or of the one that the state was saved of.
-func (a *app) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state review.Saved, asJSON bool) error {
+func (a *cli) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state review.Saved, asJSON bool) error {
 	if text == "" {
 		text = state.By
 	}
@@ -176,8 +176,8 @@ func (a *app) restoreWorkspace(ctx context.Context, service *session.Sessions, t
 }
 
 // completeSaved completes with the sessions that something is saved of.
-func (a *app) completeSaved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.service()
+func (a *cli) completeSaved(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.app.Sessions()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -193,8 +193,8 @@ func (a *app) completeSaved(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 // completeNumbers completes --ref with the states of the session named.
-func (a *app) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.service()
+func (a *cli) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.app.Sessions()
 	if err != nil || len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -78,8 +78,8 @@ func systemNames(prompts []session.SystemPrompt) []string {
 }
 
 // completeResumable completes --resume with the sessions that have ended.
-func (a *app) completeResumable(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	service, err := a.service()
+func (a *cli) completeResumable(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

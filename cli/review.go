@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) reviewCommand() *cobra.Command {
+func (a *cli) reviewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "review ID",
 		Short: "Review what a session changed, hunk by hunk on one screen",
@@ -22,7 +22,7 @@ first, decisions by hunk, file or folder, comments, verification, and the delive
 	}
 }
 
-func (a *app) review(ctx context.Context, text string) error {
+func (a *cli) review(ctx context.Context, text string) error {
 	if !a.conversable() || accessible() {
 		return fault.New(fault.Usage, "a review on the screen needs a terminal that can show it").
 			Hint("`aibox diff %s` prints the changes, `aibox accept %s -p` asks line by line", text, text)

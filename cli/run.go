@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -60,10 +61,10 @@ type runOptions struct {
 	form    filled
 }
 
-func (a *app) runCommand() *cobra.Command { return a.commandOf(a.run) }
+func (a *cli) runCommand() *cobra.Command { return a.commandOf(a.run) }
 
 // commandOf is `aibox run`, which does do with what the command line says.
-func (a *app) commandOf(do func(context.Context, *runOptions) error) *cobra.Command {
+func (a *cli) commandOf(do func(context.Context, *runOptions) error) *cobra.Command {
 	o := &runOptions{network: netguard.Local}
 	cmd := &cobra.Command{
 		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
@@ -90,14 +91,14 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 		},
 	}
 	o.bind(a, cmd)
-	for _, agent := range a.agents().All() {
+	for _, agent := range a.app.Agents().All() {
 		cmd.AddCommand(a.runAgentCommand(o, do, cmd.PersistentFlags(), agent))
 	}
 	return cmd
 }
 
 // bind declares the flags that every agent has.
-func (o *runOptions) bind(a *app, cmd *cobra.Command) {
+func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	// What holds when neither a flag nor a setting says anything. Some agents retry a
 	// dead model for hours, so there is always a time limit unless the user lifts it.
@@ -138,7 +139,7 @@ func (o *runOptions) bind(a *app, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
 	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
 	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch", "worktree"))
-	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(inferenceWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(app.InferenceNames()...))
 	_ = cmd.RegisterFlagCompletionFunc("inference-tools", fixed(serverToolNames()...))
 }
 
@@ -168,7 +169,7 @@ func (o *runOptions) positional(cmd *cobra.Command, args []string) error {
 
 // runAgentCommand is `aibox run AGENT`, with the agent's own options as flags. An
 // option that has the name of one of the common flags, or is secret, goes by --set.
-func (a *app) runAgentCommand(o *runOptions, do func(context.Context, *runOptions) error, common *pflag.FlagSet, agent agents.Agent) *cobra.Command {
+func (a *cli) runAgentCommand(o *runOptions, do func(context.Context, *runOptions) error, common *pflag.FlagSet, agent agents.Agent) *cobra.Command {
 	info := agent.Info()
 	cmd := &cobra.Command{
 		Use:   info.Name + " [flags] [-- ARGUMENT…]",
@@ -216,9 +217,9 @@ func (a *app) runAgentCommand(o *runOptions, do func(context.Context, *runOption
 }
 
 // run is `aibox run`.
-func (a *app) run(ctx context.Context, o *runOptions) error {
-	a.warnGuests()
-	service, err := a.service()
+func (a *cli) run(ctx context.Context, o *runOptions) error {
+	a.warnBrokenAgents()
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func (a *app) run(ctx context.Context, o *runOptions) error {
 }
 
 // detached tells where a detached session is.
-func (a *app) detached(o *runOptions, service *session.Sessions, id session.ID) error {
+func (a *cli) detached(o *runOptions, service *session.Sessions, id session.ID) error {
 	if !o.json {
 		_, err := fmt.Fprintln(a.out, id)
 		fmt.Fprintf(a.err, "%s `aibox attach %s` follows it, `aibox stop %s` ends it\n", a.errTerm.faint("→"), id, id)

@@ -10,6 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
@@ -21,7 +22,7 @@ import (
 func settingsOf(t *testing.T, user, repository string) string {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", "")
-	file, err := userFile()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func settingsOf(t *testing.T, user, repository string) string {
 }
 
 // flags are runOptions as the command line "run FLAG…" makes them.
-func flags(t *testing.T, a *app, line ...string) *runOptions {
+func flags(t *testing.T, a *cli, line ...string) *runOptions {
 	t.Helper()
 	o := &runOptions{network: netguard.Local}
 	cmd := a.runCommand()
@@ -57,7 +58,7 @@ func flags(t *testing.T, a *app, line ...string) *runOptions {
 }
 
 // settle settles and tells, as a run does.
-func settle(a *app, o *runOptions) error {
+func settle(a *cli, o *runOptions) error {
 	told, err := a.settled(o)
 	a.tell(told)
 	return err
@@ -209,16 +210,16 @@ func TestBrokenSettingsStopRunsAndNothingElse(t *testing.T) {
 func TestRootfulIsTheFlagOrTheUsersSettingAndNeverTheRepositorys(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "rootful = true", "")
-	if on, err := a.systemDocker(); !on || err != nil {
+	if on, err := a.app.SystemDocker(); !on || err != nil {
 		t.Errorf("the user's file: %v, %v", on, err)
 	}
-	a.rootfulGiven = true // --rootful=false
-	if on, err := a.systemDocker(); on || err != nil {
+	a.app.UseSystemDocker(false) // --rootful=false
+	if on, err := a.app.SystemDocker(); on || err != nil {
 		t.Errorf("the flag: %v, %v", on, err)
 	}
 	b, _, _ := testApp(t)
 	t.Chdir(settingsOf(t, "", "rootful = true"))
-	if on, err := b.systemDocker(); on || err != nil {
+	if on, err := b.app.SystemDocker(); on || err != nil {
 		t.Errorf("the repository's file: %v, %v", on, err)
 	}
 }
@@ -226,7 +227,7 @@ func TestRootfulIsTheFlagOrTheUsersSettingAndNeverTheRepositorys(t *testing.T) {
 func TestImagesAreBakedAsTheSettingsSay(t *testing.T) {
 	a, _, errOut := testApp(t)
 	settingsOf(t, "[images]\nbase = \"debian:trixie\"\n[images.versions]\ncodex = \"0.170.0\"\n", "")
-	options, err := a.recipes()
+	options, err := a.app.BuildOptions()
 	if err != nil || options.Base != "debian:trixie" || options.Versions["codex"].String() != "0.170.0" {
 		t.Errorf("got %+v, %v", options, err)
 	}
@@ -260,7 +261,7 @@ func TestTheTopOfARepositoryIsWhereGitSeesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{linked: linked, top: top, below: top, link: top, t.TempDir(): "", filepath.Join(top, "no"): "", "": ""} {
-		if got := topOf(path); got != want {
+		if got := app.WorkingTree(path); got != want {
 			t.Errorf("the top of %q is %q, not %q", path, got, want)
 		}
 	}
@@ -296,7 +297,7 @@ func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
 		if err := a.execute(t.Context(), strings.Fields(line)); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v", line, err)
 		}
-		if file, _ := userFile(); exists(file) {
+		if file, _ := app.UserSettingsFile(); exists(file) {
 			t.Errorf("%q leaves a file behind", line)
 		}
 	}
@@ -310,7 +311,7 @@ func exists(file string) bool {
 func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
-	file, err := userFile()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +331,7 @@ func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 func TestALinkedFileOfSettingsIsChangedWhereItIs(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
-	file, err := userFile()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		t.Fatal(err)
 	}

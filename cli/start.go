@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"aibox/app"
 	"aibox/bakery"
 	"aibox/internal/fault"
 	"aibox/runtime"
@@ -22,12 +23,12 @@ type starting struct {
 
 // baker is asked to bake the image of an agent that is not there yet. False is that
 // it is not to be baked.
-type baker func(ctx context.Context, kitchen *bakery.Bakery, agent, image string) (bool, error)
+type baker func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error)
 
 // ready fills what o left open with the session that it resumes and with the
 // settings, and refuses what cannot go together. told is what a file in the
 // repository had a part in, raw; empty for nothing.
-func (a *app) ready(service *session.Sessions, o *runOptions) (told string, err error) {
+func (a *cli) ready(service *session.Sessions, o *runOptions) (told string, err error) {
 	if o.resume != "" {
 		old, err := service.Find(o.resume)
 		a.about = old.ID
@@ -49,12 +50,12 @@ func (a *app) ready(service *session.Sessions, o *runOptions) (told string, err 
 
 // checked is what o, once it is ready, asks for, checked as far as it can be without
 // touching anything.
-func (a *app) checked(o *runOptions) (session.Launch, error) {
-	launch, err := o.launch(a.agents(), a.in)
+func (a *cli) checked(o *runOptions) (session.Launch, error) {
+	launch, err := o.launch(a.app.Agents(), a.in)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if launch.Spec.System, err = a.systemPrompts(o.repo, o.system); err != nil {
+	if launch.Spec.System, err = app.SystemPrompts(o.repo, o.system); err != nil {
 		return session.Launch{}, err
 	}
 	launch.Size = a.agentSize()
@@ -63,7 +64,7 @@ func (a *app) checked(o *runOptions) (session.Launch, error) {
 
 // start starts a session and returns when its agent runs. When it fails, or ctx
 // ends, nothing of it is left.
-func (a *app) start(ctx context.Context, service *session.Sessions, launch session.Launch, with starting) (session.ID, error) {
+func (a *cli) start(ctx context.Context, service *session.Sessions, launch session.Launch, with starting) (session.ID, error) {
 	supervisor, err := service.Spawn() // first, so that it starts while this process looks around
 	if err != nil {
 		return "", err
@@ -82,31 +83,31 @@ func (a *app) start(ctx context.Context, service *session.Sessions, launch sessi
 
 // imageOf finds the image for a session: the one the user named, else the
 // agent's own, which may be baked first.
-func (a *app) imageOf(ctx context.Context, spec *session.Spec, bake baker) (runtime.ImageID, error) {
+func (a *cli) imageOf(ctx context.Context, spec *session.Spec, bake baker) (runtime.ImageID, error) {
 	if spec.Image != "" {
-		return a.namedImage(ctx, spec.Image)
+		return a.app.NamedImage(ctx, spec.Image)
 	}
-	agent, err := a.agents().Find(spec.Agent)
+	agent, err := a.app.Agents().Find(spec.Agent)
 	if err != nil {
 		return "", err
 	}
 	name := agent.Info().Image
-	kitchen, err := a.kitchen(ctx)
+	builder, err := a.app.Builder(ctx)
 	if err != nil {
 		return "", err
 	}
-	image, err := kitchen.Find(ctx, name)
+	image, err := builder.Find(ctx, name)
 	if missingImage(err) {
-		wanted, failed := bake(ctx, kitchen, spec.Agent, name)
+		wanted, failed := bake(ctx, builder, spec.Agent, name)
 		if failed != nil {
 			return "", failed
 		}
 		if wanted {
-			image, err = kitchen.Find(ctx, name)
+			image, err = builder.Find(ctx, name)
 		}
 	}
 	if err != nil {
-		return "", a.whyDocker(ctx, err)
+		return "", a.app.DaemonFault(ctx, err)
 	}
 	if len(image.Refs) > 0 {
 		spec.Image = image.Refs[0]

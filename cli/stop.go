@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) stopCommand() *cobra.Command {
+func (a *cli) stopCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "stop ID…",
@@ -38,7 +38,7 @@ needs the changes computes them.`,
 	return cmd
 }
 
-func (a *app) removeCommand() *cobra.Command {
+func (a *cli) removeCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "rm ID…",
@@ -60,7 +60,7 @@ changes nobody has accepted or discarded is refused, unless --force is given.`,
 
 // each does one thing to every session named and prints the ids that it was done
 // to.
-func (a *app) each(ctx context.Context, texts []string, do func(context.Context, *session.Sessions, session.Session) error) error {
+func (a *cli) each(ctx context.Context, texts []string, do func(context.Context, *session.Sessions, session.Session) error) error {
 	var errs []error
 	for _, text := range texts {
 		service, found, err := a.find(ctx, text)
@@ -77,8 +77,8 @@ func (a *app) each(ctx context.Context, texts []string, do func(context.Context,
 }
 
 // find is the session that text names, after a repair.
-func (a *app) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
-	service, err := a.service()
+func (a *cli) find(ctx context.Context, text string) (*session.Sessions, session.Session, error) {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return nil, session.Session{}, err
 	}

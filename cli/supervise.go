@@ -5,9 +5,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 
+	"aibox/app"
 	"aibox/internal/fault"
-	"aibox/netguard/rules"
-	"aibox/session"
 
 	"golang.org/x/sys/unix"
 
@@ -16,7 +15,7 @@ import (
 
 // superviseCommand is the process that runs one session. `aibox run` starts it;
 // it is not for people.
-func (a *app) superviseCommand() *cobra.Command {
+func (a *cli) superviseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "supervise",
 		Short:  "Run one session (started by aibox run)",
@@ -30,18 +29,14 @@ func (a *app) superviseCommand() *cobra.Command {
 			if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 				return err
 			}
-			deps, err := a.deps()
-			if err != nil {
-				return err
-			}
-			return session.Supervise(cmd.Context(), deps, a.in, os.Stdout)
+			return a.app.Supervise(cmd.Context(), a.in, os.Stdout)
 		},
 	}
 }
 
 // jobCommand acts on the network namespace it is started in. The guard starts it
 // through nsenter; it is not for people.
-func (a *app) jobCommand() *cobra.Command {
+func (a *cli) jobCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "netguard-job",
 		Short:  "Change the network of one namespace (started by aibox)",
@@ -51,7 +46,7 @@ func (a *app) jobCommand() *cobra.Command {
 			if terminalOf(a.in).interactive {
 				return fault.New(fault.Usage, "netguard-job is started by aibox itself").Hint("see `aibox netguard --help`")
 			}
-			return rules.ServeJob(cmd.Context(), a.in)
+			return app.ServeGuardJob(cmd.Context(), a.in)
 		},
 	}
 }

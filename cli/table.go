@@ -31,7 +31,7 @@ func table(out io.Writer, header string, rows [][]string) error {
 
 // overview is table on the standard output, with its last column cut where a
 // terminal's line ends: it holds words that other commands tell in full.
-func (a *app) overview(header string, rows [][]string) error {
+func (a *cli) overview(header string, rows [][]string) error {
 	if a.term.interactive {
 		room := lastColumn(append([][]string{strings.Split(header, "\t")}, rows...), a.term.width)
 		for _, row := range rows {
@@ -44,7 +44,7 @@ func (a *app) overview(header string, rows [][]string) error {
 
 // explained is table on the standard output without a header, with its last column
 // broken into lines where a terminal's line ends.
-func (a *app) explained(rows [][]string) error {
+func (a *cli) explained(rows [][]string) error {
 	if !a.term.interactive {
 		return table(a.out, "", rows)
 	}

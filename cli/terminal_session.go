@@ -30,7 +30,7 @@ var (
 // session, until the agent has ended or the person leaves. The terminal is as it
 // was when it returns, whatever happened. Leaving is errDetached; a signal is the
 // end of ctx.
-func (a *app) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
+func (a *cli) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
 	out, ok := a.out.(*os.File)
 	if !ok || !a.conversable() {
 		return needsTerminal()
@@ -58,14 +58,14 @@ func (a *app) converse(ctx context.Context, service *session.Sessions, id sessio
 // scrollBack shows what the agent's terminal has shown, until the person has seen
 // enough. Nobody is attached meanwhile, so that nothing typed there can reach the agent,
 // and the whole screen is painted for whoever comes back.
-func (a *app) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
+func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
 	_, err := ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Only: page.LookBack{ID: id}})
 	dropKeys(a.in)
 	return crashed(err)
 }
 
 // checkInteractive refuses what cannot go together with -i.
-func (a *app) checkInteractive(o *runOptions) error {
+func (a *cli) checkInteractive(o *runOptions) error {
 	switch {
 	case !o.interactive || o.detach:
 		return nil
@@ -81,7 +81,7 @@ func (a *app) checkInteractive(o *runOptions) error {
 
 // agentSize is the size of an agent's terminal on this one; zero, which means 24 by
 // 80, when this is none.
-func (a *app) agentSize() screen.Size {
+func (a *cli) agentSize() screen.Size {
 	if out, ok := a.out.(*os.File); ok && a.conversable() {
 		return (&conversation{out: out}).agentSize()
 	}
@@ -89,7 +89,7 @@ func (a *app) agentSize() screen.Size {
 }
 
 // conversable reports whether a person sits at both ends.
-func (a *app) conversable() bool { return a.term.interactive && terminalOf(a.in).interactive }
+func (a *cli) conversable() bool { return a.term.interactive && terminalOf(a.in).interactive }
 
 func needsTerminal() error {
 	return fault.New(fault.Usage, "an interactive session needs a terminal for input and output").
@@ -279,7 +279,7 @@ func (c *conversation) typed(ctx context.Context, attachment *session.Attachment
 
 // runInteractive is what `aibox run -i` does when the agent runs: talk, and
 // conclude when it has ended.
-func (a *app) runInteractive(ctx context.Context, o *runOptions, service *session.Sessions, id session.ID) error {
+func (a *cli) runInteractive(ctx context.Context, o *runOptions, service *session.Sessions, id session.ID) error {
 	err := a.converse(ctx, service, id)
 	if err != nil && !errors.Is(err, session.ErrNotAttached) {
 		return a.left(ctx, service, id, err)
@@ -296,7 +296,7 @@ func (a *app) runInteractive(ctx context.Context, o *runOptions, service *sessio
 }
 
 // attachInteractive is `aibox attach` for an interactive session.
-func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (a *cli) attachInteractive(ctx context.Context, service *session.Sessions, found session.Session) error {
 	id := found.ID
 	if found.State.Phase != session.Ended {
 		err := a.converse(ctx, service, id)
@@ -317,7 +317,7 @@ func (a *app) attachInteractive(ctx context.Context, service *session.Sessions, 
 
 // printScreen prints what the terminal of an interactive session shows, or showed
 // last. When that is lost, it is the record.
-func (a *app) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (a *cli) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
 	if !found.Interactive {
 		return fault.New(fault.Usage, "%s is not interactive, so it has no screen", found.ID).
 			Hint("`aibox logs %s` prints what its agent said", found.ID)
@@ -340,7 +340,7 @@ func (a *app) printScreen(ctx context.Context, service *session.Sessions, found 
 const behindAll = 1 << 62
 
 // left says how things stand when a conversation did not end with the agent.
-func (a *app) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
+func (a *cli) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
 	switch {
 	case errors.Is(err, errDetached):
 		fmt.Fprintf(a.err, "%s %s goes on; `aibox attach %s` comes back to it, `aibox stop %s` ends it\n", a.errTerm.faint("→"), id, id, id)

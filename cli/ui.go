@@ -20,10 +20,10 @@ import (
 
 // terminalUI is `aibox` on a person's terminal: it shows the sessions, or one screen
 // only, until they leave.
-func (a *app) terminalUI(ctx context.Context, only page.Request) error {
+func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	debug.SetMemoryLimit(math.MaxInt64)
 	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
-	service, err := a.service()
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *app) terminalUI(ctx context.Context, only page.Request) error {
 // handOver runs one of aibox's own commands on the whole terminal. It waits for the
 // person to have read what the command says where that is asked for, or where it
 // failed.
-func (a *app) handOver(ctx context.Context, command page.Command) error {
+func (a *cli) handOver(ctx context.Context, command page.Command) error {
 	cmd, err := a.child(ctx, command.Args)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *app) handOver(ctx context.Context, command page.Command) error {
 // child is one of aibox's own commands on this process's streams and with this
 // process's daemon. A ctrl-c is the command's alone. What ends ctx ends the command
 // first, since the terminal is still its own.
-func (a *app) child(ctx context.Context, args []string) (*exec.Cmd, error) {
+func (a *cli) child(ctx context.Context, args []string) (*exec.Cmd, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)
@@ -90,7 +90,7 @@ const goodbye = 10 * time.Second
 
 // read waits until the person has read what stands on the terminal, and says so with
 // enter or ctrl-c.
-func (a *app) read(ctx context.Context) error {
+func (a *cli) read(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	lines, err := a.answers(ctx)

@@ -10,15 +10,15 @@ import (
 // reviewDesk is what the screen for a review works with.
 type reviewDesk struct {
 	*session.Sessions
-	app *app
+	cli *cli
 }
 
 // VerifyRequest is how `aibox verify` would verify the work without a flag.
 func (d reviewDesk) VerifyRequest(of session.Session) (session.VerifyRequest, error) {
-	return d.app.verifyRequest(of, verifyFlags{}, func(string) bool { return false })
+	return d.cli.verifyRequest(of, verifyFlags{}, func(string) bool { return false })
 }
 
 // Edit is `aibox accept --edit`.
 func (d reviewDesk) Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error) {
-	return d.app.editMessage(ctx, text, part)
+	return d.cli.editMessage(ctx, text, part)
 }

@@ -13,7 +13,7 @@ import (
 // machineDesk is what the screens about this machine and about images work with. What
 // it bakes goes on when a screen is left, and is given up with the program.
 type machineDesk struct {
-	app   *app
+	cli   *cli
 	queue *bakery.Queue
 }
 
@@ -22,28 +22,28 @@ type machineDesk struct {
 const sideBySide = 3
 
 // openMachineDesk makes the desk. Its queue has to be closed.
-func (a *app) openMachineDesk(ctx context.Context) machineDesk {
+func (a *cli) openMachineDesk(ctx context.Context) machineDesk {
 	return machineDesk{a, bakery.NewQueue(ctx, sideBySide, func(ctx context.Context, anew bool) (*bakery.Bakery, error) {
-		options, err := a.recipes()
+		options, err := a.app.BuildOptions()
 		if err != nil {
 			return nil, err
 		}
 		options.NoCache = anew
-		return a.bakery(ctx, options)
+		return a.app.BuilderWith(ctx, options)
 	})}
 }
 
 // Checks are the looks of one examination, by the settings as they are now.
 func (d machineDesk) Checks() []health.Check {
-	d.app.forgetOwnSettings()
-	return d.app.checks()
+	d.cli.app.ForgetUserSettings()
+	return d.cli.checks()
 }
 
 // Prove starts a box and reads what it could reach. A missing image is an error here:
 // it is baked on a screen of its own.
 func (d machineDesk) Prove(ctx context.Context, step func(session.Step)) (*health.Proof, error) {
 	never := func(context.Context, *bakery.Bakery, string, string) (bool, error) { return false, nil }
-	return d.app.prove(ctx, never, step)
+	return d.cli.prove(ctx, never, step)
 }
 
 // Bake has an image baked.
@@ -51,13 +51,13 @@ func (d machineDesk) Bake(image string) { d.queue.Put(false, image) }
 
 // Check tells how every image stands to its recipe.
 func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
-	kitchen, err := d.app.kitchen(ctx)
+	builder, err := d.cli.app.Builder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	states, err := kitchen.Check(ctx)
+	states, err := builder.Check(ctx)
 	if err != nil {
-		return nil, d.app.whyDocker(ctx, err)
+		return nil, d.cli.app.DaemonFault(ctx, err)
 	}
 	return states, nil
 }
@@ -77,7 +77,7 @@ func (d machineDesk) Changed(ctx context.Context) <-chan struct{} { return d.que
 // close gives up what is still baked, and says so.
 func (d machineDesk) close() {
 	if open := d.queue.Close(); len(open) > 0 {
-		fmt.Fprintf(d.app.err, "%s baking %s was given up with the screens; `aibox bake %s` goes on from there\n",
-			d.app.errTerm.warn("!"), strings.Join(open, ", "), strings.Join(open, " "))
+		fmt.Fprintf(d.cli.err, "%s baking %s was given up with the screens; `aibox bake %s` goes on from there\n",
+			d.cli.errTerm.warn("!"), strings.Join(open, ", "), strings.Join(open, " "))
 	}
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // locksDesk tells the network screen how the locks stand.
-type locksDesk struct{ app *app }
+type locksDesk struct{ cli *cli }
 
 // Locks looks at the locks.
 func (d locksDesk) Locks(ctx context.Context) (network.Locks, error) {
-	client, err := d.app.rules(ctx)
+	client, err := d.cli.app.Guard(ctx)
 	if err != nil {
 		return network.Locks{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aibox/agents"
+	"aibox/app"
 	"aibox/bakery"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -20,16 +21,16 @@ import (
 // starter is what the screen for a new run works with: it reads drafts as the command
 // lines that they are.
 type starter struct {
-	*app
+	*cli
 	service *session.Sessions
 	dirs    paths.Dirs
 }
 
 // newRuns makes the services of the screen for a new run.
-func (a *app) newRuns(service *session.Sessions) (newrun.Services, error) {
+func (a *cli) newRuns(service *session.Sessions) (newrun.Services, error) {
 	dirs, err := paths.Default()
 	s := starter{a, service, dirs}
-	return newrun.Services{Places: s, Choices: s, Runs: s, Servers: inferenceWords()}, err
+	return newrun.Services{Places: s, Choices: s, Runs: s, Servers: app.InferenceNames()}, err
 }
 
 // mostRecent bounds the repositories that are offered.
@@ -43,7 +44,7 @@ func (s starter) Recent(context.Context) ([]string, error) {
 			all = append(all, repository)
 		}
 	}
-	if topOf(".") != "" {
+	if app.WorkingTree(".") != "" {
 		add(hereIn())
 	}
 	briefs, err := s.service.Briefs()
@@ -73,7 +74,7 @@ func (s starter) Look(ctx context.Context, repository string) (newrun.Place, err
 		return newrun.Place{}, err
 	}
 	place := newrun.Place{Place: at}
-	if place.Settings, err = s.settings(at.Top); err != nil {
+	if place.Settings, err = s.app.Settings(at.Top); err != nil {
 		return newrun.Place{}, err
 	}
 	last, ok := s.store().Last(filepath.Join(at.Top, at.Start))
@@ -84,7 +85,7 @@ func (s starter) Look(ctx context.Context, repository string) (newrun.Place, err
 		last = s.said(last, place.Settings)
 		place.Last = &last
 	}
-	library, err := s.library(at.Top)
+	library, err := app.Prompts(at.Top)
 	if err != nil {
 		return newrun.Place{}, err
 	}
@@ -145,7 +146,7 @@ func isFolder(path string) bool {
 // Agents are all agents, those of files among them.
 func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
 	var all []newrun.Agent
-	for _, agent := range s.agents().All() {
+	for _, agent := range s.app.Agents().All() {
 		if err := presetSecrets(agent); err != nil {
 			return nil, err
 		}
@@ -161,16 +162,16 @@ func (s starter) Agents(context.Context) ([]newrun.Agent, error) {
 
 // Images asks the daemon.
 func (s starter) Images(ctx context.Context) (map[string]string, error) {
-	kitchen, err := s.kitchen(ctx)
+	builder, err := s.app.Builder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := kitchen.Check(ctx)
+	all, err := builder.Check(ctx)
 	if err != nil {
-		return nil, s.whyDocker(ctx, err)
+		return nil, s.app.DaemonFault(ctx, err)
 	}
 	states := map[string]string{}
-	for _, agent := range s.agents().All() {
+	for _, agent := range s.app.Agents().All() {
 		i := slices.IndexFunc(all, func(image bakery.Status) bool { return image.Name == agent.Info().Image })
 		if i >= 0 {
 			states[agent.Info().Name] = all[i].State.String()
@@ -182,7 +183,7 @@ func (s starter) Images(ctx context.Context) (map[string]string, error) {
 // Models asks the model server, or what it said last.
 func (s starter) Models(ctx context.Context, inference string) []string {
 	var names []string
-	for _, model := range s.modelNames(ctx, inference) {
+	for _, model := range app.CompleteModels(ctx, inference) {
 		names = append(names, model.ID)
 	}
 	return names
@@ -195,7 +196,7 @@ func (s starter) Again(_ context.Context, id session.ID) (draft.Draft, error) {
 		return draft.Draft{}, err
 	}
 	d := again(old)
-	resolved, err := s.settings(d.Repository)
+	resolved, err := s.app.Settings(d.Repository)
 	if err != nil {
 		return d, nil //nolint:nilerr // the screen tells it when it looks at the repository
 	}
@@ -256,12 +257,12 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 	id, err := s.start(ctx, s.service, launch, starting{
 		step: step,
 		mend: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
-		bake: func(ctx context.Context, kitchen *bakery.Bakery, agent, image string) (bool, error) {
+		bake: func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
 			if !bake {
 				return false, nil
 			}
 			begun := time.Now()
-			_, err := kitchen.Bake(ctx, []string{image}, baking)
+			_, err := builder.Bake(ctx, []string{image}, baking)
 			if err == nil {
 				step(session.Step{Name: "image", Done: true, Detail: "of " + agent + ", baked", Took: time.Since(begun)})
 			}

@@ -14,6 +14,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/bakery"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 	"aibox/session"
 	"aibox/session/draft"
 )
@@ -30,11 +31,11 @@ func newStarter(t *testing.T) (starter, string) {
 			t.Fatalf("%v: %v: %s", args, err, out)
 		}
 	}
-	service, err := a.service()
+	service, err := a.app.Sessions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps, err := a.deps()
+	dirs, err := paths.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func newStarter(t *testing.T) (starter, string) {
 			t.Errorf("it wrote over the screen: %s", errOut)
 		}
 	})
-	return starter{a, service, deps.Dirs}, repo
+	return starter{a, service, dirs}, repo
 }
 
 func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {

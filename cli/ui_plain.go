@@ -14,8 +14,8 @@ import (
 )
 
 // plainUI is `aibox` in lines: it asks until the person leaves.
-func (a *app) plainUI(ctx context.Context) error {
-	service, err := a.service()
+func (a *cli) plainUI(ctx context.Context) error {
+	service, err := a.app.Sessions()
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a *app) plainUI(ctx context.Context) error {
 }
 
 // questioner takes answers from the standard input. A ctrl-c is the end of them.
-type questioner struct{ *app }
+type questioner struct{ *cli }
 
 // Next is the next line.
 func (q questioner) Next(ctx context.Context) (string, error) {
@@ -50,7 +50,7 @@ func (q questioner) Next(ctx context.Context) (string, error) {
 
 // inLines runs one of aibox's own commands, which asks in lines, too. How it ended it
 // has said itself.
-func (a *app) inLines(ctx context.Context, args ...string) error {
+func (a *cli) inLines(ctx context.Context, args ...string) error {
 	cmd, err := a.child(ctx, args)
 	if err != nil {
 		return err

@@ -3,37 +3,38 @@ package cli
 import (
 	"context"
 
+	"aibox/app"
 	"aibox/config"
 	"aibox/ui/settings"
 )
 
 // settingsDesk is what the screen of settings works with: the files and the variables
 // that a run in this folder would go by.
-type settingsDesk struct{ app *app }
+type settingsDesk struct{ cli *cli }
 
 // Read reads everything anew, for this process too: the settings may have been changed
 // by another one.
 func (d settingsDesk) Read(context.Context) (settings.Book, error) {
-	d.app.forgetOwnSettings()
-	file, err := userFile()
+	d.cli.app.ForgetUserSettings()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		return settings.Book{}, err
 	}
-	held, err := d.app.settings(".")
+	held, err := d.cli.app.Settings(".")
 	if err != nil {
 		return settings.Book{}, err
 	}
 	document, err := config.ReadUser(file)
 	if err != nil {
-		return settings.Book{}, brokenSettings(err)
+		return settings.Book{}, app.SettingsFault(err)
 	}
-	catalog := d.app.catalog()
+	catalog := d.cli.app.Catalog()
 	own, err := catalog.Resolve(config.Input{User: document})
 	if err != nil {
-		return settings.Book{}, brokenSettings(err)
+		return settings.Book{}, app.SettingsFault(err)
 	}
 	book := settings.Book{
-		Held: held.All(), Own: map[string]config.Setting{}, File: file, Repository: topOf("."),
+		Held: held.All(), Own: map[string]config.Setting{}, File: file, Repository: app.WorkingTree("."),
 		Choices: func(setting config.Setting) []string {
 			if setting.Key == "agent" {
 				return catalog.Names()
@@ -53,12 +54,12 @@ func (d settingsDesk) Read(context.Context) (settings.Book, error) {
 
 // Set writes one setting into the user's own file.
 func (d settingsDesk) Set(_ context.Context, key, text string) error {
-	return d.change(func(document *config.Document) ([]byte, error) { return d.app.catalog().With(document, key, text) })
+	return d.change(func(document *config.Document) ([]byte, error) { return d.cli.app.Catalog().With(document, key, text) })
 }
 
 // Unset takes one out of it.
 func (d settingsDesk) Unset(_ context.Context, key string) error {
-	return d.change(func(document *config.Document) ([]byte, error) { return d.app.catalog().Without(document, key) })
+	return d.change(func(document *config.Document) ([]byte, error) { return d.cli.app.Catalog().Without(document, key) })
 }
 
 func (d settingsDesk) change(change func(*config.Document) ([]byte, error)) error {

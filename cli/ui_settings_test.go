@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"aibox/app"
+
 	"os"
 	"strings"
 	"testing"
@@ -32,7 +34,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 		t.Error("what is typed is not checked")
 	}
 
-	own, err := a.ownSettings() // as the rest of the program reads them
+	own, err := a.app.UserSettings() // as the rest of the program reads them
 	if err != nil || own.Settings.Keep.Hours() != 240 {
 		t.Fatalf("your settings cannot be read: %v", err)
 	}
@@ -42,7 +44,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 	if err := desk.Unset(t.Context(), "timeout"); err != nil {
 		t.Fatal(err)
 	}
-	file, err := userFile()
+	file, err := app.UserSettingsFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 	if _, err := desk.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if own, err := a.ownSettings(); err != nil || own.Settings.Keep.Hours() != 120 {
+	if own, err := a.app.UserSettings(); err != nil || own.Settings.Keep.Hours() != 120 {
 		t.Errorf("the rest of the program still goes by the old settings: %v", err)
 	}
 }

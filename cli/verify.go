@@ -59,7 +59,7 @@ type verifyOptions struct {
 	given func(flag string) bool
 }
 
-func (a *app) verifyCommand() *cobra.Command {
+func (a *cli) verifyCommand() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify ID",
@@ -84,7 +84,7 @@ of your settings.`,
 	return cmd
 }
 
-func (a *app) verify(ctx context.Context, text string, o verifyOptions) error {
+func (a *cli) verify(ctx context.Context, text string, o verifyOptions) error {
 	if o.show && (o.given("verify") || o.given("verify-timeout")) {
 		return fault.New(fault.Usage, "--show runs nothing").Hint("leave it out, or the command")
 	}
@@ -126,7 +126,7 @@ func (a *app) verify(ctx context.Context, text string, o verifyOptions) error {
 
 // verifyRequest says how to verify a session's work: what the flags say, else what
 // the session was started with, else the settings.
-func (a *app) verifyRequest(found session.Session, flags verifyFlags, given func(flag string) bool) (session.VerifyRequest, error) {
+func (a *cli) verifyRequest(found session.Session, flags verifyFlags, given func(flag string) bool) (session.VerifyRequest, error) {
 	if err := flags.check(); err != nil {
 		return session.VerifyRequest{}, err
 	}
@@ -140,7 +140,7 @@ func (a *app) verifyRequest(found session.Session, flags verifyFlags, given func
 	if request.Command != "" || found.Verify != "" {
 		return request, nil
 	}
-	own, err := a.ownSettings()
+	own, err := a.app.UserSettings()
 	if err != nil {
 		return request, err
 	}
@@ -163,7 +163,7 @@ func ownVariables(names []string) []string {
 }
 
 // showVerifications prints what came of a session's verifications.
-func (a *app) showVerifications(service *session.Sessions, found session.Session, o verifyOptions) error {
+func (a *cli) showVerifications(service *session.Sessions, found session.Session, o verifyOptions) error {
 	all, err := service.Verifications(found.ID)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (a *app) showVerifications(service *session.Sessions, found session.Session
 }
 
 // verificationLine says in a line for standard error what came of a verification.
-func (a *app) verificationLine(v session.Verification) string {
+func (a *cli) verificationLine(v session.Verification) string {
 	took := amount.Took(time.Duration(v.Seconds * float64(time.Second)))
 	if v.Passed() {
 		return fmt.Sprintf("%s verified: %s passed in %s", a.errTerm.good("✓"), termtext.Escape(firstLine(v.Command, 60)), took)
@@ -205,7 +205,7 @@ func (a *app) verificationLine(v session.Verification) string {
 // printVerification says what came of the last verification of a session's work, if
 // there was one: the header of a diff. tree is that of
 // the work as it is now.
-func (a *app) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) {
+func (a *cli) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {
 		return
@@ -220,7 +220,7 @@ func (a *app) printVerification(w io.Writer, service *session.Sessions, id sessi
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
 // shows the output of its verification.
-func (a *app) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
 	from, err := service.VerificationStart(ctx, id)
 	if err != nil {
 		return session.Session{}, err
@@ -233,7 +233,7 @@ func (a *app) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.
 // All of it has passed already; a part of it may still fail.
-func (a *app) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) func(context.Context, string) error {
+func (a *cli) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) func(context.Context, string) error {
 	env, _, err := agentEnv(o.env)
 	if err != nil {
 		env = nil // it was checked at the start, and a variable is gone since

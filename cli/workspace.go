@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) workspaceCommand() *cobra.Command {
+func (a *cli) workspaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "workspace ID [-- COMMAND…]",
 		Short: "Look around in a copy of a session's workspace, in a box",
@@ -41,7 +41,7 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 		Hint("`aibox workspace 0dq4f -- git diff`")
 }
 
-func (a *app) workspace(ctx context.Context, text string, command []string) (err error) {
+func (a *cli) workspace(ctx context.Context, text string, command []string) (err error) {
 	shell := len(command) == 0
 	if shell && !a.conversable() {
 		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox workspace %s -- git diff` runs a command", text)
@@ -68,7 +68,7 @@ func (a *app) workspace(ctx context.Context, text string, command []string) (err
 
 // shellIn puts the user's terminal through to a shell. It ends with what its last
 // command ended with, which is no failure.
-func (a *app) shellIn(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
+func (a *cli) shellIn(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
 	err := a.converse(ctx, service, opened.ID)
 	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
 		return nil
@@ -77,7 +77,7 @@ func (a *app) shellIn(ctx context.Context, service *session.Sessions, opened *se
 }
 
 // commandIn shows what a command prints until it ends.
-func (a *app) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
+func (a *cli) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
 	output := a.agentOutput(a.out)
 	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk session.Chunk) error {
 		if chunk.Stream == session.Notice {

@@ -19,13 +19,13 @@ func (o *runOptions) acceptTarget() *review.Target {
 }
 
 // tellPlaced says what was put onto the working tree.
-func (a *app) tellPlaced(accepted *review.Accepted) {
+func (a *cli) tellPlaced(accepted *review.Accepted) {
 	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }
 
 // tellSteps says what of a plan is not plain: what would be merged, what is there
 // already, and what stands in the way. plan may be nil.
-func (a *app) tellSteps(plan *review.WorktreePlan) {
+func (a *cli) tellSteps(plan *review.WorktreePlan) {
 	if plan == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (a *app) tellSteps(plan *review.WorktreePlan) {
 
 // mendWorktrees takes back what an accept onto a working tree had done when it was
 // killed, and says so.
-func (a *app) mendWorktrees(service *session.Sessions) {
+func (a *cli) mendWorktrees(service *session.Sessions) {
 	mended, err := service.MendWorktrees()
 	for _, m := range mended {
 		done := "taken back"

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+
+	"aibox/bakery"
+	bakerydocker "aibox/bakery/docker"
+	"aibox/dockerfiles"
+	"aibox/runtime/docker"
+)
+
+// BuildOptions are how the settings want images built.
+func (a *App) BuildOptions() (bakery.Options, error) {
+	own, err := a.UserSettings()
+	if err != nil {
+		return bakery.Options{}, err
+	}
+	options := bakery.Options{Host: bakery.ReadHost(), Base: own.Images.Base, Versions: map[string]bakery.Version{}}
+	for image, text := range own.Versions {
+		if options.Versions[image], err = bakery.ParseVersion(text); err != nil {
+			return bakery.Options{}, err
+		}
+	}
+	return options, nil
+}
+
+// Builder opens the image builder with BuildOptions.
+func (a *App) Builder(ctx context.Context) (*bakery.Bakery, error) {
+	options, err := a.BuildOptions()
+	if err != nil {
+		return nil, err
+	}
+	return a.BuilderWith(ctx, options)
+}
+
+// BuilderWith opens the image builder on the daemon of the sessions. It knows the
+// built-in images and those of the user's own agents.
+func (a *App) BuilderWith(_ context.Context, options bakery.Options) (*bakery.Bakery, error) {
+	rootful, err := a.SystemDocker()
+	if err != nil {
+		return nil, err
+	}
+	host, err := docker.Endpoint(docker.Options{Rootful: rootful})
+	if err != nil {
+		return nil, err
+	}
+	builder, err := bakerydocker.Open(host)
+	if err != nil {
+		return nil, err
+	}
+	options.Recipes = a.CustomAgents().Recipes
+	return bakery.New(builder, dockerfiles.FS, options)
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"aibox/bakery"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/runtime"
+	"aibox/runtime/docker"
+	"aibox/session"
+)
+
+// Docker opens the container daemon.
+func (a *App) Docker(ctx context.Context) (session.Docker, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return session.Docker{}, err
+	}
+	rootful, err := a.SystemDocker()
+	if err != nil {
+		return session.Docker{}, err
+	}
+	daemon, err := docker.Open(ctx, docker.Options{Rootful: rootful, Leases: dirs.Leases()})
+	if err != nil {
+		return session.Docker{}, err
+	}
+	return session.Docker{
+		Backend:  daemon,
+		Networks: daemon.Networks(),
+		Guard: func(ctx context.Context) (session.Guard, error) {
+			client, err := guardOf(ctx, daemon)
+			return guard{client}, err
+		},
+	}, nil
+}
+
+// DaemonFault returns the error of the daemon where that explains err, which came from
+// building or finding an image: it says how to get a daemon. Otherwise it returns err.
+func (a *App) DaemonFault(ctx context.Context, err error) error {
+	if errors.Is(err, bakery.ErrNoImage) || ctx.Err() != nil {
+		return err
+	}
+	if _, unusable := a.Docker(ctx); unusable != nil {
+		return unusable
+	}
+	return err
+}
+
+// NamedImage finds an image by the reference that the user typed.
+func (a *App) NamedImage(ctx context.Context, ref string) (runtime.ImageID, error) {
+	daemon, err := a.Docker(ctx)
+	if err != nil {
+		return "", err
+	}
+	id, err := daemon.Backend.Image(ctx, ref)
+	if errors.Is(err, runtime.ErrNoImage) {
+		return "", fault.New(fault.Environment, "Docker has no image %q", ref).
+			Hint("pull or build it with the Docker that aibox uses, or leave --image out")
+	}
+	return id, err
+}

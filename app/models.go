@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"aibox/internal/termtext"
+	"aibox/netguard/gateway"
+)
+
+// Model is a model of a server, as the server describes it.
+type Model = gateway.Model
+
+// ModelReport is the JSON of `aibox models`.
+type ModelReport struct {
+	ModelList
+	Stale  bool     `json:"stale,omitempty"`  // the server did not answer; the list is an older one
+	Others []string `json:"others,omitempty"` // addresses of other servers that answer
+	Err    error    `json:"-"`                // why the list is stale
+}
+
+// Models lists the models of the server that inference names. A hosted server is asked
+// only when the last answer is old, or with refresh. A server that does not answer
+// leaves the last list, marked stale; with refresh its error is returned instead.
+func Models(ctx context.Context, inference string, refresh bool) (ModelReport, error) {
+	u, err := openUpstream(ctx, inference, os.LookupEnv)
+	if err != nil {
+		return ModelReport{}, err
+	}
+	cache, err := openModelCache()
+	if err != nil {
+		return ModelReport{}, err
+	}
+	var report ModelReport
+	if report.ModelList, err = cache.ask(ctx, u, refresh || u.Kind != gateway.Hosted); err != nil {
+		stale, ok := cache.load(u)
+		if !ok || refresh {
+			return ModelReport{}, err
+		}
+		report = ModelReport{ModelList: stale, Stale: true, Err: err}
+	}
+	report.Others = others(ctx, u)
+	return report, nil
+}
+
+// others lists the addresses of the servers on this machine besides u.
+func others(ctx context.Context, u gateway.Upstream) []string {
+	var found []string
+	for _, other := range gateway.Local(ctx, os.LookupEnv, admitsOwner) {
+		if other.Address() != u.Address() {
+			found = append(found, other.URL.String())
+		}
+	}
+	return found
+}
+
+// completionTimeout bounds how long completion waits for a model server.
+const completionTimeout = 300 * time.Millisecond
+
+// CompleteModels lists the models of the server that inference names, for completion
+// and forms: from the cache, or within completionTimeout from the server. It returns
+// nothing rather than wait.
+func CompleteModels(ctx context.Context, inference string) []Model {
+	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	defer cancel()
+	u, err := openUpstream(ctx, inference, os.LookupEnv)
+	if err != nil {
+		return nil
+	}
+	cache, err := openModelCache()
+	if err != nil {
+		return nil
+	}
+	list, err := cache.ask(ctx, u, false)
+	if err != nil {
+		list, _ = cache.load(u)
+	}
+	return slices.DeleteFunc(list.Models, func(m Model) bool { return termtext.Escape(m.ID) != m.ID })
+}
+
+// InferenceNames are the values of the setting inference that stand alone, without a
+// file or a URL.
+func InferenceNames() []string {
+	return slices.DeleteFunc(gateway.UpstreamNames(), func(name string) bool { return name == "scripted:FILE" })
+}
+
+// ModelKeys are the keys of model servers in the user's environment, by variable.
+func ModelKeys() map[string]string {
+	found := map[string]string{}
+	for _, name := range gateway.KeyNames() {
+		if value, ok := os.LookupEnv(name); ok {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// ModelServer is the server that a setting of inference selects.
+type ModelServer struct {
+	Name     string
+	KeyName  string // the variable with its key; "" for none
+	Scripted bool   // the built-in server that plays a script
+	Answers  bool   // it lists its models now; not asked of one that is scripted or has a key
+}
+
+// FindModelServer finds the server that inference selects, and asks one without a key
+// whether it answers.
+func FindModelServer(ctx context.Context, inference string) (ModelServer, error) {
+	upstream, err := gateway.Detect(ctx, inference, os.LookupEnv, admitsOwner)
+	if err != nil {
+		return ModelServer{}, err
+	}
+	server := ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == gateway.Scripted}
+	if !server.Scripted && server.KeyName == "" {
+		ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+		defer cancel()
+		_, err := gateway.Models(ctx, upstream)
+		server.Answers = err == nil
+	}
+	return server, nil
+}

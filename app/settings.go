@@ -1,0 +1,105 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aibox/agents"
+	"aibox/bakery"
+	"aibox/config"
+	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/workspace"
+)
+
+// UserSettingsFile is the path of the user's own settings. The file need not exist.
+func UserSettingsFile() (string, error) {
+	dirs, err := paths.Default()
+	return filepath.Join(dirs.Config, config.UserName), err
+}
+
+// Catalog is what settings can be about: the options of every agent and the images
+// that take a version.
+func (a *App) Catalog() config.Catalog {
+	catalog := config.Catalog{Version: func(text string) error {
+		_, err := bakery.ParseVersion(text)
+		return err
+	}}
+	for _, agent := range a.Agents().All() {
+		info := agent.Info()
+		catalog.Agents = append(catalog.Agents, config.Agent{Name: info.Name, Options: agents.Options(agent)})
+		if info.Version != "" && info.Image != bakery.Base && !slices.Contains(catalog.Images, info.Image) {
+			catalog.Images = append(catalog.Images, info.Image)
+		}
+	}
+	for _, broken := range a.CustomAgents().Broken {
+		catalog.Unread = append(catalog.Unread, strings.TrimSuffix(filepath.Base(broken.Path), ".toml"))
+	}
+	return catalog
+}
+
+// Settings resolves the settings for the repository at repo, a path or a URL; "" is
+// no repository. A repository has settings of its own where it has a working tree.
+func (a *App) Settings(repo string, flags ...config.Override) (*config.Resolved, error) {
+	in := config.Input{Environment: os.Environ(), Flags: flags}
+	file, err := UserSettingsFile()
+	if err != nil {
+		return nil, err
+	}
+	if in.User, err = config.ReadUser(file); err != nil {
+		return nil, SettingsFault(err)
+	}
+	if repo != "" && !workspace.IsURL(repo) {
+		if top := WorkingTree(repo); top != "" {
+			if in.Repository, err = config.ReadRepository(top); err != nil {
+				return nil, SettingsFault(err)
+			}
+		}
+	}
+	resolved, err := a.Catalog().Resolve(in)
+	return resolved, SettingsFault(err)
+}
+
+// SettingsFault adds to an error of a settings file a hint how to fix it.
+func SettingsFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	file, _ := UserSettingsFile()
+	switch place, _, _ := strings.Cut(err.Error(), "\n"); {
+	case strings.HasPrefix(place, file):
+		return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
+	case strings.Contains(place, "/"+config.RepositoryName):
+		return fault.New(fault.KindOf(err), "%w", err).Hint("mend or remove it: an agent may have written it")
+	default:
+		return err
+	}
+}
+
+// UserSettings are the settings that hold outside of any repository. They are read
+// once.
+func (a *App) UserSettings() (*config.Resolved, error) {
+	a.settingsLock.Lock()
+	defer a.settingsLock.Unlock()
+	if !a.settingsRead {
+		a.settings, a.settingsErr = a.Settings("")
+		a.settingsRead = true
+	}
+	return a.settings, a.settingsErr
+}
+
+// ForgetUserSettings has the next call of UserSettings read them again.
+func (a *App) ForgetUserSettings() {
+	a.settingsLock.Lock()
+	defer a.settingsLock.Unlock()
+	a.settingsRead = false
+}
+
+// AllowsDegraded reports whether the user's own settings allow a session although this
+// machine cannot enforce a limit.
+func (a *App) AllowsDegraded() bool {
+	own, err := a.UserSettings()
+	return err == nil && own.Settings.AllowDegraded
+}

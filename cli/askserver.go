@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"aibox/app"
+	"aibox/internal/termtext"
+)
+
+// askAboutServer asks once whether prompts may go to a server that another user of
+// this machine runs, when inference means such a server and no other. Without a
+// terminal to ask on it does nothing, and the server is not used.
+func (a *cli) askAboutServer(ctx context.Context, inference string) error {
+	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+		return nil
+	}
+	server, found, err := app.UndecidedServer(ctx, inference)
+	if err != nil || !found {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, with the code in it, and decides what your agent is answered.\n",
+		a.errTerm.warn("!"), sentence(termtext.Escape(server.String())))
+	use, err := a.yes(ctx, "Use it, now and in future? [y/N] ")
+	if err != nil {
+		return err
+	}
+	return server.Decide(use)
+}
+
+// sentence is text with a capital letter in front.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"aibox/session"
+)
+
+// repair cleans up after crashes before a command does its work. What it cannot repair
+// it only reports, so that the sessions can still be looked at.
+func (a *cli) repair(ctx context.Context, service *session.Sessions) {
+	a.mendWorktrees(service)
+	repaired, err := service.Repair(ctx)
+	for _, r := range repaired {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), repairedLine(r))
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+	}
+}
+
+// repairedLine reports what became of a session whose supervisor had died.
+func repairedLine(r session.Repaired) string {
+	line := fmt.Sprintf("cleared up after %s, whose supervisor had died", r.ID)
+	switch {
+	case r.Kept:
+		return line + "; what its agent did is kept"
+	case r.GivenBack != "":
+		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.GivenBack)
+	default:
+		return line + "; its agent had not started, so there was nothing to keep"
+	}
+}
