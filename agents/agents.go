@@ -149,7 +149,7 @@ func (i Info) Servable() error {
 	if !i.OwnCloud {
 		return nil
 	}
-	return fault.New(fault.Refused, "%s talks to its vendor's servers only (%s), and no policy lets a box reach them", i.Title, strings.Join(i.Hosts, ", ")).
+	return fault.New(fault.Refused, "%s talks to its vendor's servers only (%s), and no policy lets a sandbox reach them", i.Title, strings.Join(i.Hosts, ", ")).
 		Hint("take an agent that a model server of yours can serve, such as `aibox run opencode`; `aibox agents` shows them")
 }
 

@@ -27,7 +27,7 @@ type Aider struct {
 	NoLint            bool     `label:"No linting" help:"Do not check changed files" flag:"--no-auto-lint" group:"Checks"`
 	TestCmd           string   `label:"Test command" help:"Command that runs the tests" flag:"--test-cmd=" group:"Checks"`
 	AutoTest          bool     `label:"Test after changes" help:"Run the tests after each change, and mend what they find" flag:"--auto-test" when:"test-cmd" group:"Checks"`
-	AutoCommits       bool     `label:"Commit" help:"Commit each change in the box; aibox takes it over either way" flag:"--auto-commits" group:"Git"`
+	AutoCommits       bool     `label:"Commit" help:"Commit each change in the sandbox; aibox takes it over either way" flag:"--auto-commits" group:"Git"`
 	Yes               bool     `label:"Say yes" help:"Answer every question with yes" flag:"--yes-always" mode:"interactive" group:"Advanced"`
 	NoStream          bool     `label:"No streaming" help:"Wait for whole answers" flag:"--no-stream" group:"Advanced"`
 	CachePrompts      bool     `label:"Cache prompts" help:"Ask the model server to cache what repeats, where it can" flag:"--cache-prompts" group:"Advanced"`

@@ -17,7 +17,7 @@ type Amp struct {
 	StreamThinking bool         `label:"Thinking" help:"Print the model's thinking among the events" flag:"--stream-json-thinking" mode:"headless" when:"stream-json" group:"Output"`
 	Title          string       `label:"Title" help:"Name of the thread" flag:"--title" mode:"headless" group:"Advanced"`
 	Label          []string     `label:"Labels" help:"Labels of the thread" flag:"--label" group:"Advanced"`
-	MCPConfig      string       `label:"MCP servers" help:"MCP servers to add: JSON, or a file in the box" flag:"--mcp-config" group:"Tools"`
+	MCPConfig      string       `label:"MCP servers" help:"MCP servers to add: JSON, or a file in the sandbox" flag:"--mcp-config" group:"Tools"`
 	LogLevel       string       `label:"Log level" help:"What Amp writes to its own log" flag:"--log-level" choices:"error warn info debug audit" group:"Advanced"`
 	AmpURL         string       `label:"Server" help:"Address of an Amp server of your own" env:"AMP_URL" group:"Account"`
 	AmpAPIKey      secret.Value `label:"API key" help:"Access token of your Amp account" env:"AMP_API_KEY" secret:"true" group:"Account"`

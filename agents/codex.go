@@ -17,9 +17,9 @@ type Codex struct {
 	ReasoningSummary string   `label:"Reasoning summary" help:"How much of its thinking the model tells" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
 	Verbosity        string   `label:"Verbosity" help:"How long answers are, where the model can" flag:"-c model_verbosity=" choices:"low medium high"`
 	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" mode:"headless" group:"Output"`
-	Picture          []string `label:"Pictures" help:"Pictures in the box to show with the prompt" flag:"--image=" group:"Input"`
-	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the box that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
-	LastMessage      string   `label:"Last message" help:"File in the box that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
+	Picture          []string `label:"Pictures" help:"Pictures in the sandbox to show with the prompt" flag:"--image=" group:"Input"`
+	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the sandbox that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
+	LastMessage      string   `label:"Last message" help:"File in the sandbox that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
 	NoAltScreen      bool     `label:"Scroll" help:"Leave what was said in the terminal's own scrolling" flag:"--no-alt-screen" mode:"interactive" group:"Output"`
 	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
 	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
@@ -41,7 +41,7 @@ func (*Codex) Info() Info {
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
 			"Speaks OpenAI's Responses dialect only: a model server has to offer /v1/responses.",
-			"Its own sandbox is off, since the box is one.",
+			"Its own sandbox is off, because aibox provides one.",
 			"Its web search runs on the model's server: it is off unless inference-tools opens web-search.",
 		},
 	}

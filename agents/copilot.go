@@ -7,7 +7,7 @@ type Copilot struct {
 	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
 	MaxOutputTokens       int      `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
 	KnownModel            string   `label:"Known as" help:"Name of a model that Copilot knows and the chosen one is like, for its limits and prompts" env:"COPILOT_PROVIDER_MODEL_ID" group:"Model"`
-	Permissions           string   `label:"Permissions" help:"What Copilot does without asking, within what the box allows; headless, what it would ask for is denied" choices:"ask tools all" default:"all" scope:"at-most" group:"Limits"`
+	Permissions           string   `label:"Permissions" help:"What Copilot does without asking, within what the sandbox allows; headless, what it would ask for is denied" choices:"ask tools all" default:"all" scope:"at-most" group:"Limits"`
 	Mode                  string   `label:"Mode" help:"Work turn by turn, plan first, or go on until the task is done" flag:"--mode" choices:"interactive plan autopilot" group:"Limits"`
 	MaxAutopilotContinues int      `label:"Most continuations" help:"How often autopilot goes on by itself" flag:"--max-autopilot-continues" min:"1" max:"1000" scope:"at-most" when:"mode=autopilot" group:"Limits"`
 	AskUser               bool     `label:"May ask you" help:"Let Copilot ask questions while it works" mode:"interactive" group:"Limits"`
@@ -17,12 +17,12 @@ type Copilot struct {
 	ExcludedTools         []string `label:"Hidden tools" help:"Tools that the model is not told of" flag:"--excluded-tools=" scope:"at-least" group:"Tools"`
 	AllowURL              []string `label:"Allowed addresses" help:"URLs or domains to open without asking" flag:"--allow-url=" when:"permissions!=all" group:"Tools"`
 	DenyURL               []string `label:"Denied addresses" help:"URLs or domains never to open" flag:"--deny-url=" scope:"at-least" group:"Tools"`
-	AddDir                []string `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--add-dir=" group:"Tools"`
-	MCPConfig             []string `label:"MCP servers" help:"JSON, or @file in the box, that describes MCP servers" flag:"--additional-mcp-config=" group:"Tools"`
+	AddDir                []string `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--add-dir=" group:"Tools"`
+	MCPConfig             []string `label:"MCP servers" help:"JSON, or @file in the sandbox, that describes MCP servers" flag:"--additional-mcp-config=" group:"Tools"`
 	DisableMCPServer      []string `label:"MCP servers off" help:"Names of MCP servers to leave out" flag:"--disable-mcp-server=" scope:"at-least" group:"Tools"`
 	Agent                 string   `label:"Agent" help:"Name of a custom agent that does the task" flag:"--agent" group:"Prompt"`
 	NoCustomInstructions  bool     `label:"No custom instructions" help:"Leave out AGENTS.md and what is like it" flag:"--no-custom-instructions" group:"Prompt"`
-	Attachment            []string `label:"Attachments" help:"Pictures or documents in the box to show with the prompt" flag:"--attachment=" mode:"headless" group:"Prompt"`
+	Attachment            []string `label:"Attachments" help:"Pictures or documents in the sandbox to show with the prompt" flag:"--attachment=" mode:"headless" group:"Prompt"`
 	OutputFormat          string   `label:"Output" help:"Plain text, or every event as a line of JSON" flag:"--output-format" choices:"text json" mode:"headless" scope:"repository" group:"Output"`
 	Stats                 bool     `label:"Statistics" help:"Print what was changed and used at the end" mode:"headless" group:"Output"`
 	Stream                string   `label:"Stream" help:"Print answers in pieces as they come, or whole" flag:"--stream" choices:"on off" scope:"repository" group:"Output"`
@@ -30,7 +30,7 @@ type Copilot struct {
 	Name                  string   `label:"Name" help:"What the conversation is called" flag:"--name" group:"Advanced"`
 	LogLevel              string   `label:"Log level" help:"What Copilot writes to its own log" flag:"--log-level" choices:"none error warning info debug all" group:"Advanced"`
 	Experimental          bool     `label:"Experimental" help:"Turn on features that are not finished" flag:"--experimental" group:"Advanced"`
-	PluginDir             []string `label:"Plugins" help:"Folders in the box with plugins" flag:"--plugin-dir=" group:"Advanced"`
+	PluginDir             []string `label:"Plugins" help:"Folders in the sandbox with plugins" flag:"--plugin-dir=" group:"Advanced"`
 }
 
 // Info tells facts about Copilot CLI.
@@ -51,7 +51,7 @@ func (*Copilot) Info() Info {
 		},
 		Notes: []string{
 			"Runs offline: GitHub, its MCP server, telemetry and web tools are off.",
-			"Asks for nothing, since the box is its sandbox; --permissions ask changes that.",
+			"Asks for no permission, because it runs inside a sandbox; --permissions ask changes that.",
 			"Takes a model for one of 128,000 tokens unless the server tells, or --known-model names one.",
 		},
 	}

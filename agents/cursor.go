@@ -20,8 +20,8 @@ type Cursor struct {
 	StreamPartial bool         `label:"Stream pieces" help:"Print answers piece by piece" flag:"--stream-partial-output" mode:"headless" when:"output-format=stream-json" group:"Output"`
 	AutoReview    bool         `label:"Auto-review" help:"Let Cursor's servers judge which tools run without asking, instead of running them all" flag:"--auto-review" group:"Tools"`
 	ApproveMCPs   bool         `label:"Approve MCP servers" help:"Start the MCP servers that the repository names" flag:"--approve-mcps" group:"Tools"`
-	AddDir        []string     `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
-	PluginDir     []string     `label:"Plugins" help:"Folders in the box with plugins to load" flag:"--plugin-dir=" group:"Tools"`
+	AddDir        []string     `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
+	PluginDir     []string     `label:"Plugins" help:"Folders in the sandbox with plugins to load" flag:"--plugin-dir=" group:"Tools"`
 	Endpoint      string       `label:"Endpoint" help:"Address of Cursor's servers, for a company that has its own" flag:"--endpoint=" group:"Account"`
 	Header        []string     `label:"Headers" help:"Headers for Cursor's servers, as Name: value" flag:"--header" group:"Advanced"`
 	CursorAPIKey  secret.Value `label:"API key" help:"Key of your Cursor account" env:"CURSOR_API_KEY" secret:"true" group:"Account"`
@@ -43,7 +43,7 @@ func (*Cursor) Info() Info {
 		Hosts:       []string{"cursor.com", "api2.cursor.sh", "*.cursor.sh"},
 		Notes: []string{
 			"Talks to its maker's cloud only, so no model of yours can serve it.",
-			"Its own sandbox is off, since the box is one, and it runs every tool without asking unless --auto-review is given.",
+			"Its own sandbox is off, because aibox provides one, and it runs every tool without asking unless --auto-review is given.",
 			"Its recipe follows its documentation; nobody has run it here.",
 		},
 	}

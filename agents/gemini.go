@@ -14,16 +14,16 @@ type GeminiCLI struct {
 	ThinkingLevel      string   `label:"Thinking" help:"How hard the model thinks, where it has levels (Gemini 3)" choices:"minimal low medium high" scope:"repository" group:"Model"`
 	ThinkingBudget     int      `label:"Longest thought" help:"Tokens that the model may think, where it has a budget (Gemini 2.5)" min:"1" max:"1000000" scope:"at-most" group:"Model"`
 	SmallModel         string   `label:"Small model" help:"Model for summaries, corrections and searches; Gemini's own choice for its own models, else the chosen one" type:"model" group:"Model"`
-	ApprovalMode       string   `label:"Approval" help:"What Gemini does without asking, within what the box allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto_edit yolo" default:"yolo" scope:"at-most" group:"Limits"`
+	ApprovalMode       string   `label:"Approval" help:"What Gemini does without asking, within what the sandbox allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto_edit yolo" default:"yolo" scope:"at-most" group:"Limits"`
 	MaxTurns           int      `label:"Most turns" help:"Answers of the model after which Gemini gives up" min:"1" max:"100000" scope:"at-most" group:"Limits"`
 	CoreTools          []string `label:"Tools" help:"Built-in tools that Gemini has at all, such as run_shell_command and write_file" scope:"at-most" group:"Tools"`
 	ExcludeTools       []string `label:"Denied tools" help:"Tools never to use, such as google_web_search" scope:"at-least" group:"Tools"`
-	Policy             []string `label:"Policies" help:"Files or folders in the box with rules about tools" flag:"--policy=" group:"Tools"`
+	Policy             []string `label:"Policies" help:"Files or folders in the sandbox with rules about tools" flag:"--policy=" group:"Tools"`
 	MCPServers         string   `label:"MCP servers" help:"MCP servers, as a JSON object of name and settings" type:"text" group:"Tools"`
 	AllowedMCPServers  []string `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all when empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
 	Extensions         []string `label:"Extensions" help:"Extensions to use; none is a name, too" flag:"--extensions=" group:"Tools"`
 	SystemPrompt       string   `label:"System prompt" help:"Text instead of Gemini's own system prompt" type:"text" group:"Prompt"`
-	IncludeDirectories []string `label:"More folders" help:"Folders in the box to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
+	IncludeDirectories []string `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
 	OutputFormat       string   `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
 	ScreenReader       bool     `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
 	Debug              bool     `label:"Debug" help:"Tell what Gemini does" flag:"--debug" group:"Advanced"`
@@ -45,7 +45,7 @@ func (*GeminiCLI) Info() Info {
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
 		Notes: []string{
 			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent. One of your own is named by its URL with /v1beta at the end: --inference http://127.0.0.1:8000/v1beta.",
-			"Asks for nothing, since the box is its sandbox; --approval-mode plan or default changes that.",
+			"Asks for no permission, because it runs inside a sandbox; --approval-mode plan or default changes that.",
 			"Its google_web_search and web_fetch run on the model's server: they are off unless inference-tools opens web-search and web-fetch.",
 			"Believes that every model takes a million tokens.",
 		},

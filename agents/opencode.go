@@ -19,7 +19,7 @@ type OpenCode struct {
 	MaxSteps        int      `label:"Most steps" help:"Tell the model to come to an end after this many of its answers" min:"1" max:"100000" group:"Model"`
 	Thinking        bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
 	Format          string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
-	File            []string `label:"Files" help:"Files in the box to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
+	File            []string `label:"Files" help:"Files in the sandbox to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
 	SlashCommand    string   `label:"Command" help:"A command of the repository's own OpenCode settings, with the prompt as its arguments" flag:"--command" mode:"headless" group:"Input"`
 	Title           string   `label:"Title" help:"Name of the conversation" flag:"--title" mode:"headless" group:"Advanced"`
 	Pure            bool     `label:"No plugins" help:"Run without plugins" flag:"--pure" group:"Advanced"`

@@ -14,7 +14,7 @@ import (
 // ways are the ways of running every agent that a golden file shows.
 func ways() map[string]Task {
 	headless := Task{
-		Prompt: `- mend the "test"`, Workdir: "/workspace", Inference: model, Instructions: "# The box\n\nNo network.\n",
+		Prompt: `- mend the "test"`, Workdir: "/workspace", Inference: model, Instructions: "# The sandbox\n\nNo network.\n",
 	}
 	headless.Inference.Context = 32768
 	resumed, interactive, again := headless, headless, headless

@@ -10,11 +10,11 @@ func (*Shell) Info() Info {
 	return Info{
 		Name:    "shell",
 		Title:   "Shell",
-		Summary: "Any command of your own in the box, after --",
+		Summary: "Any command of your own in the sandbox, after --",
 		Image:   "base",
 		Notes: []string{
 			"Runs exactly what stands after --; with -i and nothing there, an interactive bash.",
-			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and what holds in the box in $AIBOX_INSTRUCTIONS_FILE.",
+			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and what holds in the sandbox in $AIBOX_INSTRUCTIONS_FILE.",
 			"The model is in OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, " +
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY and OLLAMA_HOST.",
 		},

@@ -30,7 +30,7 @@ func (a *cli) checkAgentCommand(asJSON *bool) *cobra.Command {
 		Use:   "check AGENT",
 		Short: "Try an agent from its file to a change, step by step",
 		Long: `Try an agent: read its file, make its command lines, bake its image, and run it in a
-real box on a scratch repository, against the built-in model. The model asks it to
+real sandbox on a scratch repository, against the built-in model. The model asks it to
 write a file: whether the task reached the model byte for byte, and whether the file
 arrives, is what counts. Then the same on a terminal where nobody answers questions,
 and once more for going on with the conversation. Built-in agents can be checked, too.`,

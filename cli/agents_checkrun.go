@@ -306,7 +306,7 @@ func praise(t trial) string {
 // aftermath notes what is no failure and worth knowing.
 func (c *checkup) aftermath(t trial, result *session.Result) {
 	if result.Left && !t.typed { // one on a terminal was stopped
-		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it left processes behind, which were ended with the box"})
+		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it left processes behind, which were ended with the sandbox"})
 	}
 	var names []string
 	for _, refused := range result.Refused {

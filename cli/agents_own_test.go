@@ -45,7 +45,7 @@ func TestAnAgentFileTakesNothingThatIsAiboxsOwn(t *testing.T) {
 		if name == "OLLAMA_HOST" { // an address
 			continue
 		}
-		if _, err := custom.Parse("bot", file(fmt.Sprintf("key = \"k\"\ntype = \"secret\"\nenv = %q\n", name))); err == nil || !strings.Contains(err.Error(), "never enters a box") {
+		if _, err := custom.Parse("bot", file(fmt.Sprintf("key = \"k\"\ntype = \"secret\"\nenv = %q\n", name))); err == nil || !strings.Contains(err.Error(), "never enters a sandbox") {
 			t.Errorf("a secret %s: %v", name, err)
 		}
 	}

@@ -17,7 +17,7 @@ func (a *cli) checks() []health.Check {
 		look("git", health.Tools, func() health.Finding { return program("git") }),
 		look("nsenter", health.Tools, func() health.Finding { return program("nsenter") }),
 		look("iptables", health.Tools, func() health.Finding { return program("iptables") }),
-		look("first process of a box", health.Tools, a.initFinding),
+		look("first process of a sandbox", health.Tools, a.initFinding),
 		look("settings", health.Tools, a.settingsFinding),
 		look("your agents", health.Tools, a.customAgentsFinding),
 	}

@@ -132,7 +132,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintln(a.err, "nothing was changed")
 	}
 	if open := out.OpenTools(); open != "" {
-		fmt.Fprintf(a.err, "%s %s was open: the agent had a way out of its box through the model's server\n", t.warn("!"), open)
+		fmt.Fprintf(a.err, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
 	}
 	for _, note := range result.Notes {
 		fmt.Fprintf(a.err, "note: %s\n", notice(note))

@@ -28,7 +28,7 @@ func (a *cli) showHead(w io.Writer, t terminal, service *session.Sessions, found
 		a.printVerification(plainly{w}, service, found.ID, scope.Whole.Tree)
 	}
 	if open := found.OpenTools(); open != "" {
-		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its box through the model's server\n", t.warn("!"), open)
+		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)
 	}
 	feedback, err := service.Feedback(found.ID)
 	if err != nil {

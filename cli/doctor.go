@@ -27,7 +27,7 @@ func (a *cli) doctorCommand() *cobra.Command {
 		Long: `Check every requirement and say what mends it. With --fix, mend what the set-up can
 mend: it shows the commands first and asks, and uses sudo where it needs root. It
 replaces a registered runtime that aibox cannot use only when you answer that question
-with yes or give --replace-runtime. With --probe, start a real box and show what it
+with yes or give --replace-runtime. With --probe, start a real sandbox and show what it
 could reach and what it could not.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
@@ -36,7 +36,7 @@ could reach and what it could not.`,
 		},
 	}
 	cmd.Flags().BoolVar(&options.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&options.probe, "probe", false, "start a box and prove what it can reach")
+	cmd.Flags().BoolVar(&options.probe, "probe", false, "start a sandbox and prove what it can reach")
 	cmd.Flags().BoolVar(&options.fix, "fix", false, "set up what is missing, after a question")
 	cmd.Flags().BoolVar(&options.yes, "yes", false, "with --fix: do not ask")
 	cmd.Flags().BoolVar(&options.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
@@ -81,7 +81,7 @@ func (a *cli) doctor(ctx context.Context, options doctorOptions) error {
 		return fault.New(fault.Environment, "%d of %d requirements are not met", missing, len(report.Findings)).
 			Hint("each line above names what mends it")
 	case report.Proof != nil && report.Proof.Failed > 0:
-		return fault.New(fault.Refused, "%d of %d probes came out wrong: the box is not closed", report.Proof.Failed, len(report.Proof.Results))
+		return fault.New(fault.Refused, "%d of %d probes came out wrong: the sandbox is not closed", report.Proof.Failed, len(report.Proof.Results))
 	default:
 		return nil
 	}

@@ -38,7 +38,7 @@ func program(name string) health.Finding {
 }
 
 func (a *cli) initFinding() health.Finding {
-	f := health.Finding{Name: "first process of a box"}
+	f := health.Finding{Name: "first process of a sandbox"}
 	var err error
 	if f.Detail, err = a.app.InstallInit(); err != nil {
 		f.State, f.Detail, f.Mend = health.Missing, err.Error(), "make build"
@@ -95,11 +95,11 @@ func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Mend = health.Missing, "the box's own files are written to Docker's disk", health.SetUp
+		f.State, f.Detail, f.Mend = health.Missing, "the sandbox's own files are written to Docker's disk", health.SetUp
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Mend = health.Missing, "what a box may write outside the workspace has no limit", health.SetUp
+		f.State, f.Detail, f.Mend = health.Missing, "what a sandbox may write outside the workspace has no limit", health.SetUp
 	default:
-		f.Detail = fmt.Sprintf("%s, a box may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
+		f.Detail = fmt.Sprintf("%s, a sandbox may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
 	if f.State != health.OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
 		f.Replaces = registration(runsc)

@@ -47,7 +47,7 @@ func (a *cli) preview(o *runOptions, given map[string]string, draft any) string 
 		fmt.Fprintf(&out, "\n%s\n", err)
 		return out.String()
 	}
-	fmt.Fprintf(&out, "\nIn the box:\n%s", invoked(invocation))
+	fmt.Fprintf(&out, "\nIn the sandbox:\n%s", invoked(invocation))
 	return out.String()
 }
 

@@ -32,7 +32,7 @@ func (a *cli) gcCommand() *cobra.Command {
 		Long: `Remove what nothing has happened to for 30 days ("aibox config set keep" changes that):
 records and workspaces of sessions whose work is accepted, discarded or nothing, their
 agents' conversations, and outdated images. Remove at any age what nobody uses: git
-objects, boxes, networks, what something broken off has left. Saved states (aibox
+objects, sandboxes, networks, what something broken off has left. Saved states (aibox
 recover) go when they are 30 days old and older than that.
 
 Work that nobody has reviewed to its end stays, however old, and so does whatever runs

@@ -136,7 +136,7 @@ var limitControllers = []string{"cpu", "memory", "pids"}
 // the user's systemd was given the controllers for it.
 func (m machine) delegation() health.Finding {
 	f := health.Finding{Name: "cgroup delegation", State: health.Warning}
-	const unlimited = "; the memory and CPU of boxes are not limited"
+	const unlimited = "; the memory and CPU of sandboxes are not limited"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
 	lacking := lackingOf(given)
@@ -154,7 +154,7 @@ func (m machine) delegation() health.Finding {
 	case len(lacking) > 0:
 		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, health.SetUp
 	default:
-		f.State, f.Detail = health.OK, given+"; they do not limit boxes yet"
+		f.State, f.Detail = health.OK, given+"; they do not limit sandboxes yet"
 	}
 	return f
 }

@@ -83,7 +83,7 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", health.Warning, "was not given cpu; the memory and CPU of boxes are not limited", health.SetUp, health.Warning,
+			"cgroup delegation", health.Warning, "was not given cpu; the memory and CPU of sandboxes are not limited", health.SetUp, health.Warning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},

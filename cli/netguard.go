@@ -18,8 +18,8 @@ import (
 func (a *cli) netguardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "netguard",
-		Short: "The locks around the boxes' networks",
-		Long: `The alias 10.200.200.1, the firewall chains and the routing rules that keep boxes
+		Short: "The locks around the sandboxes' networks",
+		Long: `The alias 10.200.200.1, the firewall chains and the routing rules that keep sandboxes
 from reaching anything else. Every start of a session puts them in place, so "up"
 is only for looking at them beforehand.`,
 		Example: "  aibox netguard status\n  aibox netguard log",
@@ -41,7 +41,7 @@ is only for looking at them beforehand.`,
 		return a.netguardStatus(cmd, asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	log := &cobra.Command{Use: "log [ID]", Short: "Show what boxes were refused", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
+	log := &cobra.Command{Use: "log [ID]", Short: "Show what sandboxes were refused", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
 		return a.netguardLog(cmd, args)
 	}}
 	cmd.AddCommand(up, down, status, log)

@@ -146,7 +146,7 @@ func (t *proofTable) line(r probe.Result) {
 func (a *cli) printProof(p *health.Proof) {
 	where := ""
 	if p.Kernel != "" {
-		where = ", in a box with kernel " + safe(p.Kernel)
+		where = ", in a sandbox with kernel " + safe(p.Kernel)
 	}
-	fmt.Fprintf(a.out, "%d of %d came out as they must%s\n", len(p.Results)-p.Failed, len(p.Results), where)
+	fmt.Fprintf(a.out, "%d of %d passed%s\n", len(p.Results)-p.Failed, len(p.Results), where)
 }

@@ -57,7 +57,7 @@ func TestAStartThatAProbeStoppedIsAProofAndAnyOtherFailureIsNone(t *testing.T) {
 	}
 	p.Take(probe.Result{Name: "public address", OK: true}, true)
 	if proof, err := notStarted(p, failure); proof != nil || !errors.Is(err, failure) {
-		t.Errorf("with all as they must be: %+v, %v", proof, err)
+		t.Errorf("with all passed: %+v, %v", proof, err)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestTheEndOfAProofSaysWhatItComesTo(t *testing.T) {
 	a.out = &printed
 	a.printProof(health.NewProof("4.4 \x1b[31m", []probe.Result{{OK: true}, {}}))
 	a.printProof(health.NewProof("", []probe.Result{{OK: true}}))
-	if got := printed.String(); !strings.HasPrefix(got, "1 of 2 came out as they must, in a box with kernel 4.4 \\x1b[31m\n") || !strings.HasSuffix(got, "\n1 of 1 came out as they must\n") {
+	if got := printed.String(); !strings.HasPrefix(got, "1 of 2 passed, in a sandbox with kernel 4.4 \\x1b[31m\n") || !strings.HasSuffix(got, "\n1 of 1 passed\n") {
 		t.Errorf("%q", got)
 	}
 }

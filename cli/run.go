@@ -69,7 +69,7 @@ func (a *cli) commandOf(do func(context.Context, *runOptions) error) *cobra.Comm
 	cmd := &cobra.Command{
 		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
 		Short: "Run an agent on a repository",
-		Long: `Run an agent on a copy of a repository, in a box of its own, and follow it.
+		Long: `Run an agent on a copy of a repository, in a sandbox of its own, and follow it.
 The copy holds your uncommitted work. Nothing of it comes back before you accept it.
 
 What stands behind "--" goes to the agent's command line as it is; for the agent
@@ -118,14 +118,14 @@ func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
 	f.StringVar(&o.inference, "inference", builtIn.Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
 	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
-	f.StringArrayVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the box: "+strings.Join(serverToolNames(), ", "))
+	f.StringArrayVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the sandbox: "+strings.Join(serverToolNames(), ", "))
 	f.Uint64Var(&o.maxUpload, "max-upload", uint64(builtIn.MaxUpload), "end the session when it has sent this many `MIB` to the model; 0 for no limit")
 	f.Uint64Var(&o.maxTokens, "max-tokens", uint64(builtIn.MaxTokens), "end the session when it has used this many `TOKENS`, read and written; 0 for no limit")
 	lengthVar(f, &o.modelTimeout, "model-timeout", builtIn.ModelTimeout, "end the session when the model gives no piece of an answer for this time; 0 for no limit")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
 	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
 	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
-	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the box; 0 for no limit")
+	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the sandbox; 0 for no limit")
 	f.Uint64Var(&o.stateSize, "state-size", uint64(builtIn.StateSize), "most `MEGABYTES` that the agent's conversation folders may take; 0 for no limit")
 	f.BoolVar(&o.degraded, "allow-degraded", false, "run although this machine cannot enforce a limit")
 	lengthVar(f, &o.timeout, "timeout", builtIn.Timeout, "end the session after this time; 0 for no limit")

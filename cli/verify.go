@@ -29,7 +29,7 @@ type verifyFlags struct {
 }
 
 func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
-	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a box without any network")
+	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a sandbox without any network")
 	lengthVar(flags, &f.timeout, "verify-timeout", builtIn.VerifyTimeout, "end the verification after this time; 0 for no limit")
 }
 
@@ -63,8 +63,8 @@ func (a *cli) verifyCommand() *cobra.Command {
 	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify ID",
-		Short: "Run a command on a session's work, in a box",
-		Long: `Run a command, such as the tests, on what a session's agent made. It runs in a box
+		Short: "Run a command on a session's work, in a sandbox",
+		Long: `Run a command, such as the tests, on what a session's agent made. It runs in a sandbox
 of its own without any network, in the session's image, on a copy of the agent's
 workspace with installed packages and other ignored files. Nothing it does comes
 back. Without --verify it is the command that the session was started with, or that

@@ -15,8 +15,8 @@ import (
 func (a *cli) workspaceCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "workspace ID [-- COMMAND…]",
-		Short: "Look around in a copy of a session's workspace, in a box",
-		Long: `Start a shell, or a command, on a copy of a session's workspace, in a box of its own
+		Short: "Look around in a copy of a session's workspace, in a sandbox",
+		Long: `Start a shell, or a command, on a copy of a session's workspace, in a sandbox of its own
 without any network, in the session's image. You can look at everything, build it, run
 it and try changes: nothing that happens there reaches your machine, and the copy is
 removed at the end. The agent may be at work meanwhile.
@@ -51,7 +51,7 @@ func (a *cli) workspace(ctx context.Context, text string, command []string) (err
 		return err
 	}
 	if ws := found.State.Workspace; shell && ws != nil {
-		fmt.Fprintf(a.err, "%s\n%s\n", a.errTerm.faint("in a box, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
+		fmt.Fprintf(a.err, "%s\n%s\n", a.errTerm.faint("in a sandbox, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
 			a.errTerm.faint("git compares with what the agent started from; exit comes back"))
 	}
 	request := session.OpenRequest{Command: command, Env: ownVariables(found.EnvNames), Size: a.agentSize()}
@@ -98,7 +98,7 @@ func (a *cli) commandIn(ctx context.Context, service *session.Sessions, opened *
 	case result.Signal != 0:
 		return fault.New(fault.AgentFailed, "%s was ended by signal %d", safe(name), result.Signal)
 	case result.ExitCode == 127:
-		return fault.New(fault.AgentFailed, "there is no %s in the box", safe(name))
+		return fault.New(fault.AgentFailed, "there is no %s in the sandbox", safe(name))
 	case result.ExitCode > 0:
 		return fault.New(fault.AgentFailed, "%s ended with exit status %d", safe(name), result.ExitCode)
 	}

@@ -29,8 +29,8 @@ type Settings struct {
 	Model          string        `label:"Model" help:"The model" type:"model"`
 	Image          string        `label:"Image" help:"Another image than the agent's own"`
 	Timeout        time.Duration `label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most"`
-	Pids           int           `label:"Processes" help:"Most processes in the box; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most"`
-	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the box" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
+	Pids           int           `label:"Processes" help:"Most processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most"`
+	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
 	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
 	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
 	ModelTimeout   time.Duration `label:"Model timeout" help:"End a session whose model gives no piece of an answer for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most"`
@@ -41,7 +41,7 @@ type Settings struct {
 	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
 	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch worktree" default:"none" scope:"at-most"`
 	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
-	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a box of its own"`
+	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a sandbox of its own"`
 	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`
 	AllowDegraded  bool          `label:"Allow degraded limits" help:"Run although this machine cannot enforce a limit"`
 	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`

@@ -25,7 +25,7 @@ var keepers = []string{"runsc", "containerd-shim"}
 // arguments.
 func Belonging(box string) ([]Process, error) {
 	if len(box) < 12 {
-		return nil, fmt.Errorf("%q is not the id of a box", box)
+		return nil, fmt.Errorf("%q is not the id of a sandbox", box)
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -26,7 +26,7 @@ func (r Runtime) Unsafe() []string {
 	}
 	for _, arg := range r.Args {
 		if !safeArgs.MatchString(arg) {
-			unsafe = append(unsafe, "aibox does not start boxes with its argument "+termtext.Escape(arg))
+			unsafe = append(unsafe, "aibox does not start sandboxes with its argument "+termtext.Escape(arg))
 		}
 	}
 	return unsafe
@@ -39,6 +39,6 @@ func (r Runtime) CheckSafe() error {
 	if len(unsafe) == 0 {
 		return nil
 	}
-	return fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a box out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; ")).
+	return fault.New(fault.Environment, "the runtime %s is registered with Docker in a way that may let a sandbox out: %s", termtext.Escape(r.Name), strings.Join(unsafe, "; ")).
 		Hint("`aibox doctor --fix` registers aibox's in its place")
 }

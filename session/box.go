@@ -43,7 +43,7 @@ const (
 // is done, and waits until its PID 1 has called. The lifeline's listener is closed
 // then, before any agent exists, so nothing in the box can pose as PID 1.
 func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Box, error) {
-	done := s.report.step("box")
+	done := s.report.step("sandbox")
 	spec, err := s.boxSpec(k)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func foreignKernel(inside string) error {
 	if inside != "" && !strings.HasSuffix(inside, version) {
 		return nil
 	}
-	return fault.New(fault.Refused, "the box runs on the host's own kernel (%q), so there is no gVisor around it", inside).
+	return fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside).
 		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
 }
 
@@ -119,12 +119,12 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 	}
 	state, err := box.State(ctx)
 	if err != nil {
-		return runtime.Process{}, fmt.Errorf("asking for the box's process: %w", err)
+		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
 		// Without it nobody could tell when the box is dead, and its work be read.
 		_ = listener.Close()
-		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the box is"), boxTrouble(ctx, box))
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxTrouble(ctx, box))
 	}
 	err = s.save(func(st *State) { st.Box, st.Sandbox = box.ID(), state.Process })
 	if err == nil {
@@ -214,7 +214,7 @@ func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*li
 	for {
 		raw, err := listener.Accept()
 		if err != nil {
-			return nil, lifeline.Hello{}, fmt.Errorf("the box did not call within %v: %w", callTimeout, err)
+			return nil, lifeline.Hello{}, fmt.Errorf("the sandbox did not call within %v: %w", callTimeout, err)
 		}
 		conn := lifeline.NewConn(raw)
 		hello, err := conn.Hello(ctx)
@@ -223,7 +223,7 @@ func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*li
 		}
 		_ = conn.Close()
 		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the box's first word: %w", err)
+			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the sandbox's first word: %w", err)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func boxTrouble(ctx context.Context, box runtime.Box) error {
 	if err != nil {
 		return err
 	}
-	return fault.New(fault.Environment, "the box is %s (exit code %d) %s", state.Status, state.ExitCode, state.Message).
+	return fault.New(fault.Environment, "the sandbox is %s (exit code %d) %s", state.Status, state.ExitCode, state.Message).
 		Hint("`aibox doctor` checks Docker and runsc")
 }
 
@@ -313,7 +313,7 @@ func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) 
 	}
 	results, err := s.line.Probe(ctx, plan, ended)
 	if err != nil {
-		return nil, fmt.Errorf("probing the box: %w", err)
+		return nil, fmt.Errorf("probing the sandbox: %w", err)
 	}
 	failed := probe.Failed(results)
 	if len(failed) > 0 {
@@ -323,6 +323,6 @@ func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) 
 		}
 		return results, refusal.Hint("`aibox doctor --probe` shows them all")
 	}
-	done(fmt.Sprintf("%d of %d as they must be", len(results), len(results)))
+	done(fmt.Sprintf("%d of %d passed", len(results), len(results)))
 	return results, nil
 }

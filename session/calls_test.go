@@ -180,7 +180,7 @@ func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 		{"known code", &talker{}, []ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
 		{"a failed command", &agents.Shell{}, []ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
 		{"a signal", &talker{}, nil, outcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
-		{"no word", &talker{}, nil, outcome{cause: errors.New("gone")}, false, "the box ended without a word: gone", ""},
+		{"no word", &talker{}, nil, outcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
 	} {
 		s := &supervisor{id: "0abc-talker"}
 		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"

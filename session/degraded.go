@@ -20,9 +20,9 @@ func unenforced(info runtime.Info) []string {
 	case !known:
 		return []string{"nothing is known of the runtime " + boxRuntime}
 	case !r.Overlay:
-		return []string{"what a box writes outside the workspace goes to the host's disk, without a limit"}
+		return []string{"what a sandbox writes outside the workspace goes to the host's disk, without a limit"}
 	case r.OverlaySize == 0:
-		return []string{"what a box writes outside the workspace has no limit"}
+		return []string{"what a sandbox writes outside the workspace has no limit"}
 	}
 	return nil
 }

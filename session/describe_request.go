@@ -64,7 +64,7 @@ func verification(b *strings.Builder, verified []Verification) {
 		return
 	}
 	for _, v := range verified {
-		fmt.Fprintf(b, "- %s %s, in a box without a network\n", span(v.Command), v.outcome())
+		fmt.Fprintf(b, "- %s %s, in a sandbox without a network\n", span(v.Command), v.outcome())
 	}
 	b.WriteString("\n")
 }

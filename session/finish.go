@@ -48,7 +48,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	}
 	if err := dead; err != nil {
 		result.Fault = FailureOf(errors.Join(err, cause))
-		result.Changes.Unknown = "not computed, because the box still ran"
+		result.Changes.Unknown = "not computed, because the sandbox still ran"
 	} else if s.launch.Spec.Verifies != nil {
 		if err := workspace.Remove(ctx, k.workspace); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the copy:", err) // whoever waits tries again

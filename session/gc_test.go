@@ -210,7 +210,7 @@ func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 2*month)
 	r := d.collect()
-	if !strings.Contains(freed(r), "sessions 1") || len(r.Kept) != 1 || r.Kept[0].What != "boxes and networks" {
+	if !strings.Contains(freed(r), "sessions 1") || len(r.Kept) != 1 || r.Kept[0].What != "sandboxes and networks" {
 		t.Errorf("freed is\n%s\nkept %+v", freed(r), r.Kept)
 	}
 }

@@ -173,7 +173,7 @@ func (g *gc) leftovers(ctx context.Context) error {
 func (g *gc) docker(ctx context.Context) error {
 	docker, err := g.deps.Docker(ctx)
 	if err != nil {
-		g.report.Keep("boxes and networks", err.Error())
+		g.report.Keep("sandboxes and networks", err.Error())
 		return nil
 	}
 	return errors.Join(g.boxes(ctx, docker.Backend), g.networks(ctx, docker.Networks))

@@ -121,7 +121,7 @@ func adoptFormerHome(dir, agent string, stateDirs []string) error {
 		err := adoptFormerFolder(dir, agent, stateDir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.Refused, "the state folder %q of %s cannot be taken over, because it is not an ordinary folder: %w", stateDir, agent, err).
-				Hint("an agent may have put a link there to get out of its box; `aibox accept %s` still delivers the session's work", filepath.Base(dir))
+				Hint("an agent may have put a link there to get out of its sandbox; `aibox accept %s` still delivers the session's work", filepath.Base(dir))
 		}
 	}
 	return nil

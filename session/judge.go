@@ -12,8 +12,8 @@ func (s *supervisor) judge(agent agents.Agent, out outcome) error {
 	name := s.launch.Spec.Agent
 	switch {
 	case out.exit == nil:
-		return fault.New(fault.Internal, "the box ended without a word: %w", out.cause).
-			Hint("the agent may have killed the first process of its box, or the host may have run out of memory; its work so far is kept")
+		return fault.New(fault.Internal, "the sandbox ended without a word: %w", out.cause).
+			Hint("the agent may have killed the first process of its sandbox, or the host may have run out of memory; its work so far is kept")
 	case len(out.errs) > 0:
 		return fault.New(fault.AgentFailed, "%s could not be run: %.500q", name, out.errs[0])
 	case out.exit.Signal != 0:

@@ -33,6 +33,6 @@ func TestACallThatWasGivenUpIsNotTakenForTheBoxs(t *testing.T) {
 	}
 	defer line.Close()
 	if _, err := net.Dial("tcp", listener.Addr().String()); err == nil {
-		t.Error("a second box can call")
+		t.Error("a second sandbox can call")
 	}
 }

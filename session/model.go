@@ -150,7 +150,7 @@ func (s *supervisor) checkSearching(server Inference, models []string) error {
 	}
 	for _, name := range models {
 		if server.Searches(name) {
-			return fault.New(fault.Usage, "the model %q searches the web by itself, which is a way out of the box: web-search is not open", name).
+			return fault.New(fault.Usage, "the model %q searches the web by itself, which is a way out of the sandbox: web-search is not open", name).
 				Hint("aibox run --inference-tools web-search …   # opens it").
 				Hint("or choose another model with --model")
 		}

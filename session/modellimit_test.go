@@ -41,7 +41,7 @@ func TestWhatGoesToTheModelIsCounted(t *testing.T) {
 func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
 	spec := Spec{Network: netguard.Local, InferenceTools: []netguard.ServerTool{netguard.WebSearch, netguard.MCP}}
 	ways := spec.WaysOut()
-	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the box. ") || spec.OpenTools() != "web-search, mcp" {
+	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the sandbox. ") || spec.OpenTools() != "web-search, mcp" {
 		t.Errorf("%q, %q", ways, spec.OpenTools())
 	}
 	spec.MaxTokens = 5000
@@ -52,6 +52,6 @@ func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
 	}
 	spec.Network = netguard.None
 	if spec.OpenTools() != "" || !slices.Equal(spec.WaysOut(), nil) {
-		t.Error("a box without a model has a way out")
+		t.Error("a sandbox without a model has a way out")
 	}
 }

@@ -105,7 +105,7 @@ func (spec *Spec) WaysOut() []string {
 	}
 	var ways []string
 	for _, tool := range spec.InferenceTools {
-		ways = append(ways, tool.String()+" is open, a way out of the box. "+tool.Opens())
+		ways = append(ways, tool.String()+" is open, a way out of the sandbox. "+tool.Opens())
 	}
 	return ways
 }

@@ -61,7 +61,7 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if s.store.ended(id) {
 		return nil, nil // nearly all are
 	}
-	return s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its box was ended").
+	return s.endDead(ctx, id, fault.New(fault.Internal, "the session's supervisor died, so its sandbox was ended").
 		Hint("`aibox diff %s` shows the agent's work so far", id))
 }
 
@@ -130,7 +130,7 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 		if session.State.Box == "" && session.State.Network == nil {
 			return nil
 		}
-		return fmt.Errorf("the box's remains wait until Docker is back: %w", err)
+		return fmt.Errorf("the sandbox's remains wait until Docker is back: %w", err)
 	}
 	boxes, err := s.boxesOf(ctx, docker.Backend, session)
 	if err != nil {

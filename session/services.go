@@ -25,7 +25,7 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	})
 	s.service(ctx, "refusals", func() error {
 		return k.sockets.Refuse(ctx, func(protocol, destination string) {
-			s.refused(protocol, destination, "the box has no route out")
+			s.refused(protocol, destination, "the sandbox has no route out")
 		})
 	})
 	gateway := k.sockets.Listener(netguard.PortGateway)

@@ -74,7 +74,7 @@ func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcom
 		case <-unwatched:
 			unwatched = nil
 			s.end(fault.New(fault.Environment, "the session's watchdog was killed, so the session was ended").
-				Hint("without it the box could outlive its supervisor; the agent's work so far is kept"))
+				Hint("without it the sandbox could outlive its supervisor; the agent's work so far is kept"))
 		}
 	}
 }
@@ -89,10 +89,10 @@ const lastWords = 300 * time.Millisecond
 func (s *supervisor) endLost(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
-		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the box was ended").
+		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the sandbox was ended").
 			Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
 	case errors.Is(err, lifeline.ErrSilent):
-		s.end(fault.New(fault.Refused, "the box's first process said nothing any more, so the box was ended").
+		s.end(fault.New(fault.Refused, "the sandbox's first process said nothing any more, so the sandbox was ended").
 			Hint("an agent that stops it is trying to get rid of its guard; the agent's work so far is kept"))
 	default:
 		return

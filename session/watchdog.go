@@ -41,7 +41,7 @@ func (s *supervisor) watchBox(box string, sandbox runtime.Process, watched func(
 	}
 	others, err := runtime.Belonging(box)
 	if err != nil {
-		return fmt.Errorf("looking for the processes of the box: %w", err)
+		return fmt.Errorf("looking for the processes of the sandbox: %w", err)
 	}
 	handles := make([]int, 0, 1+len(others))
 	defer func() {
@@ -55,7 +55,7 @@ func (s *supervisor) watchBox(box string, sandbox runtime.Process, watched func(
 		case errors.Is(err, runtime.ErrGone) && p != sandbox:
 			continue // the runtime's part in the start is over
 		case errors.Is(err, runtime.ErrGone):
-			return fault.New(fault.Environment, "the box ended as soon as it was started").Hint("`aibox doctor` checks Docker and runsc")
+			return fault.New(fault.Environment, "the sandbox ended as soon as it was started").Hint("`aibox doctor` checks Docker and runsc")
 		case err != nil:
 			return err
 		}

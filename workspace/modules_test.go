@@ -53,7 +53,7 @@ func TestTheFilesOfSubmodulesComeAlong(t *testing.T) {
 		t.Errorf("below the agent's first commit is %s", got)
 	}
 	if got := gitIn(t, ws.Path, "ls-files", "--stage", "libs/outer/inner/inner.txt"); !strings.HasPrefix(got, "100644 ") {
-		t.Errorf("git in the box has %q", got)
+		t.Errorf("git in the sandbox has %q", got)
 	}
 	if out := gitIn(t, ws.Path, "rev-list", "--objects", "HEAD"); strings.Contains(out, "id_rsa") || strings.Contains(out, ".env") {
 		t.Errorf("a hidden file is in the agent's history:\n%s", out)

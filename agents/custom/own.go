@@ -30,7 +30,7 @@ func (r *reader) own(path string, def spec.Definition) {
 	}
 	env := def.Tags["env"]
 	if def.Type == spec.Secret.String() && slices.Contains(ownKeys, env) {
-		r.fail(path+".env", "%s holds your key of a model server, which never enters a box", env).Hint = "give the agent the placeholder, which aibox replaces: [env] and " + env + ` = "{key}"`
+		r.fail(path+".env", "%s holds your key of a model server, which never enters a sandbox", env).Hint = "give the agent the placeholder, which aibox replaces: [env] and " + env + ` = "{key}"`
 		return
 	}
 	r.variable(path+".env", env)
@@ -44,7 +44,7 @@ func (r *reader) variable(at, name string) {
 	case name == "HOME":
 		r.fail(at, "HOME is set by aibox, which puts files and conversations there").Hint = "leave it out"
 	case strings.HasPrefix(name, "LD_"):
-		r.fail(at, "%s would change every program in the box, those of aibox too", name).Hint = `set it for the one program: ["env", "` + name + `=…", "my-bot"]`
+		r.fail(at, "%s would change every program in the sandbox, those of aibox too", name).Hint = `set it for the one program: ["env", "` + name + `=…", "my-bot"]`
 	case strings.HasPrefix(name, "AIBOX_"):
 		r.fail(at, "names that begin with AIBOX_ are aibox's own").Hint = "choose another name"
 	}

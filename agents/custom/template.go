@@ -33,7 +33,7 @@ type placeholder struct {
 var placeholders = []placeholder{
 	{name: "prompt", help: "the task; one that is too long for an argument becomes a sentence that names its file", inFile: true},
 	{name: "prompt_file", help: "path of a file that holds the task", inEnv: true, inFile: true},
-	{name: "instructions_file", help: "path of a file with standing instructions in Markdown: the limits of the box and the system prompts the user chose. Where no template has it they stand before the task", inEnv: true, inFile: true},
+	{name: "instructions_file", help: "path of a file with standing instructions in Markdown: the limits of the sandbox and the system prompts the user chose. Where no template has it they stand before the task", inEnv: true, inFile: true},
 	{name: "model", help: "id of the model", model: true, inEnv: true, inFile: true},
 	{name: "context", help: "tokens that fit into a request, when the model server tells", model: true, inEnv: true, inFile: true},
 	{name: "dialect", help: "the first dialect in speaks that the model server speaks", model: true, inEnv: true, inFile: true},
@@ -43,7 +43,7 @@ var placeholders = []placeholder{
 	{name: "gemini", help: "base URL for clients of Gemini's dialect, which add /v1beta", model: true, address: true, inEnv: true, inFile: true},
 	{name: "ollama", help: "base URL for clients of Ollama's own dialect, which add /api", model: true, address: true, inEnv: true, inFile: true},
 	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
-	{name: "workdir", help: "the folder in the box that the agent starts in: the repository, or the subfolder that the run was started in", inEnv: true, inFile: true},
+	{name: "workdir", help: "the folder in the sandbox that the agent starts in: the repository, or the subfolder that the run was started in", inEnv: true, inFile: true},
 	{name: "options", help: "the words of the agent's options; a word of its own", words: true},
 	{name: "args", help: "what the user put behind --; a word of its own", words: true},
 }

@@ -222,5 +222,5 @@ func findProgram(name, dir, path string) (string, error) {
 	if errors.Is(found, fs.ErrPermission) {
 		return "", startError{126, fmt.Errorf("%q is there but cannot be run", name)}
 	}
-	return "", startError{127, fmt.Errorf("there is no %q in the box", name)}
+	return "", startError{127, fmt.Errorf("there is no %q in the sandbox", name)}
 }

@@ -360,7 +360,7 @@ func (c *Conn) await(ctx context.Context, t Type) (Frame, error) {
 		if err != nil {
 			return Frame{}, err
 		}
-		return Frame{}, fmt.Errorf("the box's init: %q", message.Text)
+		return Frame{}, fmt.Errorf("the sandbox's init: %q", message.Text)
 	case f.Type != t:
 		return Frame{}, fmt.Errorf("%w: frame %#x in place of %#x", ErrProtocol, f.Type, t)
 	}

@@ -54,7 +54,7 @@ const (
 var ErrProtocol = errors.New("lifeline protocol violated")
 
 // ErrSilent says that init has stopped answering; see Conn.Watch.
-var ErrSilent = errors.New("the box's init does not answer")
+var ErrSilent = errors.New("the sandbox's init does not answer")
 
 // ErrGone says that the box is dead and that nothing of what it sent is left.
 var ErrGone = errors.New("its sandbox is gone")

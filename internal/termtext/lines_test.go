@@ -18,7 +18,7 @@ type shared struct {
 	both [2]*termtext.Filter
 }
 
-const ownRows = "\x1b[32m✓\x1b[0m box\r\n✓ probes 16 of 16\r\n"
+const ownRows = "\x1b[32m✓\x1b[0m sandbox\r\n✓ probes 16 of 16\r\n"
 
 func newShared(cols int) *shared {
 	s := &shared{cols: cols}
@@ -77,7 +77,7 @@ func TestAnAgentsRowsHaveAMarkThatItCannotRemove(t *testing.T) {
 			_ = s.both[0].Close()
 			s.own("✓ own")
 			plain, colored := s.rows()
-			want := append(append([]string{"✓ box", "✓ probes 16 of 16"}, strings.Split(c.want, "|")...), "✓ own")
+			want := append(append([]string{"✓ sandbox", "✓ probes 16 of 16"}, strings.Split(c.want, "|")...), "✓ own")
 			if got := strings.Join(plain, "|"); got != strings.Join(want, "|") {
 				t.Errorf("it shows\n%q, not\n%q\nby %q", got, strings.Join(want, "|"), s.out.String())
 			}
@@ -136,7 +136,7 @@ func FuzzLines(f *testing.F) {
 		_ = s.both[1].Close()
 		s.own("✓ own")
 		plain, colored := s.rows()
-		if len(plain) < 4 || plain[0] != "✓ box" || plain[1] != "✓ probes 16 of 16" || colored[len(colored)-1] != "✓ own" {
+		if len(plain) < 4 || plain[0] != "✓ sandbox" || plain[1] != "✓ probes 16 of 16" || colored[len(colored)-1] != "✓ own" {
 			t.Fatalf("aibox's rows have changed: %q\nby %q", plain, s.out.String())
 		}
 		between := 0

@@ -57,13 +57,13 @@ func (w *Watchdog) Died() <-chan struct{} { return w.died }
 func (w *Watchdog) Guard(sandbox int, others ...int) error {
 	handles := append([]int{sandbox}, others...)
 	if len(handles) > maxHandles {
-		return fmt.Errorf("a box with %d processes", len(handles))
+		return fmt.Errorf("a sandbox with %d processes", len(handles))
 	}
 	if err := unix.Sendmsg(w.socket, []byte{guard}, unix.UnixRights(handles...), nil, unix.MSG_NOSIGNAL); err != nil {
-		return fmt.Errorf("telling the watchdog about the box: %w", err)
+		return fmt.Errorf("telling the watchdog about the sandbox: %w", err)
 	}
 	if err := w.answered(); err != nil {
-		return fmt.Errorf("waiting for the watchdog to take charge of the box: %w", err)
+		return fmt.Errorf("waiting for the watchdog to take charge of the sandbox: %w", err)
 	}
 	return nil
 }

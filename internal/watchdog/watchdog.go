@@ -112,10 +112,10 @@ func end(box []int, grace time.Duration) error {
 // kill kills a process and waits until it is gone.
 func kill(handle int, limit time.Duration) error {
 	if err := unix.PidfdSendSignal(handle, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("killing a process of the box: %w", err)
+		return fmt.Errorf("killing a process of the sandbox: %w", err)
 	}
 	if !await(handle, limit) {
-		return fmt.Errorf("a process of the box still runs %v after it was killed", limit)
+		return fmt.Errorf("a process of the sandbox still runs %v after it was killed", limit)
 	}
 	return nil
 }

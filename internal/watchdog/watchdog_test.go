@@ -96,7 +96,7 @@ func TestAWatchdogThatDiedIsNoticed(t *testing.T) {
 	must(t, unix.Kill(w.PID(), unix.SIGKILL))
 	<-w.Died()
 	if w.Guard(child(t).handle) == nil {
-		t.Error("it took charge of a box")
+		t.Error("it took charge of a sandbox")
 	}
 	must(t, w.Release())
 }

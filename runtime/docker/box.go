@@ -51,9 +51,9 @@ func (b *box) Start(ctx context.Context) error {
 	case err == nil, ctx.Err() != nil:
 		return err
 	case lost(err):
-		return fmt.Errorf("starting the box: %w: %w", runtime.ErrDaemonLost, err)
+		return fmt.Errorf("starting the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 	default:
-		return fault.New(fault.Environment, "the runtime %q could not start the box: %s", b.runtime, clean(err)).
+		return fault.New(fault.Environment, "the runtime %q could not start the sandbox: %s", b.runtime, clean(err)).
 			Hint("see what is wrong: aibox doctor")
 	}
 }
@@ -65,9 +65,9 @@ func (b *box) State(ctx context.Context) (runtime.State, error) {
 	case errdefs.IsNotFound(err):
 		return runtime.State{Status: runtime.Gone}, nil
 	case err != nil && lost(err):
-		return runtime.State{}, fmt.Errorf("asking for the box: %w: %w", runtime.ErrDaemonLost, err)
+		return runtime.State{}, fmt.Errorf("asking for the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 	case err != nil:
-		return runtime.State{}, fmt.Errorf("asking for the box: %w", err)
+		return runtime.State{}, fmt.Errorf("asking for the sandbox: %w", err)
 	}
 	state := stateOf(found.State)
 	if state.Status == runtime.Running {
@@ -117,7 +117,7 @@ func (b *box) Wait(ctx context.Context) (runtime.State, error) {
 		case errdefs.IsNotFound(err):
 			return runtime.State{Status: runtime.Gone}, nil
 		default:
-			return runtime.State{}, fmt.Errorf("waiting for the box: %w: %w", runtime.ErrDaemonLost, err)
+			return runtime.State{}, fmt.Errorf("waiting for the sandbox: %w: %w", runtime.ErrDaemonLost, err)
 		}
 	}
 }
@@ -140,12 +140,12 @@ func (b *box) Destroy(ctx context.Context) error {
 			// It ended just before the daemon killed it for us. By then we stood in the
 			// way of the daemon's own removal, which has given up.
 		case lost(err):
-			return errors.Join(fmt.Errorf("removing the box: %w: %w", runtime.ErrDaemonLost, err), b.kill())
+			return errors.Join(fmt.Errorf("removing the sandbox: %w: %w", runtime.ErrDaemonLost, err), b.kill())
 		default:
-			return fmt.Errorf("removing the box: %w", err)
+			return fmt.Errorf("removing the sandbox: %w", err)
 		}
 	}
-	return fmt.Errorf("removing the box: %w", err)
+	return fmt.Errorf("removing the sandbox: %w", err)
 }
 
 const (
@@ -167,7 +167,7 @@ func (b *box) waitRemoved(ctx context.Context) error {
 		if err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("waiting for the box to be removed: %w", err)
+		return fmt.Errorf("waiting for the sandbox to be removed: %w", err)
 	}
 }
 

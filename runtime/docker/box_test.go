@@ -102,7 +102,7 @@ func TestAnAgentThatKillsPID1EndsItsBox(t *testing.T) {
 		}
 	}
 	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
-		t.Errorf("the box is %+v, %v", state, err)
+		t.Errorf("the sandbox is %+v, %v", state, err)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestAStopEndsChildrenThatIgnoreIt(t *testing.T) {
 	}
 	_ = r.Close()
 	if state, err := r.box.Wait(t.Context()); err != nil || state.Status == runtime.Running {
-		t.Errorf("the box is %+v, %v", state, err)
+		t.Errorf("the sandbox is %+v, %v", state, err)
 	}
 }
 

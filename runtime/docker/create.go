@@ -81,7 +81,7 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 	}
 	volumes, err := b.volumes(ctx, spec)
 	if err != nil {
-		return nil, fmt.Errorf("creating the box: %w", err)
+		return nil, fmt.Errorf("creating the sandbox: %w", err)
 	}
 	// A request that is given up is carried out all the same, and nobody would know
 	// the container's id: so it is waited for and the box destroyed.
@@ -104,11 +104,11 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 		return nil, fault.New(fault.Environment, "Docker does not see the workspace: %s", clean(err)).
 			Hint("its disk may have been mounted after Docker was started: restart Docker (systemctl --user restart docker)")
 	case errdefs.IsNotFound(err):
-		return nil, fmt.Errorf("creating the box: %w: %s", runtime.ErrNoImage, clean(err))
+		return nil, fmt.Errorf("creating the sandbox: %w: %s", runtime.ErrNoImage, clean(err))
 	case errdefs.IsConflict(err):
-		return nil, fmt.Errorf("creating the box: a container %q is there already", "aibox-"+spec.Session)
+		return nil, fmt.Errorf("creating the sandbox: a container %q is there already", "aibox-"+spec.Session)
 	default:
-		return nil, fmt.Errorf("creating the box: %w", b.unreachable(err))
+		return nil, fmt.Errorf("creating the sandbox: %w", b.unreachable(err))
 	}
 }
 
@@ -117,13 +117,13 @@ func (b *Backend) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, e
 func check(spec runtime.Spec) error {
 	switch {
 	case spec.Session == "":
-		return errors.New("a box needs a session")
+		return errors.New("a sandbox needs a session")
 	case spec.Image == "":
-		return errors.New("a box needs an image")
+		return errors.New("a sandbox needs an image")
 	case spec.Init == "":
-		return errors.New("a box needs an init program")
+		return errors.New("a sandbox needs an init program")
 	case spec.Network.ID == "":
-		return errors.New("a box needs a network of the pool")
+		return errors.New("a sandbox needs a network of the pool")
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func socketPath(o Options) (string, error) {
 	if host != "" {
 		path, ok := strings.CutPrefix(host, "unix://")
 		if !ok || !filepath.IsAbs(path) {
-			return "", fault.New(fault.Usage, "the Docker host %q is not a local socket, and boxes need one on this machine", host).
+			return "", fault.New(fault.Usage, "the Docker host %q is not a local socket, and sandboxes need one on this machine", host).
 				Hint("unset DOCKER_HOST, or set it to unix://$XDG_RUNTIME_DIR/docker.sock")
 		}
 		return path, nil
@@ -159,7 +159,7 @@ func (b *Backend) checkVersion(ctx context.Context) error {
 		return b.unreachable(err)
 	}
 	if ping.APIVersion == "" || versions.LessThan(ping.APIVersion, minAPI) {
-		return fault.New(fault.Environment, "the Docker daemon is too old (API %q); boxes need Docker 20.10 or newer", ping.APIVersion).
+		return fault.New(fault.Environment, "the Docker daemon is too old (API %q); sandboxes need Docker 20.10 or newer", ping.APIVersion).
 			Hint("upgrade Docker, then: aibox doctor")
 	}
 	b.api.NegotiateAPIVersionPing(ping)

@@ -39,7 +39,7 @@ func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
 
 func (b *Backend) accept(info runtime.Info) error {
 	if !info.Rootless && !b.rootful {
-		return fault.New(fault.Environment, "the Docker daemon at %q runs as root, and a box that broke out of it would be root", b.socket).
+		return fault.New(fault.Environment, "the Docker daemon at %q runs as root, and a sandbox that broke out of it would be root", b.socket).
 			Hint(setupHint).
 			Hint("use the root daemon all the same: --rootful")
 	}

@@ -343,6 +343,6 @@ func refusedNetwork(err error) error {
 	if !strings.Contains(err.Error(), "restrict inter-container communication") {
 		return err
 	}
-	return fault.New(fault.Environment, "Docker cannot keep boxes apart, because the kernel module br_netfilter is not loaded: %w", err).
+	return fault.New(fault.Environment, "Docker cannot keep sandboxes apart, because the kernel module br_netfilter is not loaded: %w", err).
 		Hint("sudo modprobe br_netfilter").Hint(setupHint)
 }

@@ -142,7 +142,7 @@ func TestNoBoxIsMadeByARuntimeThatMayLetItOut(t *testing.T) {
 	other.Runtime = "other"
 	_, err = b.Create(t.Context(), other)
 	refused(t, err, "which program it is")
-	if _, err = b.Create(t.Context(), whole()); err == nil || strings.Contains(err.Error(), "let a box out") {
+	if _, err = b.Create(t.Context(), whole()); err == nil || strings.Contains(err.Error(), "let a sandbox out") {
 		t.Errorf("a safe one is refused: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestARuntimeThatCannotStartSaysSoWithoutControlBytes(t *testing.T) {
 	}
 	broken := &box{api: b.api, id: strings.Repeat("0", 64), runtime: "runsc"}
 	err = broken.Start(t.Context())
-	refused(t, err, "could not start the box")
+	refused(t, err, "could not start the sandbox")
 	if strings.ContainsRune(err.Error(), 0x1b) {
 		t.Errorf("an escape sequence got through: %q", err)
 	}

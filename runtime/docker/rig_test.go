@@ -113,7 +113,7 @@ func accept(t testing.TB, l net.Listener) net.Conn {
 	defer timer.Stop()
 	conn, err := l.Accept()
 	if err != nil {
-		t.Fatalf("the box did not call: %v", err)
+		t.Fatalf("the sandbox did not call: %v", err)
 	}
 	_ = l.Close()
 	return conn

@@ -37,7 +37,7 @@ func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, err
 	for declared := range found.Config.Volumes {
 		target := path.Clean(declared)
 		if !path.IsAbs(target) || target == "/" || strings.ContainsAny(target, ":\x00\n") {
-			return nil, fault.New(fault.Environment, "the image declares the volume %q, which is no folder of a box", declared).Hint(volumeHint)
+			return nil, fault.New(fault.Environment, "the image declares the volume %q, which is no folder of a sandbox", declared).Hint(volumeHint)
 		}
 		mounted := false
 		for _, m := range spec.Mounts {
@@ -51,7 +51,7 @@ func (b *Backend) volumes(ctx context.Context, spec runtime.Spec) ([]string, err
 		}
 	}
 	if len(volumes) > maxVolumes {
-		return nil, fault.New(fault.Environment, "the image declares %d volumes, and a box has at most %d", len(volumes), maxVolumes).Hint(volumeHint)
+		return nil, fault.New(fault.Environment, "the image declares %d volumes, and a sandbox has at most %d", len(volumes), maxVolumes).Hint(volumeHint)
 	}
 	slices.Sort(volumes)
 	return volumes, nil
@@ -67,11 +67,11 @@ func volumeSize(count int) int64 { return volumesSize / int64(count) }
 func (b *Backend) withoutVolumes(ctx context.Context, id string) error {
 	made, err := b.api.ContainerInspect(ctx, id)
 	if err != nil {
-		return fmt.Errorf("asking for the box's mounts: %w", err)
+		return fmt.Errorf("asking for the sandbox's mounts: %w", err)
 	}
 	for _, m := range made.Mounts {
 		if m.Type == mount.TypeVolume {
-			return fault.New(fault.Environment, "Docker keeps %q of the box in a folder of the host, which has no limit", m.Destination).Hint(volumeHint)
+			return fault.New(fault.Environment, "Docker keeps %q of the sandbox in a folder of the host, which has no limit", m.Destination).Hint(volumeHint)
 		}
 	}
 	return nil

@@ -126,7 +126,7 @@ func (f *Fake) Create(ctx context.Context, spec runtime.Spec) (runtime.Box, erro
 	}
 	for _, b := range f.boxes {
 		if b.spec.Session == spec.Session {
-			return nil, fmt.Errorf("a box of session %q is there already", spec.Session)
+			return nil, fmt.Errorf("a sandbox of session %q is there already", spec.Session)
 		}
 	}
 	b := &fakeBox{fake: f, id: randomID(), spec: spec, status: runtime.Created, ended: make(chan struct{})}
@@ -175,7 +175,7 @@ func (b *fakeBox) Start(context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.status != runtime.Created {
-		return fmt.Errorf("the box is %s", b.status)
+		return fmt.Errorf("the sandbox is %s", b.status)
 	}
 	run := b.fake.Run
 	if run == nil {

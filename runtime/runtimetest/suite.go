@@ -133,7 +133,7 @@ func holes(t *testing.T, h Harness) {
 		spec := whole
 		hole(&spec)
 		if box, err := h.Backend.Create(t.Context(), spec); err == nil {
-			t.Errorf("a box without %s was made", name)
+			t.Errorf("a sandbox without %s was made", name)
 			_ = box.Destroy(t.Context())
 		}
 	}
@@ -182,7 +182,7 @@ func destroyKills(t *testing.T, h Harness) {
 		t.Fatalf("got %+v, %v", state, err)
 	}
 	if !listed(t, h, box) {
-		t.Error("a running box is not listed")
+		t.Error("a running sandbox is not listed")
 	}
 	if err := box.Destroy(t.Context()); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func givenUp(t *testing.T, h Harness) {
 		}
 		for _, left := range boxes {
 			if left.Session() == spec.Session {
-				t.Errorf("given up after %v, the box is there", wait)
+				t.Errorf("given up after %v, the sandbox is there", wait)
 				_ = left.Destroy(t.Context())
 			}
 		}
@@ -242,7 +242,7 @@ func oneBoxPerSession(t *testing.T, h Harness) {
 	spec := h.spec(t, "wait")
 	h.create(t, spec)
 	if box, err := h.Backend.Create(t.Context(), spec); err == nil {
-		t.Error("a second box of the session was made")
+		t.Error("a second sandbox of the session was made")
 		_ = box.Destroy(t.Context())
 	}
 }

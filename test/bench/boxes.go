@@ -43,7 +43,7 @@ func coldRun(ctx context.Context, b *bench) ([]Row, error) {
 		return nil, err
 	}
 	row := versus("cold run, probes on", "docker run --rm --runtime=runsc IMAGE true", "ms", ours, theirs, target{most: 1.25})
-	row.Note = "aibox's box is cleared away after " + number(median(gone)) + " ms"
+	row.Note = "aibox's sandbox is cleared away after " + number(median(gone)) + " ms"
 	return []Row{row}, nil
 }
 

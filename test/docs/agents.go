@@ -97,7 +97,7 @@ func facts(info agents.Info) []string {
 		all = append(all, fmt.Sprintf("Keeps its conversations in %s, which a session keeps for `--resume`.", codes(info.StateDirs)))
 	}
 	if len(info.Hosts) > 0 {
-		all = append(all, fmt.Sprintf("Its vendor's hosts, none of which a box can reach by itself: %s.", codes(info.Hosts)))
+		all = append(all, fmt.Sprintf("Its vendor's hosts, none of which a sandbox can reach by itself: %s.", codes(info.Hosts)))
 	}
 	return all
 }

@@ -37,10 +37,10 @@ func TestAnAgentFromNpmDoesATaskGoesOnAndIsStoppedInMidAnswer(t *testing.T) {
 			o := m.aibox(0, "run", agent, "--repo", m.repo("p", nil), "--model", "team-model:8b", "--system", "tidy", "--prompt", "-- do \"it\" & $HOME", "--json",
 				"--inference", m.script(`
 [[step]]
-write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it\" & $HOME}, box {heard:short-lived Linux box}, rules {heard:Keep it tidy.}\n" }
+write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it\" & $HOME}, sandbox {heard:short-lived Linux sandbox}, rules {heard:Keep it tidy.}\n" }
 `))
 			first := m.ended(o)
-			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, box yes, rules yes\n"; told != want {
+			if told, want := m.read(m.record(first.ID).State.Workspace.Path, "told.txt"), agent+", team-model:8b: task yes, sandbox yes, rules yes\n"; told != want {
 				t.Errorf("the model was told %q, not %q:\n%s", told, want, o)
 			}
 			if len(first.Files) != 1 {
@@ -48,11 +48,11 @@ write = { path = "told.txt", content = "{agent}, {model}: task {heard:-- do \"it
 			}
 			second := m.start("run", "--resume", first.ID, "--prompt", "and the next one", "--inference", m.script(`
 [[step]]
-write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and the next one}, box {heard:short-lived Linux box}\n" }
+write = { path = "again.txt", content = "before {heard:& $HOME}, now {heard:and the next one}, sandbox {heard:short-lived Linux sandbox}\n" }
 `+stalled))
 			ws := m.record(first.ID).State.Workspace.Path
 			second.awaitFile(filepath.Join(ws, "again.txt"))
-			if told, want := m.read(ws, "again.txt"), "before yes, now yes, box yes\n"; told != want {
+			if told, want := m.read(ws, "again.txt"), "before yes, now yes, sandbox yes\n"; told != want {
 				t.Errorf("the model was told %q, not %q", told, want)
 			}
 			m.stopped(second, 130)
@@ -69,7 +69,7 @@ func TestAnAgentFromNpmStartsOnATerminalWithoutAQuestion(t *testing.T) {
 			m := newMachine(t)
 			s := m.onTerminal("run", agent, "-i", "--repo", m.repo("p", nil), "--prompt", "make it", "--inference", m.script(`
 [[step]]
-write = { path = "made.txt", content = "box {heard:short-lived Linux box}\n" }
+write = { path = "made.txt", content = "box {heard:short-lived Linux sandbox}\n" }
 `+stalled))
 			made := filepath.Join(m.home, "agent_workspace/p/made.txt")
 			s.awaitFile(made)

@@ -80,23 +80,23 @@ func TestWhatAPersonChoosesReachesTheModel(t *testing.T) {
 	}{
 		"codex": {
 			[]string{"--set", "reasoning-effort=high", "--set", "reasoning-summary=concise", "--set", "verbosity=low", "--events", "--", "-c", "model_provider=aibox"},
-			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"summary":"concise"`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"summary":"concise"`, "isolated, short-lived Linux sandbox", "mend \\\"it\\\""},
 		},
 		"opencode": {
 			[]string{"--set", "reasoning-effort=high", "--title", "a title of mine", "--", "--print-logs"},
-			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":16384`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":16384`, "isolated, short-lived Linux sandbox", "mend \\\"it\\\""},
 		},
 		"claude": {
 			[]string{"--effort", "high", "--system-prompt", "You are terse.", "--max-output-tokens", "5000", "--tools", "Bash", "--", "--append-system-prompt", "Say no more."},
-			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux sandbox", "mend \\\"it\\\""},
 		},
 		"qwen": {
 			[]string{"--reasoning-effort", "high", "--system-prompt", "You are terse.", "--max-output-tokens", "5000", "--", "--append-system-prompt", "Say no more."},
-			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{`"model":"gpt-oss-20b"`, `"effort":"high"`, `"max_tokens":5000`, "You are terse.", "Say no more.", "isolated, short-lived Linux sandbox", "mend \\\"it\\\""},
 		},
 		"copilot": {
 			[]string{"--reasoning-effort", "high", "--max-output-tokens", "5000", "--", "--available-tools=bash"},
-			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":5000`, `"name":"bash"`, "isolated, short-lived Linux box", "mend \\\"it\\\""},
+			[]string{`"model":"gpt-oss-20b"`, `"reasoning_effort":"high"`, `"max_tokens":5000`, `"name":"bash"`, "isolated, short-lived Linux sandbox", "mend \\\"it\\\""},
 		},
 	} {
 		t.Run(agent, func(t *testing.T) {

@@ -114,8 +114,8 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 		{"workspace", false},
 		{"network", true},
 		{"workspace", true},
-		{"box", false},
-		{"box", true},
+		{"sandbox", false},
+		{"sandbox", true},
 		{"probes", false},
 	} {
 		name := stage.name + " begins"

@@ -60,7 +60,7 @@ run = "printf '%s' '{heard}' > heard.txt; printf '%s' \"$OPENAI_API_KEY\" > key.
 		t.Errorf("the model heard %s", got)
 	}
 	if key := m.read(m.record(r.ID).State.Workspace.Path, "key.txt"); !strings.HasPrefix(key, "sk-aibox-") {
-		t.Errorf("the key in the box is %q", key)
+		t.Errorf("the key in the sandbox is %q", key)
 	}
 	again := m.ended(m.aibox(0, "run", "--resume", r.ID, "--prompt", "and now?", "--json", "--inference", m.script(`
 expect = "- write \"it\"\n  for $HOME"

@@ -248,7 +248,7 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 		t.Fatal(err)
 	}
 	o = m.aibox(0, append(args, "--allow-degraded", "--", "/worker")...)
-	if !strings.Contains(o.stderr, "! limits     not enforced: what a box writes outside the workspace has no limit") {
+	if !strings.Contains(o.stderr, "! limits     not enforced: what a sandbox writes outside the workspace has no limit") {
 		t.Errorf("it says\n%s", o)
 	}
 	id := m.stored()[0].ID
@@ -282,7 +282,7 @@ func TestARuntimeThatMayLetBoxesOutIsRefusedWhateverTheUserAllows(t *testing.T) 
 
 // forger imitates aibox's own rows and tries to change those that are there.
 const forger = `
-printf '✓ probes     99 of 99 as they must be\n'
+printf '✓ probes     99 of 99 passed\n'
 printf 'working…\r\033[2K✓ forged by return\n'
 printf '\033[3A\033[2K\r✓ forged above\033[3B\n'
 printf '%0117d✓ forged at the edge\n' 0

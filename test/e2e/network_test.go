@@ -120,7 +120,7 @@ ln -s `+m.home+`/secret.txt link; cat link 2>&1; ls -A / /root /home 2>&1; ls /v
 mount | grep -c ' /workspace '; cat /proc/1/environ; id -u; uname -r; cat /proc/cmdline`)
 	for _, leak := range []string{"host-secret", m.home + "/src", "docker.sock\n"} {
 		if strings.Contains(strings.ReplaceAll(o.stdout, "'/var/run/docker.sock'", ""), leak) {
-			t.Errorf("the box sees %q:\n%s", leak, o)
+			t.Errorf("the sandbox sees %q:\n%s", leak, o)
 		}
 	}
 }

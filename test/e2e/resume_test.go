@@ -88,7 +88,7 @@ func TestAStartThatFailsOrDiesGivesTheWorkspaceBack(t *testing.T) {
 			t.Errorf("%s the list is wrong:\n%s", when, o)
 		}
 	}
-	for _, stage := range []string{"workspace", "box", "probes"} {
+	for _, stage := range []string{"workspace", "sandbox", "probes"} {
 		m.dieAt(session.Spec{Repository: repo, Resumes: session.ID(first.ID)}, stage, true)
 		// A supervisor that dies as it asks for a box is waited for up to 20 s: it may come.
 		eventually(t, 3*hung, "the next command repairs", func() bool {

@@ -64,7 +64,7 @@ func TestKeysAreFoundNowhereTheyDoNotBelong(t *testing.T) {
 		"--", "sh", "inside.sh", strings.TrimPrefix(key, "canary-"))
 	client.stderr.await(t, "searched, and the agent has "+secret)
 	if text := client.stderr.String(); !strings.Contains(text, "the answer\"") || !strings.Contains(text, "\n0\n0\nsearched") {
-		t.Errorf("inside the box:\n%s", text)
+		t.Errorf("inside the sandbox:\n%s", text)
 	}
 	if asked.Load() < 1 {
 		t.Errorf("the provider was asked %d times", asked.Load())

@@ -48,10 +48,10 @@ func TestAToolOfTheModelsServerIsReachedOnlyWhenTheUserHasOpenedIt(t *testing.T)
 				t.Errorf("it is open, and did not reach the server:\n%s\n%s", o, open.keys())
 			}
 			r := m.ended(o)
-			if len(r.Tools) != 1 || r.Tools[0] != "web-search" || !strings.Contains(o.stderr, "! web-search is open, a way out of the box.") {
+			if len(r.Tools) != 1 || r.Tools[0] != "web-search" || !strings.Contains(o.stderr, "! web-search is open, a way out of the sandbox.") {
 				t.Errorf("nobody is told at the start:\n%s", o)
 			}
-			if logs := m.aibox(0, "logs", r.ID); !strings.Contains(logs.stderr, "! web-search is open, a way out of the box.") {
+			if logs := m.aibox(0, "logs", r.ID); !strings.Contains(logs.stderr, "! web-search is open, a way out of the sandbox.") {
 				t.Errorf("the log does not say it:\n%s", logs)
 			}
 			if diff := m.aibox(0, "diff", r.ID, "--color", "always"); len(r.Files) > 0 && !strings.Contains(diff.stdout+diff.stderr, "web-search was open") {

@@ -77,7 +77,7 @@ func TestPipesSocketsAndDevicesOfABoxHangNothingAndAreLeftOut(t *testing.T) {
 	ws := m.record(first.ID).State.Workspace.Path
 	// gVisor keeps them in its own kernel: the agent sees them, the host does not.
 	if seen := m.read(ws, "seen.txt"); !strings.Contains(seen, "pipe\n") || !strings.Contains(seen, "socket\n") {
-		t.Errorf("the box has made\n%s", seen)
+		t.Errorf("the sandbox has made\n%s", seen)
 	}
 	if reached := kinds(t, ws); len(reached) > 0 {
 		t.Errorf("on the host there are %v", reached)

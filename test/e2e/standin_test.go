@@ -133,7 +133,7 @@ func TestAgentsOfAVendorsCloudAreRefusedAndTheirCommandLinesHold(t *testing.T) {
 			t.Errorf("%s: %d sessions, and the refusal is\n%s", name, len(m.stored()), o)
 		}
 		for suffix, task := range map[string]agents.Task{"": {}, "-resumed": {Resume: true}, "-interactive": {Interactive: true}} {
-			task.Prompt, task.Workdir, task.Instructions = "- mend the \"test\"", "/workspace", "# The box\n"
+			task.Prompt, task.Workdir, task.Instructions = "- mend the \"test\"", "/workspace", "# The sandbox\n"
 			inv, err := agent.Command(task)
 			if err != nil {
 				t.Fatal(err)

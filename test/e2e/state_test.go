@@ -39,11 +39,11 @@ func TestWhatAnAgentLeavesInItsStateFolderIsNoWayToTheHost(t *testing.T) {
 			second := m.ended(m.aibox(0, "run", "--resume", first.ID, "--json",
 				"--prompt", "ls -A ~/.bot/sub > seen.txt; echo owned > ~/.bot/sub/owned"))
 			if seen := m.read(m.record(second.ID).State.Workspace.Path, "seen.txt"); seen != "" {
-				t.Errorf("the box saw %q in its state folder", seen)
+				t.Errorf("the sandbox saw %q in its state folder", seen)
 			}
 			for _, path := range []string{filepath.Join(precious, "owned"), filepath.Join(m.home, "owned"), "/owned", "/tmp/owned"} {
 				if _, err := os.Lstat(path); err == nil {
-					t.Errorf("the box wrote %s on the host", path)
+					t.Errorf("the sandbox wrote %s on the host", path)
 				}
 			}
 			m.aibox(0, "rm", "--force", second.ID)

@@ -41,7 +41,7 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	took := eventually(t, 2*time.Second, "the sandbox is gone", func() bool { return !r.State.Sandbox.Alive() })
 	t.Logf("the sandbox was gone after %v", took)
 	// No command has been given: what is left ends by itself, too.
-	eventually(t, hung, "the box's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
+	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
 	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleared up after "+r.ID) {
 		t.Errorf("the repair is not told:\n%s", o)
@@ -111,7 +111,7 @@ func TestASessionEndsWithItsWatchdog(t *testing.T) {
 		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
 	}
 	if r.State.Sandbox.Alive() {
-		t.Error("the box lives on")
+		t.Error("the sandbox lives on")
 	}
 	if o := m.aibox(0, "diff", id); !strings.Contains(o.stdout, "+work") {
 		t.Errorf("the work is not kept:\n%s", o)

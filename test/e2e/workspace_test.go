@@ -27,7 +27,7 @@ func TestAWorkspaceIsOpenedInABoxWhileTheAgentWorks(t *testing.T) {
 		t.Errorf("the status is\n%s", o)
 	}
 	if o := m.aibox(0, "workspace", id, "--", "sh", "-c", "dmesg | grep -i gvisor; git log --all --format=%H -- .env; echo kept > new.txt"); !strings.Contains(o.stdout, "gVisor") || strings.Count(o.stdout, "\n") != 1 {
-		t.Errorf("in the box:\n%s", o)
+		t.Errorf("in the sandbox:\n%s", o)
 	}
 	shell := m.onTerminal("workspace", id)
 	shell.awaitShown("closes it")
@@ -45,7 +45,7 @@ func TestAWorkspaceIsOpenedInABoxWhileTheAgentWorks(t *testing.T) {
 	}
 
 	for command, says := range map[string]string{
-		"false": "false ended with exit status 1", "no-such-program": "there is no no-such-program in the box",
+		"false": "false ended with exit status 1", "no-such-program": "there is no no-such-program in the sandbox",
 	} {
 		if o := m.aibox(1, "workspace", id, "--", command); !strings.Contains(o.stderr, says) {
 			t.Errorf("%s says\n%s", command, o)
@@ -93,7 +93,7 @@ func TestTheBoxOfAnOpenedWorkspaceEndsWithItsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-killed.done
-	eventually(t, hung, "the box ends", func() bool { return len(m.containers()) == 0 })
+	eventually(t, hung, "the sandbox ends", func() bool { return len(m.containers()) == 0 })
 	m.aibox(0, "ls")
 	m.nothingOpen("after kill -9 and another command")
 	if o := m.aibox(0, "verify", r.ID, "--verify", "test -e x"); o.code != 0 {

@@ -324,7 +324,7 @@ func (c *check) question(m *Model) string {
 		keys += m.theme.Key.Render("tab") + " all or what is taken · "
 	}
 	keys += m.theme.Key.Render("esc") + " back"
-	about := "On a copy of " + what + ", in a box without any network."
+	about := "On a copy of " + what + ", in a sandbox without any network."
 	lines := append([]string{m.theme.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
 	lines = append(append(lines, "", c.field.View(), ""), frame.Wrap(keys, width)...)
 	return m.theme.Dialog.Render(strings.Join(lines, "\n"))

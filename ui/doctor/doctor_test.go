@@ -36,7 +36,7 @@ func (m *machine) Bake(image string)      { m.baked = append(m.baked, image) }
 func (m *machine) Prove(_ context.Context, step func(session.Step)) (*health.Proof, error) {
 	step(session.Step{Name: "workspace"})
 	step(session.Step{Name: "workspace", Done: true, Detail: "1 file", Took: 40 * time.Millisecond})
-	step(session.Step{Name: "box"})
+	step(session.Step{Name: "sandbox"})
 	if m.proof == nil {
 		return nil, m.err
 	}
@@ -245,7 +245,7 @@ func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
 	m := sound()
 	p := sit(t, m, 120, 40)
 	p.Press("p")
-	for _, want := range []string{"✓ workspace  1 file 0.0s", "… box", "kernel 4.4.0", "✓ metadata address", "must be refused", "all 3 probes came out as they must"} {
+	for _, want := range []string{"✓ workspace  1 file 0.0s", "… sandbox", "kernel 4.4.0", "✓ metadata address", "must be refused", "all 3 probes passed"} {
 		p.Sees(want)
 	}
 	p.Press("esc")
@@ -256,10 +256,10 @@ func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
 	m.proof.Results[1].OK, m.proof.Failed = false, 1
 	p.Press("p")
 	p.Sees("✗ metadata address")
-	p.Sees("1 of 3 probes came out wrong: the box is not closed")
-	m.proof, m.err = nil, fault.New(fault.Environment, "no box").Hint("aibox bake base")
+	p.Sees("1 of 3 probes came out wrong: the sandbox is not closed")
+	m.proof, m.err = nil, fault.New(fault.Environment, "no sandbox").Hint("aibox bake base")
 	p.Press("p")
-	p.Sees("no box → aibox bake base")
+	p.Sees("no sandbox → aibox bake base")
 }
 
 func TestEachProbeIsShownAsItEnds(t *testing.T) {
@@ -282,7 +282,7 @@ func TestEachProbeIsShownAsItEnds(t *testing.T) {
 	p.Sees("1 of 3 probes have ended")
 	until("✓ inference gateway")
 	p.Sees("3 of 3 probes have ended")
-	until("In a box with kernel 4.4.0")
+	until("In a sandbox with kernel 4.4.0")
 }
 
 // manyProbes is a machine whose proof has more probes than a small screen has rows.
@@ -291,7 +291,7 @@ func manyProbes() *machine {
 	m.proof = &health.Proof{Kernel: "4.4.0"}
 	for i := range 16 {
 		m.proof.Results = append(m.proof.Results, probe.Result{
-			Name: fmt.Sprintf("probe %c of the box", 'a'+i), Target: fmt.Sprintf("192.0.2.%d:53", i),
+			Name: fmt.Sprintf("probe %c of the sandbox", 'a'+i), Target: fmt.Sprintf("192.0.2.%d:53", i),
 			Want: probe.Refused, OK: true, Took: 1200, Detail: "name unknown to the name server, which is far",
 		})
 	}
@@ -301,21 +301,21 @@ func manyProbes() *machine {
 func TestAllProbesCanBeReachedOnASmallScreen(t *testing.T) {
 	p := sit(t, manyProbes(), 60, 16)
 	p.Press("p")
-	p.Sees("▸ ✓ probe a of the box")
+	p.Sees("▸ ✓ probe a of the sandbox")
 	p.Sees("192.0.2.0:53")
 	p.Sees("name unknown to the name server, which is far, after 1.2ms")
-	p.DoesNotSee("probe p of the box")
+	p.DoesNotSee("probe p of the sandbox")
 	for range 15 {
 		p.Press("down")
 	}
-	p.Sees("▸ ✓ probe p of the box")
+	p.Sees("▸ ✓ probe p of the sandbox")
 	p.Sees("192.0.2.15:53")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
 	p.Sees("192.0.2.14:53")
 	p.ClickOn("probe m")
 	p.Sees("192.0.2.12:53")
 	p.Press("home")
-	p.Sees("▸ ✓ probe a of the box")
+	p.Sees("▸ ✓ probe a of the sandbox")
 	p.Resize(40, 12)
 	p.Press("end")
 	p.Sees("▸ ✓ probe p")
@@ -328,10 +328,10 @@ func TestAPersonIsAtTheProbeThatCameOutWrong(t *testing.T) {
 	m.proof.Results[11].OK, m.proof.Results[11].Detail = false, "connected"
 	p := sit(t, m, 60, 16)
 	p.Press("p")
-	p.Sees("▸ ✗ probe l of the box")
+	p.Sees("▸ ✗ probe l of the sandbox")
 	p.Sees("connected, after 1.2ms")
-	p.Sees("In a box that no agent was started in")
-	p.Sees("1 of 16 probes came out wrong: the box is not closed")
+	p.Sees("In a sandbox that no agent was started in")
+	p.Sees("1 of 16 probes came out wrong: the sandbox is not closed")
 }
 
 func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {

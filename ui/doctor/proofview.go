@@ -86,9 +86,9 @@ func (m *Model) proofTitle() string {
 	}
 	switch {
 	case m.trial.kernel != "":
-		return "In a box with kernel " + termtext.Escape(m.trial.kernel)
+		return "In a sandbox with kernel " + termtext.Escape(m.trial.kernel)
 	case m.trial.over:
-		return "In a box that no agent was started in"
+		return "In a sandbox that no agent was started in"
 	default:
 		return fmt.Sprintf("%d of %d probes have ended", ended, len(m.trial.probing.Results))
 	}

@@ -62,7 +62,7 @@ func (m *Model) View() string {
 // head is the title with the numbers.
 func (m *Model) head() string {
 	if m.proving {
-		return m.theme.Title.Render("This machine") + " · what a box can reach"
+		return m.theme.Title.Render("This machine") + " · what a sandbox can reach"
 	}
 	found := m.checkup.Findings()
 	parts := []string{m.theme.Title.Render("This machine")}

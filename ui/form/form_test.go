@@ -26,7 +26,7 @@ type everything struct {
 	Model    string        `label:"Model" help:"Which one thinks" type:"model"`
 	Tools    []string      `label:"Tools" help:"What it may use" choices:"saw axe pen"`
 	Prose    string        `label:"Prose" help:"Several lines" type:"text" group:"Words"`
-	Place    string        `label:"Place" help:"A file in the box" type:"path" group:"Words"`
+	Place    string        `label:"Place" help:"A file in the sandbox" type:"path" group:"Words"`
 	Names    []string      `label:"Names" help:"Whom it knows" group:"Words"`
 	Key      secret.Value  `label:"Key" help:"For its vendor" secret:"true" env:"KEY" group:"Access"`
 }

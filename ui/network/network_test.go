@@ -46,9 +46,9 @@ func busy() *scene {
 	s.asked(60, session.Access{Session: "0bbbb-claude", What: "name", Target: "late.example", Why: "no name is resolved outside"})
 	s.asked(61, session.Access{Session: "0bbbb-claude", Allowed: true, What: "model", Target: "POST /v1/messages", Call: session.ModelCall{Model: "big-model", Status: 200, Input: 1234, Output: 56, Millis: 900}})
 	for i := range 30 {
-		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the box has no route out"})
+		s.asked(i, session.Access{Session: "0aaaa-codex", What: "tcp", Target: fmt.Sprintf("192.0.2.%d:443", i), Why: "the sandbox has no route out"})
 	}
-	s.traffic = append(s.traffic, session.Traffic{Session: "0aaaa-codex", Live: &session.Live{Refused: []session.Refusal{{What: "tcp", Target: "192.0.2.29:443", Reason: "the box has no route out", Times: 12}}}})
+	s.traffic = append(s.traffic, session.Traffic{Session: "0aaaa-codex", Live: &session.Live{Refused: []session.Refusal{{What: "tcp", Target: "192.0.2.29:443", Reason: "the sandbox has no route out", Times: 12}}}})
 	return s
 }
 
@@ -62,7 +62,7 @@ func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Per
 func TestWhatAllSessionsAskedIsShownInOrderTheLatestLast(t *testing.T) {
 	p := sit(t, busy(), "", 120, 40)
 	for _, want := range []string{
-		"✓ locks up, 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the box has no route out",
+		"✓ locks up, 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the sandbox has no route out",
 		"0bbbb-claude", "✓ model", "big-model", "200 0.9s 1234 in 56 out", "let through model big-model: 200",
 	} {
 		p.Sees(want)
@@ -203,7 +203,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Golden("")
 	}
 	p := sit(t, &scene{}, "", 80, 24)
-	p.Sees("no box has asked the network for anything so far")
+	p.Sees("no sandbox has asked the network for anything so far")
 	p.Fits("nothing")
 	p = sit(t, busy(), "", 40, 12)
 	p.Fits("the smallest")

@@ -130,7 +130,7 @@ func (m *Model) empty() string {
 	if m.filter.Value() != "" || m.refused || m.only != "" {
 		return "nothing that the filter lets through"
 	}
-	return "no box has asked the network for anything so far"
+	return "no sandbox has asked the network for anything so far"
 }
 
 // line is a row of the table. The one a person is at begins with a mark.

@@ -33,7 +33,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Press("esc", "tab")
 		p.Show("the agent's options")
 		p.Press("up", "tab", "tab", "tab")
-		p.Show("the box")
+		p.Show("the sandbox")
 		p.goTo("hide")
 		p.Type("vault")
 		p.Show("hidden files")

@@ -26,7 +26,7 @@ const (
 	steps // how many there are
 )
 
-var stepNames = [steps]string{"Repository", "Agent", "Task", "Options", "Box", "Start"}
+var stepNames = [steps]string{"Repository", "Agent", "Task", "Options", "Sandbox", "Start"}
 
 // enter goes to a step, and into it.
 func (m *Model) enter(to step) tea.Cmd {

@@ -60,7 +60,7 @@ func (m *Model) summary(width, height int) []string {
 		if m.files.of != "" {
 			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
 		}
-		row("box", words)
+		row("sandbox", words)
 		if settings.AllowDegraded {
 			row("limits", "those that this machine cannot enforce do not hold")
 		}
@@ -72,7 +72,7 @@ func (m *Model) summary(width, height int) []string {
 		}
 	}
 	if room := height - len(out) - 2; m.checked.Box != "" && room > 1 {
-		out = append(out, "", m.theme.Faint.Render("in its box:"))
+		out = append(out, "", m.theme.Faint.Render("in its sandbox:"))
 		out = append(out, wrapped(m.theme.Faint.Render, termtext.Text(m.checked.Box), width)...)
 	}
 	return out

@@ -36,8 +36,8 @@ func state(states map[string]string, agent string) string {
 
 func (t *talk) network() (list, error) {
 	return list{title: "Network", choices: []choice{
-		{text: "what boxes were refused", do: t.run("netguard", "log")},
-		{text: "the locks around the boxes", do: t.run("netguard", "status")},
+		{text: "what sandboxes were refused", do: t.run("netguard", "log")},
+		{text: "the locks around the sandboxes", do: t.run("netguard", "status")},
 	}}, nil
 }
 
@@ -45,7 +45,7 @@ func (t *talk) machine() (list, error) {
 	return list{title: "This machine", choices: []choice{
 		{text: "check every requirement", do: t.run("doctor")},
 		{text: "mend what is missing; it shows how, and asks first", do: t.run("doctor", "--fix")},
-		{text: "prove in a box what it can reach", do: t.run("doctor", "--probe")},
+		{text: "prove in a sandbox what it can reach", do: t.run("doctor", "--probe")},
 		{text: "the models there are", do: t.run("models")},
 	}}, nil
 }

@@ -26,7 +26,7 @@ var turns = map[audit.Type]bool{
 
 // plain are the events that need no more than a sentence.
 var plain = map[audit.Type]string{
-	audit.SessionStarted: "the session began", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the box is gone",
+	audit.SessionStarted: "the session began", audit.AgentStarted: "the agent started", audit.BoxDestroyed: "the sandbox is gone",
 	audit.SessionRepaired: "cleared up, since its supervisor had died", audit.ChangesDiscarded: "its changes were discarded",
 	audit.ChangesRecovered: "its changes were brought back", audit.ChangesAccepted: "changes were accepted",
 }

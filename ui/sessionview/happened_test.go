@@ -25,7 +25,7 @@ func TestEventsAreSaidInWordsThatAreSafe(t *testing.T) {
 		{audit.AgentEnded, `{"exit_code":-1,"signal":9}`, "·", "the agent was ended by signal 9"},
 		{audit.ChangesComputed, `{"files":1,"added":2,"deleted":3}`, "·", "1 file changed, +2 -3"},
 		{audit.ChangesComputed, `{"files":0}`, "·", "nothing was changed"},
-		{audit.BoxDestroyed, ``, "·", "the box is gone"},
+		{audit.BoxDestroyed, ``, "·", "the sandbox is gone"},
 		{audit.ProbesRan, `{"results":[]}`, "·", ""},
 		{audit.NoticeGiven, `[1]`, "·", ""},
 	} {

@@ -105,7 +105,7 @@ func TestNothingIsShownBesideABoxWhereItCouldNotBeRead(t *testing.T) {
 			}
 		}
 		if at := strings.Index(rows[4], "b"); at != (width-c.box)/2 {
-			t.Errorf("a box of %d columns stands at %d", c.box, at)
+			t.Errorf("a sandbox of %d columns stands at %d", c.box, at)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func TestTheMouseTakesWhatItPointsAtAndClosesItBeside(t *testing.T) {
 		t.Fatal(strings.Join(lines, "\n"))
 	}
 	if outcome, _ := m.Update(tea.MouseClickMsg{X: 0, Y: 0, Button: tea.MouseLeft}); outcome != dialog.Left {
-		t.Error("a click beside the box does not close it")
+		t.Error("a click beside the sandbox does not close it")
 	}
 	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
 	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
