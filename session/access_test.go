@@ -79,55 +79,6 @@ func TestWhatIsLetThroughAndWhatIsRefusedIsToldApart(t *testing.T) {
 	}
 }
 
-func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
-	sessions, s := watched(t)
-	first := past(t, sessions, "one.example", "two.example")
-	second := past(t, sessions, "three.example")
-	s.refused("name", "now.example", "no")
-	ctx, cancel := context.WithCancel(t.Context())
-	news := make(chan Traffic, 100)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- sessions.WatchTraffic(ctx, 100, func(n Traffic) error {
-			news <- n
-			return nil
-		})
-	}()
-	got := map[ID][]string{}
-	var order []ID
-	await := func(target string) {
-		t.Helper()
-		for n := range news {
-			if n.Access == nil {
-				continue
-			}
-			got[n.Session] = append(got[n.Session], n.Access.Target)
-			order = append(order, n.Session)
-			if n.Access.Target == target {
-				return
-			}
-		}
-	}
-	await("two.example")
-	if !slices.Equal(got[first], []string{"one.example", "two.example"}) || !slices.Equal(got[second], []string{"three.example"}) {
-		t.Errorf("%v", got)
-	}
-	if slices.Index(order, second) > slices.Index(order, first) {
-		t.Errorf("visited %v", order)
-	}
-	s.refused("name", "later.example", "no")
-	await("later.example")
-	third := past(t, sessions, "new.example")
-	await("new.example")
-	if !slices.Equal(got[third], []string{"new.example"}) {
-		t.Errorf("a new session: %v", got[third])
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the end is %v", err)
-	}
-}
-
 func TestOnlySoMuchHistoryIsRead(t *testing.T) {
 	sessions := New(Deps{})
 	sessions.store = testStore(t)
@@ -158,15 +109,5 @@ func TestOnlySoMuchHistoryIsRead(t *testing.T) {
 	})
 	if !errors.Is(err, context.Canceled) || len(targets) != 2 {
 		t.Errorf("%v, %v", targets, err)
-	}
-}
-
-func TestAnAddressThatIsLookedUpGoesWithoutItsKind(t *testing.T) {
-	for kind, want := range map[string]string{
-		"A": "no name is resolved outside", "AAAA": "no name is resolved outside", "TXT": "no name is resolved outside (TXT)",
-	} {
-		if got := unresolved(kind); got != want {
-			t.Errorf("%s: %q, not %q", kind, got, want)
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -15,21 +14,21 @@ import (
 // Answer is the user's word on a request of a running session. It counts once: a
 // request that is not open any more is a Conflict.
 func (s *Sessions) Answer(ctx context.Context, id ID, request int, yes bool) error {
-	return s.tell(ctx, id, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
+	return s.tell(id, func(c client) error { return c.answer(ctx, request, yes) })
 }
 
 // Extend gives a running session more time. It answers the session's own request
 // for that, if there is one.
 func (s *Sessions) Extend(ctx context.Context, id ID, by time.Duration) error {
-	return s.tell(ctx, id, "/v1/extend", url.Values{"by": {by.String()}})
+	return s.tell(id, func(c client) error { return c.extend(ctx, by) })
 }
 
 // tell sends a word to the supervisor of a session that has to run.
-func (s *Sessions) tell(ctx context.Context, id ID, path string, query url.Values) error {
+func (s *Sessions) tell(id ID, send func(client) error) error {
 	dir := s.store.dir(id)
 	err := errNoSupervisor
 	if held(dir) {
-		err = s.store.dial(id).post(ctx, path, query)
+		err = send(s.store.dial(id))
 	}
 	var said *refusedError
 	switch {

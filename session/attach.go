@@ -28,6 +28,9 @@ type Attachment struct {
 	lost    func() error  // what to say then
 }
 
+// onSilence sets the error of Next after a supervisor has said nothing for too long.
+func (a *Attachment) onSilence(lost func() error) { a.lost = lost }
+
 // heed ends the attachment when the supervisor, which says at every heartbeat that it is
 // there, has said nothing for so long.
 func (a *Attachment) heed(wait time.Duration) {
@@ -63,7 +66,7 @@ func (s *Sessions) Attach(ctx context.Context, id ID, size screen.Size, colors s
 			return nil, s.silent(id)
 		}
 		if err == nil {
-			attachment.lost = func() error { return s.silent(id) }
+			attachment.onSilence(func() error { return s.silent(id) })
 		}
 		if err == nil || !errors.Is(err, errNoSupervisor) {
 			return attachment, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"aibox/internal/screen"
 )
@@ -21,6 +22,10 @@ const (
 	frameAlive  = 'a' // supervisor: nothing
 	frameExit   = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
 )
+
+// heartbeat is how often a viewer is told that nothing happens, so that one that
+// is gone is noticed.
+const heartbeat = 5 * time.Second
 
 // maxFrame bounds a frame's payload: the largest screen with a style in each cell
 // stays below it.
@@ -40,6 +45,9 @@ type frameReader struct {
 	in    io.Reader
 	limit uint32
 }
+
+// newFrameReader reads the frames of a client.
+func newFrameReader(in io.Reader) frameReader { return frameReader{in, maxInput} }
 
 // next returns the next frame. io.EOF is the end between two frames.
 func (r frameReader) next() (kind byte, payload []byte, err error) {

@@ -39,7 +39,7 @@ func serveAttach(c controls) http.HandlerFunc {
 			_ = conn.Close()
 			return
 		}
-		term.serve(conn, frameReader{buffered, maxInput}, screen.Size{Rows: int(rows), Cols: int(cols)}, screen.Colors(colors))
+		term.serve(conn, newFrameReader(buffered), screen.Size{Rows: int(rows), Cols: int(cols)}, screen.Colors(colors))
 	}
 }
 

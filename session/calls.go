@@ -54,8 +54,8 @@ type ModelCall struct {
 	Generates bool `json:"-"`
 }
 
-// failed reports whether the model did not answer although it was waited for.
-func (c ModelCall) failed() bool {
+// failed reports whether the model did not answer a request although it was waited for.
+func failed(c ModelCall) bool {
 	switch c.Outcome {
 	case Busy, Refused, Broken, Silent, NoAnswer, Blank:
 		return c.Generates
@@ -72,14 +72,14 @@ func (c ModelCall) passed() bool {
 // target is what was asked of the gateway.
 func (c ModelCall) target() string { return c.Method + " " + c.Path }
 
-// wait is RetryAfter.
-func (c ModelCall) wait() time.Duration { return time.Duration(c.RetryAfter) * time.Millisecond }
+// retryAfter is how long a busy server asks to wait.
+func retryAfter(c ModelCall) time.Duration { return time.Duration(c.RetryAfter) * time.Millisecond }
 
-// trouble is a failed call in a clause.
-func (c ModelCall) trouble() string {
-	if wait := c.wait().Round(time.Second); wait > 0 {
+// failureText describes a failed call in a clause.
+func failureText(c ModelCall) string {
+	if wait := retryAfter(c).Round(time.Second); wait > 0 {
 		c.RetryAfter = 0
-		return fmt.Sprintf("%s (it asks to wait %s)", c.trouble(), amount.Span(wait))
+		return fmt.Sprintf("%s (it asks to wait %s)", failureText(c), amount.Span(wait))
 	}
 	switch {
 	case c.Outcome == Silent:
@@ -122,7 +122,7 @@ func (s *supervisor) modelCalled(call ModelCall) {
 		s.audit(audit.ModelAnswered, call)
 	}
 	if tell {
-		s.notice(call.trouble())
+		s.notice(failureText(call))
 	}
 	if call.Generates {
 		s.vitals.ended(call)
@@ -159,7 +159,7 @@ func (s *supervisor) watchModel(info agents.Info) {
 
 // surrender says why a run ends whose model is dead.
 func (s *supervisor) surrender(last ModelCall) string {
-	trouble := strings.TrimRight(last.trouble(), ".!")
+	trouble := strings.TrimRight(failureText(last), ".!")
 	if last.Outcome == Silent {
 		return trouble
 	}

@@ -65,7 +65,7 @@ func TestFailuresOfTheModelAreToldOnceEachAndNotMany(t *testing.T) {
 	for i := range 40 {
 		call := refused(fmt.Sprintf("reason %d", i/4))
 		if _, tell := c.call(call); tell {
-			told = append(told, call.trouble())
+			told = append(told, failureText(call))
 		}
 	}
 	want := "the model server answered 401: reason 0"
@@ -98,7 +98,7 @@ func TestAFailureIsAClause(t *testing.T) {
 		"the gateway refused a request: more than 32 requests at a time":   {Status: 429, Error: "more than 32 requests at a time", Outcome: Busy},
 		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: Refused},
 	} {
-		if got := call.trouble(); got != want {
+		if got := failureText(call); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

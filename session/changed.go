@@ -38,15 +38,23 @@ func (s *Sessions) Changed(ctx context.Context) (<-chan struct{}, error) {
 					return
 				}
 				if event.Name == s.store.root || !event.Has(fsnotify.Write) {
-					wake(changed)
+					notify(changed)
 				}
 			case _, ok := <-watcher.Errors: // some were lost
 				if !ok {
 					return
 				}
-				wake(changed)
+				notify(changed)
 			}
 		}
 	}()
 	return changed, nil
+}
+
+// notify tells the owner of a channel of length one that something has changed.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -33,6 +33,12 @@ type client struct {
 // before some, on a disk that may be busy.
 const answerTime = 10 * time.Second
 
+// tries is how often a supervisor may fail to answer in time, one time after the other.
+// One that is known to be stopped has one try.
+const tries = 3
+
+const controlSock = "control.sock"
+
 // dialControl makes a client for the session folder dir that waits so long for the
 // beginning of an answer. Nothing is sent yet.
 func dialControl(dir string, patience time.Duration) client {
@@ -103,6 +109,29 @@ func (c client) stop(ctx context.Context, reason string) error {
 // signal sends a signal to the agent.
 func (c client) signal(ctx context.Context, number int) error {
 	return c.post(ctx, "/v1/signal", url.Values{"number": {strconv.Itoa(number)}})
+}
+
+// answer is the user's answer to a request of the session.
+func (c client) answer(ctx context.Context, request int, yes bool) error {
+	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
+}
+
+// extend gives the session more time.
+func (c client) extend(ctx context.Context, by time.Duration) error {
+	return c.post(ctx, "/v1/extend", url.Values{"by": {by.String()}})
+}
+
+// maxScreen bounds a screen as text.
+const maxScreen = 16 << 20
+
+// screen returns what the agent's terminal shows, as text with colors.
+func (c client) screen(ctx context.Context) ([]byte, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/screen", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(io.LimitReader(response.Body, maxScreen))
 }
 
 // output visits chunks from offset from on until the agent has ended, and

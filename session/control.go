@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/screen"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,14 +40,23 @@ import (
 
 // controls is what the control socket lets a client do.
 type controls interface {
-	state() State
+	snapshot() any // the State, for JSON
 	follow(ctx context.Context, from int64, visit func(Chunk) error) error
 	events(ctx context.Context, from int, visit func(audit.Event) error) error
 	answer(request int, yes bool) error
 	extend(by time.Duration) error
 	stop(reason string)
 	signal(number int) error
-	attachable() *terminal // nil: the session is not interactive
+	attachable() attachable // nil: the session is not interactive
+}
+
+// attachable is the terminal of an interactive session's agent.
+type attachable interface {
+	// serve shows the terminal on conn, a connection that speaks attach frames, until
+	// either side ends it.
+	serve(conn net.Conn, in frameReader, size screen.Size, colors screen.Colors)
+	// text is what the terminal shows.
+	text() []byte
 }
 
 // listenControl opens the control socket of the session folder dir. The path is
@@ -80,7 +90,7 @@ func serveControl(listener net.Listener, c controls) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(c.state())
+		_ = json.NewEncoder(w).Encode(c.snapshot())
 	})
 	mux.HandleFunc("GET /v1/output", func(w http.ResponseWriter, r *http.Request) {
 		from, err := strconv.ParseInt(r.FormValue("from"), 10, 64)

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,23 +11,21 @@ import (
 	"time"
 
 	"aibox/audit"
-	"aibox/internal/fault"
 )
 
 // fakeControls answers like a supervisor whose record is r.
 type fakeControls struct {
-	term    *terminal
+	term    attachable
 	r       *recorder
 	dir     string
 	reasons chan string
 	signals chan int
 
 	log     *audit.Log
-	asking  *ledger
 	extends chan time.Duration
 }
 
-func (f fakeControls) state() State { return State{Phase: Running} }
+func (f fakeControls) snapshot() any { return map[string]string{} }
 func (f fakeControls) follow(ctx context.Context, from int64, visit func(Chunk) error) error {
 	return f.r.follow(ctx, f.dir, from, visit)
 }
@@ -34,15 +33,12 @@ func (f fakeControls) follow(ctx context.Context, from int64, visit func(Chunk) 
 func (f fakeControls) events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	return f.log.Follow(ctx, from, visit)
 }
-func (f fakeControls) answer(request int, yes bool) error { return f.asking.answer(request, yes) }
+func (f fakeControls) answer(request int, yes bool) error { return fmt.Errorf("%d, %t", request, yes) }
 func (f fakeControls) extend(by time.Duration) error {
-	if by > maxExtension {
-		return fault.New(fault.Usage, "too long")
-	}
 	f.extends <- by
 	return nil
 }
-func (f fakeControls) attachable() *terminal { return f.term }
+func (f fakeControls) attachable() attachable { return f.term }
 func (f fakeControls) stop(reason string)    { f.reasons <- reason }
 func (f fakeControls) signal(number int) error {
 	if number == 99 {
@@ -54,14 +50,18 @@ func (f fakeControls) signal(number int) error {
 
 func serveFake(t *testing.T, dir string) (fakeControls, client) {
 	t.Helper()
-	r, _ := newTestRecorder(t)
-	log, err := audit.Open(filepath.Join(dir, auditFile))
+	recorded := t.TempDir()
+	r, err := newRecorder(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(filepath.Join(dir, "audit.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := fakeControls{
-		r: r, dir: filepath.Dir(r.raw.Name()), reasons: make(chan string, 1), signals: make(chan int, 1),
-		log: log, asking: &ledger{record: func(Request, string) {}}, extends: make(chan time.Duration, 1),
+		r: r, dir: recorded, reasons: make(chan string, 1), signals: make(chan int, 1),
+		log: log, extends: make(chan time.Duration, 1),
 	}
 	listener, err := listenControl(dir)
 	if err != nil {
@@ -75,9 +75,7 @@ func serveFake(t *testing.T, dir string) (fakeControls, client) {
 func TestAClientFollowsStopsAndSignalsThroughTheControlSocket(t *testing.T) {
 	dir := t.TempDir()
 	f, c := serveFake(t, dir)
-	record(t, f.r, Stdout, "one ")
-	record(t, f.r, Stderr, "two")
-	if err := f.r.finish(); err != nil {
+	if err := errors.Join(f.r.record(Stdout, []byte("one ")), f.r.record(Stderr, []byte("two")), f.r.finish()); err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder

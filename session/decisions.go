@@ -77,6 +77,15 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 	return PartlyAccepted
 }
 
+// reviewOf is what has become of a session's change set, as far as it is recorded.
+func (s store) reviewOf(id ID, set *review.ChangeSet) (Review, error) {
+	decisions, err := s.decisions(id)
+	if err != nil {
+		return Unreviewed, err
+	}
+	return decisions.review(set), nil
+}
+
 // AcceptSet delivers what opts choose of set, the session's changes as Changes or
 // FinalChanges told them, whatever has become of the workspace since; what was accepted
 // before is taken into account, so opts.Before stays empty. Hunks that are rejected are

@@ -138,8 +138,9 @@ func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
 		d.must(err)
 		set, err := d.Changes(t.Context(), next.id)
 		d.must(err)
-		s := &supervisor{id: next.id, store: d.store, st: session.State}
-		d.must(s.settle(set))
+		session.State.Review, err = d.store.reviewOf(next.id, set)
+		d.must(err)
+		d.must(d.store.writeState(next.id, session.State))
 		if got := d.reviewOf(next.id); got != next.want {
 			t.Errorf("the review of %s is %q, not %q", next.id, got, next.want)
 		}

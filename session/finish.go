@@ -24,7 +24,7 @@ const deathTimeout = 5 * time.Second
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result. told ends what a person may wait for.
 func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, box runtime.Box, out outcome, cause error) {
-	s.giveBack(endReserve)
+	s.freeReserve(releaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
 		cause = s.judge(k.agent, out)
@@ -62,7 +62,7 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	if s.launch.Spec.Verify != "" {
 		ended = time.Now().UTC()
 	}
-	s.giveBack(resultReserve)
+	s.freeReserve(releaseResultReserve)
 	err := s.save(func(st *State) { st.Phase, st.Ended, st.Result = Ended, ended, &result })
 	err = errors.Join(err, s.record.finish()) // those who follow have it all now
 	if err == nil {
@@ -80,9 +80,9 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	}
 }
 
-// giveBack gives back a part of the room that was reserved.
-func (s *supervisor) giveBack(part string) {
-	if err := giveBack(s.dir, part); err != nil {
+// freeReserve gives back a part of the room that was reserved.
+func (s *supervisor) freeReserve(release func(dir string) error) {
+	if err := release(s.dir); err != nil {
 		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
 	}
 }
@@ -157,7 +157,7 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
 		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
 	}
-	s.giveBack(resultReserve)
+	s.freeReserve(releaseResultReserve)
 	if err := s.store.writeChanges(s.id, set); err != nil {
 		return err
 	}
@@ -171,11 +171,11 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *Result)
 
 // settle says of a session that went on from accepted work what of its own is open.
 func (s *supervisor) settle(set *review.ChangeSet) error {
-	decisions, err := s.store.decisions(s.id)
-	if err != nil || decisions.Taken.Empty() {
+	review, err := s.store.reviewOf(s.id, set)
+	if err != nil || review == Unreviewed {
 		return err
 	}
-	return s.save(func(st *State) { st.Review = decisions.review(set) })
+	return s.save(func(st *State) { st.Review = review })
 }
 
 // summary sums up a change set.

@@ -149,3 +149,13 @@ func awaitFree(ctx context.Context, dir string) error {
 	}
 	return nil
 }
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

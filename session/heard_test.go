@@ -7,25 +7,13 @@ import (
 )
 
 func TestWhoLooksOnIsToldThatAnAgentSaidMoreUntilItsEnd(t *testing.T) {
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
-	id, err := sessions.store.create("shell", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := sessions.store.dir(id)
-	running, err := lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer running.Close()
-	f, _ := serveFake(t, dir)
-	said, err := sessions.Heard(t.Context(), id)
+	sessions, s := watched(t)
+	said, err := sessions.Heard(t.Context(), s.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	other, err := sessions.Heard(ctx, id)
+	other, err := sessions.Heard(ctx, s.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +21,9 @@ func TestWhoLooksOnIsToldThatAnAgentSaidMoreUntilItsEnd(t *testing.T) {
 	for range other { //nolint:revive // until it is closed
 	}
 	for _, text := range []string{"hello", "again"} {
-		record(t, f.r, Stdout, text)
+		if err := s.record.record(Stdout, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
 		select {
 		case _, going := <-said:
 			if !going {
@@ -43,7 +33,7 @@ func TestWhoLooksOnIsToldThatAnAgentSaidMoreUntilItsEnd(t *testing.T) {
 			t.Fatalf("%q went unheard", text)
 		}
 	}
-	if err := f.r.finish(); err != nil {
+	if err := s.record.finish(); err != nil {
 		t.Fatal(err)
 	}
 	for range said { //nolint:revive // until it is closed

@@ -36,7 +36,7 @@ func (s *supervisor) judgeCode(agent agents.Agent, code int) error {
 	if len(info.Dialects) == 0 || !model.ill {
 		return fault.New(fault.AgentFailed, "%s", text)
 	}
-	return s.modelFault(info, model.last, fault.New(fault.AgentFailed, "%s: %s", text, model.last.trouble()))
+	return s.modelFault(info, model.last, fault.New(fault.AgentFailed, "%s: %s", text, failureText(model.last)))
 }
 
 // judgeWork looks at what an agent that ended well has done: some end well although
@@ -47,9 +47,9 @@ func (s *supervisor) judgeWork(k *kit, result *Result) {
 	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
 	case model.ill && !result.Changed:
 		result.Fault = FailureOf(s.modelFault(info, model.last,
-			fault.New(fault.AgentFailed, "%s ended well, but its last request failed: %s", name, model.last.trouble())))
+			fault.New(fault.AgentFailed, "%s ended well, but its last request failed: %s", name, failureText(model.last))))
 	case model.ill:
-		result.Notes = append(result.Notes, "the last request failed, so the work may be unfinished: "+model.last.trouble())
+		result.Notes = append(result.Notes, "the last request failed, so the work may be unfinished: "+failureText(model.last))
 	case model.asked == 0 && s.launch.Spec.Prompt != "" && !result.Changed:
 		result.Notes = append(result.Notes, name+" asked the model nothing and changed nothing")
 	}
@@ -60,5 +60,5 @@ func (m modelTally) failures() *ModelFailures {
 	if m.failed == 0 {
 		return nil
 	}
-	return &ModelFailures{Count: m.failed, Status: m.last.Status, Message: m.last.trouble()}
+	return &ModelFailures{Count: m.failed, Status: m.last.Status, Message: failureText(m.last)}
 }

@@ -61,7 +61,7 @@ type Launcher struct {
 	stdin  io.WriteCloser
 	report io.ReadCloser
 	words  io.Closer
-	said   func() (string, error) // waits for all that it said before it had a log of its own
+	said   <-chan string // all that it said before it had a log of its own
 }
 
 // mostWords bounds what is kept of a supervisor's words.
@@ -100,11 +100,13 @@ func (s *Sessions) Spawn() (*Launcher, error) {
 	}
 	// The supervisor outlives this process; reaping it matters only while both run.
 	go func() { _ = cmd.Wait() }()
-	return &Launcher{cmd: cmd, stdin: stdin, report: report, words: words, said: start(func() (string, error) {
-		text, err := io.ReadAll(io.LimitReader(words, mostWords))
+	said := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(io.LimitReader(words, mostWords))
 		_, _ = io.Copy(io.Discard, words)
-		return strings.TrimSpace(string(text)), err
-	})}, nil
+		said <- strings.TrimSpace(string(text))
+	}()
+	return &Launcher{cmd: cmd, stdin: stdin, report: report, words: words, said: said}, nil
 }
 
 // Launch tells the supervisor what to run and waits until the agent runs. It
@@ -140,7 +142,7 @@ func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (
 
 // readReport reads what the supervisor says until it says how the start went. said is
 // asked for its last words when it ends without that.
-func readReport(in io.Reader, step func(Step), said func() (string, error)) (ID, error) {
+func readReport(in io.Reader, step func(Step), said <-chan string) (ID, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -159,7 +161,7 @@ func readReport(in io.Reader, step func(Step), said func() (string, error)) (ID,
 	}
 	failure := fault.New(fault.Internal, "the supervisor ended before the agent started").
 		Hint("the next command repairs what it left; `aibox doctor` checks the machine")
-	if words, _ := said(); words != "" {
+	if words := <-said; words != "" {
 		words, _, _ = strings.Cut(words, "\n") // of a panic it is what happened
 		failure = failure.Hint("it said: %s", words)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
+	"aibox/netguard"
 )
 
 func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testing.T) {
@@ -135,19 +137,24 @@ func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
 // watched is a session whose supervisor answers, and its supervisor.
 func watched(t *testing.T) (*Sessions, *supervisor) {
 	t.Helper()
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
-	id, err := sessions.store.create("codex", time.Now())
+	dirs := paths.Dirs{State: t.TempDir(), Data: t.TempDir()}
+	sessions, store := New(Deps{Dirs: dirs}), newStore(dirs)
+	id, err := store.create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storeSession(t, sessions.store, id, State{Phase: Running})
-	s := &supervisor{id: id, store: sessions.store, dir: sessions.store.dir(id), ended: make(chan struct{})}
-	s.record, _ = newTestRecorder(t)
-	if s.held, err = lock(s.dir); err != nil {
+	s := &supervisor{id: id, store: store, dir: store.dir(id), ended: make(chan struct{})}
+	if err := store.writeSpec(id, Spec{ID: id, Network: netguard.None}); err != nil {
 		t.Fatal(err)
 	}
-	if s.log, err = audit.Open(filepath.Join(s.dir, auditFile)); err != nil {
+	if err := store.writeState(id, State{Phase: Running}); err != nil {
+		t.Fatal(err)
+	}
+	s.record = newRecord(t, s.dir)
+	if s.held, err = store.lock(id); err != nil {
+		t.Fatal(err)
+	}
+	if s.log, err = store.openLog(id); err != nil {
 		t.Fatal(err)
 	}
 	s.asking.record = s.answered
@@ -161,11 +168,24 @@ func watched(t *testing.T) (*Sessions, *supervisor) {
 	return sessions, s
 }
 
+// newRecord is a recorder of output in dir.
+func newRecord(t *testing.T, dir string) *recorder {
+	t.Helper()
+	r, err := newRecorder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.finish() })
+	return r
+}
+
 // leave ends the supervisor as its process would.
 func (s *supervisor) leave(t *testing.T, result Result) {
 	t.Helper()
 	s.pulse.stop()
-	storeSession(t, s.store, s.id, State{Phase: Ended, Result: &result})
+	if err := s.store.writeState(s.id, State{Phase: Ended, Result: &result}); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.log.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -273,11 +293,11 @@ func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 }
 
 func TestAnEventThatIsTooLongIsNotReadForEver(t *testing.T) {
-	sessions, s := watched(t)
+	_, s := watched(t)
+	const maxEvent = 1 << 20
 	s.news.send(Live{Requests: []Request{{Question: string(make([]byte, maxEvent))}}})
 	s.audit(audit.StopRequested, nil)
-	dir := sessions.store.dir(s.id)
-	err := dialControl(dir, answerTime).events(t.Context(), 0, func(e audit.Event) error {
+	err := dialControl(s.dir, answerTime).events(t.Context(), 0, func(e audit.Event) error {
 		if len(e.Data) > maxEvent {
 			t.Error("it is visited")
 		}

@@ -33,7 +33,7 @@ func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
 	}
 	limit := answerPatience
 	if loading.Loads() {
-		limit = s.launch.Spec.modelTimeout()
+		limit = modelTimeout(&s.launch.Spec)
 	}
 	text := fmt.Sprintf("%s; waiting for it", loading)
 	if limit > 0 {

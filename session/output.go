@@ -285,3 +285,33 @@ func readTail(raw *os.File, from int64, visit func(Chunk) error) (int64, error) 
 		}
 	}
 }
+
+// recordedSize returns the number of bytes that the record of dir holds; 0 without one.
+func recordedSize(dir string) (int64, error) {
+	info, err := os.Stat(filepath.Join(dir, outputFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// tailOf returns at most the last limit bytes of the record of dir, all streams in the
+// order in which they came, raw.
+func tailOf(dir string, limit int64) ([]byte, error) {
+	file, err := os.Open(filepath.Join(dir, outputFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
+}

@@ -22,7 +22,7 @@ const (
 )
 
 // pastKeeper appends what scrolls off a screen to a session's folder. One goroutine
-// may use it.
+// may use it. A nil one, which is a headless session's, does nothing.
 type pastKeeper struct {
 	dir  string
 	file *os.File // nil until something has scrolled off
@@ -30,9 +30,12 @@ type pastKeeper struct {
 	full bool // or it cannot be written
 }
 
+// newPastKeeper keeps what scrolls off in the session folder dir.
+func newPastKeeper(dir string) *pastKeeper { return &pastKeeper{dir: dir} }
+
 // keep appends whole lines. That they cannot be kept ends no session.
 func (k *pastKeeper) keep(lines []byte) {
-	if len(lines) == 0 || k.full {
+	if k == nil || len(lines) == 0 || k.full {
 		return
 	}
 	if k.full = k.size+len(lines) > maxPast; k.full {
@@ -56,7 +59,7 @@ func (k *pastKeeper) open() (err error) {
 }
 
 func (k *pastKeeper) close() {
-	if k.file != nil {
+	if k != nil && k.file != nil {
 		_ = k.file.Close()
 	}
 }
@@ -78,17 +81,24 @@ func (s *Sessions) Past(ctx context.Context, id ID) (*Past, error) {
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
 		return nil, screenErr
 	}
-	p := &Past{file: filepath.Join(s.store.dir(id), pastFile)}
+	p, err := openPast(s.store.dir(id), shown)
+	if errors.Is(err, fs.ErrNotExist) && screenErr != nil {
+		return nil, screenErr
+	}
+	return p, err
+}
+
+// openPast opens what the terminal of the session in dir has shown so far; shown is its
+// screen now, nil for none. Without either it is fs.ErrNotExist.
+func openPast(dir string, shown []byte) (*Past, error) {
+	p := &Past{file: filepath.Join(dir, pastFile), shown: shown}
 	info, err := os.Stat(p.file)
 	switch {
 	case err == nil:
 		p.size = info.Size()
-	case !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist) || shown == nil:
 		return nil, err
-	case screenErr != nil:
-		return nil, screenErr
 	}
-	p.shown = shown
 	return p, nil
 }
 

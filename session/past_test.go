@@ -46,9 +46,9 @@ func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
 		t.Errorf("of a session without a screen: %v", err)
 	}
 	term := newTerminal(screen.Size{Rows: 2, Cols: 10})
-	keeper := pastKeeper{dir: dir}
+	keeper := newPastKeeper(dir)
 	keeper.keep(term.feed([]byte("1\r\n"), nil))
-	if _, err := os.Stat(filepath.Join(dir, pastFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, "scrolled.txt")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing has scrolled off, and there is a file: %v", err)
 	}
 	for _, line := range []string{"2\r\n", "3\r\n4\r\n", "5"} {
@@ -76,14 +76,14 @@ func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
 	if err := p.Follow(t.Context(), 0, func(Chunk) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("who has seen enough gets %v", err)
 	}
-	if info, err := os.Stat(filepath.Join(dir, pastFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, "scrolled.txt")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others may read it: %v, %v", info, err)
 	}
 }
 
 func TestOfASessionWhoseSupervisorDiedThereIsWhatScrolledOff(t *testing.T) {
 	sessions, id, dir := ofPast(t)
-	keeper := pastKeeper{dir: dir}
+	keeper := newPastKeeper(dir)
 	keeper.keep([]byte(strings.Repeat("a line\n", 30_000)))
 	keeper.close()
 	p, err := sessions.Past(t.Context(), id)
@@ -92,31 +92,5 @@ func TestOfASessionWhoseSupervisorDiedThereIsWhatScrolledOff(t *testing.T) {
 	}
 	if got := readPast(t, p, 7); len(got) != 7*29_999 || !strings.HasPrefix(got, "a line\na") {
 		t.Errorf("%d bytes", len(got))
-	}
-}
-
-func TestWhatScrollsOffIsKeptUpToABoundAndTheLastLineSaysSo(t *testing.T) {
-	sessions, id, dir := ofPast(t)
-	keeper := pastKeeper{dir: dir, size: maxPast - 10}
-	for range 5 {
-		keeper.keep([]byte("seven.\n"))
-	}
-	keeper.close()
-	p, err := sessions.Past(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := readPast(t, p, 0); got != "seven.\n"+pastFull {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestThatThePastCannotBeKeptIsNoEnd(t *testing.T) {
-	keeper := pastKeeper{dir: filepath.Join(t.TempDir(), "gone")}
-	keeper.keep([]byte("x\n"))
-	keeper.keep([]byte("x\n"))
-	keeper.close()
-	if !keeper.full || keeper.file != nil {
-		t.Errorf("it is tried again and again: %+v", keeper)
 	}
 }

@@ -1,20 +1,8 @@
 package session
 
-import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-)
-
 // Recorded is the number of bytes that are recorded of a session's output now.
-func (s *Sessions) Recorded(id ID) (int64, error) {
-	info, err := os.Stat(filepath.Join(s.store.dir(id), outputFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
+func (s *Sessions) Recorded(id ID) (int64, error) { return recordedSize(s.store.dir(id)) }
+
+// Tail is at most the last limit bytes of what the agent said, both streams in the
+// order in which they came, raw. A session without output has none.
+func (s *Sessions) Tail(id ID, limit int64) ([]byte, error) { return tailOf(s.store.dir(id), limit) }

@@ -69,6 +69,12 @@ func unreserve(dir string) error {
 	return errors.Join(giveBack(dir, endReserve), giveBack(dir, resultReserve))
 }
 
+// releaseEndReserve gives the room for the agent's end back.
+func releaseEndReserve(dir string) error { return giveBack(dir, endReserve) }
+
+// releaseResultReserve gives the room for the result back.
+func releaseResultReserve(dir string) error { return giveBack(dir, resultReserve) }
+
 // giveBack gives a part of the room back. That there is none is no error.
 func giveBack(dir, part string) error {
 	err := os.Remove(filepath.Join(dir, part))

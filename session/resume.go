@@ -141,7 +141,7 @@ func continued(session *Session) error {
 func (s *supervisor) resume(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
-	sessions := New(s.deps)
+	sessions := New(s.deps.Deps)
 	s.onUndo(func(context.Context) error { return sessions.giveBack(from, s.id) })
 	ws, err := sessions.takeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
 		// The agent may be another one than before.

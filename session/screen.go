@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -16,19 +14,15 @@ import (
 // text with colors.
 const screenFile = "screen.txt"
 
-// maxScreen bounds a screen as text.
-const maxScreen = 16 << 20
-
 // Screen is what the terminal of an interactive session's agent shows, or showed
 // when it ended: lines of text with colors, to be passed through screen.Recolor
 // before a person sees them. ErrNoScreen says that there is none.
 func (s *Sessions) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.dir(id)
 	if held(dir) {
-		response, err := s.store.dial(id).call(ctx, http.MethodGet, "/v1/screen", nil)
+		text, err := s.store.dial(id).screen(ctx)
 		if err == nil {
-			defer response.Body.Close()
-			return io.ReadAll(io.LimitReader(response.Body, maxScreen))
+			return text, nil
 		}
 		if errors.Is(err, errSilent) {
 			return nil, s.silent(id)
@@ -53,7 +47,12 @@ func (s *supervisor) keepScreen() {
 	if s.term == nil {
 		return
 	}
-	if err := paths.WriteFile(filepath.Join(s.dir, screenFile), s.term.text()); err != nil {
+	if err := s.store.writeScreen(s.id, s.term.text()); err != nil {
 		fmt.Fprintln(os.Stderr, "storing the last screen:", err)
 	}
+}
+
+// writeScreen stores what the terminal of a session's agent showed last.
+func (s store) writeScreen(id ID, text []byte) error {
+	return paths.WriteFile(filepath.Join(s.dir(id), screenFile), text)
 }

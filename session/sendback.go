@@ -70,7 +70,7 @@ func (s *supervisor) takeFeedback(sessions *Sessions, from ID) error {
 		return err
 	}
 	s.launch.Spec.Feedback = text
-	return s.store.write(s.id, specFile, s.launch.Spec)
+	return s.store.writeSpec(s.id, s.launch.Spec)
 }
 
 // task is what the agent is told: the feedback on its work, if there is any, and

@@ -31,11 +31,11 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	gateway := k.sockets.Listener(netguard.PortGateway)
 	switch {
 	case k.model.server != nil:
-		s.vitals.listen(s.launch.Spec.modelTimeout(), s.modelSilent)
+		s.vitals.listen(modelTimeout(&s.launch.Spec), s.modelSilent)
 		s.service(ctx, "inference gateway", func() error {
 			return k.model.server.Serve(ctx, gateway, ModelAccess{
 				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
-				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: s.launch.Spec.requestTimeout(), Calls: s.calls(),
+				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
 			})
 		})
 	case gateway != nil:

@@ -25,14 +25,6 @@ type Deps struct {
 	// Docker opens the container daemon. It is called when a use case needs it,
 	// so that looking at old sessions works without one.
 	Docker func(ctx context.Context) (Docker, error)
-	// Init installs the static PID 1 and returns its host path.
-	Init func() (string, error)
-	// Inference finds the model server that value (--inference) names. env looks
-	// up the variables that hold keys.
-	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
-	// Names serves the box's name server on the sockets until ctx ends, and
-	// tells refused each name it did not answer.
-	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 	// Looking is called when a command begins to look at a workspace: progress hears
 	// how many names were looked at, over that the look has ended. May be nil, and so
 	// may progress.

@@ -7,13 +7,13 @@ import (
 	"aibox/internal/fault"
 )
 
-const (
-	// silenceTold is how long a model may be silent before that is reported. A model on
-	// one's own machine may read a long prompt for minutes, so it is no failure yet.
-	silenceTold = time.Minute
-	// DefaultModelTimeout is how long a model may be silent before a run is ended.
-	DefaultModelTimeout = 10 * time.Minute
-)
+// silenceTold is how long a model may be silent before that is reported. A model on
+// one's own machine may read a long prompt for minutes, so it is no failure yet.
+const silenceTold = time.Minute
+
+// DefaultModelTimeout is how long a model may be silent before a run is ended.
+const DefaultModelTimeout = 10 * time.Minute
+
 
 // silence is how long the model has said nothing although it was asked. It is a state
 // machine without a clock: callers say when things happened. What counts is the time in
@@ -99,7 +99,7 @@ func waited(d time.Duration) string {
 }
 
 // modelTimeout is how long the model may be silent; 0 for no limit.
-func (spec *Spec) modelTimeout() time.Duration {
+func modelTimeout(spec *Spec) time.Duration {
 	if spec.ModelTimeout == 0 {
 		return DefaultModelTimeout
 	}
@@ -109,8 +109,8 @@ func (spec *Spec) modelTimeout() time.Duration {
 // requestTimeout is how long one request may wait for the beginning of its answer; 0 for
 // no limit. It is a little longer, so that a run that is ended for the model's silence
 // is not told of the request as well.
-func (spec *Spec) requestTimeout() time.Duration {
-	if limit := spec.modelTimeout(); limit > 0 {
+func requestTimeout(spec *Spec) time.Duration {
+	if limit := modelTimeout(spec); limit > 0 {
 		return limit + refusedPatience
 	}
 	return 0
@@ -119,7 +119,7 @@ func (spec *Spec) requestTimeout() time.Duration {
 // modelSilent tells that the model has been silent for a while.
 func (s *supervisor) modelSilent(length time.Duration) {
 	text := "no answer from the model for " + waited(length)
-	limit := s.launch.Spec.modelTimeout()
+	limit := modelTimeout(&s.launch.Spec)
 	switch {
 	case limit == 0:
 		text += "; it is waited for as long as the session lasts (--model-timeout 0)"

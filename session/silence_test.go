@@ -21,7 +21,7 @@ func listening(limit time.Duration, watched bool) (*vitals, *hearing) {
 	at := func() string { return " at " + time.Since(begin).String() }
 	v.listen(limit, func(silent time.Duration) { h.told = append(h.told, waited(silent)+at()) })
 	if watched {
-		v.watch(func(last ModelCall) { h.dead = append(h.dead, last.trouble()+at()) })
+		v.watch(func(last ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
 	}
 	return v, h
 }
@@ -140,7 +140,7 @@ func TestATimeWithoutAnAnswerIsWrittenInAUnitThatFits(t *testing.T) {
 // A session from before there was the setting has the default.
 func TestTheTimeThatAModelMayBeSilentHasADefault(t *testing.T) {
 	for given, want := range map[Duration]time.Duration{0: DefaultModelTimeout, -1: 0, Duration(time.Second): time.Second} {
-		if got := (&Spec{ModelTimeout: given}).modelTimeout(); got != want {
+		if got := modelTimeout(&Spec{ModelTimeout: given}); got != want {
 			t.Errorf("%v: %v", given, got)
 		}
 	}

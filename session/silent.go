@@ -14,9 +14,6 @@ import (
 // ends it.
 
 const (
-	// tries is how often a supervisor may fail to answer in time, one time after the
-	// other. One that is known to be stopped has one try.
-	tries = 3
 	// askPause is how long one that has answered is left alone.
 	askPause = 3 * time.Second
 )

@@ -33,7 +33,7 @@ const (
 )
 
 // stateLimit is the limit of the spec's state folders in bytes; false for none.
-func (spec *Spec) stateLimit() (int64, bool) {
+func stateLimit(spec *Spec) (int64, bool) {
 	switch {
 	case spec.StateLimit < 0:
 		return 0, false
@@ -79,7 +79,7 @@ func (m *stateMeter) measured(begin, end time.Time, used, free int64) (warn bool
 // limitState ends the session when the agent's state folders outgrow their limit. It
 // returns when ctx ends.
 func (s *supervisor) limitState(ctx context.Context, folders []string) {
-	limit, limited := s.launch.Spec.stateLimit()
+	limit, limited := stateLimit(&s.launch.Spec)
 	if !limited || len(folders) == 0 {
 		return
 	}

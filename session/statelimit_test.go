@@ -57,11 +57,11 @@ func TestTheWarningAboutStateFoldersComesOnce(t *testing.T) {
 
 func TestARecordOfEarlierVersionsHasTheUsualLimit(t *testing.T) {
 	for given, want := range map[int64]int64{0: DefaultStateLimit, 5: 5} {
-		if got, ok := (&Spec{StateLimit: given}).stateLimit(); got != want || !ok {
+		if got, ok := stateLimit(&Spec{StateLimit: given}); got != want || !ok {
 			t.Errorf("%d is %d, %v", given, got, ok)
 		}
 	}
-	if _, ok := (&Spec{StateLimit: -1}).stateLimit(); ok {
+	if _, ok := stateLimit(&Spec{StateLimit: -1}); ok {
 		t.Error("no limit is one")
 	}
 }

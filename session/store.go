@@ -15,8 +15,10 @@ import (
 	"strings"
 	"time"
 
+	"aibox/audit"
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
+	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/review"
 )
@@ -26,7 +28,6 @@ const (
 	stateFile   = "state.json"
 	auditFile   = "audit.jsonl"
 	changesFile = "changes.json" // the change set at the end
-	controlSock = "control.sock"
 )
 
 // store keeps the sessions' folders under one private folder.
@@ -240,3 +241,15 @@ func severalSessions(text string, found []ID) error {
 	return fault.New(fault.Usage, "%q could be %d sessions: %s", text, len(found), strings.Join(names, ", ")).
 		Hint("type more of the id")
 }
+
+// writeSpec stores what was asked for.
+func (s store) writeSpec(id ID, spec Spec) error { return s.write(id, specFile, spec) }
+
+// writeState replaces the state.
+func (s store) writeState(id ID, state State) error { return s.write(id, stateFile, state) }
+
+// openLog opens the session's event log for appending.
+func (s store) openLog(id ID) (*audit.Log, error) { return audit.Open(filepath.Join(s.dir(id), auditFile)) }
+
+// lock takes the session's lock. ErrLocked says that another process holds it.
+func (s store) lock(id ID) (*flock.Lock, error) { return lock(s.dir(id)) }

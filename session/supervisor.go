@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,10 +30,23 @@ import (
 // stopGrace is how long the box has to end by itself after a stop.
 const stopGrace = 3 * time.Second
 
+// SupervisorDeps are what a supervisor works with.
+type SupervisorDeps struct {
+	Deps
+	// Init installs the static PID 1 and returns its host path.
+	Init func() (string, error)
+	// Inference finds the model server that value (--inference) names. env looks
+	// up the variables that hold keys.
+	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
+	// Names serves the box's name server on the sockets until ctx ends, and
+	// tells refused each name it did not answer.
+	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
+}
+
 // supervisor runs one session from its start to its record. It owns the donated
 // sockets, the gateway, the box, the record and the limits.
 type supervisor struct {
-	deps   Deps
+	deps   SupervisorDeps
 	launch Launch
 	store  store
 	report reporter
@@ -44,7 +58,7 @@ type supervisor struct {
 	held   *flock.Lock // the lock, until the process ends
 	log    *audit.Log
 	record *recorder
-	past   pastKeeper // of term
+	past   *pastKeeper // of term
 	tally  tally
 	vitals vitals    // of the model
 	clock  countdown // of the time limit
@@ -72,7 +86,7 @@ type supervisor struct {
 // agent, computes the change set and stores the result. It returns when the
 // session has ended and everything it used is released. SIGTERM ends the session
 // as `aibox stop` does.
-func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
+func Supervise(ctx context.Context, deps SupervisorDeps, in io.Reader, out io.WriteCloser) error {
 	s := &supervisor{
 		deps:   deps,
 		store:  newStore(deps.Dirs),
@@ -80,7 +94,7 @@ func Supervise(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser)
 		ended:  make(chan struct{}),
 	}
 	defer out.Close()
-	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps) })
+	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })
 	s.init = start(deps.Init)
 	switch err := json.NewDecoder(in).Decode(&s.launch); {
 	case errors.Is(err, io.EOF):
@@ -169,20 +183,20 @@ func (s *supervisor) open() error {
 	}
 	s.dir = s.store.dir(s.id)
 	s.onUndo(func(context.Context) error { return os.RemoveAll(s.dir) })
-	if s.held, err = lock(s.dir); err != nil {
+	if s.held, err = s.store.lock(s.id); err != nil {
 		return fmt.Errorf("taking the session's lock: %w", err)
 	}
 	if err := divertStderr(filepath.Join(s.dir, "supervisor.log")); err != nil {
 		return err
 	}
-	if s.log, err = audit.Open(filepath.Join(s.dir, auditFile)); err != nil {
+	if s.log, err = s.store.openLog(s.id); err != nil {
 		return err
 	}
 	if s.record, err = newRecorder(s.dir); err != nil {
 		return err
 	}
 	if s.launch.Spec.Interactive {
-		s.term, s.past = newTerminal(s.launch.Size), pastKeeper{dir: s.dir}
+		s.term, s.past = newTerminal(s.launch.Size), newPastKeeper(s.dir)
 		s.onUndo(func(context.Context) error { s.term.finish(); return nil })
 	}
 	if err := reserve(s.dir); err != nil {
@@ -194,7 +208,7 @@ func (s *supervisor) open() error {
 		return err
 	}
 	s.st = State{Phase: Preparing, Supervisor: self, ImageID: s.launch.ImageID}
-	spec := start(func() (struct{}, error) { return struct{}{}, s.store.write(s.id, specFile, s.launch.Spec) })
+	spec := start(func() (struct{}, error) { return struct{}{}, s.store.writeSpec(s.id, s.launch.Spec) })
 	err = s.save(func(*State) {})
 	if _, specErr := spec(); err != nil || specErr != nil {
 		return errors.Join(err, specErr)
@@ -234,7 +248,7 @@ func (s *supervisor) save(change func(*State)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.st)
-	return s.store.write(s.id, stateFile, s.st)
+	return s.store.writeState(s.id, s.st)
 }
 
 // audit logs an event. An event that cannot be written ends the session: what is
@@ -296,7 +310,14 @@ func (s *supervisor) follow(ctx context.Context, from int64, visit func(Chunk) e
 	return s.record.follow(ctx, s.dir, from, visit)
 }
 
-func (s *supervisor) attachable() *terminal { return s.term }
+func (s *supervisor) snapshot() any { return s.state() }
+
+func (s *supervisor) attachable() attachable {
+	if s.term == nil {
+		return nil
+	}
+	return s.term
+}
 
 func (s *supervisor) stop(reason string) {
 	s.audit(audit.StopRequested, map[string]string{"reason": reason})

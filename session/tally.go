@@ -89,14 +89,14 @@ func (m *modelTally) count(c ModelCall) (tell bool) {
 	answered := m.asked > m.failed
 	m.asked++
 	// A model that has done its work may have nothing more to say.
-	m.ill = c.failed() && (c.Outcome != Blank || !answered)
+	m.ill = failed(c) && (c.Outcome != Blank || !answered)
 	if !m.ill {
 		return false
 	}
 	m.failed++
 	m.last = c
 	c.RetryAfter = 0 // it counts down
-	text := c.trouble()
+	text := failureText(c)
 	if m.told[text] || len(m.told) >= maxNotices {
 		return false
 	}

@@ -20,10 +20,6 @@ const frameTime = 8 * time.Millisecond
 // (synchronized output).
 const heldTime = 150 * time.Millisecond
 
-// heartbeat is how often a viewer is told that nothing happens, so that one that
-// is gone is noticed.
-const heartbeat = 5 * time.Second
-
 // terminal is the terminal of an interactive session's agent, and the people who
 // look at it. The agent writes to it whether anybody looks or not; nobody who
 // looks can hold it up. It has the size of the smallest terminal that shows it, and
@@ -291,15 +287,5 @@ func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
-	}
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -32,7 +32,7 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := serveControl(listener, fakeControls{term: s.terminal})
+	server := serveControl(listener, terminalOnly{term: s.terminal})
 	s.client = dialControl(dir, answerTime)
 	ours, theirs := net.Pipe()
 	line := lifeline.NewConn(ours)
@@ -54,6 +54,14 @@ func newStage(t *testing.T) *stage {
 	})
 	return s
 }
+
+// terminalOnly is a session of which only the terminal is there.
+type terminalOnly struct {
+	controls
+	term attachable
+}
+
+func (s terminalOnly) attachable() attachable { return s.term }
 
 // attached is a person's terminal on a stage.
 type attached struct {
@@ -295,7 +303,13 @@ func TestWhatAiboxItselfSaysIsNotMixedWithTheAgentsScreen(t *testing.T) {
 
 func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 	dir := t.TempDir()
-	_, c := serveFake(t, dir)
+	listener, err := listenControl(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := serveControl(listener, terminalOnly{})
+	t.Cleanup(func() { _ = server.Close() })
+	c := dialControl(dir, answerTime)
 	if _, err := c.attach(t.Context(), screen.Size{Rows: 5, Cols: 20}, screen.NoColors); err == nil || errors.Is(err, errNoSupervisor) {
 		t.Errorf("attaching gives %v", err)
 	}
@@ -318,7 +332,7 @@ func TestAnAgentsTerminalIsOneWithColorsUnlessTheUserSaysOtherwise(t *testing.T)
 }
 
 func TestAFrameIsNotLongerThanItMayBe(t *testing.T) {
-	in := frameReader{strings.NewReader("i\x00\x00\x80\x01" + strings.Repeat("x", maxInput+1)), maxInput}
+	in := newFrameReader(strings.NewReader("i\x00\x00\x80\x01" + strings.Repeat("x", maxInput+1)))
 	if _, _, err := in.next(); err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("it is read with %v", err)
 	}
@@ -337,7 +351,7 @@ func FuzzAttachFrames(f *testing.F) {
 		v := &viewer{conn: ours, painter: screen.NewPainter(term.size(), screen.NoColors), size: term.size(), changed: make(chan struct{}, 1), gone: make(chan struct{})}
 		term.join(v)
 		defer cancel()
-		term.listen(ctx, v, frameReader{bytes.NewReader(data), maxInput})
+		term.listen(ctx, v, newFrameReader(bytes.NewReader(data)))
 		if size := term.size(); size != size.Bound() {
 			t.Errorf("the screen has %+v", size)
 		}

@@ -11,17 +11,18 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/internal/paths"
 )
 
 // limited is a supervisor whose session has a time limit and counts its time.
 func limited(t *testing.T, limit time.Duration) *supervisor {
 	t.Helper()
-	s := &supervisor{id: "0abc-talker", store: store{root: t.TempDir()}, ended: make(chan struct{})}
+	s := &supervisor{id: "0abc-talker", dir: t.TempDir(), store: newStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})}
 	s.launch.Spec.Timeout = Duration(limit)
 	s.asking.record = s.answered
 	var err error
-	s.record, _ = newTestRecorder(t)
-	if s.log, err = audit.Open(filepath.Join(s.store.root, auditFile)); err != nil {
+	s.record = newRecord(t, t.TempDir())
+	if s.log, err = audit.Open(filepath.Join(s.dir, "audit.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	s.limitTime()
@@ -32,7 +33,7 @@ func limited(t *testing.T, limit time.Duration) *supervisor {
 func logged(t *testing.T, s *supervisor) []audit.Type {
 	t.Helper()
 	var types []audit.Type
-	err := audit.Read(filepath.Join(s.store.root, auditFile), func(e audit.Event) error {
+	err := audit.Read(filepath.Join(s.dir, "audit.jsonl"), func(e audit.Event) error {
 		types = append(types, e.Type)
 		return nil
 	})

@@ -75,13 +75,13 @@ func (s *supervisor) runVerify(ctx context.Context, soFar Result) (*verified, er
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *State) { st.Phase, st.Result, st.VerifyFrom = Verifying, &soFar, record.size() })
 	s.notice("verifying: " + brief(asked.Verify))
-	session := &Session{Spec: asked, State: s.state()}
-	sessions := New(s.deps)
+	verified := &Session{Spec: asked, State: s.state()}
+	sessions := New(s.deps.Deps)
 	req := VerifyRequest{
 		Tree: soFar.Changes.Tree, Env: s.launch.Env,
 		Show: func(chunk Chunk) error { return record.record(chunk.Stream, chunk.Data) },
 	}
-	v := sessions.verify(ctx, session, soFar.Changes.Tree, req, func(id ID) {
+	v := sessions.verify(ctx, verified, soFar.Changes.Tree, req, func(id ID) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.verifying.id = id
@@ -180,5 +180,5 @@ func (s *supervisor) signalVerification(v *underway, number int) error {
 		v.stop() // it does not run yet, so there is nobody to ask
 		return nil
 	}
-	return New(s.deps).Signal(context.Background(), id, number)
+	return New(s.deps.Deps).Signal(context.Background(), id, number)
 }

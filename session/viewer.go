@@ -72,7 +72,10 @@ func (t *terminal) show(ctx context.Context, v *viewer) {
 			_ = writeFrame(v.conn, frameExit, t.left(v.colors))
 			return
 		}
-		pause(ctx, frameTime)
+		select {
+		case <-ctx.Done():
+		case <-time.After(frameTime):
+		}
 	}
 }
 

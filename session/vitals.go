@@ -76,9 +76,9 @@ func (v *vitals) ended(call ModelCall) {
 	now := time.Now()
 	v.listened()
 	v.health.ended(now, call.Outcome)
-	v.health.asked(now, call.wait())
+	v.health.asked(now, retryAfter(call))
 	v.silence.ended(now, call.Outcome)
-	if call.failed() {
+	if failed(call) {
 		v.last = call
 	}
 	v.arm()
