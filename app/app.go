@@ -15,6 +15,7 @@ import (
 	"aibox/internal/initbin"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/supervisor"
 )
 
 // App opens what the use cases of one process work with. It is safe for concurrent
@@ -65,13 +66,18 @@ func (a *App) Sessions() (*session.Sessions, error) {
 }
 
 // Supervise runs the session that in describes, and reports on out; see
-// session.Supervise.
+// supervisor.Run.
 func (a *App) Supervise(ctx context.Context, in io.Reader, out io.WriteCloser) error {
 	deps, err := a.deps()
 	if err != nil {
 		return err
 	}
-	return session.Supervise(ctx, deps, in, out)
+	return supervisor.Run(ctx, supervisor.Deps{
+		Deps:      deps,
+		Init:      a.InstallInit,
+		Inference: openInference,
+		Names:     serveNames,
+	}, in, out)
 }
 
 // InstallInit installs the first process of a box and returns its path.
@@ -96,9 +102,6 @@ func (a *App) deps() (session.Deps, error) {
 		Agents:    a.Agents(),
 		Supervise: []string{"supervise", "--rootful=" + strconv.FormatBool(rootful)},
 		Docker:    a.Docker,
-		Init:      a.InstallInit,
-		Inference: openInference,
-		Names:     serveNames,
 		Looking:   a.scan,
 	}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
 	"aibox/session"
+	"aibox/session/supervisor"
 )
 
 // openUpstream finds the model server that the setting inference names.
@@ -31,8 +32,8 @@ func openUpstream(ctx context.Context, value string, env func(string) (string, b
 	return upstream, nil
 }
 
-// openInference is session.Deps.Inference.
-func openInference(ctx context.Context, value string, env func(string) (string, bool)) (session.Inference, error) {
+// openInference is supervisor.Deps.Inference.
+func openInference(ctx context.Context, value string, env func(string) (string, bool)) (supervisor.Inference, error) {
 	upstream, err := openUpstream(ctx, value, env)
 	if err != nil {
 		return nil, err
@@ -126,19 +127,19 @@ func (i inference) Speaks() []agents.Dialect {
 // describeTimeout bounds how long a start waits for the size of a context.
 const describeTimeout = 2 * time.Second
 
-func (i inference) Model(ctx context.Context, asked string) (session.Model, error) {
+func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, error) {
 	models, err := gateway.Preflight(ctx, i.upstream)
 	if err != nil {
-		return session.Model{}, err
+		return supervisor.Model{}, err
 	}
 	model, err := i.choose(models, asked)
 	if err != nil {
-		return session.Model{}, err
+		return supervisor.Model{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	model = gateway.Describe(ctx, i.upstream, model)
-	chosen := session.Model{ID: model.ID, Context: model.Window()}
+	chosen := supervisor.Model{ID: model.ID, Context: model.Window()}
 	if text := i.contextWarning(model); text != "" {
 		chosen.Warnings = append(chosen.Warnings, text)
 	}
@@ -218,7 +219,7 @@ func (i inference) contextWarning(model gateway.Model) string {
 	}
 }
 
-func (i inference) Serve(ctx context.Context, listener net.Listener, access session.ModelAccess) error {
+func (i inference) Serve(ctx context.Context, listener net.Listener, access supervisor.ModelAccess) error {
 	handler, err := gateway.New(gateway.Config{
 		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began, Heard: access.Calls.Heard, Timeout: access.Timeout,
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/output"
 )
 
 // agentOutput prints what an agent says through the terminal filter, beside aibox's own
@@ -90,14 +90,14 @@ func (a *cli) agentOutput(out io.Writer) *agentOutput {
 }
 
 // show prints a chunk. Notices go to standard error, each on a line of its own.
-func (o *agentOutput) show(chunk session.Chunk) error {
+func (o *agentOutput) show(chunk output.Chunk) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	filter := o.stdout
 	switch chunk.Stream {
-	case session.Notice:
+	case output.Notice:
 		return o.own(fmt.Sprintf("%s %s\n", o.errTerm.warn("!"), notice(string(chunk.Data))))
-	case session.Stderr:
+	case output.Stderr:
 		filter = o.stderr
 	}
 	o.midLine = !bytes.HasSuffix(chunk.Data, []byte{'\n'})

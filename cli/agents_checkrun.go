@@ -21,6 +21,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/output"
 )
 
 // checkTask is what a check asks of an agent: it holds what a command line, a
@@ -225,7 +226,7 @@ type lastWords struct {
 	tail   []byte
 }
 
-func (w *lastWords) take(chunk session.Chunk) error {
+func (w *lastWords) take(chunk output.Chunk) error {
 	const most = 64 << 10
 	if w.tail = append(w.tail, chunk.Data...); len(w.tail) > most {
 		w.tail = w.tail[len(w.tail)-most:]

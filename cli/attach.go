@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"aibox/internal/fault"
-	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/spf13/cobra"
 )
@@ -38,9 +38,9 @@ func (a *cli) attach(ctx context.Context, text string) error {
 	if found.Interactive {
 		return a.attachInteractive(ctx, service, found)
 	}
-	output := a.agentOutput(a.out)
-	ended, err := service.Follow(ctx, found.ID, 0, output.show)
-	if err = errors.Join(err, output.close()); err != nil {
+	printer := a.agentOutput(a.out)
+	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
+	if err = errors.Join(err, printer.close()); err != nil {
 		if ctx.Err() != nil {
 			return fault.New(fault.Interrupted, "detached; %s goes on", found.ID).Hint("`aibox stop %s` ends it", found.ID)
 		}
@@ -87,8 +87,8 @@ func (a *cli) logs(ctx context.Context, text string, o logsOptions) error {
 	if o.screen {
 		return a.printScreen(ctx, service, found)
 	}
-	output := a.agentOutput(a.out)
-	show, flush := output.show, output.close
+	printer := a.agentOutput(a.out)
+	show, flush := printer.show, printer.close
 	if o.raw {
 		show, flush = rawChunks(a.out), func() error { return nil }
 	}
@@ -100,9 +100,9 @@ func (a *cli) logs(ctx context.Context, text string, o logsOptions) error {
 	return errors.Join(err, flush())
 }
 
-func rawChunks(out io.Writer) func(session.Chunk) error {
-	return func(chunk session.Chunk) error {
-		if chunk.Stream == session.Notice {
+func rawChunks(out io.Writer) func(output.Chunk) error {
+	return func(chunk output.Chunk) error {
+		if chunk.Stream == output.Notice {
 			return nil // the agent did not write it
 		}
 		_, err := out.Write(chunk.Data)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
-	"aibox/session"
+	"aibox/session/output"
 )
 
 // listing is a model server that counts how often its list is asked for.
@@ -116,14 +116,14 @@ func TestModelsPrintsWhatTheServerSaysFitForATerminal(t *testing.T) {
 // The agent must neither forge a notice unseen nor make one unreadable.
 func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 	var out, errOut bytes.Buffer
-	output := newAgentOutput(&out, &errOut, terminal{}, terminal{interactive: true, color: true})
-	show, flush := output.show, output.close
-	for _, chunk := range []session.Chunk{
-		{Stream: session.Stdout, Data: []byte("half a line \x1b[8m")},
-		{Stream: session.Notice, Data: []byte("the model server answered 500: a \\x1b \x1b[2J b\n")},
-		{Stream: session.Notice, Data: []byte("two\nlines\n")},
-		{Stream: session.Stdout, Data: []byte("the rest\n")},
-		{Stream: session.Notice, Data: []byte("three\n")},
+	printer := newAgentOutput(&out, &errOut, terminal{}, terminal{interactive: true, color: true})
+	show, flush := printer.show, printer.close
+	for _, chunk := range []output.Chunk{
+		{Stream: output.Stdout, Data: []byte("half a line \x1b[8m")},
+		{Stream: output.Notice, Data: []byte("the model server answered 500: a \\x1b \x1b[2J b\n")},
+		{Stream: output.Notice, Data: []byte("two\nlines\n")},
+		{Stream: output.Stdout, Data: []byte("the rest\n")},
+		{Stream: output.Notice, Data: []byte("three\n")},
 	} {
 		if err := show(chunk); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestANoticeStandsOnALineOfItsOwnInPlainColors(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	var raw bytes.Buffer
-	if err := rawChunks(&raw)(session.Chunk{Stream: session.Notice, Data: []byte("x")}); err != nil || raw.Len() > 0 {
+	if err := rawChunks(&raw)(output.Chunk{Stream: output.Notice, Data: []byte("x")}); err != nil || raw.Len() > 0 {
 		t.Errorf("%q, %v", raw.String(), err)
 	}
 }

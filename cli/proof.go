@@ -16,6 +16,7 @@ import (
 	"aibox/internal/probe"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/output"
 )
 
 // prove starts a session like any other, with a command that does nothing, and
@@ -56,7 +57,7 @@ func (a *cli) prove(ctx context.Context, bake baker, step func(session.Step)) (*
 		return notStarted(probing, err)
 	}
 	found := new(health.Proof)
-	_, err = service.Follow(ctx, id, 0, func(session.Chunk) error { return nil })
+	_, err = service.Follow(ctx, id, 0, func(output.Chunk) error { return nil })
 	if err == nil {
 		err = service.Events(id, func(e audit.Event) error { return readProof(found, e) })
 	}

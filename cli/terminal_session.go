@@ -14,6 +14,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/screen"
 	"aibox/session"
+	"aibox/session/control"
+	"aibox/session/output"
 	"aibox/ui"
 	"aibox/ui/page"
 
@@ -141,7 +143,7 @@ func (c *conversation) agentSize() screen.Size {
 
 // run shows and types until the end. It returns what the agent left on its main
 // screen.
-func (c *conversation) run(ctx context.Context, attachment *session.Attachment) (left []byte, err error) {
+func (c *conversation) run(ctx context.Context, attachment *control.Attachment) (left []byte, err error) {
 	before, err := term.MakeRaw(int(c.in.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("preparing the terminal: %w", err)
@@ -192,7 +194,7 @@ type ending struct {
 }
 
 // show writes what the agent's screen shows.
-func (c *conversation) show(attachment *session.Attachment) ending {
+func (c *conversation) show(attachment *control.Attachment) ending {
 	for {
 		view, err := attachment.Next()
 		switch {
@@ -235,7 +237,7 @@ func (c *conversation) status() error {
 }
 
 // follow tells the agent the size of the person's terminal whenever it changes.
-func (c *conversation) follow(ctx context.Context, attachment *session.Attachment) ending {
+func (c *conversation) follow(ctx context.Context, attachment *control.Attachment) ending {
 	changes := make(chan os.Signal, 1)
 	signal.Notify(changes, syscall.SIGWINCH)
 	defer signal.Stop(changes)
@@ -259,7 +261,7 @@ func sent(ctx context.Context) ending {
 }
 
 // typed sends what the person types, until they leave or ctx ends.
-func (c *conversation) typed(ctx context.Context, attachment *session.Attachment) ending {
+func (c *conversation) typed(ctx context.Context, attachment *control.Attachment) ending {
 	var keys detachKeys
 	buf := make([]byte, 16<<10)
 	for {
@@ -324,9 +326,9 @@ func (a *cli) printScreen(ctx context.Context, service *session.Sessions, found 
 	}
 	text, err := service.Screen(ctx, found.ID)
 	if errors.Is(err, session.ErrNoScreen) {
-		output := a.agentOutput(a.out)
-		_, err = service.Output(found.ID, 0, output.show)
-		return errors.Join(err, output.close())
+		printer := a.agentOutput(a.out)
+		_, err = service.Output(found.ID, 0, printer.show)
+		return errors.Join(err, printer.close())
 	}
 	if err != nil {
 		return err
@@ -353,7 +355,7 @@ func (a *cli) left(ctx context.Context, service *session.Sessions, id session.ID
 		return err
 	}
 	// What is on disk says how it ended.
-	if _, followErr := service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil }); followErr != nil {
+	if _, followErr := service.Follow(ctx, id, behindAll, func(output.Chunk) error { return nil }); followErr != nil {
 		return followErr
 	}
 	return err

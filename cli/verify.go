@@ -14,6 +14,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -184,12 +185,12 @@ func (a *cli) showVerifications(service *session.Sessions, found session.Session
 	if o.number == 0 {
 		o.number = all[len(all)-1].Number
 	}
-	output, err := service.VerificationOutput(found.ID, o.number)
+	printed, err := service.VerificationOutput(found.ID, o.number)
 	if err != nil {
 		return err
 	}
 	shown := a.agentOutput(a.out)
-	err = shown.show(session.Chunk{Stream: session.Stdout, Data: output})
+	err = shown.show(output.Chunk{Stream: output.Stdout, Data: printed})
 	return errors.Join(err, shown.close())
 }
 
@@ -226,7 +227,7 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 		return session.Session{}, err
 	}
 	if from < 0 {
-		return service.Follow(ctx, id, behindAll, func(session.Chunk) error { return nil })
+		return service.Follow(ctx, id, behindAll, func(output.Chunk) error { return nil })
 	}
 	return a.followFrom(ctx, service, id, from, quiet)
 }

@@ -8,6 +8,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/spf13/cobra"
 )
@@ -78,14 +79,14 @@ func (a *cli) shellIn(ctx context.Context, service *session.Sessions, opened *se
 
 // commandIn shows what a command prints until it ends.
 func (a *cli) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
-	output := a.agentOutput(a.out)
-	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk session.Chunk) error {
-		if chunk.Stream == session.Notice {
+	printer := a.agentOutput(a.out)
+	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk output.Chunk) error {
+		if chunk.Stream == output.Notice {
 			return nil
 		}
-		return output.show(chunk)
+		return printer.show(chunk)
 	})
-	if err = errors.Join(err, output.close()); err != nil {
+	if err = errors.Join(err, printer.close()); err != nil {
 		if ctx.Err() != nil {
 			return fault.New(fault.Interrupted, "%s was interrupted", safe(name))
 		}

@@ -45,8 +45,8 @@ func AccessOf(id ID, e audit.Event) (Access, bool) {
 		if json.Unmarshal(e.Data, &a.Call) != nil {
 			return Access{}, false
 		}
-		a.What, a.Target, a.Why = AskedModel, a.Call.target(), a.Call.Error
-		a.Allowed = a.Call.passed()
+		a.What, a.Target, a.Why = AskedModel, a.Call.Target(), a.Call.Error
+		a.Allowed = a.Call.Passed()
 	default:
 		return Access{}, false
 	}
@@ -149,7 +149,7 @@ func (w *trafficWatch) look(ctx context.Context) error {
 		case ended:
 			w.read(ctx, id, at)
 			at.over = true
-		case held(w.sessions.store.dir(id)):
+		case held(w.sessions.store.Dir(id)):
 			w.watching.Go(func() {
 				defer at.mu.Unlock()
 				w.read(ctx, id, at)

@@ -14,11 +14,11 @@ import (
 // past is a session that has ended and was refused the names.
 func past(t *testing.T, sessions *Sessions, names ...string) ID {
 	t.Helper()
-	id, err := sessions.store.create("codex", time.Now())
+	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(filepath.Join(sessions.store.dir(id), auditFile))
+	log, err := audit.Open(filepath.Join(sessions.store.Dir(id), auditFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"aibox/internal/paths"
-
 	"golang.org/x/sys/unix"
+
+	"aibox/internal/paths"
 )
 
 // Brief is a session in a line: what a list of many shows.
@@ -133,7 +133,7 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 		inode, changed := s.store.mark(id)
 		old, ok := known[id]
 		if !ok || old.Form != briefForm || old.Inode != inode || old.Time != changed || inode == 0 {
-			session, err := s.store.load(id)
+			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // about to be made, or just removed
 			}
@@ -162,7 +162,7 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 const worthRemembering = 20
 
 // mark tells one content of a session's state from another; zero is none.
-func (s store) mark(id ID) (inode uint64, changed int64) {
+func (s Store) mark(id ID) (inode uint64, changed int64) {
 	var st unix.Stat_t
 	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {
 		return 0, 0
@@ -170,7 +170,7 @@ func (s store) mark(id ID) (inode uint64, changed int64) {
 	return st.Ino, st.Ctim.Nano()
 }
 
-func (s store) remembered() map[ID]remembered {
+func (s Store) remembered() map[ID]remembered {
 	data, err := os.ReadFile(filepath.Join(s.root, briefsFile))
 	var all []remembered
 	if err != nil || json.Unmarshal(data, &all) != nil {
@@ -184,7 +184,7 @@ func (s store) remembered() map[ID]remembered {
 }
 
 // remember replaces the memory. That it cannot be saved costs time only.
-func (s store) remember(all []remembered) {
+func (s Store) remember(all []remembered) {
 	if data, err := json.Marshal(all); err == nil {
 		_ = paths.WriteFile(filepath.Join(s.root, briefsFile), data)
 	}

@@ -15,7 +15,7 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
 	ids := make([]ID, worthRemembering+1)
 	for i := range ids {
-		id, err := sessions.store.create("codex", time.Now())
+		id, err := sessions.store.Create("codex", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 	}
 
 	storeSession(t, sessions.store, ids[1], State{Phase: Ended, Result: &Result{}, Review: Accepted})
-	if err := os.RemoveAll(sessions.store.dir(ids[2])); err != nil {
+	if err := os.RemoveAll(sessions.store.Dir(ids[2])); err != nil {
 		t.Fatal(err)
 	}
 	briefs, err := sessions.Briefs()
@@ -49,7 +49,7 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 	}
 }
 
-func storeSession(t *testing.T, s store, id ID, state State) {
+func storeSession(t *testing.T, s Store, id ID, state State) {
 	t.Helper()
 	if err := s.write(id, specFile, Spec{ID: id, Network: netguard.None, Prompt: "first line\nsecond"}); err != nil {
 		t.Fatal(err)

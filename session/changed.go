@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"aibox/internal/paths"
-
 	"github.com/fsnotify/fsnotify"
+
+	"aibox/internal/paths"
 )
 
 // Changed says, until ctx ends, that some session was made, removed or got another

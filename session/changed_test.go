@@ -23,7 +23,7 @@ func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
 			t.Fatal("nobody is told that " + what)
 		}
 	}
-	id, err := sessions.store.create("shell", time.Now())
+	id, err := sessions.store.Create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
 		t.Fatal(err)
 	}
 	told("it has another state")
-	if err := os.RemoveAll(sessions.store.dir(id)); err != nil {
+	if err := os.RemoveAll(sessions.store.Dir(id)); err != nil {
 		t.Fatal(err)
 	}
 	told("it is gone")

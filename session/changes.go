@@ -13,7 +13,7 @@ import (
 	"aibox/review"
 )
 
-func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.dir(id), auditFile) }
+func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
 
 // Changes is the change set of an ended session: computed from the workspace
 // while that is there, else the one computed at the session's end.
@@ -59,7 +59,7 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 	if err != nil {
 		return nil, errors.Join(err, s.failed(ctx, session, was, err))
 	}
-	if err := s.store.writeChanges(session.ID, set); err != nil {
+	if err := s.store.WriteChanges(session.ID, set); err != nil {
 		return nil, err
 	}
 	return set, s.known(session, set)
@@ -104,12 +104,12 @@ func removedMeanwhile(id ID) error {
 
 // withRecord is withEnded for sessions without a workspace, too.
 func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
-	file, err := lock(s.store.dir(id))
+	file, err := lock(s.store.Dir(id))
 	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < tidyLimit; {
-		if session, loadErr := s.store.load(id); loadErr != nil || session.State.Phase != Ended {
+		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
 			break
 		}
-		file, err = lock(s.store.dir(id))
+		file, err = lock(s.store.Dir(id))
 	}
 	if errors.Is(err, errLocked) && s.stopped(id) {
 		return s.silent(id)
@@ -125,7 +125,7 @@ func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
 		return err
 	}
 	defer file.Close()
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) { // while this waited for the lock
 		return removedMeanwhile(id)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"aibox/audit"
 	"aibox/internal/diskerr"
@@ -19,7 +18,7 @@ import (
 
 // The reasons for which changes are unknown, beside those that an error gives.
 const (
-	notComputedYet  = "not computed yet"
+	NotComputedYet  = "not computed yet"
 	diedComputing   = "aibox ended before it had stored them; the machine may have run out of memory or of room on a disk"
 	diedSupervising = "the session's supervisor died before it computed them"
 )
@@ -27,8 +26,8 @@ const (
 // unknown reports whether it is not known what a session changed.
 func (r *Result) unknown() bool { return r != nil && r.Changes.Unknown != "" }
 
-// unknownFor are changes that are unknown because of err.
-func unknownFor(err error) Changes { return Changes{Unknown: err.Error(), Disk: diskerr.Is(err)} }
+// ChangesUnknown are changes that are unknown because of err.
+func ChangesUnknown(err error) Changes { return Changes{Unknown: err.Error(), Disk: diskerr.Is(err)} }
 
 // UnknownChanges says in a fault that it is not known what the session changed; nil when
 // it is.
@@ -43,15 +42,6 @@ func (s *Session) UnknownChanges() error {
 	return unknown.Hint("`aibox diff %s` computes it again; the work is kept in %s", s.ID, s.State.Workspace.Path)
 }
 
-// recordEnd stores that the agent has ended and how, before its changes are computed.
-func (s *supervisor) recordEnd(ended Result) {
-	ended.Refused, ended.Tokens = s.tally.result()
-	ended.ModelFailures, ended.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
-	if err := s.save(func(st *State) { st.Phase, st.Result = Computing, &ended }); err != nil {
-		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
-	}
-}
-
 // concludeComputing ends a session whose supervisor died while it computed the changes.
 func (s *Sessions) concludeComputing(session *Session) error {
 	result := session.State.Result
@@ -60,10 +50,10 @@ func (s *Sessions) concludeComputing(session *Session) error {
 		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
 	}
 	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(unreserve(s.store.dir(session.ID)),
+	return errors.Join(unreserve(s.store.Dir(session.ID)),
 		s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
 		s.store.write(session.ID, stateFile, session.State),
-		s.store.removeLive(session.ID))
+		s.store.RemoveLive(session.ID))
 }
 
 // trying notes, before the unknown changes of a session are computed, that they are: a
@@ -91,11 +81,11 @@ func (s *Sessions) known(session *Session, set *review.ChangeSet) error {
 		return err
 	}
 	result := session.State.Result
-	result.Changed, result.Changes = !set.Empty(), summary(set)
+	result.Changed, result.Changes = !set.Empty(), Summarize(set)
 	if !decisions.Taken.Empty() {
 		session.State.Review = decisions.review(set)
 	}
-	return errors.Join(s.append(session.ID, audit.ChangesComputed, computedEvent(result.Changes)),
+	return errors.Join(s.append(session.ID, audit.ChangesComputed, ComputedEvent(result.Changes)),
 		s.store.write(session.ID, stateFile, session.State))
 }
 
@@ -108,7 +98,7 @@ func (s *Sessions) failed(ctx context.Context, session *Session, was Changes, ca
 	}
 	tries, changes := session.State.Result.Changes.Tries, was
 	if ctx.Err() == nil {
-		changes = unknownFor(cause)
+		changes = ChangesUnknown(cause)
 		changes.Tries = tries
 		if changes.Disk {
 			changes.Tries = was.Tries
@@ -118,7 +108,14 @@ func (s *Sessions) failed(ctx context.Context, session *Session, was Changes, ca
 	return s.store.write(session.ID, stateFile, session.State)
 }
 
-// computedEvent is what the log keeps of a change set.
-func computedEvent(c Changes) map[string]any {
+// ComputedEvent is what the log keeps of a change set.
+func ComputedEvent(c Changes) map[string]any {
 	return map[string]any{"tree": c.Tree, "files": c.Files, "added": c.Added, "deleted": c.Deleted, "refused": c.Refused}
+}
+
+// Summarize sums up a change set.
+func Summarize(set *review.ChangeSet) Changes {
+	changes := Changes{Tree: set.Tree, Files: set.Count(), Refused: len(set.Refused), Notes: set.Notes}
+	changes.Added, changes.Deleted = set.Totals()
+	return changes
 }

@@ -22,7 +22,7 @@ func (d *desk) died(id ID, phase Phase, result *Result) {
 
 func (d *desk) loaded(id ID) *Session {
 	d.t.Helper()
-	session, err := d.store.load(id)
+	session, err := d.store.Load(id)
 	d.must(err)
 	return &session
 }
@@ -31,7 +31,7 @@ func (d *desk) loaded(id ID) *Session {
 // is on record before its changes are computed, and the repair computes nothing.
 func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
 	d := newDesk(t)
-	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: notComputedYet}})
+	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
 	repaired, err := d.Repair(t.Context())
 	d.must(err)
 	if len(repaired) != 1 {
@@ -85,7 +85,7 @@ func TestARepairComputesNothing(t *testing.T) {
 // Changes stay unknown for as long as they cannot be computed, say so, and lose nothing.
 func TestUnknownChangesAreTriedAgainOnlyWhenAskedFor(t *testing.T) {
 	d := newDesk(t)
-	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: notComputedYet}})
+	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
 	_, err := d.Repair(t.Context())
 	d.must(err)
 	_, err = d.trying(d.loaded("00001-a")) // a command, which dies here

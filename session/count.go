@@ -11,7 +11,7 @@ import (
 // changes nothing in the workspace, looks for no risks and keeps nothing. A session that
 // does not run is an error.
 func (s *Sessions) CountChanges(ctx context.Context, id ID) (Changes, error) {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil {
 		return Changes{}, err
 	}

@@ -25,7 +25,7 @@ type Decisions struct {
 // Decisions of a session: nothing taken when there was no accept.
 func (s *Sessions) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
 
-func (s store) decisions(id ID) (*Decisions, error) {
+func (s Store) decisions(id ID) (*Decisions, error) {
 	d := &Decisions{}
 	if err := s.read(id, decisionsFile, d); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -37,7 +37,7 @@ func (s store) decisions(id ID) (*Decisions, error) {
 }
 
 // inherit gives the session to the decisions on the work of from.
-func (s store) inherit(from, to ID) error {
+func (s Store) inherit(from, to ID) error {
 	d, err := s.decisions(from)
 	if err != nil || d.Taken.Empty() {
 		return err
@@ -77,8 +77,8 @@ func (d *Decisions) review(set *review.ChangeSet) Review {
 	return PartlyAccepted
 }
 
-// reviewOf is what has become of a session's change set, as far as it is recorded.
-func (s store) reviewOf(id ID, set *review.ChangeSet) (Review, error) {
+// ReviewOf is what has become of a session's change set, as far as it is recorded.
+func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 	decisions, err := s.decisions(id)
 	if err != nil {
 		return Unreviewed, err
@@ -112,7 +112,7 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 			return err
 		}
 		opts.Before = decisions.before(opts.Target)
-		dir := s.store.dir(id)
+		dir := s.store.Dir(id)
 		if err := reserveAccept(dir); err != nil {
 			return errors.Join(err, giveBack(dir, acceptReserve))
 		}

@@ -21,7 +21,7 @@ var everything = review.AcceptOptions{Choice: review.Choice{All: true}}
 // reviewOf is what has become of the session's work.
 func (d *desk) reviewOf(id ID) Review {
 	d.t.Helper()
-	session, err := d.store.load(id)
+	session, err := d.store.Load(id)
 	d.must(err)
 	return session.State.Review
 }
@@ -134,13 +134,13 @@ func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
 		{"00002-b", "00003-c", []string{"later.txt"}, PartlyAccepted},
 	} {
 		d.resumed(next.from, next.id, next.files...)
-		session, err := d.store.load(next.id)
+		session, err := d.store.Load(next.id)
 		d.must(err)
 		set, err := d.Changes(t.Context(), next.id)
 		d.must(err)
-		session.State.Review, err = d.store.reviewOf(next.id, set)
+		session.State.Review, err = d.store.ReviewOf(next.id, set)
 		d.must(err)
-		d.must(d.store.writeState(next.id, session.State))
+		d.must(d.store.WriteState(next.id, session.State))
 		if got := d.reviewOf(next.id); got != next.want {
 			t.Errorf("the review of %s is %q, not %q", next.id, got, next.want)
 		}

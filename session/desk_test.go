@@ -84,7 +84,7 @@ func (d *desk) prepared(id ID) *workspace.Workspace {
 	d.t.Helper()
 	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
 	d.must(err)
-	d.must(os.Mkdir(d.store.dir(id), 0o700))
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Agent: "shell", Repository: d.repo, Network: netguard.None, Image: "aibox/base:0"}))
 	d.must(d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws}))
 	return ws
@@ -96,7 +96,7 @@ func (d *desk) end(id ID, ws *workspace.Workspace) {
 	set, err := review.Compute(d.t.Context(), ws, review.Options{})
 	d.must(err)
 	d.must(d.store.write(id, changesFile, set))
-	result := &Result{Changed: !set.Empty(), Changes: summary(set)}
+	result := &Result{Changed: !set.Empty(), Changes: Summarize(set)}
 	d.must(d.store.write(id, stateFile, State{Phase: Ended, Workspace: ws, Started: now(), Ended: now(), Result: result}))
 }
 
@@ -123,9 +123,9 @@ func (d *desk) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*r
 // resumed is a session that went on with the workspace of another and wrote files.
 func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
-	d.must(os.Mkdir(d.store.dir(id), 0o700))
+	d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Network: netguard.None}))
-	ws, err := d.takeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
+	ws, err := d.TakeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
 		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws})
 	})
 	d.must(err)
@@ -139,14 +139,14 @@ func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
 // aged makes it look as if nothing had happened to the session for so long.
 func (d *desk) aged(id ID, age time.Duration) {
 	d.t.Helper()
-	session, err := d.store.load(id)
+	session, err := d.store.Load(id)
 	d.must(err)
 	then := now().Add(-age)
 	if !session.State.Ended.IsZero() {
 		session.State.Ended = then
 		d.must(d.store.write(id, stateFile, session.State))
 	}
-	d.must(os.Chtimes(filepath.Join(d.store.dir(id), stateFile), then, then))
+	d.must(os.Chtimes(filepath.Join(d.store.Dir(id), stateFile), then, then))
 }
 
 // saved lists what can be brought back, as "number what by", newest number last.

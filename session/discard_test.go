@@ -84,7 +84,7 @@ func TestADiscardThatDiedIsFinishedByTheNext(t *testing.T) {
 	d := newDesk(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.write(filepath.Join(ws.Path, "later.txt"), "written after the end\n")
-	session, err := d.store.load("00001-a")
+	session, err := d.store.Load("00001-a")
 	d.must(err)
 	d.must(d.begins(&session, audit.DiscardBegun, map[string]any{}))
 	first, err := d.putAway(t.Context(), &session, review.Discarded)

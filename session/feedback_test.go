@@ -94,21 +94,21 @@ func TestCommentsAreBounded(t *testing.T) {
 
 func TestFeedbackThatWasSentIsNotSentAgainUnlessTheStartFailed(t *testing.T) {
 	s, from := spoken(t)
-	to, err := s.store.create("codex", time.Now())
+	to, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.sendBack(from, to, false)
+	text, err := s.SendFeedback(from, to, false)
 	if err != nil || !strings.Contains(text, "three") {
 		t.Fatalf("it says %q (%v)", text, err)
 	}
-	if text, err := s.sendBack(from, to, false); err != nil || text != "" {
+	if text, err := s.SendFeedback(from, to, false); err != nil || text != "" {
 		t.Errorf("a second time it says %q (%v)", text, err)
 	}
 	if err := s.takeBackFeedback(from, to); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.sendBack(from, to, true); err != nil || again != "" {
+	if again, err := s.SendFeedback(from, to, true); err != nil || again != "" {
 		t.Errorf("held back it says %q (%v)", again, err)
 	}
 	for _, id := range []ID{from, to} {

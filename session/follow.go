@@ -10,6 +10,8 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
+	"aibox/session/control"
+	"aibox/session/output"
 )
 
 // List is every session, oldest first. Damaged ones are left out and named in
@@ -26,7 +28,7 @@ func (s *Sessions) List() ([]Session, error) {
 	for worker := range workers {
 		reading.Go(func() {
 			for i := worker; i < len(ids); i += workers {
-				loaded[i], errs[i] = s.store.load(ids[i])
+				loaded[i], errs[i] = s.store.Load(ids[i])
 			}
 		})
 	}
@@ -46,18 +48,18 @@ func (s *Sessions) Find(text string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	return s.store.load(id)
+	return s.store.Load(id)
 }
 
 // Follow visits the session's output from byte offset from on: what there is
 // and, while the session is alive, what comes, until it has ended. It returns the
 // session as it then stands. A supervisor that died on the way is an error of
 // kind Internal, after everything recorded was visited.
-func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chunk) error) (Session, error) {
-	dir, finished := s.store.dir(id), false
+func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
+	dir, finished := s.store.Dir(id), false
 	for held(dir) {
 		err := s.attend(ctx, id, func(ctx context.Context) (err error) {
-			from, err = s.store.dial(id).output(ctx, from, visit)
+			from, err = s.store.dial(id).Output(ctx, from, visit)
 			return err
 		})
 		finished = err == nil
@@ -66,7 +68,7 @@ func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chu
 			// clears up; who wants to change the session waits for that (withEnded).
 			break
 		}
-		if !errors.Is(err, errNoSupervisor) {
+		if !errors.Is(err, control.ErrNoSupervisor) {
 			return Session{}, err
 		}
 		// It is about to open its socket, or about to be seen dead.
@@ -76,10 +78,10 @@ func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(Chu
 			return Session{}, ctx.Err()
 		}
 	}
-	if _, err := readOutput(dir, from, true, visit); err != nil {
+	if _, err := output.Read(dir, from, true, visit); err != nil {
 		return Session{}, err
 	}
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil {
 		return Session{}, err
 	}
@@ -101,8 +103,8 @@ const reconnectPause = 50 * time.Millisecond
 
 // Output visits what is recorded now, from byte offset from on, and returns the
 // offset behind it.
-func (s *Sessions) Output(id ID, from int64, visit func(Chunk) error) (int64, error) {
-	return readOutput(s.store.dir(id), from, true, visit)
+func (s *Sessions) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
+	return output.Read(s.store.Dir(id), from, true, visit)
 }
 
 // Events visits the session's audit events in order. Damage to the log is
@@ -115,10 +117,10 @@ func (s *Sessions) Events(id ID, visit func(audit.Event) error) error {
 // record. A session that has ended is no error; one whose supervisor does not answer is
 // left to Kill, with an error that says so.
 func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, error) {
-	dir := s.store.dir(id)
+	dir := s.store.Dir(id)
 	if held(dir) {
-		err := s.store.dial(id).stop(ctx, reason)
-		if err != nil && !errors.Is(err, errSilent) && held(dir) {
+		err := s.store.dial(id).Stop(ctx, reason)
+		if err != nil && !errors.Is(err, control.ErrTimeout) && held(dir) {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
 		// What was asked of a supervisor that is only slow still counts.
@@ -127,12 +129,12 @@ func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, err
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
 	}
-	return s.store.load(id)
+	return s.store.Load(id)
 }
 
 // Signal sends a signal to the session's agent.
 func (s *Sessions) Signal(ctx context.Context, id ID, number int) error {
-	return s.store.dial(id).signal(ctx, number)
+	return s.store.dial(id).Signal(ctx, number)
 }
 
 // awaitFree waits until nobody holds the session. The lock has no way to be told

@@ -201,7 +201,7 @@ func (g *gc) session(ctx context.Context, id ID) error {
 		return nil
 	}
 	g.tell("lock " + string(id))
-	file, err := lock(g.store.dir(id))
+	file, err := lock(g.store.Dir(id))
 	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody is at it
 	}
@@ -226,7 +226,7 @@ func (g *gc) session(ctx context.Context, id ID) error {
 
 // count reports a session's folder, with what its agent kept apart.
 func (g *gc) count(id ID) {
-	dir := g.store.dir(id)
+	dir := g.store.Dir(id)
 	files, bytes := workspace.Measure(dir)
 	homeFiles, homeBytes := 0, int64(0)
 	for _, home := range []string{homeDir, formerHomeDir} {
@@ -243,7 +243,7 @@ func (g *gc) count(id ID) {
 // spent reports whether a session can go, as far as its record tells. A reason to
 // stay that a person may do something about is reported.
 func (g *gc) spent(id ID) (*Session, bool) {
-	session, err := g.store.load(id)
+	session, err := g.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false // about to be made, or just removed
 	}
@@ -273,7 +273,7 @@ func (g *gc) keep(id ID, why string) {
 }
 
 func (g *gc) absent(id ID) bool {
-	_, err := os.Lstat(g.store.dir(id))
+	_, err := os.Lstat(g.store.Dir(id))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -281,7 +281,7 @@ func (g *gc) absent(id ID) bool {
 // retention: its end, a review, a session that went on with it.
 func (g *gc) recent(session *Session) bool {
 	last := session.State.Ended
-	if info, err := os.Lstat(filepath.Join(g.store.dir(session.ID), stateFile)); err == nil && info.ModTime().After(last) {
+	if info, err := os.Lstat(filepath.Join(g.store.Dir(session.ID), stateFile)); err == nil && info.ModTime().After(last) {
 		last = info.ModTime()
 	}
 	return time.Since(last) < g.options.OlderThan

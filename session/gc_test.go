@@ -18,8 +18,8 @@ import (
 func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
 	d := newDesk(t)
 	ws := d.accepted("00001-a", "one.txt")
-	d.write(filepath.Join(d.store.dir("00001-a"), homeDir, ".codex/talk"), "what was said")
-	closed := filepath.Join(d.store.dir("00001-a"), homeDir, ".codex/closed") // as an agent may leave it
+	d.write(filepath.Join(d.store.Dir("00001-a"), homeDir, ".codex/talk"), "what was said")
+	closed := filepath.Join(d.store.Dir("00001-a"), homeDir, ".codex/closed") // as an agent may leave it
 	d.must(os.MkdirAll(filepath.Join(closed, "inner"), 0o700))
 	d.must(os.Chmod(closed, 0))
 	d.accepted("00002-b", "two.txt")
@@ -34,7 +34,7 @@ func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
 	if len(r.Kept) != 1 || r.Kept[0].What != "session 00003-c" {
 		t.Errorf("kept is %+v", r.Kept)
 	}
-	for _, path := range []string{ws.Path, ws.Baseline, d.store.dir("00001-a")} {
+	for _, path := range []string{ws.Path, ws.Baseline, d.store.Dir("00001-a")} {
 		if _, err := os.Lstat(path); !os.IsNotExist(err) {
 			t.Errorf("%s is still there", path)
 		}
@@ -179,14 +179,14 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt")
-	elsewhere := newStore(paths.Dirs{State: "/elsewhere"})
-	for _, name := range []string{d.store.boxName("00001-a"), d.store.boxName("00009-late"), elsewhere.boxName("00009-late")} {
+	elsewhere := NewStore(paths.Dirs{State: "/elsewhere"})
+	for _, name := range []string{d.store.BoxName("00001-a"), d.store.BoxName("00009-late"), elsewhere.BoxName("00009-late")} {
 		_, err := d.daemon.Create(t.Context(), runtime.Spec{
 			Session: name, Image: d.daemon.Images["fake:latest"], Init: "/init", Network: runtime.Network{ID: "n"},
 		})
 		d.must(err)
 	}
-	want := "boxes 1: " + d.store.boxName("00009-late")
+	want := "boxes 1: " + d.store.BoxName("00009-late")
 	if dry := d.collect(dryRun); freed(dry) != want {
 		t.Errorf("the dry run frees %q, not %q", freed(dry), want)
 	}
@@ -199,7 +199,7 @@ func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
 	for _, box := range boxes {
 		left = append(left, box.Session())
 	}
-	if want := []string{d.store.boxName("00001-a"), elsewhere.boxName("00009-late")}; !slices.Equal(left, want) {
+	if want := []string{d.store.BoxName("00001-a"), elsewhere.BoxName("00009-late")}; !slices.Equal(left, want) {
 		t.Errorf("left are %q, not %q", left, want)
 	}
 }
@@ -218,7 +218,7 @@ func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt")
-	held, err := lock(d.store.dir("00001-a"))
+	held, err := lock(d.store.Dir("00001-a"))
 	d.must(err)
 	said := make(chan error)
 	go func() {

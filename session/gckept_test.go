@@ -40,14 +40,14 @@ func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
 		},
 		"accepted, and the decisions are damaged": func(d *desk, s *Session) {
 			s.State.Review = Accepted
-			d.must(os.WriteFile(filepath.Join(d.store.dir(s.ID), decisionsFile), []byte("x"), 0o600))
+			d.must(os.WriteFile(filepath.Join(d.store.Dir(s.ID), decisionsFile), []byte("x"), 0o600))
 		},
 		"of an unknown review": func(_ *desk, s *Session) { s.State.Review = "whatever" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			ws := d.ended("00001-a", "one.txt")
-			session, err := d.store.load("00001-a")
+			session, err := d.store.Load("00001-a")
 			d.must(err)
 			change(d, &session)
 			d.must(d.store.write("00001-a", stateFile, session.State))
@@ -72,7 +72,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		d := newDesk(t)
 		d.prepared("00001-a")
-		held, err := lock(d.store.dir("00001-a"))
+		held, err := lock(d.store.Dir("00001-a"))
 		d.must(err)
 		defer held.Close()
 		d.aged("00001-a", 9*month)
@@ -84,7 +84,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 		d := newDesk(t)
 		d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
-		held, err := lock(d.store.dir("00001-a"))
+		held, err := lock(d.store.Dir("00001-a"))
 		d.must(err)
 		defer held.Close()
 		if r := d.collect(); len(r.Freed) > 0 {
@@ -95,7 +95,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 		d := newDesk(t)
 		ws := d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
-		d.must(os.WriteFile(filepath.Join(d.store.dir("00001-a"), stateFile), []byte("{"), 0o600))
+		d.must(os.WriteFile(filepath.Join(d.store.Dir("00001-a"), stateFile), []byte("{"), 0o600))
 		d.predate(ws.GitDir, 9*month)
 		d.write(filepath.Join(d.dirs.Workspace, "other", "x"), "x")
 		r := d.collect()
@@ -130,7 +130,7 @@ func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
 	d := newDesk(t)
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 9*month)
-	session, err := d.store.load("00001-a")
+	session, err := d.store.Load("00001-a")
 	d.must(err)
 	session.State.Review = Unreviewed
 	r := d.collect(func(o *GCOptions) {

@@ -35,7 +35,7 @@ func (g *gc) referred() (referred, error) {
 		if g.gone[id] {
 			continue
 		}
-		session, err := g.store.load(id)
+		session, err := g.store.Load(id)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.damaged = true
 		}
@@ -191,7 +191,7 @@ func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
 		if !ours {
 			continue
 		}
-		if _, err := os.Lstat(g.store.dir(id)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(g.store.Dir(id)); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if !g.options.DryRun {

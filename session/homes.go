@@ -46,9 +46,9 @@ func folderName(stateDir string) string {
 	return name
 }
 
-// makeStateFolder makes a state folder of an agent in the session folder dir, if it is
+// MakeStateFolder makes a state folder of an agent in the session folder dir, if it is
 // not there yet, and returns the path for its mount.
-func makeStateFolder(dir, agent, stateDir string) (string, error) {
+func MakeStateFolder(dir, agent, stateDir string) (string, error) {
 	folder, err := pinFolders(dir, true, homeDir, agent, folderName(stateDir))
 	if err != nil {
 		return "", fmt.Errorf("making the state folder %q of %s: %w", stateDir, agent, err)
@@ -56,9 +56,9 @@ func makeStateFolder(dir, agent, stateDir string) (string, error) {
 	return filepath.Join(dir, homeDir, agent, folderName(stateDir)), folder.Close()
 }
 
-// stateFolderUsed reports whether there is anything in a state folder. Its first
+// StateFolderUsed reports whether there is anything in a state folder. Its first
 // entry is all that is read.
-func stateFolderUsed(dir, agent, stateDir string) bool {
+func StateFolderUsed(dir, agent, stateDir string) bool {
 	pin, err := pinFolders(dir, false, homeDir, agent, folderName(stateDir))
 	if err != nil {
 		return false

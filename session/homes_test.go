@@ -16,7 +16,7 @@ func TestStateFoldersLieSideBySide(t *testing.T) {
 	dir := t.TempDir()
 	parents := map[string]string{}
 	for _, stateDir := range []string{"~/.bot", "~/.bot/sub", "~/.bot%2Fsub", "~/" + strings.Repeat("é/", 120) + "x"} {
-		path, err := makeStateFolder(dir, "bot", stateDir)
+		path, err := MakeStateFolder(dir, "bot", stateDir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestStateFoldersLieSideBySide(t *testing.T) {
 			t.Errorf("%s and %s are both %s", stateDir, other, path)
 		}
 		parents[path] = stateDir
-		if stateFolderUsed(dir, "bot", stateDir) {
+		if StateFolderUsed(dir, "bot", stateDir) {
 			t.Errorf("%s is new and in use", stateDir)
 		}
 	}
@@ -36,7 +36,7 @@ func TestStateFoldersLieSideBySide(t *testing.T) {
 // A conversation is there also for an agent that took the folder's permissions away.
 func TestAStateFolderThatItsAgentClosedIsOpened(t *testing.T) {
 	dir := t.TempDir()
-	path, err := makeStateFolder(dir, "bot", "~/.bot")
+	path, err := MakeStateFolder(dir, "bot", "~/.bot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestAStateFolderThatItsAgentClosedIsOpened(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	if !stateFolderUsed(dir, "bot", "~/.bot") {
+	if !StateFolderUsed(dir, "bot", "~/.bot") {
 		t.Error("it looks empty")
 	}
 }
@@ -106,7 +106,7 @@ func TestAFolderOfAnEarlierVersionIsAdoptedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !stateFolderUsed(dir, "bot", "~/.bot/sub") {
+	if !StateFolderUsed(dir, "bot", "~/.bot/sub") {
 		t.Error("the conversation is gone")
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"aibox/internal/fault"
 	"aibox/runtime"
 )
+
+// SandboxEndTimeout is how long a sandbox may take to die after its end was asked for.
+const SandboxEndTimeout = 5 * time.Second
 
 // Kill ends a session at once, without its supervisor, which may hang or be stopped: that
 // is killed, and what it would have done is done here. The agent's work so far is kept.
 // reason is for the record. A session that has ended is no error; one whose agent had not
 // started yet is removed, and the Session returned is as it was.
 func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, error) {
-	dir := s.store.dir(id)
-	session, err := s.store.load(id)
+	dir := s.store.Dir(id)
+	session, err := s.store.Load(id)
 	if err != nil {
 		return Session{}, err
 	}
@@ -26,7 +30,7 @@ func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, err
 				return Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)
 			}
 		}
-		freeing, cancel := context.WithTimeout(ctx, deathTimeout)
+		freeing, cancel := context.WithTimeout(ctx, SandboxEndTimeout)
 		defer cancel()
 		if err := awaitFree(freeing, dir); err != nil && ctx.Err() == nil {
 			return Session{}, fault.New(fault.Environment, "another aibox command works on %s", id).
@@ -40,9 +44,12 @@ func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, err
 	if err != nil {
 		return Session{}, fmt.Errorf("clearing up after %s: %w", id, err)
 	}
-	ended, err := s.store.load(id)
+	ended, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return session, nil
 	}
 	return ended, err
 }
+
+// RemainsTimeout is how long what is left of a dead box may take to end by itself.
+const RemainsTimeout = 2 * time.Second

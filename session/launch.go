@@ -46,9 +46,9 @@ type Step struct {
 	Probe *probe.Result `json:"probe,omitempty"`
 }
 
-// message is one line of what a starting supervisor reports. Exactly one field
+// LaunchMessage is one line of what a starting supervisor reports. Exactly one field
 // is set, and a fault or an id is the last line.
-type message struct {
+type LaunchMessage struct {
 	Step    *Step    `json:"step,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`
 	Started ID       `json:"started,omitempty"`
@@ -146,7 +146,7 @@ func readReport(in io.Reader, step func(Step), said <-chan string) (ID, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var m message
+		var m LaunchMessage
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
 			return "", fmt.Errorf("reading the supervisor's report: %w", err)
 		}
@@ -166,40 +166,6 @@ func readReport(in io.Reader, step func(Step), said <-chan string) (ID, error) {
 		failure = failure.Hint("it said: %s", words)
 	}
 	return "", errors.Join(lines.Err(), failure)
-}
-
-// reporter writes messages to the process that launched this supervisor. That
-// process may be gone: then nobody is told, and the session goes on.
-type reporter struct{ out io.WriteCloser }
-
-func (r reporter) send(m message) {
-	line, err := json.Marshal(m)
-	if err == nil {
-		_, _ = r.out.Write(append(line, '\n'))
-	}
-}
-
-// step reports the start of a stage and returns the function that reports its
-// end.
-func (r reporter) step(name string) func(detail string) {
-	begin := time.Now()
-	r.send(message{Step: &Step{Name: name}})
-	return func(detail string) {
-		r.send(message{Step: &Step{Name: name, Done: true, Detail: detail, Took: time.Since(begin)}})
-	}
-}
-
-// warn reports something to know before the agent runs.
-func (r reporter) warn(name, detail string) {
-	r.send(message{Step: &Step{Name: name, Done: true, Warning: true, Detail: detail}})
-}
-
-// probesStage is the stage in which the probes run.
-const probesStage = "probes"
-
-// probe reports that a probe has begun, or has ended with this result.
-func (r reporter) probe(result probe.Result, ended bool) {
-	r.send(message{Step: &Step{Name: probesStage, Done: ended, Probe: &result}})
 }
 
 // supervisorEnv is the environment of a supervisor: what it needs to find the

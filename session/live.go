@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
@@ -14,14 +13,6 @@ import (
 const (
 	liveFile  = "live.json"
 	staleFile = "live.stale.json" // the last one that there was room for
-)
-
-// liveTime is the shortest time between two numbers of a running session, which is
-// also how stale they may be. Questions do not wait for it, and output alone waits for
-// outputTime, since many agents draw all the time.
-const (
-	liveTime   = time.Second
-	outputTime = 5 * time.Second
 )
 
 // Live is what a running session has come to so far.
@@ -37,7 +28,7 @@ type Live struct {
 // Live is what a session has come to: of one that runs as it stood at most a second
 // ago, of one that has ended from its result.
 func (s *Sessions) Live(id ID) (Live, error) {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil {
 		return Live{}, err
 	}
@@ -58,7 +49,7 @@ func (s *Sessions) Requests() ([]Request, error) {
 		if s.store.ended(id) {
 			continue
 		}
-		if asked := s.store.live(id).Requests; len(asked) > 0 && held(s.store.dir(id)) {
+		if asked := s.store.live(id).Requests; len(asked) > 0 && held(s.store.Dir(id)) {
 			open = append(open, asked...)
 		}
 	}
@@ -66,7 +57,7 @@ func (s *Sessions) Requests() ([]Request, error) {
 }
 
 // live reads what a session's supervisor wrote last; zero when there is nothing.
-func (s store) live(id ID) Live {
+func (s Store) live(id ID) Live {
 	live, current := s.lastLive(id)
 	if !current {
 		_ = s.read(id, staleFile, &live)
@@ -75,20 +66,20 @@ func (s store) live(id ID) Live {
 }
 
 // lastLive is live where its supervisor could write it until the end.
-func (s store) lastLive(id ID) (live Live, current bool) {
+func (s Store) lastLive(id ID) (live Live, current bool) {
 	err := s.read(id, liveFile, &live)
 	return live, err == nil
 }
 
-// writeLive replaces a session's Live and tells those who watch. It is for people
+// WriteLive replaces a session's Live and tells those who watch. It is for people
 // who look on, so that a power cut may lose it. What cannot be replaced is stale, which
 // its name then says: it must not become the result of a session whose supervisor dies.
-func (s store) writeLive(id ID, live Live) error {
+func (s Store) WriteLive(id ID, live Live) error {
 	data, err := json.Marshal(live)
 	if err != nil {
 		return err
 	}
-	file, stale := filepath.Join(s.dir(id), liveFile), filepath.Join(s.dir(id), staleFile)
+	file, stale := filepath.Join(s.Dir(id), liveFile), filepath.Join(s.Dir(id), staleFile)
 	next := file + ".next"
 	if err := os.WriteFile(next, data, 0o600); err != nil {
 		return errors.Join(err, absent(os.Remove(next)), absent(os.Rename(file, stale)))
@@ -100,9 +91,9 @@ func (s store) writeLive(id ID, live Live) error {
 	return nil
 }
 
-// removeLive is for the end of a session, whose result says it all.
-func (s store) removeLive(id ID) error {
-	dir := s.dir(id)
+// RemoveLive is for the end of a session, whose result says it all.
+func (s Store) RemoveLive(id ID) error {
+	dir := s.Dir(id)
 	return errors.Join(absent(os.Remove(filepath.Join(dir, liveFile))), absent(os.Remove(filepath.Join(dir, staleFile))))
 }
 
@@ -112,77 +103,4 @@ func absent(err error) error {
 		return nil
 	}
 	return err
-}
-
-// pulse does something soon after it was told that things have changed, but not
-// more often than every liveTime, and nothing while nothing changes. It is safe for
-// concurrent use; before start it does nothing.
-type pulse struct {
-	mu    sync.Mutex
-	do    func()
-	doing sync.Mutex // held while do runs
-	last  time.Time
-	timer *time.Timer // nil unless do is due
-	due   time.Time   // when the timer fires
-}
-
-// start begins, with do at once.
-func (p *pulse) start(do func()) {
-	p.mu.Lock()
-	p.do = do
-	p.mu.Unlock()
-	p.now()
-}
-
-// changed has do done soon.
-func (p *pulse) changed() { p.within(liveTime) }
-
-// printed has do done a while after the last time.
-func (p *pulse) printed() { p.within(outputTime) }
-
-// within has do done once that much time has gone by since the last time.
-func (p *pulse) within(pause time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	due := p.last.Add(pause)
-	switch {
-	case p.do == nil, p.timer != nil && !due.Before(p.due):
-		return
-	case p.timer != nil:
-		p.timer.Stop()
-	}
-	p.due, p.timer = due, time.AfterFunc(time.Until(due), p.fire)
-}
-
-// now has do done at once, and waits for that.
-func (p *pulse) now() {
-	p.mu.Lock()
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	p.mu.Unlock()
-	p.fire()
-}
-
-func (p *pulse) fire() {
-	p.doing.Lock()
-	defer p.doing.Unlock()
-	p.mu.Lock()
-	p.timer, p.last = nil, time.Now()
-	do := p.do
-	p.mu.Unlock()
-	if do != nil {
-		do()
-	}
-}
-
-// stop has do done a last time.
-func (p *pulse) stop() {
-	p.now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.do = nil
-	if p.timer != nil {
-		p.timer.Stop()
-	}
 }

@@ -30,7 +30,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // take returns a number that no session of these folders has had, larger than all of
 // those: the minute of now, or the one behind the last number. It is spent even when
 // the session never starts.
-func (s store) take(ctx context.Context, now time.Time) (int64, error) {
+func (s Store) take(ctx context.Context, now time.Time) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {
 		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s store) take(ctx context.Context, now time.Time) (int64, error) {
 
 // lastNamed is the largest number that a record or a repository names, -1 without any.
 // What cannot be read is left out: ids come from the clock all the same.
-func (s store) lastNamed(ctx context.Context) int64 {
+func (s Store) lastNamed(ctx context.Context) int64 {
 	last := int64(-1)
 	ids, _ := s.ids()
 	for _, id := range ids {

@@ -15,7 +15,7 @@ func TestAnIDNeverReturnsAfterItsSessionIsRemoved(t *testing.T) {
 	d := newDesk(t)
 	seen := map[ID]bool{}
 	next := func(agent string, at time.Time) ID {
-		id, err := d.store.create(agent, at)
+		id, err := d.store.Create(agent, at)
 		d.must(err)
 		if seen[id] {
 			t.Errorf("%s came twice", id)
@@ -36,7 +36,7 @@ func TestIDsAreOlderOrNewerWhateverTheirAgents(t *testing.T) {
 	s := testStore(t)
 	var last ID
 	for _, agent := range []string{"shell", "codex", "aider", "shell"} {
-		id, err := s.create(agent, noon)
+		id, err := s.Create(agent, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestTheFirstIDOfThisVersionIsNewerThanWhatAnEarlierOneLeft(t *testing.T) {
 	d.must(d.Remove(t.Context(), ahead(7), true)) // what is left of it is in the repository
 	for name, last := range map[string]string{"no number": "", "a torn number": "\x00\x00\x00", "half a number": "0d"} {
 		d.must(os.WriteFile(filepath.Join(d.dirs.Data, lastFile), []byte(last), 0o600))
-		if id, err := d.store.create("codex", noon); id != ahead(8) || err != nil {
+		if id, err := d.store.Create("codex", noon); id != ahead(8) || err != nil {
 			t.Errorf("%s: %s, %v; want %s", name, id, err, ahead(8))
 		} else {
 			d.must(d.store.remove(t.Context(), id))
@@ -69,7 +69,7 @@ func TestManyStartsAtOnceGetIDsOfTheirOwn(t *testing.T) {
 	ids := make(chan ID)
 	for range 40 {
 		go func() {
-			id, err := s.create("codex", noon)
+			id, err := s.Create("codex", noon)
 			if err != nil {
 				t.Error(err)
 			}

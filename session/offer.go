@@ -1,5 +1,7 @@
 package session
 
+import ()
+
 // Offer is what can be done with a session as it stands. The use cases check again:
 // it says what is worth a key, not what is allowed.
 type Offer struct {

@@ -33,7 +33,7 @@ type Opened struct {
 // of the copy compares with what the agent started from. The session may run; it goes
 // on beside it. The box ends with this process.
 func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func opens(session *Session) error {
 
 // Close ends what still runs and removes the copy with all that was done there.
 func (o *Opened) Close(ctx context.Context) error {
-	if held(o.sessions.store.dir(o.ID)) {
+	if held(o.sessions.store.Dir(o.ID)) {
 		// It may end by itself meanwhile; what counts is that it has ended.
 		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}

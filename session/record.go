@@ -261,3 +261,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	*d = Duration(parsed)
 	return err
 }
+
+// DefaultStateLimit is what an agent's state folders may take on the host's disk in
+// bytes, all together, where a Spec does not say otherwise.
+const DefaultStateLimit = 512 << 20

@@ -31,7 +31,7 @@ func (s *Sessions) Recoverable(ctx context.Context, text string) ([]review.Saved
 		return nil, err
 	}
 	names := []string{string(id)}
-	if session, err := s.store.load(id); err == nil && session.State.Workspace != nil {
+	if session, err := s.store.Load(id); err == nil && session.State.Workspace != nil {
 		names = append(names, session.State.Workspace.Session)
 	}
 	for _, saved := range all {
@@ -170,7 +170,7 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 		return nil, err
 	}
 	id := ID(saved.By)
-	if _, err := os.Lstat(s.store.dir(id)); err != nil {
+	if _, err := os.Lstat(s.store.Dir(id)); err != nil {
 		return restored, nil //nolint:nilerr // its record is gone, and with it the log
 	}
 	return restored, s.withRecord(id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
@@ -192,7 +192,7 @@ func (s *Sessions) BringBack(ctx context.Context, id ID) error {
 // own are the states of the session's own workspace among those of its id, or all of them
 // when there is none of its own.
 func (s *Sessions) own(id ID, saved []review.Saved) []review.Saved {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil || session.State.Workspace == nil {
 		return saved
 	}

@@ -88,7 +88,7 @@ func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.ended("00001-a", "one.txt")
-			session, err := d.store.load("00001-a")
+			session, err := d.store.Load("00001-a")
 			d.must(err)
 			change(d, &session)
 			d.must(d.store.write("00001-a", stateFile, session.State))
@@ -108,7 +108,7 @@ func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
 	d := newDesk(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.must(os.RemoveAll(ws.Path))
-	d.must(os.Remove(filepath.Join(d.store.dir("00001-a"), changesFile)))
+	d.must(os.Remove(filepath.Join(d.store.Dir("00001-a"), changesFile)))
 	if err := d.Remove(t.Context(), "00001-a", false); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("unasked it says %v", err)
 	}
@@ -117,7 +117,7 @@ func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
 
 func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
 	d := newDesk(t)
-	d.must(os.Mkdir(d.store.dir("00001-a"), 0o700))
+	d.must(os.Mkdir(d.store.Dir("00001-a"), 0o700))
 	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Network: netguard.None}))
 	d.must(d.store.write("00001-a", stateFile, State{Phase: Ended}))
 	d.must(d.Remove(t.Context(), "00001-a", false))
@@ -156,7 +156,7 @@ func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
 	if after.Tree != before.Tree || len(after.Changes) != 4 || len(after.Refused) > 0 {
 		t.Errorf("the change set is %+v, not %+v", after, before)
 	}
-	session, err := d.store.load("00001-a")
+	session, err := d.store.Load("00001-a")
 	d.must(err)
 	if session.State.Review != Unreviewed {
 		t.Errorf("it counts as %s", session.State.Review)

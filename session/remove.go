@@ -182,8 +182,8 @@ func unreviewedWork(id ID) error {
 
 // remove deletes the session's folder, some of which an agent wrote. A crash on the
 // way leaves nothing that could be taken for a session.
-func (s store) remove(ctx context.Context, id ID) error {
-	if err := workspace.RemoveFolder(ctx, s.dir(id)); err != nil {
+func (s Store) remove(ctx context.Context, id ID) error {
+	if err := workspace.RemoveFolder(ctx, s.Dir(id)); err != nil {
 		return fmt.Errorf("removing the record of %s: %w", id, err)
 	}
 	return nil

@@ -67,14 +67,14 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 
 // endDead ends a session that has no supervisor any more; cause is why.
 func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)
 	}
 	if err != nil || session.State.Phase == Ended || session.Alive {
 		return nil, err
 	}
-	file, err := lock(s.store.dir(id))
+	file, err := lock(s.store.Dir(id))
 	if errors.Is(err, errLocked) {
 		return nil, nil // another command is at it
 	}
@@ -82,7 +82,7 @@ func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, 
 		return nil, err
 	}
 	defer file.Close()
-	if session, err = s.store.load(id); err != nil || session.State.Phase == Ended {
+	if session, err = s.store.Load(id); err != nil || session.State.Phase == Ended {
 		return nil, err
 	}
 	if err := s.endBox(ctx, &session); err != nil {
@@ -102,7 +102,7 @@ func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, 
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
 func (s *Sessions) repairUnlaunched(id ID) (*Repaired, error) {
-	dir := s.store.dir(id)
+	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()) < unlaunched || held(dir) {
 		return nil, nil //nolint:nilerr // gone in between, or about to be used
@@ -118,14 +118,14 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 		if err := runtime.KillProcess(sandbox); err != nil {
 			return err
 		}
-		if err := sandbox.AwaitEnd(deathTimeout); err != nil {
+		if err := sandbox.AwaitEnd(SandboxEndTimeout); err != nil {
 			return err
 		}
 	}
 	docker, err := s.deps.Docker(ctx)
 	if err != nil {
 		if session.State.Box != "" { // a daemon that is dead leaves its shim
-			err = errors.Join(err, runtime.KillBelonging(session.State.Box, remainsPatience))
+			err = errors.Join(err, runtime.KillBelonging(session.State.Box, RemainsTimeout))
 		}
 		if session.State.Box == "" && session.State.Network == nil {
 			return nil
@@ -181,7 +181,7 @@ func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session
 func (s *Sessions) forget(ctx context.Context, session *Session) error {
 	switch ws := session.State.Workspace; {
 	case session.Resumes != "":
-		if err := s.giveBack(session.Resumes, session.ID); err != nil {
+		if err := s.ReturnWorkspace(session.Resumes, session.ID); err != nil {
 			return err
 		}
 	case ws != nil:
@@ -194,7 +194,7 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 
 // conclude writes the result that the dead supervisor could not.
 func (s *Sessions) conclude(session *Session, cause error) error {
-	if err := unreserve(s.store.dir(session.ID)); err != nil {
+	if err := unreserve(s.store.Dir(session.ID)); err != nil {
 		return err
 	}
 	result := Result{
@@ -210,5 +210,5 @@ func (s *Sessions) conclude(session *Session, cause error) error {
 	return errors.Join(
 		s.append(session.ID, audit.SessionRepaired, result.Fault),
 		s.store.write(session.ID, stateFile, session.State),
-		s.store.removeLive(session.ID))
+		s.store.RemoveLive(session.ID))
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"aibox/internal/diskerr"
-
 	"golang.org/x/sys/unix"
+
+	"aibox/internal/diskerr"
 )
 
 // A session takes room on its disk while it runs, so that its end can be stored even
@@ -27,8 +27,8 @@ const (
 	acceptReserveSize = 256 << 10
 )
 
-// reserve takes the room.
-func reserve(dir string) error {
+// Reserve takes the room.
+func Reserve(dir string) error {
 	err := take(filepath.Join(dir, endReserve), endReserveSize)
 	if err == nil {
 		err = take(filepath.Join(dir, resultReserve), resultReserveSize)
@@ -69,11 +69,11 @@ func unreserve(dir string) error {
 	return errors.Join(giveBack(dir, endReserve), giveBack(dir, resultReserve))
 }
 
-// releaseEndReserve gives the room for the agent's end back.
-func releaseEndReserve(dir string) error { return giveBack(dir, endReserve) }
+// ReleaseEndReserve gives the room for the agent's end back.
+func ReleaseEndReserve(dir string) error { return giveBack(dir, endReserve) }
 
-// releaseResultReserve gives the room for the result back.
-func releaseResultReserve(dir string) error { return giveBack(dir, resultReserve) }
+// ReleaseResultReserve gives the room for the result back.
+func ReleaseResultReserve(dir string) error { return giveBack(dir, resultReserve) }
 
 // giveBack gives a part of the room back. That there is none is no error.
 func giveBack(dir, part string) error {

@@ -3,11 +3,9 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -20,10 +18,10 @@ import (
 // and the folders in which its agents keep their conversations. The other session
 // keeps its record and says who continued it.
 
-// takeOver hands the workspace and the conversations of the session from to the
+// TakeOver hands the workspace and the conversations of the session from to the
 // session to, whose folder is there. save is given the workspace before anything
 // is moved, so that a crash at any point can be mended by giveBack.
-func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
+func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(from, func(old *Session) error {
 		if err := continued(old); err != nil {
@@ -69,9 +67,9 @@ func (s *Sessions) takeOver(ctx context.Context, from, to ID, save func(*workspa
 	return ws, err
 }
 
-// giveBack undoes takeOver, or as much of it as was done.
-func (s *Sessions) giveBack(from, to ID) error {
-	old, err := s.store.load(from)
+// ReturnWorkspace undoes takeOver, or as much of it as was done.
+func (s *Sessions) ReturnWorkspace(from, to ID) error {
+	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile: there is nobody to give it to
 	}
@@ -104,13 +102,13 @@ func (s *Sessions) adoptFormerHome(session *Session) error {
 	if err != nil {
 		return nil //nolint:nilerr // nobody can go on with its conversation
 	}
-	return adoptFormerHome(s.store.dir(session.ID), session.Agent, agent.Info().StateDirs)
+	return adoptFormerHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
 }
 
 // moveHome moves the agents' state folders. They are moved as one and never looked
 // into, since an agent wrote what is in them.
 func (s *Sessions) moveHome(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.dir(from), homeDir), filepath.Join(s.store.dir(to), homeDir))
+	err := os.Rename(filepath.Join(s.store.Dir(from), homeDir), filepath.Join(s.store.Dir(to), homeDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -120,7 +118,7 @@ func (s *Sessions) moveHome(from, to ID) error {
 // returnFormerHome gives back what the start of an earlier version has moved, and
 // then failed or was killed.
 func (s *Sessions) returnFormerHome(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.dir(from), formerHomeDir), filepath.Join(s.store.dir(to), formerHomeDir))
+	err := os.Rename(filepath.Join(s.store.Dir(from), formerHomeDir), filepath.Join(s.store.Dir(to), formerHomeDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -135,36 +133,4 @@ func continued(session *Session) error {
 	}
 	return fault.New(fault.Usage, "%s was continued by %s, which has its work now", session.ID, by).
 		Hint("name %s instead", by)
-}
-
-// resume takes over the workspace of the session that this one goes on with.
-func (s *supervisor) resume(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
-	done := s.report.step("workspace")
-	from := s.launch.Spec.Resumes
-	sessions := New(s.deps.Deps)
-	s.onUndo(func(context.Context) error { return sessions.giveBack(from, s.id) })
-	ws, err := sessions.takeOver(ctx, from, s.id, func(ws *workspace.Workspace) error {
-		// The agent may be another one than before.
-		ws.Scratch = slices.Compact(slices.Sorted(slices.Values(slices.Concat(ws.Scratch, scratch))))
-		return s.save(func(st *State) { st.Workspace = ws })
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.takeFeedback(sessions, from); err != nil {
-		return nil, fmt.Errorf("handing on the feedback: %w", err)
-	}
-	s.audit(audit.WorkspacePrepared, map[string]any{
-		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "resumes": from,
-	})
-	done(fmt.Sprintf("%s, as %s left it", ws.Path, from))
-	return ws, nil
-}
-
-// conversed reports whether the agent has a conversation to go on with: whether
-// there is anything in one of its state folders.
-func (s *supervisor) conversed(stateDirs []string) bool {
-	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
-		return stateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
-	})
 }

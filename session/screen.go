@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"aibox/internal/paths"
+	"aibox/session/control"
 )
 
 // screenFile holds what an interactive session's terminal showed at its end, as
@@ -18,16 +19,16 @@ const screenFile = "screen.txt"
 // when it ended: lines of text with colors, to be passed through screen.Recolor
 // before a person sees them. ErrNoScreen says that there is none.
 func (s *Sessions) Screen(ctx context.Context, id ID) ([]byte, error) {
-	dir := s.store.dir(id)
+	dir := s.store.Dir(id)
 	if held(dir) {
-		text, err := s.store.dial(id).screen(ctx)
+		text, err := s.store.dial(id).Screen(ctx)
 		if err == nil {
 			return text, nil
 		}
-		if errors.Is(err, errSilent) {
+		if errors.Is(err, control.ErrTimeout) {
 			return nil, s.silent(id)
 		}
-		if !errors.Is(err, errNoSupervisor) {
+		if !errors.Is(err, control.ErrNoSupervisor) {
 			return nil, fmt.Errorf("%w: %w", ErrNoScreen, err)
 		}
 	}
@@ -42,17 +43,7 @@ func (s *Sessions) Screen(ctx context.Context, id ID) ([]byte, error) {
 // died.
 var ErrNoScreen = errors.New("the session has no screen")
 
-// keepScreen stores what the terminal shows last.
-func (s *supervisor) keepScreen() {
-	if s.term == nil {
-		return
-	}
-	if err := s.store.writeScreen(s.id, s.term.text()); err != nil {
-		fmt.Fprintln(os.Stderr, "storing the last screen:", err)
-	}
-}
-
-// writeScreen stores what the terminal of a session's agent showed last.
-func (s store) writeScreen(id ID, text []byte) error {
-	return paths.WriteFile(filepath.Join(s.dir(id), screenFile), text)
+// WriteScreen stores what the terminal of a session's agent showed last.
+func (s Store) WriteScreen(id ID, text []byte) error {
+	return paths.WriteFile(filepath.Join(s.Dir(id), screenFile), text)
 }

@@ -11,11 +11,11 @@ import (
 // maxFeedback bounds the part of a prompt that feedback makes, in bytes.
 const maxFeedback = 256 << 10
 
-// sendBack hands the feedback on the work of from, as far as nobody got it, to the
+// SendFeedback hands the feedback on the work of from, as far as nobody got it, to the
 // session to, which continues it and whose folder is there: it is marked as sent,
 // and text is the part of the prompt that it makes, empty for none. With keep the
 // session to only inherits it, for another time. The caller holds from.
-func (s *Sessions) sendBack(from, to ID, keep bool) (text string, err error) {
+func (s *Sessions) SendFeedback(from, to ID, keep bool) (text string, err error) {
 	f, err := s.Feedback(from)
 	if err != nil {
 		return "", err
@@ -63,19 +63,9 @@ func (s *Sessions) takeBackFeedback(from, to ID) error {
 	return s.store.write(from, feedbackFile, f)
 }
 
-// takeFeedback puts the feedback on the resumed session's work into this one's spec.
-func (s *supervisor) takeFeedback(sessions *Sessions, from ID) error {
-	text, err := sessions.sendBack(from, s.id, s.launch.Spec.NoFeedback)
-	if err != nil || text == "" {
-		return err
-	}
-	s.launch.Spec.Feedback = text
-	return s.store.writeSpec(s.id, s.launch.Spec)
-}
-
-// task is what the agent is told: the feedback on its work, if there is any, and
+// Task is what the agent is told: the feedback on its work, if there is any, and
 // then what the person wrote.
-func (spec Spec) task() string {
+func (spec Spec) Task() string {
 	if spec.Feedback == "" || spec.Prompt == "" {
 		return spec.Feedback + spec.Prompt
 	}

@@ -44,7 +44,7 @@ func TestAPromptIsTheFeedbackAndThenTheTask(t *testing.T) {
 		{"mend it\n", "", "mend it\n"},
 		{"mend it\n", "go on", "mend it\n\n# And now\n\ngo on"},
 	} {
-		if got := (Spec{Feedback: c.feedback, Prompt: c.prompt}).task(); got != c.want {
+		if got := (Spec{Feedback: c.feedback, Prompt: c.prompt}).Task(); got != c.want {
 			t.Errorf("%q and %q make %q", c.feedback, c.prompt, got)
 		}
 	}

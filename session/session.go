@@ -1,6 +1,6 @@
 // Package session holds aibox's use cases: start an agent in a box, follow it,
 // stop it, look at what it changed, take or drop that, and repair what a crash
-// left. Each running session is supervised by a process of its own (Supervise);
+// left. Each running session is supervised by a process of its own (package supervisor);
 // everything else works on the sessions' folders and talks to supervisors through
 // their control sockets. The package knows no Docker, no firewall and no HTTP
 // gateway: it asks for them through the small interfaces of Deps.
@@ -60,10 +60,10 @@ type Sockets interface {
 // Sessions are the sessions of one user. It is safe for concurrent use.
 type Sessions struct {
 	deps  Deps
-	store store
+	store Store
 }
 
 // New makes Sessions. It touches nothing.
 func New(deps Deps) *Sessions {
-	return &Sessions{deps: deps, store: newStore(deps.Dirs)}
+	return &Sessions{deps: deps, store: NewStore(deps.Dirs)}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aibox/internal/fault"
+	"aibox/session/control"
 )
 
 // A supervisor can be stopped (SIGSTOP), or hang. The kernel still takes connections for
@@ -33,7 +34,7 @@ func (s *Sessions) attend(ctx context.Context, id ID, talk func(context.Context)
 	err := talk(talking)
 	hangUp()
 	asking.Wait()
-	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, errSilent) && s.deaf(ctx, id)) {
+	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, control.ErrTimeout) && s.deaf(ctx, id)) {
 		return s.silent(id)
 	}
 	return err
@@ -54,12 +55,12 @@ func (s *Sessions) fallsSilent(ctx context.Context, id ID) bool {
 // deaf reports whether the session's supervisor does not answer. One that opens its
 // socket only now, or ends, is not deaf.
 func (s *Sessions) deaf(ctx context.Context, id ID) bool {
-	for range tries {
-		err := s.store.dial(id).ping(ctx)
+	for range control.Attempts {
+		err := s.store.dial(id).Ping(ctx)
 		if err != nil && ctx.Err() == nil && s.stopped(id) {
 			return true
 		}
-		if !errors.Is(err, errSilent) {
+		if !errors.Is(err, control.ErrTimeout) {
 			return false
 		}
 	}
@@ -68,14 +69,14 @@ func (s *Sessions) deaf(ctx context.Context, id ID) bool {
 
 // stopped reports whether the session's supervisor is known to stand still.
 func (s *Sessions) stopped(id ID) bool {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	return err == nil && session.State.Supervisor.Stopped()
 }
 
 // silent is what to say of a session whose supervisor does not answer.
 func (s *Sessions) silent(id ID) error {
 	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
-	if session, err := s.store.load(id); err == nil && session.State.Supervisor.Stopped() {
+	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
 		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
 			Hint("`kill -CONT %d` lets it go on", session.State.Supervisor.PID)
 	}

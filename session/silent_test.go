@@ -8,6 +8,8 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
+	"aibox/session/control"
+	"aibox/session/output"
 )
 
 // hanging is a running session whose supervisor takes connections and says nothing, as
@@ -16,17 +18,17 @@ func hanging(t *testing.T) (*Sessions, ID) {
 	t.Helper()
 	s := New(Deps{})
 	s.store = testStore(t)
-	s.store.patience = 20 * time.Millisecond
-	id, err := s.store.create("codex", time.Now())
+	s.store.timeout = 20 * time.Millisecond
+	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	storeSession(t, s.store, id, State{Phase: Running})
-	mine, err := lock(s.store.dir(id))
+	mine, err := lock(s.store.Dir(id))
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := listenControl(s.store.dir(id))
+	listener, err := control.Listen(s.store.Dir(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestASupervisorThatHangsHoldsUpNobody(t *testing.T) {
 		"answer": func(s *Sessions, id ID) error { return s.Answer(t.Context(), id, 1, true) },
 		"screen": func(s *Sessions, id ID) error { _, err := s.Screen(t.Context(), id); return err },
 		"follow": func(s *Sessions, id ID) error {
-			_, err := s.Follow(t.Context(), id, 0, func(Chunk) error { return nil })
+			_, err := s.Follow(t.Context(), id, 0, func(output.Chunk) error { return nil })
 			return err
 		},
 		"attach": func(s *Sessions, id ID) error {

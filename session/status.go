@@ -1,5 +1,7 @@
 package session
 
+import ()
+
 // Status is how a session stands, in a word or two for people: its phase while it
 // goes on, then what became of its work.
 type Status string

@@ -21,6 +21,7 @@ import (
 	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/review"
+	"aibox/session/control"
 )
 
 const (
@@ -30,55 +31,55 @@ const (
 	changesFile = "changes.json" // the change set at the end
 )
 
-// store keeps the sessions' folders under one private folder.
-type store struct {
+// Store keeps the sessions' folders under one private folder.
+type Store struct {
 	root string // dirs.Sessions()
 	dirs paths.Dirs
 
-	patience time.Duration // how long a supervisor may take to begin an answer
+	timeout time.Duration // how long a supervisor may take to begin an answer
 }
 
-func newStore(dirs paths.Dirs) store {
-	return store{root: dirs.Sessions(), dirs: dirs, patience: answerTime}
+func NewStore(dirs paths.Dirs) Store {
+	return Store{root: dirs.Sessions(), dirs: dirs, timeout: control.AnswerTimeout}
 }
 
 // dial makes a client for the session's supervisor.
-func (s store) dial(id ID) client { return dialControl(s.dir(id), s.patience) }
+func (s Store) dial(id ID) control.Client { return control.Dial(s.Dir(id), s.timeout) }
 
-// dir is the folder of a session.
-func (s store) dir(id ID) string { return filepath.Join(s.root, string(id)) }
+// Dir is the folder of a session.
+func (s Store) Dir(id ID) string { return filepath.Join(s.root, string(id)) }
 
-// boxName names the session at the daemon, which several state folders (of users
+// BoxName names the session at the daemon, which several state folders (of users
 // of one rootful daemon, or of one user) may share: ids are unique in one only.
-func (s store) boxName(id ID) string {
+func (s Store) BoxName(id ID) string {
 	sum := sha256.Sum256([]byte(s.root))
 	return string(id) + "-" + hex.EncodeToString(sum[:3])
 }
 
 // idOf is the session of a box of that name, if it is one of this store's.
-func (s store) idOf(boxName string) (ID, bool) {
-	ours := s.boxName("")
+func (s Store) idOf(boxName string) (ID, bool) {
+	ours := s.BoxName("")
 	id, found := strings.CutSuffix(boxName, ours)
 	return ID(id), found
 }
 
-// create makes the folder of a new session and returns its id.
-func (s store) create(agent string, now time.Time) (ID, error) {
+// Create makes the folder of a new session and returns its id.
+func (s Store) Create(agent string, now time.Time) (ID, error) {
 	return s.createNamed(now, func(number int64) ID { return newID(agent, number) })
 }
 
-// createVerification makes the folder of a new verification and returns its id.
-func (s store) createVerification(now time.Time) (ID, error) {
+// CreateVerification makes the folder of a new verification and returns its id.
+func (s Store) CreateVerification(now time.Time) (ID, error) {
 	return s.createNamed(now, newVerificationID)
 }
 
-// createOpened makes the folder of a new session in which a workspace is looked at.
-func (s store) createOpened(now time.Time) (ID, error) {
+// CreateOpened makes the folder of a new session in which a workspace is looked at.
+func (s Store) CreateOpened(now time.Time) (ID, error) {
 	return s.createNamed(now, newOpenedID)
 }
 
 // createNamed makes the folder of a session whose id name makes of its number.
-func (s store) createNamed(now time.Time, name func(number int64) ID) (ID, error) {
+func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error) {
 	if err := paths.MakePrivate(s.root); err != nil {
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
 	}
@@ -88,7 +89,7 @@ func (s store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 			return "", err
 		}
 		id := name(number)
-		err = os.Mkdir(s.dir(id), 0o700)
+		err = os.Mkdir(s.Dir(id), 0o700)
 		if err == nil {
 			return id, nil
 		}
@@ -99,33 +100,33 @@ func (s store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 }
 
 // write replaces one of the session's JSON files.
-func (s store) write(id ID, file string, value any) error {
+func (s Store) write(id ID, file string, value any) error {
 	data, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return err
 	}
-	err = paths.WriteFile(filepath.Join(s.dir(id), file), append(data, '\n'))
+	err = paths.WriteFile(filepath.Join(s.Dir(id), file), append(data, '\n'))
 	if err == nil && file == stateFile {
 		s.touch()
 	}
 	return diskerr.Explain(err, s.root)
 }
 
-// writeChanges stores a change set, each change on a line of its own, so that no more than
+// WriteChanges stores a change set, each change on a line of its own, so that no more than
 // one is held twice.
-func (s store) writeChanges(id ID, set *review.ChangeSet) error {
-	return diskerr.Explain(paths.WriteBy(filepath.Join(s.dir(id), changesFile), set.Encode), s.root)
+func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
+	return diskerr.Explain(paths.WriteBy(filepath.Join(s.Dir(id), changesFile), set.Encode), s.root)
 }
 
 // touch tells those who watch the folder of all sessions that one has changed.
-func (s store) touch() {
+func (s Store) touch() {
 	now := time.Now()
 	_ = os.Chtimes(s.root, now, now)
 }
 
 // read loads one of the session's JSON files.
-func (s store) read(id ID, file string, value any) error {
-	data, err := os.ReadFile(filepath.Join(s.dir(id), file))
+func (s Store) read(id ID, file string, value any) error {
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), file))
 	if err != nil {
 		return err
 	}
@@ -135,8 +136,8 @@ func (s store) read(id ID, file string, value any) error {
 	return nil
 }
 
-// load reads a session. One whose spec was never written yields fs.ErrNotExist.
-func (s store) load(id ID) (Session, error) {
+// Load reads a session. One whose spec was never written yields fs.ErrNotExist.
+func (s Store) Load(id ID) (Session, error) {
 	var session Session
 	if err := s.read(id, specFile, &session.Spec); err != nil {
 		return Session{}, err
@@ -150,7 +151,7 @@ func (s store) load(id ID) (Session, error) {
 		return Session{}, err
 	}
 	if session.State.Phase != Ended {
-		session.Alive = held(s.dir(id))
+		session.Alive = held(s.Dir(id))
 	}
 	if sandbox := session.State.Sandbox; session.State.Phase == Running && sandbox.PID > 0 && !sandbox.Alive() {
 		session.State.Phase = Ending
@@ -163,8 +164,8 @@ const endedState = "{\n  \"phase\": \"" + string(Ended) + "\","
 
 // ended reports whether the session is known to have ended, from the first bytes of
 // its state alone: commands ask that of every session there is. No is no proof.
-func (s store) ended(id ID) bool {
-	file, err := os.Open(filepath.Join(s.dir(id), stateFile))
+func (s Store) ended(id ID) bool {
+	file, err := os.Open(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
 		return false
 	}
@@ -175,8 +176,8 @@ func (s store) ended(id ID) bool {
 }
 
 // age is how long ago the session's state was stored; very long when it never was.
-func (s store) age(id ID) time.Duration {
-	info, err := os.Lstat(filepath.Join(s.dir(id), stateFile))
+func (s Store) age(id ID) time.Duration {
+	info, err := os.Lstat(filepath.Join(s.Dir(id), stateFile))
 	if err != nil {
 		return 1 << 62
 	}
@@ -184,7 +185,7 @@ func (s store) age(id ID) time.Duration {
 }
 
 // ids lists the sessions' folders, oldest first. No folder at all is no session.
-func (s store) ids() ([]ID, error) {
+func (s Store) ids() ([]ID, error) {
 	entries, err := os.ReadDir(s.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -200,7 +201,7 @@ func (s store) ids() ([]ID, error) {
 }
 
 // resolve finds the one session that text names: an id or a unique prefix.
-func (s store) resolve(text string) (ID, error) {
+func (s Store) resolve(text string) (ID, error) {
 	prefix, err := ParseID(text)
 	if err != nil {
 		return "", err
@@ -242,14 +243,16 @@ func severalSessions(text string, found []ID) error {
 		Hint("type more of the id")
 }
 
-// writeSpec stores what was asked for.
-func (s store) writeSpec(id ID, spec Spec) error { return s.write(id, specFile, spec) }
+// WriteSpec stores what was asked for.
+func (s Store) WriteSpec(id ID, spec Spec) error { return s.write(id, specFile, spec) }
 
-// writeState replaces the state.
-func (s store) writeState(id ID, state State) error { return s.write(id, stateFile, state) }
+// WriteState replaces the state.
+func (s Store) WriteState(id ID, state State) error { return s.write(id, stateFile, state) }
 
-// openLog opens the session's event log for appending.
-func (s store) openLog(id ID) (*audit.Log, error) { return audit.Open(filepath.Join(s.dir(id), auditFile)) }
+// OpenLog opens the session's event log for appending.
+func (s Store) OpenLog(id ID) (*audit.Log, error) {
+	return audit.Open(filepath.Join(s.Dir(id), auditFile))
+}
 
-// lock takes the session's lock. ErrLocked says that another process holds it.
-func (s store) lock(id ID) (*flock.Lock, error) { return lock(s.dir(id)) }
+// Lock takes the session's lock. ErrLocked says that another process holds it.
+func (s Store) Lock(id ID) (*flock.Lock, error) { return lock(s.Dir(id)) }

@@ -11,10 +11,10 @@ import (
 	"aibox/internal/paths"
 )
 
-func testStore(t *testing.T) store {
+func testStore(t *testing.T) Store {
 	t.Helper()
 	dir := t.TempDir()
-	return newStore(paths.Dirs{State: dir + "/state", Data: dir + "/data"})
+	return NewStore(paths.Dirs{State: dir + "/state", Data: dir + "/data"})
 }
 
 func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
@@ -22,7 +22,7 @@ func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var last ID
 	for range 5 {
-		id, err := s.create("codex", now)
+		id, err := s.Create("codex", now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
 		}
 		last = id
 	}
-	later, err := s.create("aider", now.Add(time.Hour))
+	later, err := s.Create("aider", now.Add(time.Hour))
 	if err != nil || later <= last {
 		t.Fatalf("%s does not sort behind %s (%v)", later, last, err)
 	}
@@ -40,11 +40,11 @@ func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
 func TestAnyUniquePrefixNamesASession(t *testing.T) {
 	s := testStore(t)
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	first, err := s.create("codex", start)
+	first, err := s.Create("codex", start)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.create("codex", start.Add(time.Minute))
+	second, err := s.Create("codex", start.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestAnyUniquePrefixNamesASession(t *testing.T) {
 func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
 	s := testStore(t)
 	for range 2 {
-		if _, err := s.create("codex", noon); err != nil {
+		if _, err := s.Create("codex", noon); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
 		t.Errorf("two: %v, not %s", err, want)
 	}
 	for range 5 {
-		if _, err := s.create("codex", noon); err != nil {
+		if _, err := s.Create("codex", noon); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
 
 func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
 	s := testStore(t)
-	id, err := s.create("codex", time.Now())
+	id, err := s.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,24 +102,24 @@ func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
 
 func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 	s := testStore(t)
-	id, err := s.create("codex", time.Now())
+	id, err := s.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := lock(s.dir(id))
+	file, err := lock(s.Dir(id))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !held(s.dir(id)) {
+	if !held(s.Dir(id)) {
 		t.Error("a held lock looks free")
 	}
-	if _, err := lock(s.dir(id)); !errors.Is(err, errLocked) {
+	if _, err := lock(s.Dir(id)); !errors.Is(err, errLocked) {
 		t.Errorf("a second lock gave %v", err)
 	}
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if held(s.dir(id)) {
+	if held(s.Dir(id)) {
 		t.Error("a free lock looks held")
 	}
 }
@@ -130,7 +130,7 @@ func TestAFolderOfSessionsThatIsASymlinkIsRefused(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), s.root); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.create("codex", time.Now()); fault.KindOf(err) != fault.Environment {
+	if _, err := s.Create("codex", time.Now()); fault.KindOf(err) != fault.Environment {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -38,15 +38,15 @@ func (s *Sessions) ComputeUnknown(ctx context.Context) bool {
 }
 
 func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
-	if session, err := s.store.load(id); err != nil || !s.worthTrying(&session) {
+	if session, err := s.store.Load(id); err != nil || !s.worthTrying(&session) {
 		return false
 	}
-	file, err := lock(s.store.dir(id))
+	file, err := lock(s.store.Dir(id))
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if err != nil || !s.worthTrying(&session) {
 		return false
 	}
@@ -66,7 +66,7 @@ func (s *Sessions) worthTrying(session *Session) bool {
 		return false
 	}
 	changes := session.State.Result.Changes
-	return changes.Disk && changes.Tries < mostTries && hasRoom(ws.GitDir) && hasRoom(s.store.dir(session.ID))
+	return changes.Disk && changes.Tries < mostTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
 }
 
 // hasRoom reports whether the disk of a folder takes more.

@@ -62,11 +62,11 @@ func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 			spec := d.loaded("00001-a").Spec
 			spec.Network = netguard.Local
 			d.must(d.store.write("00001-a", specFile, spec))
-			d.must(d.store.writeLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
+			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
 			if full { // a folder where the next ones belong fails like a full disk
-				d.must(os.Mkdir(filepath.Join(d.store.dir("00001-a"), liveFile+".next"), 0o700))
-				d.write(filepath.Join(d.store.dir("00001-a"), liveFile+".next", "x"), "")
-				if d.store.writeLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
+				d.must(os.Mkdir(filepath.Join(d.store.Dir("00001-a"), liveFile+".next"), 0o700))
+				d.write(filepath.Join(d.store.Dir("00001-a"), liveFile+".next", "x"), "")
+				if d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 9000}}) == nil {
 					t.Fatal("they are written")
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/termtext"
+	"aibox/session/output"
 )
 
 // A verification is a session of its own that runs one command of the user's on a
@@ -42,11 +43,11 @@ func (v *Verification) Passed() bool { return v.Fault == nil && v.ExitCode == 0 
 
 // VerifyRequest says what to run on what.
 type VerifyRequest struct {
-	Command string            // for /bin/sh in the workspace; empty means the one the session was started with
-	Tree    string            // in the host-owned repository; empty means all of the agent's work
-	Timeout time.Duration     // 0 means the session's own, negative none
-	Env     []string          // NAME=VALUE, at the user's wish; stored nowhere
-	Show    func(Chunk) error // hears the output while it comes; may be nil
+	Command string                   // for /bin/sh in the workspace; empty means the one the session was started with
+	Tree    string                   // in the host-owned repository; empty means all of the agent's work
+	Timeout time.Duration            // 0 means the session's own, negative none
+	Env     []string                 // NAME=VALUE, at the user's wish; stored nowhere
+	Show    func(output.Chunk) error // hears the output while it comes; may be nil
 }
 
 const (
@@ -88,7 +89,7 @@ func (id ID) Hidden() bool {
 // means that the session cannot be verified at all. When ctx ends the command is
 // ended, and the result says so.
 func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
-	var v *verified
+	var v *VerificationRun
 	err := s.withEnded(id, func(session *Session) error {
 		if err := continued(session); err != nil {
 			return err
@@ -104,8 +105,8 @@ func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verifi
 		if req.Tree == "" {
 			req.Tree = set.Tree
 		}
-		v = s.verify(ctx, session, set.Tree, req, func(ID) {})
-		return errors.Join(s.keepVerification(id, v), s.append(id, audit.WorkVerified, verifiedEvent(&v.Verification)))
+		v = s.RunVerification(ctx, session, set.Tree, req, func(ID) {})
+		return errors.Join(s.KeepVerification(id, v), s.append(id, audit.WorkVerified, VerifiedEvent(&v.Verification)))
 	})
 	if v == nil {
 		return Verification{}, err
@@ -132,8 +133,8 @@ func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context
 		if s.passed(session.ID, req) {
 			return nil
 		}
-		v := s.verify(ctx, &session, set.Tree, req, func(ID) {})
-		err = errors.Join(s.keepVerification(session.ID, v), s.append(session.ID, audit.WorkVerified, verifiedEvent(&v.Verification)))
+		v := s.RunVerification(ctx, &session, set.Tree, req, func(ID) {})
+		err = errors.Join(s.KeepVerification(session.ID, v), s.append(session.ID, audit.WorkVerified, VerifiedEvent(&v.Verification)))
 		if v.Passed() || err != nil {
 			return err
 		}
@@ -181,11 +182,11 @@ func (s *Sessions) VerificationOutput(id ID, number int) ([]byte, error) {
 }
 
 func (s *Sessions) verificationOutput(id ID, number int) string {
-	return filepath.Join(s.store.dir(id), fmt.Sprintf("verification-%d.raw", number))
+	return filepath.Join(s.store.Dir(id), fmt.Sprintf("verification-%d.raw", number))
 }
 
-// keepVerification stores a result with the session and gives it its number.
-func (s *Sessions) keepVerification(id ID, v *verified) error {
+// KeepVerification stores a result with the session and gives it its number.
+func (s *Sessions) KeepVerification(id ID, v *VerificationRun) error {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return err
@@ -207,13 +208,13 @@ func (s *Sessions) keepVerification(id ID, v *verified) error {
 	return s.store.write(id, verificationsFile, all)
 }
 
-// verifiedEvent is what the log says of a verification.
-func verifiedEvent(v *Verification) map[string]any {
-	return map[string]any{"command": brief(v.Command), "tree": v.Tree, "exit_code": v.ExitCode, "seconds": v.Seconds, "fault": v.Fault}
+// VerifiedEvent is what the log says of a verification.
+func VerifiedEvent(v *Verification) map[string]any {
+	return map[string]any{"command": ShortCommand(v.Command), "tree": v.Tree, "exit_code": v.ExitCode, "seconds": v.Seconds, "fault": v.Fault}
 }
 
-// brief is a command in one short line.
-func brief(command string) string {
+// ShortCommand is a command in one short line.
+func ShortCommand(command string) string {
 	line, rest, more := strings.Cut(strings.TrimSpace(command), "\n")
 	if more && rest != "" || len(line) > 60 {
 		line = strings.ToValidUTF8(line[:min(len(line), 60)], "") + "…"
@@ -225,8 +226,8 @@ func brief(command string) string {
 // and returns where that begins in the record; -1 when the session ends without.
 func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	for {
-		alive := held(s.store.dir(id)) // first: a state that is read later is the last one
-		session, err := s.store.load(id)
+		alive := held(s.store.Dir(id)) // first: a state that is read later is the last one
+		session, err := s.store.Load(id)
 		switch {
 		case err != nil:
 			return -1, err

@@ -15,11 +15,12 @@ import (
 	"aibox/internal/termtext"
 	"aibox/netguard"
 	"aibox/runtime"
+	"aibox/session/output"
 	"aibox/workspace"
 )
 
-// verified is a Verification with its output.
-type verified struct {
+// VerificationRun is a Verification with its output.
+type VerificationRun struct {
 	Verification
 	output ending
 }
@@ -38,12 +39,12 @@ func (r *VerifyRequest) fill(asked Spec) {
 	r.Timeout = max(r.Timeout, 0)
 }
 
-// verify runs the command in a session of its own and leaves nothing of that
+// RunVerification runs the command in a session of its own and leaves nothing of that
 // behind. The caller holds the session whose work it is; has is the tree of that
 // work. begun is told the id of the session that runs the command.
-func (s *Sessions) verify(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *verified {
+func (s *Sessions) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
 	req.fill(session.Spec)
-	v := &verified{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
+	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
 	err := s.runVerification(ctx, session, has, req, v, begun)
 	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
 		err = errors.Join(err, fmt.Errorf("clearing up after a verification: %w", left))
@@ -58,14 +59,14 @@ func (s *Sessions) verify(ctx context.Context, session *Session, has string, req
 // unverified says that the command could not be run to its end.
 func unverified(ctx context.Context, req VerifyRequest, err error) error {
 	if ctx.Err() != nil {
-		return fault.New(fault.Interrupted, "the verification by %q was stopped", brief(req.Command))
+		return fault.New(fault.Interrupted, "the verification by %q was stopped", ShortCommand(req.Command))
 	}
-	failed := fault.New(fault.KindOf(err), "the verification by %q could not be run: %w", brief(req.Command), err)
+	failed := fault.New(fault.KindOf(err), "the verification by %q could not be run: %w", ShortCommand(req.Command), err)
 	return failed
 }
 
 // runVerification starts the command's session, follows it and reads its result.
-func (s *Sessions) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *verified, begun func(ID)) error {
+func (s *Sessions) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *VerificationRun, begun func(ID)) error {
 	self, err := runtime.FindProcess(os.Getpid())
 	if err != nil {
 		return err
@@ -89,9 +90,9 @@ func (s *Sessions) runVerification(ctx context.Context, session *Session, has st
 		defer close(stopped)
 		_, _ = s.Stop(context.WithoutCancel(ctx), id, "the verification was stopped")
 	})
-	ended, err := s.Follow(context.WithoutCancel(ctx), id, 0, func(chunk Chunk) error {
+	ended, err := s.Follow(context.WithoutCancel(ctx), id, 0, func(chunk output.Chunk) error {
 		v.output.add(chunk)
-		if req.Show != nil && chunk.Stream != Notice {
+		if req.Show != nil && chunk.Stream != output.Notice {
 			return req.Show(chunk)
 		}
 		return nil
@@ -111,8 +112,8 @@ func (s *Sessions) runVerification(ctx context.Context, session *Session, has st
 const verifyingAgent = "shell"
 
 // take reads the result of the command's session.
-func (v *verified) take(ended Session) {
-	result, command := ended.State.Result, brief(v.Command)
+func (v *VerificationRun) take(ended Session) {
+	result, command := ended.State.Result, ShortCommand(v.Command)
 	v.ExitCode, v.Seconds = result.ExitCode, result.Seconds
 	if ws := ended.State.Workspace; ws != nil {
 		for _, note := range ws.Notes {
@@ -150,7 +151,7 @@ func (s *Sessions) clearVerifications(ctx context.Context, of ID) error {
 		if !id.Hidden() {
 			continue
 		}
-		session, err := s.store.load(id)
+		session, err := s.store.Load(id)
 		if err != nil || session.Verifies == nil || session.Verifies.Session != of || session.Verifies.Opens {
 			continue // another's, or about to be one
 		}
@@ -168,10 +169,10 @@ const clearLimit = 30 * time.Second
 func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
 	ending, cancel := context.WithTimeout(ctx, clearLimit)
 	defer cancel()
-	if err := awaitFree(ending, s.store.dir(id)); err != nil {
+	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", id, err)
 	}
-	file, err := lock(s.store.dir(id))
+	file, err := lock(s.store.Dir(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -179,9 +180,9 @@ func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
 		return err
 	}
 	defer file.Close()
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.RemoveAll(s.store.dir(id))
+		return os.RemoveAll(s.store.Dir(id))
 	}
 	if err != nil {
 		return err
@@ -196,12 +197,12 @@ func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
 			return err
 		}
 	}
-	return os.RemoveAll(s.store.dir(id))
+	return os.RemoveAll(s.store.Dir(id))
 }
 
 // repairVerification removes a verification that nobody waits for any more.
 func (s *Sessions) repairVerification(ctx context.Context, id ID) error {
-	session, err := s.store.load(id)
+	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = s.repairUnlaunched(id)
 		return err
@@ -218,8 +219,8 @@ type ending struct {
 	total int64
 }
 
-func (e *ending) add(chunk Chunk) {
-	if chunk.Stream == Notice {
+func (e *ending) add(chunk output.Chunk) {
+	if chunk.Stream == output.Notice {
 		return
 	}
 	e.total += int64(len(chunk.Data))

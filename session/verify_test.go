@@ -10,15 +10,16 @@ import (
 	"aibox/agents"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
+	"aibox/session/output"
 )
 
 func TestOfAVerificationsOutputTheEndIsKept(t *testing.T) {
 	var e ending
 	for range 50 {
-		e.add(Chunk{Stream: Stdout, Data: []byte(strings.Repeat("x", 99_999) + "\n")})
+		e.add(output.Chunk{Stream: output.Stdout, Data: []byte(strings.Repeat("x", 99_999) + "\n")})
 	}
-	e.add(Chunk{Stream: Notice, Data: []byte("of aibox's own\n")})
-	e.add(Chunk{Stream: Stderr, Data: []byte("the \x1b[31mlast\x1b]0;t\a line\n\n")})
+	e.add(output.Chunk{Stream: output.Notice, Data: []byte("of aibox's own\n")})
+	e.add(output.Chunk{Stream: output.Stderr, Data: []byte("the \x1b[31mlast\x1b]0;t\a line\n\n")})
 	if tail := e.tail(); len(tail) != maxVerified || !strings.HasSuffix(string(tail), "line\n\n") {
 		t.Errorf("%d bytes are kept, which end with %q", len(tail), tail[len(tail)-20:])
 	}
@@ -70,13 +71,13 @@ func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
 		{Result{ExitCode: -1, Fault: failure(fault.Interrupted)}, fault.Interrupted, "was stopped"},
 		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "broke off: shell did not"},
 	} {
-		v := &verified{Verification: Verification{Command: "make test"}}
+		v := &VerificationRun{Verification: Verification{Command: "make test"}}
 		v.take(Session{Spec: Spec{Timeout: Duration(time.Minute)}, State: State{Result: &c.result}})
 		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.HasSuffix(v.Fault.Message, c.says) {
 			t.Errorf("%+v says %+v", c.result, v.Fault)
 		}
 	}
-	v := &verified{Verification: Verification{Command: "make test"}}
+	v := &VerificationRun{Verification: Verification{Command: "make test"}}
 	v.take(Session{State: State{Result: &Result{}}})
 	if !v.Passed() {
 		t.Errorf("what ended well has not passed: %+v", v.Fault)
@@ -92,7 +93,7 @@ func kept(t *testing.T) (*Sessions, ID) {
 		t.Fatal(err)
 	}
 	s := New(Deps{Dirs: dirs, Agents: agents.Set{}})
-	id, err := s.store.create("codex", time.Now())
+	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func kept(t *testing.T) (*Sessions, ID) {
 func TestVerificationsAreKeptInABoundedNumber(t *testing.T) {
 	s, id := kept(t)
 	for range maxVerifications + 5 {
-		v := &verified{Verification: Verification{Command: "make", Tree: "t"}}
-		v.output.add(Chunk{Stream: Stdout, Data: []byte("said\n")})
-		if err := s.keepVerification(id, v); err != nil {
+		v := &VerificationRun{Verification: Verification{Command: "make", Tree: "t"}}
+		v.output.add(output.Chunk{Stream: output.Stdout, Data: []byte("said\n")})
+		if err := s.KeepVerification(id, v); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,11 +127,11 @@ func TestOnlyATreeThatPassedTheSameCommandCountsAsPassed(t *testing.T) {
 	s, id := kept(t)
 	keep := func(command, tree string, code int) {
 		t.Helper()
-		v := &verified{Verification: Verification{Command: command, Tree: tree, ExitCode: code}}
+		v := &VerificationRun{Verification: Verification{Command: command, Tree: tree, ExitCode: code}}
 		if code != 0 {
 			v.Fault = FailureOf(fault.New(fault.AgentFailed, "no"))
 		}
-		if err := s.keepVerification(id, v); err != nil {
+		if err := s.KeepVerification(id, v); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/changes"
 	"aibox/ui/page"
 	"aibox/ui/widget/keymap"
@@ -43,7 +44,7 @@ func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
 func (one) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 
-func (one) Past(context.Context, session.ID) (*session.Past, error) {
+func (one) Past(context.Context, session.ID) (*output.Scrollback, error) {
 	return nil, session.ErrNoScreen
 }
 

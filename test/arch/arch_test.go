@@ -37,6 +37,9 @@ var rules = []rule{
 	{"config", leaves("agents/spec")},
 	{"review", leaves("workspace")},
 	{"session", leaves(domain...)},
+	{"session/output", leaves()},
+	{"session/control", leaves("audit", "session/output")},
+	{"session/terminal", leaves("session/control")},
 	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
 	{"ui", leaves("agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
 	{"cli", leaves(append(domain, "session", "app", "ui", "scripts")...)},
@@ -48,9 +51,9 @@ var rules = []rule{
 
 func leaves(more ...string) []string { return append([]string{"internal"}, more...) }
 
-// adapters are the packages that speak to a daemon, the kernel or the network. Only the
-// wiring imports them.
-var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", "netguard/rules", "runtime/docker"}
+// adapters are the packages that speak to a daemon, the kernel or the network, and the
+// process that owns a running session. Only the wiring imports them.
+var adapters = []string{"bakery/docker", "netguard/egress", "netguard/gateway", "netguard/rules", "runtime/docker", "session/supervisor"}
 
 // wiring is the only place that knows concrete adapters.
 var wiring = []string{"app"}

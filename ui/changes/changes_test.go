@@ -11,6 +11,7 @@ import (
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/uitest"
 )
 
@@ -220,7 +221,7 @@ func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
 	}
 	for _, size := range uitest.Sizes {
 		services := &recorded{set: set, plan: &review.WorktreePlan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
-			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(session.Chunk{Data: []byte("one\ntwo\n")})
+			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(output.Chunk{Data: []byte("one\ntwo\n")})
 		}}
 		p := newPerson(t, services, size[0], size[1])
 		p.goTo("src/big.txt")

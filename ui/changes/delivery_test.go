@@ -9,6 +9,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/output"
 )
 
 func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
 	services := &recorded{set: set, verify: func(req session.VerifyRequest) (session.Verification, error) {
 		asked = append(asked, req)
 		for _, text := range []string{"one\n\x1b[31mtw", "o\x1b]52;c;x\x07\nthree"} {
-			if err := req.Show(session.Chunk{Data: []byte(text)}); err != nil {
+			if err := req.Show(output.Chunk{Data: []byte(text)}); err != nil {
 				return session.Verification{}, err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
 
@@ -172,7 +173,7 @@ func (m *Model) startCheck() tea.Cmd {
 			}
 		}
 		filter := termtext.NewFilter(sender{ctx, out}, termtext.Plain)
-		request.Show = func(chunk session.Chunk) error {
+		request.Show = func(chunk output.Chunk) error {
 			_, err := filter.Write(chunk.Data)
 			return err
 		}

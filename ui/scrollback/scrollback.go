@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
@@ -23,7 +24,7 @@ import (
 
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
 type Sessions interface {
-	Past(ctx context.Context, id session.ID) (*session.Past, error)
+	Past(ctx context.Context, id session.ID) (*output.Scrollback, error)
 }
 
 // Model is the screen.
@@ -75,7 +76,7 @@ func (m *Model) Typing() bool { return m.record != nil && m.record.Typing() }
 
 // opened is the past, as it is now.
 type opened struct {
-	past *session.Past
+	past *output.Scrollback
 	err  error
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/theme"
@@ -27,7 +28,7 @@ type scene struct {
 	fails error
 }
 
-func (s *scene) Past(ctx context.Context, id session.ID) (*session.Past, error) {
+func (s *scene) Past(ctx context.Context, id session.ID) (*output.Scrollback, error) {
 	if s.fails != nil {
 		return nil, s.fails
 	}

@@ -9,6 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/uitest"
 )
 
@@ -17,7 +18,7 @@ const id = session.ID("0abcd-codex")
 // scene is one session whose record and log are what a test says.
 type scene struct {
 	session session.Session
-	record  []session.Chunk
+	record  []output.Chunk
 	events  []audit.Event
 	picture string
 	done    []string
@@ -36,7 +37,7 @@ func (s *scene) size() int64 {
 	return last.Offset + int64(len(last.Data))
 }
 
-func (s *scene) Output(_ session.ID, from int64, visit func(session.Chunk) error) (int64, error) {
+func (s *scene) Output(_ session.ID, from int64, visit func(output.Chunk) error) (int64, error) {
 	for _, c := range s.record {
 		end := c.Offset + int64(len(c.Data))
 		if end <= from {
@@ -53,7 +54,7 @@ func (s *scene) Output(_ session.ID, from int64, visit func(session.Chunk) error
 	return from, nil
 }
 
-func (s *scene) Follow(_ context.Context, id session.ID, from int64, visit func(session.Chunk) error) (session.Session, error) {
+func (s *scene) Follow(_ context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error) {
 	_, err := s.Output(id, from, visit)
 	return s.session, err
 }
@@ -108,8 +109,8 @@ func (s *scene) event(kind audit.Type, data any) {
 }
 
 // say adds to the record.
-func (s *scene) say(stream session.Stream, text string) {
-	s.record = append(s.record, session.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
+func (s *scene) say(stream output.Stream, text string) {
+	s.record = append(s.record, output.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
 }
 
 // running is a session of codex that runs and has done a few things.
@@ -131,11 +132,11 @@ func running() *scene {
 		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1}},
 	})
 	s.events[len(s.events)-1].Seq = -1
-	s.say(session.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
-	s.say(session.Stderr, "a warning\n")
-	s.say(session.Notice, "the model server answered 500: try again\n")
+	s.say(output.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
+	s.say(output.Stderr, "a warning\n")
+	s.say(output.Notice, "the model server answered 500: try again\n")
 	for i := range 60 {
-		s.say(session.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
+		s.say(output.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/netguard"
 	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
@@ -158,7 +159,7 @@ func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *test
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	s := running()
-	s.say(session.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
+	s.say(output.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
 	s.event(audit.AccessRefused, session.Refusal{What: "na\x1bme", Target: "x\x1b]52;c;CANARY\x07", Reason: "\u202e", Times: 1})
 	s.event(audit.StopRequested, map[string]string{"reason": "\x1b]0;CANARY\x07"})
 	s.session.Prompt = "\x1b]0;CANARY\x07"

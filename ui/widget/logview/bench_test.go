@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/output"
 )
 
 func BenchmarkSearch(b *testing.B) {
 	s := &scene{}
 	text := strings.Repeat("a line of a long record that says a good deal about what it does, and then some\n", 400)
 	for range 100 {
-		s.say(session.Stdout, text)
+		s.say(output.Stdout, text)
 	}
 	b.SetBytes(s.size())
 	for b.Loop() {

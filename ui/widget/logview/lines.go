@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -23,8 +23,8 @@ const maxLine = 16 << 10
 // liner makes lines of the record, chunk by chunk. Each stream has lines of its own:
 // they come in the order in which they end.
 type liner struct {
-	streams map[session.Stream]*flow
-	open    []session.Stream // with a line that has begun, in that order
+	streams map[output.Stream]*flow
+	open    []output.Stream // with a line that has begun, in that order
 }
 
 // flow is the line of a stream that has not ended yet.
@@ -37,7 +37,7 @@ type flow struct {
 }
 
 // feed takes a chunk and returns the lines that end in it.
-func (l *liner) feed(chunk session.Chunk) []line {
+func (l *liner) feed(chunk output.Chunk) []line {
 	var ended []line
 	f := l.flow(chunk.Stream)
 	for at, data := chunk.Offset, chunk.Data; len(data) > 0; {
@@ -70,20 +70,20 @@ func (l *liner) rest() []line {
 	return begun
 }
 
-func (l *liner) flow(stream session.Stream) *flow {
+func (l *liner) flow(stream output.Stream) *flow {
 	f := l.streams[stream]
 	if f == nil {
 		f = new(flow)
 		f.filter = termtext.NewFilter(&f.out, termtext.Stream)
 		if l.streams == nil {
-			l.streams = map[session.Stream]*flow{}
+			l.streams = map[output.Stream]*flow{}
 		}
 		l.streams[stream] = f
 	}
 	return f
 }
 
-func (l *liner) close(stream session.Stream) {
+func (l *liner) close(stream output.Stream) {
 	for i, s := range l.open {
 		if s == stream {
 			l.open = append(l.open[:i:i], l.open[i+1:]...)
@@ -93,13 +93,13 @@ func (l *liner) close(stream session.Stream) {
 }
 
 // line is the line so far.
-func (f *flow) line(stream session.Stream) line {
+func (f *flow) line(stream output.Stream) line {
 	text, _ := settle(f.out.String(), f.style)
-	return line{at: f.at, text: text, notice: stream == session.Notice}
+	return line{at: f.at, text: text, notice: stream == output.Notice}
 }
 
 // end is the line, and begins the next one.
-func (f *flow) end(stream session.Stream) line {
+func (f *flow) end(stream output.Stream) line {
 	made := f.line(stream)
 	_, f.style = settle(f.out.String(), f.style)
 	f.out.Reset()

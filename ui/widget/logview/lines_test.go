@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -15,7 +15,7 @@ func texts(pieces ...string) []string {
 	var out []string
 	at := int64(0)
 	for _, piece := range pieces {
-		for _, made := range l.feed(session.Chunk{Offset: at, Stream: session.Stdout, Data: []byte(piece)}) {
+		for _, made := range l.feed(output.Chunk{Offset: at, Stream: output.Stdout, Data: []byte(piece)}) {
 			out = append(out, made.text)
 		}
 		at += int64(len(piece))
@@ -68,16 +68,16 @@ func TestALineIsTheSameHoweverItIsCut(t *testing.T) {
 
 func TestStreamsHaveLinesOfTheirOwn(t *testing.T) {
 	var l liner
-	feed := func(at int64, stream session.Stream, text string) []line {
-		return l.feed(session.Chunk{Offset: at, Stream: stream, Data: []byte(text)})
+	feed := func(at int64, stream output.Stream, text string) []line {
+		return l.feed(output.Chunk{Offset: at, Stream: stream, Data: []byte(text)})
 	}
-	if got := feed(0, session.Stdout, "out "); got != nil {
+	if got := feed(0, output.Stdout, "out "); got != nil {
 		t.Errorf("%+v", got)
 	}
-	if got := feed(4, session.Notice, "told\n"); len(got) != 1 || !got[0].notice || got[0].at != 4 || got[0].text != "told" {
+	if got := feed(4, output.Notice, "told\n"); len(got) != 1 || !got[0].notice || got[0].at != 4 || got[0].text != "told" {
 		t.Errorf("%+v", got)
 	}
-	if got := feed(9, session.Stdout, "put\n"); len(got) != 1 || got[0].notice || got[0].at != 0 || got[0].text != "out put" {
+	if got := feed(9, output.Stdout, "put\n"); len(got) != 1 || got[0].notice || got[0].at != 0 || got[0].text != "out put" {
 		t.Errorf("%+v", got)
 	}
 	if got := l.rest(); got != nil {
@@ -114,7 +114,7 @@ func TestWordsAreFoundHoweverTheRecordIsCut(t *testing.T) {
 		for j := i; j <= len(text); j++ {
 			s := &scene{}
 			for _, piece := range []string{text[:i], text[i:j], text[j:]} {
-				s.say(session.Stdout, piece)
+				s.say(output.Stdout, piece)
 			}
 			scan := scan{ctx: t.Context(), source: s, words: "needle"}
 			var found []int64

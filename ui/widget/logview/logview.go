@@ -6,7 +6,7 @@ package logview
 import (
 	"context"
 
-	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/searchbar"
@@ -21,9 +21,9 @@ type Source interface {
 	// Size is the bytes that are recorded.
 	Size() (int64, error)
 	// Output visits what is recorded from an offset on. The data is only lent.
-	Output(from int64, visit func(session.Chunk) error) error
+	Output(from int64, visit func(output.Chunk) error) error
 	// Follow is Output that waits for more, until nothing comes any more or ctx ends.
-	Follow(ctx context.Context, from int64, visit func(session.Chunk) error) error
+	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 }
 
 // Model is a record on a part of a screen. Nothing is read before Start.
@@ -39,7 +39,7 @@ type Model struct {
 	over    bool // nothing comes any more
 	loading bool // a part of the record is on its way
 	reads   page.Latest
-	said    *stream.Stream[session.Chunk]
+	said    *stream.Stream[output.Chunk]
 
 	line   searchbar.Line
 	words  string // that are looked for; empty is none
@@ -90,7 +90,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case loaded:
 		return m.load(msg)
-	case stream.Batch[session.Chunk]:
+	case stream.Batch[output.Chunk]:
 		return m.listen(msg)
 	case searched:
 		return m.arrive(msg)

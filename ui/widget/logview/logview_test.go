@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/page"
 	"aibox/ui/widget/stream"
 
@@ -61,13 +61,13 @@ func TestWordsAreFoundFromEveryPlaceInTheRecord(t *testing.T) {
 
 func TestHitsThatComeLaterAreCountedOnce(t *testing.T) {
 	s := &scene{}
-	s.say(session.Stdout, strings.Repeat("filler\n", 100)+"a needle\nanother needle that has not")
+	s.say(output.Stdout, strings.Repeat("filler\n", 100)+"a needle\nanother needle that has not")
 	p := open(t, s)
 	p.search("needle")
 	p.Sees("1/2 · ")
-	s.say(session.Stdout, " ended\n")
-	s.say(session.Stderr, "a needle beside\n")
-	s.say(session.Stdout, "needle\nno more\n")
+	s.say(output.Stdout, " ended\n")
+	s.say(output.Stderr, "a needle beside\n")
+	s.say(output.Stdout, "needle\nno more\n")
 	p.Press("n")
 	p.Sees("2/4 · ")
 	p.Press("n")
@@ -79,11 +79,11 @@ func TestHitsThatComeLaterAreCountedOnce(t *testing.T) {
 
 func TestHitsAreCountedUpToABound(t *testing.T) {
 	s := &scene{}
-	s.say(session.Stdout, strings.Repeat("a needle\n", maxHits)+strings.Repeat("hay\n", 100))
+	s.say(output.Stdout, strings.Repeat("a needle\n", maxHits)+strings.Repeat("hay\n", 100))
 	p := open(t, s)
 	p.search("needle")
 	p.Sees("1/10k · ")
-	s.say(session.Stdout, "a needle\na needle\n")
+	s.say(output.Stdout, "a needle\na needle\n")
 	p.Press("n")
 	p.Sees("2/10k+ · ")
 	if n := len(p.m.hits.at); n != maxHits {
@@ -119,7 +119,7 @@ func TestARecordThatCannotBeReadIsSaidToBeSo(t *testing.T) {
 func TestALongRecordIsReadInParts(t *testing.T) {
 	s := &scene{}
 	for i := range 40_000 {
-		s.say(session.Stdout, fmt.Sprintf("line %d %s\n", i, strings.Repeat("x", 40)))
+		s.say(output.Stdout, fmt.Sprintf("line %d %s\n", i, strings.Repeat("x", 40)))
 	}
 	p := open(t, s)
 	p.Sees("line 39999 ")
@@ -169,12 +169,12 @@ func TestAnswersToWhatWasAskedBeforeAreNotTaken(t *testing.T) {
 func TestAStreamOfTheRecordIsTakenAsItComes(t *testing.T) {
 	s := steps()
 	p := open(t, s)
-	said := make(chan session.Chunk)
-	p.m.said = stream.Start(t.Context(), func(_ context.Context, put func(session.Chunk) error) error {
+	said := make(chan output.Chunk)
+	p.m.said = stream.Start(t.Context(), func(_ context.Context, put func(output.Chunk) error) error {
 		return put(<-said)
 	})
 	text := "and now for something else\n"
-	go func() { said <- session.Chunk{Offset: s.size(), Stream: session.Stdout, Data: []byte(text)} }()
+	go func() { said <- output.Chunk{Offset: s.size(), Stream: output.Stdout, Data: []byte(text)} }()
 	p.Send(p.m.takeSaid()())
 	p.Sees("and now for something else")
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/widget/stream"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,7 +21,7 @@ var errEnough = errors.New("enough")
 type loaded struct {
 	place  place
 	from   int64
-	chunks []session.Chunk
+	chunks []output.Chunk
 	reveal int64 // the line to show, for around
 	err    error
 }
@@ -52,7 +52,7 @@ func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 			msg.from, to = max(0, size-block), size
 		}
 		begin := msg.from
-		err := source.Output(begin, func(chunk session.Chunk) error {
+		err := source.Output(begin, func(chunk output.Chunk) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -141,8 +141,8 @@ func (m *Model) More() tea.Cmd {
 // follow begins to follow the record from the end of what is here.
 func (m *Model) follow() tea.Cmd {
 	from, source := m.window.hi, m.source
-	m.said = stream.Start(m.ctx, func(ctx context.Context, put func(session.Chunk) error) error {
-		return source.Follow(ctx, from, func(chunk session.Chunk) error {
+	m.said = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
+		return source.Follow(ctx, from, func(chunk output.Chunk) error {
 			chunk.Data = slices.Clone(chunk.Data)
 			return put(chunk)
 		})
@@ -156,7 +156,7 @@ func (m *Model) takeSaid() tea.Cmd {
 }
 
 // listen takes what the agent says.
-func (m *Model) listen(said stream.Batch[session.Chunk]) tea.Cmd {
+func (m *Model) listen(said stream.Batch[output.Chunk]) tea.Cmd {
 	for _, chunk := range said.All {
 		m.window.feed(chunk)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/output"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
@@ -17,7 +17,7 @@ import (
 
 // scene is a record that is what a test says.
 type scene struct {
-	record []session.Chunk
+	record []output.Chunk
 	fails  error
 }
 
@@ -31,7 +31,7 @@ func (s *scene) size() int64 {
 	return last.Offset + int64(len(last.Data))
 }
 
-func (s *scene) Output(from int64, visit func(session.Chunk) error) error {
+func (s *scene) Output(from int64, visit func(output.Chunk) error) error {
 	for _, c := range s.record {
 		end := c.Offset + int64(len(c.Data))
 		if end <= from {
@@ -48,23 +48,23 @@ func (s *scene) Output(from int64, visit func(session.Chunk) error) error {
 	return s.fails
 }
 
-func (s *scene) Follow(_ context.Context, from int64, visit func(session.Chunk) error) error {
+func (s *scene) Follow(_ context.Context, from int64, visit func(output.Chunk) error) error {
 	return s.Output(from, visit)
 }
 
 // say adds to the record.
-func (s *scene) say(stream session.Stream, text string) {
-	s.record = append(s.record, session.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
+func (s *scene) say(stream output.Stream, text string) {
+	s.record = append(s.record, output.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
 }
 
 // steps is the record of an agent that did a few things.
 func steps() *scene {
 	s := &scene{}
-	s.say(session.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
-	s.say(session.Stderr, "a warning\n")
-	s.say(session.Notice, "the model server answered 500: try again\n")
+	s.say(output.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
+	s.say(output.Stderr, "a warning\n")
+	s.say(output.Notice, "the model server answered 500: try again\n")
 	for i := range 60 {
-		s.say(session.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
+		s.say(output.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
 	}
 	return s
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"aibox/internal/termtext"
-	"aibox/session"
+	"aibox/session/output"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -103,7 +103,7 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 		return s.ctx.Err()
 	}
 	s.next = from
-	err := s.source.Output(from, func(chunk session.Chunk) error {
+	err := s.source.Output(from, func(chunk output.Chunk) error {
 		s.next = chunk.Offset + int64(len(chunk.Data))
 		begin, end := s.dull(chunk.Data)
 		before, after := chunk, chunk

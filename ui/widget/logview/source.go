@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"aibox/session"
+	"aibox/session/output"
 )
 
 // Sessions are the use cases that records of sessions come from; *session.Sessions has
 // them.
 type Sessions interface {
 	Recorded(id session.ID) (int64, error)
-	Output(id session.ID, from int64, visit func(session.Chunk) error) (int64, error)
-	Follow(ctx context.Context, id session.ID, from int64, visit func(session.Chunk) error) (session.Session, error)
+	Output(id session.ID, from int64, visit func(output.Chunk) error) (int64, error)
+	Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error)
 }
 
 // Of is the record of a session.
@@ -24,12 +25,12 @@ type recorded struct {
 
 func (r recorded) Size() (int64, error) { return r.sessions.Recorded(r.id) }
 
-func (r recorded) Output(from int64, visit func(session.Chunk) error) error {
+func (r recorded) Output(from int64, visit func(output.Chunk) error) error {
 	_, err := r.sessions.Output(r.id, from, visit)
 	return err
 }
 
-func (r recorded) Follow(ctx context.Context, from int64, visit func(session.Chunk) error) error {
+func (r recorded) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {
 	_, err := r.sessions.Follow(ctx, r.id, from, visit)
 	return err
 }

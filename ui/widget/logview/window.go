@@ -3,7 +3,7 @@ package logview
 import (
 	"strings"
 
-	"aibox/session"
+	"aibox/session/output"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -27,7 +27,7 @@ type window struct {
 }
 
 // replace shows another part of the record, which begins at lo.
-func (w *window) replace(lo int64, chunks []session.Chunk) {
+func (w *window) replace(lo int64, chunks []output.Chunk) {
 	w.lines, w.lo, w.hi, w.made, w.top, w.row = nil, lo, lo, liner{}, 0, 0
 	for _, chunk := range chunks {
 		w.feed(chunk)
@@ -36,7 +36,7 @@ func (w *window) replace(lo int64, chunks []session.Chunk) {
 
 // feed takes what comes next. What does not follow on what is here, or is here
 // already, changes nothing but the total.
-func (w *window) feed(chunk session.Chunk) {
+func (w *window) feed(chunk output.Chunk) {
 	end := chunk.Offset + int64(len(chunk.Data))
 	w.total = max(w.total, end)
 	if chunk.Offset > w.hi || end <= w.hi {
@@ -56,7 +56,7 @@ func (w *window) feed(chunk session.Chunk) {
 }
 
 // prepend takes what is before lo; it begins at from.
-func (w *window) prepend(from int64, chunks []session.Chunk) {
+func (w *window) prepend(from int64, chunks []output.Chunk) {
 	var made liner
 	var before []line
 	for _, chunk := range chunks {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session"
+	"aibox/session/output"
 )
 
 // chunk is standard output at an offset.
-func chunk(at int64, text string) session.Chunk {
-	return session.Chunk{Offset: at, Stream: session.Stdout, Data: []byte(text)}
+func chunk(at int64, text string) output.Chunk {
+	return output.Chunk{Offset: at, Stream: output.Stdout, Data: []byte(text)}
 }
 
 // numbered is n lines "0" to "n-1", padded to size bytes each.
@@ -69,7 +69,7 @@ func TestLongLinesAreWrappedAndScrolledByRow(t *testing.T) {
 
 func TestWhatIsHereAlreadyOrDoesNotFollowIsNotTakenTwice(t *testing.T) {
 	w := window{width: 10, height: 9}
-	w.replace(0, []session.Chunk{chunk(0, "a\nb\n")})
+	w.replace(0, []output.Chunk{chunk(0, "a\nb\n")})
 	w.feed(chunk(0, "a\nb\n"))
 	w.feed(chunk(2, "b\nc\n"))
 	w.feed(chunk(50, "far\n"))
@@ -96,7 +96,7 @@ func TestOnlySomeOfALongRecordIsInMemoryAndTheScreenStaysWhereItIs(t *testing.T)
 	before := screenOf(&w)
 	for w.lo > 0 {
 		from := max(0, w.lo-1000*size)
-		w.prepend(from, []session.Chunk{chunk(from, numbered(int(from/size), int((w.lo-from)/size), size))})
+		w.prepend(from, []output.Chunk{chunk(from, numbered(int(from/size), int((w.lo-from)/size), size))})
 		if got := screenOf(&w); got != before {
 			t.Fatalf("the screen moved from %q to %q", before, got)
 		}

@@ -1,0 +1,71 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"aibox/internal/fault"
+)
+
+// RefusedError is the supervisor's no.
+type RefusedError struct {
+	Status  int
+	Message string
+}
+
+func (e *RefusedError) Error() string { return "the session's supervisor refused: " + e.Message }
+
+func (e *RefusedError) Kind() fault.Kind {
+	switch e.Status {
+	case http.StatusBadRequest:
+		return fault.Usage
+	case http.StatusConflict:
+		return fault.Conflict
+	default:
+		return fault.Internal
+	}
+}
+
+// serveAnswer takes the user's word on a request.
+func serveAnswer(c Session) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.Atoi(r.FormValue("id"))
+		yes, yesErr := strconv.ParseBool(r.FormValue("yes"))
+		if err = errors.Join(err, yesErr); err != nil {
+			err = fault.New(fault.Usage, "an answer takes id, a number, and yes, true or false")
+		} else {
+			err = c.Answer(id, yes)
+		}
+		accept(w, err)
+	}
+}
+
+// serveExtend gives the session more time.
+func serveExtend(c Session) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, err := time.ParseDuration(r.FormValue("by"))
+		if err != nil {
+			err = fault.New(fault.Usage, "by must be a duration, such as 30m")
+		} else {
+			err = c.Extend(by)
+		}
+		accept(w, err)
+	}
+}
+
+// accept says what became of what a client asked for.
+func accept(w http.ResponseWriter, err error) {
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case fault.KindOf(err) == fault.Usage:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case fault.KindOf(err) == fault.Conflict:
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
+	}
+}

@@ -1,0 +1,57 @@
+package control
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"aibox/internal/screen"
+)
+
+// attachProtocol is what the attach request upgrades its connection to.
+const attachProtocol = "aibox-terminal/1"
+
+// serveAttach turns a request's connection into a two-way stream of frames with
+// the agent's terminal.
+func serveAttach(c Session) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		term := c.Terminal()
+		if term == nil {
+			http.Error(w, "it was not started with -i", http.StatusConflict)
+			return
+		}
+		rows, rowsErr := strconv.ParseUint(r.FormValue("rows"), 10, 16)
+		cols, colsErr := strconv.ParseUint(r.FormValue("cols"), 10, 16)
+		colors, colorsErr := strconv.ParseUint(r.FormValue("colors"), 10, 32)
+		if rowsErr != nil || colsErr != nil || colorsErr != nil || r.Header.Get("Upgrade") != attachProtocol {
+			http.Error(w, "attach takes rows, cols, colors and an upgrade to "+attachProtocol, http.StatusBadRequest)
+			return
+		}
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_ = conn.SetDeadline(time.Time{})
+		answer := "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + attachProtocol + "\r\n\r\n"
+		if _, err := fmt.Fprint(conn, answer); err != nil {
+			_ = conn.Close()
+			return
+		}
+		term.Serve(conn, NewFrameReader(buffered), screen.Size{Rows: int(rows), Cols: int(cols)}, screen.Colors(colors))
+	}
+}
+
+// serveScreen tells what the agent's terminal shows, as text with colors.
+func serveScreen(c Session) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		term := c.Terminal()
+		if term == nil {
+			http.Error(w, "it was not started with -i", http.StatusConflict)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write(term.Text())
+	}
+}

@@ -1,0 +1,183 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"aibox/session/output"
+)
+
+// ErrNoSupervisor says that nobody answers at the control socket.
+var ErrNoSupervisor = errors.New("the session's supervisor does not answer")
+
+// ErrTimeout is errNoSupervisor for one who has the socket open and says nothing: it hangs,
+// or it was stopped.
+var ErrTimeout = fmt.Errorf("%w in time", ErrNoSupervisor)
+
+// Client talks to the supervisor of one session.
+type Client struct {
+	http    *http.Client
+	timeout time.Duration
+}
+
+// AnswerTimeout is how long a supervisor may take to begin an answer. It writes to its log
+// before some, on a disk that may be busy.
+const AnswerTimeout = 10 * time.Second
+
+// Attempts is how often a supervisor may fail to answer in time, one time after the other.
+// One that is known to be stopped has one try.
+const Attempts = 3
+
+const socketFile = "control.sock"
+
+// Dial makes a client for the session folder dir that waits so long for the
+// beginning of an answer. Nothing is sent yet.
+func Dial(dir string, patience time.Duration) Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		fd, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer fd.Close()
+		return new(net.Dialer).DialContext(ctx, "unix", controlPath(fd))
+	}
+	return Client{timeout: patience, http: &http.Client{Transport: &http.Transport{
+		DialContext: dial, DisableKeepAlives: true, ResponseHeaderTimeout: patience,
+	}}}
+}
+
+// noAnswer is errNoSupervisor, or errSilent, with what came instead of an answer.
+func noAnswer(ctx context.Context, err error) error {
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
+		return ErrTimeout
+	}
+	return fmt.Errorf("%w: %w", ErrNoSupervisor, err)
+}
+
+// call sends one request and returns the response of a 2xx answer.
+func (c Client) call(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+	target := url.URL{Scheme: "http", Host: "session", Path: path, RawQuery: query.Encode()}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, noAnswer(ctx, err)
+	}
+	if response.StatusCode/100 != 2 {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return nil, &RefusedError{response.StatusCode, strings.TrimSpace(string(text))}
+	}
+	return response, nil
+}
+
+// Ping asks for any answer.
+func (c Client) Ping(ctx context.Context) error {
+	response, err := c.call(ctx, http.MethodGet, "/v1/state", nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return errors.Join(err, response.Body.Close())
+}
+
+func (c Client) post(ctx context.Context, path string, query url.Values) error {
+	response, err := c.call(ctx, http.MethodPost, path, query)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// Stop asks for the end of the session; reason is for its record.
+func (c Client) Stop(ctx context.Context, reason string) error {
+	return c.post(ctx, "/v1/stop", url.Values{"reason": {reason}})
+}
+
+// Signal sends a signal to the agent.
+func (c Client) Signal(ctx context.Context, number int) error {
+	return c.post(ctx, "/v1/signal", url.Values{"number": {strconv.Itoa(number)}})
+}
+
+// Answer is the user's answer to a request of the session.
+func (c Client) Answer(ctx context.Context, request int, yes bool) error {
+	return c.post(ctx, "/v1/answer", url.Values{"id": {strconv.Itoa(request)}, "yes": {strconv.FormatBool(yes)}})
+}
+
+// Extend gives the session more time.
+func (c Client) Extend(ctx context.Context, by time.Duration) error {
+	return c.post(ctx, "/v1/extend", url.Values{"by": {by.String()}})
+}
+
+// maxScreen bounds a screen as text.
+const maxScreen = 16 << 20
+
+// Screen returns what the agent's terminal shows, as text with colors.
+func (c Client) Screen(ctx context.Context) ([]byte, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/screen", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(io.LimitReader(response.Body, maxScreen))
+}
+
+// Output visits chunks from offset from on until the agent has ended, and
+// returns the offset behind the last one. A supervisor that dies in between is
+// errNoSupervisor.
+func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
+	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})
+	if err != nil {
+		return from, err
+	}
+	defer response.Body.Close()
+	in := bufio.NewReader(response.Body)
+	for {
+		chunk, err := readChunk(in)
+		if errors.Is(err, io.EOF) {
+			return from, nil
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return from, ctx.Err()
+			}
+			return from, fmt.Errorf("%w: %w", ErrNoSupervisor, err)
+		}
+		chunk.Offset = from
+		if err := visit(chunk); err != nil {
+			return from, err
+		}
+		from += int64(len(chunk.Data))
+	}
+}
+
+// readChunk reads what writeChunk wrote. io.EOF is the end between two chunks.
+func readChunk(in io.Reader) (output.Chunk, error) {
+	var header [5]byte
+	if _, err := io.ReadFull(in, header[:]); err != nil {
+		return output.Chunk{}, err
+	}
+	size := binary.BigEndian.Uint32(header[1:])
+	if size > output.MaxSize {
+		return output.Chunk{}, errors.New("a chunk of output is longer than a record may be")
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(in, data); err != nil {
+		return output.Chunk{}, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return output.Chunk{Stream: output.Stream(header[0]), Data: data}, nil
+}

@@ -1,0 +1,131 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/session/output"
+)
+
+// fakeControls answers like a supervisor whose record is r.
+type fakeControls struct {
+	term    Terminal
+	r       *output.Recorder
+	dir     string
+	reasons chan string
+	signals chan int
+
+	log     *audit.Log
+	extends chan time.Duration
+}
+
+func (f fakeControls) Snapshot() any { return map[string]string{} }
+
+func (f fakeControls) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {
+	return f.r.Follow(ctx, f.dir, from, visit)
+}
+
+func (f fakeControls) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
+	return f.log.Follow(ctx, from, visit)
+}
+
+func (f fakeControls) Answer(request int, yes bool) error { return fmt.Errorf("%d, %t", request, yes) }
+
+func (f fakeControls) Extend(by time.Duration) error {
+	f.extends <- by
+	return nil
+}
+
+func (f fakeControls) Terminal() Terminal { return f.term }
+
+func (f fakeControls) Stop(reason string) { f.reasons <- reason }
+
+func (f fakeControls) Signal(number int) error {
+	if number == 99 {
+		return errors.New("no such signal")
+	}
+	f.signals <- number
+	return nil
+}
+
+func serveFake(t *testing.T, dir string) (fakeControls, Client) {
+	t.Helper()
+	recorded := t.TempDir()
+	r, err := output.NewRecorder(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open(filepath.Join(dir, "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fakeControls{
+		r: r, dir: recorded, reasons: make(chan string, 1), signals: make(chan int, 1),
+		log: log, extends: make(chan time.Duration, 1),
+	}
+	listener, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := Serve(listener, f)
+	t.Cleanup(func() { _ = server.Close() })
+	return f, Dial(dir, AnswerTimeout)
+}
+
+func TestAClientFollowsStopsAndSignalsThroughTheControlSocket(t *testing.T) {
+	dir := t.TempDir()
+	f, c := serveFake(t, dir)
+	if err := errors.Join(f.r.Append(output.Stdout, []byte("one ")), f.r.Append(output.Stderr, []byte("two")), f.r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	end, err := c.Output(t.Context(), 2, func(chunk output.Chunk) error {
+		text.Write(chunk.Data)
+		return nil
+	})
+	if err != nil || end != 7 || text.String() != "e two" {
+		t.Errorf("followed %q up to %d, %v", text.String(), end, err)
+	}
+	if err := c.Stop(t.Context(), "because"); err != nil || <-f.reasons != "because" {
+		t.Errorf("stop gave %v", err)
+	}
+	if err := c.Signal(t.Context(), 2); err != nil || <-f.signals != 2 {
+		t.Errorf("signal gave %v", err)
+	}
+	if err := c.Signal(t.Context(), 99); err == nil || errors.Is(err, ErrNoSupervisor) {
+		t.Errorf("a refused signal gave %v", err)
+	}
+}
+
+func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
+	dir := t.TempDir()
+	serveFake(t, dir)
+	info, err := os.Lstat(filepath.Join(dir, socketFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestAControlSocketWorksBelowAVeryLongPath(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, c := serveFake(t, dir)
+	if err := c.Stop(t.Context(), "far away"); err != nil || <-f.reasons != "far away" {
+		t.Fatalf("stop gave %v", err)
+	}
+}
+
+func TestNobodyAtTheControlSocketIsSaidAsSuch(t *testing.T) {
+	if err := Dial(t.TempDir(), AnswerTimeout).Stop(t.Context(), ""); !errors.Is(err, ErrNoSupervisor) {
+		t.Fatalf("got %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package control
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"aibox/internal/screen"
+)
+
+// An attached client and the supervisor exchange frames: kind (1 byte), length (4
+// bytes, big-endian), payload.
+const (
+	FrameInput  = 'i' // client: what the person typed
+	FrameResize = 'r' // client: rows and columns, 2 bytes each, big-endian
+
+	FramePaint  = 'p' // supervisor: bytes for the terminal
+	FrameWhole  = 'w' // supervisor: the same, and the whole terminal is painted anew
+	FrameNotice = 'n' // supervisor: one escaped line of aibox's own
+	FrameAlive  = 'a' // supervisor: nothing
+	FrameExit   = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
+)
+
+// Heartbeat is how often a viewer is told that nothing happens, so that one that
+// is gone is noticed.
+const Heartbeat = 5 * time.Second
+
+// maxFrame bounds a frame's payload: the largest screen with a style in each cell
+// stays below it.
+const maxFrame = 16 << 20
+
+// MaxInput bounds a frame of a client.
+const MaxInput = 32 << 10
+
+func WriteFrame(w io.Writer, kind byte, payload []byte) error {
+	frame := append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(payload))), payload...)
+	_, err := w.Write(frame)
+	return err
+}
+
+// FrameReader reads frames of at most limit bytes.
+type FrameReader struct {
+	in    io.Reader
+	limit uint32
+}
+
+// NewFrameReader reads the frames of a client.
+func NewFrameReader(in io.Reader) FrameReader { return FrameReader{in, MaxInput} }
+
+// Next returns the next frame. io.EOF is the end between two frames.
+func (r FrameReader) Next() (kind byte, payload []byte, err error) {
+	var header [5]byte
+	if _, err := io.ReadFull(r.in, header[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(header[1:])
+	if size > r.limit {
+		return 0, nil, fmt.Errorf("a frame of %d bytes is longer than one may be", size)
+	}
+	payload = make([]byte, size)
+	if _, err := io.ReadFull(r.in, payload); err != nil {
+		return 0, nil, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return header[0], payload, nil
+}
+
+func sizePayload(size screen.Size) []byte {
+	size = size.Bound()
+	return binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, uint16(size.Rows)), uint16(size.Cols))
+}
+
+func ParseSize(payload []byte) (screen.Size, error) {
+	if len(payload) != 4 {
+		return screen.Size{}, errors.New("a size is four bytes")
+	}
+	return screen.Size{
+		Rows: int(binary.BigEndian.Uint16(payload)),
+		Cols: int(binary.BigEndian.Uint16(payload[2:])),
+	}.Bound(), nil
+}

@@ -1,0 +1,189 @@
+// Package control is the socket through which commands talk to the supervisor of a
+// running session: the server, the client, and the protocol of attached terminals. It
+// decides nothing; it passes requests to the Session it serves.
+package control
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/internal/screen"
+	"aibox/session/output"
+)
+
+// The control socket speaks HTTP/1.1 over a Unix socket of mode 0600 in the
+// session's private folder; peers of another uid are refused all the same.
+//
+//	GET  /v1/state            the State as JSON
+//	GET  /v1/output?from=N    chunks from byte N on, until the agent has ended:
+//	                          stream (1 byte), length (4 bytes, big-endian), bytes
+//	GET  /v1/events?from=N    events of the log from number N on and, between them,
+//	                          LiveChanged, as lines of JSON, until the log ends
+//	POST /v1/answer?id=N&yes=BOOL
+//	                          answer a request
+//	POST /v1/extend?by=DURATION
+//	                          give the session more time
+//	POST /v1/stop?reason=TEXT ask the agent to end, then end it
+//	POST /v1/signal?number=N  send a signal to the agent's process group
+//	POST /v1/attach?rows=R&cols=C&colors=N
+//	                          upgrade to frames with an interactive agent's terminal
+//	GET  /v1/screen           what that terminal shows, as text
+
+// Session is what the control socket lets a client do.
+type Session interface {
+	Snapshot() any // the State, for JSON
+	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
+	Events(ctx context.Context, from int, visit func(audit.Event) error) error
+	Answer(request int, yes bool) error
+	Extend(by time.Duration) error
+	Stop(reason string)
+	Signal(number int) error
+	Terminal() Terminal // nil: the session is not interactive
+}
+
+// Terminal is the terminal of an interactive session's agent.
+type Terminal interface {
+	// Serve shows the terminal on conn, a connection that speaks attach frames, until
+	// either side ends it.
+	Serve(conn net.Conn, in FrameReader, size screen.Size, colors screen.Colors)
+	// Text is what the terminal shows.
+	Text() []byte
+}
+
+// Listen opens the control socket of the session folder dir. The path is
+// given relative to a descriptor of the folder, since a Unix socket's path may
+// have 107 bytes and a home directory may be deep.
+func Listen(dir string) (net.Listener, error) {
+	fd, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer fd.Close()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "unix", controlPath(fd))
+	if err != nil {
+		return nil, err
+	}
+	// The name stands for a descriptor that is about to close, so the file is
+	// removed by the one who made it.
+	listener.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := os.Chmod(filepath.Join(dir, socketFile), 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}
+
+func controlPath(dir *os.File) string {
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile)
+}
+
+// Serve answers on listener until the server it returns is shut down.
+func Serve(listener net.Listener, c Session) *http.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/state", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(c.Snapshot())
+	})
+	mux.HandleFunc("GET /v1/output", func(w http.ResponseWriter, r *http.Request) {
+		from, err := strconv.ParseInt(r.FormValue("from"), 10, 64)
+		if err != nil || from < 0 {
+			http.Error(w, "from must be a byte offset", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.WriteHeader(http.StatusOK)
+		out := http.NewResponseController(w)
+		_ = out.Flush()
+		err = c.Follow(r.Context(), from, func(chunk output.Chunk) error {
+			if err := writeChunk(w, chunk); err != nil {
+				return err
+			}
+			return out.Flush()
+		})
+		if err != nil {
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+		}
+	})
+	mux.HandleFunc("GET /v1/events", serveEvents(c))
+	mux.HandleFunc("POST /v1/answer", serveAnswer(c))
+	mux.HandleFunc("POST /v1/extend", serveExtend(c))
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, r *http.Request) {
+		c.Stop(r.FormValue("reason"))
+		w.WriteHeader(http.StatusAccepted)
+	})
+	mux.HandleFunc("POST /v1/signal", func(w http.ResponseWriter, r *http.Request) {
+		number, err := strconv.Atoi(r.FormValue("number"))
+		if err == nil {
+			err = c.Signal(number)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	mux.HandleFunc("POST /v1/attach", serveAttach(c))
+	mux.HandleFunc("GET /v1/screen", serveScreen(c))
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10}
+	go func() { _ = server.Serve(ownPeers{listener}) }()
+	return server
+}
+
+func writeChunk(w io.Writer, chunk output.Chunk) error {
+	header := append([]byte{byte(chunk.Stream)}, binary.BigEndian.AppendUint32(nil, uint32(len(chunk.Data)))...)
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	_, err := w.Write(chunk.Data)
+	return err
+}
+
+// ownPeers accepts connections of this user's processes only.
+type ownPeers struct{ net.Listener }
+
+func (l ownPeers) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if peerUID(conn) == os.Getuid() {
+			return conn, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// peerUID is the uid of the process at the other end, -1 when it cannot be told.
+func peerUID(conn net.Conn) int {
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		return -1
+	}
+	raw, err := unixConn.SyscallConn()
+	if err != nil {
+		return -1
+	}
+	uid := -1
+	err = raw.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			uid = int(cred.Uid)
+		}
+	})
+	if err != nil {
+		return -1
+	}
+	return uid
+}

@@ -1,0 +1,193 @@
+package output
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"sort"
+	"time"
+)
+
+// The output index says when each piece of a record came, and on which stream. It is
+// a row of blocks, so that a reader finds any offset without reading all of it. A block
+// begins with indexMagic, a time (Unix milliseconds) and an offset into the record, both
+// little-endian 64 bits. Entries follow, each two varints: the milliseconds since the
+// entry before, and the length of the piece with its stream in the lowest two bits. An
+// entry never has length 0, so zeros fill up a block that has no room for the next one.
+//
+// Sessions of earlier versions have an index without blocks: see readFixedIndex.
+const (
+	indexMagic  = "aibox\x01ix"
+	indexBlock  = 4096
+	indexHeader = len(indexMagic) + 16
+	// maxIndexEntry bounds one entry in bytes.
+	maxIndexEntry = 2 * binary.MaxVarintLen64
+)
+
+// Limits on what one entry stands for. Pieces that come within indexWindow share one,
+// since agents print in very small pieces and nobody replays faster than that.
+const (
+	indexWindow = 10 * time.Millisecond
+	indexPiece  = 64 << 10 // bytes
+)
+
+// indexWriter appends entries to an index. It is not safe for concurrent use.
+type indexWriter struct {
+	file   io.Writer
+	size   int64 // bytes written
+	last   int64 // time of the last entry, Unix milliseconds
+	offset int64 // into the record, behind the last entry
+}
+
+// add appends the entry of a piece of the record that follows the last one. A clock
+// that went backwards counts as one that stood still.
+func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
+	now := max(at.UnixMilli(), w.last)
+	entry := binary.AppendUvarint(nil, uint64(now-w.last))
+	entry = binary.AppendUvarint(entry, uint64(length)<<2|uint64(stream))
+	room := int((indexBlock - w.size%indexBlock) % indexBlock)
+	if len(entry) > room {
+		out := append(make([]byte, room), indexMagic...)
+		out = binary.LittleEndian.AppendUint64(out, uint64(now))
+		out = binary.LittleEndian.AppendUint64(out, uint64(w.offset))
+		out = append(out, 0)
+		entry = binary.AppendUvarint(out, uint64(length)<<2|uint64(stream))
+	}
+	n, err := w.file.Write(entry)
+	w.size += int64(n)
+	if err != nil {
+		return err
+	}
+	w.last, w.offset = now, w.offset+length
+	return nil
+}
+
+// indexEntry is one piece of a record.
+type indexEntry struct {
+	at     time.Time
+	stream Stream
+	length int64
+}
+
+// errIndexDamaged says that an index cannot be what a recorder wrote.
+var errIndexDamaged = errors.New("the session's output index is damaged")
+
+// readIndex visits the entries from the one that holds the record's offset from, each
+// with its own offset. An entry that is cut off at the end, by a crash or because it is
+// being written, is left out. An index of an earlier version is read, too.
+func readIndex(file *os.File, from int64, visit func(offset int64, entry indexEntry) error) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	magic := make([]byte, len(indexMagic))
+	if _, err := file.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(magic) != indexMagic {
+		return readFixedIndex(file, info.Size(), from, visit)
+	}
+	count := int((info.Size() + indexBlock - 1) / indexBlock)
+	block := make([]byte, indexBlock)
+	var failed error
+	later := sort.Search(count, func(i int) bool {
+		at, err := loadBlock(file, i, block)
+		failed = errors.Join(failed, err)
+		return at == nil || int64(binary.LittleEndian.Uint64(at[indexHeader-8:])) > from
+	})
+	if failed != nil {
+		return failed
+	}
+	for i := max(later-1, 0); i < count; i++ {
+		loaded, err := loadBlock(file, i, block)
+		if err != nil || loaded == nil {
+			return err
+		}
+		if err := readBlock(loaded, from, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBlock reads a block into buf and returns as much of it as there is: nil when
+// that is less than a header, which a crash may leave at the end.
+func loadBlock(file *os.File, i int, buf []byte) ([]byte, error) {
+	n, err := file.ReadAt(buf, int64(i)*indexBlock)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if n < indexHeader {
+		return nil, nil
+	}
+	if !bytes.HasPrefix(buf, []byte(indexMagic)) {
+		return nil, errIndexDamaged
+	}
+	return buf[:n], nil
+}
+
+// readBlock visits the entries of a block that end behind the offset from.
+func readBlock(block []byte, from int64, visit func(int64, indexEntry) error) error {
+	header := block[len(indexMagic):]
+	at, offset := int64(binary.LittleEndian.Uint64(header)), int64(binary.LittleEndian.Uint64(header[8:]))
+	rest := block[indexHeader:]
+	for len(rest) > 0 {
+		step, n := binary.Uvarint(rest)
+		if n <= 0 {
+			return nil
+		}
+		value, m := binary.Uvarint(rest[n:])
+		if m <= 0 || value == 0 {
+			return nil
+		}
+		rest = rest[n+m:]
+		length := int64(value >> 2)
+		if length <= 0 || length > MaxSize || offset < 0 || offset > MaxSize || step > 1<<50 {
+			return errIndexDamaged
+		}
+		at += int64(step)
+		if offset+length > from {
+			if err := visit(offset, indexEntry{time.UnixMilli(at), Stream(value & 3), length}); err != nil {
+				return err
+			}
+		}
+		offset += length
+	}
+	return nil
+}
+
+// fixedEntry is the size of an entry in the index of earlier versions: time (Unix
+// microseconds), end offset, stream, little-endian 64 bits each.
+const fixedEntry = 24
+
+// readFixedIndex is readIndex for an index of earlier versions.
+func readFixedIndex(file *os.File, size, from int64, visit func(int64, indexEntry) error) error {
+	entry := make([]byte, fixedEntry)
+	var err error
+	load := func(i int) (end int64) {
+		_, loadErr := file.ReadAt(entry, int64(i)*fixedEntry)
+		err = errors.Join(err, loadErr)
+		return int64(binary.LittleEndian.Uint64(entry[8:]))
+	}
+	count := int(size / fixedEntry)
+	first := sort.Search(count, func(i int) bool { return load(i) > from })
+	offset := int64(0)
+	if first > 0 {
+		offset = load(first - 1)
+	}
+	for i := first; i < count && err == nil; i++ {
+		end := load(i)
+		if err != nil {
+			break
+		}
+		if offset < 0 || end <= offset || end-offset > MaxSize {
+			return errIndexDamaged
+		}
+		at := time.UnixMicro(int64(binary.LittleEndian.Uint64(entry)))
+		err = visit(offset, indexEntry{at, Stream(entry[16]), end - offset})
+		offset = end
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"aibox/session/output"
+)
+
+// Past is what a session's terminal has shown so far. ErrNoScreen says that it never
+// had one, or that its supervisor died before anything scrolled off.
+func (s *Sessions) Past(ctx context.Context, id ID) (*output.Scrollback, error) {
+	shown, screenErr := s.Screen(ctx, id)
+	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
+		return nil, screenErr
+	}
+	p, err := output.OpenScrollback(s.store.Dir(id), shown)
+	if errors.Is(err, fs.ErrNotExist) && screenErr != nil {
+		return nil, screenErr
+	}
+	return p, err
+}

@@ -1,0 +1,295 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"aibox/agents"
+	"aibox/agents/spec"
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/termtext"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// kit is what a session is made of before its box starts.
+type kit struct {
+	agent     agents.Agent
+	docker    daemon
+	network   runtime.Network
+	guarded   func() (session.Sockets, error)      // waits until the network's bridge is closed
+	sockets   session.Sockets                      // what guarded returned
+	started   func() (runtime.Process, error)      // waits until the daemon says that the box runs
+	kernel    string                               // of the box, as its PID 1 told
+	state     []string                             // the agent's state folders on the host
+	folder    string                               // the workspace's, there but perhaps not filled yet
+	prepared  func() (*workspace.Workspace, error) // waits until it is filled
+	workspace *workspace.Workspace                 // what prepared returned
+	model     model
+	command   agents.Invocation
+}
+
+// daemon is a container daemon with the guard of its networks.
+type daemon struct {
+	session.Docker
+	guard session.Guard
+}
+
+func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
+	docker, err := deps.Docker(ctx)
+	if err != nil {
+		return daemon{}, err
+	}
+	guard, err := docker.Guard(ctx)
+	return daemon{docker, guard}, err
+}
+
+// assemble makes workspace, network and inference side by side, because each of
+// them waits for something else: the disk, the kernel, a server. The network is
+// still being closed and the workspace still being filled when it returns: the box
+// needs the one before it starts, the agent the other.
+func (s *supervisor) assemble(working context.Context) (*kit, error) {
+	ctx, cancel := context.WithCancel(working)
+	defer cancel()
+	k := new(kit)
+	var err error
+	if k.agent, err = s.configuredAgent(); err != nil {
+		return nil, err
+	}
+	network := start(func() (*kit, error) { return s.network(ctx, working) })
+	inference := start(func() (model, error) { return s.inference(ctx, working, k.agent) })
+	wsErr := s.beginWorkspace(working, k)
+	if wsErr != nil {
+		cancel()
+	}
+	n, netErr := network()
+	m, modelErr := inference()
+	if err := firstCause(wsErr, netErr, modelErr); err != nil {
+		return nil, err
+	}
+	k.model, k.docker, k.network, k.guarded = m, n.docker, n.network, n.guarded
+	err = s.save(func(st *session.State) { st.Network = &n.network })
+	if err != nil {
+		return nil, err
+	}
+	if err := k.model.ready(); err != nil {
+		return nil, err
+	}
+	// Made to be thrown away, so that a task that cannot be done costs no box.
+	_, err = s.invocation(k, k.model.sketch(s.launch.Spec.Model))
+	return k, err
+}
+
+// invocation is the agent's command line with a model.
+func (s *supervisor) invocation(k *kit, inference agents.Inference) (agents.Invocation, error) {
+	asked := s.launch.Spec
+	task := agents.Task{
+		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: boxWorkdir,
+		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
+		Instructions: briefing(asked),
+		Inference:    inference,
+	}
+	return k.agent.Command(task)
+}
+
+// start runs f in a goroutine and returns the function that waits for it.
+func start[T any](f func() (T, error)) (wait func() (T, error)) {
+	var value T
+	var err error
+	done := make(chan struct{})
+	go func() { defer close(done); value, err = f() }()
+	return func() (T, error) { <-done; return value, err }
+}
+
+// firstCause is the first error that is not just the cancellation another one
+// caused.
+func firstCause(errs ...error) error {
+	var canceled error
+	for _, err := range errs {
+		switch {
+		case errors.Is(err, context.Canceled):
+			canceled = err
+		case err != nil:
+			return err
+		}
+	}
+	return canceled
+}
+
+// configuredAgent is the agent with the options the user set.
+func (s *supervisor) configuredAgent() (agents.Agent, error) {
+	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
+	if err != nil {
+		return nil, err
+	}
+	if err := agent.Info().Servable(); err != nil {
+		return nil, err
+	}
+	options := agents.Options(agent)
+	fields, err := spec.Of(options)
+	if err != nil {
+		return nil, err
+	}
+	values := maps.Clone(s.launch.Spec.Options)
+	if values == nil {
+		values = map[string]string{}
+	}
+	maps.Copy(values, s.launch.Secrets)
+	for key, value := range values {
+		field, err := spec.Find(fields, key)
+		if err != nil {
+			return nil, err
+		}
+		if err := field.Set(options, value); err != nil {
+			return nil, err
+		}
+	}
+	return agent, nil
+}
+
+// beginWorkspace returns when the workspace's folder is there, and has it filled
+// meanwhile.
+func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
+	if s.launch.Spec.Resumes != "" {
+		ws, err := s.resume(ctx, k.agent.Info().Scratch)
+		if err != nil {
+			k.prepared = func() (*workspace.Workspace, error) { return nil, err }
+			return err
+		}
+		k.folder, k.prepared = ws.Path, func() (*workspace.Workspace, error) { return ws, nil }
+		return nil
+	}
+	folder := make(chan string, 1)
+	k.prepared = start(func() (*workspace.Workspace, error) {
+		defer close(folder)
+		made := func(path string) { folder <- path }
+		if s.launch.Spec.Verifies != nil {
+			return s.copyWorkspace(ctx, made)
+		}
+		return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
+	})
+	s.onUndo(func(ctx context.Context) error {
+		ws, err := k.prepared()
+		if err != nil {
+			return nil //nolint:nilerr // told already, and Prepare has cleaned up
+		}
+		if s.launch.Spec.Verifies != nil {
+			return workspace.Remove(ctx, ws)
+		}
+		return workspace.Undo(ctx, ws)
+	})
+	if k.folder = <-folder; k.folder != "" {
+		return nil
+	}
+	_, err := k.prepared()
+	return err
+}
+
+// begins keeps a workspace in the record as soon as its folder is there, and tells
+// made.
+func (s *supervisor) begins(made func(path string)) func(workspace.Workspace) error {
+	return func(begun workspace.Workspace) error {
+		err := s.save(func(st *session.State) { st.Workspace = &begun })
+		if err == nil {
+			made(begun.Path)
+		}
+		return err
+	}
+}
+
+// prepareWorkspace makes the workspace for an agent with these folders of its own, and
+// tells made its folder when that is there.
+func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
+	done := s.report.step("workspace")
+	spec := s.launch.Spec
+	ws, err := workspace.Prepare(ctx, workspace.Request{
+		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
+		Scratch: scratch, Session: string(s.id), Dirs: s.deps.Dirs,
+		Made: s.begins(made),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.save(func(st *session.State) { st.Workspace = ws }); err != nil {
+		return nil, errors.Join(err, workspace.Undo(ctx, ws))
+	}
+	s.audit(audit.WorkspacePrepared, map[string]any{
+		"path": ws.Path, "head": ws.Head, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "hidden": ws.HiddenFiles,
+	})
+	detail := fmt.Sprintf("%s, %s", ws.Path, amount.Of(ws.Files, "file"))
+	if len(ws.Hidden) > 0 {
+		detail += ", " + hiddenFiles(ws)
+	}
+	if ws.Start != "" {
+		detail += ", starts in " + termtext.Escape(ws.Start)
+	}
+	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
+	if len(ws.Unmatched) > 0 {
+		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", code(ws.Unmatched)))
+	}
+	return ws, nil
+}
+
+// mostNamed is how many hidden files the line about the workspace names.
+const mostNamed = 3
+
+// hiddenFiles says how many files are hidden, and what the first ones are called.
+func hiddenFiles(ws *workspace.Workspace) string {
+	named := ws.Hidden[:min(len(ws.Hidden), mostNamed)]
+	words := strings.Join(named, ", ")
+	if more := ws.HiddenFiles - len(named); more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d hidden (%s)", ws.HiddenFiles, words)
+}
+
+// network takes a bridge from the pool and has it closed, which goes on until
+// guarded returns or guarding ends.
+func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
+	done := s.report.step("network")
+	docker, err := s.docker()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.enforceable(ctx, docker.Backend); err != nil {
+		return nil, err
+	}
+	network, err := docker.Networks.Acquire(ctx, string(s.id))
+	if err != nil {
+		return nil, fmt.Errorf("taking a network: %w", err)
+	}
+	s.onUndo(func(ctx context.Context) error { return docker.Networks.Release(ctx, network) })
+	guarded := start(func() (session.Sockets, error) {
+		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
+		if err == nil {
+			done("policy " + s.launch.Spec.Network.String())
+		}
+		return sockets, err
+	})
+	s.onUndo(func(ctx context.Context) error {
+		sockets, err := guarded()
+		if err != nil {
+			return nil //nolint:nilerr // told to the user already, and nothing was made
+		}
+		return errors.Join(sockets.Close(), docker.guard.Release(ctx, network.Bridge))
+	})
+	return &kit{docker: docker, network: network, guarded: guarded}, nil
+}
+
+// closeNetwork closes a bridge to all but the session's sockets.
+func (s *supervisor) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
+	policy := s.launch.Spec.Network
+	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
+	if err != nil {
+		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).
+			Hint("`aibox netguard status` shows what is missing")
+	}
+	s.audit(audit.NetworkGuarded, map[string]any{"bridge": bridge, "policy": policy, "tcp": policy.TCPPorts(), "udp": policy.UDPPorts()})
+	return sockets, nil
+}

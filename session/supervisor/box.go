@@ -1,0 +1,329 @@
+package supervisor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/internal/paths"
+	"aibox/internal/probe"
+	"aibox/internal/watchdog"
+	"aibox/netguard"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+const (
+	boxWorkdir = "/workspace" // where the box has the workspace
+	boxHome    = "/root"      // the images' HOME
+
+	boxHostname = "aibox"
+
+	// callTimeout is how long a started box has to call its supervisor.
+	callTimeout = 20 * time.Second
+)
+
+// startBox creates the box while its network is being closed, starts it when that
+// is done, and waits until its PID 1 has called. The lifeline's listener is closed
+// then, before any agent exists, so nothing in the box can pose as PID 1.
+func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Box, error) {
+	done := s.report.step("sandbox")
+	spec, err := s.boxSpec(k)
+	if err != nil {
+		return nil, err
+	}
+	watched := start(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
+	s.onUndo(func(context.Context) error { return s.releaseWatchdog(watched) })
+	box, err := k.docker.Backend.Create(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	s.onUndo(box.Destroy)
+	if k.sockets, err = k.guarded(); err != nil { // no box starts before this
+		return nil, err
+	}
+	s.serve(services, k)
+	listener := k.sockets.Listener(netguard.PortLifeline)
+	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener, watched) })
+	s.onUndo(func(context.Context) error { _, _ = k.started(); return nil })
+	conn, hello, err := s.acceptLine(ctx, listener)
+	if err != nil {
+		if _, startErr := k.started(); startErr != nil {
+			return nil, startErr
+		}
+		return nil, errors.Join(err, boxTrouble(ctx, box))
+	}
+	s.onUndo(func(context.Context) error { return conn.Close() })
+	if err := foreignKernel(hello.Kernel); err != nil {
+		return nil, err
+	}
+	k.kernel = hello.Kernel
+	s.mu.Lock()
+	s.line = conn
+	s.mu.Unlock()
+	done("gVisor's kernel answers" + scratchNote(box))
+	return box, nil
+}
+
+// scratchNote says which folders of the image are in memory, after a semicolon.
+func scratchNote(box runtime.Box) string {
+	scratch, ok := box.(runtime.Scratch)
+	if !ok {
+		return ""
+	}
+	folders, size := scratch.Scratch()
+	if len(folders) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
+}
+
+// foreignKernel refuses a box that runs on the host's own kernel, whatever the
+// daemon's configuration calls its runtime.
+func foreignKernel(inside string) error {
+	var host unix.Utsname
+	if err := unix.Uname(&host); err != nil {
+		return fmt.Errorf("asking for the host's kernel: %w", err)
+	}
+	version := unix.ByteSliceToString(host.Version[:])
+	if inside != "" && !strings.HasSuffix(inside, version) {
+		return nil
+	}
+	return fault.New(fault.Refused, "the sandbox runs on the host's own kernel (%q), so there is no gVisor around it", inside).
+		Hint("Docker's runtime runsc is not gVisor's: aibox doctor --fix registers it")
+}
+
+// launchBox starts the box, gives the watchdog charge of it, and notes which process
+// it is, for those who may have to end it without the daemon. The box may call before
+// this returns, but no agent runs in it yet.
+func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
+	if err := box.Start(ctx); err != nil {
+		_ = listener.Close() // nobody will call
+		return runtime.Process{}, err
+	}
+	state, err := box.State(ctx)
+	if err != nil {
+		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
+	}
+	if state.Process.PID == 0 {
+		// Without it nobody could tell when the box is dead, and its work be read.
+		_ = listener.Close()
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxTrouble(ctx, box))
+	}
+	err = s.save(func(st *session.State) { st.Box, st.Sandbox = box.ID(), state.Process })
+	if err == nil {
+		err = s.watchBox(box.ID(), state.Process, watched)
+	}
+	if err != nil {
+		_ = listener.Close()
+	}
+	return state.Process, err
+}
+
+// boxSpec says what the box is made from.
+func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
+	init, err := s.init()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	etc, err := s.etcFiles()
+	if err != nil {
+		return runtime.Spec{}, err
+	}
+	mounts := []runtime.Mount{{Source: k.folder, Target: boxWorkdir}}
+	for _, folder := range k.agent.Info().StateDirs {
+		source, err := session.MakeStateFolder(s.dir, s.launch.Spec.Agent, folder)
+		if err != nil {
+			return runtime.Spec{}, err
+		}
+		mounts = append(mounts, runtime.Mount{Source: source, Target: filepath.Join(boxHome, strings.TrimPrefix(folder, "~/"))})
+		k.state = append(k.state, source)
+	}
+	return runtime.Spec{
+		Session:      s.store.BoxName(s.id),
+		Image:        s.launch.ImageID,
+		Hostname:     boxHostname,
+		Init:         init,
+		InitArgs:     []string{net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortLifeline))},
+		Mounts:       mounts,
+		Network:      k.network,
+		ResolvConf:   etc["resolv.conf"],
+		Hosts:        etc["hosts"],
+		HostnameFile: etc["hostname"],
+		Labels:       map[string]string{"aibox.agent": s.launch.Spec.Agent},
+	}, nil
+}
+
+// etcFiles are the host files that every box has in /etc, read-only, by name. Docker's
+// own name server cannot be reached from gVisor's network stack; and its own files of
+// hosts and host name lie on the host's disk, where a box could fill them without end.
+func (s *supervisor) etcFiles() (map[string]string, error) {
+	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
+		return nil, err
+	}
+	address := netguard.Address().String()
+	hosts := "127.0.0.1\tlocalhost " + boxHostname + "\n::1\tlocalhost ip6-localhost ip6-loopback\n"
+	for _, name := range netguard.Names() {
+		hosts += address + "\t" + name + "\n"
+	}
+	files := map[string]string{}
+	for name, content := range map[string]string{
+		"resolv.conf": "nameserver " + address + "\noptions timeout:1 attempts:1\n",
+		"hosts":       hosts,
+		"hostname":    boxHostname + "\n",
+	} {
+		files[name] = filepath.Join(s.deps.Dirs.Cache, name)
+		if old, err := os.ReadFile(files[name]); err != nil || string(old) != content {
+			if err := paths.WriteFile(files[name], []byte(content)); err != nil {
+				return nil, err
+			}
+		}
+		// Users of the box other than root read them, too. The folder is private.
+		if err := os.Chmod(files[name], 0o644); err != nil { //nolint:gosec // see above
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// acceptLine waits for the box's call and its first word, and closes the listener.
+// On a slow machine PID 1 gives up an attempt that took too long and calls again,
+// so a connection that ends without a word is not the last.
+func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	defer listener.Close()
+	for {
+		raw, err := listener.Accept()
+		if err != nil {
+			return nil, lifeline.Hello{}, fmt.Errorf("the sandbox did not call within %v: %w", callTimeout, err)
+		}
+		conn := lifeline.NewConn(raw)
+		hello, err := conn.Hello(ctx)
+		if err == nil {
+			return conn, hello, nil
+		}
+		_ = conn.Close()
+		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			return nil, lifeline.Hello{}, fmt.Errorf("waiting for the sandbox's first word: %w", err)
+		}
+	}
+}
+
+// boxTrouble says what the daemon knows about a box that did not call.
+func boxTrouble(ctx context.Context, box runtime.Box) error {
+	state, err := box.State(ctx)
+	if err != nil {
+		return err
+	}
+	return fault.New(fault.Environment, "the sandbox is %s (exit code %d) %s", state.Status, state.ExitCode, state.Message).
+		Hint("`aibox doctor` checks Docker and runsc")
+}
+
+// workdir is where the agent starts: the folder of the workspace in which the run was
+// started, and the top where that is not there.
+func (k *kit) workdir() string {
+	if k.workspace == nil {
+		return boxWorkdir
+	}
+	return path.Join(boxWorkdir, k.workspace.StartFolder())
+}
+
+// startAgent proves the network and waits for the workspace, and only then starts
+// the agent.
+func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) error {
+	proven := start(func() ([]probe.Result, error) { return s.prove(ctx, k) })
+	process, err := k.started()
+	if err != nil {
+		_ = s.line.Close() // ends the probes
+	} else {
+		s.audit(audit.BoxStarted, map[string]any{"id": box.ID(), "image": s.launch.ImageID, "sandbox": process, "kernel": k.kernel})
+	}
+	results, proofErr := proven()
+	if results != nil {
+		s.audit(audit.ProbesRan, map[string]any{"results": results})
+	}
+	if err := cmp.Or(err, proofErr); err != nil {
+		return err
+	}
+	if k.workspace, err = k.prepared(); err != nil {
+		return err
+	}
+	inference, err := k.model.task()
+	if err != nil {
+		return err
+	}
+	if k.command, err = s.invocation(k, inference); err != nil {
+		return err
+	}
+	done := s.report.step("agent")
+	s.tally.begin()
+	files := make([]lifeline.File, 0, len(k.command.Files))
+	for _, file := range k.command.Files {
+		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
+	}
+	begin := lifeline.Start{
+		Argv:  k.command.Argv,
+		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
+		Dir:   k.workdir(),
+		Files: files,
+		Nproc: s.launch.Spec.Pids,
+
+		Baseline: k.workspace.AgentHead,
+	}
+	s.term.Prepare(&begin)
+	if err := s.line.Start(begin); err != nil {
+		return fmt.Errorf("starting the agent: %w", err)
+	}
+	s.term.Connect(s.line)
+	s.audit(audit.AgentStarted, map[string]any{"agent": s.launch.Spec.Agent, "program": k.command.Argv[0]})
+	done(string(s.id))
+	return s.save(func(st *session.State) { st.Phase, st.Started = session.Running, time.Now().UTC() })
+}
+
+// prove runs the probes in the box. One that does not come out as it must is an
+// error beside the results.
+func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) {
+	done := s.report.step(probesStage)
+	plan := ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network)
+	var ended func(int, probe.Result)
+	if s.launch.TellProbes {
+		for _, p := range plan.Probes {
+			s.report.probe(p.Pending(), false)
+		}
+		ended = func(_ int, result probe.Result) { s.report.probe(result, true) }
+	}
+	results, err := s.line.Probe(ctx, plan, ended)
+	if err != nil {
+		return nil, fmt.Errorf("probing the sandbox: %w", err)
+	}
+	failed := probe.Failed(results)
+	if len(failed) > 0 {
+		refusal := fault.New(fault.Refused, "%d of %d probes failed, so the agent was not started", len(failed), len(results))
+		for _, f := range failed {
+			refusal = refusal.Hint("%s (%s): %s, %s", f.Name, f.Target, f.Detail, f.Want.Must())
+		}
+		return results, refusal.Hint("`aibox doctor --probe` shows them all")
+	}
+	done(fmt.Sprintf("%d of %d passed", len(results), len(results)))
+	return results, nil
+}

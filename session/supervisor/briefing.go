@@ -1,0 +1,57 @@
+package supervisor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aibox/internal/amount"
+	"aibox/session"
+)
+
+// briefing is what an agent is told before its task, in Markdown: where it works
+// and what holds there, so that it does not spend its turns on finding out what
+// cannot be, and then the system prompts that the user chose.
+func briefing(asked session.Spec) string {
+	parts := []string{limits(asked)}
+	for _, prompt := range asked.System {
+		parts = append(parts, strings.TrimSpace(prompt.Text))
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+func limits(asked session.Spec) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
+	b.WriteString("# Where you work\n\nYou run in an isolated, short-lived Linux sandbox. These limits are enforced; there is no way around them.\n\n")
+	line("%s is your copy of the repository, the only place whose files are kept. All else in the sandbox, installed packages too, is gone at the end.", boxWorkdir)
+	if !asked.HasModel() {
+		line("There is no network: no host can be reached, no name is resolved.")
+	} else {
+		line("There is no network but the model you talk to: no other host can be reached, no name is resolved. Downloads and package installs fail at once; do not retry them or look for mirrors.")
+		if open := asked.OpenTools(); open != "" {
+			line("These tools of the model's own server are open to you: %s.", open)
+		}
+		if asked.MaxTokens > 0 {
+			line("You are ended after %d tokens, read and written.", asked.MaxTokens)
+		}
+	}
+	if len(asked.Hide) > 0 {
+		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", code(asked.Hide))
+	}
+	if limit := time.Duration(asked.Timeout); limit > 0 {
+		line("You are ended after %s.", amount.Span(limit))
+	}
+	line("A person reviews your changes as a diff against the repository. Commit or not, as you like: both are seen.")
+	line("When a limit keeps you from the task, do what can be done and say in your last message exactly what you lack (host, file, program, time) and what for: the person can grant it for the next run.")
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// code lists words as code.
+func code(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = "`" + strings.ReplaceAll(word, "`", "") + "`"
+	}
+	return strings.Join(quoted, ", ")
+}

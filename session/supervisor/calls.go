@@ -1,0 +1,149 @@
+package supervisor
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"aibox/agents"
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// failed reports whether the model did not answer a request although it was waited for.
+func failed(c session.ModelCall) bool {
+	switch c.Outcome {
+	case session.Busy, session.Refused, session.Broken, session.Silent, session.NoAnswer, session.Blank:
+		return c.Generates
+	default:
+		return false
+	}
+}
+
+// retryAfter is how long a busy server asks to wait.
+func retryAfter(c session.ModelCall) time.Duration {
+	return time.Duration(c.RetryAfter) * time.Millisecond
+}
+
+// failureText describes a failed call in a clause.
+func failureText(c session.ModelCall) string {
+	if wait := retryAfter(c).Round(time.Second); wait > 0 {
+		c.RetryAfter = 0
+		return fmt.Sprintf("%s (it asks to wait %s)", failureText(c), amount.Span(wait))
+	}
+	switch {
+	case c.Outcome == session.Silent:
+		return "no answer from the model for " + formatWait(time.Duration(c.Millis)*time.Millisecond)
+	case c.Outcome == session.NoAnswer:
+		return fmt.Sprintf("the model server answered %d without an answer: %s", c.Status, c.Error)
+	case c.Outcome == session.Blank:
+		return "the model ended its answer without a word or a tool call"
+	case !c.Passed():
+		return "the gateway refused a request: " + c.Error
+	case c.Status < 300 && c.Reason == "":
+		return "the model server broke off its answer"
+	case c.Status < 300:
+		return "the model server broke off its answer: " + c.Reason
+	case c.Error != "":
+		return "the model server gave no answer: " + c.Error
+	case c.Reason == "":
+		return fmt.Sprintf("the model server answered %d", c.Status)
+	default:
+		return fmt.Sprintf("the model server answered %d: %s", c.Status, c.Reason)
+	}
+}
+
+// Calls is told what the box asks of the model, from any goroutine.
+type Calls struct {
+	Began func()                  // a request for an answer begins
+	Heard func()                  // a piece of an answer has come; never blocks
+	Ended func(session.ModelCall) // a request, for an answer or not, has ended
+}
+
+// calls is what the gateway tells of this session's model.
+func (s *supervisor) calls() Calls {
+	return Calls{Began: s.vitals.began, Heard: s.vitals.hears, Ended: s.modelCalled}
+}
+
+// modelCalled records one request to the model.
+func (s *supervisor) modelCalled(call session.ModelCall) {
+	log, tell := s.tally.call(call)
+	if log {
+		s.audit(audit.ModelAnswered, call)
+	}
+	if tell {
+		s.notice(failureText(call))
+	}
+	if call.Generates {
+		s.vitals.ended(call)
+	}
+	if !call.Passed() {
+		s.tally.refuse(session.AskedModel, call.Target(), call.Error)
+	}
+	s.warnOfModelLimits()
+	s.reachedModelLimit(call.Limit)
+	s.pulse.changed()
+}
+
+// notice tells those who follow the session something that is not from the agent.
+// text is one line that is fit for a terminal.
+func (s *supervisor) notice(text string) {
+	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
+		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
+	}
+	s.term.ShowNotice(text)
+	s.audit(audit.NoticeGiven, map[string]string{"text": text})
+}
+
+// watchModel ends the run when its model is dead. A person at a terminal sees what
+// is the matter, and commands without a model of their own do as they please.
+func (s *supervisor) watchModel(info agents.Info) {
+	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
+		return
+	}
+	s.vitals.watch(func(last session.ModelCall) {
+		s.tally.gone(last)
+		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.surrender(last))))
+	})
+}
+
+// surrender says why a run ends whose model is dead.
+func (s *supervisor) surrender(last session.ModelCall) string {
+	trouble := strings.TrimRight(failureText(last), ".!")
+	if last.Outcome == session.Silent {
+		return trouble
+	}
+	if last.Outcome == session.Busy {
+		model := s.tally.modelCalls()
+		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(patienceWithBusy(model.asked > model.failed)))
+	}
+	return fmt.Sprintf("%s, and %s did not get over it", trouble, s.launch.Spec.Agent)
+}
+
+// modelFault adds what to do about a failure of the model.
+func (s *supervisor) modelFault(info agents.Info, call session.ModelCall, f *fault.Fault) *fault.Fault {
+	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
+	switch {
+	case call.Error != "" && call.Outcome == session.Refused:
+		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+	case (call.Status == 401 || call.Status == 403) && s.keyVariable != "":
+		f = f.Hint("export %s=…   # a key that may use this model", s.keyVariable)
+	case call.Status == 401 || call.Status == 403:
+		f = f.Hint("%s shows whether the server answers without a key", list)
+	case call.Status == 404:
+		f = f.Hint("%s lists the models; the server may also lack the API that %s speaks (%s)", list, info.Title, info.Dialects[0])
+	case call.Outcome == session.Silent:
+		f = silenceFault(f).Hint("%s shows whether the server is there; its own log may say more", list)
+	case call.Outcome == session.Busy:
+		f = f.Hint("`aibox run --resume %s` goes on when the server has room; --inference and --model choose another", s.id)
+	case call.Outcome == session.Blank:
+		f = f.Hint("%s lists the models; --model chooses another", list)
+	case call.Outcome == session.Broken || call.Outcome == session.NoAnswer:
+		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
+	}
+	return f.Hint("`aibox logs %s` shows what %s said", s.id, info.Name)
+}

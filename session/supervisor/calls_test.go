@@ -1,0 +1,207 @@
+package supervisor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/agents"
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/session"
+)
+
+func refused(reason string) session.ModelCall {
+	return session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 401, Reason: reason, Outcome: session.Refused, Generates: true}
+}
+
+func TestADeadModelIsToldOnceAndInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v vitals
+		told := make(chan session.ModelCall, 2)
+		begin := time.Now()
+		v.watch(func(last session.ModelCall) { told <- last })
+		v.began()
+		v.ended(refused("no such key"))
+		time.Sleep(3 * time.Second)
+		v.began() // a second try, which takes its time
+		time.Sleep(20 * time.Second)
+		select {
+		case <-told:
+			t.Fatal("dead while a request was in flight")
+		default:
+		}
+		v.ended(refused("still none"))
+		if last := <-told; last.Reason != "still none" || time.Since(begin) != 23*time.Second {
+			t.Errorf("%+v after %v", last, time.Since(begin))
+		}
+		v.began()
+		v.ended(refused("again"))
+		time.Sleep(time.Minute)
+		if len(told) > 0 {
+			t.Error("told twice")
+		}
+	})
+}
+
+func TestNobodyIsToldOfADeadModelBeforeOrAfterTheAgentRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v vitals
+		v.began()
+		v.ended(refused("x"))
+		time.Sleep(time.Minute)
+		v.watch(func(session.ModelCall) { t.Error("told after its end") })
+		v.stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+	})
+}
+
+func TestFailuresOfTheModelAreToldOnceEachAndNotMany(t *testing.T) {
+	var c tally
+	var told []string
+	for i := range 40 {
+		call := refused(fmt.Sprintf("reason %d", i/4))
+		if _, tell := c.call(call); tell {
+			told = append(told, failureText(call))
+		}
+	}
+	want := "the model server answered 401: reason 0"
+	if len(told) != maxNotices || told[0] != want {
+		t.Errorf("%q", told)
+	}
+	if f := c.modelCalls().failures(); f == nil || f.Count != 40 || f.Status != 401 || !strings.HasSuffix(f.Message, "reason 9") {
+		t.Errorf("%+v", f)
+	}
+	for _, quiet := range []session.ModelCall{
+		{Generates: true, Status: 200}, {Generates: true, Status: 499, Outcome: session.GivenUp}, {Status: 404, Outcome: session.Refused},
+	} {
+		if _, tell := c.call(quiet); tell {
+			t.Errorf("told: %+v", quiet)
+		}
+	}
+}
+
+func TestAFailureIsAClause(t *testing.T) {
+	for want, call := range map[string]session.ModelCall{
+		"the model server answered 500":                                    {Status: 500, Outcome: session.Broken},
+		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: session.Busy},
+		"the model server answered 429: slow down (it asks to wait 20s)":   {Status: 429, Reason: "slow down", RetryAfter: 20_000, Outcome: session.Busy},
+		"the model server answered 503 (it asks to wait 1h)":               {Status: 503, RetryAfter: 3_600_400, Outcome: session.Busy},
+		"the model server broke off its answer":                            {Status: 200, Error: "the model server broke off its answer", Outcome: session.Broken},
+		"the model server broke off its answer: Overloaded":                {Status: 200, Reason: "Overloaded", Outcome: session.Busy},
+		"the model server gave no answer: nothing answers on 127.0.0.1:1":  {Status: 502, Error: "nothing answers on 127.0.0.1:1", Outcome: session.Broken},
+		"the model server answered 200 without an answer: it sent nothing": {Status: 200, Error: "it sent nothing", Outcome: session.NoAnswer},
+		"the model ended its answer without a word or a tool call":         {Status: 200, Outcome: session.Blank},
+		"the gateway refused a request: more than 32 requests at a time":   {Status: 429, Error: "more than 32 requests at a time", Outcome: session.Busy},
+		"the gateway refused a request: the model server x speaks nothing": {Status: 404, Error: "the model server x speaks nothing", Outcome: session.Refused},
+	} {
+		if got := failureText(call); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// A server that asks for more time than a run has is named with that time, and the next
+// step is a command.
+func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
+	busy := session.ModelCall{Generates: true, Status: 429, Reason: "Slow down.", RetryAfter: 3_600_000, Outcome: session.Busy}
+	failing := session.ModelCall{Generates: true, Status: 500, Reason: "Out of memory.", Outcome: session.Broken}
+	for _, test := range []struct {
+		answered bool
+		last     session.ModelCall
+		want     string
+		hint     string
+	}{
+		{false, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 2m at most for a busy server", "aibox run --resume 0abc-talker"},
+		{true, busy, "the model server answered 429: Slow down. (it asks to wait 1h), and aibox waits 10m at most for a busy server", "aibox run --resume 0abc-talker"},
+		{false, refused("no such key"), "the model server answered 401: no such key, and talker did not get over it", "export SOME_KEY=…"},
+		{false, session.ModelCall{Generates: true, Status: 200, Error: "it sent nothing", Outcome: session.NoAnswer}, "the model server answered 200 without an answer: it sent nothing, and talker did not get over it", "aibox models --inference scripted"},
+		{true, failing, "the model server answered 500: Out of memory, and talker did not get over it", "aibox models --inference scripted"},
+		{false, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}, "the model ended its answer without a word or a tool call, and talker did not get over it", "--model chooses another"},
+	} {
+		s := &supervisor{id: "0abc-talker", keyVariable: "SOME_KEY"}
+		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
+		if test.answered {
+			s.tally.call(session.ModelCall{Generates: true, Status: 200})
+		}
+		s.tally.call(test.last)
+		if got := s.surrender(test.last); got != test.want {
+			t.Errorf("%q, not %q", got, test.want)
+		}
+		f := s.modelFault((&talker{}).Info(), test.last, fault.New(fault.AgentFailed, "x"))
+		if hints := strings.Join(f.Hints, "\n"); !strings.Contains(hints, test.hint) {
+			t.Errorf("the hints of %q are %q", test.want, hints)
+		}
+	}
+}
+
+// talker is an agent that needs a model and says what its codes mean.
+type talker struct{ agents.Shell }
+
+func (*talker) Info() agents.Info {
+	return agents.Info{Name: "talker", Title: "Talker", Dialects: []agents.Dialect{agents.OpenAIResponses}}
+}
+
+func (*talker) Meaning(code int) string {
+	if code == 55 {
+		return "too many turns"
+	}
+	return ""
+}
+
+func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
+	well, blank := session.ModelCall{Generates: true, Status: 200}, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}
+	without := session.ModelCall{Generates: true, Status: 200, Outcome: session.NoAnswer, Error: "it sent nothing"}
+	exit := func(code int) outcome { return outcome{exit: &lifeline.Exit{Code: code}} }
+	for _, test := range []struct {
+		name    string
+		agent   agents.Agent
+		calls   []session.ModelCall
+		out     outcome
+		changed bool
+		fault   string // "" for none
+		note    string
+	}{
+		{"work", &talker{}, []session.ModelCall{well}, exit(0), true, "", ""},
+		{"talk", &talker{}, []session.ModelCall{well}, exit(0), false, "", ""},
+		{"silence", &talker{}, nil, exit(0), false, "", "talker asked the model nothing and changed nothing"},
+		{"a command", &agents.Shell{}, nil, exit(0), false, "", ""},
+		{"hidden failure", &talker{}, []session.ModelCall{well, refused("no such key")}, exit(0), false, "talker ended well, but its last request failed: the model server answered 401: no such key", ""},
+		{"late failure", &talker{}, []session.ModelCall{well, refused("no such key")}, exit(0), true, "", "may be unfinished"},
+		{"mended", &talker{}, []session.ModelCall{refused("x"), well}, exit(0), false, "", ""},
+		{"failure", &talker{}, []session.ModelCall{refused("no such key")}, exit(1), false, "talker ended with exit code 1: the model server answered 401: no such key", ""},
+		{"no answer", &talker{}, []session.ModelCall{well, without}, exit(0), false, "talker ended well, but its last request failed: the model server answered 200 without an answer: it sent nothing", ""},
+		{"nothing more to say", &talker{}, []session.ModelCall{well, blank}, exit(0), false, "", ""},
+		{"never a word", &talker{}, []session.ModelCall{blank}, exit(0), false, "talker ended well, but its last request failed: the model ended its answer without a word or a tool call", ""},
+		{"own failure", &talker{}, []session.ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
+		{"known code", &talker{}, []session.ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
+		{"a failed command", &agents.Shell{}, []session.ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
+		{"a signal", &talker{}, nil, outcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
+		{"no word", &talker{}, nil, outcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
+	} {
+		s := &supervisor{id: "0abc-talker"}
+		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"
+		for _, call := range test.calls {
+			s.tally.call(call)
+		}
+		result := session.Result{Changed: test.changed, Fault: session.FailureOf(s.judge(test.agent, test.out))}
+		s.judgeWork(&kit{agent: test.agent, model: model{server: nobody{}}}, &result)
+		message := ""
+		if result.Fault != nil {
+			message = result.Fault.Message
+			if kind := fault.ParseKind(result.Fault.Kind); kind.ExitCode() != 1 {
+				t.Errorf("%s: %v", test.name, kind)
+			}
+		}
+		if message != test.fault || !strings.Contains(strings.Join(result.Notes, "\n"), test.note) || (test.note == "") != (len(result.Notes) == 0) {
+			t.Errorf("%s: %q %q", test.name, message, result.Notes)
+		}
+	}
+}
+
+// nobody is a model server that is never asked.
+type nobody struct{ Inference }

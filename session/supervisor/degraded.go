@@ -1,0 +1,57 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/runtime"
+	"aibox/session"
+)
+
+// boxRuntime is the runtime that boxes are started with.
+const boxRuntime = "runsc"
+
+// unenforced are the limits that this daemon cannot enforce, a clause each.
+func unenforced(info runtime.Info) []string {
+	r, known := info.Find(boxRuntime)
+	switch {
+	case !known:
+		return []string{"nothing is known of the runtime " + boxRuntime}
+	case !r.Overlay:
+		return []string{"what a sandbox writes outside the workspace goes to the host's disk, without a limit"}
+	case r.OverlaySize == 0:
+		return []string{"what a sandbox writes outside the workspace has no limit"}
+	}
+	return nil
+}
+
+// enforceable refuses a daemon that cannot enforce a limit, unless the user allows that:
+// then it is said and recorded. One whose runtime may let the box out is refused
+// whatever the user allows; the backend does so too, and here it is before there is
+// anything to undo.
+func (s *supervisor) enforceable(ctx context.Context, backend runtime.Backend) error {
+	info, err := backend.Info(ctx)
+	if err != nil {
+		return err
+	}
+	if r, known := info.Find(boxRuntime); known {
+		if err := r.CheckSafe(); err != nil {
+			return err
+		}
+	}
+	lacking := unenforced(info)
+	if len(lacking) == 0 {
+		return nil
+	}
+	if !s.launch.Spec.AllowDegraded {
+		return fault.New(fault.Environment, "a limit cannot be enforced here: %s", strings.Join(lacking, "; ")).
+			Hint("`aibox doctor --fix` registers gVisor with a limit").
+			Hint("--allow-degraded runs without it")
+	}
+	s.audit(audit.LimitsDegraded, map[string]any{"unenforced": lacking})
+	s.report.warn("limits", fmt.Sprintf("not enforced: %s", strings.Join(lacking, "; ")))
+	return s.save(func(st *session.State) { st.Degraded = lacking })
+}

@@ -1,0 +1,83 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"aibox/audit"
+	"aibox/session"
+)
+
+// broadcast hands on the newest value to any number of goroutines. It is safe for
+// concurrent use; its zero value has no news.
+type broadcast struct {
+	mu    sync.Mutex
+	live  session.Live
+	known bool
+	next  chan struct{} // closed when there is news
+}
+
+func (b *broadcast) send(live session.Live) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.live, b.known = live, true
+	if b.next != nil {
+		close(b.next)
+		b.next = nil
+	}
+}
+
+// get is the newest value and the channel that tells of the next.
+func (b *broadcast) get() (live session.Live, known bool, next <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.next == nil {
+		b.next = make(chan struct{})
+	}
+	return b.live, b.known, b.next
+}
+
+// Events visits the events of the log from number from on, and a LiveChanged
+// whenever there is news, until the log is closed.
+func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var mu sync.Mutex // visit is called by one goroutine at a time
+	one := func(e audit.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return visit(e)
+	}
+	var told sync.WaitGroup
+	told.Go(func() {
+		for {
+			live, known, next := s.news.get()
+			if known {
+				e, err := session.LiveEvent(live)
+				if err != nil || one(e) != nil {
+					return // the log's next event meets the same
+				}
+			}
+			select {
+			case <-next:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	err := s.log.Follow(ctx, from, one)
+	cancel()
+	told.Wait()
+	return err
+}
+
+// publish tells everybody how the session stands.
+func (s *supervisor) publish() {
+	live := session.Live{Calls: s.tally.asked(), Deadline: s.clock.deadline(), Requests: s.asking.waiting(), Output: s.record.Size()}
+	live.Refused, live.Tokens = s.tally.result()
+	s.news.send(live)
+	if err := s.store.WriteLive(s.id, live); err != nil {
+		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists do without
+	}
+}

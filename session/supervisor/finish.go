@@ -1,0 +1,196 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/workspace"
+)
+
+// recordEnd stores that the agent has ended and how, before its changes are computed.
+func (s *supervisor) recordEnd(ended session.Result) {
+	ended.Refused, ended.Tokens = s.tally.result()
+	ended.ModelFailures, ended.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
+	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
+		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
+	}
+}
+
+// finish ends the box, computes what the agent changed and stores the result;
+// meanwhile the daemon clears the dead box away, and that is waited for last. A
+// crash during that wait leaves nothing: the box removes itself, and the network's
+// lease ends with this process. finish has no error to return: what goes wrong here
+// is part of the result. told ends what a person may wait for.
+func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, box runtime.Box, out outcome, cause error) {
+	s.freeReserve(session.ReleaseEndReserve)
+	ended := time.Now().UTC()
+	if cause == nil {
+		cause = s.judge(k.agent, out)
+	}
+	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
+	if out.exit != nil {
+		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
+		result.Left, result.Commits = out.exit.Left, listed(out.exit.Commits)
+	}
+	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
+
+	_ = s.line.Close()
+	// The box ends by itself. Only then is the daemon asked: telling it to kill a
+	// box that is about to end takes longer.
+	dead := s.awaitDeath()
+	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
+	if dead == nil { // else it tries once more, when this process ends
+		if err := s.watchdog.Release(); err != nil {
+			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
+		}
+	}
+	if err := dead; err != nil {
+		result.Fault = session.FailureOf(errors.Join(err, cause))
+		result.Changes.Unknown = "not computed, because the sandbox still ran"
+	} else if s.launch.Spec.Verifies != nil {
+		if err := workspace.Remove(ctx, k.workspace); err != nil {
+			fmt.Fprintln(os.Stderr, "removing the copy:", err) // whoever waits tries again
+		}
+	} else {
+		s.conclude(ctx, k, &result)
+	}
+	result.Refused, result.Tokens = s.tally.result()
+	result.ModelFailures, result.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
+	s.verifyWork(ctx, told, &result)
+	if s.launch.Spec.Verify != "" {
+		ended = time.Now().UTC()
+	}
+	s.freeReserve(session.ReleaseResultReserve)
+	err := s.save(func(st *session.State) { st.Phase, st.Ended, st.Result = session.Ended, ended, &result })
+	err = errors.Join(err, s.record.Close()) // those who follow have it all now
+	if err == nil {
+		err = s.store.RemoveLive(s.id) // the result says it all
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "storing the result:", err)
+	}
+	if _, err := removed(); err != nil {
+		fmt.Fprintln(os.Stderr, "releasing:", err)
+	}
+	s.audit(audit.BoxDestroyed, nil)
+	if err := s.log.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "closing the log:", err)
+	}
+}
+
+// freeReserve gives back a part of the room that was reserved.
+func (s *supervisor) freeReserve(release func(dir string) error) {
+	if err := release(s.dir); err != nil {
+		fmt.Fprintln(os.Stderr, "giving back the reserve:", err)
+	}
+}
+
+// Of the list of the agent's commits, which comes from the box, this much is kept.
+const (
+	maxCommits = 200
+	maxSubject = 300 // bytes
+)
+
+// listed bounds the list.
+func listed(commits []string) []string {
+	commits = commits[:min(len(commits), maxCommits)]
+	for i, subject := range commits {
+		if len(subject) > maxSubject {
+			commits[i] = strings.ToValidUTF8(subject[:maxSubject], "")
+		}
+	}
+	return commits
+}
+
+// conclude records the end, and then what the agent changed.
+func (s *supervisor) conclude(ctx context.Context, k *kit, result *session.Result) {
+	result.Changes.Unknown = session.NotComputedYet
+	s.recordEnd(*result)
+	if err := s.computeChanges(ctx, k, result); err != nil {
+		result.Changes = session.ChangesUnknown(err)
+		return
+	}
+	s.judgeWork(k, result)
+}
+
+// awaitDeath waits until the sandbox's process is gone, and kills it when it
+// takes too long. Only then may the workspace be read.
+func (s *supervisor) awaitDeath() error {
+	sandbox := s.state().Sandbox
+	for _, last := range []bool{false, true} {
+		err := sandbox.AwaitEnd(session.SandboxEndTimeout)
+		if err == nil {
+			return nil
+		}
+		if last {
+			return fault.New(fault.Internal, "the sandbox (process %d) cannot be ended: %w", sandbox.PID, err)
+		}
+		if err := runtime.KillProcess(sandbox); err != nil {
+			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
+		}
+	}
+	return nil
+}
+
+// release gives back everything but the workspace: the box, the sockets, the
+// network.
+func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error {
+	closed := start(func() (struct{}, error) {
+		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
+	})
+	err := box.Destroy(ctx)
+	if errors.Is(err, runtime.ErrDaemonLost) { // nobody clears up behind the sandbox
+		err = errors.Join(err, runtime.KillBelonging(box.ID(), session.RemainsTimeout))
+	}
+	_, closeErr := closed()
+	return errors.Join(err, closeErr, k.docker.Networks.Release(ctx, k.network))
+}
+
+// computeChanges finds what the agent changed and keeps it by a ref.
+func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *session.Result) error {
+	set, err := review.Compute(ctx, k.workspace, review.Options{})
+	if err != nil {
+		return err
+	}
+	if err := review.Assess(ctx, k.workspace, set); err != nil { // the next command that looks at the changes tries again
+		set.Notes = append(set.Notes, "risks are not known yet: "+err.Error())
+	}
+	s.freeReserve(session.ReleaseResultReserve)
+	if err := s.store.WriteChanges(s.id, set); err != nil {
+		return err
+	}
+	if err := s.settle(set); err != nil {
+		return err
+	}
+	result.Changed, result.Changes = !set.Empty(), session.Summarize(set)
+	s.audit(audit.ChangesComputed, session.ComputedEvent(result.Changes))
+	return nil
+}
+
+// settle says of a session that went on from accepted work what of its own is open.
+func (s *supervisor) settle(set *review.ChangeSet) error {
+	review, err := s.store.ReviewOf(s.id, set)
+	if err != nil || review == session.Unreviewed {
+		return err
+	}
+	return s.save(func(st *session.State) { st.Review = review })
+}
+
+// keepScreen stores what the terminal shows last.
+func (s *supervisor) keepScreen() {
+	if s.term == nil {
+		return
+	}
+	if err := s.store.WriteScreen(s.id, s.term.Text()); err != nil {
+		fmt.Fprintln(os.Stderr, "storing the last screen:", err)
+	}
+}

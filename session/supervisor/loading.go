@@ -1,0 +1,59 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// answerPatience is how long a server is waited for that takes connections and does
+	// not answer: nobody knows whether it ever will.
+	answerPatience = 30 * time.Second
+	// askAgain is the time between two questions whether a server is ready.
+	askAgain = time.Second
+)
+
+// notReady is an error of a model server that is there and not ready yet.
+type notReady interface {
+	error
+	// Loads reports whether the server says itself that it loads its model.
+	Loads() bool
+}
+
+// awaitServer asks until the answer is another than that the server is not ready: for
+// as long as a model may be silent when it says that it loads, and not for long when it
+// says nothing. The wait is printed as a step of the start.
+func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
+	err := ask()
+	var loading notReady
+	if !errors.As(err, &loading) {
+		return err
+	}
+	limit := answerPatience
+	if loading.Loads() {
+		limit = modelTimeout(&s.launch.Spec)
+	}
+	text := fmt.Sprintf("%s; waiting for it", loading)
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+		text += fmt.Sprintf(", %s at most", formatWait(limit))
+	}
+	s.report.warn("model", text)
+	done := s.report.step("server")
+	for errors.As(err, &loading) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(askAgain):
+		}
+		err = ask()
+	}
+	if err == nil {
+		done("it is ready")
+	}
+	return err
+}

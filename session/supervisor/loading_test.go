@@ -1,0 +1,67 @@
+package supervisor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"aibox/session"
+)
+
+// starting is the error of a server that is not ready.
+type starting struct{ loads bool }
+
+func (s starting) Error() string { return "the server is not ready" }
+
+func (s starting) Loads() bool { return s.loads }
+
+// unclosed is a buffer that a reporter takes.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+func TestAServerThatIsNotReadyIsWaitedForWithAWord(t *testing.T) {
+	gone := errors.New("gone")
+	for name, test := range map[string]struct {
+		loads   bool
+		ready   time.Duration    // from the first question on; 0 for never
+		after   error            // what it says then
+		timeout session.Duration // of the model
+		want    error
+		took    time.Duration
+		told    string
+	}{
+		"one that is ready at once":     {ready: time.Nanosecond},
+		"one that starts":               {ready: 12 * time.Second, took: 12 * time.Second, told: "the server is not ready; waiting for it, 30 s at most"},
+		"one that never answers":        {want: starting{}, took: 30 * time.Second, told: "30 s at most"},
+		"one that loads its model":      {loads: true, ready: 5 * time.Minute, took: 5 * time.Minute, told: "10 min at most"},
+		"one that loads for too long":   {loads: true, timeout: session.Duration(time.Minute), want: starting{true}, took: time.Minute, told: "60 s at most"},
+		"one that is waited for":        {loads: true, timeout: -1, ready: time.Hour, took: time.Hour, told: "waiting for it\""},
+		"one that ends while it starts": {ready: 3 * time.Second, after: gone, want: gone, took: 3 * time.Second, told: "not ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out bytes.Buffer
+				s := &supervisor{report: reporter{unclosed{&out}}, launch: session.Launch{Spec: session.Spec{ModelTimeout: test.timeout}}}
+				begin, asked := time.Now(), 0
+				err := s.awaitServer(context.Background(), func() error {
+					if asked++; test.ready == time.Nanosecond || test.ready > 0 && time.Since(begin) >= test.ready {
+						return test.after
+					}
+					return starting{test.loads}
+				})
+				if !errors.Is(err, test.want) || time.Since(begin) != test.took {
+					t.Errorf("%v after %v", err, time.Since(begin))
+				}
+				if !strings.Contains(out.String(), test.told) || (out.Len() > 0) != (test.told != "") || strings.Count(out.String(), "not ready") > 1 {
+					t.Errorf("told %s", out.String())
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package supervisor
+
+import (
+	"fmt"
+	"strconv"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+)
+
+// The limits of what a session sends to its model and uses of it. The gateway holds
+// them: it refuses the request that would go beyond. Here the user is warned before,
+// and the session is ended then.
+
+// The limits by the names that ModelCall.Limit has.
+const (
+	uploadLimit = "upload"
+	tokenLimit  = "tokens"
+)
+
+// A warning comes when nearPercent of a limit are used.
+const nearPercent = 80
+
+// near reports whether used has come close to limit; 0 is no limit.
+func near(used, limit int64) bool {
+	return limit > 0 && used >= limit-limit*(100-nearPercent)/100
+}
+
+// warnOfModelLimits says once for each limit that it is near.
+func (s *supervisor) warnOfModelLimits() {
+	spec := s.launch.Spec
+	uploaded, tokens := s.tally.used()
+	if near(tokens, spec.MaxTokens) && s.tally.first(tokenLimit) {
+		s.notice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, spec.MaxTokens))
+	}
+	if near(uploaded, spec.MaxUpload) && s.tally.first(uploadLimit) {
+		s.notice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload>>20))
+	}
+}
+
+// reachedModelLimit ends the session for a limit that the gateway has refused a
+// request for.
+func (s *supervisor) reachedModelLimit(limit string) {
+	spec := s.launch.Spec
+	var f *fault.Fault
+	var name, value string
+	switch limit {
+	case tokenLimit:
+		name, value = "token", strconv.FormatInt(spec.MaxTokens, 10)
+		f = fault.New(fault.Limit, "the limit of %s tokens was reached", value).
+			Hint("--max-tokens sets another limit; the agent's work so far is kept")
+	case uploadLimit:
+		name, value = "upload", fmt.Sprintf("%d MiB", spec.MaxUpload>>20)
+		f = fault.New(fault.Limit, "the limit of %s sent to the model was reached", value).
+			Hint("--max-upload sets another limit; the agent's work so far is kept")
+	default:
+		return
+	}
+	if s.tally.first("end " + limit) {
+		s.audit(audit.LimitReached, map[string]string{"limit": name, "value": value})
+	}
+	s.end(f)
+}

@@ -1,0 +1,58 @@
+package supervisor
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pulse
+		var times []time.Duration
+		begun := time.Now()
+		p.changed() // before the start: nobody wants it
+		p.start(func() { times = append(times, time.Since(begun)) })
+		for range 50 {
+			p.changed()
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(time.Hour)
+		p.now()
+		p.stop()
+		p.changed()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}
+		if len(times) != len(want)+2 {
+			t.Fatalf("published at %v", times)
+		}
+		for i := range want {
+			if times[i] != want[i] {
+				t.Errorf("published at %v", times)
+			}
+		}
+	})
+}
+
+func TestOutputAloneIsPublishedSeldomAndGoesWithTheNextNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pulse
+		var times []time.Duration
+		begun := time.Now()
+		p.start(func() { times = append(times, time.Since(begun)) })
+		for range 120 { // twelve seconds of a spinner
+			p.printed()
+			time.Sleep(100 * time.Millisecond)
+		}
+		p.changed()
+		p.printed()
+		time.Sleep(time.Hour)
+		p.stop()
+		want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 12 * time.Second}
+		if len(times) != len(want)+1 || !slices.Equal(times[:len(want)], want) {
+			t.Errorf("published at %v", times)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// gatewayURL is the root of the inference gateway as the box sees it.
+func gatewayURL() string {
+	return "http://" + net.JoinHostPort(netguard.Address().String(), strconv.Itoa(netguard.PortGateway))
+}
+
+// serve starts what answers the box: names, the model, refusals. They end with
+// ctx; one that fails before that ends the session, because a box must not run
+// on without its guard.
+func (s *supervisor) serve(ctx context.Context, k *kit) {
+	s.service(ctx, "name server", func() error {
+		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
+			func(name, kind string) { s.refused("name", name, unresolved(kind)) })
+	})
+	s.service(ctx, "refusals", func() error {
+		return k.sockets.Refuse(ctx, func(protocol, destination string) {
+			s.refused(protocol, destination, "the sandbox has no route out")
+		})
+	})
+	gateway := k.sockets.Listener(netguard.PortGateway)
+	switch {
+	case k.model.server != nil:
+		s.vitals.listen(modelTimeout(&s.launch.Spec), s.modelSilent)
+		s.service(ctx, "inference gateway", func() error {
+			return k.model.server.Serve(ctx, gateway, ModelAccess{
+				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
+				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
+			})
+		})
+	case gateway != nil:
+		_ = gateway.Close() // nobody would answer there, so the box is refused at once
+	}
+}
+
+// unresolved is why a question for a name was refused. What a program looks up to
+// reach a host, its addresses, goes without saying; other kinds may be worth a look.
+func unresolved(kind string) string {
+	const why = "no name is resolved outside"
+	if kind == "A" || kind == "AAAA" {
+		return why
+	}
+	return why + " (" + kind + ")"
+}
+
+func (s *supervisor) service(ctx context.Context, name string, run func() error) {
+	go func() {
+		err := run()
+		switch {
+		case ctx.Err() != nil:
+		case err == nil:
+			s.end(fault.New(fault.Internal, "the %s ended by itself", name))
+		default:
+			s.end(fault.New(fault.Internal, "the %s ended: %w", name, err))
+		}
+	}()
+}
+
+// refused records what the network refused, once for each kind.
+func (s *supervisor) refused(what, target, reason string) {
+	if s.tally.refuse(what, target, reason) {
+		s.audit(audit.AccessRefused, session.Refusal{What: what, Target: target, Reason: reason, Times: 1})
+	}
+	s.pulse.changed()
+}

@@ -1,0 +1,132 @@
+package supervisor
+
+import (
+	"fmt"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+// silenceTold is how long a model may be silent before that is reported. A model on
+// one's own machine may read a long prompt for minutes, so it is no failure yet.
+const silenceTold = time.Minute
+
+// silence is how long the model has said nothing although it was asked. It is a state
+// machine without a clock: callers say when things happened. What counts is the time in
+// which a request waits and no piece of an answer has come to any. Slow pieces are
+// pieces. An agent that gives up waiting and asks again does not begin a new silence.
+type silence struct {
+	flying int           // requests without an outcome yet
+	before time.Duration // of requests that the agent has given up
+	since  time.Time     // of those that fly
+	told   time.Duration // how long it was when it was told last
+	most   time.Duration // the longest that was told
+}
+
+func (s *silence) began(now time.Time) {
+	if s.flying == 0 {
+		s.since = now
+	}
+	s.flying++
+}
+
+// heard notes a piece of an answer.
+func (s *silence) heard(now time.Time) {
+	if s.told > 0 {
+		s.most = max(s.most, s.length(now))
+	}
+	s.before, s.since, s.told = 0, now, 0
+}
+
+// ended notes the outcome of a request. Whatever a server says ends the silence.
+func (s *silence) ended(now time.Time, outcome session.Outcome) {
+	if outcome != session.GivenUp {
+		s.heard(now)
+	} else if s.flying == 1 {
+		s.before = s.length(now)
+	}
+	s.flying--
+}
+
+// length is how long the silence is at now.
+func (s *silence) length(now time.Time) time.Duration {
+	if s.flying == 0 {
+		return s.before
+	}
+	return s.before + max(0, now.Sub(s.since))
+}
+
+// reaches is when the silence will have lasted for d; not ok as long as nobody waits.
+func (s *silence) reaches(d time.Duration) (at time.Time, ok bool) {
+	return s.since.Add(d - s.before), s.flying > 0
+}
+
+// next is how long the silence has to be to be told: first after a minute, or after
+// half the time that it may last, and then each time that it has doubled.
+func (s *silence) next(limit time.Duration) time.Duration {
+	switch {
+	case s.told > 0:
+		return 2 * s.told
+	case limit > 0:
+		return min(silenceTold, limit/2)
+	default:
+		return silenceTold
+	}
+}
+
+// longest is the longest silence that was told, the one at now included.
+func (s *silence) longest(now time.Time) time.Duration {
+	if s.told > 0 {
+		return max(s.most, s.length(now))
+	}
+	return s.most
+}
+
+// formatWait is a time without an answer: 60 s, 10 min.
+func formatWait(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 2*time.Minute || d%time.Minute != 0 && d < time.Hour:
+		return fmt.Sprintf("%d s", d/time.Second)
+	default:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+}
+
+// modelTimeout is how long the model may be silent; 0 for no limit.
+func modelTimeout(spec *session.Spec) time.Duration {
+	if spec.ModelTimeout == 0 {
+		return session.DefaultModelTimeout
+	}
+	return max(0, time.Duration(spec.ModelTimeout))
+}
+
+// requestTimeout is how long one request may wait for the beginning of its answer; 0 for
+// no limit. It is a little longer, so that a run that is ended for the model's silence
+// is not told of the request as well.
+func requestTimeout(spec *session.Spec) time.Duration {
+	if limit := modelTimeout(spec); limit > 0 {
+		return limit + refusedPatience
+	}
+	return 0
+}
+
+// modelSilent tells that the model has been silent for a while.
+func (s *supervisor) modelSilent(length time.Duration) {
+	text := "no answer from the model for " + formatWait(length)
+	limit := modelTimeout(&s.launch.Spec)
+	switch {
+	case limit == 0:
+		text += "; it is waited for as long as the session lasts (--model-timeout 0)"
+	case s.vitals.watched():
+		text += fmt.Sprintf("; after %s the run is ended (--model-timeout)", formatWait(limit))
+	}
+	s.notice(text)
+}
+
+// silenceFault is the end of a run whose model is silent for too long.
+func silenceFault(f *fault.Fault) *fault.Fault {
+	return f.Hint("--model-timeout sets how long a model may take for its next piece of an answer; 0 for as long as it likes")
+}

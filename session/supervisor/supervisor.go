@@ -1,0 +1,353 @@
+// Package supervisor runs one session in a process of its own, from its start to its
+// result. It owns the session's network, model gateway, box, limits, record and log, and
+// takes everything back when the start fails. Clients reach it through the control socket.
+package supervisor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/lifeline"
+	"aibox/internal/undo"
+	"aibox/internal/watchdog"
+	"aibox/runtime"
+	"aibox/session"
+	"aibox/session/control"
+	"aibox/session/output"
+	"aibox/session/terminal"
+)
+
+// stopGrace is how long the box has to end by itself after a stop.
+const stopGrace = 3 * time.Second
+
+// Deps are what a supervisor works with.
+type Deps struct {
+	session.Deps
+	// Init installs the static PID 1 and returns its host path.
+	Init func() (string, error)
+	// Inference finds the model server that value (--inference) names. env looks
+	// up the variables that hold keys.
+	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
+	// Names serves the box's name server on the sockets until ctx ends, and
+	// tells refused each name it did not answer.
+	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
+}
+
+// supervisor runs one session from its start to its record. It owns the donated
+// sockets, the gateway, the box, the record and the limits.
+type supervisor struct {
+	deps   Deps
+	launch session.Launch
+	store  session.Store
+	report reporter
+	docker func() (daemon, error) // waits for it
+	init   func() (string, error) // waits for PID 1's host path
+
+	id     session.ID
+	dir    string
+	held   *flock.Lock // the lock, until the process ends
+	log    *audit.Log
+	record *output.Recorder
+	past   *output.ScrollbackWriter // of term
+	tally  tally
+	vitals vitals             // of the model
+	clock  countdown          // of the time limit
+	asking ledger             // of questions to the user
+	pulse  pulse              // publishes
+	news   broadcast          // of what was published
+	term   *terminal.Terminal // nil unless the session is interactive
+
+	mu    sync.Mutex
+	made  undo.Stack // takes back what a failed start has made
+	st    session.State
+	line  *lifeline.Conn // nil until the box has called
+	cause error          // why the session is being ended, the first reason only
+	ended chan struct{}  // closed with cause
+
+	keyVariable string // Inference.KeyVariable, from before the agent starts
+
+	watchdog *watchdog.Watchdog // nil until it has charge of the box
+
+	verifying *underway // nil unless the user's command runs on the work
+}
+
+// Run runs a session: it reads a Launch from in, reports the start on out
+// (which it closes when the agent runs or the start has failed), supervises the
+// agent, computes the change set and stores the result. It returns when the
+// session has ended and everything it used is released. SIGTERM ends the session
+// as `aibox stop` does.
+func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
+	s := &supervisor{
+		deps:   deps,
+		store:  session.NewStore(deps.Dirs),
+		report: reporter{out},
+		ended:  make(chan struct{}),
+	}
+	defer out.Close()
+	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })
+	s.init = start(deps.Init)
+	switch err := json.NewDecoder(in).Decode(&s.launch); {
+	case errors.Is(err, io.EOF):
+		return nil // told nothing: there is nothing to run
+	case err != nil:
+		return fmt.Errorf("reading what to run: %w", err)
+	}
+	err := s.supervise(ctx)
+	if err != nil {
+		s.report.send(session.LaunchMessage{Failure: session.FailureOf(err)})
+	}
+	return err
+}
+
+// supervise is Supervise with errors for the launcher: they mean that the agent
+// never started.
+func (s *supervisor) supervise(ctx context.Context) (err error) {
+	defer func() {
+		if undoErr := s.made.Run(ctx, 0); undoErr != nil {
+			err = errors.Join(err, fmt.Errorf("taking back what was made: %w", undoErr))
+		}
+	}()
+	if err := s.open(); err != nil {
+		return err
+	}
+	defer s.depart()
+	ctx, left := s.stay(ctx)
+	defer left()
+	// The session's services live as long as the supervisor, whatever ctx does:
+	// a signal ends the box first and the services after it.
+	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServices()
+	working, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	kit, err := s.assemble(working)
+	if err != nil {
+		return err
+	}
+	control, err := s.startControl()
+	if err != nil {
+		return err
+	}
+	box, err := s.startBox(ctx, services, kit)
+	if err != nil {
+		// A workspace that could not be made is gone, and then there is no box, either.
+		stopWork()
+		var cause *fault.Fault
+		if _, wsErr := kit.prepared(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
+			return wsErr
+		}
+		return err
+	}
+	if err := s.startAgent(ctx, kit, box); err != nil {
+		return err
+	}
+	s.made.Release()
+	s.report.send(session.LaunchMessage{Started: s.id})
+	_ = s.report.out.Close()
+
+	s.watchModel(kit.agent.Info())
+	lean()
+	exit, cause := s.watch(ctx, kit, box)
+	s.past.Close()
+	s.keepScreen()
+	s.term.Close()
+	s.finish(services, ctx.Done(), kit, box, exit, cause)
+	s.term.Wait()
+	shutdown(control)
+	return nil
+}
+
+// open makes the session's folder with its lock, log and record.
+func (s *supervisor) open() error {
+	var err error
+	switch verifies := s.launch.Spec.Verifies; {
+	case verifies == nil:
+		s.id, err = s.store.Create(s.launch.Spec.Agent, time.Now())
+	case verifies.Opens:
+		s.id, err = s.store.CreateOpened(time.Now())
+	default:
+		s.id, err = s.store.CreateVerification(time.Now())
+	}
+	s.asking.record = s.answered
+	if err != nil {
+		return err
+	}
+	s.dir = s.store.Dir(s.id)
+	s.onUndo(func(context.Context) error { return os.RemoveAll(s.dir) })
+	if s.held, err = s.store.Lock(s.id); err != nil {
+		return fmt.Errorf("taking the session's lock: %w", err)
+	}
+	if err := divertStderr(filepath.Join(s.dir, "supervisor.log")); err != nil {
+		return err
+	}
+	if s.log, err = s.store.OpenLog(s.id); err != nil {
+		return err
+	}
+	if s.record, err = output.NewRecorder(s.dir); err != nil {
+		return err
+	}
+	if s.launch.Spec.Interactive {
+		s.term, s.past = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)
+		s.onUndo(func(context.Context) error { s.term.Close(); return nil })
+	}
+	if err := session.Reserve(s.dir); err != nil {
+		return err
+	}
+	s.launch.Spec.ID, s.launch.Spec.Created = s.id, time.Now().UTC()
+	self, err := runtime.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	s.st = session.State{Phase: session.Preparing, Supervisor: self, ImageID: s.launch.ImageID}
+	spec := start(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, s.launch.Spec) })
+	err = s.save(func(*session.State) {})
+	if _, specErr := spec(); err != nil || specErr != nil {
+		return errors.Join(err, specErr)
+	}
+	s.audit(audit.SessionStarted, startedEvent(s.launch.Spec))
+	return nil
+}
+
+// startedEvent is what the log says of a session's start. A prompt and arguments
+// may be larger than an event, so they stand for themselves in the spec and here
+// by their hash.
+func startedEvent(spec session.Spec) map[string]any {
+	task := sha256.New()
+	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)
+	event := map[string]any{
+		"agent": spec.Agent, "repository": spec.Repository, "network": spec.Network, "inference": spec.Inference,
+		"image": spec.Image, "task_sha256": hex.EncodeToString(task.Sum(nil)),
+	}
+	if len(spec.InferenceTools) > 0 {
+		event["inference_tools"] = spec.InferenceTools
+	}
+	return event
+}
+
+// divertStderr sends this process's standard error, panics included, to file.
+func divertStderr(file string) error {
+	log, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	return unix.Dup3(int(log.Fd()), int(os.Stderr.Fd()), 0)
+}
+
+// save changes the state and stores it.
+func (s *supervisor) save(change func(*session.State)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.st)
+	return s.store.WriteState(s.id, s.st)
+}
+
+// audit logs an event. An event that cannot be written ends the session: what is
+// not on record must not go on.
+func (s *supervisor) audit(kind audit.Type, data any) {
+	if _, err := s.log.Append(kind, data); err != nil {
+		fmt.Fprintln(os.Stderr, "audit:", err)
+		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
+			Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+	}
+}
+
+// end asks for the end of the session; the first cause counts.
+func (s *supervisor) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+		close(s.ended)
+	}
+}
+
+// onUndo registers a step that takes back a failed start, from any goroutine.
+func (s *supervisor) onUndo(step func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made.Add(step)
+}
+
+// startControl opens the control socket.
+func (s *supervisor) startControl() (*http.Server, error) {
+	listener, err := control.Listen(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the control socket: %w", err)
+	}
+	server := control.Serve(listener, s)
+	s.onUndo(func(context.Context) error { return server.Close() })
+	return server, nil
+}
+
+// shutdown lets clients read what they are reading and closes the server.
+func shutdown(server *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+}
+
+// state, follow, stop and signal are what the control socket offers.
+
+func (s *supervisor) state() session.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st
+}
+
+func (s *supervisor) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {
+	return s.record.Follow(ctx, s.dir, from, visit)
+}
+
+func (s *supervisor) Snapshot() any { return s.state() }
+
+func (s *supervisor) Terminal() control.Terminal {
+	if s.term == nil {
+		return nil
+	}
+	return s.term
+}
+
+func (s *supervisor) Stop(reason string) {
+	s.audit(audit.StopRequested, map[string]string{"reason": reason})
+	s.mu.Lock()
+	if s.verifying != nil {
+		s.verifying.stop()
+	}
+	s.mu.Unlock()
+	s.end(fault.New(fault.Interrupted, "stopped: %s", reason))
+}
+
+func (s *supervisor) Signal(number int) error {
+	s.mu.Lock()
+	line, verifying := s.line, s.verifying
+	s.mu.Unlock()
+	if verifying != nil {
+		return s.signalVerification(verifying, number)
+	}
+	if line == nil {
+		return errors.New("the agent does not run yet")
+	}
+	if number < 1 || number > int(syscall.SIGSYS) {
+		return fmt.Errorf("%d is not a signal", number)
+	}
+	return line.Signal(number)
+}

@@ -1,0 +1,180 @@
+package supervisor
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/session"
+)
+
+const (
+	// maxWarning is how long before its end a session asks for more time at most; it
+	// is a tenth of the time given last.
+	maxWarning = 2 * time.Minute
+	// maxExtension bounds what is given at once.
+	maxExtension = 30 * 24 * time.Hour
+)
+
+// allowance is how long a session may run. It is a state machine without a clock:
+// callers say when things happened. The zero value is no limit.
+type allowance struct {
+	began time.Time
+	limit time.Duration // in all
+	last  time.Duration // what was given last
+	asked bool          // more was asked for, since then
+	over  bool          // the time is up, or the agent has ended
+	ended bool          // the agent has ended
+}
+
+// ends is when the time is up; ok is false without a limit.
+func (a *allowance) ends() (at time.Time, ok bool) { return a.began.Add(a.limit), a.limit > 0 }
+
+// due is when something is to be done next: to ask, or to end the session.
+func (a *allowance) due() (at time.Time, ok bool) {
+	end, ok := a.ends()
+	if !ok || a.over {
+		return time.Time{}, false
+	}
+	if !a.asked {
+		end = end.Add(-min(a.last/10, maxWarning))
+	}
+	return end, true
+}
+
+// extend gives more time.
+func (a *allowance) extend(by time.Duration) error {
+	switch {
+	case a.ended:
+		return fault.New(fault.Conflict, "the session does not run any more")
+	case a.limit == 0:
+		return fault.New(fault.Usage, "the session has no time limit")
+	case a.over:
+		return fault.New(fault.Conflict, "the session's time is up")
+	case by <= 0 || by > maxExtension:
+		return fault.New(fault.Usage, "a session can be given up to %v at once, not %v", maxExtension, by)
+	case a.limit+by < a.limit:
+		return fault.New(fault.Usage, "the session's time limit is long enough")
+	}
+	a.limit, a.last, a.asked = a.limit+by, by, false
+	return nil
+}
+
+// countdown connects an allowance to the clock. It is safe for concurrent use.
+type countdown struct {
+	mu    sync.Mutex
+	time  allowance
+	timer *time.Timer
+	ask   func(until time.Time)     // called when the time is almost up
+	end   func(limit time.Duration) // called once, when it is
+}
+
+// start begins to count; limit 0 is none. ask and end are called from a goroutine of
+// their own, never after stop.
+func (c *countdown) start(limit time.Duration, ask func(until time.Time), end func(limit time.Duration)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time = allowance{began: time.Now(), limit: limit, last: limit}
+	c.ask, c.end = ask, end
+	c.arm()
+}
+
+// stop ends the counting; the time left stays what it was.
+func (c *countdown) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.time.over, c.time.ended = true, true
+	c.arm()
+}
+
+// extend gives more time and returns the limit as it is then.
+func (c *countdown) extend(by time.Duration) (time.Duration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.time.extend(by)
+	c.arm()
+	return c.time.limit, err
+}
+
+// deadline is when the time is up; zero without a limit.
+func (c *countdown) deadline() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.time.ends(); ok {
+		return at.UTC()
+	}
+	return time.Time{}
+}
+
+// arm sets the timer to what is due next. c.mu is held.
+func (c *countdown) arm() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	if at, ok := c.time.due(); ok {
+		c.timer = time.AfterFunc(time.Until(at), c.check)
+	}
+}
+
+// check may come late, when things have changed.
+func (c *countdown) check() {
+	c.mu.Lock()
+	at, ok := c.time.due()
+	if !ok || time.Now().Before(at) {
+		c.mu.Unlock()
+		return
+	}
+	end, _ := c.time.ends()
+	limit, asks := c.time.limit, !c.time.asked
+	c.time.asked, c.time.over = true, !asks
+	c.arm()
+	c.mu.Unlock()
+	if asks {
+		c.ask(end)
+	} else {
+		c.end(limit)
+	}
+}
+
+// limitTime begins to count the session's time. Nobody is asked for more for a
+// verification, whose session belongs to another one.
+func (s *supervisor) limitTime() {
+	asked := s.launch.Spec
+	limit := time.Duration(asked.Timeout)
+	s.clock.start(limit, func(until time.Time) {
+		if asked.Verifies == nil {
+			s.askForTime(limit, until)
+		}
+	}, func(limit time.Duration) {
+		s.asking.close()
+		s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
+		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
+			Hint("--timeout sets another limit; the agent's work so far is kept"))
+	})
+}
+
+// askForTime asks whether the session gets as much time again as it was given first.
+func (s *supervisor) askForTime(step time.Duration, until time.Time) {
+	s.ask(session.Request{
+		What: session.RequestTime, Until: until.UTC(),
+		Question: fmt.Sprintf("The time of %s is almost up. Without an answer it is ended then; its work so far is kept.", s.id),
+		Yes:      "give it " + amount.Span(step) + " more", No: "let it end",
+	}, func() error { return s.Extend(step) })
+	s.notice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
+		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
+}
+
+// Extend gives the session more time.
+func (s *supervisor) Extend(by time.Duration) error {
+	limit, err := s.clock.extend(by)
+	if err != nil {
+		return err
+	}
+	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "by": by.String(), "value": limit.String()})
+	s.asking.settle(session.RequestTime)
+	s.pulse.now()
+	return nil
+}

@@ -1,0 +1,95 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"aibox/audit"
+	"aibox/netguard"
+	"aibox/session"
+)
+
+// refusedSession is a session that has ended and was refused the names.
+func refusedSession(t *testing.T, store session.Store, names ...string) session.ID {
+	t.Helper()
+	id, err := store.Create("codex", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.OpenLog(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := log.Append(audit.AccessRefused, session.Refusal{What: "name", Target: name, Reason: "no"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = errors.Join(log.Close(), store.WriteSpec(id, session.Spec{ID: id, Network: netguard.None}), store.WriteState(id, session.State{Phase: session.Ended, Result: &session.Result{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
+	sessions, s := watched(t)
+	first := refusedSession(t, s.store, "one.example", "two.example")
+	second := refusedSession(t, s.store, "three.example")
+	s.refused("name", "now.example", "no")
+	ctx, cancel := context.WithCancel(t.Context())
+	news := make(chan session.Traffic, 100)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- sessions.WatchTraffic(ctx, 100, func(n session.Traffic) error {
+			news <- n
+			return nil
+		})
+	}()
+	got := map[session.ID][]string{}
+	var order []session.ID
+	await := func(target string) {
+		t.Helper()
+		for n := range news {
+			if n.Access == nil {
+				continue
+			}
+			got[n.Session] = append(got[n.Session], n.Access.Target)
+			order = append(order, n.Session)
+			if n.Access.Target == target {
+				return
+			}
+		}
+	}
+	await("two.example")
+	if !slices.Equal(got[first], []string{"one.example", "two.example"}) || !slices.Equal(got[second], []string{"three.example"}) {
+		t.Errorf("%v", got)
+	}
+	if slices.Index(order, second) > slices.Index(order, first) {
+		t.Errorf("visited %v", order)
+	}
+	s.refused("name", "later.example", "no")
+	await("later.example")
+	third := refusedSession(t, s.store, "new.example")
+	await("new.example")
+	if !slices.Equal(got[third], []string{"new.example"}) {
+		t.Errorf("a new session: %v", got[third])
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the end is %v", err)
+	}
+}
+
+func TestAnAddressThatIsLookedUpGoesWithoutItsKind(t *testing.T) {
+	for kind, want := range map[string]string{
+		"A": "no name is resolved outside", "AAAA": "no name is resolved outside", "TXT": "no name is resolved outside (TXT)",
+	} {
+		if got := unresolved(kind); got != want {
+			t.Errorf("%s: %q, not %q", kind, got, want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/output"
+	"aibox/workspace"
+)
+
+// underway is the verification that a supervisor waits for.
+type underway struct {
+	stop func()     // ends it
+	id   session.ID // empty until it runs
+}
+
+// verifyWork runs the user's command on the agent's work, as the last part of the
+// session: the box is dead, and what the agent changed is on record. It ends when
+// told does, too. What goes wrong is part of the result.
+func (s *supervisor) verifyWork(ctx context.Context, told <-chan struct{}, result *session.Result) {
+	asked := s.launch.Spec
+	switch {
+	case asked.Verify == "":
+		return
+	case result.Changes.Tree == "":
+		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
+		return
+	case !result.Changed:
+		result.Notes = append(result.Notes, "not verified, because nothing was changed")
+		return
+	case result.Fault != nil && fault.ParseKind(result.Fault.Kind) == fault.Interrupted:
+		result.Notes = append(result.Notes, "not verified, because the session was stopped")
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-told:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.mu.Lock()
+	s.verifying = &underway{stop: cancel}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.verifying = nil
+		s.mu.Unlock()
+	}()
+	v, err := s.runVerify(ctx, *result)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "verifying:", err)
+	}
+	result.Verification = &v.Verification
+	if result.Fault == nil && !v.Passed() {
+		failed := *v.Fault
+		result.Fault = &failed
+		result.Fault.Hints = append(slices.Clone(v.Fault.Hints), fmt.Sprintf("`aibox verify %s --show` shows what it printed; the work is kept", s.id))
+	}
+}
+
+// runVerify runs the command; so far is the result without it.
+func (s *supervisor) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
+	asked, record := s.launch.Spec, s.record
+	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
+	s.notice("verifying: " + session.ShortCommand(asked.Verify))
+	verified := &session.Session{Spec: asked, State: s.state()}
+	sessions := session.New(s.deps.Deps)
+	req := session.VerifyRequest{
+		Tree: soFar.Changes.Tree, Env: s.launch.Env,
+		Show: func(chunk output.Chunk) error { return record.Append(chunk.Stream, chunk.Data) },
+	}
+	v := sessions.RunVerification(ctx, verified, soFar.Changes.Tree, req, func(id session.ID) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.verifying.id = id
+	})
+	s.audit(audit.WorkVerified, session.VerifiedEvent(&v.Verification))
+	return v, errors.Join(err, sessions.KeepVerification(s.id, v))
+}
+
+// What follows is of the supervisor of a verification, and of one that a workspace is
+// looked at in.
+
+// stay ends the verification when the process that waits for it is gone, and
+// returns the context that ends then.
+func (s *supervisor) stay(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	verifies := s.launch.Spec.Verifies
+	if verifies == nil {
+		return ctx, cancel
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for ctx.Err() == nil {
+			if verifies.For.AwaitEnd(waiterPause) == nil {
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() { cancel(); <-gone }
+}
+
+// waiterPause is how often the supervisor of a verification looks whether it has
+// ended itself.
+const waiterPause = 200 * time.Millisecond
+
+// copyWorkspace makes the throwaway copy that is worked on.
+func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
+	verifies := s.launch.Spec.Verifies
+	of, err := s.store.Load(verifies.Session)
+	if err != nil {
+		return nil, err
+	}
+	ws, err := workspace.Throwaway(ctx, workspace.ThrowawayRequest{
+		Of: of.State.Workspace, Has: verifies.Has, Tree: verifies.Tree, Session: string(s.id), Dirs: s.deps.Dirs,
+		FromStart: verifies.Opens, Live: verifies.Opens && of.State.Phase != session.Ended,
+		Made: s.begins(made),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.audit(audit.WorkspacePrepared, map[string]any{
+		"path": ws.Path, "base_tree": ws.BaseTree, "files": ws.Files, "bytes": ws.Bytes, "verifies": verifies.Session,
+	})
+	return ws, s.save(func(st *session.State) { st.Workspace = ws })
+}
+
+// depart removes the verification's own folder when nobody is there to read its
+// result.
+func (s *supervisor) depart() {
+	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
+		if err := os.RemoveAll(s.dir); err != nil {
+			fmt.Fprintln(os.Stderr, "removing the verification:", err)
+		}
+	}
+}
+
+// signalVerification sends a signal to the command that verifies the work.
+func (s *supervisor) signalVerification(v *underway, number int) error {
+	s.mu.Lock()
+	id := v.id
+	s.mu.Unlock()
+	if id == "" {
+		v.stop() // it does not run yet, so there is nobody to ask
+		return nil
+	}
+	return session.New(s.deps.Deps).Signal(context.Background(), id, number)
+}

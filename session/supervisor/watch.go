@@ -1,0 +1,148 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/lifeline"
+	"aibox/runtime"
+	"aibox/session/output"
+)
+
+// outcome is what the lifeline brought at its end.
+type outcome struct {
+	exit  *lifeline.Exit // nil when the box ended without a word
+	errs  []string       // what init could not do
+	cause error          // why the line broke, when exit is nil
+}
+
+// watch records the agent's output until it ends, and ends it when a limit is
+// reached, someone asks for it, or the daemon is lost.
+func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcome, error) {
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var measuring sync.WaitGroup
+	defer measuring.Wait()
+	defer cancel()
+	measuring.Go(func() { s.limitState(watching, k.state) })
+	line := make(chan outcome, 1)
+	go func() { line <- s.receive() }()
+	dead, silent := make(chan error, 2), make(chan error, 1)
+	go func() { _, err := box.Wait(watching); dead <- err }()
+	sandbox := s.state().Sandbox
+	go func() { dead <- sandbox.AwaitEndOr(watching) }() // the kernel knows before the daemon
+	go func() { silent <- s.line.Watch(watching, 0) }()
+
+	s.limitTime()
+	s.pulse.start(s.publish)
+	defer func() {
+		s.clock.stop()
+		s.asking.close()
+		s.pulse.stop()
+	}()
+	defer s.vitals.stop()
+	var kill <-chan time.Time
+	interrupted, ended, unwatched := ctx.Done(), s.ended, s.watchdog.Died()
+	for {
+		select {
+		case out := <-line:
+			s.mu.Lock()
+			cause := s.cause
+			s.mu.Unlock()
+			return out, cause
+		case <-interrupted:
+			interrupted = nil
+			s.Stop("the supervisor was told to end")
+		case <-ended:
+			ended = nil
+			if s.line.Stop(stopGrace) != nil {
+				_ = s.line.Close()
+			}
+			kill = time.After(stopGrace + 2*time.Second)
+		case <-kill:
+			s.killSandbox()
+		case err := <-dead:
+			if err == nil {
+				s.line.Drain(lastWords)
+			}
+			s.endLost(err)
+		case err := <-silent:
+			s.endLost(err)
+		case <-unwatched:
+			unwatched = nil
+			s.end(fault.New(fault.Environment, "the session's watchdog was killed, so the session was ended").
+				Hint("without it the sandbox could outlive its supervisor; the agent's work so far is kept"))
+		}
+	}
+}
+
+// lastWords is how long what a dead box has sent may take to arrive. The host's kernel
+// has it, so that only a busy machine needs time for it.
+const lastWords = 300 * time.Millisecond
+
+// endLost ends a box that nobody holds any more: its daemon went away, or its PID
+// 1 says nothing. Other errors are the ends of boxes and connections, which the
+// line tells better.
+func (s *supervisor) endLost(err error) {
+	switch {
+	case errors.Is(err, runtime.ErrDaemonLost):
+		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the sandbox was ended").
+			Hint("start Docker again (`aibox doctor` tells how); the agent's work so far is kept"))
+	case errors.Is(err, lifeline.ErrSilent):
+		s.end(fault.New(fault.Refused, "the sandbox's first process said nothing any more, so the sandbox was ended").
+			Hint("an agent that stops it is trying to get rid of its guard; the agent's work so far is kept"))
+	default:
+		return
+	}
+	s.killSandbox()
+}
+
+// killSandbox ends the box without anyone's help: its PID 1 ends when the line
+// closes, and its process on the host is killed.
+func (s *supervisor) killSandbox() {
+	_ = s.line.Close()
+	if sandbox := s.state().Sandbox; sandbox.PID > 0 {
+		if err := runtime.KillProcess(sandbox); err != nil {
+			fmt.Fprintln(os.Stderr, "killing the sandbox:", err)
+		}
+	}
+}
+
+// receive takes frames from the box until the agent has ended or the line broke.
+func (s *supervisor) receive() outcome {
+	var out outcome
+	for {
+		frame, err := s.line.Receive()
+		if err != nil {
+			out.cause = err
+			return out
+		}
+		switch frame.Type {
+		case lifeline.TypeStdout:
+			err = s.record.Append(output.Stdout, frame.Payload)
+			s.past.Append(s.term.Feed(frame.Payload, s.ended))
+			s.pulse.printed()
+		case lifeline.TypeStderr:
+			err = s.record.Append(output.Stderr, frame.Payload)
+			s.pulse.printed()
+		case lifeline.TypeError:
+			message, decodeErr := lifeline.Decode[lifeline.Error](frame)
+			out.errs, err = append(out.errs, message.Text), decodeErr
+		case lifeline.TypeExit:
+			exit, decodeErr := lifeline.Decode[lifeline.Exit](frame)
+			if decodeErr == nil {
+				out.exit = &exit
+				return out
+			}
+			err = decodeErr
+		}
+		if err != nil {
+			s.end(fault.New(fault.Environment, "the agent's output cannot be recorded: %w", err).
+				Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+		}
+	}
+}
