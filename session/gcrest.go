@@ -147,7 +147,7 @@ func (g *gc) leftovers(ctx context.Context) error {
 		return err
 	}
 	for _, entry := range records {
-		if path := filepath.Join(g.store.root, entry.Name()); strings.HasPrefix(entry.Name(), ".") && workspace.Still(path, age) {
+		if path := filepath.Join(g.store.root, entry.Name()); strings.HasPrefix(entry.Name(), ".") && workspace.Unchanged(path, age) {
 			found = append(found, workspace.Leftover{Path: path})
 		}
 	}

@@ -25,8 +25,7 @@ type agentGit struct {
 	entries []indexEntry
 }
 
-// write makes the repository out of the packs' files, whose paths are without the
-// extension.
+// write creates the repository from packs, which are paths without the extension.
 func (a *agentGit) write(packs ...string) error {
 	for _, dir := range []string{"", "objects/pack", "objects/info", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, dir), 0o755); err != nil { //nolint:gosec // in a private folder
@@ -62,7 +61,7 @@ func (a *agentGit) write(packs ...string) error {
 	return writeIndex(filepath.Join(a.dir, "index"), a.format, a.entries)
 }
 
-// excluding are ignore rules for folders at the top.
+// excluding returns ignore rules for folders at the top.
 func excluding(folders []string) string {
 	var rules strings.Builder
 	for _, folder := range folders {
@@ -71,15 +70,15 @@ func excluding(folders []string) string {
 	return rules.String()
 }
 
-// config lets git inside trust the index although the sandbox shows other inode
-// numbers and change times than the host.
+// config lets git in the sandbox trust the index, although inode numbers and change times
+// differ from those on the host.
 func (a *agentGit) config() string {
 	return coreConfig(a.format, "logallrefupdates = true", "checkStat = minimal", "trustctime = false") +
 		fmt.Sprintf("[user]\n\tname = %s\n\temail = %s\n", configValue(a.who.Name), configValue(a.who.Email))
 }
 
-// coreConfig is the beginning of the configuration of a repository that has a working
-// tree, with more settings of the section core.
+// coreConfig returns the section core of the configuration of a repository with a working
+// tree, including the given settings.
 func coreConfig(format git.Format, settings ...string) string {
 	var b strings.Builder
 	version := 0
@@ -102,8 +101,8 @@ func configValue(value string) string {
 	return `"` + r.Replace(value) + `"`
 }
 
-// copyFile copies a file that nobody changes, by reflink where possible. No
-// inode is shared.
+// copyFile copies a file that does not change meanwhile, by reflink where possible.
+// The copy shares no inode.
 func copyFile(from, to string) error {
 	src, err := os.Open(from)
 	if err != nil {

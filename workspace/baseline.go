@@ -30,7 +30,7 @@ type Baseline struct {
 	Files   []File        `json:"-"`        // sorted by path
 }
 
-// IgnoreFile is one source of ignore rules as it stood before the agent.
+// IgnoreFile is one source of ignore rules as it was before the agent started.
 type IgnoreFile struct {
 	Dir  []byte `json:"dir"` // folder it counts for, slash-separated; empty: the top
 	Data []byte `json:"data"`
@@ -46,7 +46,7 @@ type File struct {
 	EOL    bool     // Stored is Raw with CRLF turned into LF
 }
 
-// Stat is what tells a changed file from an unchanged one without reading it.
+// Stat shows whether a file has changed without reading it.
 type Stat struct {
 	Size, Inode  uint64
 	Mtime, Ctime int64  // nanoseconds since 1970
@@ -79,7 +79,7 @@ func (b *Baseline) Save(file string) error {
 	return paths.WriteFile(file, out)
 }
 
-// append encodes f; its path is stored as what it does not share with last.
+// append encodes f. Of its path it stores the part that last does not begin with.
 func (f File) append(out []byte, last string) []byte {
 	shared := 0
 	for shared < len(last) && shared < len(f.Path) && last[shared] == f.Path[shared] {
@@ -127,7 +127,7 @@ func LoadBaseline(file string) (*Baseline, error) {
 	return b, nil
 }
 
-// readText reads a file into a string, and holds it once.
+// readText reads a file into a string without a second copy in memory.
 func readText(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -51,8 +51,8 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// cloneURL clones req.Repo into a bare repository that aibox owns, or brings the
-// clone of an earlier run up to date, and returns its folder.
+// cloneURL clones req.Repo into a bare repository that aibox owns, or updates the
+// clone of an earlier run. It returns the repository's folder.
 func cloneURL(ctx context.Context, req Request) (string, error) {
 	if err := CheckURL(req.Repo); err != nil {
 		return "", err

@@ -66,8 +66,8 @@ func (c *copier) copyTree(ctx context.Context, paths []string) ([]copied, error)
 		c.copyBatch)
 }
 
-// inFolders are the paths whose folder is there. One that gave way to a file, which is
-// among the paths, must not be made.
+// inFolders returns the paths whose folder exists. A folder that the user has replaced
+// with a file, which is among the paths, must not be created.
 func (c *copier) inFolders(paths []string) []string {
 	there := make([]string, 0, len(paths))
 	last, is := ".", true
@@ -85,8 +85,8 @@ func (c *copier) inFolders(paths []string) []string {
 	return there
 }
 
-// inBatches has as many workers as there are processors do the work on the batches
-// that hand gives out, each with a buffer of its own for small files.
+// inBatches runs work on the batches that hand sends, with one worker per processor.
+// Each worker has its own buffer for small files.
 func inBatches(ctx context.Context, hand func(context.Context, chan<- batch) error, work func(batch, []byte) error) error {
 	batches := make(chan batch)
 	g, ctx := errgroup.WithContext(ctx)
@@ -186,8 +186,8 @@ func (c *copier) copyBatch(b batch, buf []byte) error {
 	return err
 }
 
-// copyFiles copies the files of a batch from the open folder from, and ends with what
-// done makes of one of them.
+// copyFiles copies the files of a batch from the open folder from. It calls done after
+// each one, and stops at the first error that done returns.
 func (c *copier) copyFiles(from int, b batch, buf []byte, done func(i int, one copied, err error) error) error {
 	to, err := openDir(c.to, b.dir)
 	if err != nil {
@@ -209,8 +209,8 @@ func openDir(root int, dir string) (int, error) {
 	})
 }
 
-// absent reports whether err says that there is no such file in the user's tree,
-// a folder having given way to a file or a symlink included.
+// absent reports whether err means that the user's tree has no such file, also because
+// a file or a symlink has taken the place of one of its folders.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
@@ -265,7 +265,7 @@ func (c *copier) copyFile(from, to int, path string, buf []byte) (copied, error)
 	return result, c.copyContent(fd, to, name, &st, &result, buf)
 }
 
-// copyLink copies a symlink as it is, without looking where it leads.
+// copyLink copies a symlink without following it.
 func (c *copier) copyLink(from, to int, name string, result copied) (copied, error) {
 	target := make([]byte, unix.PathMax+1)
 	n, err := unix.Readlinkat(from, name, target)
@@ -287,7 +287,7 @@ func (c *copier) copyLink(from, to int, name string, result copied) (copied, err
 	return result, nil
 }
 
-// counter turns the progress of several workers into one.
+// counter adds up the progress of several workers.
 type counter struct {
 	mu    sync.Mutex
 	now   Progress

@@ -13,7 +13,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// copyContent copies an open regular file and takes its hash on the way.
+// copyContent copies an open regular file and hashes it at the same time.
 func (c *copier) copyContent(fd, to int, name string, st *unix.Stat_t, result *copied, buf []byte) error {
 	perm := uint32(0o644)
 	if st.Mode&0o100 != 0 {
@@ -91,8 +91,8 @@ func (c *copier) copySmall(fd, out int, result *copied, buf []byte) error {
 	return nil
 }
 
-// copyLarge shares the disk blocks where the file system can (reflink: the
-// inodes stay apart), else lets the kernel copy, then reads the copy once.
+// copyLarge clones the file where the file system can (a reflink, with an inode of its
+// own), else lets the kernel copy it. Then it reads the copy once.
 func (c *copier) copyLarge(fd, out int, result *copied) error {
 	dst, err := reopen(out)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *copier) copyBytes(dst, src *os.File) error {
 	return err
 }
 
-// reopen is a file of its own on the same open file, to be closed.
+// reopen returns another descriptor for an open file. The caller closes it.
 func reopen(fd int) (*os.File, error) {
 	dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

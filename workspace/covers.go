@@ -12,9 +12,10 @@ import (
 	"strings"
 )
 
-// Covers tells which paths are those of files of the user's that the agent was not given,
-// or would take the place of one: a folder that such a file is in, or something below it.
-// hide are the globs of the workspace; they answer where an old baseline does not.
+// Covers returns a function that reports whether a path is a file of the user's that the
+// agent did not get, or would replace one: a folder above such a file, or a path below
+// it. hide are the workspace's globs; they decide for old baselines, which do not list
+// these files.
 func (b *Baseline) Covers(hide []string) func(path string) bool {
 	if b.Hidden == nil {
 		return recordedGlobs(hide).Match
@@ -40,8 +41,8 @@ func (b *Baseline) Covers(hide []string) func(path string) bool {
 	}
 }
 
-// Covers is Baseline.Covers of the workspace's baseline. Without one every path counts
-// that the globs hide.
+// Covers is Baseline.Covers for the workspace's baseline. Without a baseline it covers
+// every path that the globs hide.
 func (w *Workspace) Covers() (func(path string) bool, error) {
 	file, err := os.Open(w.Baseline)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ import (
 // maxDuplicatePath bounds a path in bytes: a system call takes no more at once.
 const maxDuplicatePath = unix.PathMax - 256
 
-// duplicate copies whole trees that an agent made, whatever is in them, in memory
-// that one folder at a time needs.
+// duplicate copies a tree that an agent made, whatever it contains. It holds one folder
+// in memory at a time.
 type duplicate struct {
 	from, to int // descriptors of the two tops
 	maxFiles int
@@ -40,8 +40,7 @@ type duplicate struct {
 	unreadable int
 }
 
-// run copies. The order is from the top down, so that a folder is there before
-// what is in it.
+// run copies the tree from the top down, so that each folder exists before its files.
 func (d *duplicate) run(ctx context.Context) error {
 	var top unix.Stat_t
 	if err := unix.Fstat(d.from, &top); err != nil {
@@ -56,7 +55,7 @@ func (d *duplicate) run(ctx context.Context) error {
 	return inBatches(ctx, d.walk, func(b batch, buf []byte) error { return d.copyBatch(c, b, buf) })
 }
 
-// walk makes the folders and hands out the files.
+// walk creates the folders and sends the files to the workers.
 func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
 	for left := []string{"."}; len(left) > 0; {
 		dir := left[len(left)-1]
@@ -70,7 +69,7 @@ func (d *duplicate) walk(ctx context.Context, batches chan<- batch) error {
 	return nil
 }
 
-// folder hands out the files of one folder and returns the folders in it.
+// folder sends the files of one folder to the workers and returns its subfolders.
 func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch) (subs []string, err error) {
 	fd, err := openDir(d.from, dir)
 	if d.live && absent(err) {
@@ -91,7 +90,7 @@ func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch
 			if d.live && absent(err) {
 				return subs, nil
 			}
-			return subs, ignoreEnd(err)
+			return subs, ignoreEOF(err)
 		}
 		b := batch{dir: dir}
 		for _, name := range names {
@@ -117,15 +116,15 @@ func (d *duplicate) folder(ctx context.Context, dir string, batches chan<- batch
 	}
 }
 
-// ignoreEnd is err unless it is the end of a folder.
-func ignoreEnd(err error) error {
+// ignoreEOF returns err, or nil at the end of a folder.
+func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
 
-// sort says what the entry name of a folder is, and makes it when it is a folder.
+// sort determines the kind of an entry, and creates it if it is a folder.
 func (d *duplicate) sort(dir int, name, path string) (isFolder, isFile bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -184,14 +183,14 @@ func (d *duplicate) copyBatch(c *copier, b batch, buf []byte) error {
 	})
 }
 
-// unread counts what cannot be read.
+// unread counts entries that cannot be read.
 func (d *duplicate) unread() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.unreadable++
 }
 
-// notes are what the copy lacks.
+// notes returns what is missing from the copy.
 func (d *duplicate) notes() []string {
 	var notes []string
 	for _, lack := range []struct {

@@ -14,8 +14,8 @@ const (
 	fineClock   = 100 * time.Millisecond // proven by trustCtime; the kernel's tick is at most 10 ms
 )
 
-// local are the magic numbers of file systems whose ctime the kernel keeps
-// itself, so that nobody without the raw disk can set it back.
+// local holds the magic numbers of file systems whose ctime only the kernel sets, so that
+// it cannot be set back without access to the raw disk.
 var local = map[int64]bool{
 	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true,
 	unix.TMPFS_MAGIC: true, unix.F2FS_SUPER_MAGIC: true, unix.OVERLAYFS_SUPER_MAGIC: true,
@@ -23,8 +23,8 @@ var local = map[int64]bool{
 	0xca451a4e: true, // bcachefs
 }
 
-// trustCtime finds out how far the file system of dir can be trusted: whether a
-// change shows in ctime at all, and how fine its clock is. It takes about 30 ms.
+// trustCtime measures how far the ctime of dir's file system can be trusted: whether it
+// shows a change at all, and how fine its clock is. It takes about 30 ms.
 func trustCtime(dir string) (racy time.Duration, hashAll bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || !local[int64(fs.Type)] { //nolint:unconvert // int32 on some machines
@@ -56,7 +56,7 @@ func trustCtime(dir string) (racy time.Duration, hashAll bool) {
 	return coarseClock, false
 }
 
-// StatOf picks from st what the baseline keeps.
+// StatOf returns the fields of st that a baseline stores.
 func StatOf(st *unix.Stat_t) Stat {
 	return Stat{
 		Size: uint64(st.Size), Inode: st.Ino, Perm: st.Mode,
@@ -64,5 +64,5 @@ func StatOf(st *unix.Stat_t) Stat {
 	}
 }
 
-// remaining is dir joined with a slash-separated path from a repository.
-func remaining(dir, path string) string { return filepath.Join(dir, filepath.FromSlash(path)) }
+// join joins dir with a slash-separated path from a repository.
+func join(dir, path string) string { return filepath.Join(dir, filepath.FromSlash(path)) }

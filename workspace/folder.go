@@ -8,16 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder tells one folder from another that was later made under its name: when a
-// workspace is gone, the next session of the repository gets the same path. An
-// inode's number may be used again, but not with the same time of birth. The zero
-// value is the folder of a record from before folders were told apart.
+// Folder identifies a folder, since its path does not: after a workspace is removed, the
+// next session of the repository gets the same path. An inode number may be reused, but
+// not with the same time of birth. Records of early versions have the zero value.
 type Folder struct {
 	Inode uint64 `json:"inode"`
-	Born  int64  `json:"born"` // nanoseconds since 1970; 0 where the file system does not tell
+	Born  int64  `json:"born"` // nanoseconds since 1970; 0 where the file system does not record it
 }
 
-// identify reads which folder stands at path, without following a symlink there.
+// identify identifies the folder at path. It does not follow a symlink there.
 func identify(path string) (Folder, error) {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_TYPE|unix.STATX_BTIME, &st)
@@ -34,9 +33,8 @@ func identify(path string) (Folder, error) {
 	return folder, nil
 }
 
-// Gone reports whether the workspace's folder has been removed. Another session's
-// folder at the same path does not count as this one's. An error says that it
-// cannot be told.
+// Gone reports whether the workspace's folder has been removed. Another session's folder
+// may be at the same path. It returns an error if it cannot find out.
 func (w *Workspace) Gone() (bool, error) {
 	now, err := identify(w.Path)
 	switch {

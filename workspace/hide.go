@@ -6,9 +6,9 @@ import (
 	"aibox/internal/gitignore"
 )
 
-// DefaultHide are the globs that hide files when the user named none, and that come
-// before the user's own. Names that programs give to private keys have no dot; a private
-// key under another name is found by its content.
+// DefaultHide returns the built-in globs for hidden files, which come before the user's
+// own. They name the files that programs store private keys in; a private key under
+// another name is found by its content.
 func DefaultHide() []string {
 	return []string{
 		".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template",
@@ -16,10 +16,10 @@ func DefaultHide() []string {
 	}
 }
 
-// formerHide was DefaultHide in records of earlier versions.
+// formerHide is what DefaultHide returned in earlier versions.
 var formerHide = []string{".env", ".env.*", "*.pem", "id_*"}
 
-// OwnHide are the globs of a record that the user named: those behind the built-in ones.
+// OwnHide returns the user's own globs of a record, which follow the built-in ones.
 func OwnHide(globs []string) []string {
 	for _, builtIn := range [][]string{DefaultHide(), formerHide} {
 		if own, ok := cutPrefix(globs, builtIn); ok {
@@ -41,8 +41,8 @@ func cutPrefix(words, prefix []string) ([]string, bool) {
 	return words[len(prefix):], true
 }
 
-// Globs say which files of a repository are hidden, in the language of .gitignore: the
-// last one that matches a path counts, and one that begins with ! shows it again.
+// Globs select the hidden files of a repository. They have the syntax of .gitignore: the
+// last glob that matches a path decides, and a leading ! shows the file again.
 type Globs struct {
 	words    []string
 	patterns []gitignore.Pattern
@@ -66,8 +66,8 @@ func ParseGlobs(words []string) (*Globs, error) {
 	return g, nil
 }
 
-// recordedGlobs reads the globs of a record. What an earlier version took and this one
-// does not, matched no name. Private keys have a glob of their own there.
+// recordedGlobs parses the globs of a record. It skips globs that only earlier versions
+// accepted; they matched no name. Each private key has its own glob there.
 func recordedGlobs(words []string) *Globs {
 	g := &Globs{}
 	for _, word := range words {
@@ -86,8 +86,8 @@ func (g *Globs) add(word string, p gitignore.Pattern) {
 // Match reports whether the file or a folder above it is hidden.
 func (g *Globs) Match(file string) bool { return g.list.Match(file, false) }
 
-// Matcher is Match for many files of the same folders: it remembers the answer for the
-// folder it was last asked about. It is not safe for concurrent use.
+// Matcher returns Match for many files of the same folders: it caches the result for the
+// last folder. It is not safe for concurrent use.
 func (g *Globs) Matcher() func(file string) bool {
 	last, hidden := "", false
 	return func(file string) bool {
@@ -103,8 +103,8 @@ func (g *Globs) Matcher() func(file string) bool {
 	}
 }
 
-// hidesKeys reports whether a file that no glob hides is hidden when it holds a private
-// key: where the built-in globs hold, and the user has not shown the file.
+// hidesKeys reports whether a file is hidden if it turns out to be a private key: the
+// built-in globs are in force, and no glob of the user shows the file.
 func (g *Globs) hidesKeys(file string) bool {
 	if g.builtIn == 0 {
 		return false
@@ -117,7 +117,7 @@ func (g *Globs) hidesKeys(file string) bool {
 	return true
 }
 
-// idle are the user's globs that match none of the files, and no folder of them.
+// idle returns the user's globs that match none of the files and none of their folders.
 func (g *Globs) idle(files ...[]string) []string {
 	var idle []string
 	for i := g.builtIn; i < len(g.patterns); i++ {

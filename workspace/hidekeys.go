@@ -10,9 +10,8 @@ import (
 	"aibox/internal/gitignore"
 )
 
-// hideKeys takes the private keys among the copied files away: each gets a glob of its
-// own, so that it is hidden from all that comes later, too. An own pass over the files is
-// not needed: their contents were looked at while they were copied.
+// hideKeys removes private keys from the copied files. Each key gets its own glob, so that
+// later steps hide it as well. Copying has already looked at the contents.
 func (p *preparation) hideKeys(root int) error {
 	visible := p.files[:0]
 	for _, f := range p.files {
@@ -40,8 +39,7 @@ func (p *preparation) hideKeys(root int) error {
 	return nil
 }
 
-// removeWithFolders removes a file of our own copy, and the folders that this leaves
-// empty.
+// removeWithFolders removes a file of the copy, and then its folders that are empty.
 func removeWithFolders(root int, path string) error {
 	for flags := 0; path != "."; flags, path = unix.AT_REMOVEDIR, folderOf(path) {
 		dir, err := openDir(root, folderOf(path))

@@ -23,8 +23,7 @@ type indexEntry struct {
 	Skip     bool   // skip-worktree: not there, and not deleted
 }
 
-// writeIndex writes a git index (see gitformat-index) with the entries, which are
-// sorted by path.
+// writeIndex writes a git index (see gitformat-index). The entries must be sorted by path.
 func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	var h hash.Hash = sha1.New() //nolint:gosec // git's format
 	if format == git.SHA256 {
@@ -47,8 +46,8 @@ func writeIndex(file string, format git.Format, entries []indexEntry) error {
 	return os.WriteFile(file, out.Bytes(), 0o644) //nolint:gosec // the agent's own, in a private folder
 }
 
-// indexVersion is the oldest version that can hold the entries. Only extended flags
-// need version 3, which libraries of agents such as GitPython long could not read.
+// indexVersion returns the oldest version that can hold the entries. Only extended flags
+// need version 3, which libraries of agents, such as GitPython, could not read for long.
 func indexVersion(entries []indexEntry) uint32 {
 	if slices.ContainsFunc(entries, func(e indexEntry) bool { return e.Skip }) {
 		return 3

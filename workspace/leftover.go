@@ -15,16 +15,15 @@ import (
 	"aibox/internal/paths"
 )
 
-// Leftover is a folder or file that something broken off has left behind.
+// Leftover is a file or folder of an operation that was interrupted.
 type Leftover struct {
 	Path string
-	// Unknown says that it is a folder with something in it that no session refers
-	// to: it may hold work, and is not to be removed unasked.
+	// Unknown marks a folder that is not empty and belongs to no session. It may hold
+	// work, so it must not be removed without asking.
 	Unknown bool
 }
 
-// Remove removes it. A folder that was empty when it was found goes only if it still
-// is.
+// Remove deletes the leftover. It keeps a folder that was empty before and is not any more.
 func (l Leftover) Remove(ctx context.Context) error {
 	name := filepath.Base(l.Path)
 	switch {
@@ -39,9 +38,9 @@ func (l Leftover) Remove(ctx context.Context) error {
 	}
 }
 
-// Leftovers lists what Prepare, Rebuild, Remove and a clone have left where they
-// were broken off, if nothing has happened to it for age: nothing that anybody uses.
-// refers reports whether a session has its workspace at a path.
+// Leftovers lists what interrupted calls of Prepare, Rebuild, Remove and clones have left.
+// It leaves out what has changed within age, since that may be in use. refers reports
+// whether a session has its workspace at a path.
 func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool) ([]Leftover, error) {
 	var found []Leftover
 	workspaces, err := entries(dirs.Workspace)
@@ -51,8 +50,8 @@ func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool
 	for _, path := range workspaces {
 		name := filepath.Base(path)
 		switch {
-		case refers(path) || !Still(path, age):
-		case strings.HasPrefix(name, removedPrefix) || strings.HasPrefix(name, restoringPrefix) || !strings.HasPrefix(name, ".") && vacant(path):
+		case refers(path) || !Unchanged(path, age):
+		case strings.HasPrefix(name, removedPrefix) || strings.HasPrefix(name, restoringPrefix) || !strings.HasPrefix(name, ".") && isEmptyFolder(path):
 			found = append(found, Leftover{Path: path})
 		case isFolder(path):
 			found = append(found, Leftover{Path: path, Unknown: true})
@@ -65,13 +64,13 @@ func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool
 	for _, path := range repos {
 		name := filepath.Base(path)
 		unfinished := strings.HasPrefix(name, removedPrefix) || strings.HasPrefix(name, ".clone-")
-		if unfinished && Still(path, 24*age) { // a clone may take long
+		if unfinished && Unchanged(path, 24*age) { // a clone may take long
 			found = append(found, Leftover{Path: path})
 			continue
 		}
 		scratch, _ := filepath.Glob(filepath.Join(path, "aibox", ".*"))
 		for _, file := range scratch {
-			if Still(file, 24*age) {
+			if Unchanged(file, 24*age) {
 				found = append(found, Leftover{Path: file})
 			}
 		}
@@ -79,7 +78,7 @@ func Leftovers(dirs paths.Dirs, age time.Duration, refers func(path string) bool
 	return found, nil
 }
 
-// entries are the paths directly in dir; none where there is no dir.
+// entries returns the paths directly in dir; none if dir does not exist.
 func entries(dir string) ([]string, error) {
 	all, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,8 +91,8 @@ func entries(dir string) ([]string, error) {
 	return found, err
 }
 
-// Still reports that nothing has happened to what is at path for so long.
-func Still(path string, age time.Duration) bool {
+// Unchanged reports whether the file or folder at path has not changed for age.
+func Unchanged(path string, age time.Duration) bool {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
 		return false
@@ -106,8 +105,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// vacant reports whether path is an empty folder.
-func vacant(path string) bool {
+// isEmptyFolder reports whether path is an empty folder.
+func isEmptyFolder(path string) bool {
 	if !isFolder(path) {
 		return false
 	}

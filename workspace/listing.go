@@ -16,7 +16,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// listing is what the user's repository consists of, before anything is copied.
+// listing lists the files of the user's repository before they are copied.
 type listing struct {
 	head    map[string]git.Entry // the tree of the starting commit
 	index   map[string]git.Entry // the user's index; same as head when not asIs
@@ -70,8 +70,8 @@ func (s *source) list(ctx context.Context, hide *Globs, outside []string) (*list
 	return l, nil
 }
 
-// hidden matches paths in s with globs that count from the top of the workspace. It is
-// not safe for concurrent use.
+// hidden returns a function that matches paths in s with globs that are relative to the
+// top of the workspace. The function is not safe for concurrent use.
 func (s *source) hidden(hide *Globs) func(path string) bool {
 	match := hide.Matcher()
 	if s.prefix == "" {
@@ -166,12 +166,12 @@ func (l *listing) addUntracked(paths []string, top string, outside []string) {
 	}
 }
 
-// closedFolder is how git says that it passes over a folder.
-var closedFolder = regexp.MustCompile(`(?m)^warning: could not open directory '(.*)': (.*)$`)
+// unreadableFolder matches git's warning about a folder that it cannot read.
+var unreadableFolder = regexp.MustCompile(`(?m)^warning: could not open directory '(.*)': (.*)$`)
 
 // addUnreadable names the folders that git could not look into for untracked files.
 func (l *listing) addUnreadable(warnings, prefix string) {
-	for _, found := range closedFolder.FindAllStringSubmatch(warnings, maxUnreadable+1) {
+	for _, found := range unreadableFolder.FindAllStringSubmatch(warnings, maxUnreadable+1) {
 		if len(l.notes) == maxUnreadable {
 			l.notes = append(l.notes, "more folders that cannot be read are left out")
 			return
@@ -181,7 +181,7 @@ func (l *listing) addUnreadable(warnings, prefix string) {
 	}
 }
 
-// maxUnreadable is how many folders are named.
+// maxUnreadable is how many unreadable folders a note names.
 const maxUnreadable = 20
 
 func (l *listing) finish() {

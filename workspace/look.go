@@ -12,7 +12,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Place is a repository that an agent can work on, as it is now.
+// Place describes a repository that an agent can work on.
 type Place struct {
 	Top    string // of the working tree; for a URL the URL itself
 	Start  string // the subfolder of it that a run starts in; empty for the top
@@ -20,8 +20,8 @@ type Place struct {
 	Unborn bool   // there is no commit yet
 }
 
-// Look tells whether path, in a working tree, or an address is a repository that
-// Prepare takes, without copying or fetching anything. The error is Prepare's.
+// Look checks whether Prepare accepts a path in a working tree, or an address, without
+// copying or fetching anything. Its errors are those of Prepare.
 func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 	if IsURL(repo) {
 		return Place{Top: repo}, CheckURL(repo)
@@ -42,10 +42,9 @@ func Look(ctx context.Context, repo string, dirs paths.Dirs) (Place, error) {
 	return Place{Top: src.top, Start: src.start, Branch: strings.TrimPrefix(src.headRef, "refs/heads/"), Unborn: src.unborn}, nil
 }
 
-// Files are the paths that an agent would get (visible) and those that the globs
-// hide, both sorted and raw, as Prepare would sort them: from what is on disk, or
-// with a branch or clean from a commit. Nothing is known of an address before it is
-// cloned.
+// Files returns the paths that an agent would get (visible) and those that the globs
+// hide, both sorted and unescaped. Like Prepare it reads the disk, or with a branch or
+// Clean a commit. For an address both are empty, since it is not cloned yet.
 func Files(ctx context.Context, req Request) (visible, hidden []string, err error) {
 	if IsURL(req.Repo) {
 		return nil, nil, CheckURL(req.Repo)
@@ -61,20 +60,20 @@ func Files(ctx context.Context, req Request) (visible, hidden []string, err erro
 	if src.unborn {
 		return nil, nil, nil
 	}
-	l, err := src.list(ctx, hide, ownFolders(req.Dirs))
+	l, err := src.list(ctx, hide, aiboxFolders(req.Dirs))
 	if err != nil {
 		return nil, nil, err
 	}
 	return src.withModules(ctx, l, hide, req.Dirs)
 }
 
-// withModules are the visible and the hidden paths of a listing, with those in
+// withModules returns the visible and the hidden paths of a listing, including those in
 // submodules.
 func (s *source) withModules(ctx context.Context, l *listing, hide *Globs, dirs paths.Dirs) (visible, hidden []string, err error) {
 	modules, err := s.openModules(ctx, l, dirs.Workspace)
 	visible, hidden = l.visible, l.hidden
 	for _, m := range modules {
-		inner, err := m.list(ctx, hide, ownFolders(dirs))
+		inner, err := m.list(ctx, hide, aiboxFolders(dirs))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,22 +94,21 @@ func (s *source) withModules(ctx context.Context, l *listing, hide *Globs, dirs 
 	return visible, hidden, err
 }
 
-// ownFolders are aibox's folders, of which no copy is made.
-func ownFolders(dirs paths.Dirs) []string {
+// aiboxFolders returns aibox's folders, which are never copied.
+func aiboxFolders(dirs paths.Dirs) []string {
 	return []string{dirs.Workspace, dirs.Data, dirs.State, dirs.Cache}
 }
 
-// mostBranches bounds what Branches gives.
-const mostBranches = 2000
+// maxBranches bounds the result of Branches.
+const maxBranches = 2000
 
-// silent keeps git's helpers from asking on a terminal that shows something else:
-// ssh asks a program instead, which has no answer.
+// silent keeps ssh from asking for a password on the terminal, where a screen may be
+// shown: it asks a program instead, which fails.
 var silent = []string{"SSH_ASKPASS_REQUIRE=force", "SSH_ASKPASS=false"}
 
-// Branches are the names of the branches that Request.Branch takes, raw: of a
-// repository its own, the last used first, and then those of its remote; of an
-// address what its server says now, the default one first. Nobody is asked for a
-// password.
+// Branches returns the branch names that Request.Branch accepts, unescaped. For a
+// repository these are its own, the last used first, and then those of its remote; for an
+// address what its server reports, the default first. It never asks for a password.
 func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, error) {
 	if IsURL(repo) {
 		return remoteBranches(ctx, repo)
@@ -138,7 +136,7 @@ func Branches(ctx context.Context, repo string, dirs paths.Dirs) ([]string, erro
 			all = append(all, name)
 		}
 	}
-	return all[:min(len(all), mostBranches)], nil
+	return all[:min(len(all), maxBranches)], nil
 }
 
 func remoteBranches(ctx context.Context, address string) ([]string, error) {
@@ -160,7 +158,7 @@ func remoteBranches(ctx context.Context, address string) ([]string, error) {
 		if target, ok := strings.CutPrefix(what, "ref: refs/heads/"); ok && ref == "HEAD" {
 			first = target
 		}
-		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && len(names) < mostBranches {
+		if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && len(names) < maxBranches {
 			names = append(names, name)
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deepest is how far down Measure looks: what an agent made deeper than that is
-// not counted.
-const deepest = 256
+// maxDepth is how many levels Measure descends. It does not count what is deeper.
+const maxDepth = 256
 
-// Measure counts what is not a folder at path and below, and the bytes that it
-// takes on the disk. It follows no symlink and leaves out what it cannot read.
+// Measure counts the files at path and below, and the bytes that they take on the disk.
+// It follows no symlink and skips what it cannot read.
 func Measure(path string) (files int, bytes int64) {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -56,7 +55,7 @@ func (m *measure) entry(dir int, name string, depth int) {
 	m.bytes += st.Blocks * 512
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		m.files++
-	} else if depth < deepest {
+	} else if depth < maxDepth {
 		m.folder(dir, name, depth+1)
 	}
 }

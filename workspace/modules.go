@@ -17,8 +17,8 @@ import (
 	"aibox/internal/termtext"
 )
 
-// Module is a submodule whose files the workspace holds. Its repository is the user's
-// own clone, from which nothing is fetched.
+// Module is a submodule whose files are in the workspace. Its repository is the user's own
+// clone; nothing is fetched.
 type Module struct {
 	Path        string `json:"path"` // of its folder, from the top of the workspace
 	Repo        string `json:"repo"` // its folder in the user's working tree; empty where it is not checked out
@@ -27,7 +27,7 @@ type Module struct {
 	Uncommitted string `json:"uncommitted,omitempty"` // commit on top of Head that holds the user's uncommitted work, or empty
 }
 
-// BaseCommit is the commit that the agent's work in the submodule goes on top of.
+// BaseCommit is the parent of the commit with the agent's work in the submodule.
 func (m *Module) BaseCommit() string {
 	if m.Uncommitted != "" {
 		return m.Uncommitted
@@ -35,20 +35,20 @@ func (m *Module) BaseCommit() string {
 	return m.Head
 }
 
-// Git is the submodule's repository in the user's clone, with or without its files.
+// Git is the submodule's repository in the user's clone. Its files need not be checked out.
 func (m *Module) Git() *git.Repo { return gitAt(m.GitDir) }
 
-// gitAt is the user's repository whose git directory is dir. A working tree that its
-// configuration names need not be there.
+// gitAt returns the user's repository with the git directory dir. It does not need the
+// working tree that the repository's configuration may name.
 func gitAt(dir string) *git.Repo {
 	return git.User(dir).With("GIT_DIR="+dir, "GIT_WORK_TREE="+dir)
 }
 
-// In reports whether path, of a file in the workspace, lies in the submodule.
+// In reports whether a path of the workspace is in the submodule.
 func (m *Module) In(path string) bool { return strings.HasPrefix(path, m.Path+"/") }
 
-// openModules opens the submodules of a listing. Those that cannot come along stay
-// in the listing, each with a note that says why and what to type.
+// openModules opens the submodules of a listing. A submodule that cannot be copied stays
+// in the listing, with a note that gives the reason and the command that helps.
 func (s *source) openModules(ctx context.Context, l *listing, workspaces string) ([]*source, error) {
 	var opened []*source
 	var left []string
@@ -68,8 +68,8 @@ func (s *source) openModules(ctx context.Context, l *listing, workspaces string)
 	return opened, nil
 }
 
-// openModule opens the submodule at path, a path in s. lack says why it cannot come
-// along, and what to do about it.
+// openModule opens the submodule at path, a path in s. lack is the reason why it cannot be
+// copied, and what helps; empty if it can.
 func (s *source) openModule(ctx context.Context, path, recorded, workspaces string) (m *source, lack string, err error) {
 	if !utf8.ValidString(s.prefix + path) {
 		return nil, "its path is not UTF-8", nil
@@ -158,8 +158,8 @@ func (s *source) storedModule(ctx context.Context, path string) (*git.Repo, erro
 	return nil, nil
 }
 
-// own fills in what tells the submodule's repository apart, and refuses one that is not
-// the folder's own or that aibox cannot read.
+// own reads the identity of the submodule's repository. lack is the reason to refuse it:
+// it belongs to another folder, or aibox cannot read it.
 func (s *source) own(ctx context.Context, format git.Format, workspaces string) (lack string) {
 	asked := []string{"rev-parse", "--show-object-format", "--absolute-git-dir"}
 	if s.top != "" {
@@ -185,7 +185,7 @@ func (s *source) own(ctx context.Context, format git.Format, workspaces string) 
 	return ""
 }
 
-// shellWord writes a path as one word of a command line.
+// shellWord quotes a path for a shell.
 func shellWord(path string) string {
 	if strings.IndexFunc(path, func(r rune) bool {
 		return !strings.ContainsRune("/._-+@%,=:", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -195,8 +195,8 @@ func shellWord(path string) string {
 	return "'" + strings.ReplaceAll(termtext.Escape(path), "'", `'\''`) + "'"
 }
 
-// bringModules copies the files of the submodules, and of those in them.
-func (p *preparation) bringModules(ctx context.Context) error {
+// copyModules copies the files of the submodules, and of the submodules in them.
+func (p *preparation) copyModules(ctx context.Context) error {
 	sources, err := p.src.openModules(ctx, p.list, p.req.Dirs.Workspace)
 	if err != nil {
 		return err
@@ -204,9 +204,9 @@ func (p *preparation) bringModules(ctx context.Context) error {
 	for _, src := range sources {
 		m := &preparation{
 			req: p.req, src: src, store: p.store, hide: p.hide,
-			ws: &Workspace{Session: p.ws.Session, Path: remaining(p.ws.Path, strings.TrimPrefix(strings.TrimSuffix(src.prefix, "/"), p.src.prefix))},
+			ws: &Workspace{Session: p.ws.Session, Path: join(p.ws.Path, strings.TrimPrefix(strings.TrimSuffix(src.prefix, "/"), p.src.prefix))},
 		}
-		if m.list, err = src.list(ctx, p.hide, ownFolders(p.req.Dirs)); err != nil {
+		if m.list, err = src.list(ctx, p.hide, aiboxFolders(p.req.Dirs)); err != nil {
 			return fmt.Errorf("submodule %s: %w", termtext.Escape(src.prefix), err)
 		}
 		if _, err := p.store.copyHistory(ctx, src, &Globs{}, 1); err != nil {
@@ -218,7 +218,7 @@ func (p *preparation) bringModules(ctx context.Context) error {
 		if err := m.copyFiles(ctx); err != nil {
 			return err
 		}
-		if err := m.bringModules(ctx); err != nil {
+		if err := m.copyModules(ctx); err != nil {
 			return err
 		}
 		p.ws.Hide = append(slices.Clip(p.ws.Hide), m.ws.Hide...) // of private keys
@@ -230,22 +230,22 @@ func (p *preparation) bringModules(ctx context.Context) error {
 // hidesKeys is Globs.hidesKeys for a path in p's source.
 func (p *preparation) hidesKeys(path string) bool { return p.hide.hidesKeys(p.src.prefix + path) }
 
-// everyModule goes through the submodules, each one before those in it.
-func (p *preparation) everyModule(visit func(m *preparation)) {
+// eachModule calls visit for every submodule, the outer ones first.
+func (p *preparation) eachModule(visit func(m *preparation)) {
 	for _, m := range p.modules {
 		visit(m)
-		m.everyModule(visit)
+		m.eachModule(visit)
 	}
 }
 
-// allFiles are the copied files, those of submodules with the paths that they have in
-// the workspace; sorted.
+// allFiles returns all copied files, sorted by their paths in the workspace, including
+// those of submodules.
 func (p *preparation) allFiles() []copied {
 	if len(p.modules) == 0 {
 		return p.files
 	}
 	all := slices.Clone(p.files)
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		for _, f := range m.files {
 			f.Path = m.src.prefix + f.Path
 			all = append(all, f)
@@ -255,19 +255,19 @@ func (p *preparation) allFiles() []copied {
 	return all
 }
 
-// allVisible are the paths of all files that the agent gets, those in submodules too.
+// allVisible returns the paths of all files that the agent gets, including submodules.
 func (p *preparation) allVisible() []string {
 	return p.allPaths(func(l *listing) []string { return l.visible })
 }
 
-// allHidden are the paths of all hidden files, those in submodules too; sorted.
+// allHidden returns the sorted paths of all hidden files, including submodules.
 func (p *preparation) allHidden() []string {
 	return p.allPaths(func(l *listing) []string { return l.hidden })
 }
 
 func (p *preparation) allPaths(of func(*listing) []string) []string {
 	all := slices.Clone(of(p.list))
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		for _, path := range of(m.list) {
 			all = append(all, m.src.prefix+path)
 		}
@@ -278,7 +278,7 @@ func (p *preparation) allPaths(of func(*listing) []string) []string {
 
 // commitModules records the user's uncommitted work in the submodules.
 func (p *preparation) commitModules(ctx context.Context) (err error) {
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		if err == nil {
 			err = m.commitUncommitted(ctx)
 		}
@@ -286,9 +286,9 @@ func (p *preparation) commitModules(ctx context.Context) (err error) {
 	return err
 }
 
-// joinModules makes the commit that the changes are compared with: the starting files
-// with those of the submodules where the repository has their commits. What it is made
-// of are its parents, so that one ref keeps all of it.
+// joinModules creates the commit that changes are compared with. It holds the starting
+// files, and the submodules' files in place of their commits. Its parents are the commits
+// that it is made of, so that one ref keeps all of them.
 func (p *preparation) joinModules(ctx context.Context) error {
 	if len(p.modules) == 0 {
 		return nil
@@ -297,7 +297,7 @@ func (p *preparation) joinModules(ctx context.Context) error {
 		Ref: ref(p.ws.Session, "files"), Parent: p.ws.BaseCommit(), Tree: p.ws.BaseTree, Who: p.src.who,
 		Message: "Files of aibox session " + p.ws.Session + ", with those of submodules\n",
 	}
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		path := strings.TrimSuffix(m.src.prefix, "/")
 		made := Module{Path: path, Repo: m.src.top, GitDir: m.src.gitDir, Head: m.src.head, Uncommitted: m.ws.Uncommitted}
 		p.ws.Modules = append(p.ws.Modules, made)
@@ -319,9 +319,8 @@ func (p *preparation) joinModules(ctx context.Context) error {
 	return nil
 }
 
-// startModules puts, in the store, a commit on top of parent that holds the visible
-// files of the submodules, and packs what parent does not hold: git inside the box knows
-// one repository.
+// startModules adds a commit with the visible files of the submodules on top of parent, in
+// the store, and packs its new objects: git in the sandbox sees a single repository.
 func (p *preparation) startModules(ctx context.Context, parent string) (pack, commit string, err error) {
 	c := git.Commit{
 		Ref: ref(p.ws.Session, "modules"), Parent: parent, Who: p.src.who,
@@ -356,7 +355,7 @@ func (p *preparation) startModules(ctx context.Context, parent string) (pack, co
 	return pack, commit, err
 }
 
-// leftModules are the submodules that are empty folders in the workspace.
+// leftModules returns the submodules that are empty folders in the workspace.
 func (p *preparation) leftModules() []string {
 	left := []string{}
 	brought := make(map[string]bool, len(p.ws.Modules))
@@ -368,7 +367,7 @@ func (p *preparation) leftModules() []string {
 			left = append(left, path)
 		}
 	}
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		for _, path := range m.list.modules {
 			left = append(left, m.src.prefix+path)
 		}
@@ -376,11 +375,10 @@ func (p *preparation) leftModules() []string {
 	return left
 }
 
-// allSparse are the files that sparse checkouts leave out, by their paths in the
-// workspace.
+// allSparse returns the files that sparse checkouts leave out, by path in the workspace.
 func (p *preparation) allSparse() map[string]bool {
 	all := maps.Clone(p.list.sparse)
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		for path := range m.list.sparse {
 			all[m.src.prefix+path] = true
 		}

@@ -9,9 +9,9 @@ import (
 	"aibox/internal/git"
 )
 
-// A partial clone has only some of the contents of its history, and git asks its
-// remote for the others when they are wanted. aibox fetches nothing for that: the
-// store and the agent get what is there.
+// A partial clone lacks some objects of its history, which git fetches from the remote
+// when it needs them. aibox fetches nothing: the store and the agent get the objects that
+// are present.
 
 // isPartial reports whether the user's repository is a partial clone.
 func (s *source) isPartial() bool {
@@ -19,14 +19,13 @@ func (s *source) isPartial() bool {
 	return err == nil && len(promised) > 0
 }
 
-// promise tells git that what a pack of the store names and the store has not is
-// missing on purpose, so that the store can be tidied. The remote that is said to have
-// it has no address.
+// promise declares objects that a pack refers to and the store lacks as promised by a
+// remote, so that git gc accepts the store. The remote has no address.
 func (s *store) promise(ctx context.Context, pack string) error {
 	if err := os.WriteFile(pack+".promisor", nil, 0o400); err != nil && !os.IsExist(err) && !os.IsPermission(err) {
 		return err
 	}
-	turn, err := s.turn(ctx)
+	turn, err := s.lockConfig(ctx)
 	if err != nil {
 		return err
 	}

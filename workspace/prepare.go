@@ -23,11 +23,11 @@ import (
 	"aibox/internal/undo"
 )
 
-// sessionID is what names refs, folders and files safely.
+// sessionID matches ids that are safe as names of refs, folders and files.
 var sessionID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// Prepare makes the workspace for one session. What it refuses is a fault of
-// kind Usage with a hint. When it fails, everything it made is gone again.
+// Prepare creates the workspace of one session. If it refuses a repository it returns a
+// fault of kind Usage with a hint. On error it removes everything it has created.
 func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	if !sessionID.MatchString(req.Session) {
 		return nil, fmt.Errorf("%q is not a session id", req.Session)
@@ -45,7 +45,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	}
 	var steps undo.Stack
 	defer func() {
-		if err = full(err, req.Dirs); err != nil {
+		if err = explainFull(err, req.Dirs); err != nil {
 			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
 				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
 			}
@@ -90,7 +90,7 @@ func Prepare(ctx context.Context, req Request) (_ *Workspace, err error) {
 	return p.ws, nil
 }
 
-// makeFolder makes the workspace's folder, which nobody had before.
+// makeFolder makes the workspace's folder, which must not exist yet.
 func makeFolder(parent, name, session string) (string, error) {
 	if err := paths.MakePrivate(parent); err != nil {
 		return "", fault.New(fault.Usage, "the folder for workspaces cannot be used: %w", err).
@@ -126,7 +126,7 @@ type preparation struct {
 	agent    *agentGit
 }
 
-// run does the work: history and files at the same time, then what needs both.
+// run copies history and files at the same time, and then does what needs both.
 func (p *preparation) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	hide := *p.hide // without those that hideKeys adds
@@ -141,13 +141,13 @@ func (p *preparation) run(ctx context.Context) error {
 	g.Go(func() error {
 		report(p.req, Progress{Stage: "reading"})
 		var err error
-		if p.list, err = p.src.list(gctx, p.hide, ownFolders(p.req.Dirs)); err != nil {
+		if p.list, err = p.src.list(gctx, p.hide, aiboxFolders(p.req.Dirs)); err != nil {
 			return err
 		}
 		if err := p.copyFiles(gctx); err != nil {
 			return err
 		}
-		return p.bringModules(gctx)
+		return p.copyModules(gctx)
 	})
 	if err := g.Wait(); err != nil {
 		return err
@@ -162,35 +162,35 @@ func (p *preparation) run(ctx context.Context) error {
 	if err := p.writeAgentGit(ctx); err != nil {
 		return fmt.Errorf("making the agent's .git: %w", err)
 	}
-	p.describe()
-	p.unmatched()
+	p.summarize()
+	p.findUnmatched()
 	if err := p.startFolder(); err != nil {
 		return fmt.Errorf("making the folder to start in: %w", err)
 	}
 	return p.saveBaseline(ctx)
 }
 
-// depth is how many commits of history to copy; 0 means all.
+// depth returns how many commits of history to copy; 0 means all.
 func (p *preparation) depth() int {
 	switch {
 	case p.req.Depth < 0:
 		return 0
 	case p.req.Depth == 0:
-		return historyDepth
+		return defaultDepth
 	}
 	return p.req.Depth
 }
 
-// full names the disk that takes nothing: that of the repositories where an error
-// speaks of them, else that of the workspaces.
-func full(err error, dirs paths.Dirs) error {
+// explainFull names the full disk: that of the repositories if err mentions their folder,
+// else that of the workspaces.
+func explainFull(err error, dirs paths.Dirs) error {
 	if err != nil && strings.Contains(err.Error(), dirs.Repos()) {
 		return diskerr.Explain(err, dirs.Repos())
 	}
 	return diskerr.Explain(err, dirs.Workspace)
 }
 
-// copyFiles brings the visible files into the workspace.
+// copyFiles copies the visible files into the workspace.
 func (p *preparation) copyFiles(ctx context.Context) error {
 	if !p.src.asIs {
 		return p.extractFiles(ctx)
@@ -220,7 +220,7 @@ func (p *preparation) copyFiles(ctx context.Context) error {
 	return p.hideKeys(to)
 }
 
-// writeAgentGit gives the agent its .git.
+// writeAgentGit creates the agent's .git.
 func (p *preparation) writeAgentGit(ctx context.Context) error {
 	p.agent = &agentGit{
 		dir: filepath.Join(p.ws.Path, ".git"), format: p.src.format,
@@ -260,7 +260,7 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 		return err
 	}
 	for _, module := range p.leftModules() {
-		if err := os.MkdirAll(remaining(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder
+		if err := os.MkdirAll(join(p.ws.Path, module), 0o755); err != nil { //nolint:gosec // in a private folder
 			return err
 		}
 	}
@@ -268,8 +268,8 @@ func (p *preparation) writeAgentGit(ctx context.Context) error {
 	return p.agent.write(packs...)
 }
 
-// indexEntries is the index of the starting commit, with the stat of each file
-// that is as it was committed, so that git inside need not read it.
+// indexEntries returns the index of the starting commit. Files that are unchanged since
+// have their stat in it, so that git in the sandbox need not read them.
 func (p *preparation) indexEntries(ctx context.Context) ([]indexEntry, error) {
 	head, sparse := p.list.head, p.list.sparse
 	if len(p.ws.Modules) > 0 {
@@ -300,8 +300,8 @@ func (p *preparation) indexEntries(ctx context.Context) ([]indexEntry, error) {
 	return entries, nil
 }
 
-// describe fills in what people want to know.
-func (p *preparation) describe() {
+// summarize fills in the counts, notes and hidden files that the run shows.
+func (p *preparation) summarize() {
 	for _, f := range p.allFiles() {
 		if !f.gone {
 			p.ws.Files++
@@ -309,8 +309,8 @@ func (p *preparation) describe() {
 		}
 	}
 	p.ws.Notes = append(p.ws.Notes, p.list.notes...)
-	p.everyModule(func(m *preparation) { p.ws.Notes = append(p.ws.Notes, m.list.notes...) })
-	if p.ws.Hidden == nil { // else it is a workspace that is made once more
+	p.eachModule(func(m *preparation) { p.ws.Notes = append(p.ws.Notes, m.list.notes...) })
+	if p.ws.Hidden == nil { // else the workspace is being rebuilt
 		hidden := p.allHidden()
 		for _, path := range hidden[:min(len(hidden), 1000)] {
 			p.ws.Hidden = append(p.ws.Hidden, termtext.Escape(path))
@@ -319,8 +319,8 @@ func (p *preparation) describe() {
 	}
 }
 
-// unmatched finds the globs that do nothing.
-func (p *preparation) unmatched() {
+// findUnmatched notes the user's globs that match nothing.
+func (p *preparation) findUnmatched() {
 	for _, word := range p.hide.idle(p.allVisible(), p.allHidden()) {
 		p.ws.Unmatched = append(p.ws.Unmatched, termtext.Escape(word))
 	}
@@ -368,7 +368,7 @@ func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
 			rules = append(rules, IgnoreFile{Data: data})
 		}
 	}
-	p.everyModule(func(m *preparation) {
+	p.eachModule(func(m *preparation) {
 		if data, err := os.ReadFile(filepath.Join(m.src.common, "info", "exclude")); err == nil && len(data) < smallFile {
 			rules = append(rules, IgnoreFile{Dir: []byte(strings.TrimSuffix(m.src.prefix, "/")), Data: data})
 		}
@@ -387,7 +387,7 @@ func (p *preparation) ignoreFiles(ctx context.Context) []IgnoreFile {
 	return rules
 }
 
-// report passes progress on when somebody listens.
+// report calls req.Progress if it is set.
 func report(req Request, now Progress) {
 	if req.Progress != nil {
 		req.Progress(now)

@@ -5,15 +5,14 @@ import (
 	"regexp"
 )
 
-// largestKey bounds the files that are looked at as private keys, in bytes.
+// largestKey is the size, in bytes, up to which a file is checked for a private key.
 const largestKey = 64 << 10
 
 // pemKey is the first line of a private key as OpenSSL, OpenSSH, PuTTY and GnuPG write it.
 var pemKey = regexp.MustCompile(`(?m)^-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 
-// isPrivateKey reports whether a file is a private key: it begins as such a file does, so
-// that a program with a key for its tests in it is none. A chain of certificates that
-// ends with a key is one.
+// isPrivateKey reports whether content begins like a private key file. A program that
+// contains a test key is none; a chain of certificates that ends with a key is one.
 func isPrivateKey(content []byte) bool {
 	if len(content) > largestKey {
 		return false

@@ -22,26 +22,26 @@ import (
 	"aibox/internal/undo"
 )
 
-// restoringPrefix begins the names of folders that a workspace is made anew in.
+// restoringPrefix is the prefix of folders in which a workspace is being rebuilt.
 const restoringPrefix = ".aibox-restoring-"
 
-// RebuildRequest says what to make a workspace anew from.
+// RebuildRequest describes a workspace to rebuild.
 type RebuildRequest struct {
 	Of   *Workspace // as it was; its folder is gone
 	Tree string     // what the folder is to hold: a tree or commit in Of.GitDir
 	Dirs paths.Dirs
 
-	// Made is called with the new workspace when all of it is there but under its
-	// name. An error of it takes the workspace back.
+	// Made is called with the new workspace once it is complete, before it gets its name.
+	// If it returns an error, the workspace is removed.
 	Made func(*Workspace) error
 }
 
-// Rebuild makes the workspace of an ended session anew, with the files of a saved
-// tree on the baseline it had: the change set is that of the tree. Ignored files and
-// the agent's own commits are not in it, and files behind a filter are as the
-// user's repository holds them. A folder that took the old one's name stays, and the
-// workspace gets another. It reads the user's repository for the ignore rules and
-// the user's name only. When it fails, everything it made is gone again.
+// Rebuild creates the workspace of an ended session again, with the files of a saved tree
+// and the former baseline, so that the change set is that of the tree. It leaves out
+// ignored files and the agent's own commits; files with a clean filter are as the user's
+// repository stores them. If another folder has the former name, the workspace gets a new
+// one. Of the user's repository it reads only the ignore rules and the user's name. On
+// error it removes everything it has created.
 func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) {
 	if gone, err := req.Of.Gone(); err != nil || !gone {
 		return nil, errors.Join(err, fmt.Errorf("the workspace %s is still there", req.Of.Path))
@@ -51,7 +51,7 @@ func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) 
 	}
 	var steps undo.Stack
 	defer func() {
-		if err = full(err, req.Dirs); err != nil {
+		if err = explainFull(err, req.Dirs); err != nil {
 			if undone := steps.Run(ctx, 5*time.Minute); undone != nil {
 				err = fmt.Errorf("%w (and cleaning up: %w)", err, undone)
 			}
@@ -89,8 +89,8 @@ func Rebuild(ctx context.Context, req RebuildRequest) (_ *Workspace, err error) 
 	return p.ws, nil
 }
 
-// reopenStore opens the repository that the workspace was made from. Nobody takes
-// it away or tidies it until unlock.
+// reopenStore opens the repository that the workspace was made from. Until unlock it is
+// neither removed nor garbage-collected.
 func reopenStore(ctx context.Context, req RebuildRequest, steps *undo.Stack) (*store, error) {
 	lock, err := flock.Wait(ctx, storesLock(req.Dirs.Repos()), flock.Shared)
 	if err != nil {
@@ -102,7 +102,7 @@ func reopenStore(ctx context.Context, req RebuildRequest, steps *undo.Stack) (*s
 	return st, err
 }
 
-// reserveName makes an empty folder under a name that nobody has.
+// reserveName creates an empty folder under an unused name.
 func reserveName(req RebuildRequest) (string, error) {
 	name := folderName(req.Of.Name)
 	candidates := []string{filepath.Base(req.Of.Path), name, name + "-" + req.Of.Owner()}
@@ -129,7 +129,7 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// newRebuilding is a preparation whose source is the repository that aibox owns.
+// newRebuilding returns a preparation whose source is the repository that aibox owns.
 func newRebuilding(ctx context.Context, req RebuildRequest, st *store, folder string) (*preparation, error) {
 	old := req.Of
 	format, err := st.git.Line(ctx, "rev-parse", "--show-object-format")
@@ -176,15 +176,15 @@ func (p *preparation) rebuild(ctx context.Context, tree string) error {
 	if err := p.writeAgentGit(ctx); err != nil {
 		return fmt.Errorf("making the agent's .git: %w", err)
 	}
-	p.describe()
+	p.summarize()
 	if err := p.baseOn(ctx, base); err != nil {
 		return err
 	}
 	return p.baseline.Save(p.ws.Baseline)
 }
 
-// treeOf lists the files of a tree in the store. With base, the user's files, one under a
-// hidden name that is not as it is there is the agent's own, and is visible.
+// treeOf lists the files of a tree in the store. base are the user's files: a file under a
+// hidden name that differs from base was written by the agent, and is visible.
 func (p *preparation) treeOf(ctx context.Context, tree string, base map[string]git.Entry) (*listing, error) {
 	at := *p.src
 	at.head = tree
@@ -199,15 +199,15 @@ func (p *preparation) treeOf(ctx context.Context, tree string, base map[string]g
 	return l, nil
 }
 
-// baseOn makes the baseline of the files that the agent was given. Those that the
-// folder holds unchanged need not be read again.
+// baseOn creates the baseline of the files that the agent got. It does not read files
+// again that are unchanged in the folder.
 func (p *preparation) baseOn(ctx context.Context, base *listing) error {
 	written := make(map[string]File, len(p.files))
 	for _, f := range p.files {
 		written[f.Path] = f.File
 	}
 	b := &p.baseline
-	b.Format, b.Hidden = p.src.format, hiddenBefore(p.ws.Baseline)
+	b.Format, b.Hidden = p.src.format, formerHidden(p.ws.Baseline)
 	var rules []string
 	for _, path := range base.visible {
 		e := base.head[path]
@@ -240,8 +240,8 @@ func (p *preparation) baseOn(ctx context.Context, base *listing) error {
 	return nil
 }
 
-// userIgnores are the user's rules outside the files, as far as the repository is
-// still there.
+// userIgnores returns the user's ignore rules that are not files of the repository; none
+// if the repository no longer exists.
 func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
 	user := *p
 	user.files = nil
@@ -252,15 +252,15 @@ func (p *preparation) userIgnores(ctx context.Context) []IgnoreFile {
 	return user.ignoreFiles(ctx)
 }
 
-// bareFile is a file of a tree as a workspace has it that was made of the tree alone.
+// bareFile returns the baseline entry of a file that was written from the tree alone.
 func bareFile(e git.Entry) (File, error) {
 	id, err := hex.DecodeString(e.ID)
 	return File{Path: e.Path, Mode: e.Mode, Raw: string(id), Stored: string(id)}, err
 }
 
-// hiddenBefore are the hidden files of the baseline that was there before; nil when it is
-// gone or says nothing of them.
-func hiddenBefore(baseline string) [][]byte {
+// formerHidden returns the hidden files of the former baseline; nil if it no longer exists
+// or does not list them.
+func formerHidden(baseline string) [][]byte {
 	file, err := os.Open(baseline)
 	if err != nil {
 		return nil

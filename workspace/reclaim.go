@@ -8,16 +8,16 @@ import (
 	"aibox/internal/command"
 )
 
-// Reclaim makes the user the owner of everything in the workspace. Root in a box
-// may give files to other users, whom the host knows as the user's subordinate
-// ids (tar does so with every archive); then the user can neither read nor
-// delete them. The same mapping that made them takes them back, in a user
-// namespace of newuidmap's making. No symlink is followed.
+// Reclaim makes the user the owner of everything in the workspace. Root in a sandbox can
+// give files to other users (tar does so with every archive), which are the user's
+// subordinate ids on the host; the user can neither read nor delete them. The mapping that
+// made them also takes them back, in a user namespace that newuidmap sets up. It follows
+// no symlink.
 func Reclaim(ctx context.Context, ws *Workspace) error { return reclaim(ctx, ws.Path) }
 
 func reclaim(ctx context.Context, path string) error {
 	if os.Getuid() == 0 {
-		return nil // who may do everything already
+		return nil // root already may do everything
 	}
 	err := command.Cmd{
 		Name: "unshare",

@@ -17,7 +17,7 @@ import (
 	"aibox/internal/git"
 )
 
-// removedPrefix begins the names of folders that are being removed.
+// removedPrefix is the prefix of folders that are being removed.
 const removedPrefix = ".aibox-removed-"
 
 // Remove deletes the workspace's folder and its baseline, whatever the agent
@@ -37,10 +37,10 @@ func Remove(ctx context.Context, ws *Workspace) error {
 	return nil
 }
 
-// RemoveFolder deletes the folder at path with everything in it, whoever in a box
-// owned that, and never follows a symlink. The folder loses its name first, so that
-// a crash on the way leaves nothing that could be taken for the whole: Leftovers
-// finds what is left. A folder that is not there is no error.
+// RemoveFolder deletes the folder at path with everything in it, including files of other
+// users of a sandbox, and never follows a symlink. It renames the folder first, so that a
+// crash leaves no folder that looks complete; Leftovers finds the rest. It is no error if
+// the folder does not exist.
 func RemoveFolder(ctx context.Context, path string) error {
 	doomed := filepath.Join(filepath.Dir(path), removedPrefix+strings.ToLower(rand.Text()))
 	switch err := os.Rename(path, doomed); {
@@ -58,14 +58,14 @@ func RemoveFolder(ctx context.Context, path string) error {
 	return err
 }
 
-// Undo takes Prepare back for a session whose agent never started: the folder,
-// the baseline and the session's refs.
+// Undo reverses Prepare for a session whose agent never started: it removes the folder, the
+// baseline and the session's refs.
 func Undo(ctx context.Context, ws *Workspace) error {
 	return errors.Join(Remove(ctx, ws), forget(ctx, ws))
 }
 
-// forget drops the session's refs and baseline. The objects go with the next
-// tidying of the store.
+// forget removes the session's refs and baseline. The next garbage collection of the store
+// removes the objects.
 func forget(ctx context.Context, ws *Workspace) error {
 	if err := os.Remove(ws.Baseline); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -78,10 +78,10 @@ func forget(ctx context.Context, ws *Workspace) error {
 	return repo.Run(ctx, bytes.NewReader(out), nil, "update-ref", "--no-deref", "--stdin")
 }
 
-// removeTree deletes the folder at path with everything in it. Depth costs
-// neither memory nor descriptors: a folder that is not empty is first moved up
-// into the top one, so that only one level is ever looked at. Folders that may
-// not be read or written are opened up first; they are the user's own.
+// removeTree deletes the folder at path with everything in it. It needs neither memory nor
+// descriptors for depth: it moves a folder that is not empty up to the top first, so that
+// it only ever reads one level. It changes the mode of folders that deny access; they are
+// the user's own.
 func removeTree(path string) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,12 +110,12 @@ type remover struct {
 	known map[string]bool // the same, to look up
 }
 
-// attempts bounds how often a folder is read again that still holds something:
-// some file systems skip entries while others are being deleted.
+// attempts bounds how often a folder is read again because it is not empty yet: some file
+// systems skip entries while others are being deleted.
 const attempts = 100
 
-// empty deletes all there is in the folder name of root ("." is root itself) and
-// in the folders that this brings up.
+// empty deletes the content of the folder name in root ("." is root itself), and of the
+// folders that are moved up meanwhile.
 func (r *remover) empty(name string) error {
 	if err := r.clear(name); err != nil {
 		return err
@@ -158,8 +158,7 @@ func (r *remover) clear(name string) error {
 	}
 }
 
-// drop deletes one entry, or moves it into root when it is a folder with
-// something in it.
+// drop deletes one entry, or moves it into root if it is a folder that is not empty.
 func (r *remover) drop(dir int, entry string, top bool) error {
 	err := unix.Unlinkat(dir, entry, 0)
 	if err == nil || err == unix.ENOENT {
@@ -175,8 +174,8 @@ func (r *remover) drop(dir int, entry string, top bool) error {
 		r.remember(entry)
 		return nil
 	}
-	// Moving a folder needs the right to write in it, and on a full disk room for its
-	// name, which the files in it give.
+	// Moving a folder needs write access to it, and room for its name, which deleting its
+	// files makes on a full disk.
 	sub, openErr := openForRemoval(dir, entry)
 	if openErr == nil {
 		defer sub.Close()
@@ -184,8 +183,8 @@ func (r *remover) drop(dir int, entry string, top bool) error {
 	for {
 		r.moved++
 		name := ".aibox-removed-" + strconv.Itoa(r.moved)
-		// Over something of that name a folder is not moved, but over an empty folder,
-		// which is no loss here. Not every file system knows RENAME_NOREPLACE.
+		// A rename fails if the name exists, except over an empty folder, which loses nothing
+		// here. Not every file system has RENAME_NOREPLACE.
 		err := unix.Renameat(dir, entry, r.root, name)
 		if err == unix.EEXIST || err == unix.ENOTEMPTY || err == unix.ENOTDIR {
 			continue

@@ -20,7 +20,7 @@ import (
 type source struct {
 	git       *git.Repo
 	top       string // top of the working tree, or the bare clone of a URL; empty for a submodule that is not checked out
-	common    string // the git directory shared by all worktrees: tells repositories apart
+	common    string // the git directory shared by all worktrees: identifies the repository
 	gitDir    string // the git directory
 	prefix    string // of a submodule: its folder in the workspace and a slash
 	outermost string // of a submodule: the path of the one that it lies in, or its own
@@ -84,7 +84,7 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 		return err
 	}
 	repo := git.User(abs)
-	// One process for three answers: where there is no top it fails behind the first two.
+	// One process for three answers: without a top it fails after the first two.
 	out, err := repo.Line(ctx, "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--show-toplevel")
 	bare, rest, ok := strings.Cut(out, "\n")
 	inside, top, _ := strings.Cut(rest, "\n")
@@ -110,8 +110,8 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	return nil
 }
 
-// notBelow refuses a path in the folder of workspaces, before git looks at it: an
-// agent may have written the configuration there, and git would run it.
+// notBelow refuses a path in the folder of workspaces before git reads it: an agent may have
+// written a configuration there, and git would run its commands.
 func notBelow(path, workspaces string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func notARepository(shown string, err error) error {
 	return fault.New(fault.Usage, "git cannot read the repository at %s: %s", shown, said)
 }
 
-// identify reads what tells the repository apart and how it stores objects.
+// identify reads the repository's identity and its object format.
 func (s *source) identify(ctx context.Context) error {
 	out, err := s.git.Line(ctx, "rev-parse", "--show-object-format", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *source) choose(ctx context.Context, branch string) error {
 		Hint("see the branches there are: git branch --all")
 }
 
-// identity is the user's name and e-mail as git knows them, else aibox's.
+// identity returns the user's name and e-mail from git's configuration, else aibox's.
 func identity(ctx context.Context, repo *git.Repo) git.Signature {
 	who := git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}
 	settings, err := repo.Records(ctx, "config", "-z", "--get-regexp", `^user\.(name|email)$`)
@@ -214,14 +214,14 @@ func identity(ctx context.Context, repo *git.Repo) git.Signature {
 	return who
 }
 
-// Identity is who commits in ws's repository: the user as git knows them, else
-// aibox itself.
+// Identity returns the committer for ws's repository: the user's name and e-mail from git's
+// configuration, else aibox's.
 func Identity(ctx context.Context, ws *Workspace) git.Signature {
 	return identity(ctx, git.User(ws.Repo))
 }
 
-// folderName makes a repository's name fit for a folder: what is not a letter,
-// digit, dot, dash or underscore becomes a dash.
+// folderName turns a repository's name into a folder's: characters other than letters,
+// digits, dots, dashes and underscores become dashes.
 func folderName(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		switch {

@@ -10,9 +10,9 @@ import (
 	"aibox/internal/termtext"
 )
 
-// startFolder settles the folder that the run starts in: the one that corresponds to
-// where the user is. One that holds nothing yet is made; one that the commit does not
-// have, or that is hidden, is noted, and the run starts at the top.
+// startFolder chooses the folder that the run starts in: the one that corresponds to the
+// user's working directory. It creates the folder if it has no files yet. If the folder is
+// hidden or not in the commit, it adds a note and the run starts at the top.
 func (p *preparation) startFolder() error {
 	start := p.src.start
 	if start == "" {
@@ -51,8 +51,8 @@ func (p *preparation) startFolder() error {
 	return nil
 }
 
-// StartFolder is Start as long as there is such a folder, which the agent may remove;
-// else empty. It follows no symlink.
+// StartFolder returns Start, or nothing if the folder does not exist; the agent may have
+// removed it. It follows no symlink.
 func (w *Workspace) StartFolder() string {
 	if w.Start == "" || strings.ContainsRune(w.Start, 0) {
 		return ""

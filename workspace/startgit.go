@@ -20,16 +20,16 @@ import (
 	"aibox/internal/undo"
 )
 
-// agentsOwn is where the .git of the agent's goes within the one that takes its place.
-const agentsOwn = "agent"
+// agentGitName is the name under which the agent's .git is kept in the one that replaces
+// it.
+const agentGitName = "agent"
 
-// startGit gives a copy of a workspace a .git that compares with what the agent started
-// from: HEAD is the commit that it started from, with the user's uncommitted work in a
-// commit of its own, and the index is that commit's. Like the agent's own it holds no
-// file that is hidden from the agent. The .git of the agent's, whatever it is by now,
-// becomes .git/agent and is not looked into.
+// startGit creates a .git in a copy of a workspace that compares with what the agent started
+// from: HEAD is the starting commit, plus a commit with the user's uncommitted work, and
+// the index matches it. Like the agent's own .git it holds no file that is hidden from the
+// agent. The agent's .git, in whatever state it is, becomes .git/agent and is not read.
 //
-// The copy is the host's alone as long as this runs.
+// No other process may write to the copy meanwhile.
 func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err error) {
 	old := req.Of
 	var steps undo.Stack
@@ -68,8 +68,8 @@ func (req *ThrowawayRequest) startGit(ctx context.Context, to *Workspace) (err e
 	return paths.WriteFile(filepath.Join(a.dir, "info/attributes"), []byte("* !filter !diff !merge !working-tree-encoding\n"))
 }
 
-// start is the repository that begins with what the agent started from, without its
-// index, and the packs that it is made of. Refs that this needs carry the session's id.
+// start returns a repository with the commits that the agent started from, without its
+// index, and the packs that it is made of. The refs that this needs have the session's id.
 func (p *preparation) start(ctx context.Context, session string) (*agentGit, []string, error) {
 	var err error
 	if p.history, err = p.store.copyHistory(ctx, p.src, p.hide, p.depth()); err != nil {
@@ -92,8 +92,8 @@ func (p *preparation) start(ctx context.Context, session string) (*agentGit, []s
 	return a, append(packs, pack), err
 }
 
-// visibleUncommitted makes, in the store, the commit of the user's uncommitted work on
-// top of parent, without what is hidden, and packs what parent does not hold.
+// visibleUncommitted creates, in the store, the commit of the user's uncommitted work on top
+// of parent, without hidden files, and packs its new objects.
 func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session, parent string) (pack, commit string, err error) {
 	entries, err := s.git.Tree(ctx, p.ws.BaseTree)
 	if err != nil {
@@ -121,9 +121,10 @@ func (s *store) visibleUncommitted(ctx context.Context, p *preparation, session,
 	return pack, commit, err
 }
 
-// startIndex is the index of what the agent started from, as far as it was to see it.
-// What it was not given is marked as not there. A file that has not been touched since
-// need not be read: the host, whom nobody deceives about that, looks for those.
+// startIndex returns the index of the visible files that the agent started from. Files that
+// it did not get are marked as not checked out. Files that have not changed since have
+// their stat, so that git need not read them; the host checks that by ctime, which the
+// agent cannot forge.
 func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide *Globs) ([]indexEntry, error) {
 	tree, err := git.Owned(w.GitDir).Tree(ctx, w.BaseTree)
 	if err != nil {
@@ -156,10 +157,9 @@ func (w *Workspace) startIndex(ctx context.Context, baseline *Baseline, hide *Gl
 	return entries, nil
 }
 
-// backdate makes each file of the folder whose entry says that it has not changed older
-// than the index that is to be written. Git compares the content of a file as new as the
-// index ("racy git"), and without the user's filters it would take each file that is
-// stored in another form for a changed one.
+// backdate sets back the time of each unchanged file, so that it is older than the index that
+// will be written. Git compares the content of files that are as new as the index ("racy
+// git"), and without the user's filters it would report each filtered file as changed.
 func backdate(folder string, entries []indexEntry) error {
 	old := time.Now().Add(-2 * time.Second).Truncate(time.Second)
 	var root *os.File
@@ -183,7 +183,7 @@ func backdate(folder string, entries []indexEntry) error {
 	return nil
 }
 
-// setTime sets the modification time of a regular file of the folder root, through no
+// setTime sets the modification time of a regular file in the folder root. It follows no
 // symlink.
 func setTime(root int, path string, at time.Time) error {
 	fd, err := unix.Openat2(root, path, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
@@ -194,28 +194,28 @@ func setTime(root int, path string, at time.Time) error {
 	return unix.Futimes(fd, []unix.Timeval{unix.NsecToTimeval(at.UnixNano()), unix.NsecToTimeval(at.UnixNano())})
 }
 
-// untouched reports whether the file in the folder root is the one that was given to the
-// agent, unchanged. It follows no symlink.
+// untouched reports whether the file in the folder root is unchanged since the agent got
+// it. It follows no symlink.
 func (f *File) untouched(root int) bool {
 	fd, err := unix.Openat2(root, f.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
 	if err != nil {
-		return false // a symlink among them, which is soon read
+		return false // for example a symlink, which is quick to read
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && StatOf(&st) == f.Stat
 }
 
-// racy reports whether git, which looks at whole seconds, may take a change of the
-// file for none. It could not tell from its content whether a file has changed that
-// is stored otherwise than it stands there.
+// racy reports whether git, which compares whole seconds, may miss a change of the file.
+// It only applies to files that are stored unfiltered: of others git could not tell from
+// the content whether they have changed.
 func (b *Baseline) racy(f *File) bool {
 	return f.Stored == f.Raw && (b.HashAll || f.Stat.Ctime/1e9 >= b.Taken.Add(-b.Racy).Unix())
 }
 
-// setAside makes an empty .git in the folder, with the one that was there in it.
+// setAside replaces the folder's .git with an empty one that contains the former one.
 func setAside(folder string) error {
-	away := ".git-" + strings.ToLower(rand.Text()) // which the agent cannot have taken
+	away := ".git-" + strings.ToLower(rand.Text()) // a name that the agent cannot have guessed
 	root, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -232,5 +232,5 @@ func setAside(folder string) error {
 	if !there {
 		return nil
 	}
-	return unix.Renameat2(root, away, root, ".git/"+agentsOwn, unix.RENAME_NOREPLACE)
+	return unix.Renameat2(root, away, root, ".git/"+agentGitName, unix.RENAME_NOREPLACE)
 }

@@ -19,9 +19,9 @@ import (
 	"aibox/internal/undo"
 )
 
-// historyDepth is how many commits of history an agent gets unless asked
-// otherwise: enough for log and blame, and a bound on the time to copy them.
-const historyDepth = 1000
+// defaultDepth is how many commits of history an agent gets by default: enough for log and
+// blame, and a bound on the time to copy them.
+const defaultDepth = 1000
 
 // store is the bare repository that aibox owns for one repository of the user.
 type store struct {
@@ -31,8 +31,8 @@ type store struct {
 	free func()      // lets go of the repository; nil until it is held
 }
 
-// openStore makes the bare repository for src, or opens that of an earlier run,
-// and registers how to take a new one back. Call unlock when done.
+// openStore creates the bare repository for src, or opens that of an earlier run. It
+// registers the removal of a new one with steps. Call unlock when done.
 func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack) (*store, error) {
 	if err := paths.MakePrivate(repos); err != nil {
 		return nil, fmt.Errorf("making the folder for repositories: %w", err)
@@ -52,11 +52,11 @@ func openStore(ctx context.Context, src *source, repos string, steps *undo.Stack
 	return s, err
 }
 
-// storesLock is locked by whoever uses a store in the folder repos, and exclusively by
-// whoever takes one away.
+// storesLock is the lock of the folder repos: shared while a store is used, exclusive while
+// one is removed.
 func storesLock(repos string) string { return filepath.Join(repos, ".lock") }
 
-// create makes the repository unless it is there. Two runs at once take turns.
+// create creates the repository unless it exists. Concurrent runs take turns.
 func (s *store) create(ctx context.Context, src *source, repos string, steps *undo.Stack) error {
 	turn, err := flock.Wait(ctx, filepath.Join(repos, ".making.lock"), flock.Exclusive)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *store) create(ctx context.Context, src *source, repos string, steps *un
 	return paths.WriteFile(marker, []byte(src.top))
 }
 
-// unlock lets others tidy the store and take it away.
+// unlock allows garbage collection and removal of the store again.
 func (s *store) unlock() {
 	if s.free != nil {
 		s.free()
@@ -89,7 +89,7 @@ func (s *store) unlock() {
 	_ = s.lock.Close()
 }
 
-// takeBack removes a store that this run made, unless another run uses it.
+// takeBack removes a store that this run created, unless another run uses it.
 func (s *store) takeBack(ctx context.Context) error {
 	if err := s.lock.Change(flock.Exclusive); err != nil {
 		if errors.Is(err, flock.ErrHeld) {
@@ -103,7 +103,7 @@ func (s *store) takeBack(ctx context.Context) error {
 	return removeTree(s.dir)
 }
 
-// history is the pack of objects that an agent gets.
+// history describes the objects that an agent gets.
 type history struct {
 	packs   []string            // paths without .pack and .idx
 	parents map[string][]string // of each commit
@@ -114,8 +114,8 @@ type history struct {
 	alone   bool                // it is the last commit only, for want of time
 }
 
-// copyHistory packs the last depth commits up to head, from the user's
-// repository into the store, and tells whether a hidden file occurs there.
+// copyHistory packs the last depth commits up to head, from the user's repository into the
+// store, and reports in its result whether one of them has a hidden file.
 func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth int) (*history, error) {
 	h := &history{}
 	limit := []string{}
@@ -127,8 +127,8 @@ func (s *store) copyHistory(ctx context.Context, src *source, hide *Globs, depth
 	}
 	match := hide.Matcher()
 	names := func(path string) { h.hidden = h.hidden || match(path) }
-	// git writes its temporary files where new objects go: into the store, not
-	// into the user's repository, which may lie on a read-only or another disk.
+	// Git writes temporary files beside new objects: in the store, not in the user's
+	// repository, which may be read-only or on another disk.
 	from := src.git.With(
 		"GIT_OBJECT_DIRECTORY="+filepath.Join(s.dir, "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+git.Quote(filepath.Join(src.common, "objects")),
@@ -176,9 +176,9 @@ func (h *history) findShallow(ctx context.Context, src *source, limit []string) 
 	return nil
 }
 
-// packObjects packs what commit reaches, as far as limit goes, into files that
-// begin with base, and returns their path without the extension. names hears of
-// every path. What a partial clone has not fetched stays out.
+// packObjects packs the objects that commit reaches within limit into files that begin with
+// base, and returns their path without the extension. It calls names for every path. It
+// leaves out what a partial clone has not fetched.
 func packObjects(ctx context.Context, from *git.Repo, commit string, limit []string, base string, names func(string)) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -223,18 +223,18 @@ func relay(from io.Reader, to io.Writer, names func(string)) error {
 	}
 }
 
-// turn is held by whoever changes how git sees the store.
-func (s *store) turn(ctx context.Context) (*flock.Lock, error) {
+// lockConfig locks the files that change how git reads the store.
+func (s *store) lockConfig(ctx context.Context) (*flock.Lock, error) {
 	return flock.Wait(ctx, filepath.Join(s.dir, "aibox", "lock"), flock.Exclusive)
 }
 
-// addShallow tells the store which commits have no parents here. Two runs may do
-// this at once, so the file is locked.
+// addShallow lists commits whose parents are not in the store. It locks the file, since
+// concurrent runs may write it.
 func (s *store) addShallow(ctx context.Context, commits []string) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	turn, err := s.turn(ctx)
+	turn, err := s.lockConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -249,5 +249,5 @@ func (s *store) addShallow(ctx context.Context, commits []string) error {
 	return paths.WriteFile(file, []byte(strings.Join(slices.Compact(all), "\n")+"\n"))
 }
 
-// ref is a ref of one session in the store.
+// ref returns the name of a session's ref in the store.
 func ref(session, name string) string { return "refs/aibox/" + session + "/" + name }

@@ -16,44 +16,43 @@ import (
 	"aibox/internal/undo"
 )
 
-// What a throwaway copy may hold at most. More is refused and not cut short: a
-// command that is to prove something must not run on half of the files.
+// The limits of a throwaway copy. Beyond them the copy is refused, not cut off: a
+// verification must not run on half of the files.
 const (
 	maxThrowawayFiles = 2_000_000
 	maxThrowawayBytes = 32 << 30
 )
 
-// ThrowawayRequest says what a throwaway copy is made of.
+// ThrowawayRequest describes a throwaway copy.
 type ThrowawayRequest struct {
 	Of      *Workspace // the agent's workspace, which is only read; its box must be dead unless Live
 	Has     string     // the tree of Of's change set, in Of's GitDir
 	Tree    string     // the tree that the copy is to hold, in Of's GitDir; equal to Has when nothing is to be changed
 	Session string     // the id of the session that the copy is for: names the folder
 	Dirs    paths.Dirs
-	// Live says that the agent may be at work: what goes away or changes while it is
-	// copied is copied as it is found, or left out.
+	// Live allows the agent to run meanwhile: files that change are copied in some state,
+	// files that disappear are left out.
 	Live bool
-	// FromStart gives the copy a .git of its own, as startGit says, and copies all
-	// files as they are: Has and Tree stay empty.
+	// FromStart creates a new .git in the copy (see startGit) and copies all files
+	// unchanged. Has and Tree must be empty.
 	FromStart bool
 
-	// Made is called once the folder is there, before anything is in it, with what
-	// Remove needs. An error of it ends Throwaway. May be nil.
+	// Made is called once the empty folder exists, with what Remove needs. If it returns
+	// an error, Throwaway fails. May be nil.
 	Made func(Workspace) error
 
 	maxFiles int   // 0 means maxThrowawayFiles
 	maxBytes int64 // 0 means maxThrowawayBytes
 }
 
-// Throwaway makes a copy of the agent's workspace for one command: all that is in
-// it, ignored files such as installed packages and the agent's .git too, with the
-// files of Has that Tree has otherwise put as Tree has them. Every file is a file
-// of its own, symlinks are copied as they are and never followed, and what is
-// neither file, folder nor symlink is left out. The .git is copied as bytes and
-// not looked into. The copy has no baseline, so no change set can be made of it;
-// Remove removes it. When the workspace is gone, the copy holds Tree alone.
+// Throwaway copies the agent's workspace for one command, including ignored files such as
+// installed packages and the agent's .git. Files that differ between the trees Has and
+// Tree are written as in Tree. The copy shares no file with the workspace; symlinks are
+// copied and never followed; sockets, pipes and devices are left out. The .git is copied
+// as bytes and not read. The copy has no baseline, so it has no change set; Remove removes
+// it. If the workspace no longer exists, the copy holds Tree alone.
 //
-// When it fails, nothing of the copy is left.
+// On error nothing of the copy is left.
 func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err error) {
 	if !sessionID.MatchString(req.Session) {
 		return nil, fmt.Errorf("%q is not a session id", req.Session)
@@ -75,7 +74,7 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 	var steps undo.Stack
 	defer func() {
 		if err != nil {
-			err = errors.Join(full(err, req.Dirs), steps.Run(ctx, 0))
+			err = errors.Join(explainFull(err, req.Dirs), steps.Run(ctx, 0))
 		}
 	}()
 	steps.Add(func(context.Context) error { return removeTree(path) })
@@ -101,7 +100,7 @@ func Throwaway(ctx context.Context, req ThrowawayRequest) (_ *Workspace, err err
 	return ws, nil
 }
 
-// fill brings the files into the copy.
+// fill copies the files.
 func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool) error {
 	to, err := unix.Open(ws.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -120,8 +119,8 @@ func (req *ThrowawayRequest) fill(ctx context.Context, ws *Workspace, gone bool)
 	return putTree(ctx, git.Owned(req.Of.GitDir), to, has, req.Tree, req.Of, ws)
 }
 
-// copyAll copies the agent's workspace. What was given to other users in the box is
-// taken back first where that is needed.
+// copyAll copies the agent's workspace. If necessary it first reclaims files of other users
+// of the sandbox.
 func (req *ThrowawayRequest) copyAll(ctx context.Context, ws *Workspace, to int) error {
 	from, err := unix.Open(req.Of.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

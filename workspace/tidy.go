@@ -17,16 +17,16 @@ import (
 	"aibox/internal/paths"
 )
 
-// ErrBusy says that somebody uses what was to be tidied.
+// ErrBusy means that another process uses the repository.
 var ErrBusy = errors.New("it is in use")
 
 const (
-	// settled is how old an object that no ref names must be to go: one that is
-	// younger may be about to get a name.
-	settled      = time.Hour
+	// minAge is the age from which an unreachable object is removed: a younger one may be
+	// about to get a ref.
+	minAge       = time.Hour
 	pruneSettled = "--prune=1.hour.ago"
-	// manyPacks is how many packs make a repository worth packing anew: every change
-	// set leaves one.
+	// manyPacks is the number of packs from which a repository is repacked: every change
+	// set adds one.
 	manyPacks = 50
 )
 
@@ -49,8 +49,8 @@ func Repositories(dirs paths.Dirs) ([]string, error) {
 	return found, nil
 }
 
-// Named lists the sessions that the repositories name, by a ref or a baseline; one may
-// come several times. A repository that cannot be read is left out.
+// Named lists the sessions that have a ref or a baseline in a repository, some of them
+// several times. It skips repositories that it cannot read.
 func Named(ctx context.Context, dirs paths.Dirs) []string {
 	repositories, err := Repositories(dirs)
 	if err != nil {
@@ -74,7 +74,7 @@ func Named(ctx context.Context, dirs paths.Dirs) []string {
 	return names
 }
 
-// Tidying is a repository that aibox owns, while nobody may write to it.
+// Tidying is a repository of aibox that is locked for maintenance.
 type Tidying struct {
 	dir  string
 	git  *git.Repo
@@ -83,10 +83,10 @@ type Tidying struct {
 	free func()
 }
 
-// Tidy keeps everybody from writing to the repository at gitDir until Close, or
-// fails with ErrBusy when somebody does. A dry one changes nothing.
+// Tidy locks the repository at gitDir for maintenance until Close. It fails with ErrBusy if
+// another process is writing to it. With dry its methods change nothing.
 func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
-	free, err := seize(gitDir)
+	free, err := lockExclusive(gitDir)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,11 @@ func Tidy(ctx context.Context, gitDir string, dry bool) (*Tidying, error) {
 	return t, nil
 }
 
-// Close lets others write again.
+// Close unlocks the repository.
 func (t *Tidying) Close() { t.free() }
 
-// Sessions are those that something is kept of: a ref that makes out a workspace, or
-// a baseline.
+// Sessions returns the sessions that the repository holds anything of: a ref of a
+// workspace, or a baseline.
 func (t *Tidying) Sessions() []string {
 	seen := map[string]bool{}
 	var names []string
@@ -132,8 +132,8 @@ const (
 	ownRefs        = "refs/aibox/" // begins those of sessions
 )
 
-// workRef takes the ref of a workspace apart: refs/aibox/<session>/base, for one.
-// Those of saved states, whose last part is a number, are none.
+// workRef splits the ref of a workspace, such as refs/aibox/<session>/base. Refs of saved
+// states, whose last part is a number, are not refs of a workspace.
 func workRef(ref string) (session, name string, ok bool) {
 	rest, ours := strings.CutPrefix(ref, ownRefs)
 	session, name, cut := strings.Cut(rest, "/")
@@ -141,8 +141,8 @@ func workRef(ref string) (session, name string, ok bool) {
 	return session, name, ours && cut && err != nil
 }
 
-// Forget drops the refs of a session's workspace, and its baseline. Saved states
-// stay: each stands for itself.
+// Forget removes the refs of a session's workspace, and its baseline. It keeps saved
+// states.
 func (t *Tidying) Forget(ctx context.Context, session string) error {
 	var refs []string
 	for ref := range t.refs {
@@ -176,14 +176,14 @@ func (t *Tidying) Drop(ctx context.Context, refs ...string) error {
 	return nil
 }
 
-// Empty reports whether nothing is kept in the repository any more.
+// Empty reports whether the repository holds nothing of any session.
 func (t *Tidying) Empty() bool {
 	_, journal := os.Lstat(filepath.Join(t.dir, "aibox", "worktree.json"))
 	return len(t.refs) == 0 && errors.Is(journal, fs.ErrNotExist)
 }
 
-// Remove removes the repository, which must be Empty, unless a session is being
-// prepared: then it is ErrBusy.
+// Remove deletes the repository, which must be Empty. It fails with ErrBusy while a session
+// is being prepared.
 func (t *Tidying) Remove(ctx context.Context) error {
 	alone, err := flock.Try(storesLock(filepath.Dir(t.dir)), flock.Exclusive)
 	if errors.Is(err, flock.ErrHeld) {
@@ -199,10 +199,10 @@ func (t *Tidying) Remove(ctx context.Context) error {
 	return RemoveFolder(ctx, t.dir)
 }
 
-// Collect throws away the objects that no ref names and that are an hour old, and
-// returns how many there were and what they took on the disk.
+// Collect removes unreachable objects that are at least an hour old, and returns their
+// number and their size on the disk in bytes.
 func (t *Tidying) Collect(ctx context.Context) (objects int, size int64, err error) {
-	objects, size, err = t.unnamed(ctx)
+	objects, size, err = t.unreachable(ctx)
 	if err != nil || t.dry {
 		return objects, size, err
 	}
@@ -213,12 +213,12 @@ func (t *Tidying) Collect(ctx context.Context) (objects int, size int64, err err
 	if err := t.git.Run(ctx, nil, nil, "gc", "--quiet", pruneSettled); err != nil {
 		return 0, 0, fmt.Errorf("tidying %s: %s", t.dir, git.Message(err))
 	}
-	left, leftSize, err := t.unnamed(ctx)
+	left, leftSize, err := t.unreachable(ctx)
 	return objects - left, max(size-leftSize, 0), err
 }
 
-// unnamed counts the objects that no ref names and that are old enough to go.
-func (t *Tidying) unnamed(ctx context.Context) (objects int, size int64, err error) {
+// unreachable counts the unreachable objects that are old enough to be removed.
+func (t *Tidying) unreachable(ctx context.Context) (objects int, size int64, err error) {
 	all, err := t.git.Output(ctx, "cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname) %(objectsize:disk)")
 	if err != nil {
 		return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
@@ -237,7 +237,7 @@ func (t *Tidying) unnamed(ctx context.Context) (objects int, size int64, err err
 	for id := range strings.FieldsSeq(reached.String()) {
 		named[id] = true
 	}
-	if err := t.young(ctx, named); err != nil {
+	if err := t.addYoung(ctx, named); err != nil {
 		return 0, 0, fmt.Errorf("listing the objects of %s: %s", t.dir, git.Message(err))
 	}
 	for line := range strings.Lines(string(all)) {
@@ -251,11 +251,11 @@ func (t *Tidying) unnamed(ctx context.Context) (objects int, size int64, err err
 	return objects, size, nil
 }
 
-// young adds the objects that are too young to go.
-func (t *Tidying) young(ctx context.Context, to map[string]bool) error {
+// addYoung adds the objects that are too young to be removed.
+func (t *Tidying) addYoung(ctx context.Context, to map[string]bool) error {
 	recent := func(path string) bool {
 		info, err := os.Lstat(path)
-		return err == nil && time.Since(info.ModTime()) < settled
+		return err == nil && time.Since(info.ModTime()) < minAge
 	}
 	objects := filepath.Join(t.dir, "objects")
 	loose, _ := filepath.Glob(filepath.Join(objects, "[0-9a-f][0-9a-f]", "*"))

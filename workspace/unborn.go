@@ -10,9 +10,9 @@ import (
 	"aibox/internal/git"
 )
 
-// A repository without any commit has nothing to start from. Its workspace starts
-// from an empty commit that aibox makes in its own repository. The user's never gets
-// it: work that is delivered begins with a commit that has no parent.
+// The workspace of a repository without any commit starts from an empty commit that aibox
+// creates in its own repository. It is never delivered to the user's: accepted work begins
+// with a commit that has no parent.
 
 // startSubject is the subject of that commit.
 const startSubject = "Before the first commit"

@@ -16,12 +16,12 @@ import (
 	"aibox/internal/termtext"
 )
 
-// commitUncommitted settles what the user's repository holds, or would hold,
-// for each copied file, and records what is not committed as a commit on top of
-// the starting one, in the store.
+// commitUncommitted finds the blob that the user's repository stores, or would store, for
+// each copied file. It records uncommitted work as a commit on top of the starting one, in
+// the store.
 func (p *preparation) commitUncommitted(ctx context.Context) error {
 	if p.src.asIs {
-		if err := p.settleStored(ctx); err != nil {
+		if err := p.resolveStored(ctx); err != nil {
 			return err
 		}
 	}
@@ -76,8 +76,7 @@ func (p *preparation) difference() git.Commit {
 	return c
 }
 
-// baseRef keeps the commit that the work starts from: the repository's, or a
-// submodule's.
+// baseRef returns the ref that keeps the starting commit of the repository or submodule.
 func (p *preparation) baseRef() string {
 	if p.src.prefix == "" {
 		return ref(p.ws.Session, "base")
@@ -99,9 +98,9 @@ func (p *preparation) putLinks(im *git.Import) error {
 	return nil
 }
 
-// settleStored finds, for each file, the blob that the user's own git stands for
-// it: through the user's line-ending rules and filters where they apply.
-func (p *preparation) settleStored(ctx context.Context) error {
+// resolveStored finds the blob that the user's own git stores for each file, after the
+// user's line-ending rules and filters.
+func (p *preparation) resolveStored(ctx context.Context) error {
 	var odd, toHash []int
 	for i := range p.files {
 		f := &p.files[i]
@@ -125,9 +124,8 @@ func (p *preparation) settleStored(ctx context.Context) error {
 	return p.hashAsUser(ctx, toHash)
 }
 
-// keepFiltered looks at tracked files whose bytes are not those of the index.
-// Those that the user's git calls unmodified stand behind a filter and keep
-// their blob; the rest is returned.
+// keepFiltered checks tracked files whose bytes differ from the index. Files that the user's
+// git calls unmodified have a filter and keep their blob; it returns the others.
 func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error) {
 	if len(odd) == 0 {
 		return nil, nil
@@ -155,8 +153,8 @@ func (p *preparation) keepFiltered(ctx context.Context, odd []int) ([]int, error
 	return rest, nil
 }
 
-// hashAsUser stores the files as the user's own git would add them, and notes their ids.
-// The objects go into the store: the user's repository is not written, nor its index.
+// hashAsUser stores the files as the user's own git would add them, and records their ids.
+// It writes to the store, and neither to the user's repository nor to its index.
 func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	if len(which) == 0 {
 		return nil
@@ -197,7 +195,7 @@ func (p *preparation) hashAsUser(ctx context.Context, which []int) error {
 	return nil
 }
 
-// setStored notes the user's blob and whether only line endings set it apart.
+// setStored records the user's blob, and whether it differs only in line endings.
 func (p *preparation) setStored(f *copied, id string) error {
 	raw, err := hex.DecodeString(id)
 	if err != nil {
@@ -207,7 +205,7 @@ func (p *preparation) setStored(f *copied, id string) error {
 	if f.Stored == f.Raw || f.Stat.Size > 16<<20 {
 		return nil
 	}
-	data, err := os.ReadFile(remaining(p.ws.Path, f.Path)) // our own copy; no agent has been here yet
+	data, err := os.ReadFile(join(p.ws.Path, f.Path)) // our own copy; no agent has been here yet
 	if err != nil {
 		return err
 	}
@@ -215,5 +213,5 @@ func (p *preparation) setStored(f *copied, id string) error {
 	return nil
 }
 
-// UnixLines is data with CRLF turned into LF, as git stores text.
+// UnixLines replaces CRLF with LF, as git stores text.
 func UnixLines(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) }

@@ -14,21 +14,19 @@ import (
 	"aibox/internal/git"
 )
 
-// What one history may take. What is beyond is left out as a whole but for its last
-// commit.
+// The limits of one history. Beyond them the agent gets only the last commit.
 const (
-	mostTrees   = 300_000   // that are read
-	mostNew     = 256 << 20 // bytes of commits and trees that are written
-	mostRemains = 64 << 20  // bytes of trees that are kept from one pass for the next
+	maxTrees       = 300_000   // that are read
+	maxNewBytes    = 256 << 20 // bytes of commits and trees that are written
+	maxCachedBytes = 64 << 20  // bytes of trees that are kept from one pass for the next
 )
 
 var errTooLong = errors.New("the history is too long to take hidden files out of it")
 
-// visibleHistory is a history of which every commit is without the files that are hidden
-// from the agent. A commit that never had one keeps its id, and so does what came before
-// it; of the others trees and parents are changed, and signatures left out, because they
-// do not hold any more. The agent gets the objects that are listed here one by one: what
-// is not reached without a hidden path is in none of its packs.
+// visibleHistory is a history without the files that are hidden from the agent. Commits keep
+// their ids up to the first one with a hidden file; from there on trees and parents are
+// rewritten, and signatures, which are no longer valid, are dropped. The packs hold exactly
+// the objects that are listed here, so no object is reachable only by a hidden path.
 type visibleHistory struct {
 	format  git.Format
 	hide    *Globs
@@ -50,9 +48,9 @@ type visibleHistory struct {
 	keep   map[string]bool      // objects that are as they were
 }
 
-// onlyVisible makes, in the store, the history h of the commit head without what is hidden,
-// and tells which commit head has become. Where that would take too long it is the commit
-// alone.
+// onlyVisible creates, in the store, the history h without hidden files, and returns it with
+// the commit that replaces head. If that would take too long, the history is the last
+// commit alone.
 func (s *store) onlyVisible(ctx context.Context, src *source, h *history, hide *Globs) (*history, string, error) {
 	v, head, err := s.visible(ctx, src, h, hide)
 	if err == nil {
@@ -85,10 +83,10 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 	for id := range h.parents {
 		tree, _, err := v.commit(id)
 		if err == nil {
-			err = v.look(tree, "", false)
+			err = v.findSecrets(tree, "", false)
 		}
 		if err == nil && id == src.head {
-			err = v.show(tree, "")
+			err = v.collectShown(tree, "")
 		}
 		if err != nil {
 			return nil, "", err
@@ -107,7 +105,7 @@ func (s *store) visible(ctx context.Context, src *source, h *history, hide *Glob
 	return made, head, err
 }
 
-// commit is the tree of a commit, and its raw text.
+// commit returns the tree of a commit and its raw text.
 func (v *visibleHistory) commit(id string) (tree string, raw []byte, err error) {
 	if raw, err = v.objects.Object("commit", id); err != nil {
 		return "", nil, err
@@ -131,13 +129,13 @@ func (v *visibleHistory) entries(tree string, each func(treeEntry) error) error 
 	raw, kept := v.raw[tree]
 	if !kept {
 		var err error
-		if v.read++; v.bound && v.read > mostTrees {
+		if v.read++; v.bound && v.read > maxTrees {
 			return errTooLong
 		}
 		if raw, err = v.objects.Object("tree", tree); err != nil {
 			return err
 		}
-		if v.held += len(raw); v.held <= mostRemains {
+		if v.held += len(raw); v.held <= maxCachedBytes {
 			v.raw[tree] = raw
 		}
 	}
@@ -160,8 +158,8 @@ const (
 	modeSubmodule = "160000"
 )
 
-// look finds the contents of the hidden files in a tree.
-func (v *visibleHistory) look(tree, dir string, hidden bool) error {
+// findSecrets collects the blobs of hidden files in a tree.
+func (v *visibleHistory) findSecrets(tree, dir string, hidden bool) error {
 	key := [2]string{tree, dir}
 	if v.seen[key] {
 		return nil
@@ -172,7 +170,7 @@ func (v *visibleHistory) look(tree, dir string, hidden bool) error {
 		inside := hidden || v.hide.list.Entry(path, isFolder)
 		switch {
 		case isFolder:
-			return v.look(e.id, path+"/", inside)
+			return v.findSecrets(e.id, path+"/", inside)
 		case inside && string(e.mode) != modeSubmodule:
 			v.secret[e.id] = true
 		}
@@ -180,14 +178,14 @@ func (v *visibleHistory) look(tree, dir string, hidden bool) error {
 	})
 }
 
-// show notes the contents of a tree that are not hidden.
-func (v *visibleHistory) show(tree, dir string) error {
+// collectShown collects the blobs of visible files in a tree.
+func (v *visibleHistory) collectShown(tree, dir string) error {
 	return v.entries(tree, func(e treeEntry) error {
 		path, isFolder := dir+string(e.name), string(e.mode) == modeTree
 		switch {
 		case v.hide.list.Entry(path, isFolder):
 		case isFolder:
-			return v.show(e.id, path+"/")
+			return v.collectShown(e.id, path+"/")
 		default:
 			v.shown[e.id] = true
 		}
@@ -195,7 +193,7 @@ func (v *visibleHistory) show(tree, dir string) error {
 	})
 }
 
-// tree makes a tree without what is hidden; "" when nothing is left.
+// tree returns a tree without hidden files; "" if it is empty then.
 func (v *visibleHistory) tree(tree, dir string) (string, error) {
 	key := [2]string{tree, dir}
 	if made, ok := v.trees[key]; ok {
@@ -245,7 +243,7 @@ func (v *visibleHistory) tree(tree, dir string) (string, error) {
 	return made, err
 }
 
-// rewrite makes a commit without what is hidden, and those before it.
+// rewrite rewrites a commit, and its ancestors, without hidden files.
 func (v *visibleHistory) rewrite(id string) (string, error) {
 	if made, ok := v.commits[id]; ok {
 		return made, nil
@@ -274,15 +272,15 @@ func (v *visibleHistory) rewrite(id string) (string, error) {
 	} else {
 		v.keep[id] = true
 	}
-	if v.bound && v.made.Size() > mostNew {
+	if v.bound && v.made.Size() > maxNewBytes {
 		return "", errTooLong
 	}
 	v.commits[id] = made
 	return made, err
 }
 
-// rewritten is the text of a commit with another tree and other parents: none for one
-// whose parents are not there.
+// rewritten returns the text of a commit with another tree and other parents; without
+// parents if they are missing from the history.
 func (v *visibleHistory) rewritten(raw []byte, id, tree string) []byte {
 	head, message, _ := bytes.Cut(raw, []byte("\n\n"))
 	var out bytes.Buffer
@@ -296,7 +294,7 @@ func (v *visibleHistory) rewritten(raw []byte, id, tree string) []byte {
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
 		name, _, _ := bytes.Cut(line, []byte(" "))
 		switch string(name) {
-		case "": // goes on with the line before
+		case "": // a continuation line
 		case "tree", "parent", "gpgsig", "gpgsig-sha256", "mergetag":
 			dropping = true
 		default:
@@ -312,8 +310,8 @@ func (v *visibleHistory) rewritten(raw []byte, id, tree string) []byte {
 	return out.Bytes()
 }
 
-// pack writes the objects into packs of the store, whose paths without the extension it
-// gives.
+// pack writes the objects into packs of the store, and returns their paths without the
+// extension.
 func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (packs []string, err error) {
 	folder := filepath.Join(s.dir, "objects", "pack")
 	if v.made.Count() > 0 {
@@ -344,7 +342,7 @@ func (v *visibleHistory) pack(ctx context.Context, s *store, partial bool) (pack
 	return append(packs, filepath.Join(folder, "pack-"+strings.TrimSpace(out.String()))), nil
 }
 
-// present are those of the objects that the repository has.
+// present returns the objects that the repository has.
 func present(ctx context.Context, repo *git.Repo, ids []string) ([]string, error) {
 	var out bytes.Buffer
 	if err := repo.Run(ctx, lines(ids), &out, "cat-file", "--batch-check=%(objectname)"); err != nil {

@@ -12,7 +12,7 @@ import (
 	"aibox/internal/paths"
 )
 
-// Request says what to prepare.
+// Request describes a workspace to prepare.
 type Request struct {
 	Repo     string         // a path inside the user's repository, or a URL to clone
 	Branch   string         // branch, tag or commit to start from; empty means what is checked out, with the uncommitted work
@@ -24,9 +24,9 @@ type Request struct {
 	Dirs     paths.Dirs     // where aibox keeps things
 	Progress func(Progress) // called from several goroutines, one call at a time; may be nil
 
-	// Made is called once the folder is there, before anything is in it, with as
-	// much of the workspace as Undo needs: whoever stores that can clean up after
-	// a crash. An error of it ends Prepare. May be nil.
+	// Made is called once the empty folder exists, with as much of the workspace as
+	// Undo needs: a caller that stores it can clean up after a crash. If it returns an
+	// error, Prepare fails. May be nil.
 	Made func(Workspace) error
 }
 
@@ -45,7 +45,7 @@ type Workspace struct {
 	Holder   string    `json:"holder,omitempty"` // the session that has taken it over; empty: Session itself
 	Path     string    `json:"path"`             // the folder the agent sees, absolute
 	Folder   Folder    `json:"folder,omitzero"`  // which folder that is
-	Name     string    `json:"name"`             // the repository's name, for people and for the box's host name
+	Name     string    `json:"name"`             // the repository's name, also for the sandbox's host name
 	Repo     string    `json:"repo"`             // top of the user's working tree, or the bare clone of a URL
 	URL      string    `json:"url,omitempty"`
 	GitDir   string    `json:"git_dir"`  // bare repository that aibox owns
@@ -75,11 +75,11 @@ type Workspace struct {
 	Scratch []string `json:"scratch,omitempty"`
 }
 
-// Owner is the session that the work belongs to now.
+// Owner returns the session that owns the work now.
 func (w *Workspace) Owner() string { return cmp.Or(w.Holder, w.Session) }
 
-// BaseCommit is the commit the agent's work goes on top of. Its tree is BaseTree. With
-// submodules it is Joined, which no repository of the user's gets.
+// BaseCommit is the parent of the commit with the agent's work. Its tree is BaseTree. With
+// submodules it is Joined, which is never delivered to the user's repository.
 func (w *Workspace) BaseCommit() string {
 	if w.Joined != "" {
 		return w.Joined

@@ -18,14 +18,14 @@ import (
 	"aibox/internal/git"
 )
 
-// putting makes a folder that holds one tree hold another one, by their
-// difference. The folder is aibox's own copy, and nothing else is at work in it.
-type putting struct {
+// treeWriter turns a folder that holds one tree into another one, by their difference. The
+// folder is aibox's own copy, and no other process writes to it.
+type treeWriter struct {
 	repo *git.Repo
 	root int    // descriptor of the folder
 	path string // of the folder
 	hide func(path string) bool
-	crlf map[string]string // path → blob that stands on disk with CRLF line ends
+	crlf map[string]string // path → blob that is on disk with CRLF line endings
 	kept map[string]string // path → blob that a filter of the user's repository would change
 	left int               // of kept
 
@@ -39,7 +39,7 @@ func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of
 	if has == tree {
 		return nil
 	}
-	p := &putting{baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
+	p := &treeWriter{baseTree: of.BaseTree, repo: repo, root: root, path: ws.Path, hide: recordedGlobs(of.Hide).Matcher(), crlf: map[string]string{}, kept: map[string]string{}}
 	if err := p.readBaseline(of.Baseline); err != nil {
 		return err
 	}
@@ -61,9 +61,9 @@ func putTree(ctx context.Context, repo *git.Repo, root int, has, tree string, of
 	return nil
 }
 
-// readBaseline finds the files that are not on disk as they are stored. Once the
-// workspace is gone, nobody knows.
-func (p *putting) readBaseline(file string) error {
+// readBaseline finds the files whose content on disk differs from the stored one. For a
+// workspace that has been removed there are none.
+func (p *treeWriter) readBaseline(file string) error {
 	baseline, err := LoadBaseline(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -82,8 +82,8 @@ func (p *putting) readBaseline(file string) error {
 	return nil
 }
 
-// difference lists what has to go and what has to be put, the visible files alone.
-func (p *putting) difference(ctx context.Context, has, tree string) (remove []string, put []git.Entry, err error) {
+// difference lists the visible files to remove and to write.
+func (p *treeWriter) difference(ctx context.Context, has, tree string) (remove []string, put []git.Entry, err error) {
 	records, err := p.repo.Records(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", has, tree)
 	if err != nil {
 		return nil, nil, fmt.Errorf("comparing two trees: %s", git.Message(err))
@@ -95,7 +95,7 @@ func (p *putting) difference(ctx context.Context, has, tree string) (remove []st
 		}
 		path := records[1]
 		if p.hide(path) {
-			user, err := p.isUsers(ctx, path, fields[3])
+			user, err := p.isUsersBlob(ctx, path, fields[3])
 			if err != nil {
 				return nil, nil, err
 			}
@@ -114,9 +114,9 @@ func (p *putting) difference(ctx context.Context, has, tree string) (remove []st
 	return remove, put, nil
 }
 
-// isUsers reports whether the blob is what the user has in the hidden file at path. Another
-// one there is the agent's.
-func (p *putting) isUsers(ctx context.Context, path, blob string) (bool, error) {
+// isUsersBlob reports whether blob is the content of the user's hidden file at path. Any other
+// content was written by the agent.
+func (p *treeWriter) isUsersBlob(ctx context.Context, path, blob string) (bool, error) {
 	if p.base == nil {
 		entries, err := p.repo.Tree(ctx, p.baseTree)
 		if err != nil {
@@ -132,8 +132,8 @@ func (p *putting) isUsers(ctx context.Context, path, blob string) (bool, error) 
 	return p.base[path] == blob, nil
 }
 
-// remove deletes a file, and the folders that this leaves empty.
-func (p *putting) remove(path string) error {
+// remove deletes a file, and then its folders that are empty.
+func (p *treeWriter) remove(path string) error {
 	for first := true; path != "."; first, path = false, folderOf(path) {
 		dir, err := openDir(p.root, folderOf(path))
 		if absent(err) {
@@ -160,7 +160,7 @@ func (p *putting) remove(path string) error {
 }
 
 // put writes files from the repository.
-func (p *putting) put(ctx context.Context, entries []git.Entry) error {
+func (p *treeWriter) put(ctx context.Context, entries []git.Entry) error {
 	var ids bytes.Buffer
 	paths := make([]string, 0, len(entries))
 	for _, e := range entries {
@@ -190,7 +190,7 @@ func (p *putting) put(ctx context.Context, entries []git.Entry) error {
 	return err
 }
 
-func (p *putting) putAll(entries []git.Entry, in *bufio.Reader) error {
+func (p *treeWriter) putAll(entries []git.Entry, in *bufio.Reader) error {
 	for _, e := range entries {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -224,9 +224,9 @@ func (p *putting) putAll(entries []git.Entry, in *bufio.Reader) error {
 	return nil
 }
 
-// makeWay removes whatever else stands where a file or one of its folders is to
-// be: a symlink, a file, a folder of ignored files.
-func (p *putting) makeWay(path string) error {
+// makeWay removes what is in the place of a file or of one of its folders: a symlink, a
+// file, a folder of ignored files.
+func (p *treeWriter) makeWay(path string) error {
 	for i := range len(path) + 1 {
 		if i < len(path) && path[i] != '/' {
 			continue
