@@ -14,19 +14,21 @@ import (
 	"aibox/internal/scripted"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 	"aibox/session"
 	"aibox/session/supervisor"
 )
 
 // openUpstream finds the model server that the setting inference names.
-func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (gateway.Upstream, error) {
-	upstream, err := gateway.Detect(ctx, value, env, admitsOwner)
-	if err != nil || upstream.Kind != gateway.Scripted {
+func openUpstream(ctx context.Context, value string, env func(string) (string, bool)) (modelserver.Server, error) {
+	upstream, err := modelserver.Detect(ctx, value, env, admitsOwner)
+	if err != nil || upstream.Kind != modelserver.Scripted {
 		return upstream, err
 	}
 	script, err := scripted.Open(upstream.Script)
 	if err != nil {
-		return gateway.Upstream{}, err
+		return modelserver.Server{}, err
 	}
 	upstream.Handler = scripted.New(script)
 	return upstream, nil
@@ -38,25 +40,25 @@ func openInference(ctx context.Context, value string, env func(string) (string, 
 	if err != nil {
 		return nil, err
 	}
-	return inference{upstream, value, gateway.OllamaVersion(ctx, upstream), ownerNotices(ctx, upstream)}, nil
+	return inference{upstream, value, modelserver.OllamaVersion(ctx, upstream), ownerNotices(ctx, upstream)}, nil
 }
 
 // inference adapts the gateway to session.Inference.
 type inference struct {
-	upstream gateway.Upstream
+	upstream modelserver.Server
 	value    string // of the setting
-	version  gateway.Version
+	version  modelserver.Version
 	notices  []string // about the user who runs the server, escaped
 }
 
 // ownerNotices name the servers of other users that were not used, and report whether
 // the one in use belongs to another user.
-func ownerNotices(ctx context.Context, u gateway.Upstream) []string {
+func ownerNotices(ctx context.Context, u modelserver.Server) []string {
 	var notices []string
 	for _, owner := range u.Passed {
 		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine and is not used")
 	}
-	if owner, other := gateway.Bystander(ctx, u); other {
+	if owner, other := modelserver.Bystander(ctx, u); other {
 		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine, who sees your prompts")
 	}
 	return notices
@@ -78,7 +80,7 @@ func (i inference) Leaves(models []string) string {
 func (i inference) Notices(models []string) []string {
 	notices := slices.Clone(i.notices)
 	for _, name := range models {
-		if host := i.upstream.Elsewhere(gateway.Model{ID: name}); host != "" {
+		if host := i.upstream.Elsewhere(modelserver.Model{ID: name}); host != "" {
 			notices = append(notices, leaves(name, host))
 		}
 	}
@@ -97,8 +99,8 @@ func (i inference) Searches(model string) bool { return i.upstream.Searches(mode
 // The versions of Ollama that learned to speak as others do.
 // https://docs.ollama.com/api/openai-compatibility
 var (
-	ollamaResponses = gateway.Version{0, 13, 3}
-	ollamaMessages  = gateway.Version{0, 14, 0}
+	ollamaResponses = modelserver.Version{0, 13, 3}
+	ollamaMessages  = modelserver.Version{0, 14, 0}
 )
 
 // Speaks follows what the gateway lets through. Whether a server of the
@@ -108,16 +110,16 @@ func (i inference) Speaks() []agents.Dialect {
 	var speaks []agents.Dialect
 	for _, dialect := range i.upstream.Dialects {
 		switch dialect {
-		case gateway.OpenAI:
+		case schema.OpenAI:
 			speaks = append(speaks, agents.OpenAIChat)
 			if !i.version.Older(ollamaResponses) {
 				speaks = append(speaks, agents.OpenAIResponses)
 			}
-		case gateway.Anthropic:
+		case schema.Anthropic:
 			if !i.version.Older(ollamaMessages) {
 				speaks = append(speaks, agents.Anthropic)
 			}
-		case gateway.Gemini:
+		case schema.Gemini:
 			speaks = append(speaks, agents.Gemini)
 		}
 	}
@@ -128,7 +130,7 @@ func (i inference) Speaks() []agents.Dialect {
 const describeTimeout = 2 * time.Second
 
 func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, error) {
-	models, err := gateway.Preflight(ctx, i.upstream)
+	models, err := modelserver.Preflight(ctx, i.upstream)
 	if err != nil {
 		return supervisor.Model{}, err
 	}
@@ -138,24 +140,24 @@ func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
-	model = gateway.Describe(ctx, i.upstream, model)
+	model = modelserver.Describe(ctx, i.upstream, model)
 	chosen := supervisor.Model{ID: model.ID, Context: model.Window()}
 	if text := i.contextWarning(model); text != "" {
 		chosen.Warnings = append(chosen.Warnings, text)
 	}
 	// Notices covers a name that shows where the model runs.
-	if host := i.upstream.Elsewhere(model); host != "" && i.upstream.Elsewhere(gateway.Model{ID: asked}) == "" {
+	if host := i.upstream.Elsewhere(model); host != "" && i.upstream.Elsewhere(modelserver.Model{ID: asked}) == "" {
 		chosen.Warnings = append(chosen.Warnings, leaves(model.ID, host))
 	}
 	return chosen, nil
 }
 
 // choose finds the requested model, or the only one there is.
-func (i inference) choose(models []gateway.Model, asked string) (gateway.Model, error) {
+func (i inference) choose(models []modelserver.Model, asked string) (modelserver.Model, error) {
 	list := fmt.Sprintf("`aibox models --inference %s`", i.value)
 	switch {
 	case asked != "":
-		model, known := gateway.Resolve(i.upstream, models, asked)
+		model, known := modelserver.Resolve(i.upstream, models, asked)
 		if known {
 			return model, nil
 		}
@@ -167,22 +169,22 @@ func (i inference) choose(models []gateway.Model, asked string) (gateway.Model, 
 		if near := spec.Closest(asked, ids); near != "" {
 			unknown = unknown.Hint("did you mean --model %s?", near)
 		}
-		if i.upstream.Kind == gateway.OllamaHost {
+		if i.upstream.Kind == modelserver.OllamaHost {
 			unknown = unknown.Hint("ollama pull %s", asked)
 		}
-		return gateway.Model{}, unknown.Hint("%s lists what there is: %s", list, head(ids))
+		return modelserver.Model{}, unknown.Hint("%s lists what there is: %s", list, head(ids))
 	case models == nil:
-		return gateway.Model{}, fault.New(fault.Usage, "%s does not list its models, and none was chosen", i.Name()).Hint("name one with --model")
+		return modelserver.Model{}, fault.New(fault.Usage, "%s does not list its models, and none was chosen", i.Name()).Hint("name one with --model")
 	case len(models) == 0:
-		return gateway.Model{}, fault.New(fault.Environment, "%s has no model", i.Name()).
+		return modelserver.Model{}, fault.New(fault.Environment, "%s has no model", i.Name()).
 			Hint("load one there, or name another server with --inference")
 	case len(models) > 1:
-		return gateway.Model{}, fault.New(fault.Usage, "%s has %d models and none was chosen", i.Name(), len(models)).
+		return modelserver.Model{}, fault.New(fault.Usage, "%s has %d models and none was chosen", i.Name(), len(models)).
 			Hint("name one with --model, such as --model %s", models[0].ID).
 			Hint("%s lists them", list)
 	}
 	if host := i.upstream.Elsewhere(models[0]); host != "" {
-		return gateway.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s: your prompts would leave this machine", i.Name(), models[0].ID, host).
+		return modelserver.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s: your prompts would leave this machine", i.Name(), models[0].ID, host).
 			Hint("--model %s uses it", models[0].ID).
 			Hint("ollama pull qwen3-coder   # a model that runs here")
 	}
@@ -203,15 +205,15 @@ func head(names []string) string {
 const minContext = 16 << 10
 
 // contextWarning reports a context that is, or may be, too small; "" is none.
-func (i inference) contextWarning(model gateway.Model) string {
+func (i inference) contextWarning(model modelserver.Model) string {
 	remedy := "set a larger one in the server"
-	if i.upstream.Kind == gateway.OllamaHost {
+	if i.upstream.Kind == modelserver.OllamaHost {
 		remedy = "start the server with OLLAMA_CONTEXT_LENGTH=65536"
 	}
 	switch {
 	case model.Context > 0 && model.Context < minContext:
 		return fmt.Sprintf("%s gives %s %d tokens of context, which is too few for most agents: %s", i.Name(), model.ID, model.Context, remedy)
-	case model.Context == 0 && i.upstream.Kind == gateway.OllamaHost:
+	case model.Context == 0 && i.upstream.Kind == modelserver.OllamaHost:
 		// Ollama chooses by memory when it loads the model: 4096 below 24 GB.
 		return fmt.Sprintf("%s may give %s as few as 4096 tokens of context, too few for most agents: %s", i.Name(), model.ID, remedy)
 	default:

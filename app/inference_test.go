@@ -9,25 +9,26 @@ import (
 
 	"aibox/agents"
 	"aibox/internal/fault"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
-	local, err := gateway.ParseUpstream("http://127.0.0.1:8000/v1", os.LookupEnv)
+	local, err := modelserver.Parse("http://127.0.0.1:8000/v1", os.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ollama, _ := gateway.ParseUpstream("ollama", func(string) (string, bool) { return "", false })
-	list := func(ids ...string) []gateway.Model {
-		models := []gateway.Model{}
+	ollama, _ := modelserver.Parse("ollama", func(string) (string, bool) { return "", false })
+	list := func(ids ...string) []modelserver.Model {
+		models := []modelserver.Model{}
 		for _, id := range ids {
-			models = append(models, gateway.Model{ID: id})
+			models = append(models, modelserver.Model{ID: id})
 		}
 		return models
 	}
 	for _, test := range []struct {
-		u     gateway.Upstream
-		list  []gateway.Model
+		u     modelserver.Server
+		list  []modelserver.Model
 		asked string
 		id    string
 		kind  fault.Kind
@@ -60,18 +61,18 @@ func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
 }
 
 func TestASmallContextIsWarnedOf(t *testing.T) {
-	ollama, _ := gateway.ParseUpstream("ollama", func(string) (string, bool) { return "", false })
-	local, _ := gateway.ParseUpstream("http://127.0.0.1:1234", os.LookupEnv)
+	ollama, _ := modelserver.Parse("ollama", func(string) (string, bool) { return "", false })
+	local, _ := modelserver.Parse("http://127.0.0.1:1234", os.LookupEnv)
 	for _, test := range []struct {
-		u     gateway.Upstream
-		model gateway.Model
+		u     modelserver.Server
+		model modelserver.Model
 		want  string
 	}{
-		{ollama, gateway.Model{ID: "m", Context: 4096, Limit: 262144}, "4096 tokens of context, which is too few"},
-		{ollama, gateway.Model{ID: "m", Limit: 262144}, "as few as 4096"},
-		{ollama, gateway.Model{ID: "m", Context: 65536}, ""},
-		{local, gateway.Model{ID: "m", Context: 8192}, "8192 tokens"},
-		{local, gateway.Model{ID: "m"}, ""},
+		{ollama, modelserver.Model{ID: "m", Context: 4096, Limit: 262144}, "4096 tokens of context, which is too few"},
+		{ollama, modelserver.Model{ID: "m", Limit: 262144}, "as few as 4096"},
+		{ollama, modelserver.Model{ID: "m", Context: 65536}, ""},
+		{local, modelserver.Model{ID: "m", Context: 8192}, "8192 tokens"},
+		{local, modelserver.Model{ID: "m"}, ""},
 	} {
 		if got := (inference{upstream: test.u}).contextWarning(test.model); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%+v: %q", test.model, got)
@@ -85,13 +86,13 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 		"anthropic": "[anthropic]", "openai": "[openai-chat openai-responses]", "gemini": "[gemini]",
 		"http://127.0.0.1:1/v1": "[openai-chat openai-responses anthropic]", "scripted": "[openai-chat openai-responses anthropic gemini]",
 	} {
-		u, err := gateway.ParseUpstream(value, env)
+		u, err := modelserver.Parse(value, env)
 		if got := fmt.Sprint(inference{upstream: u}.Speaks()); got != want || err != nil {
 			t.Errorf("%s: %s, %v", value, got, err)
 		}
 	}
-	ollama, _ := gateway.ParseUpstream("ollama", func(string) (string, bool) { return "", false })
-	for version, want := range map[gateway.Version]string{
+	ollama, _ := modelserver.Parse("ollama", func(string) (string, bool) { return "", false })
+	for version, want := range map[modelserver.Version]string{
 		{}: "[openai-chat openai-responses anthropic]", {0, 31, 0}: "[openai-chat openai-responses anthropic]",
 		{0, 13, 3}: "[openai-chat openai-responses]", {0, 13, 2}: "[openai-chat]",
 	} {
@@ -100,7 +101,7 @@ func TestWhatAServerSpeaksIsWhatTheGatewayLetsThrough(t *testing.T) {
 		}
 	}
 	// So that no agent's only dialect is forgotten here.
-	all := inference{upstream: gateway.Upstream{Dialects: []gateway.Dialect{gateway.OpenAI, gateway.Anthropic, gateway.Gemini, gateway.Ollama}}}.Speaks()
+	all := inference{upstream: modelserver.Server{Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}}.Speaks()
 	for _, agent := range agents.Builtin().All() {
 		if _, err := agent.Info().Spoken(all); err != nil {
 			t.Error(err)
@@ -114,7 +115,7 @@ func TestWhereAutoSendsCodeIsSaidAndOnlyThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := gateway.Upstream{Kind: gateway.Hosted, Name: "openai", URL: root}
+	u := modelserver.Server{Kind: modelserver.Hosted, Name: "openai", URL: root}
 	if text := (inference{upstream: u}).Leaves([]string{"gpt"}); text != "" {
 		t.Errorf("of one that was named: %q", text)
 	}

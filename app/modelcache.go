@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"aibox/internal/paths"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 const (
@@ -25,10 +25,10 @@ type modelCache struct{ dir string }
 
 // ModelList is one server's answer, and part of the JSON of `aibox models`.
 type ModelList struct {
-	Server  string          `json:"server"`
-	Address string          `json:"address,omitempty"`
-	Asked   time.Time       `json:"asked"`
-	Models  []gateway.Model `json:"models"`
+	Server  string              `json:"server"`
+	Address string              `json:"address,omitempty"`
+	Asked   time.Time           `json:"asked"`
+	Models  []modelserver.Model `json:"models"`
 }
 
 // fresh reports whether the answer is recent enough to be used instead of a new one.
@@ -42,7 +42,7 @@ func openModelCache() (modelCache, error) {
 	return modelCache{filepath.Join(dirs.Cache, "models")}, err
 }
 
-func (c modelCache) file(u gateway.Upstream) string {
+func (c modelCache) file(u modelserver.Server) string {
 	root := ""
 	if u.URL != nil {
 		root = u.URL.String()
@@ -53,7 +53,7 @@ func (c modelCache) file(u gateway.Upstream) string {
 
 // load returns the last answer, however old. A file that save did not write counts as
 // none.
-func (c modelCache) load(u gateway.Upstream) (ModelList, bool) {
+func (c modelCache) load(u modelserver.Server) (ModelList, bool) {
 	data, err := paths.ReadSmall(c.file(u), maxModels)
 	if err != nil {
 		return ModelList{}, false
@@ -64,7 +64,7 @@ func (c modelCache) load(u gateway.Upstream) (ModelList, bool) {
 }
 
 // save stores an answer and returns it.
-func (c modelCache) save(u gateway.Upstream, models []gateway.Model) (ModelList, error) {
+func (c modelCache) save(u modelserver.Server, models []modelserver.Model) (ModelList, error) {
 	list := ModelList{Server: u.Name, Address: u.Address(), Asked: time.Now().UTC().Truncate(time.Second), Models: models}
 	data, err := json.Marshal(list)
 	if err != nil || len(data) > maxModels {
@@ -77,11 +77,11 @@ func (c modelCache) save(u gateway.Upstream, models []gateway.Model) (ModelList,
 }
 
 // ask returns the server's list: a fresh answer of the cache, unless refresh is set.
-func (c modelCache) ask(ctx context.Context, u gateway.Upstream, refresh bool) (ModelList, error) {
+func (c modelCache) ask(ctx context.Context, u modelserver.Server, refresh bool) (ModelList, error) {
 	if list, ok := c.load(u); ok && list.fresh() && !refresh {
 		return list, nil
 	}
-	models, err := gateway.Models(ctx, u)
+	models, err := modelserver.Models(ctx, u)
 	if err != nil {
 		return ModelList{}, err
 	}

@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"aibox/internal/secret"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 func TestAListIsKeptForAWhileAndHoldsNoKey(t *testing.T) {
@@ -22,7 +23,7 @@ func TestAListIsKeptForAWhileAndHoldsNoKey(t *testing.T) {
 			asked++
 			_, _ = io.WriteString(w, `{"data":[{"id":"one","max_model_len":7}]}`)
 		})
-		u := gateway.Upstream{Kind: gateway.Scripted, Name: "x", Dialects: []gateway.Dialect{gateway.OpenAI}, Handler: handler, Key: secret.New("canary-0123456789")}
+		u := modelserver.Server{Kind: modelserver.Scripted, Name: "x", Dialects: []schema.Dialect{schema.OpenAI}, Handler: handler, Key: secret.New("canary-0123456789")}
 		cache := modelCache{filepath.Join(t.TempDir(), "models")}
 		for i, step := range []struct {
 			wait   time.Duration
@@ -49,7 +50,7 @@ func TestAListIsKeptForAWhileAndHoldsNoKey(t *testing.T) {
 }
 
 func TestABadFileOfTheCacheCountsAsNone(t *testing.T) {
-	u := gateway.Upstream{Kind: gateway.Scripted, Name: "x"}
+	u := modelserver.Server{Kind: modelserver.Scripted, Name: "x"}
 	for name, spoil := range map[string]func(file string) error{
 		"text":    func(file string) error { return os.WriteFile(file, []byte("not JSON"), 0o600) },
 		"other":   func(file string) error { return os.WriteFile(file, []byte(`{"server":"y"}`), 0o600) },

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"aibox/internal/termtext"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // Model is a model of a server, as the server describes it.
-type Model = gateway.Model
+type Model = modelserver.Model
 
 // ModelReport is the JSON of `aibox models`.
 type ModelReport struct {
@@ -34,7 +34,7 @@ func Models(ctx context.Context, inference string, refresh bool) (ModelReport, e
 		return ModelReport{}, err
 	}
 	var report ModelReport
-	if report.ModelList, err = cache.ask(ctx, u, refresh || u.Kind != gateway.Hosted); err != nil {
+	if report.ModelList, err = cache.ask(ctx, u, refresh || u.Kind != modelserver.Hosted); err != nil {
 		stale, ok := cache.load(u)
 		if !ok || refresh {
 			return ModelReport{}, err
@@ -46,9 +46,9 @@ func Models(ctx context.Context, inference string, refresh bool) (ModelReport, e
 }
 
 // others lists the addresses of the servers on this machine besides u.
-func others(ctx context.Context, u gateway.Upstream) []string {
+func others(ctx context.Context, u modelserver.Server) []string {
 	var found []string
-	for _, other := range gateway.Local(ctx, os.LookupEnv, admitsOwner) {
+	for _, other := range modelserver.Local(ctx, os.LookupEnv, admitsOwner) {
 		if other.Address() != u.Address() {
 			found = append(found, other.URL.String())
 		}
@@ -83,13 +83,13 @@ func CompleteModels(ctx context.Context, inference string) []Model {
 // InferenceNames are the values of the setting inference that stand alone, without a
 // file or a URL.
 func InferenceNames() []string {
-	return slices.DeleteFunc(gateway.UpstreamNames(), func(name string) bool { return name == "scripted:FILE" })
+	return slices.DeleteFunc(modelserver.Names(), func(name string) bool { return name == "scripted:FILE" })
 }
 
 // ModelKeys are the keys of model servers in the user's environment, by variable.
 func ModelKeys() map[string]string {
 	found := map[string]string{}
-	for _, name := range gateway.KeyNames() {
+	for _, name := range modelserver.KeyNames() {
 		if value, ok := os.LookupEnv(name); ok {
 			found[name] = value
 		}
@@ -108,15 +108,15 @@ type ModelServer struct {
 // FindModelServer finds the server that inference selects, and asks one without a key
 // whether it answers.
 func FindModelServer(ctx context.Context, inference string) (ModelServer, error) {
-	upstream, err := gateway.Detect(ctx, inference, os.LookupEnv, admitsOwner)
+	upstream, err := modelserver.Detect(ctx, inference, os.LookupEnv, admitsOwner)
 	if err != nil {
 		return ModelServer{}, err
 	}
-	server := ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == gateway.Scripted}
+	server := ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == modelserver.Scripted}
 	if !server.Scripted && server.KeyName == "" {
 		ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 		defer cancel()
-		_, err := gateway.Models(ctx, upstream)
+		_, err := modelserver.Models(ctx, upstream)
 		server.Answers = err == nil
 	}
 	return server, nil

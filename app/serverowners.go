@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"aibox/internal/paths"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // ownersFile holds the user's decisions about model servers of other users of this
@@ -30,7 +30,7 @@ type ownerDecision struct {
 	Decided time.Time `json:"decided"`
 }
 
-func (d ownerDecision) appliesTo(o gateway.Owner) bool {
+func (d ownerDecision) appliesTo(o modelserver.Owner) bool {
 	return d.Address == o.Address && d.UID == o.UID && d.Name == o.Name
 }
 
@@ -53,7 +53,7 @@ func (s serverOwners) load() []ownerDecision {
 }
 
 // decision is the user's decision about a server's owner; ok is false for none.
-func (s serverOwners) decision(o gateway.Owner) (use, ok bool) {
+func (s serverOwners) decision(o modelserver.Owner) (use, ok bool) {
 	all := s.load()
 	if i := slices.IndexFunc(all, func(d ownerDecision) bool { return d.appliesTo(o) }); i >= 0 {
 		return all[i].Use, true
@@ -61,7 +61,7 @@ func (s serverOwners) decision(o gateway.Owner) (use, ok bool) {
 	return false, false
 }
 
-func (s serverOwners) remember(o gateway.Owner, use bool) error {
+func (s serverOwners) remember(o modelserver.Owner, use bool) error {
 	all := slices.DeleteFunc(s.load(), func(d ownerDecision) bool { return d.appliesTo(o) })
 	all = append(all, ownerDecision{o.Address, o.UID, o.Name, use, time.Now().UTC().Truncate(time.Second)})
 	data, err := json.MarshalIndent(all, "", "  ")
@@ -76,7 +76,7 @@ func (s serverOwners) remember(o gateway.Owner, use bool) error {
 
 // admitsOwner is the Admits of every upstream. An owner without a decision is not
 // admitted.
-func admitsOwner(o gateway.Owner) bool {
+func admitsOwner(o modelserver.Owner) bool {
 	owners, err := openServerOwners()
 	if err != nil {
 		return false
@@ -87,7 +87,7 @@ func admitsOwner(o gateway.Owner) bool {
 
 // ForeignServer is a model server of another user of this machine.
 type ForeignServer struct {
-	owner  gateway.Owner
+	owner  modelserver.Owner
 	owners serverOwners
 }
 
@@ -95,7 +95,7 @@ type ForeignServer struct {
 // user has to decide about before it is used. A server that was refused counts as
 // undecided again when it is named.
 func UndecidedServer(ctx context.Context, inference string) (server ForeignServer, found bool, err error) {
-	owner, ok := gateway.Foreign(ctx, inference, os.LookupEnv, admitsOwner)
+	owner, ok := modelserver.Foreign(ctx, inference, os.LookupEnv, admitsOwner)
 	if !ok {
 		return ForeignServer{}, false, nil
 	}

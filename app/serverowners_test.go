@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // An answer is about one user at one address. The file is the user's alone.
 func TestAnAnswerAboutAServerIsKeptForThatUserAndPortAlone(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")
-	bob := gateway.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "bob"}
+	bob := modelserver.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "bob"}
 	if admitsOwner(bob) {
 		t.Error("nobody was asked, and the server is admitted")
 	}
@@ -28,13 +28,13 @@ func TestAnAnswerAboutAServerIsKeptForThatUserAndPortAlone(t *testing.T) {
 		t.Errorf("the file is %v, %v", info, err)
 	}
 	for _, test := range []struct {
-		owner gateway.Owner
+		owner modelserver.Owner
 		want  bool
 	}{
 		{bob, true},
-		{gateway.Owner{Address: "127.0.0.1:8001", UID: 1001, Name: "bob"}, false},
-		{gateway.Owner{Address: "127.0.0.1:8000", UID: 1002, Name: "eve"}, false},
-		{gateway.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "carol"}, false}, // the uid was given away again
+		{modelserver.Owner{Address: "127.0.0.1:8001", UID: 1001, Name: "bob"}, false},
+		{modelserver.Owner{Address: "127.0.0.1:8000", UID: 1002, Name: "eve"}, false},
+		{modelserver.Owner{Address: "127.0.0.1:8000", UID: 1001, Name: "carol"}, false}, // the uid was given away again
 	} {
 		if got := admitsOwner(test.owner); got != test.want {
 			t.Errorf("%+v: %t", test.owner, got)

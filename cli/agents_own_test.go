@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"aibox/agents/custom"
-	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // An agent's file can be somebody else's work, so it takes none of aibox's own names:
@@ -41,7 +41,7 @@ func TestAnAgentFileTakesNothingThatIsAiboxsOwn(t *testing.T) {
 	if flags < 25 {
 		t.Errorf("only %d flags were tried", flags)
 	}
-	for _, name := range gateway.KeyNames() {
+	for _, name := range modelserver.KeyNames() {
 		if name == "OLLAMA_HOST" { // an address
 			continue
 		}

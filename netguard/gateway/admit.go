@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"aibox/netguard/gateway/modelserver"
 	"aibox/netguard/gateway/schema"
 )
 
@@ -79,6 +80,23 @@ func plainJSON(header http.Header) *problem {
 	return nil
 }
 
+// ownModel finds which of the session's own models asked means, and gives the name
+// under which it goes upstream.
+func (g *Gateway) ownModel(asked string) (string, bool) {
+	if g.upstream.Kind == modelserver.Scripted {
+		return asked, true // it has no models: nothing is reached by another name
+	}
+	if g.models == nil {
+		return "", false
+	}
+	for _, own := range g.models() {
+		if name, ok := g.upstream.SameModel(own, asked); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // checkModelInPath refuses a path that names a model which is not the session's own.
 func (g *Gateway) checkModelInPath(c *call) *problem {
 	asked := modelInPath(c.event.Dialect, c.path)
@@ -107,7 +125,7 @@ func (g *Gateway) spend(c *call) {
 	if !c.event.Generates || c.header == nil || c.event.Status >= http.StatusBadRequest {
 		return
 	}
-	input, output := c.usage.tokens()
+	input, output := c.usage.Tokens()
 	const bytesOfToken, bytesOfEvent = 4, 64 // an event of a stream holds a token or more
 	if input == 0 {
 		input = c.sent / bytesOfToken

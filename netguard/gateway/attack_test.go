@@ -321,3 +321,14 @@ func TestAModelInAPathIsTheSessionsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestASessionWithoutAModelAsksForNone(t *testing.T) {
+	for _, models := range []func() []string{nil, func() []string { return nil }, func() []string { return []string{""} }} {
+		b := newBench(t, echo, func(c *Config) { c.Models = models })
+		for _, body := range []string{`{"model":"m"}`, `{"model":""}`, `{}`} {
+			if status := b.send(t, "POST", chat, body).StatusCode; status != 404 && status != 400 {
+				t.Errorf("%s: %d", body, status)
+			}
+		}
+	}
+}

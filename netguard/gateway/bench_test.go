@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 const (
@@ -68,7 +70,7 @@ func newBench(t testing.TB, handler http.HandlerFunc, change func(*Config)) *ben
 		t.Fatal(err)
 	}
 	config := Config{
-		Upstream:    Upstream{Kind: Compatible, Name: "test", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}, Key: secret.New(realKey)},
+		Upstream:    modelserver.Server{Kind: modelserver.Compatible, Name: "test", URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}, Key: secret.New(realKey)},
 		Placeholder: secret.New(placeholder),
 		Log:         b.log,
 		Models:      func() []string { return []string{"m", "x"} },

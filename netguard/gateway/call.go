@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"aibox/internal/redact"
+	"aibox/netguard/gateway/failure"
 	"aibox/netguard/gateway/schema"
+	"aibox/netguard/gateway/usage"
 )
 
 // call is one request on its way.
@@ -20,7 +23,7 @@ type call struct {
 	event    Event
 	endpoint *endpoint // nil for a call that does not pass
 	path     string
-	usage    *usage
+	usage    *usage.Usage
 	upgrade  *statusWriter
 	sent     int64       // bytes of the request's body that went upstream
 	header   http.Header // of the upstream's answer, nil when there was none
@@ -99,7 +102,7 @@ type followed struct {
 func (f *followed) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	f.call.follow(p[:n])
-	if room := errorLimit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
+	if room := failure.Limit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
 	if err != nil {
@@ -120,14 +123,13 @@ func (f *followed) whole() bool {
 
 // follow takes a piece of what the upstream sends.
 func (c *call) follow(p []byte) {
-	answer := &c.usage.answer
-	before := answer.pieces
+	before := c.usage.Pieces()
 	_, _ = c.usage.Write(p)
 	c.received += int64(len(p))
-	if answer.pieces > before {
+	if c.usage.Pieces() > before {
 		c.heard()
 	}
-	if room := openingLimit - len(c.opening); answer.pieces == 0 && room > 0 {
+	if room := openingLimit - len(c.opening); c.usage.Pieces() == 0 && room > 0 {
 		c.opening = append(c.opening, p[:min(len(p), room)]...)
 	}
 }
@@ -137,25 +139,50 @@ func (c *call) judge(secrets *redact.Set) {
 	if c.header == nil || c.event.Outcome != Answered {
 		return
 	}
-	trouble := c.usage.trouble
+	failed := c.usage.Failure()
 	if c.event.Status >= http.StatusBadRequest {
-		trouble = readTrouble(c.failed)
+		failed = failure.Read(c.failed)
 	}
-	c.event.Reason = oneLine(trouble.message, secrets)
+	c.event.Reason = failure.Line(failed.Message, secrets)
 	switch {
-	case c.event.Status >= http.StatusBadRequest, trouble.message != "":
-		if c.event.Outcome = outcomeOf(c.event.Status, c.header, trouble); c.event.Outcome == Busy {
+	case c.event.Status >= http.StatusBadRequest, failed.Message != "":
+		if c.event.Outcome = outcomeOf(c.event.Status, c.header, failed); c.event.Outcome == Busy {
 			c.event.RetryAfter = retryAfter(c.header, time.Now())
 		}
 	case c.cut:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
-	case !c.event.Generates, c.usage.answer.pieces > 0:
-	case c.usage.answer.ended:
+	case !c.event.Generates, c.usage.Pieces() > 0:
+	case c.usage.Ended():
 		c.event.Outcome = Blank
 	case c.left:
 		c.event.Outcome = GivenUp
 	default:
 		c.event.Error, c.event.Outcome = c.instead(secrets), NoAnswer
+	}
+}
+
+// openingLimit is how many bytes of what is no answer are looked at, to say what it
+// is.
+const openingLimit = 1 << 10
+
+// instead says what a server sent instead of an answer, in a clause.
+func (c *call) instead(secrets *redact.Set) string {
+	opening := strings.TrimSpace(string(c.opening))
+	kind := c.header.Get("Content-Type")
+	switch {
+	case opening == "":
+		return "it sent nothing"
+	case strings.HasPrefix(opening, "<"), strings.HasPrefix(kind, "text/html"):
+		if title := failure.Line(failure.Page(opening), secrets); title != "" && opening[0] == '<' {
+			return fmt.Sprintf("it sent a web page, “%s”", title)
+		}
+		return "it sent a web page"
+	case strings.HasPrefix(kind, "text/event-stream"), strings.HasPrefix(opening, "data:"), strings.HasPrefix(opening, "event:"):
+		return fmt.Sprintf("its stream holds nothing that the %s API has for one", c.event.Dialect)
+	case strings.HasPrefix(opening, "{"), strings.HasPrefix(opening, "["):
+		return fmt.Sprintf("its JSON holds nothing that the %s API has for one", c.event.Dialect)
+	default:
+		return fmt.Sprintf("it sent “%s”", failure.Line(bound(opening, 100), secrets))
 	}
 }
 
@@ -175,9 +202,3 @@ func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // bound cuts text off at limit bytes.
 func bound(text string, limit int) string { return text[:min(len(text), limit)] }
-
-// printable escapes everything that is not plain ASCII.
-func printable(text string) string {
-	quoted := strconv.QuoteToASCII(text)
-	return quoted[1 : len(quoted)-1]
-}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 const floodHead = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + placeholder + "\r\nContent-Type: application/json\r\n"
@@ -114,7 +116,7 @@ func TestABodyThatComesByteByByteIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		gateway, err := New(Config{
-			Upstream:    Upstream{Kind: Scripted, Dialects: []Dialect{OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })},
+			Upstream:    modelserver.Server{Kind: modelserver.Scripted, Dialects: []schema.Dialect{schema.OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })},
 			Placeholder: secret.New(placeholder),
 		})
 		if err != nil {

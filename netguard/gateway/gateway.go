@@ -20,12 +20,16 @@ import (
 
 	"aibox/internal/redact"
 	"aibox/internal/secret"
+	"aibox/internal/termtext"
 	"aibox/netguard"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
+	"aibox/netguard/gateway/usage"
 )
 
 // Config describes a gateway.
 type Config struct {
-	Upstream    Upstream
+	Upstream    modelserver.Server
 	Placeholder secret.Value // what the agent must present; required
 	Begin       func()       // called when a request for an answer begins, from any goroutine; may be nil
 	Heard       func()       // called when a piece of an answer has come, from any goroutine; must not block, may be nil
@@ -48,17 +52,17 @@ type Config struct {
 // Event is one finished request, without a header, body or key in it. Model and
 // Path come from the agent: bounded, and to be escaped before printing.
 type Event struct {
-	Time         time.Time `json:"time"`
-	Dialect      Dialect   `json:"dialect"`
-	Method       string    `json:"method"`
-	Path         string    `json:"path"` // below the dialect's prefix, without the query, at most 256 bytes
-	Model        string    `json:"model,omitempty"`
-	Status       int       `json:"status"`
-	InputTokens  int64     `json:"input_tokens"`
-	OutputTokens int64     `json:"output_tokens"`
-	Uncounted    bool      `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
-	Millis       int64     `json:"millis"`
-	Error        string    `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
+	Time         time.Time      `json:"time"`
+	Dialect      schema.Dialect `json:"dialect"`
+	Method       string         `json:"method"`
+	Path         string         `json:"path"` // below the dialect's prefix, without the query, at most 256 bytes
+	Model        string         `json:"model,omitempty"`
+	Status       int            `json:"status"`
+	InputTokens  int64          `json:"input_tokens"`
+	OutputTokens int64          `json:"output_tokens"`
+	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
+	Millis       int64          `json:"millis"`
+	Error        string         `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
 	// Reason is what the model server says of its failure: one escaped line of at most
 	// 300 bytes, in its own words, without the key.
 	Reason  string  `json:"reason,omitempty"`
@@ -80,7 +84,7 @@ type Event struct {
 
 // Gateway is the handler of one session. It is safe for concurrent use.
 type Gateway struct {
-	upstream    Upstream
+	upstream    modelserver.Server
 	placeholder [sha256.Size]byte
 	begin       func()
 	heard       func()
@@ -116,16 +120,16 @@ func New(c Config) (*Gateway, error) {
 	if c.Upstream.Kind == 0 || len(c.Upstream.Dialects) == 0 {
 		return nil, errors.New("gateway: no upstream")
 	}
-	if err := c.Upstream.checkKey(); err != nil {
+	if err := c.Upstream.CheckKey(); err != nil {
 		return nil, err
 	}
-	if c.Upstream.Kind == Scripted {
+	if c.Upstream.Kind == modelserver.Scripted {
 		c.MaxBody = min(cmp.Or(c.MaxBody, scriptedBody), scriptedBody)
 	}
 	if c.Heard == nil {
 		c.Heard = func() {}
 	}
-	transport, err := c.Upstream.transport()
+	transport, err := c.Upstream.Transport()
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func New(c Config) (*Gateway, error) {
 		tokenLimit:  c.TokenLimit,
 		ledger:      newLedger(),
 		transport:   transport,
-		secrets:     c.Upstream.secrets(),
+		secrets:     c.Upstream.Secrets(),
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
@@ -173,7 +177,7 @@ func (g *Gateway) Close() {
 // ServeHTTP answers one request of the agent.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.IsAbs() || r.Method == http.MethodConnect {
-		problem{status: http.StatusBadRequest, message: "this is the inference gateway, not a proxy"}.write(w, OpenAI)
+		problem{status: http.StatusBadRequest, message: "this is the inference gateway, not a proxy"}.write(w, schema.OpenAI)
 		return
 	}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -192,7 +196,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		upgrade:  &statusWriter{ResponseWriter: w},
 		heard:    g.heard,
 	}
-	call.usage = newUsage(dialect, call.api())
+	call.usage = usage.New(dialect, call.api())
 	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.begin != nil {
 		g.begin()
 	}
@@ -244,9 +248,9 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 	case !g.authorized(r, dialect):
 		return &problem{status: http.StatusUnauthorized, message: "this is aibox's inference gateway: it takes only the key that the session was given, which aibox swaps for the real one"}
 	case c.endpoint == nil:
-		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("%s %s is not one of the inference calls that aibox lets through", c.event.Method, printable(c.event.Path))}
-	case !g.upstream.speaks(dialect):
-		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("the model server %s does not speak the %s API; choose another with aibox run --inference, or an agent that speaks %s", g.upstream.Name, dialect, g.upstream.speech())}
+		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("%s %s is not one of the inference calls that aibox lets through", c.event.Method, termtext.Escape(c.event.Path))}
+	case !g.upstream.Speaks(dialect):
+		return &problem{status: http.StatusNotFound, message: fmt.Sprintf("the model server %s does not speak the %s API; choose another with aibox run --inference, or an agent that speaks %s", g.upstream.Name, dialect, g.upstream.DialectNames())}
 	case r.ContentLength > g.maxBody:
 		return g.tooLarge()
 	}
@@ -258,7 +262,7 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 
 // authorized compares every credential that the request carries: all of them have
 // to be the placeholder, so that no other key slips into the sandbox unnoticed.
-func (g *Gateway) authorized(r *http.Request, dialect Dialect) bool {
+func (g *Gateway) authorized(r *http.Request, dialect schema.Dialect) bool {
 	keys := append(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"]...)
 	keys = append(keys, r.URL.Query()["key"]...)
 	for _, value := range r.Header["Authorization"] {
@@ -273,13 +277,13 @@ func (g *Gateway) authorized(r *http.Request, dialect Dialect) bool {
 		sum := sha256.Sum256([]byte(key))
 		right &= subtle.ConstantTimeCompare(sum[:], g.placeholder[:])
 	}
-	return right == 1 && (len(keys) > 0 || dialect == Ollama)
+	return right == 1 && (len(keys) > 0 || dialect == schema.Ollama)
 }
 
 // rewrite makes the upstream's request from nothing but what is known to be safe.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	c := callOf(r.In.Context())
-	base := g.upstream.base()
+	base := g.upstream.Base()
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = base.Scheme, base.Host, base.Host
 	r.Out.URL.Path, r.Out.URL.RawPath = strings.TrimSuffix(base.Path, "/")+c.path, ""
 	r.Out.URL.RawQuery = cleanQuery(r.In.URL.Query())
@@ -301,7 +305,7 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	if _, ok := header["User-Agent"]; !ok {
 		header.Set("User-Agent", "aibox")
 	}
-	g.upstream.authorize(header, c.event.Dialect)
+	g.upstream.Authorize(header, c.event.Dialect)
 	r.Out.Header = header
 	r.Out.Trailer = nil
 }
@@ -319,7 +323,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
 		c.event.Outcome = Refused
 	default:
-		why := g.upstream.explain(err)
+		why := g.upstream.Explain(err)
 		answer.message = strings.Join(append([]string{why.Message}, why.Hints...), ": ")
 	}
 	c.event.Error = answer.message
@@ -331,11 +335,11 @@ func (g *Gateway) finish(c *call) {
 	c.event.Sent = c.sent
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
 	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
-	c.event.InputTokens, c.event.OutputTokens = c.usage.tokens()
+	c.event.InputTokens, c.event.OutputTokens = c.usage.Tokens()
 	c.judge(g.secrets)
-	c.event.Uncounted = c.event.Generates && c.usage.answer.pieces > 0 && !c.usage.told
+	c.event.Uncounted = c.event.Generates && c.usage.Pieces() > 0 && !c.usage.Reported()
 	c.event.Error = g.secrets.Text(c.event.Error)
-	g.ledger.answer(c.usage.id)
+	g.ledger.answer(c.usage.ID())
 	g.spend(c)
 	c.event.Model = bound(c.event.Model, 128)
 	c.event.LeftOut = g.ledger.news(c.event.LeftOut)

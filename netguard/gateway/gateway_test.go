@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 func TestEachDialectReachesItsPathWithTheRealKeyAndNothingElse(t *testing.T) {
@@ -211,7 +214,7 @@ func TestAPieceOfAStreamArrivesBeforeTheNextIsSent(t *testing.T) {
 
 func TestAnUpstreamThatIsDownIsExplained(t *testing.T) {
 	b := newBench(t, echo, func(c *Config) {
-		c.Upstream.Kind = OllamaHost
+		c.Upstream.Kind = modelserver.OllamaHost
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -239,7 +242,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 }
 
 func TestADialectThatTheUpstreamDoesNotSpeakIsExplained(t *testing.T) {
-	b := newBench(t, echo, func(c *Config) { c.Upstream.Name, c.Upstream.Dialects = "openai", []Dialect{OpenAI} })
+	b := newBench(t, echo, func(c *Config) { c.Upstream.Name, c.Upstream.Dialects = "openai", []schema.Dialect{schema.OpenAI} })
 	response := b.send(t, "POST", "/anthropic/v1/messages", `{"model":"m"}`)
 	if body := text(t, response); response.StatusCode != 404 || !strings.Contains(body, "openai does not speak the anthropic API") || !strings.Contains(body, "--inference") {
 		t.Errorf("%d %s", response.StatusCode, body)
@@ -261,7 +264,7 @@ func TestAnAgentThatGivesUpEndsTheUpstreamsRequest(t *testing.T) {
 func TestAScriptedUpstreamStreamsAndMayFail(t *testing.T) {
 	next := make(chan struct{})
 	b := newBench(t, echo, func(c *Config) {
-		c.Upstream = Upstream{Kind: Scripted, Name: "scripted", Dialects: []Dialect{OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Upstream = modelserver.Server{Kind: modelserver.Scripted, Name: "scripted", Dialects: []schema.Dialect{schema.OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if bytes.Contains(body, []byte("panic")) {
 				panic("script")

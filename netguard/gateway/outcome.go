@@ -3,6 +3,8 @@ package gateway
 import (
 	"net/http"
 	"strings"
+
+	"aibox/netguard/gateway/failure"
 )
 
 // Outcome is how a request ended, as far as it matters for whether another one
@@ -46,10 +48,10 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 // outcomeOf judges an answer of the upstream. What the server calls the failure is for
 // some all there is: OpenAI's 429 is also what an empty account gets, and a stream that
 // failed on the way has the status 200.
-func outcomeOf(status int, header http.Header, failure trouble) Outcome {
+func outcomeOf(status int, header http.Header, failed failure.Failure) Outcome {
 	has := func(words ...string) bool {
 		for _, word := range words {
-			if strings.Contains(failure.kind, word) {
+			if strings.Contains(failed.Kind, word) {
 				return true
 			}
 		}
@@ -59,7 +61,7 @@ func outcomeOf(status int, header http.Header, failure trouble) Outcome {
 	case has("insufficient_quota", "billing"):
 		return Refused
 	case status == http.StatusTooManyRequests, status == 529, status == http.StatusServiceUnavailable && header.Get("Retry-After") != "",
-		loads(status, failure.message):
+		failure.IsLoading(status, failed.Message):
 		return Busy
 	case status < 300 && has("overloaded", "rate_limit", "429"):
 		return Busy

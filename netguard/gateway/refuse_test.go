@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 func TestARequestThatIsTooLargeIsRefusedWithOrWithoutALength(t *testing.T) {
@@ -108,7 +110,7 @@ func TestAClientThatStopsSendingItsBodyIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		gateway, err := New(Config{
-			Upstream:    Upstream{Kind: Scripted, Dialects: []Dialect{OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })},
+			Upstream:    modelserver.Server{Kind: modelserver.Scripted, Dialects: []schema.Dialect{schema.OpenAI}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })},
 			Placeholder: secret.New(placeholder),
 		})
 		if err != nil {

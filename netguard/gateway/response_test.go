@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/modelserver"
+	"aibox/netguard/gateway/schema"
 )
 
 // hostileKey has characters that encoders write in different ways.
@@ -240,7 +242,7 @@ func TestTheCredentialsOfAProxyDoNotReachTheAgent(t *testing.T) {
 		proxy.User = url.UserPassword("joe", "proxy-Canary-77")
 		b := newBench(t, echo, func(c *Config) {
 			c.Upstream.URL = &url.URL{Scheme: "http", Host: "models.invalid"}
-			c.Upstream.proxy = http.ProxyURL(proxy)
+			c.Upstream.Proxy = http.ProxyURL(proxy)
 		})
 		response := b.send(t, "POST", "/v1/chat/completions", `{"model":"m","messages":[]}`)
 		all := fmt.Sprint(response.Header, text(t, response))
@@ -258,12 +260,12 @@ func TestAKeyThatCannotBeFoundInAnswersIsRefused(t *testing.T) {
 			return key, name == "AIBOX_INFERENCE_KEY" || name == "OPENAI_API_KEY"
 		}
 		for _, server := range []string{"https://models.example/v1", "http://127.0.0.1:9/v1", "openai"} {
-			_, err := ParseUpstream(server, env)
+			_, err := modelserver.Parse(server, env)
 			if err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "_KEY") {
 				t.Errorf("%s with the key %q: %v", server, key, err)
 			}
 		}
-		_, err := New(Config{Upstream: Upstream{Kind: Compatible, URL: &url.URL{Scheme: "http", Host: "x"}, Dialects: []Dialect{OpenAI}, Key: secret.New(key)}, Placeholder: secret.New(placeholder)})
+		_, err := New(Config{Upstream: modelserver.Server{Kind: modelserver.Compatible, URL: &url.URL{Scheme: "http", Host: "x"}, Dialects: []schema.Dialect{schema.OpenAI}, Key: secret.New(key)}, Placeholder: secret.New(placeholder)})
 		if err == nil {
 			t.Errorf("a gateway took the key %q", key)
 		}
@@ -274,7 +276,7 @@ func TestAListOfModelsCannotCarryTheKeyIn(t *testing.T) {
 	t.Parallel()
 	body := `{"data":[{"id":"` + hostileKey + `"},{"id":"` + strings.ReplaceAll(hostileKey, "/", `\/`) + `"}]}`
 	root := answering(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
-	models, err := Preflight(t.Context(), Upstream{Kind: Compatible, Name: "test", URL: root, Dialects: []Dialect{OpenAI}, Key: secret.New(hostileKey), KeyName: "K"})
+	models, err := modelserver.Preflight(t.Context(), modelserver.Server{Kind: modelserver.Compatible, Name: "test", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, Key: secret.New(hostileKey), KeyName: "K"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // (pulling, deleting and creating models, files, stored conversations, keys) is
 // for its owner, not for an agent.
 type endpoint struct {
-	dialect Dialect
+	dialect schema.Dialect
 	method  string // GET stands for HEAD too
 	path    *regexp.Regexp
 	body    schema.Endpoint // what its body may hold; 0 for a call without one
@@ -23,35 +23,35 @@ type endpoint struct {
 const name = `[A-Za-z0-9][A-Za-z0-9._:@+-]*(?:/[A-Za-z0-9][A-Za-z0-9._:@+-]*)*`
 
 func endpoints() []endpoint {
-	ask := func(dialect Dialect, path string, body schema.Endpoint) endpoint {
+	ask := func(dialect schema.Dialect, path string, body schema.Endpoint) endpoint {
 		return endpoint{dialect, http.MethodPost, regexp.MustCompile("^" + path + "$"), body}
 	}
-	look := func(dialect Dialect, path string) endpoint {
+	look := func(dialect schema.Dialect, path string) endpoint {
 		return endpoint{dialect, http.MethodGet, regexp.MustCompile("^" + path + "$"), 0}
 	}
 	gemini := `/v1(?:beta1?)?/(?:publishers/google/)?(?:models|tunedModels)/` + name
 	return []endpoint{
-		ask(OpenAI, `/v1/chat/completions`, schema.ChatCompletions),
-		ask(OpenAI, `/v1/completions`, schema.Completions),
-		ask(OpenAI, `/v1/responses`, schema.Responses),
-		ask(OpenAI, `/v1/responses/compact`, schema.CompactResponse),
-		ask(OpenAI, `/v1/responses/input_tokens`, schema.CountResponse),
-		ask(OpenAI, `/v1/embeddings`, schema.Embeddings),
-		look(OpenAI, `/v1/models(?:/`+name+`)?`),
-		ask(Anthropic, `/v1/messages`, schema.Messages),
-		ask(Anthropic, `/v1/messages/count_tokens`, schema.CountMessages),
-		look(Anthropic, `/v1/models(?:/`+name+`)?`),
-		ask(Gemini, gemini+`:(?:generateContent|streamGenerateContent)`, schema.GenerateContent),
-		ask(Gemini, gemini+`:countTokens`, schema.CountContent),
-		ask(Gemini, gemini+`:embedContent`, schema.EmbedContent),
-		ask(Gemini, gemini+`:batchEmbedContents`, schema.BatchEmbedContents),
-		look(Gemini, `/v1(?:beta1?)?/models(?:/[A-Za-z0-9._-]+)?`),
-		ask(Ollama, `/api/chat`, schema.OllamaChat),
-		ask(Ollama, `/api/generate`, schema.OllamaGenerate),
-		ask(Ollama, `/api/embed`, schema.OllamaEmbed),
-		ask(Ollama, `/api/embeddings`, schema.OllamaEmbeddings),
-		ask(Ollama, `/api/show`, schema.OllamaShow),
-		look(Ollama, `/api/(?:tags|version|ps)`),
+		ask(schema.OpenAI, `/v1/chat/completions`, schema.ChatCompletions),
+		ask(schema.OpenAI, `/v1/completions`, schema.Completions),
+		ask(schema.OpenAI, `/v1/responses`, schema.Responses),
+		ask(schema.OpenAI, `/v1/responses/compact`, schema.CompactResponse),
+		ask(schema.OpenAI, `/v1/responses/input_tokens`, schema.CountResponse),
+		ask(schema.OpenAI, `/v1/embeddings`, schema.Embeddings),
+		look(schema.OpenAI, `/v1/models(?:/`+name+`)?`),
+		ask(schema.Anthropic, `/v1/messages`, schema.Messages),
+		ask(schema.Anthropic, `/v1/messages/count_tokens`, schema.CountMessages),
+		look(schema.Anthropic, `/v1/models(?:/`+name+`)?`),
+		ask(schema.Gemini, gemini+`:(?:generateContent|streamGenerateContent)`, schema.GenerateContent),
+		ask(schema.Gemini, gemini+`:countTokens`, schema.CountContent),
+		ask(schema.Gemini, gemini+`:embedContent`, schema.EmbedContent),
+		ask(schema.Gemini, gemini+`:batchEmbedContents`, schema.BatchEmbedContents),
+		look(schema.Gemini, `/v1(?:beta1?)?/models(?:/[A-Za-z0-9._-]+)?`),
+		ask(schema.Ollama, `/api/chat`, schema.OllamaChat),
+		ask(schema.Ollama, `/api/generate`, schema.OllamaGenerate),
+		ask(schema.Ollama, `/api/embed`, schema.OllamaEmbed),
+		ask(schema.Ollama, `/api/embeddings`, schema.OllamaEmbeddings),
+		ask(schema.Ollama, `/api/show`, schema.OllamaShow),
+		look(schema.Ollama, `/api/(?:tags|version|ps)`),
 	}
 }
 
@@ -63,33 +63,33 @@ func queries() []string {
 // target is where a request goes: its dialect, and the path an upstream of that
 // dialect has it under. The dialect is known, as well as it can be, even for a
 // path that does not pass.
-func target(r *http.Request) (Dialect, string) {
+func target(r *http.Request) (schema.Dialect, string) {
 	path := r.URL.Path
-	for _, dialect := range []Dialect{OpenAI, Anthropic, Gemini, Ollama} {
+	for _, dialect := range []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama} {
 		rest, ok := strings.CutPrefix(path, "/"+dialect.String()+"/")
 		if !ok {
 			continue
 		}
 		rest = "/" + rest
-		if dialect == OpenAI && !strings.HasPrefix(rest, "/v1/") {
+		if dialect == schema.OpenAI && !strings.HasPrefix(rest, "/v1/") {
 			rest = "/v1" + rest // clients differ in whether the base URL ends in /v1
 		}
 		return dialect, rest
 	}
 	switch {
 	case strings.HasPrefix(path, "/api/"):
-		return Ollama, path
+		return schema.Ollama, path
 	case strings.HasPrefix(path, "/v1beta"), strings.HasPrefix(path, "/v1/") && strings.Contains(path, "enerateContent"):
-		return Gemini, path
+		return schema.Gemini, path
 	case strings.HasPrefix(path, "/v1/messages"), strings.HasPrefix(path, "/v1/models") && r.Header.Get("Anthropic-Version") != "":
-		return Anthropic, path
+		return schema.Anthropic, path
 	default:
-		return OpenAI, path
+		return schema.OpenAI, path
 	}
 }
 
 // endpoint is the call on the list that a request is, or nil.
-func (g *Gateway) endpoint(dialect Dialect, method, path string) *endpoint {
+func (g *Gateway) endpoint(dialect schema.Dialect, method, path string) *endpoint {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -103,9 +103,9 @@ func (g *Gateway) endpoint(dialect Dialect, method, path string) *endpoint {
 
 // modelInPath is the model that a path names: a Gemini call's, and that of a
 // question about one model. Empty for all others.
-func modelInPath(dialect Dialect, path string) string {
+func modelInPath(dialect schema.Dialect, path string) string {
 	_, model, ok := strings.Cut(path, "/models/")
-	if dialect != Gemini {
+	if dialect != schema.Gemini {
 		return model
 	}
 	if !ok {

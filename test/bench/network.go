@@ -15,6 +15,7 @@ import (
 
 	"aibox/internal/secret"
 	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // fetch asks the model server in the environment for one long answer and prints
@@ -142,7 +143,7 @@ func latency(ctx context.Context, b *bench) ([]Row, error) {
 	defer upstream.Close()
 	direct := "http://" + listener.Addr().String()
 
-	parsed, err := gateway.ParseUpstream(direct+"/v1", func(string) (string, bool) { return "", false })
+	parsed, err := modelserver.Parse(direct+"/v1", func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"aibox/internal/scripted"
 	"aibox/internal/secret"
 	"aibox/netguard/gateway"
+	"aibox/netguard/gateway/modelserver"
 )
 
 // serveCommand makes this program the model server of plain containers. It is
@@ -35,7 +36,7 @@ func serveModel(ctx context.Context, bridge string) error {
 	if err != nil {
 		return err
 	}
-	upstream, err := gateway.ParseUpstream("scripted", os.LookupEnv)
+	upstream, err := modelserver.Parse("scripted", os.LookupEnv)
 	if err != nil {
 		return err
 	}

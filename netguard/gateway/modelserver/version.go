@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (v Version) Older(other Version) bool {
 
 // OllamaVersion asks an Ollama for its version. Unknown is what other servers, one
 // that does not answer at once, and builds without a version have ("0.0.0").
-func OllamaVersion(ctx context.Context, u Upstream) Version {
+func OllamaVersion(ctx context.Context, u Server) Version {
 	if u.Kind != OllamaHost {
 		return Version{}
 	}

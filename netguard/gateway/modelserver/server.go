@@ -1,4 +1,8 @@
-package gateway
+// Package modelserver describes the model server that a session uses: it reads the
+// value of --inference, detects servers on this machine, lists their models, and checks
+// which user runs a server before any prompt is sent. It holds the real key and never
+// passes it to the agent.
+package modelserver
 
 import (
 	"errors"
@@ -7,12 +11,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/schema"
 )
 
 // Kind is what sort of inference server an Upstream is. The zero value is none.
@@ -27,15 +33,15 @@ const (
 )
 
 // Upstream is where inference really happens.
-type Upstream struct {
+type Server struct {
 	Kind     Kind
-	Name     string       // as the user named it: "ollama", "openai", "http://127.0.0.1:1234/v1"
-	URL      *url.URL     // the server's root without /v1; nil when Scripted
-	Dialects []Dialect    // what it speaks
-	Key      secret.Value // the real credential; empty for none
-	KeyName  string       // the environment variable that the key comes from; empty for none
-	Script   string       // file of scripted:FILE; empty means the built-in script
-	Handler  http.Handler // answers in process when Scripted
+	Name     string           // as the user named it: "ollama", "openai", "http://127.0.0.1:1234/v1"
+	URL      *url.URL         // the server's root without /v1; nil when Scripted
+	Dialects []schema.Dialect // what it speaks
+	Key      secret.Value     // the real credential; empty for none
+	KeyName  string           // the environment variable that the key comes from; empty for none
+	Script   string           // file of scripted:FILE; empty means the built-in script
+	Handler  http.Handler     // answers in process when Scripted
 	// AnyOwner lets a server on this machine run as any user: the user named it by its
 	// address.
 	AnyOwner bool
@@ -49,23 +55,24 @@ type Upstream struct {
 	// Passed are the servers that were found first and not admitted.
 	Passed []Owner
 
-	proxy func(*http.Request) (*url.URL, error) // nil means the environment's
+	// Proxy chooses the proxy of a request; nil means by the environment.
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // vendor is a server with a name of its own.
 type vendor struct {
 	name     string
 	url      string
-	dialects []Dialect
+	dialects []schema.Dialect
 	keyNames []string // the first one that is set
 }
 
 func vendors() []vendor {
 	return []vendor{
-		{"anthropic", "https://api.anthropic.com", []Dialect{Anthropic}, []string{"ANTHROPIC_API_KEY"}},
-		{"openai", "https://api.openai.com", []Dialect{OpenAI}, []string{"OPENAI_API_KEY"}},
-		{"gemini", "https://generativelanguage.googleapis.com", []Dialect{Gemini}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-		{"openrouter", "https://openrouter.ai/api", []Dialect{OpenAI, Anthropic}, []string{"OPENROUTER_API_KEY"}},
+		{"anthropic", "https://api.anthropic.com", []schema.Dialect{schema.Anthropic}, []string{"ANTHROPIC_API_KEY"}},
+		{"openai", "https://api.openai.com", []schema.Dialect{schema.OpenAI}, []string{"OPENAI_API_KEY"}},
+		{"gemini", "https://generativelanguage.googleapis.com", []schema.Dialect{schema.Gemini}, []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+		{"openrouter", "https://openrouter.ai/api", []schema.Dialect{schema.OpenAI, schema.Anthropic}, []string{"OPENROUTER_API_KEY"}},
 	}
 }
 
@@ -84,7 +91,7 @@ func KeyNames() []string {
 }
 
 // Address is the server's host and port; empty when it runs in process.
-func (u Upstream) Address() string {
+func (u Server) Address() string {
 	if u.URL == nil {
 		return ""
 	}
@@ -92,7 +99,7 @@ func (u Upstream) Address() string {
 }
 
 // UpstreamNames are the values of --inference besides a URL.
-func UpstreamNames() []string {
+func Names() []string {
 	names := []string{"auto", "ollama"}
 	for _, v := range vendors() {
 		names = append(names, v.name)
@@ -108,12 +115,12 @@ func UpstreamNames() []string {
 // GOOGLE_API_KEY), OPENROUTER_API_KEY, OLLAMA_HOST, and AIBOX_INFERENCE_KEY for a
 // URL. Errors are faults. It does not touch the network and refuses "auto": see
 // Detect.
-func ParseUpstream(value string, env func(string) (string, bool)) (Upstream, error) {
+func Parse(value string, env func(string) (string, bool)) (Server, error) {
 	if kind, file, named := strings.Cut(value, ":"); kind == "scripted" {
 		if named && file == "" {
-			return Upstream{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
+			return Server{}, fault.New(fault.Usage, "--inference scripted: names no file").Hint("aibox run --inference scripted …")
 		}
-		return Upstream{Kind: Scripted, Name: "scripted", Script: file, Dialects: []Dialect{OpenAI, Anthropic, Gemini, Ollama}}, nil
+		return Server{Kind: Scripted, Name: "scripted", Script: file, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}}, nil
 	}
 	if value == "ollama" {
 		return ollama(env)
@@ -129,30 +136,30 @@ func ParseUpstream(value string, env func(string) (string, bool)) (Upstream, err
 		return u, err
 	}
 	f := fault.New(fault.Usage, "unknown model server %q", printable(value)).
-		Hint("aibox run --inference %s …", strings.Join(UpstreamNames(), "|"))
+		Hint("aibox run --inference %s …", strings.Join(Names(), "|"))
 	if strings.ContainsAny(value, ":.") {
 		f = f.Hint("aibox run --inference http://%s …", printable(value))
 	}
-	return Upstream{}, f
+	return Server{}, f
 }
 
-func (v vendor) upstream(env func(string) (string, bool)) (Upstream, error) {
+func (v vendor) upstream(env func(string) (string, bool)) (Server, error) {
 	root, err := url.Parse(v.url)
 	if err != nil {
-		return Upstream{}, err
+		return Server{}, err
 	}
 	for _, name := range v.keyNames {
 		if key, ok := env(name); ok && strings.TrimSpace(key) != "" {
-			u := Upstream{Kind: Hosted, Name: v.name, URL: root, Dialects: v.dialects, Key: secret.New(strings.TrimSpace(key)), KeyName: name}
-			return u, u.checkKey()
+			u := Server{Kind: Hosted, Name: v.name, URL: root, Dialects: v.dialects, Key: secret.New(strings.TrimSpace(key)), KeyName: name}
+			return u, u.CheckKey()
 		}
 	}
-	return Upstream{}, fault.New(fault.Environment, "%s needs a key, and %s is not set", v.name, v.keyNames[0]).
+	return Server{}, fault.New(fault.Environment, "%s needs a key, and %s is not set", v.name, v.keyNames[0]).
 		Hint("export %s=…   # the key stays on this side of the sandbox", v.keyNames[0])
 }
 
 // ollama follows OLLAMA_HOST as Ollama's own client does, without its paths.
-func ollama(env func(string) (string, bool)) (Upstream, error) {
+func ollama(env func(string) (string, bool)) (Server, error) {
 	address := ollamaRoot
 	if host, ok := env("OLLAMA_HOST"); ok && strings.TrimSpace(host) != "" {
 		address = strings.TrimSpace(host)
@@ -162,7 +169,7 @@ func ollama(env func(string) (string, bool)) (Upstream, error) {
 	}
 	root, err := parseRoot(address)
 	if err != nil {
-		return Upstream{}, err
+		return Server{}, err
 	}
 	if root.Port() == "" && root.Scheme == "http" {
 		root.Host += ":11434"
@@ -170,20 +177,20 @@ func ollama(env func(string) (string, bool)) (Upstream, error) {
 	if host := root.Hostname(); host == "0.0.0.0" || host == "::" || host == "" {
 		root.Host = net.JoinHostPort("127.0.0.1", root.Port()) // where a server listens, not where one calls
 	}
-	return Upstream{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}, nil
+	return Server{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}}, nil
 }
 
-func compatible(value string, env func(string) (string, bool)) (Upstream, error) {
+func compatible(value string, env func(string) (string, bool)) (Server, error) {
 	root, version, err := parseAddress(value)
 	if err != nil {
-		return Upstream{}, err
+		return Server{}, err
 	}
-	u := Upstream{Kind: Compatible, Name: root.String(), URL: root, Dialects: []Dialect{OpenAI, Anthropic}}
+	u := Server{Kind: Compatible, Name: root.String(), URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic}}
 	switch {
 	case version == geminiVersion:
-		u.Name, u.Dialects = u.Name+version, []Dialect{Gemini}
+		u.Name, u.Dialects = u.Name+version, []schema.Dialect{schema.Gemini}
 	case root.Port() == "11434":
-		u.Kind, u.Dialects = OllamaHost, append(u.Dialects, Ollama)
+		u.Kind, u.Dialects = OllamaHost, append(u.Dialects, schema.Ollama)
 	}
 	for _, v := range vendors() {
 		if strings.TrimPrefix(v.url, "https://") == root.Host {
@@ -193,7 +200,7 @@ func compatible(value string, env func(string) (string, bool)) (Upstream, error)
 	if key, ok := env(keyOfURL); ok && strings.TrimSpace(key) != "" {
 		u.Key, u.KeyName = secret.New(strings.TrimSpace(key)), keyOfURL
 	}
-	return u, u.checkKey()
+	return u, u.CheckKey()
 }
 
 // geminiVersion is where paths of Gemini's API begin. A server given by a URL that ends
@@ -230,17 +237,17 @@ func parseAddress(value string) (address *url.URL, version string, err error) {
 
 // KeyVariable is the environment variable that a key for this server comes from, or would
 // come from; empty when it takes none.
-func (u Upstream) KeyVariable() string {
+func (u Server) KeyVariable() string {
 	if u.KeyName == "" && u.Kind == Compatible {
 		return keyOfURL
 	}
 	return u.KeyName
 }
 
-func (u Upstream) speaks(dialect Dialect) bool { return slices.Contains(u.Dialects, dialect) }
+func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.Dialects, dialect) }
 
 // speech lists the dialects for a sentence.
-func (u Upstream) speech() string {
+func (u Server) DialectNames() string {
 	var names []string
 	for _, dialect := range u.Dialects {
 		names = append(names, dialect.String())
@@ -248,7 +255,7 @@ func (u Upstream) speech() string {
 	return strings.Join(names, " or ")
 }
 
-func (u Upstream) base() *url.URL {
+func (u Server) Base() *url.URL {
 	if u.URL == nil {
 		return &url.URL{Scheme: "http", Host: "scripted.aibox.internal"}
 	}
@@ -257,7 +264,7 @@ func (u Upstream) base() *url.URL {
 
 // transport reaches the upstream. The user's own proxy settings count, since this
 // is the user's side.
-func (u Upstream) transport() (http.RoundTripper, error) {
+func (u Server) Transport() (http.RoundTripper, error) {
 	if u.Kind == Scripted {
 		if u.Handler == nil {
 			return nil, errors.New("gateway: the scripted upstream has no handler")
@@ -281,16 +288,16 @@ func (u Upstream) transport() (http.RoundTripper, error) {
 }
 
 // findProxy is the proxy that a request goes through; nil for none.
-func (u Upstream) findProxy(r *http.Request) (*url.URL, error) {
-	if u.proxy != nil {
-		return u.proxy(r)
+func (u Server) findProxy(r *http.Request) (*url.URL, error) {
+	if u.Proxy != nil {
+		return u.Proxy(r)
 	}
 	return http.ProxyFromEnvironment(r)
 }
 
 // authorize adds the real key the way the dialect, or the vendor, wants it.
-func (u Upstream) authorize(header http.Header, dialect Dialect) {
-	if dialect == Anthropic && header.Get("Anthropic-Version") == "" {
+func (u Server) Authorize(header http.Header, dialect schema.Dialect) {
+	if dialect == schema.Anthropic && header.Get("Anthropic-Version") == "" {
 		header.Set("Anthropic-Version", "2023-06-01")
 	}
 	if u.Key.Empty() {
@@ -298,11 +305,11 @@ func (u Upstream) authorize(header http.Header, dialect Dialect) {
 	}
 	key := u.Key.Reveal()
 	switch {
-	case dialect == Gemini:
+	case dialect == schema.Gemini:
 		header.Set("X-Goog-Api-Key", key)
-	case dialect == Anthropic && u.base().Host == "api.anthropic.com":
+	case dialect == schema.Anthropic && u.Base().Host == "api.anthropic.com":
 		header.Set("X-Api-Key", key)
-	case dialect == Anthropic: // compatible servers differ in which one they look at
+	case dialect == schema.Anthropic: // compatible servers differ in which one they look at
 		header.Set("X-Api-Key", key)
 		header.Set("Authorization", "Bearer "+key)
 	default:
@@ -312,8 +319,8 @@ func (u Upstream) authorize(header http.Header, dialect Dialect) {
 
 // explain turns a failed request into a sentence a person can act on. It never
 // quotes err, which could hold a URL that somebody put a key into.
-func (u Upstream) explain(err error) *fault.Fault {
-	where := u.base().Host
+func (u Server) Explain(err error) *fault.Fault {
+	where := u.Base().Host
 	var dns *net.DNSError
 	var timeout net.Error
 	var foreign foreignError
@@ -327,7 +334,7 @@ func (u Upstream) explain(err error) *fault.Fault {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fault.New(fault.Environment, "nothing answers on %s", where).Hint("start the model server, or choose another with aibox run --inference")
 	case errors.As(err, &dns):
-		return fault.New(fault.Environment, "the host %s is not known", u.base().Hostname()).Hint("aibox run --inference …   # check the name and this machine's network")
+		return fault.New(fault.Environment, "the host %s is not known", u.Base().Hostname()).Hint("aibox run --inference …   # check the name and this machine's network")
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return fault.New(fault.Environment, "%s does not answer in time", where).Hint("check this machine's network, or choose another with aibox run --inference")
 	default:
@@ -350,4 +357,10 @@ func reason(err error) string {
 	default:
 		return fmt.Sprintf("%T", errors.Unwrap(err))
 	}
+}
+
+// printable escapes everything that is not plain ASCII.
+func printable(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
 }

@@ -1,8 +1,10 @@
-package gateway
+package modelserver
 
 import (
 	"context"
 	"testing"
+
+	"aibox/netguard/gateway/schema"
 )
 
 func TestAnOllamasVersionIsReadOrUnknown(t *testing.T) {
@@ -15,7 +17,7 @@ func TestAnOllamasVersionIsReadOrUnknown(t *testing.T) {
 		`{"version":7}`:            {},
 		`no`:                       {},
 	} {
-		u := Upstream{Kind: OllamaHost, URL: answers(t, map[string]string{"/api/version": answer}), Dialects: []Dialect{OpenAI, Ollama}}
+		u := Server{Kind: OllamaHost, URL: answers(t, map[string]string{"/api/version": answer}), Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}}
 		if got := OllamaVersion(context.Background(), u); got != want {
 			t.Errorf("%s: %v", answer, got)
 		}

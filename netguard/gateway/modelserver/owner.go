@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func (o Owner) trusted(kind Kind) bool {
 }
 
 // admits reports whether prompts may go to a server of owner.
-func (u Upstream) admits(owner Owner) bool {
+func (u Server) admits(owner Owner) bool {
 	return u.AnyOwner || owner.trusted(u.Kind) || u.Admits != nil && owner.UID != unknownOwner && u.Admits(owner)
 }
 
@@ -98,13 +98,13 @@ func (e foreignError) fault() *fault.Fault {
 
 // dial connects to the server, and to nobody else who happens to be there. A proxy of
 // the user's may belong to anybody: it stands for the server far away.
-func (u Upstream) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (u Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil || u.AnyOwner || !peer.Local(conn) {
 		return conn, err
 	}
-	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u.base()})
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u.Base()})
 	if err == nil && proxy != nil {
 		return conn, nil
 	}
@@ -115,8 +115,8 @@ func (u Upstream) dial(ctx context.Context, network, address string) (net.Conn, 
 }
 
 // hostPort is the server's address.
-func (u Upstream) hostPort() string {
-	base := u.base()
+func (u Server) hostPort() string {
+	base := u.Base()
 	port := base.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[base.Scheme]
@@ -176,7 +176,7 @@ func thisMachines(address netip.Addr) bool {
 
 // Bystander is the owner of a server on this machine that the user has named by its
 // URL, when it is another user. ok is false for every other server.
-func Bystander(ctx context.Context, u Upstream) (owner Owner, ok bool) {
+func Bystander(ctx context.Context, u Server) (owner Owner, ok bool) {
 	if !u.AnyOwner || u.URL == nil {
 		return Owner{}, false
 	}

@@ -2,50 +2,10 @@ package gateway
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
+
+	"aibox/netguard/gateway/schema"
 )
-
-// Dialect is an API that agents speak to models. The zero value is none.
-type Dialect uint8
-
-// The dialects.
-const (
-	OpenAI    Dialect = iota + 1 // chat completions, responses: /v1/…
-	Anthropic                    // messages: /v1/messages
-	Gemini                       // generateContent: /v1beta/…
-	Ollama                       // Ollama's own: /api/…
-)
-
-// String is the dialect's name, which is also its URL prefix on the gateway.
-func (d Dialect) String() string {
-	switch d {
-	case OpenAI:
-		return "openai"
-	case Anthropic:
-		return "anthropic"
-	case Gemini:
-		return "gemini"
-	case Ollama:
-		return "ollama"
-	default:
-		return ""
-	}
-}
-
-// MarshalText writes the name; no dialect is empty.
-func (d Dialect) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads a name; empty means no dialect.
-func (d *Dialect) UnmarshalText(text []byte) error {
-	for dialect := range Ollama + 1 {
-		if dialect.String() == string(text) {
-			*d = dialect
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown dialect %q", text)
-}
 
 // problem is an answer of the gateway itself.
 type problem struct {
@@ -56,7 +16,7 @@ type problem struct {
 // write sends p in the shape that clients of dialect understand. Clients are told
 // not to retry what will not get better: some would for minutes (the header is
 // what the SDKs of OpenAI and Anthropic look at).
-func (p problem) write(w http.ResponseWriter, dialect Dialect) {
+func (p problem) write(w http.ResponseWriter, dialect schema.Dialect) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
@@ -69,14 +29,14 @@ func (p problem) write(w http.ResponseWriter, dialect Dialect) {
 	_ = json.NewEncoder(w).Encode(p.body(dialect))
 }
 
-func (p problem) body(dialect Dialect) any {
+func (p problem) body(dialect schema.Dialect) any {
 	kind, status := p.words()
 	switch dialect {
-	case Anthropic:
+	case schema.Anthropic:
 		return map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": p.message}}
-	case Gemini:
+	case schema.Gemini:
 		return map[string]any{"error": map[string]any{"code": p.status, "message": p.message, "status": status}}
-	case Ollama:
+	case schema.Ollama:
 		return map[string]any{"error": p.message}
 	default:
 		return map[string]any{"error": map[string]any{"message": p.message, "type": kind, "param": nil, "code": nil}}

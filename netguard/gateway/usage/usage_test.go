@@ -1,4 +1,4 @@
-package gateway
+package usage
 
 import (
 	"strings"
@@ -17,13 +17,13 @@ func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
 		strings.Repeat(`{"a":`, 20) + `"x"`,
 		"\"unfinished\n{\"eval_count\":3}",
 	} {
-		for dialect := range byte(Ollama) {
+		for dialect := range byte(schema.Ollama) {
 			f.Add([]byte(seed), dialect, uint(3))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, dialect byte, cut uint) {
-		kind := Dialect(dialect%byte(Ollama)) + 1
-		whole, pieces := newUsage(kind, schema.ChatCompletions), newUsage(kind, schema.ChatCompletions)
+		kind := schema.Dialect(dialect%byte(schema.Ollama)) + 1
+		whole, pieces := New(kind, schema.ChatCompletions), New(kind, schema.ChatCompletions)
 		_, _ = whole.Write(data)
 		for rest := data; len(rest) > 0; {
 			n := min(int(cut%7)+1, len(rest))
@@ -45,9 +45,9 @@ func FuzzUsageDoesNotDependOnHowItIsCut(f *testing.F) {
 }
 
 func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
-	u := newUsage(OpenAI, schema.ChatCompletions)
+	u := New(schema.OpenAI, schema.ChatCompletions)
 	_, _ = u.Write([]byte("data: {\"x\":\"broken\n\ndata: {\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\n"))
-	if input, output := u.tokens(); input != 4 || output != 2 {
+	if input, output := u.Tokens(); input != 4 || output != 2 {
 		t.Errorf("%d, %d", input, output)
 	}
 }
@@ -55,7 +55,7 @@ func TestAMalformedAnswerIsCountedAgainFromTheNextLine(t *testing.T) {
 func BenchmarkUsage(b *testing.B) {
 	chunk := []byte("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" hello\"},\"finish_reason\":null}]}\n\n")
 	b.SetBytes(int64(len(chunk)))
-	u := newUsage(OpenAI, schema.ChatCompletions)
+	u := New(schema.OpenAI, schema.ChatCompletions)
 	for b.Loop() {
 		_, _ = u.Write(chunk)
 	}

@@ -1,4 +1,7 @@
-package gateway
+// Package failure reads what a failed answer of a model server says about the failure,
+// and prepares it for display: one bounded line, escaped, without the key. It does no
+// I/O of its own.
+package failure
 
 import (
 	"encoding/json"
@@ -13,23 +16,23 @@ import (
 )
 
 const (
-	reasonLimit = 300     // bytes of a reason
-	errorLimit  = 8 << 10 // bytes of an answer that are looked through for one
-	errorDepth  = 4       // levels of JSON that are looked through
+	lineLimit  = 300     // bytes of a reason
+	Limit      = 8 << 10 // bytes of an answer that are looked through for one
+	errorDepth = 4       // levels of JSON that are looked through
 )
 
 // trouble is what a failed answer says of itself.
-type trouble struct {
-	message string // raw
-	kind    string // the server's own words for what sort of failure it is, raw
+type Failure struct {
+	Message string // raw
+	Kind    string // the server's own words for what sort of failure it is, raw
 }
 
 // reasonOf is what the body of a failed answer says about it: one line of at most
 // reasonLimit bytes that is fit for a terminal, without the key; "" when it says
 // nothing that could be read.
-func reasonOf(body io.Reader, secrets *redact.Set) string {
-	data, _ := io.ReadAll(io.LimitReader(body, errorLimit))
-	return oneLine(readTrouble(data).message, secrets)
+func Reason(body io.Reader, secrets *redact.Set) string {
+	data, _ := io.ReadAll(io.LimitReader(body, Limit))
+	return Line(Read(data).Message, secrets)
 }
 
 // readTrouble finds the message in the body of a failed answer:
@@ -41,20 +44,20 @@ func reasonOf(body io.Reader, secrets *redact.Set) string {
 //	data: {…}                     any of these as a server-sent event
 //
 // and, of what is no JSON, the title of a page or the text itself.
-func readTrouble(data []byte) trouble {
+func Read(data []byte) Failure {
 	text := strings.TrimSpace(string(data))
 	if event, ok := strings.CutPrefix(text, "event:"); ok {
 		_, text, _ = strings.Cut(event, "\n")
 	}
 	text = strings.TrimSpace(strings.TrimPrefix(text, "data:"))
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-		return trouble{message: plainMessage(text)}
+		return Failure{Message: Page(text)}
 	}
 	var value any
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&value); err != nil {
-		return trouble{message: cutOffMessage(text)}
+		return Failure{Message: cutOffMessage(text)}
 	}
-	return trouble{find(value, errorDepth, "error", "message", "detail", "msg", "errors", "title"), kindIn(value)}
+	return Failure{find(value, errorDepth, "error", "message", "detail", "msg", "errors", "title"), kindIn(value)}
 }
 
 // find is the first text in value under one of keys, at most depth levels down.
@@ -100,7 +103,7 @@ func kindIn(value any) string {
 
 var pageTitle = regexp.MustCompile(`(?is)<title[^>]*>([^<]*)`)
 
-func plainMessage(text string) string {
+func Page(text string) string {
 	if !strings.HasPrefix(text, "<") {
 		return text
 	}
@@ -115,14 +118,14 @@ var firstMessage = regexp.MustCompile(`"(?:message|detail|error)"\s*:\s*"((?:[^"
 // cutOffMessage finds the message in JSON that is broken or longer than was read.
 func cutOffMessage(text string) string {
 	if found := firstMessage.FindStringSubmatch(text); found != nil {
-		return unquote(found[1])
+		return Unquote(found[1])
 	}
 	return ""
 }
 
 // unquote is the text of a JSON string without its quotes, of which the end may be
 // missing.
-func unquote(raw string) string {
+func Unquote(raw string) string {
 	var text string
 	if json.Unmarshal([]byte(`"`+raw+`"`), &text) == nil {
 		return text
@@ -135,15 +138,21 @@ func unquote(raw string) string {
 
 // oneLine makes text fit to be told: the key goes (servers repeat the one they
 // refuse), white space is single, the rest is escaped and cut off.
-func oneLine(text string, secrets *redact.Set) string {
+func Line(text string, secrets *redact.Set) string {
 	text = secrets.Text(text)
 	text = termtext.Escape(strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " "))
-	if len(text) <= reasonLimit {
+	if len(text) <= lineLimit {
 		return text
 	}
-	text = text[:reasonLimit-len("…")]
+	text = text[:lineLimit-len("…")]
 	for !utf8.ValidString(text) {
 		text = text[:len(text)-1]
 	}
 	return text + "…"
+}
+
+// loads reports whether an answer is that of a server that loads its model: llama.cpp
+// answers 503 with "Loading model", and Ollama 503 as long as it starts.
+func IsLoading(status int, text string) bool {
+	return status == 503 && strings.Contains(strings.ToLower(text), "loading")
 }

@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -15,13 +15,14 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/schema"
 )
 
 // answers is a server that answers each path (with its query, when the path has
 // one) with a text, and all others with 404.
 func answers(t *testing.T, texts map[string]string) *url.URL {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, ok := texts[r.URL.RequestURI()]
 		if !ok {
 			text, ok = texts[r.URL.Path]
@@ -36,8 +37,8 @@ func answers(t *testing.T, texts map[string]string) *url.URL {
 		}
 		_, _ = io.WriteString(w, text)
 	}))
-	t.Cleanup(server.Close)
-	root, err := url.Parse(server.URL)
+	t.Cleanup(program.Close)
+	root, err := url.Parse(program.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +59,11 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		kind     Kind
-		dialects []Dialect
+		dialects []schema.Dialect
 		texts    map[string]string
 		want     string
 	}{
-		{"ollama", OllamaHost, []Dialect{OpenAI, Anthropic, Ollama}, map[string]string{
+		{"ollama", OllamaHost, []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}, map[string]string{
 			"/api/tags": `{"models":[{"name":"qwen3-coder:30b","model":"qwen3-coder:30b","modified_at":"2026-10-01T00:00:00Z","size":18556701140,"digest":"x","details":{"family":"qwen3moe"}},
 				{"name":"small:latest","model":"small:latest","size":1},{"name":"loaded:8b","model":"loaded:8b","size":2},{"name":"nomic-embed-text:latest","model":"nomic-embed-text:latest","size":3},
 				{"name":"gpt-oss:120b-cloud","model":"gpt-oss:120b-cloud","size":4}]}`,
@@ -72,36 +73,36 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 			`/api/show {"model":"gpt-oss:120b-cloud"}`:      `{"model_info":{"gptoss.context_length":131072}}`,
 			"/api/ps": `{"models":[{"name":"loaded:8b","model":"loaded:8b","size":6591830464,"size_vram":5333539264,"context_length":4096}]}`,
 		}, "qwen3-coder:30b:0/262144 small:latest:8192/131072 loaded:8b:4096/0 gpt-oss:120b-cloud:131072/131072"},
-		{"lm studio", Compatible, []Dialect{OpenAI, Anthropic}, map[string]string{
+		{"lm studio", Compatible, []schema.Dialect{schema.OpenAI, schema.Anthropic}, map[string]string{
 			"/v1/models": `{"data":[{"id":"qwen2-vl-7b-instruct","object":"model","owned_by":"organization_owner"},{"id":"meta-llama-3.1-8b-instruct","object":"model","owned_by":"organization_owner"},{"id":"text-embedding-nomic","object":"model","owned_by":"organization_owner"}],"object":"list"}`,
 			"/api/v0/models": `{"object":"list","data":[{"id":"qwen2-vl-7b-instruct","object":"model","type":"vlm","state":"not-loaded","max_context_length":32768},
 				{"id":"meta-llama-3.1-8b-instruct","object":"model","type":"llm","state":"loaded","max_context_length":131072,"loaded_context_length":8192},
 				{"id":"text-embedding-nomic","type":"embeddings","state":"not-loaded","max_context_length":2048}]}`,
 		}, "qwen2-vl-7b-instruct:0/32768 meta-llama-3.1-8b-instruct:8192/131072"},
-		{"llama.cpp", Compatible, []Dialect{OpenAI, Anthropic}, map[string]string{
+		{"llama.cpp", Compatible, []schema.Dialect{schema.OpenAI, schema.Anthropic}, map[string]string{
 			"/v1/models": `{"models":[{"name":"m.gguf","model":"m.gguf","type":"model","size":""}],"object":"list","data":[{"id":"m.gguf","object":"model","created":1,"owned_by":"llamacpp","meta":{"vocab_type":2,"n_vocab":151936,"n_ctx_train":262144,"n_embd":2048,"size":18}}]}`,
 			"/props":     `{"default_generation_settings":{"id":0,"n_ctx":65536,"params":{}},"total_slots":4,"model_path":"m.gguf"}`,
 		}, "m.gguf:65536/262144"},
-		{"vllm", Compatible, []Dialect{OpenAI}, map[string]string{
+		{"vllm", Compatible, []schema.Dialect{schema.OpenAI}, map[string]string{
 			"/v1/models": `{"object":"list","data":[{"id":"openai/gpt-oss-20b","object":"model","created":1,"owned_by":"vllm","root":"openai/gpt-oss-20b","parent":null,"max_model_len":131072,"permission":[]}]}`,
 		}, "openai/gpt-oss-20b:131072/0"},
-		{"openrouter", Hosted, []Dialect{OpenAI, Anthropic}, map[string]string{
+		{"openrouter", Hosted, []schema.Dialect{schema.OpenAI, schema.Anthropic}, map[string]string{
 			"/v1/models": `{"data":[{"id":"qwen/qwen3-coder","name":"Qwen: Qwen3 Coder","context_length":262144,"pricing":{"prompt":"0.000002"},"top_provider":{"context_length":262144}}]}`,
 		}, "qwen/qwen3-coder:262144/0"},
-		{"openai", Hosted, []Dialect{OpenAI}, map[string]string{
+		{"openai", Hosted, []schema.Dialect{schema.OpenAI}, map[string]string{
 			"/v1/models": `{"object":"list","data":[{"id":"gpt-5.5","object":"model","created":1,"owned_by":"system"}]}`,
 		}, "gpt-5.5:0/0"},
-		{"anthropic, in two pages", Hosted, []Dialect{Anthropic}, map[string]string{
+		{"anthropic, in two pages", Hosted, []schema.Dialect{schema.Anthropic}, map[string]string{
 			"/v1/models?limit=1000":                          `{"data":[{"type":"model","id":"claude-opus-5-5","display_name":"Claude Opus 5.5","max_input_tokens":1000000,"max_tokens":128000}],"has_more":true,"first_id":"claude-opus-5-5","last_id":"claude-opus-5-5"}`,
 			"/v1/models?after_id=claude-opus-5-5&limit=1000": `{"data":[{"type":"model","id":"claude-haiku-4-5-20251001"}],"has_more":false,"last_id":"claude-haiku-4-5-20251001"}`,
 		}, "claude-opus-5-5:1000000/0 claude-haiku-4-5-20251001:0/0"},
-		{"gemini, in two pages", Hosted, []Dialect{Gemini}, map[string]string{
+		{"gemini, in two pages", Hosted, []schema.Dialect{schema.Gemini}, map[string]string{
 			"/v1beta/models?pageSize=1000":                 `{"models":[{"name":"models/gemini-2.5-flash","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent","countTokens"]},{"name":"models/embedding-001","inputTokenLimit":2048,"supportedGenerationMethods":["embedContent"]}],"nextPageToken":"T/1"}`,
 			"/v1beta/models?pageSize=1000&pageToken=T%2F1": `{"models":[{"name":"models/gemini-2.5-pro","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent"]}]}`,
 		}, "gemini-2.5-flash:1048576/0 gemini-2.5-pro:1048576/0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			u := Upstream{Kind: test.kind, Name: "x", URL: answers(t, test.texts), Dialects: test.dialects}
+			u := Server{Kind: test.kind, Name: "x", URL: answers(t, test.texts), Dialects: test.dialects}
 			models, err := Models(context.Background(), u)
 			if got := told(models); got != test.want || err != nil {
 				t.Errorf("%s, %v", got, err)
@@ -123,7 +124,7 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 
 func TestTheScriptedServerIsAskedInProcess(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":[{"id":"scripted"}]}`) })
-	models, err := Models(context.Background(), Upstream{Kind: Scripted, Dialects: []Dialect{OpenAI}, Handler: handler})
+	models, err := Models(context.Background(), Server{Kind: Scripted, Dialects: []schema.Dialect{schema.OpenAI}, Handler: handler})
 	if told(models) != "scripted:0/0" || err != nil {
 		t.Errorf("%v %v", models, err)
 	}
@@ -143,13 +144,13 @@ func TestAHostileListIsBounded(t *testing.T) {
 		"cut off":           {`{"data":[{"id":"a"}`, "", false},
 		"too large":         {`{"data":[` + strings.Repeat(`{"id":"`+strings.Repeat("x", 200)+`"},`, 60_000) + `{"id":"a"}]}`, "", false},
 	} {
-		models, err := Preflight(context.Background(), Upstream{Kind: Compatible, Name: "x", URL: answers(t, map[string]string{"/v1/models": test.body}), Dialects: []Dialect{OpenAI}})
+		models, err := Preflight(context.Background(), Server{Kind: Compatible, Name: "x", URL: answers(t, map[string]string{"/v1/models": test.body}), Dialects: []schema.Dialect{schema.OpenAI}})
 		if told(models) != test.want || (err == nil) != test.ok {
 			t.Errorf("%s: %.100s %v", name, told(models), err)
 		}
 	}
 	many := strings.TrimSuffix(strings.Repeat(`{"id":"a"},`, 3*maxModels), ",")
-	u := Upstream{Kind: Compatible, URL: answers(t, map[string]string{"/v1/models": `{"data":[` + many + `]}`}), Dialects: []Dialect{OpenAI}}
+	u := Server{Kind: Compatible, URL: answers(t, map[string]string{"/v1/models": `{"data":[` + many + `]}`}), Dialects: []schema.Dialect{schema.OpenAI}}
 	if models, err := Preflight(context.Background(), u); len(models) != maxModels || err != nil {
 		t.Errorf("%d models, %v", len(models), err)
 	}
@@ -160,7 +161,7 @@ func TestAHostileListIsBounded(t *testing.T) {
 	}))
 	defer endless.Close()
 	root, _ := url.Parse(endless.URL)
-	if models, err := Preflight(context.Background(), Upstream{Kind: Hosted, URL: root, Dialects: []Dialect{Gemini}}); len(models) != maxPages || err != nil {
+	if models, err := Preflight(context.Background(), Server{Kind: Hosted, URL: root, Dialects: []schema.Dialect{schema.Gemini}}); len(models) != maxPages || err != nil {
 		t.Errorf("an endless list: %d models, %v", len(models), err)
 	}
 }
@@ -177,7 +178,7 @@ func TestASlowListIsGivenUp(t *testing.T) {
 			}
 		})
 		begin := time.Now()
-		_, err := Preflight(t.Context(), Upstream{Kind: Scripted, Name: "slow", Dialects: []Dialect{OpenAI}, Handler: handler})
+		_, err := Preflight(t.Context(), Server{Kind: Scripted, Name: "slow", Dialects: []schema.Dialect{schema.OpenAI}, Handler: handler})
 		if took := time.Since(begin); err == nil || took > askTimeout+2*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
@@ -186,15 +187,15 @@ func TestASlowListIsGivenUp(t *testing.T) {
 
 func TestAPublicListDoesNotProveTheKey(t *testing.T) {
 	for status, want := range map[int]string{http.StatusUnauthorized: "refused the key in OPENROUTER_API_KEY", http.StatusOK: ""} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/api/v1/key" {
 				w.WriteHeader(status)
 			}
 			_, _ = io.WriteString(w, `{"data":[{"id":"a"}]}`)
 		}))
-		root, _ := url.Parse(server.URL + "/api")
-		_, err := Preflight(context.Background(), Upstream{Kind: Hosted, Name: "openrouter", URL: root, Dialects: []Dialect{OpenAI}, Key: secret.New(realKey), KeyName: "OPENROUTER_API_KEY"})
-		server.Close()
+		root, _ := url.Parse(program.URL + "/api")
+		_, err := Preflight(context.Background(), Server{Kind: Hosted, Name: "openrouter", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, Key: secret.New(realKey), KeyName: "OPENROUTER_API_KEY"})
+		program.Close()
 		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
 			t.Errorf("%d: %v", status, err)
 		}
@@ -213,13 +214,13 @@ func TestARefusedListIsToldInTheServersOwnWords(t *testing.T) {
 		"loading":        {503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, "x is still loading its model"},
 		"busy":           {429, `{}`, ""},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(test.status)
 			_, _ = io.WriteString(w, test.body)
 		}))
-		root, _ := url.Parse(server.URL)
-		models, err := Preflight(context.Background(), Upstream{Kind: Hosted, Name: "x", URL: root, Dialects: []Dialect{OpenAI}, Key: secret.New(realKey), KeyName: "SOME_KEY"})
-		server.Close()
+		root, _ := url.Parse(program.URL)
+		models, err := Preflight(context.Background(), Server{Kind: Hosted, Name: "x", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, Key: secret.New(realKey), KeyName: "SOME_KEY"})
+		program.Close()
 		if test.want == "" && (err != nil || models != nil) || test.want != "" && (fault.KindOf(err) != fault.Environment || !strings.Contains(fmt.Sprint(err), test.want)) {
 			t.Errorf("%s: %v %v", name, models, err)
 		}
@@ -238,22 +239,22 @@ func TestAnUnknownModelIsFoundOutWhereTheListIsSure(t *testing.T) {
 		}
 		return all
 	}
-	ollama := Upstream{Kind: OllamaHost, Dialects: []Dialect{OpenAI, Ollama}}
-	local := Upstream{Kind: Compatible, URL: at("http://127.0.0.1:1234"), Dialects: []Dialect{OpenAI}}
-	far := Upstream{Kind: Compatible, URL: at("https://llm.example.com"), Dialects: []Dialect{OpenAI}}
-	openai := Upstream{Kind: Hosted, Name: "openai", URL: at("https://api.openai.com"), Dialects: []Dialect{OpenAI}}
-	anthropic := Upstream{Kind: Hosted, Name: "anthropic", URL: at("https://api.anthropic.com"), Dialects: []Dialect{Anthropic}}
-	gemini := Upstream{Kind: Hosted, Name: "gemini", URL: at("https://generativelanguage.googleapis.com"), Dialects: []Dialect{Gemini}}
-	openrouter := Upstream{Kind: Hosted, Name: "openrouter", URL: at("https://openrouter.ai/api"), Dialects: []Dialect{OpenAI}}
+	ollama := Server{Kind: OllamaHost, Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}}
+	local := Server{Kind: Compatible, URL: at("http://127.0.0.1:1234"), Dialects: []schema.Dialect{schema.OpenAI}}
+	far := Server{Kind: Compatible, URL: at("https://llm.example.com"), Dialects: []schema.Dialect{schema.OpenAI}}
+	openai := Server{Kind: Hosted, Name: "openai", URL: at("https://api.openai.com"), Dialects: []schema.Dialect{schema.OpenAI}}
+	anthropic := Server{Kind: Hosted, Name: "anthropic", URL: at("https://api.anthropic.com"), Dialects: []schema.Dialect{schema.Anthropic}}
+	gemini := Server{Kind: Hosted, Name: "gemini", URL: at("https://generativelanguage.googleapis.com"), Dialects: []schema.Dialect{schema.Gemini}}
+	openrouter := Server{Kind: Hosted, Name: "openrouter", URL: at("https://openrouter.ai/api"), Dialects: []schema.Dialect{schema.OpenAI}}
 	claudes := models("claude-sonnet-4-5-20250929", "claude-opus-5-5")
 	for _, test := range []struct {
-		u     Upstream
+		u     Server
 		list  []Model
 		asked string
 		id    string // "" for unknown
 		size  int
 	}{
-		{Upstream{Kind: Scripted}, models("scripted"), "gpt-5", "gpt-5", 0},
+		{Server{Kind: Scripted}, models("scripted"), "gpt-5", "gpt-5", 0},
 		{ollama, models("qwen3-coder:30b", "llama3.2:latest"), "llama3.2", "llama3.2:latest", 7},
 		{ollama, models("qwen3-coder:30b"), "Qwen3-Coder:30B", "qwen3-coder:30b", 7},
 		{ollama, models("hf.co/a/b:latest"), "hf.co/a/b", "hf.co/a/b:latest", 7},

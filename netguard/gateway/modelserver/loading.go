@@ -1,8 +1,6 @@
-package gateway
+package modelserver
 
 import (
-	"strings"
-
 	"aibox/internal/fault"
 )
 
@@ -30,10 +28,4 @@ func (l *Loading) fault() *fault.Fault {
 	}
 	return f.Hint("run it again when the server answers; its own log says how far it is").
 		Hint("--inference takes another server or a provider by its name; `auto` uses no provider while a server of this machine starts")
-}
-
-// loads reports whether an answer is that of a server that loads its model: llama.cpp
-// answers 503 with "Loading model", and Ollama 503 as long as it starts.
-func loads(status int, text string) bool {
-	return status == 503 && strings.Contains(strings.ToLower(text), "loading")
 }

@@ -1,22 +1,24 @@
-package gateway
+package modelserver
 
 import (
 	"net/url"
 	"testing"
+
+	"aibox/netguard/gateway/schema"
 )
 
 func TestAModelIsTheSessionsOwnByTheRulesOfItsServer(t *testing.T) {
-	vendorAt := func(name, host string, dialects ...Dialect) Upstream {
-		return Upstream{Kind: Hosted, Name: name, URL: &url.URL{Scheme: "https", Host: host}, Dialects: dialects}
+	vendorAt := func(name, host string, dialects ...schema.Dialect) Server {
+		return Server{Kind: Hosted, Name: name, URL: &url.URL{Scheme: "https", Host: host}, Dialects: dialects}
 	}
-	ollama := Upstream{Kind: OllamaHost, Name: "ollama", URL: &url.URL{Scheme: "http", Host: "127.0.0.1:11434"}, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}
-	local := Upstream{Kind: Compatible, Name: "http://127.0.0.1:8000", URL: &url.URL{Scheme: "http", Host: "127.0.0.1:8000"}, Dialects: []Dialect{OpenAI, Anthropic}}
-	openai := vendorAt("openai", "api.openai.com", OpenAI)
-	anthropic := vendorAt("anthropic", "api.anthropic.com", Anthropic)
-	gemini := vendorAt("gemini", "generativelanguage.googleapis.com", Gemini)
-	openrouter := vendorAt("openrouter", "openrouter.ai", OpenAI, Anthropic)
+	ollama := Server{Kind: OllamaHost, Name: "ollama", URL: &url.URL{Scheme: "http", Host: "127.0.0.1:11434"}, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}}
+	local := Server{Kind: Compatible, Name: "http://127.0.0.1:8000", URL: &url.URL{Scheme: "http", Host: "127.0.0.1:8000"}, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic}}
+	openai := vendorAt("openai", "api.openai.com", schema.OpenAI)
+	anthropic := vendorAt("anthropic", "api.anthropic.com", schema.Anthropic)
+	gemini := vendorAt("gemini", "generativelanguage.googleapis.com", schema.Gemini)
+	openrouter := vendorAt("openrouter", "openrouter.ai", schema.OpenAI, schema.Anthropic)
 	for _, c := range []struct {
-		upstream         Upstream
+		upstream         Server
 		own, asked, want string // "" for none
 	}{
 		{ollama, "qwen3", "qwen3", "qwen3"},
@@ -57,20 +59,9 @@ func TestAModelIsTheSessionsOwnByTheRulesOfItsServer(t *testing.T) {
 		{gemini, "auto", "imagen-4", ""},
 		{gemini, "tunedModels/mine", "mine", ""},
 	} {
-		name, ok := c.upstream.sameModel(c.own, c.asked)
+		name, ok := c.upstream.SameModel(c.own, c.asked)
 		if ok != (c.want != "") || ok && name != c.want {
 			t.Errorf("%s: with %q, %q is %q, %t", c.upstream.Name, c.own, c.asked, name, ok)
-		}
-	}
-}
-
-func TestASessionWithoutAModelAsksForNone(t *testing.T) {
-	for _, models := range []func() []string{nil, func() []string { return nil }, func() []string { return []string{""} }} {
-		b := newBench(t, echo, func(c *Config) { c.Models = models })
-		for _, body := range []string{`{"model":"m"}`, `{"model":""}`, `{}`} {
-			if status := b.send(t, "POST", chat, body).StatusCode; status != 404 && status != 400 {
-				t.Errorf("%s: %d", body, status)
-			}
 		}
 	}
 }

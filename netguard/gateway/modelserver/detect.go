@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/peer"
+	"aibox/netguard/gateway/failure"
+	"aibox/netguard/gateway/schema"
 )
 
 // local is a model server that people run on their own machine.
@@ -36,9 +38,9 @@ func locals() []local {
 // is there that is not ready; else the first hosted vendor that env has a key for; else
 // a fault that says what to do. Any other value goes to ParseUpstream. admits is the
 // upstream's Admits. It takes at most half a second.
-func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
+func Detect(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
 	if value != "auto" && value != "" {
-		u, err := ParseUpstream(value, env)
+		u, err := Parse(value, env)
 		u.Admits = admits
 		return u, err
 	}
@@ -47,7 +49,7 @@ func Detect(ctx context.Context, value string, env func(string) (string, bool), 
 
 // Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
 // loopback, in this order, and may be used. It takes at most half a second.
-func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Upstream {
+func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Server {
 	return present(ctx, candidates(env), env, admits).found
 }
 
@@ -62,9 +64,9 @@ func candidates(env func(string) (string, bool)) []local {
 
 // presence is what was found of the servers on this machine.
 type presence struct {
-	found   []Upstream // those that answer and may be used
-	loading *Loading   // the first of those that are there, may be used and are not ready; nil for none
-	passed  []Owner    // the owners of those that may not be used
+	found   []Server // those that answer and may be used
+	loading *Loading // the first of those that are there, may be used and are not ready; nil for none
+	passed  []Owner  // the owners of those that may not be used
 }
 
 // present looks for candidates.
@@ -102,24 +104,24 @@ func present(ctx context.Context, candidates []local, env func(string) (string, 
 	return p
 }
 
-func (l local) upstream(env func(string) (string, bool)) (Upstream, error) {
+func (l local) upstream(env func(string) (string, bool)) (Server, error) {
 	if l.name == "Ollama" {
 		root, err := url.Parse(l.root)
-		return Upstream{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []Dialect{OpenAI, Anthropic, Ollama}}, err
+		return Server{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}}, err
 	}
 	u, err := compatible(l.root, env)
 	u.Name = l.name + " on " + strings.TrimPrefix(l.root, "http://")
 	return u, err
 }
 
-func detect(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (Upstream, error) {
+func detect(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
 	local := present(ctx, candidates, env, admits)
 	passed := local.passed
 	switch {
 	case len(local.found) > 0:
 		return local.found[0], nil
 	case local.loading != nil: // code must not leave the machine because its server starts slowly
-		return Upstream{}, local.loading
+		return Server{}, local.loading
 	}
 	for _, v := range vendors() {
 		if u, err := v.upstream(env); err == nil {
@@ -128,14 +130,14 @@ func detect(ctx context.Context, candidates []local, env func(string) (string, b
 		}
 	}
 	if len(passed) > 0 {
-		return Upstream{}, foreignError{passed[0]}.fault()
+		return Server{}, foreignError{passed[0]}.fault()
 	}
 	f := fault.New(fault.Environment, "there is no model to use: no model server answers on this machine, and no key is set").
 		Hint("ollama serve   # or LM Studio, llama.cpp, vLLM on their usual ports")
 	for _, v := range vendors() {
 		f = f.Hint("export %s=…", v.keyNames[0])
 	}
-	return Upstream{}, f.Hint("aibox run --inference scripted …   # no model at all: plays a built-in script")
+	return Server{}, f.Hint("aibox run --inference scripted …   # no model at all: plays a built-in script")
 }
 
 // state is whether a server on this machine is there. The zero value is that it is not.
@@ -191,7 +193,7 @@ func (l local) look(ctx context.Context) look {
 	// A server that wants a key is there too.
 	case ok, response.StatusCode == http.StatusUnauthorized && l.key == "data":
 		return look{owner, ready}
-	case loads(response.StatusCode, string(text)):
+	case failure.IsLoading(response.StatusCode, string(text)):
 		return look{owner, saysLoading}
 	case err != nil && ctx.Err() != nil, l.name == "Ollama" && response.StatusCode >= 500:
 		return look{owner, quiet}

@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"cmp"
@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"aibox/internal/fault"
+	"aibox/netguard/gateway/failure"
+	"aibox/netguard/gateway/schema"
 )
 
 // Model is one model that an upstream offers. What a server says of it is bounded
@@ -31,7 +33,7 @@ type Model struct {
 	// when it runs the model itself or does not tell.
 	Remote string `json:"remote,omitempty"`
 
-	server server // whose list it is from
+	program program // whose list it is from
 }
 
 // Window is the best that is known of how many tokens fit into one request; 0 for
@@ -47,6 +49,7 @@ const (
 	maxListing  = 8 << 20          // bytes of one answer
 	maxDetails  = 64               // models of an Ollama that are asked about one by one
 	asksAtATime = 8
+	maxCount    = 1 << 40 // a larger number of tokens or bytes is nonsense
 )
 
 // Preflight asks the upstream for its models (bounded by ctx and 10 s): proof that
@@ -54,7 +57,7 @@ const (
 // act on. A server that lists no models by design, or that does not show its list
 // to this key, gives nil. Scripted upstreams are asked through their Handler. Sizes
 // are there where the list itself holds them: see Models and Describe.
-func Preflight(ctx context.Context, u Upstream) ([]Model, error) {
+func Preflight(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ask, err := u.asker()
@@ -72,14 +75,14 @@ func Preflight(ctx context.Context, u Upstream) ([]Model, error) {
 	case err != nil:
 		return nil, err
 	case models != nil && len(models) == 0 && u.Kind == OllamaHost:
-		return nil, fault.New(fault.Environment, "Ollama on %s has no model yet", u.base().Host).Hint("ollama pull qwen3-coder")
+		return nil, fault.New(fault.Environment, "Ollama on %s has no model yet", u.Base().Host).Hint("ollama pull qwen3-coder")
 	}
 	return models, nil
 }
 
 // Models is Preflight with the sizes of contexts wherever the server tells them,
 // also where each model has to be asked about by itself.
-func Models(ctx context.Context, u Upstream) ([]Model, error) {
+func Models(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	models, err := Preflight(ctx, u)
@@ -91,7 +94,7 @@ func Models(ctx context.Context, u Upstream) ([]Model, error) {
 
 // Describe is model with the size of its context, when the server tells it within
 // ctx. It never fails: what is not told stays as it is.
-func Describe(ctx context.Context, u Upstream, model Model) Model {
+func Describe(ctx context.Context, u Server, model Model) Model {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if better := u.describe(ctx, []Model{model}); len(better) == 1 {
@@ -105,9 +108,9 @@ func (a asker) pages(ctx context.Context) ([]Model, error) {
 	dialect, path := a.u.models()
 	query := url.Values{}
 	switch dialect {
-	case Anthropic:
+	case schema.Anthropic:
 		query.Set("limit", pageSize)
-	case Gemini:
+	case schema.Gemini:
 		query.Set("pageSize", pageSize)
 	}
 	var models []Model
@@ -120,9 +123,9 @@ func (a asker) pages(ctx context.Context) ([]Model, error) {
 		switch {
 		case len(models) >= maxModels:
 			return models, nil
-		case dialect == Gemini && page.NextPageToken != "":
+		case dialect == schema.Gemini && page.NextPageToken != "":
 			query.Set("pageToken", page.NextPageToken)
-		case dialect == Anthropic && page.HasMore && page.LastID != "":
+		case dialect == schema.Anthropic && page.HasMore && page.LastID != "":
 			query.Set("after_id", page.LastID)
 		default:
 			return models, nil
@@ -132,13 +135,13 @@ func (a asker) pages(ctx context.Context) ([]Model, error) {
 }
 
 // page reads one page; nil when the server has no list for this key.
-func (a asker) page(ctx context.Context, dialect Dialect, path string, query url.Values) (*listing, error) {
+func (a asker) page(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*listing, error) {
 	response, err := a.get(ctx, dialect, path, query)
 	if err != nil {
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && a.u.nearby() {
 			return nil, &Loading{Server: a.u.Name}
 		}
-		return nil, a.u.explain(err)
+		return nil, a.u.Explain(err)
 	}
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
@@ -158,15 +161,15 @@ func (a asker) page(ctx context.Context, dialect Dialect, path string, query url
 // refusal says why there is no list, or nil when only the list is refused.
 func (a asker) refusal(response *http.Response) error {
 	u, status, why := a.u, response.StatusCode, ""
-	if text := reasonOf(response.Body, a.secrets); text != "" {
+	if text := failure.Reason(response.Body, a.secrets); text != "" {
 		why = ": " + text
 	}
 	switch {
-	case loads(status, why):
+	case failure.IsLoading(status, why):
 		return &Loading{Server: u.Name, Told: true}
 	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
 		return nil // OpenAI's restricted keys may be good for answers and not for lists
-	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.speaks(Gemini):
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.Speaks(schema.Gemini):
 		if u.Key.Empty() {
 			return fault.New(fault.Environment, "%s wants a key%s", u.Name, why).Hint("export %s=…", keyOfURL)
 		}
@@ -177,16 +180,16 @@ func (a asker) refusal(response *http.Response) error {
 }
 
 // models is where the upstream lists its models.
-func (u Upstream) models() (Dialect, string) {
+func (u Server) models() (schema.Dialect, string) {
 	switch {
 	case u.Kind == OllamaHost:
-		return Ollama, "/api/tags"
-	case u.speaks(OpenAI):
-		return OpenAI, "/v1/models"
-	case u.speaks(Gemini):
-		return Gemini, "/v1beta/models"
+		return schema.Ollama, "/api/tags"
+	case u.Speaks(schema.OpenAI):
+		return schema.OpenAI, "/v1/models"
+	case u.Speaks(schema.Gemini):
+		return schema.Gemini, "/v1beta/models"
 	default:
-		return Anthropic, "/v1/models"
+		return schema.Anthropic, "/v1/models"
 	}
 }
 

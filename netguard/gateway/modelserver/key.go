@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"encoding/base64"
@@ -11,9 +11,9 @@ import (
 
 // secrets are what no answer may carry to the agent: the key, and what a proxy of
 // the host's environment is sent on the way to the upstream.
-func (u Upstream) secrets() *redact.Set {
+func (u Server) Secrets() *redact.Set {
 	values := []secret.Value{u.Key}
-	if r, err := http.NewRequest(http.MethodGet, u.base().String(), nil); err == nil { //nolint:noctx // it is never sent
+	if r, err := http.NewRequest(http.MethodGet, u.Base().String(), nil); err == nil { //nolint:noctx // it is never sent
 		if proxy, err := u.findProxy(r); err == nil && proxy != nil && proxy.User != nil {
 			password, _ := proxy.User.Password()
 			pair := proxy.User.Username() + ":" + password
@@ -27,7 +27,7 @@ func (u Upstream) secrets() *redact.Set {
 
 // checkKey refuses a key that could not be found in an answer: one so short that it
 // is in ordinary text, or with characters that encoders write in ways of their own.
-func (u Upstream) checkKey() error {
+func (u Server) CheckKey() error {
 	key := u.Key.Reveal()
 	if u.Key.Empty() {
 		return nil

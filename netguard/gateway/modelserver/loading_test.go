@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -12,17 +12,18 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
+	"aibox/netguard/gateway/schema"
 )
 
 // always is a server that answers everything so.
 func always(t *testing.T, status int, body string) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	t.Cleanup(program.Close)
+	return program.URL
 }
 
 // deaf takes connections and never answers, as a server that starts.
@@ -39,9 +40,9 @@ func deaf(t *testing.T) string {
 // hangsUp takes connections and closes them.
 func hangsUp(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	t.Cleanup(server.Close)
-	return server.URL
+	program := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(program.Close)
+	return program.URL
 }
 
 // Code must not leave the machine because its own model server starts slowly.
@@ -85,7 +86,7 @@ func TestAutoNeverTurnsToAProviderWhileAServerOfThisMachineStarts(t *testing.T) 
 func TestANamedServerThatLoadsIsNotTakenForABrokenOne(t *testing.T) {
 	for body, want := range map[string]bool{`{"error":{"message":"Loading model"}}`: true, `{"error":"down"}`: false} {
 		root, _ := url.Parse(always(t, 503, body))
-		_, err := Preflight(context.Background(), Upstream{Kind: Compatible, Name: "x", URL: root, Dialects: []Dialect{OpenAI}, AnyOwner: true})
+		_, err := Preflight(context.Background(), Server{Kind: Compatible, Name: "x", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, AnyOwner: true})
 		var loading *Loading
 		if got := errors.As(err, &loading) && loading.Loads(); err == nil || got != want {
 			t.Errorf("%s: %v", body, err)

@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func (e entry) model() Model {
 			name = strings.TrimPrefix(other, "models/")
 		}
 	}
-	m := Model{ID: name, Remote: remoteHost(e.Remote), server: e.server()}
+	m := Model{ID: name, Remote: remoteHost(e.Remote), program: e.program()}
 	for _, told := range []count{e.LoadedContext, e.MaxModelLen, e.Meta.Context, e.ContextLength, e.ContextWindow, e.MaxInputTokens, e.InputTokenLimit} {
 		m.Context = max(m.Context, int(told))
 	}
@@ -71,16 +71,16 @@ func (e entry) talks() bool {
 }
 
 // server is a program that serves models.
-type server uint8
+type program uint8
 
 const (
-	serverUnknown server = iota
+	serverUnknown program = iota
 	lmStudio
 	llamaCpp
 )
 
 // server is which program lists its models this way.
-func (e entry) server() server {
+func (e entry) program() program {
 	switch e.OwnedBy {
 	case "organization_owner":
 		return lmStudio
@@ -121,7 +121,7 @@ type count int64
 // UnmarshalJSON never fails.
 func (c *count) UnmarshalJSON(data []byte) error {
 	number, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
-	if err == nil && number >= 1 && number < countLimit {
+	if err == nil && number >= 1 && number < maxCount {
 		*c = count(number)
 	}
 	return nil

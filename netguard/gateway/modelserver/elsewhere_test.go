@@ -1,9 +1,13 @@
-package gateway
+package modelserver
 
-import "testing"
+import (
+	"testing"
+
+	"aibox/netguard/gateway/schema"
+)
 
 func TestAModelThatALocalServerForwardsIsKnown(t *testing.T) {
-	ollama := Upstream{Kind: OllamaHost, Name: "ollama", Dialects: []Dialect{OpenAI, Ollama}, URL: answers(t, map[string]string{
+	ollama := Server{Kind: OllamaHost, Name: "ollama", Dialects: []schema.Dialect{schema.OpenAI, schema.Ollama}, URL: answers(t, map[string]string{
 		"/api/tags": `{"models":[{"name":"qwen3:8b"},{"name":"mine","remote_model":"gpt-oss:120b","remote_host":"https://ollama.com:443"},{"name":"gpt-oss:120b-cloud"},{"name":"odd","remote_host":"\u001b[2J"}]}`,
 	})}
 	models, err := Preflight(t.Context(), ollama)
@@ -15,7 +19,7 @@ func TestAModelThatALocalServerForwardsIsKnown(t *testing.T) {
 			t.Errorf("%s runs on %q, not %q", models[i].ID, got, want)
 		}
 	}
-	if got := (Upstream{Kind: Compatible}).Elsewhere(Model{ID: "gpt-oss:120b-cloud"}); got != "" {
+	if got := (Server{Kind: Compatible}).Elsewhere(Model{ID: "gpt-oss:120b-cloud"}); got != "" {
 		t.Errorf("elsewhere: %q", got)
 	}
 }
@@ -35,7 +39,7 @@ func TestAModelThatSearchesByItselfIsKnown(t *testing.T) {
 		{"openai", "gpt-5.2-codex", false},
 		{"ollama", "perplexity/x:online", false},
 	} {
-		u, err := ParseUpstream(test.vendor, env)
+		u, err := Parse(test.vendor, env)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,26 +1,11 @@
-package gateway
+package modelserver
 
 import (
 	"regexp"
 	"strings"
-)
 
-// ownModel finds which of the session's own models asked means, and gives the name
-// under which it goes upstream.
-func (g *Gateway) ownModel(asked string) (string, bool) {
-	if g.upstream.Kind == Scripted {
-		return asked, true // it has no models: nothing is reached by another name
-	}
-	if g.models == nil {
-		return "", false
-	}
-	for _, own := range g.models() {
-		if name, ok := g.upstream.sameModel(own, asked); ok {
-			return name, true
-		}
-	}
-	return "", false
-}
+	"aibox/netguard/gateway/schema"
+)
 
 // sameModel reports whether asked means the session's model own. Names are equal
 // letter for letter, but for what the server, or an agent, is known to treat as one:
@@ -31,7 +16,7 @@ func (g *Gateway) ownModel(asked string) (string, bool) {
 //     ("pro") and of previews.
 //   - Anthropic: what Claude Code makes of its short names ("sonnet"), and names without
 //     the "[1m]" that it takes for itself.
-func (u Upstream) sameModel(own, asked string) (name string, ok bool) {
+func (u Server) SameModel(own, asked string) (name string, ok bool) {
 	switch {
 	case own == "" || asked == "":
 		return "", false
@@ -39,11 +24,11 @@ func (u Upstream) sameModel(own, asked string) (name string, ok bool) {
 		return asked, true
 	case u.Kind == OllamaHost:
 		return own, sameOllama(own, asked)
-	case u.speaks(Gemini) && strings.TrimPrefix(own, "models/") == strings.TrimPrefix(asked, "models/"):
+	case u.Speaks(schema.Gemini) && strings.TrimPrefix(own, "models/") == strings.TrimPrefix(asked, "models/"):
 		return asked, true
 	case u.vendor() == "gemini":
 		return asked, geminiMeans(strings.TrimPrefix(own, "models/"), strings.TrimPrefix(asked, "models/"))
-	case u.speaks(Anthropic) && strings.TrimSuffix(own, "[1m]") == asked:
+	case u.Speaks(schema.Anthropic) && strings.TrimSuffix(own, "[1m]") == asked:
 		return asked, true
 	case u.vendor() == "anthropic":
 		return asked, claudeMeans(strings.TrimSuffix(own, "[1m]"), asked)

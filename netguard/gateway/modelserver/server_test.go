@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"context"
@@ -11,7 +11,10 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/secret"
+	"aibox/netguard/gateway/schema"
 )
+
+const realKey = "sk-real-CANARY-0123456789abcdef"
 
 func environment(pairs ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
@@ -29,26 +32,26 @@ func TestTheValueOfInferenceNamesAnUpstream(t *testing.T) {
 	for value, want := range map[string]struct {
 		kind     Kind
 		url, key string
-		dialects []Dialect
+		dialects []schema.Dialect
 	}{
-		"scripted":                       {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
-		"scripted:demo.toml":             {Scripted, "", "", []Dialect{OpenAI, Anthropic, Gemini, Ollama}},
-		"ollama":                         {OllamaHost, "http://127.0.0.1:7000", "", []Dialect{OpenAI, Anthropic, Ollama}},
-		"openai":                         {Hosted, "https://api.openai.com", "sk-11111", []Dialect{OpenAI}},
-		"anthropic":                      {Hosted, "https://api.anthropic.com", "sk-22222", []Dialect{Anthropic}},
-		"gemini":                         {Hosted, "https://generativelanguage.googleapis.com", "g-333333", []Dialect{Gemini}},
-		"openrouter":                     {Hosted, "https://openrouter.ai/api", "r-444444", []Dialect{OpenAI, Anthropic}},
-		"http://127.0.0.1:1234/v1":       {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{OpenAI, Anthropic}},
-		"http://127.0.0.1:1234/":         {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{OpenAI, Anthropic}},
-		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-555555", []Dialect{OpenAI, Anthropic}},
-		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-555555", []Dialect{OpenAI, Anthropic}},
-		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-555555", []Dialect{OpenAI, Anthropic, Ollama}},
-		"http://127.0.0.1:1234/v1beta":   {Compatible, "http://127.0.0.1:1234", "k-555555", []Dialect{Gemini}},
-		"http://127.0.0.1:11434/v1beta/": {Compatible, "http://127.0.0.1:11434", "k-555555", []Dialect{Gemini}},
-		"https://llm.example/a/v1beta":   {Compatible, "https://llm.example/a", "k-555555", []Dialect{Gemini}},
-		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-555555", []Dialect{Anthropic}},
+		"scripted":                       {Scripted, "", "", []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}},
+		"scripted:demo.toml":             {Scripted, "", "", []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Gemini, schema.Ollama}},
+		"ollama":                         {OllamaHost, "http://127.0.0.1:7000", "", []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}},
+		"openai":                         {Hosted, "https://api.openai.com", "sk-11111", []schema.Dialect{schema.OpenAI}},
+		"anthropic":                      {Hosted, "https://api.anthropic.com", "sk-22222", []schema.Dialect{schema.Anthropic}},
+		"gemini":                         {Hosted, "https://generativelanguage.googleapis.com", "g-333333", []schema.Dialect{schema.Gemini}},
+		"openrouter":                     {Hosted, "https://openrouter.ai/api", "r-444444", []schema.Dialect{schema.OpenAI, schema.Anthropic}},
+		"http://127.0.0.1:1234/v1":       {Compatible, "http://127.0.0.1:1234", "k-555555", []schema.Dialect{schema.OpenAI, schema.Anthropic}},
+		"http://127.0.0.1:1234/":         {Compatible, "http://127.0.0.1:1234", "k-555555", []schema.Dialect{schema.OpenAI, schema.Anthropic}},
+		"https://llm.example/team/a/v1/": {Compatible, "https://llm.example/team/a", "k-555555", []schema.Dialect{schema.OpenAI, schema.Anthropic}},
+		"http://[::1]:9000/v1":           {Compatible, "http://[::1]:9000", "k-555555", []schema.Dialect{schema.OpenAI, schema.Anthropic}},
+		"http://192.168.1.5:11434":       {OllamaHost, "http://192.168.1.5:11434", "k-555555", []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}},
+		"http://127.0.0.1:1234/v1beta":   {Compatible, "http://127.0.0.1:1234", "k-555555", []schema.Dialect{schema.Gemini}},
+		"http://127.0.0.1:11434/v1beta/": {Compatible, "http://127.0.0.1:11434", "k-555555", []schema.Dialect{schema.Gemini}},
+		"https://llm.example/a/v1beta":   {Compatible, "https://llm.example/a", "k-555555", []schema.Dialect{schema.Gemini}},
+		"https://api.anthropic.com/v1":   {Hosted, "https://api.anthropic.com", "k-555555", []schema.Dialect{schema.Anthropic}},
 	} {
-		u, err := ParseUpstream(value, env)
+		u, err := Parse(value, env)
 		if err != nil {
 			t.Errorf("%s: %v", value, err)
 			continue
@@ -80,7 +83,7 @@ func TestABadValueOfInferenceIsExplained(t *testing.T) {
 		"http://x:port/":              {fault.Usage, "not the URL"},
 		"\x1b[31mevil://x":            {fault.Usage, "not the URL"},
 	} {
-		_, err := ParseUpstream(value, environment())
+		_, err := Parse(value, environment())
 		if fault.KindOf(err) != want.kind || !strings.Contains(err.Error(), want.text) || len(fault.Hints(err)) == 0 {
 			t.Errorf("%q: %v %q %v", value, fault.KindOf(err), err, fault.Hints(err))
 		}
@@ -92,15 +95,15 @@ func TestABadValueOfInferenceIsExplained(t *testing.T) {
 
 func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
 	serve := func(path, body string) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != path {
 				http.NotFound(w, r)
 				return
 			}
 			_, _ = w.Write([]byte(body))
 		}))
-		t.Cleanup(server.Close)
-		return server.URL
+		t.Cleanup(program.Close)
+		return program.URL
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
@@ -129,21 +132,21 @@ func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		kind       Kind
-		dialects   []Dialect
+		dialects   []schema.Dialect
 		status     int
 		body, path string
 		want, text string
 	}{
-		{"openai", Compatible, []Dialect{OpenAI}, 200, `{"data":[{"id":"a"},{"id":"b"}]}`, "/v1/models", "a b", ""},
-		{"anthropic", Compatible, []Dialect{Anthropic}, 200, `{"data":[{"id":"a"}]}`, "/v1/models", "a", ""},
-		{"gemini", Hosted, []Dialect{Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
-		{"http://127.0.0.1:1234/v1beta", Compatible, []Dialect{Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
-		{"ollama", OllamaHost, []Dialect{Ollama}, 200, `{"models":[{"name":"q:7b"}]}`, "/api/tags", "q:7b", ""},
-		{"no models", OllamaHost, []Dialect{Ollama}, 200, `{"models":[]}`, "/api/tags", "", "has no model yet"},
-		{"refused", Compatible, []Dialect{OpenAI}, 401, realKey, "/v1/models", "", "refused the key in SOME_KEY"},
-		{"no list", Compatible, []Dialect{OpenAI}, 404, "", "/v1/models", "", ""},
-		{"failing", Compatible, []Dialect{OpenAI}, 500, realKey, "/v1/models", "", "status 500"},
-		{"a page", Compatible, []Dialect{OpenAI}, 200, "<html>", "/v1/models", "", "does not answer as a model server"},
+		{"openai", Compatible, []schema.Dialect{schema.OpenAI}, 200, `{"data":[{"id":"a"},{"id":"b"}]}`, "/v1/models", "a b", ""},
+		{"anthropic", Compatible, []schema.Dialect{schema.Anthropic}, 200, `{"data":[{"id":"a"}]}`, "/v1/models", "a", ""},
+		{"gemini", Hosted, []schema.Dialect{schema.Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
+		{"http://127.0.0.1:1234/v1beta", Compatible, []schema.Dialect{schema.Gemini}, 200, `{"models":[{"name":"models/g"}]}`, "/v1beta/models", "g", ""},
+		{"ollama", OllamaHost, []schema.Dialect{schema.Ollama}, 200, `{"models":[{"name":"q:7b"}]}`, "/api/tags", "q:7b", ""},
+		{"no models", OllamaHost, []schema.Dialect{schema.Ollama}, 200, `{"models":[]}`, "/api/tags", "", "has no model yet"},
+		{"refused", Compatible, []schema.Dialect{schema.OpenAI}, 401, realKey, "/v1/models", "", "refused the key in SOME_KEY"},
+		{"no list", Compatible, []schema.Dialect{schema.OpenAI}, 404, "", "/v1/models", "", ""},
+		{"failing", Compatible, []schema.Dialect{schema.OpenAI}, 500, realKey, "/v1/models", "", "status 500"},
+		{"a page", Compatible, []schema.Dialect{schema.OpenAI}, 200, "<html>", "/v1/models", "", "does not answer as a model server"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -153,10 +156,10 @@ func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
 				w.WriteHeader(test.status)
 				_, _ = w.Write([]byte(test.body))
 			})
-			server := httptest.NewServer(handler)
-			defer server.Close()
-			root, _ := url.Parse(server.URL)
-			upstream := Upstream{Kind: test.kind, Name: "x", URL: root, Dialects: test.dialects, Key: secret.New(realKey), KeyName: "SOME_KEY"}
+			program := httptest.NewServer(handler)
+			defer program.Close()
+			root, _ := url.Parse(program.URL)
+			upstream := Server{Kind: test.kind, Name: "x", URL: root, Dialects: test.dialects, Key: secret.New(realKey), KeyName: "SOME_KEY"}
 			models, err := Preflight(context.Background(), upstream)
 			var ids []string
 			for _, model := range models {
@@ -173,7 +176,7 @@ func TestPreflightListsModelsOrSaysWhatToDo(t *testing.T) {
 			}
 		})
 	}
-	_, err := Preflight(context.Background(), Upstream{Kind: Compatible, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Dialects: []Dialect{OpenAI}})
+	_, err := Preflight(context.Background(), Server{Kind: Compatible, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, Dialects: []schema.Dialect{schema.OpenAI}})
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "nothing answers on 127.0.0.1:1") {
 		t.Errorf("%v", err)
 	}

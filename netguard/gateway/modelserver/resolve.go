@@ -1,10 +1,12 @@
-package gateway
+package modelserver
 
 import (
 	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
+
+	"aibox/netguard/gateway/schema"
 )
 
 // Resolve finds the model that a person means by asked in the server's list. known
@@ -28,9 +30,9 @@ import (
 //     more names than they list.
 //
 // A server without a list has every model.
-func Resolve(u Upstream, models []Model, asked string) (model Model, known bool) {
+func Resolve(u Server, models []Model, asked string) (model Model, known bool) {
 	plain := asked
-	if u.speaks(Gemini) {
+	if u.Speaks(schema.Gemini) {
 		plain = strings.TrimPrefix(asked, "models/")
 	}
 	for _, model := range models {
@@ -64,9 +66,9 @@ func Resolve(u Upstream, models []Model, asked string) (model Model, known bool)
 }
 
 // vendor is the name of the cloud that u is, or "".
-func (u Upstream) vendor() string {
+func (u Server) vendor() string {
 	for _, v := range vendors() {
-		if u.Name == v.name || strings.TrimPrefix(v.url, "https://") == u.base().Host || v.name == "openrouter" && u.base().Host == "openrouter.ai" {
+		if u.Name == v.name || strings.TrimPrefix(v.url, "https://") == u.Base().Host || v.name == "openrouter" && u.Base().Host == "openrouter.ai" {
 			return v.name
 		}
 	}
@@ -74,8 +76,8 @@ func (u Upstream) vendor() string {
 }
 
 // nearby reports whether the server is on this machine or its own network.
-func (u Upstream) nearby() bool {
-	host := u.base().Hostname()
+func (u Server) nearby() bool {
+	host := u.Base().Hostname()
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
 	}

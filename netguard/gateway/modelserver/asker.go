@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"bytes"
@@ -13,19 +13,20 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/redact"
+	"aibox/netguard/gateway/schema"
 )
 
 // asker asks an upstream about itself. It follows no redirect and asks for nothing
 // that costs money or changes the server.
 type asker struct {
-	u         Upstream
+	u         Server
 	transport http.RoundTripper
 	secrets   *redact.Set
 }
 
-func (u Upstream) asker() (asker, error) {
-	transport, err := u.transport()
-	return asker{u, transport, u.secrets()}, err
+func (u Server) asker() (asker, error) {
+	transport, err := u.Transport()
+	return asker{u, transport, u.Secrets()}, err
 }
 
 func (a asker) close() {
@@ -34,12 +35,12 @@ func (a asker) close() {
 	}
 }
 
-func (a asker) get(ctx context.Context, dialect Dialect, path string, query url.Values) (*http.Response, error) {
+func (a asker) get(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*http.Response, error) {
 	return a.send(ctx, http.MethodGet, dialect, path, query, nil)
 }
 
-func (a asker) send(ctx context.Context, method string, dialect Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
-	address := *a.u.base()
+func (a asker) send(ctx context.Context, method string, dialect schema.Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
+	address := *a.u.Base()
 	address.Path += path
 	address.RawQuery = query.Encode()
 	r, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
@@ -50,7 +51,7 @@ func (a asker) send(ctx context.Context, method string, dialect Dialect, path st
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	a.u.authorize(r.Header, dialect)
+	a.u.Authorize(r.Header, dialect)
 	r.Header.Set("Accept-Encoding", "identity")
 	response, err := a.transport.RoundTrip(r)
 	if err == nil {
@@ -72,10 +73,10 @@ func (a asker) fetch(ctx context.Context, method, path string, body []byte, valu
 // provesKey asks whether the key is taken where the list of models is public:
 // OpenRouter's is.
 func (a asker) provesKey(ctx context.Context) error {
-	if a.u.Kind != Hosted || a.u.Name != "openrouter" && a.u.base().Host != "openrouter.ai" {
+	if a.u.Kind != Hosted || a.u.Name != "openrouter" && a.u.Base().Host != "openrouter.ai" {
 		return nil
 	}
-	response, err := a.get(ctx, OpenAI, "/v1/key", nil)
+	response, err := a.get(ctx, schema.OpenAI, "/v1/key", nil)
 	if err != nil {
 		return nil // the list tells whether the server is there
 	}
@@ -88,7 +89,7 @@ func (a asker) provesKey(ctx context.Context) error {
 }
 
 // describe adds what the list does not hold.
-func (u Upstream) describe(ctx context.Context, models []Model) []Model {
+func (u Server) describe(ctx context.Context, models []Model) []Model {
 	ask, err := u.asker()
 	if err != nil {
 		return models
@@ -97,9 +98,9 @@ func (u Upstream) describe(ctx context.Context, models []Model) []Model {
 	switch {
 	case u.Kind == OllamaHost:
 		return ask.ollama(ctx, models)
-	case models[0].server == lmStudio:
+	case models[0].program == lmStudio:
 		return ask.lmStudio(ctx, models)
-	case models[0].server == llamaCpp && len(models) == 1:
+	case models[0].program == llamaCpp && len(models) == 1:
 		return ask.llamaCpp(ctx, models)
 	default:
 		return models

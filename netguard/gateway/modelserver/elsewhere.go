@@ -1,4 +1,4 @@
-package gateway
+package modelserver
 
 import (
 	"net/url"
@@ -11,7 +11,7 @@ const ollamaCloud = "ollama.com"
 // Elsewhere is the host that a server on this machine or its network forwards a
 // model's requests to, so that prompts leave it; empty when the model runs there, as
 // far as its name and the server's list tell. It is escaped.
-func (u Upstream) Elsewhere(model Model) string {
+func (u Server) Elsewhere(model Model) string {
 	if u.Kind != OllamaHost {
 		return ""
 	}
@@ -29,13 +29,13 @@ func remoteHost(told string) string {
 	if address, err := url.Parse(told); err == nil && address.Hostname() != "" {
 		told = address.Hostname()
 	}
-	return printable(bound(told, maxModelID))
+	return printable(told[:min(len(told), maxModelID)])
 }
 
 // Searches reports whether a model goes to the web by itself, without any tool that
 // the gateway could refuse: names by which OpenRouter and OpenAI sell that. It knows
 // no other vendor's.
-func (u Upstream) Searches(model string) bool {
+func (u Server) Searches(model string) bool {
 	model = strings.ToLower(model)
 	switch u.vendor() {
 	case "openrouter":

@@ -1,12 +1,6 @@
-package gateway
+package usage
 
-import (
-	"fmt"
-	"strings"
-
-	"aibox/internal/redact"
-	"aibox/netguard/gateway/schema"
-)
+import "aibox/netguard/gateway/schema"
 
 // answer finds out whether what a server sends is an answer: a piece of text or of
 // thinking, a tool call, or a refusal, in the form that the called API has for it. A
@@ -147,30 +141,5 @@ func (a *answer) seeOllama(path []string, last string, text []byte) {
 		a.pieces++
 	case len(path) == 1 && last == "done_reason":
 		a.end(text)
-	}
-}
-
-// openingLimit is how many bytes of what is no answer are looked at, to say what it
-// is.
-const openingLimit = 1 << 10
-
-// instead says what a server sent instead of an answer, in a clause.
-func (c *call) instead(secrets *redact.Set) string {
-	opening := strings.TrimSpace(string(c.opening))
-	kind := c.header.Get("Content-Type")
-	switch {
-	case opening == "":
-		return "it sent nothing"
-	case strings.HasPrefix(opening, "<"), strings.HasPrefix(kind, "text/html"):
-		if title := oneLine(plainMessage(opening), secrets); title != "" && opening[0] == '<' {
-			return fmt.Sprintf("it sent a web page, “%s”", title)
-		}
-		return "it sent a web page"
-	case strings.HasPrefix(kind, "text/event-stream"), strings.HasPrefix(opening, "data:"), strings.HasPrefix(opening, "event:"):
-		return fmt.Sprintf("its stream holds nothing that the %s API has for one", c.event.Dialect)
-	case strings.HasPrefix(opening, "{"), strings.HasPrefix(opening, "["):
-		return fmt.Sprintf("its JSON holds nothing that the %s API has for one", c.event.Dialect)
-	default:
-		return fmt.Sprintf("it sent “%s”", oneLine(bound(opening, 100), secrets))
 	}
 }

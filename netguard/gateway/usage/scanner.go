@@ -1,0 +1,191 @@
+package usage
+
+import (
+	"bytes"
+)
+
+// scanner finds scalar values in JSON that streams by, in pieces of any size: one
+// document, one per line, or one per server-sent event. It keeps no more than one
+// key, one value and the names of depthLimit levels, whatever it is fed, and never
+// fails: what it does not understand it passes over.
+type scanner struct {
+	keys  map[string]string // the keys that are looked for, by themselves; others read as ""
+	long  bool              // values that are too long are told too, cut off
+	value func(path []string, text []byte, isString bool)
+
+	levels  []level
+	excess  int    // levels beyond depthLimit, which are not looked into
+	token   []byte // the string or number being read, at most tokenLimit
+	tooLong bool
+	state   scanState
+	escape  bool
+}
+
+type level struct {
+	array  bool
+	key    string
+	hasKey bool // a key was read, its value comes next
+}
+
+type scanState uint8
+
+const (
+	scanBetween scanState = iota
+	scanString
+	scanNumber
+)
+
+const (
+	depthLimit = 8
+	tokenLimit = 256
+)
+
+// Write feeds p. It never fails.
+func (s *scanner) Write(p []byte) (int, error) {
+	for i := 0; i < len(p); {
+		switch s.state {
+		case scanString:
+			i += s.inString(p[i:])
+		case scanNumber:
+			i += s.inNumber(p[i:])
+		default:
+			s.between(p[i])
+			i++
+		}
+	}
+	return len(p), nil
+}
+
+// inString reads on in a string and returns how many bytes it took, at least one.
+// Most of what models send is in strings, so it looks for their end in strides.
+func (s *scanner) inString(p []byte) int {
+	if s.escape {
+		s.escape = false
+		s.keep(p[:1])
+		return 1
+	}
+	end := bytes.IndexByte(p, '"')
+	text := p
+	if end >= 0 {
+		text = p[:end]
+	}
+	if i := bytes.IndexByte(text, '\\'); i >= 0 {
+		text, end = text[:i], i
+	}
+	if i := bytes.IndexByte(text, '\n'); i >= 0 { // not JSON: start again at the next line
+		s.reset()
+		return i + 1
+	}
+	s.keep(text)
+	switch {
+	case end < 0:
+		return len(p)
+	case p[end] == '\\':
+		s.keep(p[end : end+1])
+		s.escape = true
+	default:
+		s.state = scanBetween
+		s.endString()
+	}
+	return end + 1
+}
+
+// inNumber reads on in a number and returns how many bytes it took; none when it
+// has ended.
+func (s *scanner) inNumber(p []byte) int {
+	for i, c := range p {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			s.keep(p[:i])
+			s.state = scanBetween
+			s.emit(false)
+			return i
+		}
+	}
+	s.keep(p)
+	return len(p)
+}
+
+func (s *scanner) between(c byte) {
+	switch {
+	case c == '{' || c == '[':
+		s.open(c == '[')
+	case c == '}' || c == ']':
+		s.close()
+	case s.excess > 0 && c != '"', len(s.levels) == 0:
+	case c == '"':
+		s.state, s.token, s.tooLong, s.escape = scanString, s.token[:0], false, false
+	case c == '-' || c >= '0' && c <= '9':
+		s.state, s.token, s.tooLong = scanNumber, append(s.token[:0], c), false
+	case c == ',':
+		s.top().hasKey = false
+	}
+}
+
+func (s *scanner) open(array bool) {
+	if s.excess > 0 || len(s.levels) >= depthLimit {
+		s.excess++
+		return
+	}
+	s.levels = append(s.levels, level{array: array})
+}
+
+func (s *scanner) close() {
+	if s.excess > 0 {
+		s.excess--
+		return
+	}
+	if len(s.levels) > 0 {
+		s.levels = s.levels[:len(s.levels)-1]
+	}
+	if len(s.levels) > 0 {
+		s.top().hasKey = false
+	}
+}
+
+func (s *scanner) endString() {
+	if s.excess > 0 {
+		return
+	}
+	top := s.top()
+	if top.array || top.hasKey {
+		s.emit(true)
+		return
+	}
+	top.key, top.hasKey = s.keys[string(s.token)], true
+}
+
+// emit tells a value with the keys that lead to it; inList stands for an array. One at
+// the top is one of documents and counts for nothing.
+func (s *scanner) emit(isString bool) {
+	defer func() { s.top().hasKey = false }()
+	if s.tooLong && !s.long {
+		return
+	}
+	var path [depthLimit]string
+	n := 0
+	for i, level := range s.levels {
+		switch {
+		case level.array && i == 0:
+			continue
+		case level.array:
+			path[n] = inList
+		default:
+			path[n] = level.key
+		}
+		n++
+	}
+	s.value(path[:n], s.token, isString)
+}
+
+func (s *scanner) keep(text []byte) {
+	if room := tokenLimit - len(s.token); len(text) > room {
+		s.tooLong, text = true, text[:room]
+	}
+	s.token = append(s.token, text...)
+}
+
+func (s *scanner) top() *level { return &s.levels[len(s.levels)-1] }
+
+func (s *scanner) reset() {
+	s.levels, s.excess, s.state, s.escape = s.levels[:0], 0, scanBetween, false
+}
