@@ -85,13 +85,13 @@ func rgb(c color.Color) string {
 	return fmt.Sprintf("rgb:%04x/%04x/%04x", r, g, b)
 }
 
-// other refuses the questions that have a refusal: those for settings (DECRQSS)
-// and for terminfo entries. An agent that waits for one would wait in vain.
-func (s *Screen) other(t token) {
-	if t.final != 'P' {
+// refuse answers the queries that have a refusal: those for settings (DECRQSS) and for
+// terminfo entries. An agent could wait for an answer forever.
+func (s *Screen) refuse(t token) {
+	if t.Final != 'P' {
 		return
 	}
-	switch content := string(t.text); {
+	switch content := string(t.Data); {
 	case strings.HasPrefix(content, "$q"):
 		s.answer("\x1bP0$r\x1b\\")
 	case strings.HasPrefix(content, "+q"):

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"aibox/internal/ctrlseq"
 )
 
 // attacks are what must not reach a person's terminal, each with a canary that
@@ -163,28 +165,33 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// FuzzTokens cuts the same bytes in two places and as one.
-func FuzzTokens(f *testing.F) {
+// FuzzInput cuts the same bytes in two places and as one.
+func FuzzInput(f *testing.F) {
 	for _, attack := range attacks {
 		f.Add([]byte("x"+attack.bytes+"y"), 3)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
-		var in tokens
+		var in input
 		count := 0
 		visit := func(token token) {
 			count++
-			if len(token.text) > maxString || len(token.param) > maxSequence {
-				t.Fatalf("a token of %d and %d bytes", len(token.text), len(token.param))
+			if text := token.Data; token.Kind == ctrlseq.Text && (len(text) == 0 || !utf8.Valid(text) || len(text) > maxCluster && text[0] >= utf8.RuneSelf) {
+				t.Fatalf("text %q", text)
 			}
-			if token.kind == text && (len(token.text) == 0 || !utf8.Valid(token.text) || len(token.text) > maxCluster && token.text[0] >= utf8.RuneSelf) {
-				t.Fatalf("text %q", token.text)
+			limit := ctrlseq.MaxString
+			if token.Kind == ctrlseq.Escape || token.Kind == ctrlseq.CSI {
+				limit = ctrlseq.MaxSequence
+			}
+			if len(token.Data) > limit {
+				t.Fatalf("a token of %d bytes", len(token.Data))
 			}
 		}
 		cut = max(0, min(cut, len(data)))
-		in.each(data[:cut], visit)
-		in.each(data[cut:], visit)
-		if len(in.held) > maxString+1 || len(in.rest) > maxSequence+utf8.UTFMax {
-			t.Fatalf("it holds %d and %d bytes", len(in.held), len(in.rest))
+		always := func() bool { return true }
+		in.each(data[:cut], visit, always)
+		in.each(data[cut:], visit, always)
+		if len(in.pending) > maxPending+utf8.UTFMax {
+			t.Fatalf("it holds %d bytes", len(in.pending))
 		}
 	})
 }

@@ -1,12 +1,18 @@
-// Package screen is the terminal that an agent in a box believes to have: it takes
-// the agent's bytes, keeps what a terminal would show, answers what a terminal
-// would be asked, and paints the result on the terminals of people who look.
+// Package screen is the terminal of an agent: it takes the agent's output, keeps what a
+// terminal would show, answers what an agent may ask a terminal, and paints the result on
+// the terminals of users.
 //
-// It is what stands between an agent and a person's terminal. The agent's own
-// bytes never pass: only cells, colors, the cursor and a short list of harmless
-// modes do, written anew from the screen. No title, clipboard, link, notification,
-// image, palette or question reaches the person's terminal, and the person's
-// terminal is never asked anything on an agent's behalf.
+// It separates an agent from the user's terminal. The agent's own bytes never pass. Only
+// cells, colors, the cursor and a short list of harmless modes do, written again from the
+// screen. No title, clipboard, link, notification, image, palette or query reaches the
+// user's terminal.
+//
+// The emulation is charmbracelet/x/vt. What surrounds it is written here, because x/vt
+// takes any size and any number, keeps ten thousand lines, and answers with the real
+// terminal's features in mind: this package splits the input (internal/ctrlseq), passes
+// on a list of known sequences with bounded numbers, counts the work and recovers from
+// panics. Ultraviolet's renderer does not paint, because it writes links, titles and
+// cells of any content; Painter writes checked cells only.
 package screen
 
 import (
@@ -36,7 +42,7 @@ func (s Size) Bound() Size {
 // Screen is one agent's terminal. It is not safe for concurrent use.
 type Screen struct {
 	size  Size
-	in    tokens
+	in    input
 	modes modes
 
 	// Two emulators, one for each screen, and each only ever shows its first: x/vt

@@ -1,10 +1,14 @@
 package screen
 
-import uv "github.com/charmbracelet/ultraviolet"
+import (
+	"aibox/internal/ctrlseq"
+
+	uv "github.com/charmbracelet/ultraviolet"
+)
 
 // caught is the rows that the emulator keeps until they are taken: no less than one
 // token can scroll off.
-const caught = maxRows + maxRun
+const caught = maxRows + ctrlseq.MaxText
 
 // NewCatching makes an empty screen of this size, within bounds, that keeps what
 // scrolls off it until Scrolled is called, which has to be done now and then.

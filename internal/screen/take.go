@@ -6,27 +6,29 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aibox/internal/ctrlseq"
+
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// take does what one token says.
+// take carries out one token.
 func (s *Screen) take(t token) {
-	if t.kind != text && (t.kind != csi || t.final != 'm') {
+	if t.Kind != ctrlseq.Text && (t.Kind != ctrlseq.CSI || t.Final != 'm') {
 		s.wrap = false
 	}
-	switch t.kind {
-	case text:
+	switch t.Kind {
+	case ctrlseq.Text:
 		s.write(t)
-	case control:
-		s.control(t.final)
-	case escape:
-		s.escape(string(t.text) + string(t.final))
-	case csi:
+	case ctrlseq.Control:
+		s.control(t.Final)
+	case ctrlseq.Escape:
+		s.escape(string(t.Data) + string(t.Final))
+	case ctrlseq.CSI:
 		s.csi(t)
-	case osc:
-		s.osc(string(t.text))
-	case other:
-		s.other(t)
+	case ctrlseq.OSC:
+		s.osc(string(t.Data))
+	case ctrlseq.String:
+		s.refuse(t)
 	}
 }
 
@@ -46,12 +48,12 @@ func (s *Screen) write(t token) {
 		s.wrap = false
 		s.tell("\r\n")
 	}
-	if t.width == 0 && t.text[0] >= utf8.RuneSelf {
-		s.join(t.text)
+	if t.width == 0 && t.Data[0] >= utf8.RuneSelf {
+		s.join(t.Data)
 		return
 	}
 	if s.modes.insert {
-		s.tell("\x1b[%d@", min(max(t.width, len(t.text)), s.size.Cols))
+		s.tell("\x1b[%d@", min(max(t.width, len(t.Data)), s.size.Cols))
 	}
 	if t.width == 2 && s.modes.autowrap {
 		switch s.size.Cols - e.CursorPosition().X {
@@ -61,7 +63,7 @@ func (s *Screen) write(t token) {
 			s.wrap = true
 		}
 	}
-	_, _ = e.Write(t.text)
+	_, _ = e.Write(t.Data)
 }
 
 // join adds a mark to the character before the cursor.
@@ -114,11 +116,11 @@ func (s *Screen) escape(rest string) {
 // csi is a control sequence. Only what is listed here reaches the emulator, with
 // numbers that fit the screen: x/vt trusts them.
 func (s *Screen) csi(t token) {
-	prefix, numbers, inter := split(t.param)
+	prefix, numbers, inter := split(t.Data)
 	p := parameters(numbers)
-	switch prefix + inter + string(t.final) {
+	switch prefix + inter + string(t.Final) {
 	case "@", "A", "B", "C", "D", "E", "F", "G", "I", "L", "M", "P", "S", "T", "X", "Z", "`", "a", "d", "e":
-		s.tell("\x1b[%d%c", min(p.at(0, 1), s.bound(t.final)), t.final)
+		s.tell("\x1b[%d%c", min(p.at(0, 1), s.bound(t.Final)), t.Final)
 	case "b": // repeats the last character
 		s.repeat(p.at(0, 1))
 	case "H", "f":
@@ -147,10 +149,10 @@ func (s *Screen) csi(t token) {
 		s.modes.shape = min(p.at(0, 0), 6)
 	case "h", "l", "?h", "?l":
 		for i := range min(len(p), maxModes) {
-			s.setMode(prefix == "?", p.at(i, 0), t.final == 'h')
+			s.setMode(prefix == "?", p.at(i, 0), t.Final == 'h')
 		}
 	default:
-		s.query(prefix+inter+string(t.final), p)
+		s.query(prefix+inter+string(t.Final), p)
 	}
 }
 

@@ -1,6 +1,10 @@
 package screen
 
-import "bytes"
+import (
+	"bytes"
+
+	"aibox/internal/ctrlseq"
+)
 
 // The emulator's work is counted in cells that it may touch, so that whoever feeds it can
 // do so in slices. The counts are upper bounds: x/vt copies a screen to scroll it by one
@@ -12,7 +16,7 @@ import "bytes"
 // than a single token costs, which is a few times the screen.
 func (s *Screen) Advance(p []byte, budget int) int {
 	limit := s.work + int64(budget)
-	return s.in.some(p, func(t token) {
+	return s.in.each(p, func(t token) {
 		s.work += s.cost(t)
 		s.guarded(func() { s.take(t) })
 		if s.catching {
@@ -27,29 +31,29 @@ func (s *Screen) Work() int64 { return s.work }
 // cost is the number of cells that a token may touch.
 func (s *Screen) cost(t token) int64 {
 	row, all := int64(s.size.Cols), int64(s.size.Rows*s.size.Cols)
-	switch t.kind {
-	case text:
+	switch t.Kind {
+	case ctrlseq.Text:
 		return s.costOfText(t)
-	case control:
-		if t.final == '\n' || t.final == '\v' || t.final == '\f' {
+	case ctrlseq.Control:
+		if t.Final == '\n' || t.Final == '\v' || t.Final == '\f' {
 			return 1 + all
 		}
-	case escape:
-		switch t.final {
+	case ctrlseq.Escape:
+		switch t.Final {
 		case 'D', 'E', 'M':
 			return 1 + all
 		case 'c':
 			return 1 + 2*all
 		}
-	case csi:
-		size := int64(1 + len(t.param))
-		switch t.final {
+	case ctrlseq.CSI:
+		size := int64(1 + len(t.Data))
+		switch t.Final {
 		case 'L', 'M', 'S', 'T':
 			return size + all
 		case 'J':
 			return size + 2*all
 		case 'h', 'l':
-			if bytes.HasPrefix(t.param, []byte("?")) { // it may change to the alternate screen
+			if bytes.HasPrefix(t.Data, []byte("?")) { // it may change to the alternate screen
 				size += 2 * all
 			}
 			return size
@@ -60,14 +64,14 @@ func (s *Screen) cost(t token) int64 {
 		}
 		return size
 	}
-	return int64(1 + len(t.text))
+	return int64(1 + len(t.Data))
 }
 
 // costOfText is the number of cells that text may touch: its own, those that make room
 // for it, and those that scroll when it goes beyond the last line.
 func (s *Screen) costOfText(t token) int64 {
-	width := max(len(t.text), 1)
-	if t.text[0] >= 0x80 {
+	width := max(len(t.Data), 1)
+	if t.Data[0] >= 0x80 {
 		width = t.width
 	}
 	at := s.current().CursorPosition()

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/internal/ctrlseq"
+
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
@@ -93,7 +95,7 @@ func FuzzWork(f *testing.F) {
 		size := Size{int(rows % 30), int(cols % 90)}
 		whole, s := New(size), New(size)
 		all := int64(s.size.Rows * s.size.Cols)
-		most := int64(slice) + int64(maxRun/s.size.Cols+4)*all + maxRun + maxString
+		most := int64(slice) + int64(ctrlseq.MaxText/s.size.Cols+4)*all + ctrlseq.MaxText + ctrlseq.MaxString
 		for rest := data; len(rest) > 0; {
 			shown, work := cells(s), s.Work()
 			n := s.Advance(rest, int(slice))

@@ -1,6 +1,9 @@
-// Package termtext makes untrusted bytes safe to show on a person's terminal:
-// a streaming filter for the output of agents and for diffs, and Escape for
-// names that stand inside a line of ours. It never prints anything itself and
-// never lets through a sequence that asks the terminal a question, writes its
-// clipboard or title, makes a link, or moves the cursor to a line above.
+// Package termtext makes untrusted bytes safe to show on a terminal: a streaming filter
+// for the output of agents and for diffs, and Escape for names inside a line of aibox's
+// own. It never prints anything itself. It never lets through a sequence that queries the
+// terminal, writes its clipboard or title, makes a link, or moves the cursor to a line
+// above.
+//
+// ansi.Strip of charmbracelet/x/ansi does not do: it removes all colors, needs the whole
+// text at once, and keeps invisible and direction-changing characters.
 package termtext

@@ -3,6 +3,8 @@ package termtext
 import (
 	"io"
 	"unicode/utf8"
+
+	"aibox/internal/ctrlseq"
 )
 
 // Mode says what a Filter lets through.
@@ -18,22 +20,8 @@ const (
 	Stream
 )
 
-const (
-	maxSequence = 128     // a longer CSI sequence is dropped
-	maxString   = 1 << 20 // after so much, a string without an end is text again
-)
-
-// state is where in a control sequence the filter is (ECMA-48).
-type state int
-
-const (
-	ground  state = iota
-	escaped       // after ESC
-	inter         // after ESC and an intermediate byte
-	csi           // after ESC [
-	str           // in OSC, DCS, APC, PM or SOS
-	strEsc        // after ESC in one of them
-)
+// maxSequence bounds the parameters of a sequence that passes, in bytes.
+const maxSequence = 128
 
 // Filter is an io.Writer that passes what its mode allows to the writer below
 // and drops the rest. It keeps a sequence or a rune that is cut off between two
@@ -41,14 +29,11 @@ const (
 type Filter struct {
 	w     io.Writer
 	mode  Mode
-	state state
-	seq   []byte // parameters of the sequence under way
-	long  bool   // it is longer than maxSequence
-	size  int    // bytes of the string under way
+	in    ctrlseq.Tokenizer
 	rest  []byte // an incomplete rune
 	out   []byte
 	style bool   // a style may be set
-	lines *Lines // nil: the text goes on as it is
+	lines *Lines // nil: the rows of the text stay as they are
 }
 
 // NewFilter makes a Filter that writes to w.
@@ -57,8 +42,10 @@ func NewFilter(w io.Writer, mode Mode) *Filter { return &Filter{w: w, mode: mode
 // Write filters p. It returns len(p) unless the writer below failed.
 func (f *Filter) Write(p []byte) (int, error) {
 	f.out = f.out[:0]
-	for _, c := range p {
-		f.step(c)
+	for rest := p; len(rest) > 0; {
+		token, n := f.in.Next(rest)
+		f.take(token)
+		rest = rest[n:]
 	}
 	if len(f.out) == 0 {
 		return len(p), nil
@@ -81,7 +68,8 @@ func (f *Filter) Close() error {
 	} else if f.style {
 		f.out = append(f.out, "\x1b[m"...)
 	}
-	f.state, f.style = ground, false
+	f.in.Reset()
+	f.style = false
 	if len(f.out) == 0 {
 		return nil
 	}
@@ -89,82 +77,41 @@ func (f *Filter) Close() error {
 	return err
 }
 
-// step takes one byte.
-func (f *Filter) step(c byte) {
-	switch f.state {
-	case ground:
-		f.text(c)
-	case escaped:
-		f.afterEscape(c)
-	case inter:
-		if c < 0x20 || c > 0x2f {
-			f.leave(c, c >= 0x30 && c <= 0x7e)
+// take passes a token or drops it.
+func (f *Filter) take(t ctrlseq.Token) {
+	if t.Kind != ctrlseq.NonASCII && t.Kind != ctrlseq.None {
+		f.endRune()
+	}
+	switch t.Kind {
+	case ctrlseq.Text:
+		f.text(t.Data)
+	case ctrlseq.NonASCII:
+		for _, c := range t.Data {
+			f.multibyte(c)
 		}
-	case csi:
-		f.inCSI(c)
-	case str:
-		f.inString(c)
-	case strEsc:
-		if c == '\\' {
-			f.state = ground
-			return
+	case ctrlseq.Control:
+		f.in.Reset() // here a control breaks a sequence off, so that no text is lost
+		f.control(t.Final)
+	case ctrlseq.CSI:
+		if f.mode == Stream && len(t.Data) <= maxSequence && allowed(t.Data, t.Final) {
+			f.pass(t.Data, t.Final)
 		}
-		f.state = escaped
-		f.afterEscape(c)
 	}
 }
 
-// leave ends a sequence; a byte that did not belong to it is looked at again.
-func (f *Filter) leave(c byte, belongs bool) {
-	f.state = ground
-	if !belongs {
-		f.text(c)
-	}
-}
-
-func (f *Filter) afterEscape(c byte) {
-	switch {
-	case c == '[':
-		f.state, f.seq, f.long = csi, f.seq[:0], false
-	case c == ']' || c == 'P' || c == '_' || c == '^' || c == 'X':
-		f.state, f.size = str, 0
-	case c == 0x1b:
-	case c >= 0x20 && c <= 0x2f:
-		f.state = inter
-	default:
-		f.leave(c, c >= 0x30 && c <= 0x7e)
-	}
-}
-
-func (f *Filter) inCSI(c byte) {
-	switch {
-	case c >= 0x20 && c <= 0x3f:
-		if len(f.seq) == maxSequence {
-			f.long = true
-			return
-		}
-		f.seq = append(f.seq, c)
-	case c >= 0x40 && c <= 0x7e:
-		f.state = ground
-		if f.mode == Stream && !f.long && allowed(f.seq, c) {
-			f.pass(c)
-		}
-	default:
-		f.leave(c, false)
-	}
-}
-
-// pass passes the sequence that ends with c.
-func (f *Filter) pass(c byte) {
-	sequence := append(append([]byte("\x1b["), f.seq...), c)
-	f.style = f.style || c == 'm'
+// pass passes a sequence.
+func (f *Filter) pass(params []byte, final byte) {
+	sequence := append(append([]byte("\x1b["), params...), final)
+	f.style = f.style || final == 'm'
 	switch {
 	case f.lines == nil:
 		f.out = append(f.out, sequence...)
-	case c == 'm':
+	case final == 'm':
 		f.out = f.lines.style(f.out, sequence)
+	case len(params) == 0:
+		f.out = f.lines.erase(f.out, '0')
 	default:
-		f.out = f.lines.erase(f.out, append(f.seq, '0')[0])
+		f.out = f.lines.erase(f.out, params[0])
 	}
 }
 
@@ -185,34 +132,25 @@ func allowed(params []byte, final byte) bool {
 	return false
 }
 
-func (f *Filter) inString(c byte) {
-	f.size++
-	switch {
-	case c == 0x07 || c == 0x18 || c == 0x1a || f.size > maxString:
-		f.state = ground
-	case c == 0x1b:
-		f.state = strEsc
+// text passes printable ASCII.
+func (f *Filter) text(data []byte) {
+	if f.lines == nil {
+		f.out = append(f.out, data...)
+		return
+	}
+	for i, c := range data {
+		f.out = f.lines.text(f.out, data[i:i+1], rune(c))
 	}
 }
 
-// text takes one byte outside any sequence.
-func (f *Filter) text(c byte) {
-	if len(f.rest) > 0 && c&0xc0 != 0x80 {
-		f.endRune()
-	}
+// control passes a control that the mode allows.
+func (f *Filter) control(c byte) {
 	switch {
-	case c == 0x1b:
-		f.state = escaped
-	case c >= 0x20 && c < 0x7f:
-		f.put([]byte{c}, rune(c))
-	case c == '\n' || c == '\t' || (c == '\r' || c == '\b') && f.mode == Stream:
-		if f.lines != nil {
-			f.out = f.lines.control(f.out, c)
-		} else {
-			f.out = append(f.out, c)
-		}
-	case c >= 0x80:
-		f.multibyte(c)
+	case c != '\n' && c != '\t' && (c != '\r' && c != '\b' || f.mode != Stream):
+	case f.lines != nil:
+		f.out = f.lines.control(f.out, c)
+	default:
+		f.out = append(f.out, c)
 	}
 }
 

@@ -154,21 +154,18 @@ func settle(text, style string) (row, left string) {
 	return paint(cells), style
 }
 
-// next is the first character or control sequence of text, and what is behind it.
+// next returns the first character or control sequence of filtered text, and the rest.
 func next(text string) (cluster, rest string) {
-	if text[0] == '\x1b' {
-		for i := 1; i < len(text); i++ {
-			if text[i] == 'm' || text[i] == 'K' {
-				return text[:i+1], text[i+1:]
-			}
-		}
-		return text, ""
-	}
-	if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
+	switch {
+	case text[0] == '\x1b':
+		_, _, n, _ := ansi.DecodeSequence(text, ansi.NormalState, nil)
+		return text[:n], text[n:]
+	case text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80):
 		return text[:1], text[1:]
+	default: // DecodeSequence would part a mark from its ASCII letter
+		cluster, _ = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		return cluster, text[len(cluster):]
 	}
-	cluster, _ = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	return cluster, text[len(cluster):]
 }
 
 // erase does an EL: from the cursor on, up to it, or the whole line.

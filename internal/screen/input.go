@@ -1,0 +1,126 @@
+package screen
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"aibox/internal/ctrlseq"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxCluster is the bytes of one character with its marks.
+const maxCluster = 32
+
+// maxPending is the bytes beyond ASCII that wait for the rest of a character.
+const maxPending = 256
+
+// token is a control sequence, printable ASCII, or one character beyond ASCII.
+type token struct {
+	ctrlseq.Token
+	width int // of a character beyond ASCII, in columns
+}
+
+// input cuts an agent's bytes into tokens, whatever pieces they come in. The 8-bit
+// controls are none here: in UTF-8 they are not characters.
+type input struct {
+	sequences ctrlseq.Tokenizer
+	pending   []byte // characters beyond ASCII; the last one may be incomplete
+}
+
+// each visits the tokens of p for as long as more returns true, and returns how many
+// bytes it took: at least one, unless p is empty.
+func (in *input) each(p []byte, visit func(token), more func() bool) int {
+	all := len(p)
+	for first := true; len(p) > 0; first = false {
+		if !first && !more() {
+			return all - len(p)
+		}
+		t, n := in.sequences.Next(p)
+		p = p[n:]
+		switch t.Kind {
+		case ctrlseq.None:
+		case ctrlseq.NonASCII:
+			in.collect(t.Data, visit)
+		case ctrlseq.Invalid:
+			in.flush(visit)
+		default:
+			in.flush(visit)
+			visit(token{Token: t})
+		}
+	}
+	// A character is shown as soon as it is whole. The screen joins marks that come in
+	// the next piece to it.
+	if part := lastRune(in.pending); utf8.FullRune(part) || len(part) == 0 {
+		in.flush(visit)
+	}
+	return all
+}
+
+// collect keeps characters, since what follows may join them: marks, the second half of
+// a flag, a family of emoji.
+func (in *input) collect(data []byte, visit func(token)) {
+	for _, c := range data {
+		in.pending = append(in.pending, c)
+		if len(in.pending) >= maxPending && utf8.FullRune(lastRune(in.pending)) {
+			in.flush(visit)
+		}
+	}
+}
+
+// flush visits the characters that were collected.
+func (in *input) flush(visit func(token)) {
+	rest := printable(in.pending)
+	in.pending = in.pending[:0]
+	for len(rest) > 0 {
+		cluster, width := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		rest = rest[len(cluster):]
+		visit(token{ctrlseq.Token{Kind: ctrlseq.Text, Data: shorten(cluster)}, min(width, 2)})
+	}
+}
+
+// lastRune is the end of p that may be an incomplete character.
+func lastRune(p []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
+		if utf8.RuneStart(p[len(p)-n]) {
+			return p[len(p)-n:]
+		}
+	}
+	return p[len(p):]
+}
+
+// printable replaces what is not UTF-8, changes the direction of text, or is a control
+// in disguise.
+func printable(p []byte) []byte {
+	out := make([]byte, 0, len(p))
+	for len(p) > 0 {
+		r, size := utf8.DecodeRune(p)
+		if p = p[size:]; !showable(r) {
+			r = utf8.RuneError
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}
+
+// shorten cuts the marks of a character that do not fit maxCluster.
+func shorten(cluster []byte) []byte {
+	if len(cluster) <= maxCluster {
+		return cluster
+	}
+	end := maxCluster
+	for !utf8.RuneStart(cluster[end]) {
+		end--
+	}
+	return cluster[:end]
+}
+
+// showable reports whether a terminal shows r and changes nothing else. The two joiners
+// and the variation selectors belong to characters.
+func showable(r rune) bool {
+	switch {
+	case r == 0x200c || r == 0x200d, r >= 0xfe00 && r <= 0xfe0f:
+		return true
+	}
+	return unicode.IsGraphic(r) && r != 0x2028 && r != 0x2029
+}
