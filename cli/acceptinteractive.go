@@ -44,7 +44,7 @@ func (a *cli) chooseHunks(ctx context.Context, service *session.Sessions, found 
 		return review.Choice{}, err
 	}
 	if restored := p.draft.Unrejected(); len(restored) > 0 && !o.dryRun {
-		if err := service.Unreject(found.ID, restored); err != nil {
+		if err := service.Unreject(ctx, found.ID, restored); err != nil {
 			return review.Choice{}, err
 		}
 	}

@@ -64,7 +64,7 @@ func (a *cli) comment(ctx context.Context, args []string, o commentOptions) erro
 	}
 	switch {
 	case len(o.remove) > 0:
-		return service.Uncomment(found.ID, o.remove...)
+		return service.Uncomment(ctx, found.ID, o.remove...)
 	case len(rest) == 0 && o.hunk == "":
 		return a.listFeedback(service, found.ID, o.json)
 	}
@@ -255,7 +255,7 @@ func (a *cli) reject(ctx context.Context, text string, words []string, o rejectO
 		hunks = append(hunks, of...)
 	}
 	if o.remove {
-		return service.Unreject(found.ID, hunks)
+		return service.Unreject(ctx, found.ID, hunks)
 	}
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.Dir(id
 // while that is there, else the one computed at the session's end.
 func (s *Sessions) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
 	var set *review.ChangeSet
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		var err error
 		set, err = s.changes(ctx, session)
 		return err
@@ -83,14 +83,14 @@ func (s *Sessions) compute(ctx context.Context, session *Session) (*review.Chang
 	return set, nil
 }
 
-// tidyLimit is how long a command waits for a supervisor that clears up behind a
+// waitLimit is how long a command waits for a supervisor that clears up behind a
 // session that has ended.
-const tidyLimit = 10 * time.Second
+const waitLimit = 10 * time.Second
 
 // withEnded runs use with the session loaded and locked. A session that is alive or
 // never had a workspace is refused.
-func (s *Sessions) withEnded(id ID, use func(*Session) error) error {
-	return s.withRecord(id, func(session *Session) error {
+func (s *Sessions) withEnded(ctx context.Context, id ID, use func(*Session) error) error {
+	return s.withRecord(ctx, id, func(session *Session) error {
 		if session.State.Workspace == nil {
 			return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
 		}
@@ -103,13 +103,16 @@ func removedMeanwhile(id ID) error {
 }
 
 // withRecord is withEnded for sessions without a workspace, too.
-func (s *Sessions) withRecord(id ID, use func(*Session) error) error {
+func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
-	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < tidyLimit; {
+	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < waitLimit && ctx.Err() == nil; {
 		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
 			break
 		}
 		file, err = lock(s.store.Dir(id))
+	}
+	if errors.Is(err, errLocked) && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if errors.Is(err, errLocked) && s.stopped(id) {
 		return s.silent(id)

@@ -93,7 +93,7 @@ func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 // chosen, is review.ErrNothing.
 func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
 	var accepted *review.Accepted
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, erro
 	case len(c.Text) > maxComment:
 		return c, fault.New(fault.Usage, "the comment is longer than %d KiB", maxComment>>10).Hint("say it shorter, or put the material into a file of the repository")
 	}
-	err := s.changeFeedback(id, func(f *Feedback) error {
+	err := s.changeFeedback(ctx, id, func(f *Feedback) error {
 		if len(f.Comments) >= maxComments {
 			return fault.New(fault.Usage, "%s has %d comments, which is all it can have", id, maxComments).Hint("`aibox comment %s --remove N` takes one back", id)
 		}
@@ -173,8 +173,8 @@ func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
 
 // Uncomment takes comments back, by their numbers. One that is not there is a
 // Usage fault, and none is taken back then.
-func (s *Sessions) Uncomment(id ID, numbers ...int) error {
-	return s.changeFeedback(id, func(f *Feedback) error {
+func (s *Sessions) Uncomment(ctx context.Context, id ID, numbers ...int) error {
+	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, number := range numbers {
 			at := -1
 			for i, c := range f.Comments {
@@ -200,7 +200,7 @@ func (s *Sessions) Reject(ctx context.Context, id ID, hunks []review.HunkID, not
 	if len(note) > maxComment {
 		return fault.New(fault.Usage, "the comment is longer than %d KiB", maxComment>>10).Hint("say it shorter")
 	}
-	return s.changeFeedback(id, func(f *Feedback) error {
+	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		set, err := s.FinalChanges(id)
 		if err != nil {
 			return err
@@ -223,8 +223,8 @@ func (s *Sessions) Reject(ctx context.Context, id ID, hunks []review.HunkID, not
 
 // Unreject takes rejections back, by the hunks' ids or prefixes of them. One that
 // is not there is a Usage fault, and none is taken back then.
-func (s *Sessions) Unreject(id ID, hunks []review.HunkID) error {
-	return s.changeFeedback(id, func(f *Feedback) error {
+func (s *Sessions) Unreject(ctx context.Context, id ID, hunks []review.HunkID) error {
+	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, prefix := range hunks {
 			before := len(f.Rejected)
 			var whole review.HunkID
@@ -258,8 +258,8 @@ func (f *Feedback) drop(hunk review.HunkID) {
 }
 
 // changeFeedback changes the feedback of an ended session whose work is its own.
-func (s *Sessions) changeFeedback(id ID, change func(*Feedback) error) error {
-	return s.withEnded(id, func(session *Session) error {
+func (s *Sessions) changeFeedback(ctx context.Context, id ID, change func(*Feedback) error) error {
+	return s.withEnded(ctx, id, func(session *Session) error {
 		if err := continued(session); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func spoken(t *testing.T) (*Sessions, ID) {
 
 func TestCommentsKeepTheirNumbers(t *testing.T) {
 	s, id := spoken(t)
-	if err := s.Uncomment(id, 2); err != nil {
+	if err := s.Uncomment(t.Context(), id, 2); err != nil {
 		t.Fatal(err)
 	}
 	made, err := s.Comment(t.Context(), id, Comment{Text: "  four\n"})
@@ -46,7 +46,7 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 	if err != nil || len(f.Comments) != 3 || f.Comments[1].Number != 3 {
 		t.Errorf("there are %+v (%v)", f.Comments, err)
 	}
-	if err := s.Uncomment(id, 1, 2); fault.KindOf(err) != fault.Usage {
+	if err := s.Uncomment(t.Context(), id, 1, 2); fault.KindOf(err) != fault.Usage {
 		t.Errorf("one that is gone is taken back: %v", err)
 	}
 	if f, _ := s.Feedback(id); len(f.Comments) != 3 {
@@ -125,11 +125,11 @@ func TestARejectionIsTakenBackByTheBeginningOfItsHunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, prefix := range []review.HunkID{"a", "b", ""} {
-		if err := s.Unreject(id, []review.HunkID{prefix}); fault.KindOf(err) != fault.Usage {
+		if err := s.Unreject(t.Context(), id, []review.HunkID{prefix}); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q takes something back: %v", prefix, err)
 		}
 	}
-	if err := s.Unreject(id, []review.HunkID{"AAB"}); err != nil {
+	if err := s.Unreject(t.Context(), id, []review.HunkID{"AAB"}); err != nil {
 		t.Fatal(err)
 	}
 	f, _ = s.Feedback(id)

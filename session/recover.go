@@ -173,7 +173,7 @@ func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch strin
 	if _, err := os.Lstat(s.store.Dir(id)); err != nil {
 		return restored, nil //nolint:nilerr // its record is gone, and with it the log
 	}
-	return restored, s.withRecord(id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
+	return restored, s.withRecord(ctx, id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
 }
 
 // BringBack is RestoreWorkspace with the newest state that is saved of a session's work.
@@ -214,7 +214,7 @@ func (s *Sessions) own(id ID, saved []review.Saved) []review.Saved {
 // session that has its workspace is refused, and so is a state of other work.
 func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved review.Saved) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := continued(session); err != nil {
 			return err
 		}

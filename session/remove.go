@@ -17,7 +17,7 @@ import (
 // can be brought back for a while.
 func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
 	var saved *review.Saved
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		err := continued(session)
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func open(session *Session) bool {
 // saved first, as Discard does. Work that nobody has reviewed to its end is a
 // Conflict, unless force is set.
 func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
-	return s.withRecord(id, func(session *Session) error {
+	return s.withRecord(ctx, id, func(session *Session) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ import (
 // is moved, so that a crash at any point can be mended by giveBack.
 func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
-	err := s.withEnded(from, func(old *Session) error {
+	err := s.withEnded(ctx, from, func(old *Session) error {
 		if err := continued(old); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (id ID) Hidden() bool {
 // ended, and the result says so.
 func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
 	var v *VerificationRun
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := continued(session); err != nil {
 			return err
 		}

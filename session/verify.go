@@ -125,6 +125,7 @@ func (v *VerificationRun) take(ended Session) {
 	}
 	kind := fault.ParseKind(result.Fault.Kind)
 	failed := fault.New(kind, "the verification by %q broke off: %s", command, result.Fault.Message)
+	failed.Hints = result.Fault.Hints
 	switch {
 	case kind == fault.Limit:
 		failed = fault.New(kind, "the verification by %q was ended after %s", command, amount.Span(time.Duration(ended.Timeout))).

@@ -17,7 +17,7 @@ func (s *Sessions) MendWorktrees() ([]review.Mended, error) {
 // review.ErrNothing.
 func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error) {
 	var plan *review.WorktreePlan
-	err := s.withEnded(id, func(session *Session) error {
+	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {
 			return err
 		}

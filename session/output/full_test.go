@@ -47,7 +47,7 @@ func TestOutputThatADiskTakesAPartOfLeavesTheRecordWhole(t *testing.T) {
 		return nil
 	})
 	if err != nil || len(said) != 2 || said[0] != "first\n" || said[1] != "the disk is full\n" {
-		data, _ := os.ReadFile(filepath.Join(dir, outputFile))
+		data, _ := os.ReadFile(filepath.Join(dir, rawName))
 		t.Errorf("recorded is %q, %v: %q", said, err, data)
 	}
 }

@@ -33,9 +33,15 @@ const (
 	indexPiece  = 64 << 10 // bytes
 )
 
+// indexFile is what an indexWriter writes to.
+type indexFile interface {
+	io.Writer
+	Truncate(size int64) error
+}
+
 // indexWriter appends entries to an index. It is not safe for concurrent use.
 type indexWriter struct {
-	file   io.Writer
+	file   indexFile
 	size   int64 // bytes written
 	last   int64 // time of the last entry, Unix milliseconds
 	offset int64 // into the record, behind the last entry
@@ -55,11 +61,10 @@ func (w *indexWriter) add(at time.Time, stream Stream, length int64) error {
 		out = append(out, 0)
 		entry = binary.AppendUvarint(out, uint64(length)<<2|uint64(stream))
 	}
-	n, err := w.file.Write(entry)
-	w.size += int64(n)
-	if err != nil {
-		return err
+	if _, err := w.file.Write(entry); err != nil {
+		return errors.Join(err, w.file.Truncate(w.size)) // a full disk has taken a part
 	}
+	w.size += int64(len(entry))
 	w.last, w.offset = now, w.offset+length
 	return nil
 }

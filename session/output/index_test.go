@@ -15,7 +15,7 @@ import (
 // indexSize is the size of a record's index in bytes.
 func indexSize(t *testing.T, dir string) int64 {
 	t.Helper()
-	info, err := os.Stat(filepath.Join(dir, indexFile))
+	info, err := os.Stat(filepath.Join(dir, indexName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,13 @@ func TestTheRecordAndItsIndexTogetherHoldTheLimit(t *testing.T) {
 	}
 }
 
+// indexBuffer is an index in memory.
+type indexBuffer struct{ bytes.Buffer }
+
+func (b *indexBuffer) Truncate(size int64) error { b.Buffer.Truncate(int(size)); return nil }
+
 func TestReplayKnowsWhenEachPieceCame(t *testing.T) {
-	var file bytes.Buffer
+	var file indexBuffer
 	w := indexWriter{file: &file}
 	begin := time.UnixMilli(1_700_000_000_000)
 	var want []indexEntry
@@ -160,7 +165,7 @@ func TestAnIndexWithoutBlocksIsStillRead(t *testing.T) {
 		index = binary.LittleEndian.AppendUint64(index, end)
 		index = binary.LittleEndian.AppendUint64(index, uint64(i%2+1))
 	}
-	for name, data := range map[string]string{outputFile: "hello oopsworldtorn", indexFile: string(index) + "half an"} {
+	for name, data := range map[string]string{rawName: "hello oopsworldtorn", indexName: string(index) + "half an"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +182,7 @@ func TestAnIndexWithoutBlocksIsStillRead(t *testing.T) {
 
 // FuzzIndex reads anything as an index.
 func FuzzIndex(f *testing.F) {
-	var file bytes.Buffer
+	var file indexBuffer
 	w := indexWriter{file: &file}
 	for i := range 3 {
 		_ = w.add(time.UnixMilli(int64(i)), Stdout, int64(i+1))

@@ -38,8 +38,8 @@ type Chunk struct {
 }
 
 const (
-	outputFile = "output.raw"
-	indexFile  = "output.idx"
+	rawName   = "output.raw"
+	indexName = "output.idx"
 )
 
 // MaxSize bounds a session's record with its index in bytes: an agent that prints
@@ -67,11 +67,11 @@ type Recorder struct {
 // NewRecorder makes the record in the session folder dir, which must have none.
 func NewRecorder(dir string) (*Recorder, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL | os.O_APPEND
-	raw, err := os.OpenFile(filepath.Join(dir, outputFile), flags, 0o600)
+	raw, err := os.OpenFile(filepath.Join(dir, rawName), flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	idx, err := os.OpenFile(filepath.Join(dir, indexFile), flags, 0o600)
+	idx, err := os.OpenFile(filepath.Join(dir, indexName), flags, 0o600)
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
@@ -110,12 +110,12 @@ func (r *Recorder) Append(stream Stream, data []byte) error {
 	if _, err := r.raw.Write(data); err != nil {
 		return errors.Join(err, r.raw.Truncate(r.end)) // a full disk has taken a part
 	}
-	r.end += int64(len(data))
-	if stream != Stdout {
+	if stream != Stdout { // without its entry it would be taken for standard output
 		if err := r.index.add(now, stream, int64(len(data))); err != nil {
-			return err
+			return errors.Join(err, r.raw.Truncate(r.end))
 		}
 	}
+	r.end += int64(len(data))
 	close(r.grown)
 	r.grown = make(chan struct{})
 	return nil
@@ -181,7 +181,7 @@ func (r *Recorder) Close() error {
 // Follow visits the record of dir from offset from, waiting for growth until
 // finish or until ctx ends.
 func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit func(Chunk) error) error {
-	for {
+	for ctx.Err() == nil {
 		r.mu.Lock()
 		end, indexed, since, closed, grown := r.end, r.index.offset, r.since, r.closed, r.grown
 		r.mu.Unlock()
@@ -189,6 +189,9 @@ func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit fun
 			next, err := Read(dir, from, false, visit)
 			if err == nil && next == from && from >= indexed {
 				next, err = readPending(dir, from, end, since, visit)
+			}
+			if err == nil && next == from {
+				err = errIndexDamaged // it has lost an entry
 			}
 			if err != nil {
 				return err
@@ -202,9 +205,9 @@ func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit fun
 		select {
 		case <-grown:
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
+	return ctx.Err()
 }
 
 // Read visits what the record of dir holds from offset from on and returns
@@ -212,7 +215,7 @@ func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit fun
 // left out of the index come too, as standard output; while a recorder is at
 // work they are about to be indexed, so a follower leaves them.
 func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, error) {
-	raw, err := os.Open(filepath.Join(dir, outputFile))
+	raw, err := os.Open(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
 		return from, nil
 	}
@@ -220,7 +223,7 @@ func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, e
 		return from, err
 	}
 	defer raw.Close()
-	index, err := os.Open(filepath.Join(dir, indexFile))
+	index, err := os.Open(filepath.Join(dir, indexName))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return from, err
 	}
@@ -258,7 +261,7 @@ func readIndexed(raw, index *os.File, from int64, visit func(Chunk) error) (int6
 
 // readPending visits the bytes up to offset end that have no entry in the index yet.
 func readPending(dir string, from, end int64, since time.Time, visit func(Chunk) error) (int64, error) {
-	raw, err := os.Open(filepath.Join(dir, outputFile))
+	raw, err := os.Open(filepath.Join(dir, rawName))
 	if err != nil {
 		return from, err
 	}
@@ -292,7 +295,7 @@ func readTail(raw *os.File, from int64, visit func(Chunk) error) (int64, error) 
 
 // Size returns the number of bytes that the record of dir holds; 0 without one.
 func Size(dir string) (int64, error) {
-	info, err := os.Stat(filepath.Join(dir, outputFile))
+	info, err := os.Stat(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
@@ -305,7 +308,7 @@ func Size(dir string) (int64, error) {
 // Tail returns at most the last limit bytes of the record of dir, all streams in the
 // order in which they came, raw.
 func Tail(dir string, limit int64) ([]byte, error) {
-	file, err := os.Open(filepath.Join(dir, outputFile))
+	file, err := os.Open(filepath.Join(dir, rawName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,0 +1,23 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestACommandWaitsForASessionOnlyUntilItIsCanceled(t *testing.T) {
+	d := newDesk(t)
+	d.ended("00001-a", "a.txt")
+	held, err := lock(d.store.Dir("00001-a")) // by its supervisor, which still cleans up
+	d.must(err)
+	defer held.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err = d.Comment(ctx, "00001-a", Comment{Text: "x"})
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > waitLimit/2 {
+		t.Errorf("it ends after %v with %v", time.Since(begin), err)
+	}
+}
