@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"aibox/app/doctor"
 	"aibox/internal/termtext"
 	"aibox/netguard/gateway/modelserver"
 )
@@ -97,22 +98,14 @@ func ModelKeys() map[string]string {
 	return found
 }
 
-// ModelServer is the server that a setting of inference selects.
-type ModelServer struct {
-	Name     string
-	KeyName  string // the variable with its key; "" for none
-	Scripted bool   // the built-in server that plays a script
-	Answers  bool   // it lists its models now; not asked of one that is scripted or has a key
-}
-
-// FindModelServer finds the server that inference selects, and asks one without a key
+// findModelServer finds the server that inference selects, and asks one without a key
 // whether it answers.
-func FindModelServer(ctx context.Context, inference string) (ModelServer, error) {
+func findModelServer(ctx context.Context, inference string) (doctor.ModelServer, error) {
 	upstream, err := modelserver.Detect(ctx, inference, os.LookupEnv, admitsOwner)
 	if err != nil {
-		return ModelServer{}, err
+		return doctor.ModelServer{}, err
 	}
-	server := ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == modelserver.Scripted}
+	server := doctor.ModelServer{Name: upstream.Name, KeyName: upstream.KeyName, Scripted: upstream.Kind == modelserver.Scripted}
 	if !server.Scripted && server.KeyName == "" {
 		ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 		defer cancel()

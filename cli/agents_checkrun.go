@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aibox/agents"
+	"aibox/app/doctor"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/screen"
@@ -347,5 +348,5 @@ func scratchRepository(ctx context.Context, name string) (string, error) {
 	if err := paths.MakePrivate(repo); err != nil {
 		return "", err
 	}
-	return repo, sampleRepository(ctx, repo)
+	return repo, doctor.SampleRepository(ctx, repo)
 }

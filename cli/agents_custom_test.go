@@ -12,10 +12,10 @@ import (
 
 	"aibox/agents/custom"
 	"aibox/app"
+	"aibox/app/doctor"
 	"aibox/bakery"
 	"aibox/dockerfiles"
 	"aibox/internal/fault"
-	"aibox/internal/health"
 )
 
 // withAgents is an app whose user has these agent files, by name.
@@ -90,8 +90,13 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	if lines := strings.Count(errOut.String(), "\n"); lines != 4 {
 		t.Errorf("%d lines of warning:\n%s", lines, errOut)
 	}
-	if f := a.customAgentsFinding(); f.State != health.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Mend != "aibox agents check Upper" {
-		t.Errorf("doctor says %+v", f)
+	for _, check := range a.app.Doctor().Checks() {
+		if check.Name != "your agents" {
+			continue
+		}
+		if f := check.Run(t.Context())[0]; f.State != doctor.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Fix != "aibox agents check Upper" {
+			t.Errorf("doctor says %+v", f)
+		}
 	}
 	_, err := a.app.Agents().Find("bad")
 	if fault.KindOf(err) != fault.Usage || !slices.Contains(fault.Hints(err), `did you mean "title"?`) {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/app/doctor"
 	"aibox/internal/fault"
-	"aibox/internal/health"
+	"aibox/runtime"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -48,21 +49,21 @@ func (a *cli) doctor(ctx context.Context, options doctorOptions) error {
 		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
 	}
 	if options.replace && !options.fix {
-		return fault.New(fault.Usage, "%s goes with --fix", replaceFlag).Hint("`%s %s` shows what it replaces, and asks", health.SetUp, replaceFlag)
+		return fault.New(fault.Usage, "%s goes with --fix", doctor.ReplaceFlag).Hint("`%s %s` shows what it replaces, and asks", doctor.SetupCommand, doctor.ReplaceFlag)
 	}
-	findings := health.All(ctx, a.checks())
+	findings := doctor.All(ctx, a.app.Doctor().Checks())
 	report := doctorReport{Findings: findings}
 	var unfinished error
 	if options.fix {
 		if report.Findings, unfinished = a.fix(ctx, findings, options.fixing); report.Findings == nil {
 			return unfinished
 		}
-		report.Mended = health.Mended(findings, report.Findings)
+		report.Fixed = doctor.Fixed(findings, report.Findings)
 	}
 	if !options.json {
 		a.printFindings(report)
 	}
-	missing := health.Count(report.Findings, health.Missing)
+	missing := doctor.Count(report.Findings, doctor.Missing)
 	var err error
 	if options.probe && missing == 0 {
 		if report.Proof, err = a.proveByLines(ctx, options.json); err != nil {
@@ -89,13 +90,13 @@ func (a *cli) doctor(ctx context.Context, options doctorOptions) error {
 
 // doctorReport is the whole of doctor's answer, also its JSON.
 type doctorReport struct {
-	Findings []health.Finding `json:"findings"`
-	Mended   []string         `json:"mended,omitempty"` // names of findings that --fix made better
-	Proof    *health.Proof    `json:"proof,omitempty"`
+	Findings []doctor.Finding `json:"findings"`
+	Fixed    []string         `json:"mended,omitempty"` // names of findings that --fix made better
+	Proof    *doctor.Proof    `json:"proof,omitempty"`
 }
 
 // proveByLines proves the isolation and prints each probe as it ends, unless quiet.
-func (a *cli) proveByLines(ctx context.Context, quiet bool) (*health.Proof, error) {
+func (a *cli) proveByLines(ctx context.Context, quiet bool) (*doctor.Proof, error) {
 	progress := newSteps(a.err, a.errTerm)
 	lines := proofTable{out: a.out, term: a.term}
 	if !quiet {
@@ -121,19 +122,32 @@ func (a *cli) printFindings(r doctorReport) {
 	for _, f := range r.Findings {
 		mark := a.term.good("✓")
 		switch f.State {
-		case health.Warning:
+		case doctor.Warning:
 			mark = a.term.warn("!")
-		case health.Missing:
+		case doctor.Missing:
 			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		detail := safe(f.Detail)
-		if f.Mend != "" {
-			detail += "  → " + safe(f.Mend)
+		if f.Fix != "" {
+			detail += "  → " + safe(f.Fix)
 		}
 		rows = append(rows, []string{mark + " " + f.Name, detail})
 	}
 	_ = table(a.out, "", rows)
-	if len(r.Mended) > 0 {
-		fmt.Fprintf(a.out, "\nmended: %s\n", strings.Join(r.Mended, ", "))
+	if len(r.Fixed) > 0 {
+		fmt.Fprintf(a.out, "\nmended: %s\n", strings.Join(r.Fixed, ", "))
 	}
+}
+
+// prove proves the isolation in a real box; see doctor.Doctor.Prove. bake may build a
+// missing image.
+func (a *cli) prove(ctx context.Context, bake baker, step func(session.Step)) (*doctor.Proof, error) {
+	service, err := a.app.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	image := func(ctx context.Context, spec *session.Spec) (runtime.ImageID, error) {
+		return a.imageOf(ctx, spec, bake)
+	}
+	return a.app.Doctor().Prove(ctx, service, image, step)
 }

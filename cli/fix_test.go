@@ -2,14 +2,13 @@ package cli
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"aibox/app/doctor"
 	"aibox/internal/fault"
-	"aibox/internal/health"
 	"aibox/runtime"
 	"aibox/scripts"
 
@@ -33,64 +32,6 @@ func quietApp(t *testing.T) (*cli, *strings.Builder) {
 	return newCLI(in, new(strings.Builder), progress, terminal{}, terminal{}), progress
 }
 
-func TestTheSetUpScriptIsWrittenWhereNobodyElseCanTouchIt(t *testing.T) {
-	a, _ := quietApp(t)
-	script, remove, err := a.setupScript()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(script)
-	if err != nil || string(text) != string(scripts.Setup) || !strings.HasPrefix(string(text), "#!/usr/bin/env bash\n") {
-		t.Errorf("holds %d bytes, %v", len(text), err)
-	}
-	if err := onlyOurs(script, scripts.Setup); err != nil {
-		t.Error(err)
-	}
-	remove()
-	if left, _ := os.ReadDir(os.Getenv("XDG_CACHE_HOME") + "/aibox"); len(left) != 0 {
-		t.Errorf("left is %v", left)
-	}
-}
-
-func TestAScriptThatOthersCouldHaveWrittenIsNotRun(t *testing.T) {
-	for name, spoil := range map[string]func(file string) error{
-		"another text":       func(file string) error { return os.WriteFile(file, []byte("rm -rf /\n"), 0o700) },
-		"a file for all":     func(file string) error { return os.Chmod(file, 0o777) },
-		"a folder for all":   func(file string) error { return os.Chmod(filepath.Dir(file), fs.ModePerm) },
-		"a link to the file": func(file string) error { return os.Rename(file, file+".x") },
-	} {
-		a, _ := quietApp(t)
-		script, remove, err := a.setupScript()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(script); err != nil {
-			t.Fatal(err)
-		}
-		_ = os.Symlink(script+".x", script)
-		if err := onlyOurs(script, scripts.Setup); err == nil {
-			t.Errorf("%s: taken", name)
-		}
-		remove()
-	}
-}
-
-func TestACacheFolderOfAnotherUsersHoldsNoScript(t *testing.T) {
-	a, _ := quietApp(t)
-	if err := os.Symlink(t.TempDir(), os.Getenv("XDG_CACHE_HOME")+"/aibox"); err == nil {
-		t.Fatal("the cache folder was there")
-	}
-	if err := os.MkdirAll(os.Getenv("XDG_CACHE_HOME"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(t.TempDir(), os.Getenv("XDG_CACHE_HOME")+"/aibox"); err != nil {
-		t.Fatal(err)
-	}
-	if script, _, err := a.setupScript(); err == nil {
-		t.Errorf("written to %s", script)
-	}
-}
-
 func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
 	a, progress := quietApp(t)
 	if os.Getuid() == 0 {
@@ -99,7 +40,7 @@ func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
 		}
 		return
 	}
-	found := []health.Finding{{Name: "bridge filter", State: health.Missing, Mend: health.SetUp}}
+	found := []doctor.Finding{{Name: "bridge filter", State: doctor.Missing, Fix: doctor.SetupCommand}}
 	after, err := a.fix(context.Background(), found, fixing{})
 	if after != nil || fault.KindOf(err) != fault.Usage || !strings.Contains(strings.Join(fault.Hints(err), ""), "--yes") {
 		t.Errorf("findings %v, error %v", after, err)
@@ -118,7 +59,7 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 		return // who is refused before, as the test above shows
 	}
 	a, progress := quietApp(t)
-	found := []health.Finding{{Name: "a", State: health.OK}, {Name: "b", State: health.Warning, Mend: "aibox bake b"}}
+	found := []doctor.Finding{{Name: "a", State: doctor.OK}, {Name: "b", State: doctor.Warning, Fix: "aibox bake b"}}
 	after, err := a.fix(context.Background(), found, fixing{yes: true})
 	if err != nil || len(after) != 2 || !strings.Contains(progress.String(), "nothing is missing that the set-up could mend") {
 		t.Errorf("findings %v, error %v, %q", after, err, progress.String())
@@ -165,6 +106,7 @@ func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.
 	}
 	const asked, done = "ran --replace-runtime --check\n", "ran --replace-runtime\n"
 	odd := runtime.Runtime{Name: "runsc", Path: "/opt/other/runsc", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
+	const setupDir = "/usr/local/lib/aibox/"
 	ours := odd
 	ours.Path = setupDir + "runsc-1"
 	unlimited := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-1", Overlay: true} // the set-up adds the limit
@@ -190,8 +132,8 @@ func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.
 			if test.answer != "" {
 				types(t, a, test.answer)
 			}
-			finding := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{test.runtime}})
-			after, err := a.fix(t.Context(), []health.Finding{finding}, test.how)
+			finding := findingOf(t, test.runtime)
+			after, err := a.fix(t.Context(), []doctor.Finding{finding}, test.how)
 			if !test.refused && (err != nil || after == nil) {
 				t.Errorf("findings %v, error %v", after, err)
 			}
@@ -212,6 +154,24 @@ func TestARegisteredRuntimeIsReplacedOnlyWhereTheUserHasAgreedToThat(t *testing.
 	}
 }
 
+// findingOf is what doctor finds about a registered runtime.
+func findingOf(t *testing.T, r runtime.Runtime) doctor.Finding {
+	t.Helper()
+	d := doctor.New(doctor.Sources{
+		SystemDocker: func() (bool, error) { return false, nil },
+		Daemon: func(context.Context) (runtime.Info, error) {
+			return runtime.Info{Runtimes: []runtime.Runtime{r}}, nil
+		},
+	})
+	for _, check := range d.Checks() {
+		if check.Name == "gVisor (runsc)" {
+			return check.Run(t.Context())[0]
+		}
+	}
+	t.Fatal("there is no check of the runtime")
+	return doctor.Finding{}
+}
+
 // types gives a a terminal on which answer has been typed.
 func types(t *testing.T, a *cli, answer string) {
 	t.Helper()
@@ -224,15 +184,4 @@ func types(t *testing.T, a *cli, answer string) {
 		t.Fatal(err)
 	}
 	a.in, a.errTerm.interactive = tty, true
-}
-
-func TestTheSetUpGetsNoKeys(t *testing.T) {
-	for setting, want := range map[string]bool{
-		"PATH=/bin": true, "HOME=/h": true, "XDG_RUNTIME_DIR=/r": true, "https_proxy=http://p": true, "LC_ALL=C": true, "GOPROXY=x": true,
-		"OPENAI_API_KEY=sk": false, "AIBOX_INFERENCE_KEY=k": false, "BASH_ENV=/evil": false, "LD_PRELOAD=/evil.so": false, "DOCKER_HOST=unix:///x": false, "GOPATHS=/x": false,
-	} {
-		if setupEnv.MatchString(setting) != want {
-			t.Errorf("%s: passed on %v", setting, !want)
-		}
-	}
 }

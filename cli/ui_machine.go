@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/app/doctor"
 	"aibox/bakery"
-	"aibox/internal/health"
 	"aibox/session"
 )
 
@@ -34,14 +34,14 @@ func (a *cli) openMachineDesk(ctx context.Context) machineDesk {
 }
 
 // Checks are the looks of one examination, by the settings as they are now.
-func (d machineDesk) Checks() []health.Check {
+func (d machineDesk) Checks() []doctor.Check {
 	d.cli.app.ForgetUserSettings()
-	return d.cli.checks()
+	return d.cli.app.Doctor().Checks()
 }
 
 // Prove starts a box and reads what it could reach. A missing image is an error here:
 // it is baked on a screen of its own.
-func (d machineDesk) Prove(ctx context.Context, step func(session.Step)) (*health.Proof, error) {
+func (d machineDesk) Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error) {
 	never := func(context.Context, *bakery.Bakery, string, string) (bool, error) { return false, nil }
 	return d.cli.prove(ctx, never, step)
 }

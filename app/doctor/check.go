@@ -1,4 +1,4 @@
-package health
+package doctor
 
 import (
 	"context"
@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// Check is one look at the machine. Looks may wait for each other's answers, but must
-// end when their context does.
+// Check is one examination of the machine. Checks may wait for each other's answers,
+// but must end when their context does.
 type Check struct {
-	Name string // for people, while nothing is found yet
-	Part Part   // of all that it finds
-	Look func(ctx context.Context) []Finding
+	Name string // shown while there is no finding yet
+	Part Part   // the part of all its findings
+	Run  func(ctx context.Context) []Finding
 }
 
-// Patience is how long a look may take: a daemon that hangs is a finding, too.
-const Patience = 30 * time.Second
+// Timeout bounds a check: a daemon that hangs is a finding, too.
+const Timeout = 30 * time.Second
 
-// Examine makes all looks at once and hands over what each found as soon as it has
-// ended, by its place in checks and from one goroutine at a time. It returns when the
-// last one has.
+// Examine runs all checks concurrently and passes each one's findings to found as soon
+// as it has ended, with its index in checks and from one goroutine at a time. It returns
+// when the last one has ended.
 func Examine(ctx context.Context, checks []Check, found func(check int, findings []Finding)) {
 	var (
 		wait sync.WaitGroup
@@ -27,9 +27,9 @@ func Examine(ctx context.Context, checks []Check, found func(check int, findings
 	)
 	for i, check := range checks {
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, Patience)
+			ctx, cancel := context.WithTimeout(ctx, Timeout)
 			defer cancel()
-			findings := check.Look(ctx)
+			findings := check.Run(ctx)
 			for i := range findings {
 				findings[i].Part = check.Part
 			}
@@ -41,7 +41,7 @@ func Examine(ctx context.Context, checks []Check, found func(check int, findings
 	wait.Wait()
 }
 
-// All is what every check found, in the order of the checks.
+// All returns the findings of every check, in the order of the checks.
 func All(ctx context.Context, checks []Check) []Finding {
 	each := make([][]Finding, len(checks))
 	Examine(ctx, checks, func(i int, findings []Finding) { each[i] = findings })

@@ -1,4 +1,4 @@
-package health
+package doctor
 
 import (
 	"context"
@@ -17,12 +17,12 @@ func named(names ...string) []Finding {
 func TestWhatIsFoundFirstIsToldFirstAndListedInOrder(t *testing.T) {
 	told := make(chan struct{})
 	checks := []Check{
-		{Name: "slow", Part: Docker, Look: func(context.Context) []Finding {
+		{Name: "slow", Part: Docker, Run: func(context.Context) []Finding {
 			<-told // ends only after the other one was told
 			return named("a", "b")
 		}},
-		{Name: "none", Look: func(context.Context) []Finding { return nil }},
-		{Name: "quick", Part: Model, Look: func(context.Context) []Finding { return named("c") }},
+		{Name: "none", Run: func(context.Context) []Finding { return nil }},
+		{Name: "quick", Part: Model, Run: func(context.Context) []Finding { return named("c") }},
 	}
 	var order []int
 	each := map[int][]Finding{}
@@ -49,7 +49,7 @@ func TestWhatIsFoundFirstIsToldFirstAndListedInOrder(t *testing.T) {
 
 func TestALookEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	checks := []Check{{Look: func(ctx context.Context) []Finding {
+	checks := []Check{{Run: func(ctx context.Context) []Finding {
 		cancel()
 		<-ctx.Done()
 		return named(ctx.Err().Error())

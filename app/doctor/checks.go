@@ -1,48 +1,92 @@
-package cli
+package doctor
 
 import (
 	"context"
 	"sync"
 
-	"aibox/app"
-	"aibox/internal/health"
+	"aibox/bakery"
+	"aibox/config"
 	"aibox/runtime"
 )
 
-// checks are everything that doctor looks at, in the order in which it is told. The
-// looks share one question to the daemon, so that each list of checks is for one
-// examination.
-func (a *cli) checks() []health.Check {
-	all := []health.Check{
-		look("git", health.Tools, func() health.Finding { return program("git") }),
-		look("nsenter", health.Tools, func() health.Finding { return program("nsenter") }),
-		look("iptables", health.Tools, func() health.Finding { return program("iptables") }),
-		look("first process of a sandbox", health.Tools, a.initFinding),
-		look("settings", health.Tools, a.settingsFinding),
-		look("your agents", health.Tools, a.customAgentsFinding),
-	}
-	// Settings that cannot be read do not say which Docker.
-	if system, err := a.app.SystemDocker(); err == nil {
-		all = append(all, a.dockerChecks(system)...)
-	}
-	return append(all,
-		health.Check{Name: "model", Part: health.Model, Look: a.modelFindings},
-		look("disk", health.Tools, a.diskFinding))
+// Sources are what a Doctor examines, besides the files of this machine.
+type Sources struct {
+	InstallInit   func() (string, error)           // installs the first process of a box, returns its path
+	UserSettings  func() (*config.Resolved, error) // without any repository's
+	SystemDocker  func() (bool, error)             // whether the system's Docker is used
+	CustomAgents  func() CustomAgents
+	Daemon        func(context.Context) (runtime.Info, error)
+	Guard         func(context.Context) (Guard, error)
+	Images        func(context.Context) ([]bakery.Status, error)
+	ModelServer   func(ctx context.Context, inference string) (ModelServer, error)
+	StaleSessions func() int // how many sessions gc would remove
 }
 
-// look is a check with one finding that takes no time to speak of.
-func look(name string, part health.Part, find func() health.Finding) health.Check {
-	return health.Check{Name: name, Part: part, Look: func(context.Context) []health.Finding {
-		return []health.Finding{find()}
+// CustomAgents sums up the user's agent files.
+type CustomAgents struct {
+	Files  int
+	Broken []BrokenAgent
+}
+
+// BrokenAgent is a file that defines no agent.
+type BrokenAgent struct {
+	Path string
+	Err  error // why
+}
+
+// Guard is the state of the network guard.
+type Guard struct {
+	Up            bool
+	Tool, Backend string // of its firewall
+}
+
+// ModelServer is the server that a setting of inference selects.
+type ModelServer struct {
+	Name     string
+	KeyName  string // the variable with its key; "" for none
+	Scripted bool   // the built-in server that plays a script
+	Answers  bool   // it lists its models now; not asked of one that is scripted or has a key
+}
+
+// Doctor examines this machine.
+type Doctor struct{ sources Sources }
+
+// New returns a Doctor for these sources, all of which have to be set.
+func New(sources Sources) *Doctor { return &Doctor{sources} }
+
+// Checks returns all checks, in the order of the report. They share one query of the
+// daemon, so each list is for one examination.
+func (d *Doctor) Checks() []Check {
+	all := []Check{
+		single("git", Tools, func() Finding { return findProgram("git") }),
+		single("nsenter", Tools, func() Finding { return findProgram("nsenter") }),
+		single("iptables", Tools, func() Finding { return findProgram("iptables") }),
+		single("first process of a sandbox", Tools, d.initFinding),
+		single("settings", Tools, d.settingsFinding),
+		single("your agents", Tools, d.customAgentsFinding),
+	}
+	// Without readable settings it is unknown which Docker is used.
+	if system, err := d.sources.SystemDocker(); err == nil {
+		all = append(all, d.dockerChecks(system)...)
+	}
+	return append(all,
+		Check{Name: "model", Part: Model, Run: d.modelFindings},
+		single("disk", Tools, d.diskFinding))
+}
+
+// single is a quick check with one finding.
+func single(name string, part Part, find func() Finding) Check {
+	return Check{Name: name, Part: part, Run: func(context.Context) []Finding {
+		return []Finding{find()}
 	}}
 }
 
-// dockerChecks are about what boxes are started with. Where there is no daemon, its
-// own finding says so, and those of what depends on it say nothing.
-func (a *cli) dockerChecks(system bool) []health.Check {
-	daemon := a.askDaemon()
-	with := func(name string, part health.Part, find func(context.Context, runtime.Info) []health.Finding) health.Check {
-		return health.Check{Name: name, Part: part, Look: func(ctx context.Context) []health.Finding {
+// dockerChecks are about what boxes are started with. Without a daemon, its own finding
+// reports that, and the checks that depend on it find nothing.
+func (d *Doctor) dockerChecks(system bool) []Check {
+	daemon := d.queryDaemon()
+	with := func(name string, part Part, find func(context.Context, runtime.Info) []Finding) Check {
+		return Check{Name: name, Part: part, Run: func(ctx context.Context) []Finding {
 			info, err := daemon(ctx)
 			if err != nil {
 				return nil
@@ -50,59 +94,53 @@ func (a *cli) dockerChecks(system bool) []health.Check {
 			return find(ctx, info)
 		}}
 	}
-	return []health.Check{
-		{Name: "this machine", Part: health.Machine, Look: func(ctx context.Context) []health.Finding {
+	return []Check{
+		{Name: "this machine", Part: Machine, Run: func(ctx context.Context) []Finding {
 			_, err := daemon(ctx)
 			return thisMachine(system).findings(err == nil)
 		}},
-		{Name: "Docker", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
+		{Name: "Docker", Part: Docker, Run: func(ctx context.Context) []Finding {
 			info, err := daemon(ctx)
-			return []health.Finding{daemonFinding(info, err, system)}
+			return []Finding{daemonFinding(info, err, system)}
 		}},
-		with("gVisor (runsc)", health.Docker, func(ctx context.Context, info runtime.Info) []health.Finding {
-			return []health.Finding{runscFinding(ctx, info)}
+		with("gVisor (runsc)", Docker, func(ctx context.Context, info runtime.Info) []Finding {
+			return []Finding{runscFinding(ctx, info)}
 		}),
-		with("network guard", health.Docker, func(ctx context.Context, _ runtime.Info) []health.Finding {
-			return []health.Finding{a.guardFinding(ctx)}
+		with("network guard", Docker, func(ctx context.Context, _ runtime.Info) []Finding {
+			return []Finding{d.guardFinding(ctx)}
 		}),
-		with("images", health.Images, func(ctx context.Context, _ runtime.Info) []health.Finding {
-			return a.imageFindings(ctx)
+		with("images", Images, func(ctx context.Context, _ runtime.Info) []Finding {
+			return d.imageFindings(ctx)
 		}),
 	}
 }
 
-// askDaemon is a question to the daemon that is asked once, whoever asks first.
-func (a *cli) askDaemon() func(context.Context) (runtime.Info, error) {
+// queryDaemon returns a function that queries the daemon once, at its first call.
+func (d *Doctor) queryDaemon() func(context.Context) (runtime.Info, error) {
 	var (
 		once sync.Once
 		info runtime.Info
 		err  error
 	)
 	return func(ctx context.Context) (runtime.Info, error) {
-		once.Do(func() {
-			daemon, openErr := a.app.Docker(ctx)
-			if err = openErr; err == nil {
-				info, err = daemon.Backend.Info(ctx)
-			}
-		})
+		once.Do(func() { info, err = d.sources.Daemon(ctx) })
 		return info, err
 	}
 }
 
-// modelFindings is about somebody whom agents can talk to, by the settings that hold
-// for every repository. To have nobody is no more than a warning: what runs without a
-// model, and `scripted`, do.
-func (a *cli) modelFindings(ctx context.Context) []health.Finding {
-	own, err := a.app.UserSettings()
+// modelFindings is about the model server that the user's own settings select. Having
+// none is only a warning: agents without a model, and `scripted`, still run.
+func (d *Doctor) modelFindings(ctx context.Context) []Finding {
+	own, err := d.sources.UserSettings()
 	if err != nil {
-		return nil // settingsFinding tells
+		return nil // settingsFinding reports it
 	}
-	f := health.Finding{Name: "model", State: health.OK}
-	model, err := app.FindModelServer(ctx, own.Settings.Inference)
+	f := Finding{Name: "model", State: OK}
+	model, err := d.sources.ModelServer(ctx, own.Settings.Inference)
 	if err != nil {
-		f.State, f.Detail = health.Warning, err.Error()
-		f.Mend = "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY"
-		return []health.Finding{f}
+		f.State, f.Detail = Warning, err.Error()
+		f.Fix = "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY"
+		return []Finding{f}
 	}
 	switch {
 	case model.Scripted:
@@ -112,8 +150,8 @@ func (a *cli) modelFindings(ctx context.Context) []health.Finding {
 	default:
 		f.Detail = model.Name
 		if !model.Answers {
-			f.State, f.Detail, f.Mend = health.Warning, model.Name+" does not answer", "start it, or name another with `aibox config set inference`"
+			f.State, f.Detail, f.Fix = Warning, model.Name+" does not answer", "start it, or name another with `aibox config set inference`"
 		}
 	}
-	return []health.Finding{f}
+	return []Finding{f}
 }

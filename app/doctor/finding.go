@@ -1,7 +1,7 @@
-// Package health holds what is known of the machine that aibox runs on: findings, the
-// checks that make them side by side, what a proof in a real box brought, and how far
-// a new user has come. It looks at nothing itself and mends nothing.
-package health
+// Package doctor examines the machine that aibox runs on: checks that run concurrently,
+// their findings, the steps to a first run, the set-up that fixes what is missing, and
+// a proof in a real box of what a box can reach. It prints nothing.
+package doctor
 
 import (
 	"regexp"
@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// State is how a requirement is met, as it stands in JSON.
+// State is how well a requirement is met, as in JSON.
 type State string
 
-// The states. The zero value is of something nobody has looked at.
+// The states. The zero value means not checked yet.
 const (
 	OK      State = "ok"
 	Warning State = "warning" // aibox works with less
 	Missing State = "missing" // aibox does not work
 )
 
-// badness sorts states.
-func (s State) badness() int { return slices.Index([]State{OK, Warning, Missing}, s) }
+// severity orders states.
+func (s State) severity() int { return slices.Index([]State{OK, Warning, Missing}, s) }
 
 // Part is what a finding is about.
 type Part int
@@ -34,42 +34,42 @@ const (
 	Model               // what agents talk to
 )
 
-// Finding is what is known of one requirement.
+// Finding is the result of checking one requirement.
 type Finding struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
 	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"` // the command or step that mends it, for people
+	Fix    string `json:"mend,omitempty"` // the command or step that fixes it, for the user
 	Part   Part   `json:"-"`
 	Image  string `json:"-"` // the image it is about; "" is none
-	// Replaces is what is there now and not aibox's, where the set-up mends the finding by
-	// putting aibox's own in its place; "" is nothing.
+	// Replaces is what another program installed and the set-up would replace with
+	// aibox's own to fix the finding; "" is nothing.
 	Replaces string `json:"replaces,omitempty"`
 	Agent    bool   `json:"-"` // Image is an agent's, and not the base below those
 }
 
-// SetUp is the command that mends what the set-up can mend.
-const SetUp = "aibox doctor --fix"
+// SetupCommand is the command that fixes what the set-up can fix.
+const SetupCommand = "aibox doctor --fix"
 
-// BySetUp reports whether SetUp mends it.
-func (f Finding) BySetUp() bool { return f.State != OK && f.Mend == SetUp }
+// FixedBySetup reports whether SetupCommand fixes it.
+func (f Finding) FixedBySetup() bool { return f.State != OK && f.Fix == SetupCommand }
 
-// ByBake reports whether baking f.Image mends it.
-func (f Finding) ByBake() bool { return f.State != OK && f.Image != "" }
+// FixedByBuild reports whether building f.Image fixes it.
+func (f Finding) FixedByBuild() bool { return f.State != OK && f.Image != "" }
 
-// ownCommand finds a Mend that is one of aibox's own commands and nothing else.
+// ownCommand matches a Fix that is one of aibox's own commands and nothing else.
 var ownCommand = regexp.MustCompile(`^aibox( [A-Za-z0-9._-]+)+$`)
 
-// Command is the arguments of the command of aibox's own that mends it; false where
-// Mend is something else for a person to do.
+// Command returns the arguments of the aibox command that fixes it; false where Fix is
+// something else for the user to do.
 func (f Finding) Command() ([]string, bool) {
-	if !ownCommand.MatchString(f.Mend) {
+	if !ownCommand.MatchString(f.Fix) {
 		return nil, false
 	}
-	return strings.Fields(f.Mend)[1:], true
+	return strings.Fields(f.Fix)[1:], true
 }
 
-// Count is how many of the findings are in a state.
+// Count returns how many of the findings are in a state.
 func Count(found []Finding, state State) int {
 	n := 0
 	for _, f := range found {
@@ -80,12 +80,12 @@ func Count(found []Finding, state State) int {
 	return n
 }
 
-// Mended names what is better after than before.
-func Mended(before, after []Finding) []string {
+// Fixed names the findings that are better after than before.
+func Fixed(before, after []Finding) []string {
 	var names []string
 	for _, f := range after {
 		i := slices.IndexFunc(before, func(old Finding) bool { return old.Name == f.Name })
-		if i < 0 && f.State == OK || i >= 0 && f.State.badness() < before[i].State.badness() {
+		if i < 0 && f.State == OK || i >= 0 && f.State.severity() < before[i].State.severity() {
 			names = append(names, f.Name)
 		}
 	}

@@ -1,41 +1,41 @@
-package health
+package doctor
 
 import (
 	"fmt"
 	"slices"
 )
 
-// Step is one thing between a new user and their first run.
+// Step is one step towards a first run.
 type Step struct {
 	Part   Part
-	State  State  // "" while it is looked at
+	State  State  // "" while it is being checked
 	Detail string // why it is not done, or what there is
-	Mend   string // as in Finding
+	Fix    string // as in Finding
 }
 
-// Path is the way to a first run: Docker with what it needs, an image, a model.
-// looking says which parts still have a check under way. What is only a warning keeps
-// nobody from running, but for a model: without one an agent has nobody to talk to.
-func Path(found []Finding, looking func(Part) bool) []Step {
-	docker := ground(found, looking)
-	image := images(found, looking(Docker) || looking(Images))
-	if docker.State == Missing { // nobody can know
+// FirstRun returns the steps to a first run: Docker with its requirements, an image, a
+// model. checking reports which parts still have a check in progress. A warning does not
+// prevent a run, except for the model: without one an agent cannot work.
+func FirstRun(found []Finding, checking func(Part) bool) []Step {
+	docker := dockerStep(found, checking)
+	image := imageStep(found, checking(Docker) || checking(Images))
+	if docker.State == Missing { // unknown without a daemon
 		image = Step{Part: Images, Detail: "after Docker"}
 	}
-	return []Step{docker, image, model(found, looking(Model))}
+	return []Step{docker, image, modelStep(found, checking(Model))}
 }
 
-// ground is whether boxes can be started at all.
-func ground(found []Finding, looking func(Part) bool) Step {
+// dockerStep reports whether boxes can be started at all.
+func dockerStep(found []Finding, checking func(Part) bool) Step {
 	step := Step{Part: Docker}
 	for _, f := range found {
 		if f.State == Missing && f.Part != Images && f.Part != Model {
-			if step.State != Missing || step.Mend == "" {
-				step.State, step.Detail, step.Mend = Missing, f.Name+": "+f.Detail, f.Mend
+			if step.State != Missing || step.Fix == "" {
+				step.State, step.Detail, step.Fix = Missing, f.Name+": "+f.Detail, f.Fix
 			}
 		}
 	}
-	if step.State == "" && !looking(Tools) && !looking(Machine) && !looking(Docker) {
+	if step.State == "" && !checking(Tools) && !checking(Machine) && !checking(Docker) {
 		step.State = OK
 		if i := slices.IndexFunc(found, func(f Finding) bool { return f.Part == Docker }); i >= 0 {
 			step.Detail = found[i].Detail
@@ -44,10 +44,10 @@ func ground(found []Finding, looking func(Part) bool) Step {
 	return step
 }
 
-// images is whether an agent has an image. The base alone runs none.
-func images(found []Finding, looking bool) Step {
+// imageStep reports whether an agent has an image. The base image alone runs none.
+func imageStep(found []Finding, checking bool) Step {
 	step := Step{Part: Images}
-	if looking {
+	if checking {
 		return step
 	}
 	step.State, step.Detail = Missing, "none is baked yet"
@@ -64,12 +64,12 @@ func images(found []Finding, looking bool) Step {
 	return step
 }
 
-// model is whether there is somebody to talk to.
-func model(found []Finding, looking bool) Step {
+// modelStep reports whether there is a model server.
+func modelStep(found []Finding, checking bool) Step {
 	step := Step{Part: Model}
 	for _, f := range found {
-		if f.Part == Model && !looking {
-			step.State, step.Detail, step.Mend = f.State, f.Detail, f.Mend
+		if f.Part == Model && !checking {
+			step.State, step.Detail, step.Fix = f.State, f.Detail, f.Fix
 		}
 	}
 	return step

@@ -1,4 +1,4 @@
-package health
+package doctor
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ func TestTheWayToAFirstRunNamesWhatIsInIt(t *testing.T) {
 	base := Finding{Name: "image base", Part: Images, State: OK, Image: "base"}
 	codex := Finding{Name: "image codex", Part: Images, State: OK, Image: "codex", Agent: true}
 	gone := Finding{Name: "image qwen", Part: Images, State: Warning, Image: "qwen", Agent: true}
-	nobody := Finding{Name: "model", Part: Model, State: Warning, Detail: "no model", Mend: "start one"}
+	nobody := Finding{Name: "model", Part: Model, State: Warning, Detail: "no model", Fix: "start one"}
 	somebody := Finding{Name: "model", Part: Model, State: OK, Detail: "ollama"}
 	for name, test := range map[string]struct {
 		found   []Finding
@@ -33,23 +33,23 @@ func TestTheWayToAFirstRunNamesWhatIsInIt(t *testing.T) {
 			[3]Step{{Docker, OK, "29, rootless true", ""}, {Images, Missing, "none is baked yet", ""}, {Model, Warning, "no model", "start one"}},
 		},
 		"what the set-up mends comes before what it does not": {
-			[]Finding{{Name: "x", Part: Machine, State: Missing, Detail: "odd"}, {Name: "git", State: Missing, Detail: "not found", Mend: SetUp}},
+			[]Finding{{Name: "x", Part: Machine, State: Missing, Detail: "odd"}, {Name: "git", State: Missing, Detail: "not found", Fix: SetupCommand}},
 			[]Part{Docker},
-			[3]Step{{Docker, Missing, "git: not found", SetUp}, {Part: Images, Detail: "after Docker"}, {Model, "", "", ""}},
+			[3]Step{{Docker, Missing, "git: not found", SetupCommand}, {Part: Images, Detail: "after Docker"}, {Model, "", "", ""}},
 		},
 	} {
-		got := Path(test.found, func(p Part) bool { return slices.Contains(test.looking, p) })
+		got := FirstRun(test.found, func(p Part) bool { return slices.Contains(test.looking, p) })
 		if !slices.Equal(got, test.want[:]) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-func TestOnlyWhatIsNotInOrderIsMended(t *testing.T) {
-	if f := (Finding{State: OK, Mend: SetUp, Image: "a"}); f.BySetUp() || f.ByBake() {
+func TestOnlyWhatIsNotInOrderIsFixed(t *testing.T) {
+	if f := (Finding{State: OK, Fix: SetupCommand, Image: "a"}); f.FixedBySetup() || f.FixedByBuild() {
 		t.Error("mends what is in order")
 	}
-	if f := (Finding{State: Warning, Mend: SetUp, Image: "a"}); !f.BySetUp() || !f.ByBake() {
+	if f := (Finding{State: Warning, Fix: SetupCommand, Image: "a"}); !f.FixedBySetup() || !f.FixedByBuild() {
 		t.Error("does not mend")
 	}
 	if n := Count([]Finding{{State: OK}, {State: Missing}, {State: Missing}}, Missing); n != 2 {

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"aibox/internal/health"
 )
 
 // machine is what the findings about the kernel, systemd and the user's account are
@@ -30,17 +28,17 @@ func thisMachine(system bool) machine {
 	return m
 }
 
-// findings are one for each requirement that this machine can have. Where the daemon
-// answers, what it needs to start is no more than a warning.
-func (m machine) findings(answers bool) []health.Finding {
-	found := []health.Finding{m.bridgeFilter()}
+// findings returns one for each requirement of this machine. Where the daemon answers,
+// a missing requirement of its start is only a warning.
+func (m machine) findings(answers bool) []Finding {
+	found := []Finding{m.bridgeFilter()}
 	if m.system {
 		return found
 	}
-	needed := []health.Finding{m.userNamespaces(), m.appArmor(), m.subordinateIDs()}
+	needed := []Finding{m.userNamespaces(), m.appArmor(), m.subordinateIDs()}
 	for _, f := range needed {
-		if f.State == health.Missing && answers {
-			f.State, f.Detail = health.Warning, f.Detail+"; the daemon that runs now could not start again"
+		if f.State == Missing && answers {
+			f.State, f.Detail = Warning, f.Detail+"; the daemon that runs now could not start again"
 		}
 		found = append(found, f)
 	}
@@ -53,37 +51,37 @@ func (m machine) findings(answers bool) []health.Finding {
 
 // bridgeFilter is about the kernel module without which Docker refuses networks
 // whose containers cannot talk to each other. Rootless Docker cannot load it.
-func (m machine) bridgeFilter() health.Finding {
-	f := health.Finding{Name: "bridge filter", State: health.OK, Detail: "the kernel has br_netfilter"}
+func (m machine) bridgeFilter() Finding {
+	f := Finding{Name: "bridge filter", State: OK, Detail: "the kernel has br_netfilter"}
 	if !m.exists("proc/sys/net/bridge") {
-		f.State, f.Detail, f.Mend = health.Missing, "the kernel module br_netfilter is not loaded", health.SetUp
+		f.State, f.Detail, f.Fix = Missing, "the kernel module br_netfilter is not loaded", SetupCommand
 	}
 	return f
 }
 
-// userNamespaces looks for the settings that forbid them to everybody. The set-up
-// leaves those to a person, who may have had a reason.
-func (m machine) userNamespaces() health.Finding {
-	f := health.Finding{Name: "user namespaces", State: health.OK, Detail: "allowed to normal users"}
+// userNamespaces looks for the settings that forbid them to all users. The set-up does
+// not change those, since they may be there for a reason.
+func (m machine) userNamespaces() Finding {
+	f := Finding{Name: "user namespaces", State: OK, Detail: "allowed to normal users"}
 	switch {
 	case !m.exists("proc/sys/user/max_user_namespaces"):
-		f.State, f.Detail, f.Mend = health.Missing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
+		f.State, f.Detail, f.Fix = Missing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
 	case m.read("proc/sys/user/max_user_namespaces") == "0":
-		f.State, f.Detail, f.Mend = health.Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633"
+		f.State, f.Detail, f.Fix = Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633"
 	case m.read("proc/sys/kernel/unprivileged_userns_clone") == "0":
-		f.State, f.Detail, f.Mend = health.Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+		f.State, f.Detail, f.Fix = Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"
 	}
 	return f
 }
 
-// rootlesskitProfile finds a profile of AppArmor's for rootlesskit, wherever that is
-// installed, in either way to write one.
+// rootlesskitProfile matches an AppArmor profile for rootlesskit, wherever it is
+// installed, in either syntax.
 var rootlesskitProfile = regexp.MustCompile(`(?m)^(profile .* )?"?/[^ "]*/rootlesskit"? .*\{`)
 
-// appArmor is about Ubuntu's restriction since 24.04: only a program whose profile
-// says so may make a user namespace that is of use.
-func (m machine) appArmor() health.Finding {
-	f := health.Finding{Name: "AppArmor", State: health.OK, Detail: "does not restrict user namespaces"}
+// appArmor is about Ubuntu's restriction since 24.04: only a program with a profile that
+// allows it can create a usable user namespace.
+func (m machine) appArmor() Finding {
+	f := Finding{Name: "AppArmor", State: OK, Detail: "does not restrict user namespaces"}
 	if m.read("proc/sys/kernel/apparmor_restrict_unprivileged_userns") != "1" {
 		return f
 	}
@@ -94,13 +92,13 @@ func (m machine) appArmor() health.Finding {
 			return f
 		}
 	}
-	f.State, f.Detail, f.Mend = health.Missing, "restricts user namespaces, and rootlesskit has no profile that allows them", health.SetUp
+	f.State, f.Detail, f.Fix = Missing, "restricts user namespaces, and rootlesskit has no profile that allows them", SetupCommand
 	return f
 }
 
-// subordinateIDs are the ids that a container's users other than root are outside.
-func (m machine) subordinateIDs() health.Finding {
-	f := health.Finding{Name: "subordinate ids", State: health.OK}
+// subordinateIDs are the ids outside of a container of its users other than root.
+func (m machine) subordinateIDs() Finding {
+	f := Finding{Name: "subordinate ids", State: OK}
 	var lacking []string
 	for _, file := range []string{"/etc/subuid", "/etc/subgid"} {
 		if !m.hasIDs(m.read(file[1:])) {
@@ -108,7 +106,7 @@ func (m machine) subordinateIDs() health.Finding {
 		}
 	}
 	if len(lacking) > 0 {
-		f.State, f.Mend = health.Missing, health.SetUp
+		f.State, f.Fix = Missing, SetupCommand
 		f.Detail = fmt.Sprintf("%s has no 65536 ids in %s", m.user, strings.Join(lacking, " and "))
 		return f
 	}
@@ -129,13 +127,13 @@ func (m machine) hasIDs(text string) bool {
 	return false
 }
 
-// limitControllers are those of the cgroups that can hold a box's limits.
+// limitControllers are the cgroup controllers that enforce a box's limits.
 var limitControllers = []string{"cpu", "memory", "pids"}
 
-// delegation is about who can hold limits of memory and processor: the kernel, where
-// the user's systemd was given the controllers for it.
-func (m machine) delegation() health.Finding {
-	f := health.Finding{Name: "cgroup delegation", State: health.Warning}
+// delegation is about limits of memory and processor, which the kernel enforces where
+// the user's systemd was delegated the controllers.
+func (m machine) delegation() Finding {
+	f := Finding{Name: "cgroup delegation", State: Warning}
 	const unlimited = "; the memory and CPU of sandboxes are not limited"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
@@ -148,32 +146,32 @@ func (m machine) delegation() health.Finding {
 	case len(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers"))) > 0:
 		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + unlimited
 	case !m.exists(manager):
-		f.Detail, f.Mend = "the systemd of "+m.user+" does not run"+unlimited, health.SetUp
+		f.Detail, f.Fix = "the systemd of "+m.user+" does not run"+unlimited, SetupCommand
 	case len(lacking) > 0 && m.exists(delegationFile):
-		f.Detail, f.Mend = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+unlimited, "sudo reboot"
+		f.Detail, f.Fix = "the systemd of "+m.user+" is given "+strings.Join(lacking, ", ")+" when it starts again"+unlimited, "sudo reboot"
 	case len(lacking) > 0:
-		f.Detail, f.Mend = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, health.SetUp
+		f.Detail, f.Fix = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, SetupCommand
 	default:
-		f.State, f.Detail = health.OK, given+"; they do not limit sandboxes yet"
+		f.State, f.Detail = OK, given+"; they do not limit sandboxes yet"
 	}
 	return f
 }
 
-// delegationFile is where the set-up says what users' systemd is given.
+// delegationFile is where the set-up configures the delegation to users' systemd.
 const delegationFile = "etc/systemd/system/user@.service.d/aibox.conf"
 
-// lackingOf are the controllers for limits that are not in the list.
+// lackingOf returns the controllers for limits that are not in the list.
 func lackingOf(list string) []string {
 	return slices.DeleteFunc(slices.Clone(limitControllers), func(name string) bool {
 		return slices.Contains(strings.Fields(list), name)
 	})
 }
 
-// linger is about a daemon that outlives its user's login.
-func (m machine) linger() health.Finding {
-	f := health.Finding{Name: "lingering", State: health.OK, Detail: "the daemon of " + m.user + " runs without a login"}
+// linger is about a daemon that keeps running when its user logs out.
+func (m machine) linger() Finding {
+	f := Finding{Name: "lingering", State: OK, Detail: "the daemon of " + m.user + " runs without a login"}
 	if !m.exists("var/lib/systemd/linger/" + m.user) {
-		f.State, f.Detail, f.Mend = health.Warning, "sessions end when "+m.user+" logs out", health.SetUp
+		f.State, f.Detail, f.Fix = Warning, "sessions end when "+m.user+" logs out", SetupCommand
 	}
 	return f
 }
@@ -183,7 +181,7 @@ func (m machine) exists(path string) bool {
 	return err == nil
 }
 
-// read is a file's text without the space around it, "" where it cannot be read.
+// read returns a file's text without surrounding space, "" where it cannot be read.
 func (m machine) read(path string) string {
 	data, err := fs.ReadFile(m.files, path)
 	if err != nil {

@@ -1,12 +1,10 @@
-package cli
+package doctor
 
 import (
 	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"aibox/internal/health"
 )
 
 const delegated = "sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service/cgroup.controllers"
@@ -35,7 +33,7 @@ func machineOf(files map[string]string) machine {
 
 func TestAMachineWithAllItNeedsHasOnlyGoodFindings(t *testing.T) {
 	for _, f := range machineOf(goodFiles()).findings(false) {
-		if f.State != health.OK || f.Mend != "" || f.Detail == "" {
+		if f.State != OK || f.Fix != "" || f.Detail == "" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -46,68 +44,68 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		change            map[string]string
 		finding           string
-		state             health.State
+		state             State
 		detail, mend      string
-		alsoWhereItAnswer health.State // the state where a daemon answers
+		alsoWhereItAnswer State // the state where a daemon answers
 	}{
 		"no bridge filter": {
 			map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": without},
-			"bridge filter", health.Missing, "br_netfilter", health.SetUp, health.Missing,
+			"bridge filter", Missing, "br_netfilter", SetupCommand, Missing,
 		},
 		"namespaces switched off, Debian's way": {
 			map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "0\n"},
-			"user namespaces", health.Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1", health.Warning,
+			"user namespaces", Missing, "kernel.unprivileged_userns_clone is 0", "sudo sysctl -w kernel.unprivileged_userns_clone=1", Warning,
 		},
 		"no namespaces allowed": {
 			map[string]string{"proc/sys/user/max_user_namespaces": "0\n"},
-			"user namespaces", health.Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633", health.Warning,
+			"user namespaces", Missing, "user.max_user_namespaces is 0", "sudo sysctl -w user.max_user_namespaces=28633", Warning,
 		},
 		"a kernel without namespaces": {
 			map[string]string{"proc/sys/user/max_user_namespaces": without},
-			"user namespaces", health.Missing, "built without", "sudo apt-get install linux-image-amd64, then reboot", health.Warning,
+			"user namespaces", Missing, "built without", "sudo apt-get install linux-image-amd64, then reboot", Warning,
 		},
 		"AppArmor's restriction": {
 			map[string]string{
 				"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n",
 				"etc/apparmor.d/rootlesskit-docker-proxy":               "profile x /usr/bin/rootlesskit-docker-proxy flags=(unconfined) {\n",
 			},
-			"AppArmor", health.Missing, "no profile", health.SetUp, health.Warning,
+			"AppArmor", Missing, "no profile", SetupCommand, Warning,
 		},
 		"no subordinate ids": {
 			map[string]string{"etc/subuid": without, "etc/subgid": without},
-			"subordinate ids", health.Missing, "/etc/subuid and /etc/subgid", health.SetUp, health.Warning,
+			"subordinate ids", Missing, "/etc/subuid and /etc/subgid", SetupCommand, Warning,
 		},
 		"too few subordinate ids": {
 			map[string]string{"etc/subgid": "ann:165536:65535\nanna:1:65536\nann:1:many\n"},
-			"subordinate ids", health.Missing, "in /etc/subgid", health.SetUp, health.Warning,
+			"subordinate ids", Missing, "in /etc/subgid", SetupCommand, Warning,
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", health.Warning, "was not given cpu; the memory and CPU of sandboxes are not limited", health.SetUp, health.Warning,
+			"cgroup delegation", Warning, "was not given cpu; the memory and CPU of sandboxes are not limited", SetupCommand, Warning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},
-			"cgroup delegation", health.Warning, "is given cpu when it starts again", "sudo reboot", health.Warning,
+			"cgroup delegation", Warning, "is given cpu when it starts again", "sudo reboot", Warning,
 		},
 		"a machine that has no controllers to give": {
 			map[string]string{delegated: "\n", "sys/fs/cgroup/cgroup.controllers": "pids\n"},
-			"cgroup delegation", health.Warning, "the cgroups of this machine lack cpu, memory", "", health.Warning,
+			"cgroup delegation", Warning, "the cgroups of this machine lack cpu, memory", "", Warning,
 		},
 		"no systemd of the user's": {
 			map[string]string{delegated: without},
-			"cgroup delegation", health.Warning, "does not run", health.SetUp, health.Warning,
+			"cgroup delegation", Warning, "does not run", SetupCommand, Warning,
 		},
 		"old cgroups": {
 			map[string]string{"sys/fs/cgroup/cgroup.controllers": without},
-			"cgroup delegation", health.Warning, "old cgroups", "", health.Warning,
+			"cgroup delegation", Warning, "old cgroups", "", Warning,
 		},
 		"no systemd": {
 			map[string]string{"run/systemd/system/units": without, "var/lib/systemd/linger/ann": without},
-			"cgroup delegation", health.Warning, "no systemd", "", health.Warning,
+			"cgroup delegation", Warning, "no systemd", "", Warning,
 		},
 		"no lingering": {
 			map[string]string{"var/lib/systemd/linger/ann": without},
-			"lingering", health.Warning, "logs out", health.SetUp, health.Warning,
+			"lingering", Warning, "logs out", SetupCommand, Warning,
 		},
 	} {
 		files := goodFiles()
@@ -120,9 +118,9 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 			}
 			for _, f := range machineOf(files).findings(answers) {
 				switch {
-				case f.Name != test.finding && f.State != health.OK:
+				case f.Name != test.finding && f.State != OK:
 					t.Errorf("%s: also %+v", name, f)
-				case f.Name == test.finding && (f.State != want || f.Mend != test.mend || !strings.Contains(f.Detail, test.detail)):
+				case f.Name == test.finding && (f.State != want || f.Fix != test.mend || !strings.Contains(f.Detail, test.detail)):
 					t.Errorf("%s, daemon answers %v: %+v", name, answers, f)
 				}
 			}
@@ -139,7 +137,7 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 		files := goodFiles()
 		files["proc/sys/kernel/apparmor_restrict_unprivileged_userns"] = "1\n"
 		files["etc/apparmor.d/some"] = profile
-		if f := machineOf(files).appArmor(); f.State != health.OK || !strings.Contains(f.Detail, "/etc/apparmor.d/some") {
+		if f := machineOf(files).appArmor(); f.State != OK || !strings.Contains(f.Detail, "/etc/apparmor.d/some") {
 			t.Errorf("%q: %+v", profile, f)
 		}
 	}
@@ -148,7 +146,7 @@ func TestAProfileForRootlesskitLiftsAppArmorsRestriction(t *testing.T) {
 func TestTheSystemsDockerNeedsNothingOfTheUsers(t *testing.T) {
 	m := machineOf(map[string]string{"proc/sys/net/bridge/x": ""})
 	m.system = true
-	if found := m.findings(false); len(found) != 1 || found[0].State != health.OK {
+	if found := m.findings(false); len(found) != 1 || found[0].State != OK {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -1,4 +1,4 @@
-package health
+package doctor
 
 import (
 	"slices"
@@ -6,26 +6,26 @@ import (
 	"aibox/internal/probe"
 )
 
-// Proof is what a real box could reach and what it could not.
+// Proof is what a real box could and could not reach.
 type Proof struct {
-	Kernel  string         `json:"kernel"` // as the box sees it, the box's own words; "" when no agent could be started in it
+	Kernel  string         `json:"kernel"` // as the box reports it; "" when no agent could be started in it
 	Results []probe.Result `json:"results"`
-	Failed  int            `json:"failed"` // how many results came out wrong
+	Failed  int            `json:"failed"` // how many results are wrong
 }
 
-// NewProof is the proof by these results.
+// NewProof returns the proof with these results.
 func NewProof(kernel string, results []probe.Result) *Proof {
 	return &Proof{Kernel: kernel, Results: results, Failed: len(probe.Failed(results))}
 }
 
-// Probing is a proof under way: the probes that have begun, in the order in which they
-// did, and which of them have ended. The zero value is before the first.
+// Probing is a proof in progress: the probes that have started, in that order, and which
+// of them have ended. The zero value is before the first.
 type Probing struct {
 	Results []probe.Result
 	ended   []bool
 }
 
-// Take notes that a probe has begun, or that it has ended with this result.
+// Take records that a probe has started, or that it has ended with this result.
 func (p *Probing) Take(result probe.Result, ended bool) {
 	i := slices.IndexFunc(p.Results, func(r probe.Result) bool { return r.Name == result.Name })
 	if i < 0 {

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/amount"
-	"aibox/internal/health"
 	"aibox/internal/paths"
 	"aibox/runtime"
+	"aibox/session/draft"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,54 +23,54 @@ import (
 // setupDir is where the set-up keeps its runsc.
 const setupDir = "/usr/local/lib/aibox/"
 
-// program looks for a command in PATH and where Debian keeps those of root.
-func program(name string) health.Finding {
+// findProgram looks for a command in PATH and where Debian keeps those of root.
+func findProgram(name string) Finding {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		for _, dir := range []string{"/usr/sbin/", "/sbin/"} {
 			if unix.Access(dir+name, unix.X_OK) == nil {
-				return health.Finding{Name: name, State: health.OK, Detail: dir + name}
+				return Finding{Name: name, State: OK, Detail: dir + name}
 			}
 		}
-		return health.Finding{Name: name, State: health.Missing, Detail: "not found in PATH", Mend: health.SetUp}
+		return Finding{Name: name, State: Missing, Detail: "not found in PATH", Fix: SetupCommand}
 	}
-	return health.Finding{Name: name, State: health.OK, Detail: path}
+	return Finding{Name: name, State: OK, Detail: path}
 }
 
-func (a *cli) initFinding() health.Finding {
-	f := health.Finding{Name: "first process of a sandbox"}
+func (d *Doctor) initFinding() Finding {
+	f := Finding{Name: "first process of a sandbox"}
 	var err error
-	if f.Detail, err = a.app.InstallInit(); err != nil {
-		f.State, f.Detail, f.Mend = health.Missing, err.Error(), "make build"
+	if f.Detail, err = d.sources.InstallInit(); err != nil {
+		f.State, f.Detail, f.Fix = Missing, err.Error(), "make build"
 		return f
 	}
-	f.State = health.OK
+	f.State = OK
 	return f
 }
 
 // daemonFinding is about the daemon, the system's or the user's own: what it is, or
 // why there is none.
-func daemonFinding(info runtime.Info, err error, system bool) health.Finding {
+func daemonFinding(info runtime.Info, err error, system bool) Finding {
 	if err != nil {
-		return health.Finding{Name: "rootless Docker with runsc", State: health.Missing, Detail: err.Error(), Mend: dockerMend(system)}
+		return Finding{Name: "rootless Docker with runsc", State: Missing, Detail: err.Error(), Fix: dockerFix(system)}
 	}
 	detail := info.Version + ", of the system"
 	if info.Rootless {
 		detail = info.Version + ", rootless"
 	}
-	return health.Finding{Name: "Docker", State: health.OK, Detail: detail}
+	return Finding{Name: "Docker", State: OK, Detail: detail}
 }
 
-// dockerMend is what to type where the daemon cannot be used.
-func dockerMend(system bool) string {
+// dockerFix is what to type where the daemon cannot be used.
+func dockerFix(system bool) string {
 	host := os.Getenv("DOCKER_HOST")
 	switch {
 	case system:
 		return "sudo systemctl start docker"
 	case host == "" || host == "unix://"+filepath.Join(runtimeDir(), "docker.sock"):
-		return health.SetUp
+		return SetupCommand
 	default:
-		return "unset DOCKER_HOST; " + health.SetUp
+		return "unset DOCKER_HOST; " + SetupCommand
 	}
 }
 
@@ -82,26 +82,26 @@ func runtimeDir() string {
 	return filepath.Join("/run/user", strconv.Itoa(os.Getuid()))
 }
 
-func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
-	f := health.Finding{Name: "gVisor (runsc)", State: health.OK}
+func runscFinding(ctx context.Context, info runtime.Info) Finding {
+	f := Finding{Name: "gVisor (runsc)", State: OK}
 	runsc, ok := info.Find("runsc")
 	if !ok {
-		return health.Finding{Name: f.Name, State: health.Missing, Detail: "Docker has no runtime named runsc", Mend: health.SetUp}
+		return Finding{Name: f.Name, State: Missing, Detail: "Docker has no runtime named runsc", Fix: SetupCommand}
 	}
-	if odd := oddRuntime(ctx, runsc); len(odd) > 0 {
-		f.State, f.Detail = health.Missing, strings.Join(odd, "; ")
-		f.Mend, f.Replaces = health.SetUp, registration(runsc)
+	if problems := runtimeProblems(ctx, runsc); len(problems) > 0 {
+		f.State, f.Detail = Missing, strings.Join(problems, "; ")
+		f.Fix, f.Replaces = SetupCommand, registration(runsc)
 		return f
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Mend = health.Missing, "the sandbox's own files are written to Docker's disk", health.SetUp
+		f.State, f.Detail, f.Fix = Missing, "the sandbox's own files are written to Docker's disk", SetupCommand
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Mend = health.Missing, "what a sandbox may write outside the workspace has no limit", health.SetUp
+		f.State, f.Detail, f.Fix = Missing, "what a sandbox may write outside the workspace has no limit", SetupCommand
 	default:
 		f.Detail = fmt.Sprintf("%s, a sandbox may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
-	if f.State != health.OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
+	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
 		f.Replaces = registration(runsc)
 	}
 	return f
@@ -109,48 +109,39 @@ func runscFinding(ctx context.Context, info runtime.Info) health.Finding {
 
 // registration is a runtime as it is registered, raw.
 func registration(r runtime.Runtime) string {
-	return quoteAll(append([]string{r.Name + ":", r.Path}, r.Args...))
+	return draft.Line(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
-func (a *cli) guardFinding(ctx context.Context) health.Finding {
-	f := health.Finding{Name: "network guard", State: health.OK}
-	client, err := a.app.Guard(ctx)
-	if err != nil {
-		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error(), Mend: health.SetUp}
-	}
-	status, err := client.Status(ctx)
+func (d *Doctor) guardFinding(ctx context.Context) Finding {
+	f := Finding{Name: "network guard", State: OK}
+	guard, err := d.sources.Guard(ctx)
 	switch {
 	case err != nil:
-		f.State, f.Detail, f.Mend = health.Missing, err.Error(), health.SetUp
-	case !status.Up:
+		f.State, f.Detail, f.Fix = Missing, err.Error(), SetupCommand
+	case !guard.Up:
 		f.Detail = "not up; every start of a session puts it up"
 	default:
-		f.Detail = fmt.Sprintf("up, %s (%s)", status.Firewall.Tool, status.Firewall.Backend)
+		f.Detail = fmt.Sprintf("up, %s (%s)", guard.Tool, guard.Backend)
 	}
 	return f
 }
 
-func (a *cli) imageFindings(ctx context.Context) []health.Finding {
-	options, err := a.app.BuildOptions()
-	if err != nil {
-		return nil // settingsFinding tells
+func (d *Doctor) imageFindings(ctx context.Context) []Finding {
+	if _, err := d.sources.UserSettings(); err != nil {
+		return nil // settingsFinding reports it
 	}
-	builder, err := a.app.BuilderWith(ctx, options)
+	states, err := d.sources.Images(ctx)
 	if err != nil {
-		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
+		return []Finding{{Name: "images", State: Warning, Detail: err.Error()}}
 	}
-	states, err := builder.Check(ctx)
-	if err != nil {
-		return []health.Finding{{Name: "images", State: health.Warning, Detail: err.Error()}}
-	}
-	var found []health.Finding
+	var found []Finding
 	for _, s := range states {
-		f := health.Finding{
-			Name: "image " + s.Name, State: health.OK, Detail: s.State.String(),
+		f := Finding{
+			Name: "image " + s.Name, State: OK, Detail: s.State.String(),
 			Image: s.Name, Agent: s.Name != bakery.Base,
 		}
 		if s.State != bakery.Fresh {
-			f.State, f.Mend = health.Warning, "aibox bake "+s.Name
+			f.State, f.Fix = Warning, "aibox bake "+s.Name
 		}
 		found = append(found, f)
 	}
@@ -158,51 +149,48 @@ func (a *cli) imageFindings(ctx context.Context) []health.Finding {
 }
 
 // diskFinding warns when there is little room for workspaces and records.
-func (a *cli) diskFinding() health.Finding {
-	f := health.Finding{Name: "disk", State: health.OK}
+func (d *Doctor) diskFinding() Finding {
+	f := Finding{Name: "disk", State: OK}
 	dirs, err := paths.Default()
 	if err != nil {
-		return health.Finding{Name: f.Name, State: health.Missing, Detail: err.Error()}
+		return Finding{Name: f.Name, State: Missing, Detail: err.Error()}
 	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dirs.Home, &stat); err != nil {
-		return health.Finding{Name: f.Name, State: health.Missing, Detail: errors.Join(err).Error()}
+		return Finding{Name: f.Name, State: Missing, Detail: errors.Join(err).Error()}
 	}
 	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, dirs.Home)
-	own, err := a.app.UserSettings()
-	if service, failed := a.app.Sessions(); err == nil && failed == nil {
-		if stale := service.Stale(own.Settings.Keep); stale > 0 {
-			f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", amount.Of(stale, "old session"))
-		}
+	if stale := d.sources.StaleSessions(); stale > 0 {
+		f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", amount.Of(stale, "old session"))
 	}
 	if free < 2<<30 {
-		f.State, f.Mend = health.Warning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
+		f.State, f.Fix = Warning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
 	}
 	return f
 }
 
-// customAgentsFinding is what doctor says of the user's agent files.
-func (a *cli) customAgentsFinding() health.Finding {
-	custom := a.app.CustomAgents()
-	f := health.Finding{Name: "your agents", State: health.OK, Detail: "none"}
-	if n := len(custom.Files); n > 0 {
+// customAgentsFinding is about the user's agent files.
+func (d *Doctor) customAgentsFinding() Finding {
+	custom := d.sources.CustomAgents()
+	f := Finding{Name: "your agents", State: OK, Detail: "none"}
+	if n := custom.Files; n > 0 {
 		f.Detail = amount.Of(n, "file")
 	}
 	if n := len(custom.Broken); n > 0 {
 		first := custom.Broken[0]
-		f.State, f.Detail = health.Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.Path, first.Err)
-		f.Mend = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.Path), ".toml")
+		f.State, f.Detail = Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.Path, first.Err)
+		f.Fix = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.Path), ".toml")
 	}
 	return f
 }
 
-// settingsFinding is what doctor says of the settings.
-func (a *cli) settingsFinding() health.Finding {
-	f := health.Finding{Name: "settings", State: health.OK, Detail: "built in"}
-	own, err := a.app.UserSettings()
+// settingsFinding is about the user's own settings.
+func (d *Doctor) settingsFinding() Finding {
+	f := Finding{Name: "settings", State: OK, Detail: "built in"}
+	own, err := d.sources.UserSettings()
 	if err != nil {
-		f.State, f.Mend = health.Missing, "aibox config edit"
+		f.State, f.Fix = Missing, "aibox config edit"
 		f.Detail, _, _ = strings.Cut(err.Error(), "\n")
 		return f
 	}

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -17,35 +17,35 @@ import (
 	"aibox/scripts"
 )
 
-// runscRelease is the date of a release in what runsc says of itself.
+// runscRelease matches the date of a release in runsc's version.
 var runscRelease = regexp.MustCompile(`release-([0-9]{8})\.`)
 
-// pinnedRelease is that of the release that the set-up installs.
+// pinnedRelease matches the date of the release that the set-up installs.
 var pinnedRelease = regexp.MustCompile(`(?m)^readonly RUNSC_RELEASE=([0-9]{8})\.`)
 
-// oddRuntime says what speaks against the runtime that Docker starts boxes with; it is
-// empty when nothing does. It asks what the set-up asks before it keeps a runtime that
-// others have registered (odd_runtime in its script).
-func oddRuntime(ctx context.Context, r runtime.Runtime) []string {
-	var odd []string
+// runtimeProblems returns what is wrong with the runtime that Docker starts boxes with.
+// The set-up makes the same checks before it keeps a registered runtime (odd_runtime in
+// its script).
+func runtimeProblems(ctx context.Context, r runtime.Runtime) []string {
+	var problems []string
 	if !strings.HasPrefix(r.Path, setupDir) {
-		if why := oddProgram(ctx, r.Path); why != "" {
-			odd = append(odd, why)
+		if why := programProblem(ctx, r.Path); why != "" {
+			problems = append(problems, why)
 		}
 	}
-	return append(odd, r.Unsafe()...)
+	return append(problems, r.Unsafe()...)
 }
 
-// oddProgram says why a program that others have installed is not to be trusted: others
-// can change it, or it is too old.
-func oddProgram(ctx context.Context, path string) string {
+// programProblem returns why a program that aibox did not install cannot be trusted:
+// other users can change it, or it is too old. "" means it can.
+func programProblem(ctx context.Context, path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	info, statErr := os.Stat(real)
 	if err != nil || statErr != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
 		return fmt.Sprintf("its program (%s) cannot be executed", termtext.Escape(path))
 	}
 	for dir := real; ; dir = filepath.Dir(dir) {
-		if why := openToOthers(dir); why != "" {
+		if why := writableByOthers(dir); why != "" {
 			return why
 		}
 		if dir == "/" {
@@ -54,8 +54,8 @@ func oddProgram(ctx context.Context, path string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	said, _ := command.Cmd{Name: real, Args: []string{"--version"}}.Output(ctx) // one that fails says nothing
-	line, _, _ := strings.Cut(string(said), "\n")
+	version, _ := command.Cmd{Name: real, Args: []string{"--version"}}.Output(ctx) // a failure prints no version
+	line, _, _ := strings.Cut(string(version), "\n")
 	release, pinned := runscRelease.FindStringSubmatch(line), pinnedRelease.FindSubmatch(scripts.Setup)
 	if release == nil || pinned == nil || release[1] < string(pinned[1]) {
 		return fmt.Sprintf("its version is not known to be as new as aibox's (it says: %s)", termtext.Escape(line))
@@ -63,9 +63,9 @@ func oddProgram(ctx context.Context, path string) string {
 	return ""
 }
 
-// openToOthers says who else can change a file or a folder; "" when nobody can but root
-// and the user.
-func openToOthers(path string) string {
+// writableByOthers returns how users other than root and this one can change a file or a
+// folder; "" when they cannot.
+func writableByOthers(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err.Error()
@@ -74,7 +74,7 @@ func openToOthers(path string) string {
 	switch {
 	case !ok || stat.Uid != 0 && int(stat.Uid) != os.Getuid():
 		return termtext.Escape(path) + " belongs to another user"
-	case info.Mode()&0o022 != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0): // a sticky folder lets nobody replace what is another's
+	case info.Mode()&0o022 != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0): // in a sticky folder only the owner replaces a file
 		return "others can write to " + termtext.Escape(path)
 	}
 	return ""

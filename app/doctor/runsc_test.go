@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/internal/health"
 	"aibox/runtime"
 )
 
@@ -39,7 +38,7 @@ func TestDoctorSaysWhatSpeaksAgainstARegisteredRuntime(t *testing.T) {
 			}
 			r := runtime.Runtime{Name: "runsc", Path: path, Args: append([]string{"--ignore-cgroups", "--overlay2=root:self,size=1g"}, test.args...), Overlay: true, OverlaySize: 1 << 30}
 			f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}})
-			if (f.State == health.OK) != (test.want == "") || !strings.Contains(f.Detail, test.want) || strings.Contains(f.Detail, "\x1b") {
+			if (f.State == OK) != (test.want == "") || !strings.Contains(f.Detail, test.want) || strings.Contains(f.Detail, "\x1b") {
 				t.Errorf("found %+v", f)
 			}
 		})
@@ -48,7 +47,7 @@ func TestDoctorSaysWhatSpeaksAgainstARegisteredRuntime(t *testing.T) {
 
 func TestTheRuntimeOfTheSetUpItselfIsCheckedForItsArgumentsToo(t *testing.T) {
 	r := runtime.Runtime{Name: "runsc", Path: setupDir + "runsc-release-1", Args: []string{"--network=host"}, Overlay: true, OverlaySize: 1}
-	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}); f.State == health.OK || !strings.Contains(f.Detail, "--network=host") {
+	if f := runscFinding(t.Context(), runtime.Info{Runtimes: []runtime.Runtime{r}}); f.State == OK || !strings.Contains(f.Detail, "--network=host") {
 		t.Errorf("found %+v", f)
 	}
 }

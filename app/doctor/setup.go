@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"bytes"
@@ -13,127 +13,105 @@ import (
 	"strings"
 
 	"aibox/internal/command"
-	"aibox/internal/fault"
-	"aibox/internal/health"
 	"aibox/internal/paths"
 	"aibox/scripts"
 )
 
-// setupEnv are the settings of a person that the set-up needs: where things are, how
-// the network is reached, how to print. Keys and tokens are not among them.
+// ReplaceFlag is the flag of the set-up, and of `aibox doctor`, that lets it replace a
+// runtime that another program registered.
+const ReplaceFlag = "--replace-runtime"
+
+// setupEnv matches the variables that the set-up needs: where things are, how to reach
+// the network, how to print. Keys and tokens are not among them.
 var setupEnv = regexp.MustCompile(`^(PATH|HOME|USER|LOGNAME|SHELL|TERM|COLORTERM|NO_COLOR|LANG|LC_.*|TZ|CI|XDG_.*|DBUS_SESSION_BUS_ADDRESS|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|GO(PROXY|FLAGS|NOSUMDB|SUMDB|NOPROXY|PRIVATE|INSECURE|CACHE|MODCACHE|PATH))=`)
 
-// fixing is how --fix goes.
-type fixing struct {
-	yes     bool // without a question
-	replace bool // the runtime that others registered gives way to aibox's
+// Setup is aibox's set-up script, written to a folder that only this user can open.
+type Setup struct {
+	Replace bool // run it with ReplaceFlag
+
+	script string
 }
 
-// replaceFlag is the flag of the set-up, and of doctor, for fixing.replace.
-const replaceFlag = "--replace-runtime"
+// OpenSetup writes the script. The caller closes it, which removes the script.
+func OpenSetup() (*Setup, error) {
+	dirs, err := paths.Default()
+	if err != nil {
+		return nil, err
+	}
+	if err := paths.MakePrivate(dirs.Cache); err != nil {
+		return nil, fmt.Errorf("keeping the set-up script: %w", err)
+	}
+	dir, err := os.MkdirTemp(dirs.Cache, "setup-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Setup{script: filepath.Join(dir, "setup-rootless-gvisor.sh")}
+	err = errors.Join(os.WriteFile(s.script, scripts.Setup, 0o600), os.Chmod(s.script, 0o700)) // whatever the umask
+	if err == nil {
+		err = onlyOurs(s.script, scripts.Setup)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("keeping the set-up script: %w", err)
+	}
+	return s, nil
+}
 
-// args are those of the set-up.
-func (f fixing) args() []string {
-	if f.replace {
-		return []string{replaceFlag}
+// Close removes the script.
+func (s *Setup) Close() { os.RemoveAll(filepath.Dir(s.script)) }
+
+// Command is what Run runs.
+func (s *Setup) Command() []string { return append([]string{"bash", s.script}, s.args()...) }
+
+// Plan returns what Run would do, a raw line for each step.
+func (s *Setup) Plan(ctx context.Context) ([]string, error) {
+	var plan bytes.Buffer
+	err := s.command(&plan, append(s.args(), "--check")...).Run(ctx)
+	var failed *command.Error
+	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
+		return nil, fmt.Errorf("asking the set-up what it would do: %w", err)
+	}
+	var steps []string
+	for line := range strings.Lines(plan.String()) {
+		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "hand" {
+			steps = append(steps, line)
+		}
+	}
+	return steps, nil
+}
+
+// Run runs the script, which prints to out.
+func (s *Setup) Run(ctx context.Context, out io.Writer) error {
+	return s.command(out, s.args()...).Run(ctx)
+}
+
+func (s *Setup) args() []string {
+	if s.Replace {
+		return []string{ReplaceFlag}
 	}
 	return nil
 }
 
-// fix runs the set-up for what it can mend of found, after showing what that is and
-// a question, and examines again. The question covers the replacement of a runtime that
-// others registered; how.yes does not. An error beside findings says that the set-up
-// stopped; findings are nil where it could not be asked to start.
-func (a *cli) fix(ctx context.Context, found []health.Finding, how fixing) ([]health.Finding, error) {
-	if system, _ := a.app.SystemDocker(); system {
-		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
-			Hint("leave --rootful out, and rootful out of the settings")
-	}
-	if os.Getuid() == 0 {
-		return nil, fault.New(fault.Usage, "rootless Docker needs a user other than root, and you are root").
-			Hint("as that user: %s", health.SetUp).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
-	}
-	if !slices.ContainsFunc(found, health.Finding.BySetUp) {
-		fmt.Fprintln(a.err, "nothing is missing that the set-up could mend")
-		return found, nil
-	}
-	script, remove, err := a.setupScript()
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	replaced, consented := replacedBy(found), how.replace
-	how.replace = consented || len(replaced) > 0
-	if err := a.showPlan(ctx, script, how, replaced); err != nil {
-		return nil, err
-	}
-	switch {
-	case how.yes && how.replace && !consented:
-		return nil, fault.New(fault.Usage, "--yes does not cover the replacement of a runtime that is registered with Docker; nothing was changed").
-			Hint("`%s --yes %s` replaces it", health.SetUp, replaceFlag).
-			Hint("`%s` asks first", health.SetUp)
-	case !how.yes:
-		agreed, err := a.askToFix(ctx, how)
-		if err != nil {
-			return nil, err
-		}
-		if !agreed {
-			return found, nil
-		}
-	}
-	// An interrupt reaches the set-up too, which shares the terminal; killing it here as
-	// well would leave packages half installed.
-	err = setupCommand(a.err, script, how.args()...).Run(context.WithoutCancel(ctx))
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", health.SetUp)
-	}
-	fmt.Fprintln(a.err)
-	return health.All(ctx, a.checks()), err
+// command is the script with both of its streams going to out.
+func (s *Setup) command(out io.Writer, args ...string) command.Cmd {
+	env := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !setupEnv.MatchString(setting) })
+	run := append([]string{"-c", `exec bash "$0" "$@" 2>&1`, s.script}, args...)
+	return command.Cmd{Name: "bash", Args: run, Env: env, Stdout: out}
 }
 
-// replacedBy are the registrations that the set-up has to replace to mend what was found.
-func replacedBy(found []health.Finding) []string {
+// Replaced returns the registrations that the set-up has to replace to fix the findings.
+func Replaced(found []Finding) []string {
 	var replaced []string
 	for _, f := range found {
-		if f.BySetUp() && f.Replaces != "" {
+		if f.FixedBySetup() && f.Replaces != "" {
 			replaced = append(replaced, f.Replaces)
 		}
 	}
 	return replaced
 }
 
-// setupScript writes the script into a folder of its own that nobody else can open,
-// and returns it with the function that removes both.
-func (a *cli) setupScript() (string, func(), error) {
-	dirs, err := paths.Default()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := paths.MakePrivate(dirs.Cache); err != nil {
-		return "", nil, fmt.Errorf("keeping the set-up script: %w", err)
-	}
-	dir, err := os.MkdirTemp(dirs.Cache, "setup-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove := func() { os.RemoveAll(dir) }
-	file := filepath.Join(dir, "setup-rootless-gvisor.sh")
-	err = errors.Join(os.WriteFile(file, scripts.Setup, 0o600), os.Chmod(file, 0o700)) // whatever the umask
-	if err == nil {
-		err = onlyOurs(file, scripts.Setup)
-	}
-	if err != nil {
-		remove()
-		return "", nil, fmt.Errorf("keeping the set-up script: %w", err)
-	}
-	return file, remove, nil
-}
-
-// onlyOurs checks that file holds want and that neither it nor its folder can be
-// opened by anybody else: what stands there is about to be run with sudo in it.
+// onlyOurs checks that file holds want and that no other user can open it or its folder:
+// the file is about to be run and calls sudo.
 func onlyOurs(file string, want []byte) error {
 	for _, path := range []string{filepath.Dir(file), file} {
 		info, err := os.Lstat(path)
@@ -149,52 +127,4 @@ func onlyOurs(file string, want []byte) error {
 		err = fmt.Errorf("%q does not hold what was written", file)
 	}
 	return err
-}
-
-// showPlan prints the command that would be run, what it says it would do, and what
-// would be replaced.
-func (a *cli) showPlan(ctx context.Context, script string, how fixing, replaced []string) error {
-	var plan bytes.Buffer
-	err := setupCommand(&plan, script, append(how.args(), "--check")...).Run(ctx)
-	var failed *command.Error
-	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
-		return fmt.Errorf("asking the set-up what it would do: %w", err)
-	}
-	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(append([]string{"bash", script}, how.args()...))))
-	for line := range strings.Lines(plan.String()) {
-		if state, _, _ := strings.Cut(line, " "); state == "todo" || state == "hand" {
-			fmt.Fprintf(a.err, "  %s\n", safe(line))
-		}
-	}
-	for _, registered := range replaced {
-		fmt.Fprintf(a.err, "\nIt would replace this runtime, which is registered with Docker:\n\n  %s\n", safe(registered))
-	}
-	fmt.Fprintln(a.err)
-	return nil
-}
-
-// askToFix asks a person, with no as the answer of the return key.
-func (a *cli) askToFix(ctx context.Context, how fixing) (bool, error) {
-	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
-		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(append([]string{health.SetUp, "--yes"}, how.args()...), " "))
-	}
-	question := "Do that? [y/N] "
-	if how.replace {
-		question = "Do that, and replace the registered runtime? [y/N] "
-	}
-	agreed, err := a.yes(ctx, question)
-	switch {
-	case err != nil:
-		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")
-	case !agreed:
-		fmt.Fprint(a.err, "nothing was changed\n\n")
-	}
-	return agreed, nil
-}
-
-// setupCommand is the script with both of its streams going to out.
-func setupCommand(out io.Writer, script string, args ...string) command.Cmd {
-	env := slices.DeleteFunc(os.Environ(), func(setting string) bool { return !setupEnv.MatchString(setting) })
-	run := append([]string{"-c", `exec bash "$0" "$@" 2>&1`, script}, args...)
-	return command.Cmd{Name: "bash", Args: run, Env: env, Stdout: out}
 }

@@ -7,7 +7,7 @@ import (
 	"context"
 	"slices"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,12 +16,12 @@ import (
 // Machine is what can be looked at.
 type Machine interface {
 	// Checks are the looks of one examination.
-	Checks() []health.Check
+	Checks() []doctor.Check
 }
 
 // Row is one finding, or a check that has found nothing yet.
 type Row struct {
-	health.Finding
+	doctor.Finding
 	Looking bool // it is looked at now; what Finding says is from before, if anything
 }
 
@@ -30,28 +30,28 @@ type Checkup struct {
 	machine Machine
 	now     *exam
 	exams   page.Latest
-	before  map[string][]health.Finding // what the one before found, by its checks' names
+	before  map[string][]doctor.Finding // what the one before found, by its checks' names
 }
 
 // exam is one examination.
 type exam struct {
 	stop   context.CancelFunc
-	checks []health.Check // nil until they are known
-	found  [][]health.Finding
+	checks []doctor.Check // nil until they are known
+	found  [][]doctor.Finding
 	ended  []bool
 	stream <-chan found
 }
 
 // began brings the checks, and the stream of what they find.
 type began struct {
-	checks []health.Check
+	checks []doctor.Check
 	stream <-chan found
 }
 
 // found is what one check found. The last message of a stream has no check.
 type found struct {
 	check    int // -1: all is done
-	findings []health.Finding
+	findings []doctor.Finding
 }
 
 // New makes one that has not begun.
@@ -72,15 +72,15 @@ func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 		stream := make(chan found, len(checks)) // nobody who looks has to wait for a screen
 		go func() {
 			defer close(stream)
-			health.Examine(ctx, checks, func(i int, findings []health.Finding) { stream <- found{i, findings} })
+			doctor.Examine(ctx, checks, func(i int, findings []doctor.Finding) { stream <- found{i, findings} })
 		}()
 		return began{checks, stream}
 	})
 }
 
 // byCheck is what is known, by the names of the checks.
-func (c *Checkup) byCheck() map[string][]health.Finding {
-	known := map[string][]health.Finding{}
+func (c *Checkup) byCheck() map[string][]doctor.Finding {
+	known := map[string][]doctor.Finding{}
 	for i, check := range c.now.checks {
 		known[check.Name] = c.before[check.Name]
 		if c.now.ended[i] {
@@ -98,7 +98,7 @@ func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case began:
 		c.now.checks, c.now.stream = msg.checks, msg.stream
-		c.now.found, c.now.ended = make([][]health.Finding, len(msg.checks)), make([]bool, len(msg.checks))
+		c.now.found, c.now.ended = make([][]doctor.Finding, len(msg.checks)), make([]bool, len(msg.checks))
 		return c.next(), true
 	case found:
 		if msg.check < 0 {
@@ -128,7 +128,7 @@ func (c *Checkup) Busy() bool {
 }
 
 // Looking reports whether something of a part is still looked at.
-func (c *Checkup) Looking(part health.Part) bool {
+func (c *Checkup) Looking(part doctor.Part) bool {
 	if c.now == nil || c.now.checks == nil {
 		return true
 	}
@@ -151,7 +151,7 @@ func (c *Checkup) Rows() []Row {
 		if !c.now.ended[i] {
 			findings = c.before[check.Name]
 			if len(findings) == 0 {
-				findings = []health.Finding{{Name: check.Name, Part: check.Part}}
+				findings = []doctor.Finding{{Name: check.Name, Part: check.Part}}
 			}
 		}
 		for _, f := range findings {
@@ -162,8 +162,8 @@ func (c *Checkup) Rows() []Row {
 }
 
 // Findings is what is known without what is still looked at.
-func (c *Checkup) Findings() []health.Finding {
-	var all []health.Finding
+func (c *Checkup) Findings() []doctor.Finding {
+	var all []doctor.Finding
 	for _, row := range c.Rows() {
 		if !row.Looking {
 			all = append(all, row.Finding)

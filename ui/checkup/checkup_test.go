@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/ui/page"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,17 +14,17 @@ import (
 // two is a machine with a look that ends at once and one that ends when go is closed.
 type two struct{ goOn chan struct{} }
 
-func (m two) Checks() []health.Check {
-	return []health.Check{
-		{Name: "slow", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
+func (m two) Checks() []doctor.Check {
+	return []doctor.Check{
+		{Name: "slow", Part: doctor.Docker, Run: func(ctx context.Context) []doctor.Finding {
 			select {
 			case <-m.goOn:
 			case <-ctx.Done():
 			}
-			return []health.Finding{{Name: "daemon", State: health.OK}}
+			return []doctor.Finding{{Name: "daemon", State: doctor.OK}}
 		}},
-		{Name: "quick", Part: health.Model, Look: func(context.Context) []health.Finding {
-			return []health.Finding{{Name: "model", State: health.Warning}}
+		{Name: "quick", Part: doctor.Model, Run: func(context.Context) []doctor.Finding {
+			return []doctor.Finding{{Name: "model", State: doctor.Warning}}
 		}},
 	}
 }
@@ -62,11 +62,11 @@ func TestWhatIsFoundIsShownWhileTheRestIsLookedAt(t *testing.T) {
 		t.Error("it has begun by itself")
 	}
 	next := take(t, c, c.Begin(t.Context())())
-	if got := names(c); !slices.Equal(got, []string{"slow*", "quick*"}) || !c.Looking(health.Model) {
+	if got := names(c); !slices.Equal(got, []string{"slow*", "quick*"}) || !c.Looking(doctor.Model) {
 		t.Errorf("at first %v", got)
 	}
 	next = take(t, c, next())
-	if got := names(c); !slices.Equal(got, []string{"slow*", "model"}) || c.Looking(health.Model) || !c.Looking(health.Docker) || len(c.Findings()) != 1 {
+	if got := names(c); !slices.Equal(got, []string{"slow*", "model"}) || c.Looking(doctor.Model) || !c.Looking(doctor.Docker) || len(c.Findings()) != 1 {
 		t.Errorf("then %v", got)
 	}
 	close(machine.goOn)

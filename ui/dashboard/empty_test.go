@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 )
@@ -12,15 +12,15 @@ import (
 // fresh is a machine with Docker and nothing else.
 type fresh struct{ looks int }
 
-func (f *fresh) Checks() []health.Check {
+func (f *fresh) Checks() []doctor.Check {
 	f.looks++
-	one := func(part health.Part, found health.Finding) health.Check {
-		return health.Check{Name: found.Name, Part: part, Look: func(context.Context) []health.Finding { return []health.Finding{found} }}
+	one := func(part doctor.Part, found doctor.Finding) doctor.Check {
+		return doctor.Check{Name: found.Name, Part: part, Run: func(context.Context) []doctor.Finding { return []doctor.Finding{found} }}
 	}
-	return []health.Check{
-		one(health.Docker, health.Finding{Name: "Docker", State: health.OK, Detail: "29.1.0, rootless true"}),
-		one(health.Images, health.Finding{Name: "image codex", State: health.Warning, Detail: "missing", Mend: "aibox bake codex", Image: "codex", Agent: true}),
-		one(health.Model, health.Finding{Name: "model", State: health.Warning, Detail: "there is no model to use", Mend: "start Ollama"}),
+	return []doctor.Check{
+		one(doctor.Docker, doctor.Finding{Name: "Docker", State: doctor.OK, Detail: "29.1.0, rootless true"}),
+		one(doctor.Images, doctor.Finding{Name: "image codex", State: doctor.Warning, Detail: "missing", Fix: "aibox bake codex", Image: "codex", Agent: true}),
+		one(doctor.Model, doctor.Finding{Name: "model", State: doctor.Warning, Detail: "there is no model to use", Fix: "start Ollama"}),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"context"
 	"strings"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/internal/termtext"
 	"aibox/session"
 	"aibox/ui/checkup"
@@ -24,7 +24,7 @@ import (
 type Machine interface {
 	checkup.Machine
 	// Prove starts a box and reads what it could reach. step is told of the stages.
-	Prove(ctx context.Context, step func(session.Step)) (*health.Proof, error)
+	Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error)
 	// Bake has an image baked; the screen of images shows how it goes.
 	Bake(image string)
 }
@@ -42,7 +42,7 @@ type Model struct {
 	cursor        cursor.Cursor
 	at            string           // the name of the row a person is at; it stays so when rows come
 	moved         bool             // the person has chosen where they are
-	before        []health.Finding // what was known when the person came back from mending; nil once it is compared
+	before        []doctor.Finding // what was known when the person came back from mending; nil once it is compared
 	trial         *trial           // the proof, nil before there is one
 	trials        page.Latest
 	proving       bool          // the proof is shown in place of the list
@@ -122,7 +122,7 @@ func (m *Model) compare() {
 	if m.before == nil || m.checkup.Busy() {
 		return
 	}
-	if names := health.Mended(m.before, m.checkup.Findings()); len(names) > 0 {
+	if names := doctor.Fixed(m.before, m.checkup.Findings()); len(names) > 0 {
 		m.note.Say("mended: "+termtext.Escape(strings.Join(names, ", ")), nil)
 	}
 	m.before = nil
@@ -153,13 +153,13 @@ func (m *Model) arrange() {
 // which every run needs, then what can be mended.
 func badness(row checkup.Row) int {
 	switch {
-	case row.Looking || row.State == health.OK:
+	case row.Looking || row.State == doctor.OK:
 		return 0
-	case row.State == health.Missing:
+	case row.State == doctor.Missing:
 		return 4
-	case row.Part == health.Model:
+	case row.Part == doctor.Model:
 		return 3
-	case row.Mend != "":
+	case row.Fix != "":
 		return 2
 	default:
 		return 1

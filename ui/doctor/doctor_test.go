@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"aibox/app/doctor"
 	"aibox/internal/fault"
-	"aibox/internal/health"
 	"aibox/internal/probe"
 	"aibox/session"
 	"aibox/ui/page"
@@ -23,17 +23,17 @@ import (
 
 // machine is one whose findings are given, by check.
 type machine struct {
-	checks []health.Check
-	proof  *health.Proof
+	checks []doctor.Check
+	proof  *doctor.Proof
 	err    error
 	baked  []string
 	looks  int
 }
 
-func (m *machine) Checks() []health.Check { m.looks++; return m.checks }
+func (m *machine) Checks() []doctor.Check { m.looks++; return m.checks }
 func (m *machine) Bake(image string)      { m.baked = append(m.baked, image) }
 
-func (m *machine) Prove(_ context.Context, step func(session.Step)) (*health.Proof, error) {
+func (m *machine) Prove(_ context.Context, step func(session.Step)) (*doctor.Proof, error) {
 	step(session.Step{Name: "workspace"})
 	step(session.Step{Name: "workspace", Done: true, Detail: "1 file", Took: 40 * time.Millisecond})
 	step(session.Step{Name: "sandbox"})
@@ -49,30 +49,30 @@ func (m *machine) Prove(_ context.Context, step func(session.Step)) (*health.Pro
 	return m.proof, m.err
 }
 
-func check(part health.Part, findings ...health.Finding) health.Check {
-	return health.Check{Name: findings[0].Name, Part: part, Look: func(context.Context) []health.Finding { return slices.Clone(findings) }}
+func check(part doctor.Part, findings ...doctor.Finding) doctor.Check {
+	return doctor.Check{Name: findings[0].Name, Part: part, Run: func(context.Context) []doctor.Finding { return slices.Clone(findings) }}
 }
 
 // sample is a machine with some of everything.
 func sample() *machine {
 	return &machine{
-		checks: []health.Check{
-			check(health.Tools, health.Finding{Name: "git", State: health.OK, Detail: "/usr/bin/git"}),
-			check(health.Tools, health.Finding{Name: "iptables", State: health.Missing, Detail: "not found in PATH", Mend: health.SetUp}),
-			check(health.Machine,
-				health.Finding{Name: "bridge filter", State: health.OK, Detail: "the kernel has br_netfilter"},
-				health.Finding{Name: "user namespaces", State: health.Missing, Detail: "user.max_user_namespaces is 0", Mend: "sudo sysctl -w user.max_user_namespaces=28633"}),
-			check(health.Docker, health.Finding{Name: "Docker", State: health.OK, Detail: "29.1.0, rootless true"}),
-			check(health.Images,
-				health.Finding{Name: "image base", State: health.OK, Detail: "fresh", Image: "base"},
-				health.Finding{Name: "image codex", State: health.Warning, Detail: "outdated", Mend: "aibox bake codex", Image: "codex", Agent: true}),
-			check(health.Model, health.Finding{
-				Name: "model", State: health.Warning, Detail: "there is no model to use: no model server answers on this machine, and no key is set",
-				Mend: "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY",
+		checks: []doctor.Check{
+			check(doctor.Tools, doctor.Finding{Name: "git", State: doctor.OK, Detail: "/usr/bin/git"}),
+			check(doctor.Tools, doctor.Finding{Name: "iptables", State: doctor.Missing, Detail: "not found in PATH", Fix: doctor.SetupCommand}),
+			check(doctor.Machine,
+				doctor.Finding{Name: "bridge filter", State: doctor.OK, Detail: "the kernel has br_netfilter"},
+				doctor.Finding{Name: "user namespaces", State: doctor.Missing, Detail: "user.max_user_namespaces is 0", Fix: "sudo sysctl -w user.max_user_namespaces=28633"}),
+			check(doctor.Docker, doctor.Finding{Name: "Docker", State: doctor.OK, Detail: "29.1.0, rootless true"}),
+			check(doctor.Images,
+				doctor.Finding{Name: "image base", State: doctor.OK, Detail: "fresh", Image: "base"},
+				doctor.Finding{Name: "image codex", State: doctor.Warning, Detail: "outdated", Fix: "aibox bake codex", Image: "codex", Agent: true}),
+			check(doctor.Model, doctor.Finding{
+				Name: "model", State: doctor.Warning, Detail: "there is no model to use: no model server answers on this machine, and no key is set",
+				Fix: "start Ollama, LM Studio, llama.cpp or vLLM, or set a key such as ANTHROPIC_API_KEY",
 			}),
-			check(health.Tools, health.Finding{Name: "settings \x1b[31m", State: health.Warning, Detail: "line 3 \x1b]0;x\a is wrong", Mend: "aibox config edit"}),
+			check(doctor.Tools, doctor.Finding{Name: "settings \x1b[31m", State: doctor.Warning, Detail: "line 3 \x1b]0;x\a is wrong", Fix: "aibox config edit"}),
 		},
-		proof: &health.Proof{Kernel: "4.4.0", Results: []probe.Result{
+		proof: &doctor.Proof{Kernel: "4.4.0", Results: []probe.Result{
 			{Name: "inference gateway", Target: "10.200.200.1:80", Want: probe.Answers, OK: true, Detail: "answered"},
 			{Name: "metadata address", Target: "169.254.169.254:80", Want: probe.Refused, OK: true, Detail: "connection refused"},
 			{Name: "a name server", Target: "192.0.2.53:53", Want: probe.Refused, OK: true, Detail: "network is unreachable"},
@@ -83,7 +83,7 @@ func sample() *machine {
 // sound is the sample with nothing missing.
 func sound() *machine {
 	m := sample()
-	m.checks = slices.DeleteFunc(m.checks, func(c health.Check) bool { return health.Count(c.Look(context.Background()), health.Missing) > 0 })
+	m.checks = slices.DeleteFunc(m.checks, func(c doctor.Check) bool { return doctor.Count(c.Run(context.Background()), doctor.Missing) > 0 })
 	return m
 }
 
@@ -133,8 +133,8 @@ func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
 	m := sound()
 	p = sit(t, m, 80, 24)
 	p.Sees("to mend it: start Ollama")
-	m.checks = slices.DeleteFunc(m.checks, func(c health.Check) bool { return c.Part == health.Model })
-	m.checks[0] = check(health.Tools, health.Finding{Name: "limits", State: health.Warning, Detail: "there are none"})
+	m.checks = slices.DeleteFunc(m.checks, func(c doctor.Check) bool { return c.Part == doctor.Model })
+	m.checks[0] = check(doctor.Tools, doctor.Finding{Name: "limits", State: doctor.Warning, Detail: "there are none"})
 	p = sit(t, m, 80, 24)
 	p.Sees("enter bakes it: aibox bake codex")
 }
@@ -203,8 +203,8 @@ func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
 	p := sit(t, m, 80, 24)
 	p.Send(page.Returned{})
 	p.DoesNotSee("mended")
-	m.checks[1] = check(health.Tools, health.Finding{Name: "iptables", State: health.OK, Detail: "/usr/sbin/iptables"})
-	m.checks[3] = check(health.Docker, health.Finding{Name: "Docker \x1b[31m", State: health.OK, Detail: "29.1.0, rootless"})
+	m.checks[1] = check(doctor.Tools, doctor.Finding{Name: "iptables", State: doctor.OK, Detail: "/usr/sbin/iptables"})
+	m.checks[3] = check(doctor.Docker, doctor.Finding{Name: "Docker \x1b[31m", State: doctor.OK, Detail: "29.1.0, rootless"})
 	next := p.Page.Update(page.Returned{Said: "back"})
 	p.Sees("back")
 	next = p.Page.Update(uitest.Answer(next))
@@ -220,7 +220,7 @@ func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
 
 func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
 	m := sample()
-	m.checks = append(m.checks, health.Check{Name: "network guard", Part: health.Docker, Look: func(ctx context.Context) []health.Finding {
+	m.checks = append(m.checks, doctor.Check{Name: "network guard", Part: doctor.Docker, Run: func(ctx context.Context) []doctor.Finding {
 		<-ctx.Done()
 		return nil
 	}})
@@ -288,7 +288,7 @@ func TestEachProbeIsShownAsItEnds(t *testing.T) {
 // manyProbes is a machine whose proof has more probes than a small screen has rows.
 func manyProbes() *machine {
 	m := sound()
-	m.proof = &health.Proof{Kernel: "4.4.0"}
+	m.proof = &doctor.Proof{Kernel: "4.4.0"}
 	for i := range 16 {
 		m.proof.Results = append(m.proof.Results, probe.Result{
 			Name: fmt.Sprintf("probe %c of the sandbox", 'a'+i), Target: fmt.Sprintf("192.0.2.%d:53", i),

@@ -1,7 +1,7 @@
 package doctor
 
 import (
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
 	"aibox/ui/page"
@@ -28,12 +28,12 @@ func newKeys() keys {
 // fit enables what can be done now.
 func (m *Model) fit() {
 	row := m.current()
-	bad := row != nil && !row.Looking && row.Mend != ""
+	bad := row != nil && !row.Looking && row.Fix != ""
 	_, command := m.commandOf(row)
-	m.keys.mend.SetEnabled(!m.proving && bad && (row.ByBake() || command))
+	m.keys.mend.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.again.SetEnabled(!m.proving)
-	m.keys.prove.SetEnabled(!m.checkup.Busy() && health.Count(m.checkup.Findings(), health.Missing) == 0 && !m.trial.running())
+	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.trial.running())
 	m.keys.setUp.SetEnabled(!m.proving && m.anyBySetUp())
 	m.keys.list.SetEnabled(m.proving)
 	m.keys.back.SetEnabled(!m.proving)
@@ -41,7 +41,7 @@ func (m *Model) fit() {
 
 func (m *Model) anyBySetUp() bool {
 	for _, row := range m.rows {
-		if !row.Looking && row.BySetUp() {
+		if !row.Looking && row.FixedBySetup() {
 			return true
 		}
 	}
@@ -84,7 +84,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.setUp):
 		return setUp()
 	case key.Matches(msg, k.copy):
-		text := m.current().Mend
+		text := m.current().Fix
 		m.note.Say("copied: "+termtext.Escape(text), nil)
 		return tea.SetClipboard(text)
 	case m.proving:
@@ -98,7 +98,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 // mend does what mends a finding: a bake, or one of aibox's own commands on the whole
 // terminal, which asks before it changes anything.
 func (m *Model) mend(row *checkup.Row) tea.Cmd {
-	if row.ByBake() {
+	if row.FixedByBuild() {
 		m.machine.Bake(row.Image)
 		return page.Ask(page.Images{})
 	}
@@ -108,13 +108,13 @@ func (m *Model) mend(row *checkup.Row) tea.Cmd {
 
 // setUp mends all that the set-up can.
 func setUp() tea.Cmd {
-	args, _ := health.Finding{Mend: health.SetUp}.Command()
+	args, _ := doctor.Finding{Fix: doctor.SetupCommand}.Command()
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
 // commandOf is the command that mends a row, if one does.
 func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
-	if row == nil || row.Looking || row.State == health.OK {
+	if row == nil || row.Looking || row.State == doctor.OK {
 		return nil, false
 	}
 	return row.Command()

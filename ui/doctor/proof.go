@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/internal/probe"
 	"aibox/session"
 
@@ -14,7 +14,7 @@ import (
 // trial is a proof that goes on or is over.
 type trial struct {
 	stages  []session.Step
-	probing health.Probing
+	probing doctor.Probing
 	kernel  string // of the box, once it is known
 	over    bool
 	stream  <-chan session.Step
@@ -30,7 +30,7 @@ type stage struct {
 
 // proved is the end of a trial.
 type proved struct {
-	proof *health.Proof
+	proof *doctor.Proof
 	err   error
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"aibox/app/doctor"
 	"aibox/internal/amount"
-	"aibox/internal/health"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
 	"aibox/ui/widget/cursor"
@@ -66,16 +66,16 @@ func (m *Model) head() string {
 	}
 	found := m.checkup.Findings()
 	parts := []string{m.theme.Title.Render("This machine")}
-	if n := health.Count(found, health.Missing); n > 0 {
+	if n := doctor.Count(found, doctor.Missing); n > 0 {
 		parts = append(parts, m.theme.Bad.Render(fmt.Sprintf("%d missing", n)))
 	}
-	if n := health.Count(found, health.Warning); n > 0 {
+	if n := doctor.Count(found, doctor.Warning); n > 0 {
 		parts = append(parts, m.theme.Warn.Render(amount.Of(n, "warning")))
 	}
 	if m.checkup.Busy() {
 		parts = append(parts, m.theme.Faint.Render("looking…"))
 	} else {
-		parts = append(parts, fmt.Sprintf("%d in order", health.Count(found, health.OK)))
+		parts = append(parts, fmt.Sprintf("%d in order", doctor.Count(found, doctor.OK)))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -112,9 +112,9 @@ func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	switch {
 	case row.Looking:
 		return "…", m.theme.Faint
-	case row.State == health.Missing:
+	case row.State == doctor.Missing:
 		return "✗", m.theme.Bad
-	case row.State == health.Warning:
+	case row.State == doctor.Warning:
 		return "!", m.theme.Warn
 	default:
 		return "✓", m.theme.Good
@@ -137,18 +137,18 @@ func (m *Model) pane(width, height int) []string {
 	if row.Detail != "" {
 		add(row.Detail, m.theme.Plain)
 	}
-	if row.Mend != "" {
+	if row.Fix != "" {
 		if height > paneHeight {
 			out = append(out, "")
 		}
 		_, own := m.commandOf(row)
 		switch {
-		case row.ByBake():
-			add("enter bakes it: "+row.Mend, m.theme.Key)
+		case row.FixedByBuild():
+			add("enter bakes it: "+row.Fix, m.theme.Key)
 		case own:
-			add("enter runs: "+row.Mend, m.theme.Key)
+			add("enter runs: "+row.Fix, m.theme.Key)
 		default:
-			add("to mend it: "+row.Mend, m.theme.Key)
+			add("to mend it: "+row.Fix, m.theme.Key)
 		}
 	}
 	return frame.Fill(out, height)

@@ -7,7 +7,7 @@ import (
 	"context"
 	"strings"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/internal/termtext"
 	"aibox/ui/checkup"
 	"aibox/ui/page"
@@ -55,7 +55,7 @@ func (m *Model) Take(msg tea.Msg) (tea.Cmd, bool) { return m.checkup.Take(msg) }
 
 // step is a line of the way.
 type step struct {
-	health.Step
+	doctor.Step
 	name string
 	does string // what enter does, in words
 	ask  page.Request
@@ -63,28 +63,28 @@ type step struct {
 
 // steps are the way to a first run, that run last.
 func (m *Model) steps() []step {
-	path := health.Path(m.checkup.Findings(), m.checkup.Looking)
+	path := doctor.FirstRun(m.checkup.Findings(), m.checkup.Looking)
 	all := make([]step, 0, len(path)+1)
 	ready := true
 	for _, of := range path {
 		s := step{Step: of}
 		switch of.Part {
-		case health.Docker:
+		case doctor.Docker:
 			s.name, s.does, s.ask = "Docker", "shows what is missing", page.Doctor{}
-			if args, own := (health.Finding{Mend: of.Mend}).Command(); own {
-				s.does, s.ask = "runs "+of.Mend+", which asks before it changes anything", page.Command{Args: args, Wait: true}
+			if args, own := (doctor.Finding{Fix: of.Fix}).Command(); own {
+				s.does, s.ask = "runs "+of.Fix+", which asks before it changes anything", page.Command{Args: args, Wait: true}
 			}
-		case health.Images:
+		case doctor.Images:
 			s.name, s.does, s.ask = "an image", "shows the images; b bakes one", page.Images{}
-		case health.Model:
+		case doctor.Model:
 			s.name, s.does, s.ask = "a model", "shows what can be done", page.Doctor{}
 		}
-		ready = ready && of.State == health.OK
+		ready = ready && of.State == doctor.OK
 		all = append(all, s)
 	}
-	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: health.Step{Detail: "an agent, a repository and what to do"}}
+	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: doctor.Step{Detail: "an agent, a repository and what to do"}}
 	if ready {
-		first.State = health.Warning // it is the one that is left
+		first.State = doctor.Warning // it is the one that is left
 	}
 	return append(all, first)
 }
@@ -92,7 +92,7 @@ func (m *Model) steps() []step {
 // next is the first step that is not done, and known: the last one when all are.
 func next(steps []step) int {
 	for i, s := range steps {
-		if s.State != health.OK {
+		if s.State != doctor.OK {
 			return i
 		}
 	}
@@ -171,8 +171,8 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	out = append(out, "")
 	if s := steps[at]; s.State != "" {
 		text := "enter " + s.does + "."
-		if _, own := s.ask.(page.Command); !own && s.Mend != "" {
-			text = "To mend it: " + s.Mend + ". " + text
+		if _, own := s.ask.(page.Command); !own && s.Fix != "" {
+			text = "To mend it: " + s.Fix + ". " + text
 		}
 		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), max(1, width-4), ""), "\n") {
 			out = append(out, "  "+t.Key.Render(line))
@@ -184,13 +184,13 @@ func (m *Model) View(t theme.Theme, width int) []string {
 // look is the mark of a step, which tells its state without color.
 func look(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
 	switch {
-	case s.State == health.OK:
+	case s.State == doctor.OK:
 		return "✓", t.Good
-	case last && s.State == health.Warning:
+	case last && s.State == doctor.Warning:
 		return "▸", t.Live
-	case s.State == health.Warning:
+	case s.State == doctor.Warning:
 		return "!", t.Warn
-	case s.State == health.Missing:
+	case s.State == doctor.Missing:
 		return "✗", t.Bad
 	case s.Detail != "": // it waits for another one
 		return "·", t.Faint

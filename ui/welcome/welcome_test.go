@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/internal/health"
+	"aibox/app/doctor"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/keymap"
@@ -18,35 +18,35 @@ import (
 
 // machine is one whose findings are given.
 type machine struct {
-	found []health.Finding
+	found []doctor.Finding
 	looks int
 	hang  bool // the look at Docker never ends
 }
 
-func (m *machine) Checks() []health.Check {
+func (m *machine) Checks() []doctor.Check {
 	m.looks++
-	of := func(part health.Part) func(ctx context.Context) []health.Finding {
-		return func(ctx context.Context) []health.Finding {
-			if m.hang && part == health.Docker {
+	of := func(part doctor.Part) func(ctx context.Context) []doctor.Finding {
+		return func(ctx context.Context) []doctor.Finding {
+			if m.hang && part == doctor.Docker {
 				<-ctx.Done()
 			}
-			return slices.DeleteFunc(slices.Clone(m.found), func(f health.Finding) bool { return f.Part != part })
+			return slices.DeleteFunc(slices.Clone(m.found), func(f doctor.Finding) bool { return f.Part != part })
 		}
 	}
-	return []health.Check{
-		{Name: "Docker", Part: health.Docker, Look: of(health.Docker)},
-		{Name: "images", Part: health.Images, Look: of(health.Images)},
-		{Name: "model", Part: health.Model, Look: of(health.Model)},
+	return []doctor.Check{
+		{Name: "Docker", Part: doctor.Docker, Run: of(doctor.Docker)},
+		{Name: "images", Part: doctor.Images, Run: of(doctor.Images)},
+		{Name: "model", Part: doctor.Model, Run: of(doctor.Model)},
 	}
 }
 
 var (
-	daemon   = health.Finding{Name: "Docker", Part: health.Docker, State: health.OK, Detail: "29.1.0, rootless true"}
-	noDaemon = health.Finding{Name: "rootless Docker with runsc", Part: health.Docker, State: health.Missing, Detail: "it does not answer", Mend: health.SetUp}
-	stopped  = health.Finding{Name: "Docker", Part: health.Docker, State: health.Missing, Detail: "it does not answer", Mend: "sudo systemctl start docker"}
-	codex    = health.Finding{Name: "image codex", Part: health.Images, State: health.OK, Image: "codex", Agent: true}
-	nobody   = health.Finding{Name: "model", Part: health.Model, State: health.Warning, Detail: "there is no model", Mend: "start Ollama"}
-	ollama   = health.Finding{Name: "model", Part: health.Model, State: health.OK, Detail: "ollama"}
+	daemon   = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.OK, Detail: "29.1.0, rootless true"}
+	noDaemon = doctor.Finding{Name: "rootless Docker with runsc", Part: doctor.Docker, State: doctor.Missing, Detail: "it does not answer", Fix: doctor.SetupCommand}
+	stopped  = doctor.Finding{Name: "Docker", Part: doctor.Docker, State: doctor.Missing, Detail: "it does not answer", Fix: "sudo systemctl start docker"}
+	codex    = doctor.Finding{Name: "image codex", Part: doctor.Images, State: doctor.OK, Image: "codex", Agent: true}
+	nobody   = doctor.Finding{Name: "model", Part: doctor.Model, State: doctor.Warning, Detail: "there is no model", Fix: "start Ollama"}
+	ollama   = doctor.Finding{Name: "model", Part: doctor.Model, State: doctor.OK, Detail: "ollama"}
 )
 
 // looked is a model that has looked at all there is.
@@ -79,23 +79,23 @@ func press(t *testing.T, m *Model, name string) []page.Request {
 
 func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
 	for name, test := range map[string]struct {
-		found []health.Finding
+		found []doctor.Finding
 		sees  []string
 		asks  page.Request
 	}{
 		"no Docker": {
-			[]health.Finding{noDaemon, nobody},
+			[]doctor.Finding{noDaemon, nobody},
 			[]string{"1 ✗ Docker", "it does not answer", "2 · an image     after Docker", "3 ! a model", "4 · a first run", "enter runs aibox doctor --fix"},
 			page.Command{},
 		},
 		"a Docker that a person has to start": {
-			[]health.Finding{stopped, ollama},
+			[]doctor.Finding{stopped, ollama},
 			[]string{"To mend it: sudo systemctl start docker. enter shows what is missing"},
 			page.Doctor{},
 		},
-		"no image":    {[]health.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none is baked yet", "3 ✓ a model"}, page.Images{}},
-		"no model":    {[]health.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To mend it: start Ollama"}, page.Doctor{}},
-		"all is done": {[]health.Finding{daemon, codex, ollama}, []string{"4 ▸ a first run", "enter asks what to run"}, page.NewRun{}},
+		"no image":    {[]doctor.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none is baked yet", "3 ✓ a model"}, page.Images{}},
+		"no model":    {[]doctor.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To mend it: start Ollama"}, page.Doctor{}},
+		"all is done": {[]doctor.Finding{daemon, codex, ollama}, []string{"4 ▸ a first run", "enter asks what to run"}, page.NewRun{}},
 	} {
 		m := looked(t, &machine{found: test.found})
 		for _, want := range test.sees {
@@ -115,7 +115,7 @@ func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
 }
 
 func TestAStepThatIsStillLookedAtIsWaitedFor(t *testing.T) {
-	model := New(&machine{found: []health.Finding{ollama}, hang: true})
+	model := New(&machine{found: []doctor.Finding{ollama}, hang: true})
 	cmd := model.Begin(t.Context())
 	for range 3 { // that it began, the model and the images
 		cmd, _ = model.Take(uitest.Answer(cmd))
@@ -131,12 +131,12 @@ func TestAStepThatIsStillLookedAtIsWaitedFor(t *testing.T) {
 }
 
 func TestTheMachineIsLookedAtOnceAndAgainWhenAsked(t *testing.T) {
-	of := &machine{found: []health.Finding{stopped}}
+	of := &machine{found: []doctor.Finding{stopped}}
 	m := looked(t, of)
 	if m.Begin(t.Context()) != nil {
 		t.Error("it looks again by itself")
 	}
-	of.found = []health.Finding{daemon, codex, ollama}
+	of.found = []doctor.Finding{daemon, codex, ollama}
 	cmd, _ := m.Press(t.Context(), keymap.Press("r"))
 	for cmd != nil {
 		cmd, _ = m.Take(uitest.Answer(cmd))
@@ -147,7 +147,7 @@ func TestTheMachineIsLookedAtOnceAndAgainWhenAsked(t *testing.T) {
 }
 
 func TestAClickOnAStepDoesIt(t *testing.T) {
-	m := looked(t, &machine{found: []health.Finding{daemon, codex, nobody}})
+	m := looked(t, &machine{found: []doctor.Finding{daemon, codex, nobody}})
 	for row, line := range strings.Split(view(m, 80), "\n") {
 		cmd := m.Click(row)
 		if step := strings.Contains(line, "an image "); step {
@@ -165,7 +165,7 @@ func TestAClickOnAStepDoesIt(t *testing.T) {
 }
 
 func TestTheStepsFitIntoANarrowScreen(t *testing.T) {
-	m := looked(t, &machine{found: []health.Finding{stopped, nobody}})
+	m := looked(t, &machine{found: []doctor.Finding{stopped, nobody}})
 	for _, width := range []int{40, 80, 200} {
 		for line := range strings.SplitSeq(view(m, width), "\n") {
 			if ansi.StringWidth(line) > width {

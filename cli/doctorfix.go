@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"aibox/app/doctor"
+	"aibox/internal/fault"
+)
+
+// fixing is how --fix works.
+type fixing struct {
+	yes     bool // without a question
+	replace bool // replace a runtime that another program registered
+}
+
+// args are the flags of doctor for a run without a question.
+func (f fixing) args() []string {
+	args := []string{doctor.SetupCommand, "--yes"}
+	if f.replace {
+		args = append(args, doctor.ReplaceFlag)
+	}
+	return args
+}
+
+// fix shows what the set-up would do about the findings, asks, runs it and examines
+// again. The question covers the replacement of a runtime that another program
+// registered; how.yes does not. Findings with an error mean that the set-up stopped;
+// nil findings mean that it was not started.
+func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]doctor.Finding, error) {
+	if system, _ := a.app.SystemDocker(); system {
+		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
+			Hint("leave --rootful out, and rootful out of the settings")
+	}
+	if os.Getuid() == 0 {
+		return nil, fault.New(fault.Usage, "rootless Docker needs a user other than root, and you are root").
+			Hint("as that user: %s", doctor.SetupCommand).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
+	}
+	if !slices.ContainsFunc(found, doctor.Finding.FixedBySetup) {
+		fmt.Fprintln(a.err, "nothing is missing that the set-up could mend")
+		return found, nil
+	}
+	setup, err := doctor.OpenSetup()
+	if err != nil {
+		return nil, err
+	}
+	defer setup.Close()
+	replaced, consented := doctor.Replaced(found), how.replace
+	how.replace = consented || len(replaced) > 0
+	setup.Replace = how.replace
+	if err := a.showSetupPlan(ctx, setup, replaced); err != nil {
+		return nil, err
+	}
+	switch {
+	case how.yes && how.replace && !consented:
+		return nil, fault.New(fault.Usage, "--yes does not cover the replacement of a runtime that is registered with Docker; nothing was changed").
+			Hint("`%s --yes %s` replaces it", doctor.SetupCommand, doctor.ReplaceFlag).
+			Hint("`%s` asks first", doctor.SetupCommand)
+	case !how.yes:
+		agreed, err := a.askToFix(ctx, how)
+		if err != nil {
+			return nil, err
+		}
+		if !agreed {
+			return found, nil
+		}
+	}
+	// An interrupt reaches the set-up too, which shares the terminal; killing it here as
+	// well would leave packages half installed.
+	err = setup.Run(context.WithoutCancel(ctx), a.err)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", doctor.SetupCommand)
+	}
+	fmt.Fprintln(a.err)
+	return doctor.All(ctx, a.app.Doctor().Checks()), err
+}
+
+// showSetupPlan prints the command of the set-up, what it would do, and what it would
+// replace.
+func (a *cli) showSetupPlan(ctx context.Context, setup *doctor.Setup, replaced []string) error {
+	plan, err := setup.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(setup.Command())))
+	for _, step := range plan {
+		fmt.Fprintf(a.err, "  %s\n", safe(step))
+	}
+	for _, registered := range replaced {
+		fmt.Fprintf(a.err, "\nIt would replace this runtime, which is registered with Docker:\n\n  %s\n", safe(registered))
+	}
+	fmt.Fprintln(a.err)
+	return nil
+}
+
+// askToFix asks whether to run the set-up. The return key means no.
+func (a *cli) askToFix(ctx context.Context, how fixing) (bool, error) {
+	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(how.args(), " "))
+	}
+	question := "Do that? [y/N] "
+	if how.replace {
+		question = "Do that, and replace the registered runtime? [y/N] "
+	}
+	agreed, err := a.yes(ctx, question)
+	switch {
+	case err != nil:
+		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")
+	case !agreed:
+		fmt.Fprint(a.err, "nothing was changed\n\n")
+	}
+	return agreed, nil
+}
