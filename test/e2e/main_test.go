@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +45,14 @@ func run(m *testing.M) int {
 	if err := oneMoreAtOnce(); err != nil {
 		return fail("choosing how many tests are at work at once", err)
 	}
+	before, err := images()
+	if err != nil {
+		return fail("listing images", err)
+	}
 	code := m.Run()
+	if err := removeImages(before); err != nil {
+		return fail("removing the images of the tests' own agents", err)
+	}
 	if left := processes(aibox); len(left) > 0 {
 		return fail("processes of aibox are left", fmt.Errorf("pids %v", left))
 	}
@@ -62,6 +70,26 @@ func oneMoreAtOnce() error {
 		return nil
 	}
 	return flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
+}
+
+// images lists the references of the images that aibox has baked.
+func images() ([]string, error) {
+	out, err := exec.Command("docker", "images", "--filter", "reference=aibox/*", "--format", "{{.Repository}}:{{.Tag}}").Output()
+	return strings.Fields(string(out)), err
+}
+
+// removeImages removes the images that were not there before: those of agents that only
+// tests define.
+func removeImages(before []string) error {
+	now, err := images()
+	if err != nil {
+		return err
+	}
+	now = slices.DeleteFunc(now, func(ref string) bool { return slices.Contains(before, ref) || strings.HasSuffix(ref, ":<none>") })
+	if len(now) == 0 {
+		return nil
+	}
+	return command(os.Stderr, "docker", append([]string{"rmi", "--force"}, now...)...)
 }
 
 func fail(what string, err error) int {
