@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 	if chosen.Empty() {
 		return accepted, nil
 	}
-	if accepted.Tree, err = cs.after(ctx, ws.Owner(), before, chosen); err != nil {
+	if accepted.Tree, err = cs.after(ctx, ws.Owner(), before.Selection, before.Tree, chosen); err != nil {
 		return nil, err
 	}
 	if accepted.Tree == before.Tree {
@@ -174,10 +175,46 @@ func Accept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts Ac
 		}
 		accepted.Paths, err = applyToWorktree(ctx, worktreeJob{ws: ws, before: before.Tree, after: accepted.Tree})
 	} else {
-		err = d.deliver(ctx, opts.Branch, ws, before, accepted)
+		var made *delivered
+		prior := priorCommit{branch: before.Branch, commit: before.Commit, tree: cmp.Or(before.CommitTree, before.Tree)}
+		if made, err = d.deliver(ctx, opts.Branch, ws.Session, prior); err == nil {
+			accepted.add(made, ws)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return accepted, nil
+}
+
+// add notes what was delivered to a branch.
+func (a *Accepted) add(made *delivered, ws *workspace.Workspace) {
+	a.Branch, a.Commit, a.Modules = made.Branch, made.Commit, made.Modules
+	if made.Tree != a.Tree {
+		a.CommitTree = made.Tree
+	}
+	if ws.Uncommitted != "" && !made.Continued {
+		a.Uncommitted = made.Parent
+	}
+}
+
+// PlanAccept is PlanWorktree for what opts choose of a change set, as Accept would
+// deliver it; ErrNothing when that is nothing.
+func PlanAccept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*WorktreePlan, error) {
+	chosen, err := cs.Select(ctx, opts.Choice)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.Empty() {
+		return nil, ErrNothing
+	}
+	before := opts.Before
+	if before == nil {
+		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
+	}
+	after, err := cs.after(ctx, ws.Owner(), before.Selection, before.Tree, chosen)
+	if err != nil {
+		return nil, err
+	}
+	return PlanWorktree(ctx, ws, before.Tree, after)
 }

@@ -12,8 +12,8 @@ import (
 // after is the tree of what was taken before with what is chosen now. What was taken
 // stays, also where the agent went on since and the change set shows something else
 // there; what is chosen now replaces it where both change the same lines.
-func (cs *ChangeSet) after(ctx context.Context, owner string, before *Before, chosen *Selection) (string, error) {
-	fresh, stale, err := cs.refresh(ctx, before.Selection)
+func (cs *ChangeSet) after(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
+	fresh, stale, err := cs.refresh(ctx, prior)
 	if err != nil {
 		return "", err
 	}
@@ -29,7 +29,7 @@ func (cs *ChangeSet) after(ctx context.Context, owner string, before *Before, ch
 	if err != nil {
 		return "", err
 	}
-	if err := cs.overlay(ctx, owner, edit, before, chosen, stale); err != nil {
+	if err := cs.overlay(ctx, owner, edit, priorTree, chosen, stale); err != nil {
 		return "", err
 	}
 	if err := cs.clashes(edit); err != nil {
@@ -92,9 +92,9 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 
 // overlay puts what was taken before and is not in the change set any more over an
 // edit.
-func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, before *Before, chosen *Selection, stale []Taken) error {
-	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: before.Tree}
-	if err := was.describe(ctx, git.Owned(cs.GitDir)); err != nil {
+func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, priorTree string, chosen *Selection, stale []Taken) error {
+	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: priorTree}
+	if err := was.describe(ctx); err != nil {
 		return fmt.Errorf("looking at what was accepted before: %w", err)
 	}
 	byPath := make(map[Path]*Change, len(was.Changes))

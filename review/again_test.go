@@ -4,22 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"testing"
 
 	"aibox/internal/fault"
 	"aibox/review"
 )
-
-// numbered is a file of twenty lines, with some of them replaced.
-func numbered(replace ...string) string {
-	lines := []string{}
-	for i := range 20 {
-		lines = append(lines, string(rune('a'+i))+"\n")
-	}
-	text := strings.Join(lines, "")
-	return strings.NewReplacer(replace...).Replace(text)
-}
 
 // accepting is a session in which work is accepted bit by bit.
 type accepting struct {

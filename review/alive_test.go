@@ -12,7 +12,7 @@ import (
 	"aibox/review"
 )
 
-func (b *bench) countAlive() review.Count {
+func countAlive(b *bench) review.Count {
 	b.t.Helper()
 	count, err := review.CountAlive(b.t.Context(), b.ws)
 	must(b.t, err)
@@ -39,7 +39,7 @@ func standing(t *testing.T, dir string) string {
 
 func TestACountWhileTheAgentWorksIsWhatTheChangeSetSays(t *testing.T) {
 	b, set := mixed(t)
-	count := b.countAlive()
+	count := countAlive(b)
 	added, deleted := set.Totals()
 	if want := (review.Count{Files: len(set.Changes), Added: added, Deleted: deleted}); count != want || want.Files < 8 {
 		t.Errorf("%+v, not %+v", count, want)
@@ -57,7 +57,7 @@ func TestACountChangesNothingInTheWorkspaceAndLeavesNothingBehind(t *testing.T) 
 	defer func() { must(t, os.Chmod(b.path("closed"), 0o700)) }()
 	workspace, store := standing(t, b.ws.Path), standing(t, filepath.Join(b.ws.GitDir, "objects"))
 	refs := gitIn(t, b.ws.GitDir, "for-each-ref")
-	if count := b.countAlive(); count.Files == 0 {
+	if count := countAlive(b); count.Files == 0 {
 		t.Error("nothing was counted")
 	}
 	if now := standing(t, b.ws.Path); now != workspace {
@@ -84,7 +84,7 @@ func TestWhatACountLeftThatWasKilledIsRemovedByTheNext(t *testing.T) {
 		return dir
 	}
 	dead, under, other := folder(".count-1", time.Hour), folder(".count-2", time.Minute), folder("other", time.Hour)
-	b.countAlive()
+	countAlive(b)
 	for dir, gone := range map[string]bool{dead: true, under: false, other: false} {
 		if _, err := os.Lstat(dir); os.IsNotExist(err) != gone {
 			t.Errorf("%s: %v", dir, err)
@@ -98,9 +98,9 @@ func TestACountIsWholeWhileNamesAreSwapped(t *testing.T) {
 	outside := t.TempDir() + "/large"
 	write(t, outside, strings.Repeat("outside\n", 900_000))
 	must(t, os.Symlink(outside, b.path("toLarge")))
-	b.whileSwapped(func() {
+	whileSwapped(b, func() {
 		for range 10 {
-			if count := b.countAlive(); count.Added >= 900_000 {
+			if count := countAlive(b); count.Added >= 900_000 {
 				t.Fatalf("a file from outside is counted: %+v", count)
 			}
 		}

@@ -151,7 +151,7 @@ func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *jo
 	}
 	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d difference) error {
 		c := &Change{
-			Path: Path(d.path), Kind: d.kind(), OldMode: string(d.old.Mode), NewMode: string(d.now.Mode),
+			Path: Path(d.path), Kind: kindOf(d), OldMode: string(d.old.Mode), NewMode: string(d.now.Mode),
 			OldBlob: d.old.ID, NewBlob: d.now.ID, Size: -1,
 		}
 		return f.send(ctx, fold, c)

@@ -11,38 +11,6 @@ import (
 	"aibox/review/risk"
 )
 
-// assess computes the changes and looks for their risks.
-func (b *bench) assess() *review.ChangeSet {
-	b.t.Helper()
-	cs := b.compute()
-	must(b.t, review.Assess(b.t.Context(), b.ws, cs))
-	return cs
-}
-
-// risksOf are the risks of one changed file.
-func risksOf(t testing.TB, cs *review.ChangeSet, path string) []risk.Risk {
-	t.Helper()
-	for _, c := range cs.Changes {
-		if c.Path.Raw() == path {
-			return c.Risks
-		}
-	}
-	t.Fatalf("%s is not among the changes", path)
-	return nil
-}
-
-// wantRisks compares the names of the rules, gravest risk first.
-func (b *bench) wantRisks(cs *review.ChangeSet, path string, rules ...string) {
-	b.t.Helper()
-	var got []string
-	for _, r := range risksOf(b.t, cs, path) {
-		got = append(got, r.Rule)
-	}
-	if !slices.Equal(got, rules) {
-		b.t.Errorf("%s: risks %q, want %q", path, got, rules)
-	}
-}
-
 func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
 	token := "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
 	b := newRepository(t, map[string]string{

@@ -82,18 +82,6 @@ func (w *walk) open(path string) (int, error) {
 	return unix.Open(proc, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// openat2 repeats what the kernel asks to repeat: a rename somewhere else makes
-// RESOLVE_BENEATH give up with EAGAIN.
-func openat2(root int, path string, how *unix.OpenHow) (int, error) {
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(root, path, how)
-		if err == unix.EINTR || err == unix.EAGAIN && try < 100 {
-			continue
-		}
-		return fd, err
-	}
-}
-
 // special names a kind of file that git cannot hold.
 func special(kind uint32) string {
 	switch kind {

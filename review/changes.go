@@ -18,7 +18,8 @@ var differ = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-d
 
 // describe fills in the changes from the trees. When there are more than are listed, they
 // are folded, unless that is settled already.
-func (cs *ChangeSet) describe(ctx context.Context, repo *git.Repo) error {
+func (cs *ChangeSet) describe(ctx context.Context) error {
+	repo := git.Owned(cs.GitDir)
 	err := cs.compare(ctx, repo, nil)
 	if errors.Is(err, errTooMany) && cs.Listed == "" {
 		return cs.fold(ctx, repo, maxListed, "listed-"+cs.Tree[:16])
@@ -43,6 +44,16 @@ func (cs *ChangeSet) compare(ctx context.Context, repo *git.Repo, sizes map[stri
 		return err
 	}
 	return cs.sizes(ctx, repo, sizes)
+}
+
+// diffTrees is what differs between two trees, renames included, without the numbers of lines. More than
+// 2*maxListed changes are errTooMany.
+func diffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, error) {
+	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", from, to})...))
+	defer stop()
+	var cs ChangeSet
+	err := (&rawParser{cs: &cs, next: next, most: 2 * maxListed}).run()
+	return cs.Changes, err
 }
 
 // rawParser reads what git diff-tree -z --raw --numstat prints, while it is printed.

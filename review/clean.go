@@ -227,7 +227,7 @@ func (c *cleaning) recall(ctx context.Context, plain string) error {
 func (c *cleaning) write(ctx context.Context, plain string) (string, error) {
 	change := git.Commit{
 		Ref: refsOf(c.session) + "clean-" + rand.Text(), Tree: plain, Message: "As it is stored\n",
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+		Who: signature(time.Now()),
 	}
 	for _, entry := range c.stored {
 		change.Put = append(change.Put, entry)

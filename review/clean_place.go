@@ -69,6 +69,9 @@ func (c *cleaning) clean(ctx context.Context, plain string, batch []difference) 
 	return p.run(ctx)
 }
 
+// inMemory is the largest file that is read into memory to be looked at.
+const inMemory = 1 << 20
+
 // cleanPlaces are the folders of all processes, in the folder of aibox's repository.
 const cleanPlaces = "*.clean-*"
 

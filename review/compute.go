@@ -101,12 +101,12 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	if err != nil {
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
-	cs.annotate(c.made.notes, w.baseline, w.covers)
+	annotate(cs, c.made.notes, w.baseline, w.covers)
 	if !cs.Empty() {
 		search.Wait()
 		cs.callers = callers
 	}
-	cs.limits(w)
+	w.noteLimits(cs)
 	return cs, nil
 }
 
@@ -145,9 +145,9 @@ func (c *collector) commit(ws *workspace.Workspace, cs *ChangeSet) (listing, err
 	}
 	c.begin()
 	c.im.Begin(git.Commit{
-		Ref:    "refs/aibox/" + ws.Session + "/work",
+		Ref:    refsOf(ws.Session) + "work",
 		Parent: ws.BaseCommit(), Message: "Changes of session " + ws.Session + "\n",
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: ws.Prepared},
+		Who: signature(ws.Prepared),
 	})
 	for i, there := range c.walk.seen {
 		if !there {
@@ -189,7 +189,7 @@ func (c *collector) end(failed error) error {
 }
 
 // annotate adds notes about names and content to the changes.
-func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline, covers func(path string) bool) {
+func annotate(cs *ChangeSet, notes map[string][]string, b *workspace.Baseline, covers func(path string) bool) {
 	clashes := clashesOf(cs.Changes, b)
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
@@ -207,8 +207,8 @@ func (cs *ChangeSet) annotate(notes map[string][]string, b *workspace.Baseline, 
 	}
 }
 
-// limits notes what the change set does not show one by one.
-func (cs *ChangeSet) limits(w *walk) {
+// noteLimits notes what the change set does not show one by one.
+func (w *walk) noteLimits(cs *ChangeSet) {
 	note := func(format string, args ...any) { cs.Notes = append(cs.Notes, fmt.Sprintf(format, args...)) }
 	if w.tooMany > 0 {
 		note("%d more new files are not taken: the limit is %d", w.tooMany, w.maxNew)

@@ -48,7 +48,7 @@ func TestAComputationElsewhere(t *testing.T) {
 }
 
 // computes computes behind the words of a command line.
-func (b *bench) computes(words ...string) computed {
+func computes(b *bench, words ...string) computed {
 	b.t.Helper()
 	text, err := json.Marshal(b.ws)
 	must(b.t, err)
@@ -84,7 +84,7 @@ func TestADiskWithoutRoomForTheObjectsIsNeverNoChange(t *testing.T) {
 			must(t, os.Remove(b.path("d/c.txt")))
 			failed := 0
 			for _, room := range []int{0, 4, 8, 12, 16, 20, 32, 64, 96, 128, 512} {
-				got := b.computes(mounted(full, t.TempDir(), b.ws.GitDir, fmt.Sprint(room<<10))...)
+				got := computes(b, mounted(full, t.TempDir(), b.ws.GitDir, fmt.Sprint(room<<10))...)
 				switch {
 				case got.Message != "":
 					failed++
@@ -101,7 +101,7 @@ func TestADiskWithoutRoomForTheObjectsIsNeverNoChange(t *testing.T) {
 			if failed == 0 {
 				t.Error("there was always room")
 			}
-			if got := b.computes("env"); got.Message != "" || got.Changes != 3 {
+			if got := computes(b, "env"); got.Message != "" || got.Changes != 3 {
 				t.Errorf("with room there are %d changes: %s", got.Changes, got.Message)
 			}
 		})
@@ -111,7 +111,7 @@ func TestADiskWithoutRoomForTheObjectsIsNeverNoChange(t *testing.T) {
 func TestAReadOnlyDiskIsNamedWhereTheObjectsBelong(t *testing.T) {
 	b := diskBench(t)
 	b.write("a.txt", "agent\n")
-	got := b.computes(mounted(`mount --bind "$2" "$2"; mount -o remount,ro,bind "$2"`, b.ws.GitDir)...)
+	got := computes(b, mounted(`mount --bind "$2" "$2"; mount -o remount,ro,bind "$2"`, b.ws.GitDir)...)
 	if got.Kind != "environment" || !strings.Contains(got.Message, "the disk of "+b.ws.GitDir+" is read-only") {
 		t.Errorf("it says %q: %s", got.Kind, got.Message)
 	}

@@ -2,18 +2,15 @@ package review
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"golang.org/x/sys/unix"
 
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
@@ -49,38 +46,37 @@ type delivered struct {
 	Branch, Commit string
 	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
 	Modules        []AcceptedModule
+	Parent         string // of Commit
+	Continued      bool   // Parent was the tip of the branch, which aibox had made before
 }
 
-// deliver makes the commit on a branch.
-func (d *delivery) deliver(ctx context.Context, branch string, ws *workspace.Workspace, before *Before, accepted *Accepted) error {
-	if !d.onTop(ctx, before) {
-		if err := d.name(branch, ws.Session); err != nil {
-			return err
+// priorCommit is a commit that aibox made on a branch before.
+type priorCommit struct {
+	branch string // without refs/heads/
+	commit string // empty: there is none
+	tree   string // what it was made of, with the agent's files as they are
+}
+
+// deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
+// one, called branch, or after fallback when branch is empty.
+func (d *delivery) deliver(ctx context.Context, branch, fallback string, prior priorCommit) (*delivered, error) {
+	if !d.onTop(ctx, prior) {
+		if err := d.name(branch, fallback); err != nil {
+			return nil, err
 		}
 	}
-	made, err := d.run(ctx)
-	if err != nil {
-		return err
-	}
-	accepted.Branch, accepted.Commit, accepted.Modules = made.Branch, made.Commit, made.Modules
-	if made.Tree != accepted.Tree {
-		accepted.CommitTree = made.Tree
-	}
-	if ws.Uncommitted != "" && d.tip == "" {
-		accepted.Uncommitted = d.parent
-	}
-	return nil
+	return d.run(ctx)
 }
 
 // onTop settles that the work goes on top of what aibox delivered before, if that is
 // still the tip of its branch, nobody has checked that out, and the repository that
 // aibox owns has it.
-func (d *delivery) onTop(ctx context.Context, before *Before) bool {
-	if before.Commit == "" {
+func (d *delivery) onTop(ctx context.Context, prior priorCommit) bool {
+	if prior.commit == "" {
 		return false
 	}
-	tip := before.Commit
-	said, err := d.to.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+before.Branch)
+	tip := prior.commit
+	said, err := d.to.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+prior.branch)
 	if err != nil || said != tip+" " { // moved, gone, or checked out, where files would seem to be undone
 		return false
 	}
@@ -88,8 +84,8 @@ func (d *delivery) onTop(ctx context.Context, before *Before) bool {
 	if err != nil {
 		return false
 	}
-	d.cleaning.earlier = &earlier{plain: cmp.Or(before.CommitTree, before.Tree), stored: tree}
-	d.parent, d.branch, d.tip = tip, before.Branch, tip
+	d.cleaning.earlier = &earlier{plain: prior.tree, stored: tree}
+	d.parent, d.branch, d.tip = tip, prior.branch, tip
 	return true
 }
 
@@ -143,7 +139,7 @@ func (d *delivery) run(ctx context.Context) (_ *delivered, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules}, nil
+	return &delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.parent, Continued: d.tip != ""}, nil
 }
 
 // meeting is the newest commit below the work that the user's repository has; empty
@@ -189,22 +185,13 @@ func (d *delivery) takeRoot(ctx context.Context, uncommitted bool) error {
 
 // commit makes the commit in the repository that aibox owns.
 func (d *delivery) commit(ctx context.Context) (string, error) {
-	date := fmt.Sprintf("%d %s", time.Now().Unix(), time.Now().Format("-0700"))
-	repo := d.from.With(
-		"GIT_AUTHOR_NAME="+d.who.Name, "GIT_AUTHOR_EMAIL="+d.who.Email, "GIT_AUTHOR_DATE="+date,
-		"GIT_COMMITTER_NAME="+d.who.Name, "GIT_COMMITTER_EMAIL="+d.who.Email, "GIT_COMMITTER_DATE="+date,
-	)
-	message := strings.TrimRight(strings.ReplaceAll(d.message, "\x00", ""), "\n") + "\n"
-	var out strings.Builder
-	args := []string{"commit-tree"}
-	if d.parent != "" {
-		args = append(args, "-p", d.parent)
-	}
-	err := repo.Run(ctx, strings.NewReader(message), &out, append(args, "-F", "-", d.tree)...)
+	who := d.who
+	who.When = time.Now()
+	commit, err := d.from.CommitTree(ctx, d.tree, d.parent, d.message, who)
 	if err != nil {
 		return "", diskerr.Explain(fmt.Errorf("making the commit: %w", git.Brief(err)), d.from.Dir())
 	}
-	return strings.TrimSpace(out.String()), nil
+	return commit, nil
 }
 
 // kept makes the commit and keeps it by a ref, since the next accept goes on from it.
@@ -260,17 +247,6 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 		err = packErr
 	}
 	return err
-}
-
-// whoseFault tells a disk that takes nothing from objects that git refuses, by the
-// words of the C library that git repeats.
-func whoseFault(message string) fault.Kind {
-	for _, errno := range []syscall.Errno{unix.EACCES, unix.EIO} {
-		if strings.Contains(strings.ToLower(message), errno.Error()) {
-			return fault.Environment
-		}
-	}
-	return fault.Refused
 }
 
 // suffixes bounds how many names are tried for a branch.

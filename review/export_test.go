@@ -11,12 +11,6 @@ import (
 	"aibox/workspace"
 )
 
-// Names are the checks of names, for the fuzz tests.
-var (
-	DotGit        = dotGit
-	DotGitmodules = dotGitmodules
-)
-
 // Ignores reports whether the rules leave path out.
 func Ignores(rules []workspace.IgnoreFile, path string, dir bool) bool {
 	return newIgnoreRules(rules).Match(path, dir)

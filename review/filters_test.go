@@ -19,68 +19,9 @@ import (
 	"aibox/workspace"
 )
 
-// useLFS has the user's repository keep *.bin by the real Git LFS.
-func (b *bench) useLFS() *bench {
-	b.t.Helper()
-	for key, value := range map[string]string{
-		"clean": "git-lfs clean -- %f", "smudge": "git-lfs smudge -- %f", "process": "git-lfs filter-process", "required": "true",
-	} {
-		gitIn(b.t, b.repo, "config", "filter.lfs."+key, value)
-	}
-	return b
-}
-
-// useCrypt has the user's repository keep files with the filter "crypt" unreadable, by a
-// program outside the repository that needs a key in its .git.
-func (b *bench) useCrypt() *bench {
-	b.t.Helper()
-	program := filepath.Join(b.home, "crypt.sh")
-	write(b.t, program, `#!/bin/sh
-set -e
-test "$(cat "$(git rev-parse --git-common-dir)/key")" = key
-case $1 in
-clean) printf 'CRYPT\0'; tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
-smudge) tail -c +7 | tr 'A-Za-z' 'N-ZA-Mn-za-m' ;;
-esac
-`)
-	must(b.t, os.Chmod(program, 0o755))
-	write(b.t, b.inRepo(".git/key"), "key")
-	gitIn(b.t, b.repo, "config", "filter.crypt.clean", program+" clean")
-	gitIn(b.t, b.repo, "config", "filter.crypt.smudge", program+" smudge")
-	gitIn(b.t, b.repo, "config", "filter.crypt.required", "true")
-	return b
-}
-
-// commit brings files into the user's repository as git itself does.
-func (b *bench) commit(files map[string]string) *bench {
-	b.t.Helper()
-	for name, content := range files {
-		write(b.t, b.inRepo(name), content)
-	}
-	gitIn(b.t, b.repo, "add", "-A")
-	gitIn(b.t, b.repo, "commit", "-q", "-m", "more")
-	return b
-}
-
-// take accepts what choice says to a branch.
-func (b *bench) take(cs *review.ChangeSet, choice review.Choice, before *review.Before) *review.Accepted {
-	b.t.Helper()
-	accepted, err := review.Accept(b.t.Context(), b.ws, cs, review.AcceptOptions{Choice: choice, Before: before})
-	must(b.t, err)
-	return accepted
-}
-
-// nowhere fails if text stands in any object of the user's repository.
-func (b *bench) nowhere(text string) {
-	b.t.Helper()
-	if all := gitIn(b.t, b.repo, "cat-file", "--batch", "--batch-all-objects"); strings.Contains(all, text) {
-		b.t.Errorf("%q stands in an object of the repository", text)
-	}
-}
-
 // added lists the files of the tree that git add makes of the user's files with the
 // agent's changes in them.
-func (b *bench) added(cs *review.ChangeSet) string {
+func added(b *bench, cs *review.ChangeSet) string {
 	b.t.Helper()
 	other := filepath.Join(b.t.TempDir(), "other")
 	must(b.t, exec.CommandContext(b.t.Context(), "cp", "-a", b.repo, other).Run())
@@ -104,7 +45,7 @@ func (b *bench) added(cs *review.ChangeSet) string {
 }
 
 // age makes the user's files old enough for git to believe their times.
-func (b *bench) age() {
+func age(b *bench) {
 	b.t.Helper()
 	old := time.Now().Add(-time.Hour)
 	must(b.t, filepath.WalkDir(b.repo, func(path string, d fs.DirEntry, err error) error {
@@ -116,9 +57,9 @@ func (b *bench) age() {
 }
 
 // asAdded fails unless the branch holds what git add makes of the same files.
-func (b *bench) asAdded(cs *review.ChangeSet, branch string) {
+func asAdded(b *bench, cs *review.ChangeSet, branch string) {
 	b.t.Helper()
-	if diff := cmp.Diff(b.added(cs), gitIn(b.t, b.repo, "ls-tree", "-r", branch)); diff != "" {
+	if diff := cmp.Diff(added(b, cs), gitIn(b.t, b.repo, "ls-tree", "-r", branch)); diff != "" {
 		b.t.Errorf("git add makes another tree of the same files (-git +aibox):\n%s", diff)
 	}
 }
@@ -136,7 +77,7 @@ func TestFilesOfGitLFSReachABranchAsPointers(t *testing.T) {
 	accepted := b.take(cs, review.Choice{All: true}, nil)
 	gitIn(t, b.repo, "lfs", "fsck", "main.."+accepted.Branch)
 	gitIn(t, b.repo, "lfs", "fsck", accepted.Branch)
-	b.asAdded(cs, accepted.Branch)
+	asAdded(b, cs, accepted.Branch)
 	for _, text := range []string{"\x00changed", "\x00new", "\x00uncommitted", "\x00uncommitted, and changed"} {
 		b.nowhere(text)
 	}
@@ -167,7 +108,7 @@ func TestWhatAFilterKeepsUnreadableIsInNoObject(t *testing.T) {
 			must(t, os.Chmod(b.path("secret/mode"), 0o755))
 			cs := b.compute()
 			accepted := b.take(cs, review.Choice{All: true}, nil)
-			b.asAdded(cs, accepted.Branch)
+			asAdded(b, cs, accepted.Branch)
 			for _, text := range []string{"letters of", "uncommitted l", "new letters", "mode letters"} {
 				b.nowhere(text)
 			}
@@ -251,7 +192,7 @@ func TestAcceptStoresLineEndingsAsGitAddDoes(t *testing.T) {
 					}
 				}
 			}
-			b.age()
+			age(b)
 			set := func() {
 				for _, setting := range c.config {
 					key, value, _ := strings.Cut(setting, "=")
@@ -278,7 +219,7 @@ func TestAcceptStoresLineEndingsAsGitAddDoes(t *testing.T) {
 				}
 			}
 			cs := b.compute()
-			b.asAdded(cs, b.take(cs, review.Choice{All: true}, nil).Branch)
+			asAdded(b, cs, b.take(cs, review.Choice{All: true}, nil).Branch)
 		})
 	}
 }
@@ -294,7 +235,7 @@ func TestAnEncodingOfTheWorkingTreeIsKeptAsGitKeepsIt(t *testing.T) {
 	if got := gitIn(t, b.repo, "show", accepted.Branch+":b.u16"); got != "new" {
 		t.Errorf("stored %q", got)
 	}
-	b.asAdded(cs, accepted.Branch)
+	asAdded(b, cs, accepted.Branch)
 }
 
 func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {

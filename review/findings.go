@@ -18,25 +18,6 @@ func decodeCandidate(record []byte) candidate {
 	return candidate{path: string(record[n:]), was: int(was) - 1}
 }
 
-// listing is how much of a change set is listed change by change.
-type listing struct{ files, weight int }
-
-// What is listed at most. What is beyond is summed up by folder.
-const (
-	maxListed = 20_000
-	maxWeight = 16 << 20
-)
-
-// weight is about how many bytes the listing of a path takes: most of what is done with
-// paths costs their length, and some of it their length for each folder above.
-func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
-
-// add counts one more change.
-func (l *listing) add(path string) { l.files, l.weight = l.files+1, l.weight+weight(path) }
-
-// within reports whether that much is listed.
-func (l listing) within(most int) bool { return l.files <= most && l.weight <= maxWeight }
-
 // findings are the changed files that a workspace holds.
 type findings struct {
 	changed spool

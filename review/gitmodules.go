@@ -51,7 +51,7 @@ func isModulePath(path string) bool {
 		return false
 	}
 	for name := range strings.SplitSeq(path, "/") {
-		if name == "" || name == "." || name == ".." || dotGit(name) {
+		if name == "" || name == "." || name == ".." || IsDotGit(name) {
 			return false
 		}
 	}

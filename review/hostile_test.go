@@ -23,7 +23,7 @@ func everything(cs *review.ChangeSet) review.Choice {
 
 // review goes the whole way of a person who looks and accepts, and returns all
 // that was printed.
-func (b *bench) review() string {
+func reviewAll(b *bench) string {
 	t := b.t
 	t.Helper()
 	var out bytes.Buffer
@@ -62,7 +62,7 @@ func TestNothingHostileRunsLeaksOrHidesInReview(t *testing.T) {
 			must(t, attack.Plant(b.ws.Path, canary))
 			must(t, os.RemoveAll(canary)) // planting runs git, as the agent would
 			b.write("work.txt", "the agent's work\n")
-			if out := b.review(); attack.Worked(out, canary) {
+			if out := reviewAll(b); attack.Worked(out, canary) {
 				t.Errorf("it worked:\n%s", out)
 			}
 

@@ -65,7 +65,7 @@ func changeSetOf(t testing.TB, dir string, base, agent map[string]treeFile, fail
 	}
 	cs := &ChangeSet{Session: "s", GitDir: dir}
 	cs.BaseTree, cs.Tree, _ = strings.Cut(ids, "\n")
-	if err := cs.describe(t.Context(), repo); err != nil {
+	if err := cs.describe(t.Context()); err != nil {
 		fail("%v", err)
 	}
 	return cs

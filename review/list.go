@@ -13,24 +13,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Letter is the kind as git prints it: A, D, R, T, or M for any other change.
-func (k Kind) Letter() string {
-	switch k {
-	case Added:
-		return "A"
-	case Deleted:
-		return "D"
-	case Renamed:
-		return "R"
-	case Folded:
-		return "+"
-	case TypeChanged:
-		return "T"
-	default:
-		return "M"
-	}
-}
-
 // NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
 // D, R, T), a tab, the name (for a rename: old, tab, new).
 func (cs *ChangeSet) NameStatus(ctx context.Context, w io.Writer) error {
@@ -80,7 +62,7 @@ func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) s
 	}
 	if len(shown) > 0 {
 		err := cs.eachFolded(ctx, git.Owned(cs.GitDir), func(_ *Change, d difference) error {
-			_, err := out.WriteString(line(Change{Path: Path(d.path), Kind: d.kind()}))
+			_, err := out.WriteString(line(Change{Path: Path(d.path), Kind: kindOf(d)}))
 			return err
 		})
 		if err != nil {
@@ -88,15 +70,6 @@ func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) s
 		}
 	}
 	return out.Flush()
-}
-
-// Folded says how much a change stands for that is folded.
-func (c *Change) Folded() string {
-	text := amount.Of(c.Folder.Files, "file") + ", " + amount.Bytes(c.Size)
-	if c.Folder.Deleted > 0 {
-		text += fmt.Sprintf(", %d deleted", c.Folder.Deleted)
-	}
-	return text + ", not listed one by one"
 }
 
 // Stat writes a table of the changed files with + and -, escaped, at most width

@@ -110,7 +110,7 @@ func peakMemory() int64 {
 
 // withinMemory fails when a process that works on the workspace's change set needs
 // more memory than it may.
-func (b *bench) withinMemory() {
+func withinMemory(b *bench) {
 	b.t.Helper()
 	data, err := json.Marshal(b.ws)
 	must(b.t, err)
@@ -150,7 +150,7 @@ func deepFolder(t testing.TB, root string, i, length int) string {
 
 // fill makes files with long names, two thousand to a folder whose path is length bytes
 // long.
-func (b *bench) fill(files, length int) {
+func fill(b *bench, files, length int) {
 	b.t.Helper()
 	const each = 2000
 	for at := 0; at < files; at += each {
@@ -169,8 +169,8 @@ func (b *bench) fill(files, length int) {
 
 func TestManyLongNamesNeedLittleMemory(t *testing.T) {
 	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
-	b.fill(6_000, 3700)
-	b.withinMemory()
+	fill(b, 6_000, 3700)
+	withinMemory(b)
 }
 
 func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
@@ -178,7 +178,7 @@ func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	must(t, err)
 	must(t, os.CopyFS(b.path("go"), os.DirFS(filepath.Join(strings.TrimSpace(string(root)), "src"))))
-	b.withinMemory()
+	withinMemory(b)
 }
 
 // As many changes as are listed one by one are the most that a list holds.
@@ -187,7 +187,7 @@ func TestAFullListOfChangesNeedsLittleMemory(t *testing.T) {
 	for i := range 19_999 {
 		b.write(fmt.Sprintf("source/package%03d/internal/component/file_number_%05d.txt", i/100, i), fmt.Sprintf("line %d\n", i))
 	}
-	b.withinMemory()
+	withinMemory(b)
 }
 
 // A file of as many lines as are kept of one.
@@ -198,5 +198,5 @@ func TestAFileOfManyLinesNeedsLittleMemory(t *testing.T) {
 		fmt.Fprintf(&text, "%027d\n", i)
 	}
 	b.write("long.txt", text.String())
-	b.withinMemory()
+	withinMemory(b)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,7 +121,7 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 		to.keep = s.keep + "-" + hex.EncodeToString(sum[:6])
 	}
 	made := AcceptedModule{Path: Path(m.Path), Repo: to.repo, Tree: tree}
-	if earlier != nil && to.onTop(ctx, &Before{Branch: earlier.Branch, Commit: earlier.Commit, Tree: earlier.Tree}) {
+	if earlier != nil && to.onTop(ctx, priorCommit{branch: earlier.Branch, commit: earlier.Commit, tree: earlier.Tree}) {
 		made.was = earlier.Commit
 	} else if m.Uncommitted != "" {
 		made.Uncommitted = m.Uncommitted
@@ -178,7 +177,7 @@ func (s *splitting) tree(ctx context.Context, path string) (string, error) {
 	}
 	c := git.Commit{
 		Ref: refsOf(s.session) + "split-" + rand.Text(), Tree: tree, Message: "Without the files of submodules\n",
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+		Who: signature(time.Now()),
 	}
 	for _, m := range s.modules {
 		if s.around(m.Path) == path {
@@ -227,30 +226,4 @@ func (s *splitting) undo(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// modulesLine begins the line of a saved state's message that names its submodules.
-const modulesLine = "submodules: "
-
-// withModules adds the submodules to the message of a saved state, which then stands
-// for itself: a session's record may be gone before it.
-func withModules(message string, modules []workspace.Module) (string, error) {
-	if len(modules) == 0 {
-		return message, nil
-	}
-	named, err := json.Marshal(modules)
-	return message + "\n\n" + modulesLine + string(named), err
-}
-
-// modulesOf reads what withModules wrote.
-func (s *Saved) modulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
-	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
-	if err != nil {
-		return nil, fmt.Errorf("reading the saved state %s: %s", s.Ref, git.Message(err))
-	}
-	var modules []workspace.Module
-	if line, ok := strings.CutPrefix(strings.TrimSpace(body), modulesLine); ok {
-		err = json.Unmarshal([]byte(line), &modules)
-	}
-	return modules, err
 }

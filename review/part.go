@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"aibox/internal/fault"
-	"aibox/internal/git"
 )
 
 // Part is the selection as a change set of its own, to be shown, described and
@@ -17,7 +16,7 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 		return nil, err
 	}
 	part := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: tree, Listed: listed, Computed: cs.Computed}
-	if err := part.describe(ctx, git.Owned(cs.GitDir)); err != nil {
+	if err := part.describe(ctx); err != nil {
 		return nil, err
 	}
 	known := make(map[Path]*Change, len(cs.Changes))

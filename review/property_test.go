@@ -3,57 +3,15 @@ package review_test
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"aibox/review"
 	"aibox/workspace"
 )
-
-// namePart are the parts that random names are made of.
-var namePart = []string{"a", "b", "dir", "x y", "-n", "\xfe", "n\nl", "é", "Z", "\"q", "t\t"}
-
-func drawName(t *rapid.T) string {
-	parts := rapid.SliceOfN(rapid.SampledFrom(namePart), 1, 3).Draw(t, "name")
-	return strings.Join(parts, "/")
-}
-
-func drawContent(t *rapid.T) string {
-	return rapid.OneOf(
-		rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"one", "two", "three", "", "\tfour\r"}), 0, 12), func(lines []string) string { return strings.Join(lines, "\n") + "\n" }),
-		rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"no", "newline"}), 0, 3), func(lines []string) string { return strings.Join(lines, "\n") }),
-		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) string { return "\x00" + string(b) }),
-	).Draw(t, "content")
-}
-
-// edit makes one random change below dir. Changes that the file system forbids
-// just do not happen.
-func edit(t *rapid.T, dir string) {
-	path := filepath.Join(dir, drawName(t))
-	switch rapid.IntRange(0, 6).Draw(t, "edit") {
-	case 0, 1, 2:
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		_ = os.WriteFile(path, []byte(drawContent(t)), 0o644)
-	case 3:
-		_ = os.RemoveAll(path)
-	case 4:
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		_ = os.Rename(filepath.Join(dir, drawName(t)), path)
-	case 5:
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
-			_ = os.Chmod(path, os.FileMode(0o644|0o111*(st.Mode>>6&1^1)))
-		}
-	case 6:
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		_ = os.Symlink(drawName(t), path)
-	}
-}
 
 // TestTheChangeSetIsWhatGitWouldSay makes random edits in a workspace that is
 // friendly, so that git itself may be asked: the tree, the list of names and the
@@ -126,28 +84,4 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 			r.Fatalf("accepted %s, want %s", tree, cs.Tree)
 		}
 	})
-}
-
-func gitWith(t *testing.T, env []string, stdin []byte, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Env, cmd.Stdin = append(os.Environ(), env...), bytes.NewReader(stdin)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, stderr.String())
-	}
-	return strings.TrimSuffix(string(out), "\n")
-}
-
-// stripScores turns R087 into R.
-func stripScores(records string) string {
-	fields := strings.Split(records, "\x00")
-	for i, f := range fields {
-		if len(f) == 4 && f[0] == 'R' && strings.Trim(f[1:], "0123456789") == "" {
-			fields[i] = "R"
-		}
-	}
-	return strings.Join(fields, "\x00")
 }

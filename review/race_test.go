@@ -63,7 +63,7 @@ func TestSwapper(*testing.T) {
 
 // whileSwapped runs f while another process swaps names in the workspace, and
 // returns how often it did.
-func (b *bench) whileSwapped(f func()) (swaps int) {
+func whileSwapped(b *bench, f func()) (swaps int) {
 	t := b.t
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSwapper$")
 	cmd.Env = append(os.Environ(), swapperFolder+"="+b.ws.Path)
@@ -109,7 +109,7 @@ func TestNoByteFromOutsideIsReadWhileNamesAreSwapped(t *testing.T) {
 	b := newRace(t)
 	secret := git.SHA1.BlobID([]byte(hostile.Secret))
 	kinds := map[string]int{}
-	swaps := b.whileSwapped(func() {
+	swaps := whileSwapped(b, func() {
 		must(t, review.Reread(t.Context(), b.ws, 10_000, func(found []review.Reading) {
 			for _, r := range found {
 				if strings.Contains(r.Path, "only-outside") || r.ID == secret {
@@ -136,7 +136,7 @@ func TestAChangeSetIsWholeWhileNamesAreSwapped(t *testing.T) {
 	write(t, outside, strings.Repeat(hostile.Secret+"\n", 60_000))
 	b.write("large", strings.Repeat("inside\n", 300_000))
 	must(t, os.Symlink(outside, b.path("toLarge")))
-	b.whileSwapped(func() {
+	whileSwapped(b, func() {
 		for range 15 {
 			cs := b.compute()
 			var out bytes.Buffer

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	inMemory  = 1 << 20  // a larger file is snapshotted on disk first
+	maxMemory = 1 << 20  // a larger file is snapshotted on disk first
 	maxEOL    = 16 << 20 // a larger file keeps the line endings it has
 	moveTries = 3        // how often a file that changes while being read is read again
 )
@@ -81,7 +81,7 @@ type collector struct {
 	eol sync.Mutex
 }
 
-// maxReaders is how many files are read at once, each of which may take inMemory bytes.
+// maxReaders is how many files are read at once, each of which may take maxMemory bytes.
 const maxReaders = 8
 
 // collect reads every candidate and keeps what came of it.
@@ -235,7 +235,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	if now.Mode&unix.S_IFMT != unix.S_IFREG || now.Size != st.Size || now.Mtim != st.Mtim || now.Ino != st.Ino || data.size != st.Size {
 		return outcome{}, errMoving
 	}
-	if dotGitattributes(path.Base(cand.path)) && (data.large != nil || longLine(data.small)) {
+	if IsDotGitattributes(path.Base(cand.path)) && (data.large != nil || longLine(data.small)) {
 		return outcome{}, refusedError("has a line that is too long for git's attributes, or is too large for them")
 	}
 	mode := gitMode(st)
@@ -266,7 +266,7 @@ func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 // hold takes at most size+1 bytes of file into memory or a snapshot.
 func (c *collector) hold(file *os.File, size int64) (*content, error) {
 	limited := io.LimitReader(file, size+1)
-	if size <= inMemory {
+	if size <= maxMemory {
 		buf := make([]byte, 0, size+1)
 		for len(buf) < cap(buf) {
 			n, err := limited.Read(buf[len(buf):cap(buf)])
@@ -307,7 +307,7 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 		}
 		return out, nil
 	}
-	if name := path.Base(cand.path); dotGitmodules(name) { // git looks at those in folders, too, when it takes objects
+	if name := path.Base(cand.path); IsDotGitmodules(name) { // git looks at those in folders, too, when it takes objects
 		if why := refusesGitmodules(name, mode, data); why != "" {
 			return out, refusedError(why)
 		}

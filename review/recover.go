@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,13 +83,9 @@ func Save(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, what What
 	if err != nil {
 		return nil, fmt.Errorf("saving the work: %w", err)
 	}
-	d := &delivery{
-		from: repo, tree: cs.Tree, parent: ws.BaseCommit(), message: message,
-		who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: now},
-	}
-	commit, err := d.commit(ctx)
+	commit, err := repo.CommitTree(ctx, cs.Tree, ws.BaseCommit(), message, signature(now))
 	if err != nil {
-		return nil, fmt.Errorf("saving the work: %w", err)
+		return nil, fmt.Errorf("saving the work: %w", diskerr.Explain(fmt.Errorf("making the commit: %w", git.Brief(err)), repo.Dir()))
 	}
 	saved := &Saved{
 		Session: ws.Session, By: ws.Owner(), GitDir: ws.GitDir, Commit: commit, Base: ws.BaseCommit(),
@@ -131,9 +128,6 @@ func (s *Saved) drop(ctx context.Context) error {
 	}
 	return nil
 }
-
-// refsOf begins the refs of a session.
-func refsOf(session string) string { return "refs/aibox/" + session + "/" }
 
 // subjectOf is what the commit of a saved state says of it.
 func subjectOf(what What, by string) string { return "aibox: " + string(what) + " by " + by }
@@ -280,42 +274,34 @@ func (s Saved) Changes(ctx context.Context) (*ChangeSet, error) {
 	}
 	base, tree, _ := strings.Cut(trees, "\n")
 	cs := &ChangeSet{Session: s.Session, GitDir: s.GitDir, BaseTree: base, Tree: tree, Commit: s.Commit, Computed: s.When}
-	if err := cs.describe(ctx, repo); err != nil {
+	if err := cs.describe(ctx); err != nil {
 		return nil, fmt.Errorf("comparing with the baseline: %w", err)
 	}
 	return cs, nil
 }
 
-// Restore makes a branch of saved in the user's repository; its name is
-// aibox/<session>-recovered, with a suffix when taken, unless branch names one.
-func Restore(ctx context.Context, saved Saved, branch string) (*Accepted, error) {
-	release, err := workspace.Hold(ctx, saved.GitDir)
+// modulesLine begins the line of a saved state's message that names its submodules.
+const modulesLine = "submodules: "
+
+// withModules adds the submodules to the message of a saved state, which then stands
+// for itself: a session's record may be gone before it.
+func withModules(message string, modules []workspace.Module) (string, error) {
+	if len(modules) == 0 {
+		return message, nil
+	}
+	named, err := json.Marshal(modules)
+	return message + "\n\n" + modulesLine + string(named), err
+}
+
+// modulesOf reads what withModules wrote.
+func (s *Saved) modulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
+	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
 	if err != nil {
-		return nil, fmt.Errorf("opening the repository of session %s: %w", saved.Session, err)
+		return nil, fmt.Errorf("reading the saved state %s: %s", s.Ref, git.Message(err))
 	}
-	defer release()
-	to := git.User(saved.Repo)
-	d := &delivery{
-		from: git.Owned(saved.GitDir), to: to, repo: saved.Repo, owner: saved.By, tree: saved.Commit + "^{tree}", parent: saved.Base,
-		message: fmt.Sprintf("Recovered work of aibox session %s (%s %s)", saved.By, saved.What, saved.When.Format(time.DateTime)),
-		who:     workspace.Identity(ctx, &workspace.Workspace{Repo: saved.Repo}),
+	var modules []workspace.Module
+	if line, ok := strings.CutPrefix(strings.TrimSpace(body), modulesLine); ok {
+		err = json.Unmarshal([]byte(line), &modules)
 	}
-	trees, err := d.from.Line(ctx, "rev-parse", saved.Base+"^{tree}", d.tree)
-	if err != nil {
-		return nil, fmt.Errorf("the saved state %s is not there: %s", saved.Ref, git.Message(err))
-	}
-	d.cleaning = &cleaning{gitDir: saved.GitDir, session: saved.Session, repo: saved.Repo, folded: saved.Files > maxListed, uncommitted: true}
-	d.cleaning.base, d.tree, _ = strings.Cut(trees, "\n")
-	if d.modules, err = saved.modulesOf(ctx, d.from); err != nil {
-		return nil, err
-	}
-	d.session, d.joined = saved.Session, saved.Base
-	if err := d.name(branch, saved.Session+"-recovered"); err != nil {
-		return nil, err
-	}
-	made, err := d.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Branch: made.Branch, Commit: made.Commit, Repo: d.repo, Modules: made.Modules}, nil
+	return modules, err
 }

@@ -186,24 +186,6 @@ func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
 	}
 }
 
-// state is what a branch must not change.
-func (b *bench) state() string {
-	b.t.Helper()
-	head, err := os.ReadFile(gitIn(b.t, b.repo, "rev-parse", "--path-format=absolute", "--git-path", "HEAD"))
-	must(b.t, err)
-	return string(head) + gitIn(b.t, b.repo, "status", "--porcelain=v2") + gitIn(b.t, b.repo, "ls-files", "-s", "-t")
-}
-
-// hunks are those of one file.
-func (b *bench) hunks(cs *review.ChangeSet, path string) (hunks []review.Hunk) {
-	b.t.Helper()
-	must(b.t, cs.Files(b.t.Context(), func(f review.FileDiff) error {
-		hunks = f.Hunks
-		return nil
-	}, review.Path(path)))
-	return hunks
-}
-
 // TestTheFirstCommitOfARepositoryHasNoParent looks at the history that a repository
 // without any gets: the files that were there, then the agent's work.
 func TestTheFirstCommitOfARepositoryHasNoParent(t *testing.T) {

@@ -7,49 +7,17 @@ package review
 
 import (
 	"errors"
-	"runtime"
+	"fmt"
+	"slices"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/git"
 	"aibox/review/risk"
 )
 
 // ErrNothing is what Accept returns for a change set without changes.
 var ErrNothing = errors.New("there is nothing to accept")
-
-// Options bound the work of Compute. The zero value means the defaults.
-type Options struct {
-	MaxFileSize int64 // a larger file is noted and not taken; default 100 MiB
-	MaxFiles    int   // more changed files than this are noted and not taken; default 200,000
-	MaxBytes    int64 // more changed bytes than this are noted and not taken; default 2 GiB
-	MaxListed   int   // of more changes than this some are Folded; default 20,000
-	Workers     int   // default: the number of CPUs
-	// Progress, when not nil, hears how many names of the workspace were looked at,
-	// one call at a time. It must return at once.
-	Progress func(names int)
-
-	alive bool // the box runs: see CountAlive
-}
-
-// withDefaults fills in what is not set.
-func (o Options) withDefaults() Options {
-	if o.MaxFileSize <= 0 {
-		o.MaxFileSize = 100 << 20
-	}
-	if o.MaxFiles <= 0 {
-		o.MaxFiles = 200_000
-	}
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = 2 << 30
-	}
-	if o.MaxListed <= 0 {
-		o.MaxListed = maxListed
-	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.NumCPU()
-	}
-	return o
-}
 
 // Kind is what happened to a file.
 type Kind string
@@ -175,3 +143,33 @@ func (cs *ChangeSet) Totals() (added, deleted int) {
 	}
 	return added, deleted
 }
+
+// Letter is the kind as git prints it: A, D, R, T, or M for any other change.
+func (k Kind) Letter() string {
+	switch k {
+	case Added:
+		return "A"
+	case Deleted:
+		return "D"
+	case Renamed:
+		return "R"
+	case Folded:
+		return "+"
+	case TypeChanged:
+		return "T"
+	default:
+		return "M"
+	}
+}
+
+// Folded says how much a change stands for that is folded.
+func (c *Change) Folded() string {
+	text := amount.Of(c.Folder.Files, "file") + ", " + amount.Bytes(c.Size)
+	if c.Folder.Deleted > 0 {
+		text += fmt.Sprintf(", %d deleted", c.Folder.Deleted)
+	}
+	return text + ", not listed one by one"
+}
+
+// Risky reports whether a plain accept leaves the file out.
+func (c Change) Risky() bool { return slices.ContainsFunc(c.Risks, risk.Risk.Holds) }

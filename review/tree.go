@@ -220,10 +220,10 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 	defer release()
 	repo := git.Owned(cs.GitDir)
 	im := repo.Import(ctx)
-	own := "refs/aibox/" + cs.Session + "/tree-" + rand.Text()
+	own := refsOf(cs.Session) + "tree-" + rand.Text()
 	change := git.Commit{
 		Ref: own, Tree: cs.BaseTree, Message: "A selection\n",
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()},
+		Who: signature(time.Now()),
 	}
 	err = cs.patch(ctx, repo, im, e)
 	if err == nil && len(e.folds) > 0 {
@@ -240,7 +240,7 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 	if err := im.End(err); err != nil {
 		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
-	refs := fmt.Sprintf("update refs/aibox/%s/chosen %s\ndelete %s %s\n", cs.Session, commit, own, commit)
+	refs := fmt.Sprintf("update %schosen %s\ndelete %s %s\n", refsOf(cs.Session), commit, own, commit)
 	if err := repo.Run(ctx, strings.NewReader(refs), nil, "update-ref", "--stdin"); err != nil {
 		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
@@ -292,10 +292,7 @@ func (cs *ChangeSet) patch(ctx context.Context, repo *git.Repo, im *git.Import, 
 	if len(e.text) == 0 {
 		return nil
 	}
-	format := git.SHA1
-	if len(cs.BaseTree) == 2*git.SHA256.Size() {
-		format = git.SHA256
-	}
+	format := formatOf(cs.BaseTree)
 	blobs := repo.Blobs(ctx)
 	defer func() { err = errors.Join(err, blobs.Close()) }()
 	for _, p := range e.text {

@@ -26,10 +26,6 @@ const (
 	maxCounted  = 100_000 // files counted in one ignored folder
 )
 
-// confined are the rules every name is resolved with: beneath the workspace, no
-// symlink, no other mount.
-const confined = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
-
 // candidate is a file that may have changed and has to be looked at.
 type candidate struct {
 	path string
@@ -166,8 +162,6 @@ func (w *walk) enter(dir string) *known {
 	}
 	return k
 }
-
-func parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
 // run walks with that many workers and returns when all is seen.
 func (w *walk) run(ctx context.Context, workers int) error {

@@ -109,27 +109,6 @@ func PlanWorktree(ctx context.Context, ws *workspace.Workspace, before, after st
 	return &WorktreePlan{Repo: ws.Repo, Steps: p.steps}, nil
 }
 
-// PlanAccept is PlanWorktree for what opts choose of a change set, as Accept would
-// deliver it; ErrNothing when that is nothing.
-func PlanAccept(ctx context.Context, ws *workspace.Workspace, cs *ChangeSet, opts AcceptOptions) (*WorktreePlan, error) {
-	chosen, err := cs.Select(ctx, opts.Choice)
-	if err != nil {
-		return nil, err
-	}
-	if chosen.Empty() {
-		return nil, ErrNothing
-	}
-	before := opts.Before
-	if before == nil {
-		before = &Before{Selection: &Selection{}, Tree: cs.BaseTree}
-	}
-	after, err := cs.after(ctx, ws.Owner(), before, chosen)
-	if err != nil {
-		return nil, err
-	}
-	return PlanWorktree(ctx, ws, before.Tree, after)
-}
-
 // WorktreeConflict lists what stands in the way of a delivery. The fault around it is
 // of kind Conflict.
 type WorktreeConflict struct {
@@ -246,14 +225,6 @@ func (p *placement) close() {
 	if p.lock != nil {
 		_ = p.lock.Close()
 	}
-}
-
-// formatOf tells the object format by an id.
-func formatOf(id string) git.Format {
-	if len(id) == 2*git.SHA256.Size() {
-		return git.SHA256
-	}
-	return git.SHA1
 }
 
 // placementWait is how long a delivery waits for another one to the same repository.

@@ -137,7 +137,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 			},
 			[]string{"a.txt: something else"},
 		},
-		{"unmerged", func(b *bench) { b.write("b.txt", "agent\n") }, (*bench).leaveMerge, []string{"b.txt: a merge that you have not finished"}},
+		{"unmerged", func(b *bench) { b.write("b.txt", "agent\n") }, leaveMerge, []string{"b.txt: a merge that you have not finished"}},
 		{"in a submodule", func(b *bench) { b.write("d/c.txt", "agent\n") }, func(b *bench) {
 			other := newRepository(b.t, map[string]string{"c.txt": "c\n"})
 			must(b.t, os.RemoveAll(b.inRepo("d")))
@@ -217,7 +217,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 			b := newRepository(t, files).prepare()
 			c.agent(b)
 			c.user(b)
-			b.clashes(c.want...)
+			clashes(b, c.want...)
 			if _, err := os.Lstat(b.inRepo("canary")); err == nil {
 				t.Error("a filter ran")
 			}

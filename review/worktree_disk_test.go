@@ -59,7 +59,7 @@ func TestADeliveryElsewhere(t *testing.T) {
 }
 
 // deliver runs the delivery behind the words of a command line.
-func (b *bench) deliver(words ...string) told {
+func deliver(b *bench, words ...string) told {
 	b.t.Helper()
 	cs := b.compute()
 	text, err := json.Marshal(elsewhere{b.ws, cs.BaseTree, cs.Tree})
@@ -81,23 +81,12 @@ func (b *bench) deliver(words ...string) told {
 	return result
 }
 
-// mounted are the words that run a program where script has mounted something, which
-// needs a namespace of its own and no more rights than anybody has.
-func mounted(script string, args ...string) []string {
-	words := []string{"unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-euc", script + "\nn=$1; shift $((n+1)); exec \"$@\"", "sh", fmt.Sprint(len(args))}
-	return append(words, args...)
-}
-
 // powerless are the words that run a program whom file modes bind, root's, too.
 func powerless() []string {
 	if os.Getuid() != 0 {
 		return []string{"env"}
 	}
 	return []string{"setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"}
-}
-
-func diskBench(t *testing.T) *bench {
-	return newRepository(t, map[string]string{"a.txt": ten, "d/c.txt": "c\n"}).prepare()
 }
 
 func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
@@ -118,7 +107,7 @@ func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
 			b.write("d/new", "agent\n")
 			must(t, os.Chmod(b.inRepo(c.path), c.mode))
 			defer func() { must(t, os.Chmod(b.inRepo(c.path), 0o755)) }()
-			if got := b.deliver(powerless()...); got.Kind != c.kind || !strings.Contains(got.Message, c.want) {
+			if got := deliver(b, powerless()...); got.Kind != c.kind || !strings.Contains(got.Message, c.want) {
 				t.Errorf("it says %q: %s", got.Kind, got.Message)
 			}
 		})
@@ -132,7 +121,7 @@ func TestAnEmptyFolderThatMayNotBeRemovedIsNamed(t *testing.T) {
 		b.write("new", "agent\n")
 		must(t, os.MkdirAll(b.inRepo("new/deep"), 0o755))
 		must(t, os.Chmod(b.inRepo("new"), mode))
-		if got := b.deliver(powerless()...); got.Kind != "conflict" || !strings.Contains(got.Message, want) {
+		if got := deliver(b, powerless()...); got.Kind != "conflict" || !strings.Contains(got.Message, want) {
 			t.Errorf("%v: it says %q: %s", mode, got.Kind, got.Message)
 		}
 		must(t, os.Chmod(b.inRepo("new"), 0o755))
@@ -159,11 +148,11 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 			b.write("a.txt", ten+"agent\n")
 			b.write("new", string(noise))
 			must(t, os.Remove(b.path("d/c.txt")))
-			got := b.deliver(mounted(full, t.TempDir(), c.folder(b), c.room)...)
+			got := deliver(b, mounted(full, t.TempDir(), c.folder(b), c.room)...)
 			if got.Kind != "environment" || !strings.Contains(got.Message, c.want) {
 				t.Errorf("it says %q: %s", got.Kind, got.Message)
 			}
-			b.mustPlace()
+			mustPlace(b)
 		})
 	}
 }
@@ -177,7 +166,7 @@ func TestAnotherDiskOrAReadOnlyOneIsNamed(t *testing.T) {
 			b := diskBench(t)
 			b.write("a.txt", "agent\n")
 			b.write("d/c.txt", "agent\n")
-			if got := b.deliver(mounted(c.script, b.repo)...); got.Kind != "conflict" || !strings.Contains(got.Message, c.want) {
+			if got := deliver(b, mounted(c.script, b.repo)...); got.Kind != "conflict" || !strings.Contains(got.Message, c.want) {
 				t.Errorf("it says %q: %s", got.Kind, got.Message)
 			}
 		})
@@ -192,7 +181,7 @@ func TestFilesInUseAreReplaced(t *testing.T) {
 	must(t, err)
 	defer reader.Close()
 	b.write("a.txt", ten+"agent\n")
-	b.mustPlace()
+	mustPlace(b)
 	b.holds("a.txt", ten+"agent\n")
 	old := make([]byte, 100)
 	if n, err := reader.Read(old); err != nil || string(old[:n]) != ten {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"aibox/internal/git"
 	"aibox/workspace"
 )
 
@@ -96,23 +95,5 @@ func (p *placement) readUnmodified(ctx context.Context) error {
 		}
 	}
 	p.index = index
-	return nil
-}
-
-// readUnmodified adds them to index, by their paths behind prefix.
-func (u *userSettings) readUnmodified(ctx context.Context, prefix string, index map[string]string) error {
-	own, err := u.git.Index(ctx)
-	if err != nil {
-		return fmt.Errorf("reading your index: %s", git.Message(err))
-	}
-	for path, id := range own {
-		index[prefix+path] = id
-	}
-	for path, err := range u.git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
-		if err != nil {
-			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
-		}
-		delete(index, prefix+path)
-	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestFilesOfGitLFSReachTheWorkingTreeAndThenAnyCommit(t *testing.T) {
 	b.write("old.bin", "\x00changed")
 	b.write("deep/new.bin", "\x00new")
 	must(t, os.Remove(b.path("gone.bin")))
-	b.mustPlace()
+	mustPlace(b)
 	b.holds("old.bin", "\x00changed")
 	b.holds("deep/new.bin", "\x00new")
 	if status := gitIn(t, b.repo, "status", "--porcelain", "-uall"); status != " D gone.bin\n M old.bin\n?? deep/new.bin" {
@@ -26,7 +26,7 @@ func TestFilesOfGitLFSReachTheWorkingTreeAndThenAnyCommit(t *testing.T) {
 	gitIn(t, b.repo, "lfs", "fsck")
 	b.nowhere("\x00changed")
 	b.nowhere("\x00new")
-	if paths := b.mustPlace(); len(paths) != 0 {
+	if paths := mustPlace(b); len(paths) != 0 {
 		t.Errorf("again it places %q", paths)
 	}
 }
@@ -53,7 +53,7 @@ func TestWhatGitDoesNotStoreAsItIsReachesTheWorkingTreeAsTheAgentHadIt(t *testin
 					b.prepare(func(req *workspace.Request) { req.Clean = true })
 					b.write("kept/old", "stored\n")
 					b.write("kept/new", "stored, too\n")
-					b.clashes("kept/new: take the branch", "kept/old: take the branch")
+					clashes(b, "kept/new: take the branch", "kept/old: take the branch")
 					accepted := b.take(b.compute(), review.Choice{All: true}, nil)
 					gitIn(t, b.repo, "checkout", "-q", accepted.Branch)
 					b.holds("kept/old", strings.Join(strings.Split("stored\n", ""), "\x00")+"\x00")
@@ -66,7 +66,7 @@ func TestWhatGitDoesNotStoreAsItIsReachesTheWorkingTreeAsTheAgentHadIt(t *testin
 				must(t, os.Remove(b.path("kept/gone")))
 				must(t, os.Rename(b.path("kept/moved"), b.path("kept/there")))
 				cs := b.compute()
-				b.mustPlace()
+				mustPlace(b)
 				b.holds("kept/old", c.now)
 				b.holds("kept/new", c.now)
 				b.holds("kept/mode", files["kept/mode"])
@@ -90,15 +90,15 @@ func TestAChangeOfTheUsersInWhatGitDoesNotStoreAsItIsStaysAndTheAdviceHelps(t *t
 			must(t, os.Remove(b.path("kept/gone")))
 			b.user("kept/old", c.was+c.was)
 			b.user("kept/gone", c.was+c.was)
-			b.clashes("kept/gone: you changed it", "kept/old: cannot be merged")
+			clashes(b, "kept/gone: you changed it", "kept/old: cannot be merged")
 			gitIn(t, b.repo, "checkout", "-q", "kept/gone")
-			_, err := b.place()
+			_, err := place(b)
 			hints := strings.Join(fault.Hints(err), "\n")
 			if !strings.Contains(hints, "git stash push -- kept/old") || strings.Contains(hints, "branch") {
 				t.Errorf("the advice is %q", hints)
 			}
 			gitIn(t, b.repo, "stash", "push", "-q", "--", "kept/old")
-			b.mustPlace()
+			mustPlace(b)
 			b.holds("kept/old", c.now)
 		})
 	}

@@ -52,7 +52,7 @@ func steps(t *testing.T, plain bool) []string {
 		return without(plain, point)
 	})
 	must(t, err)
-	b.tidy()
+	tidy(b)
 	if diff := cmp.Diff("0\n"+ten+"11\n", strings.TrimPrefix(contents(t, b.repo)["both"], "false ")); diff != "" {
 		t.Errorf("both: %s", diff)
 	}
@@ -91,12 +91,12 @@ func TestAFailureAtAnyStepPutsEverythingBack(t *testing.T) {
 			if diff := cmp.Diff(before, contents(t, b.repo)); diff != "" {
 				t.Fatalf("%s: not put back:\n%s", stop, diff)
 			}
-			b.tidy()
+			tidy(b)
 			if saved, err := review.SavedIn(t.Context(), b.ws.GitDir); err != nil || len(saved) > 0 {
 				t.Fatalf("%s: saved are %+v, %v", stop, saved, err)
 			}
 		}
-		b.mustPlace()
+		mustPlace(b)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestAKilledDeliveryIsTakenBack(t *testing.T) {
 		b, cs := everyStep(t)
 		before := contents(t, b.repo)
 		for i, point := range points {
-			b.kill(killed{b.ws, cs.BaseTree, cs.Tree, point, plain})
+			kill(b, killed{b.ws, cs.BaseTree, cs.Tree, point, plain})
 			if _, err := os.Stat(filepath.Join(b.ws.GitDir, "aibox", "worktree.json")); err != nil {
 				t.Fatalf("%s: no journal: %v", point, err)
 			}
@@ -139,7 +139,7 @@ func TestAKilledDeliveryIsTakenBack(t *testing.T) {
 			if len(mended) != 1 || mended[0].Placed != (i >= done) || len(mended[0].Left) > 0 || mended[0].Repo != b.repo || mended[0].Session != "k3f9" {
 				t.Errorf("%s: mended: %+v", point, mended)
 			}
-			b.tidy()
+			tidy(b)
 			if again, err := review.MendWorktrees(filepath.Dir(b.ws.GitDir)); err != nil || len(again) > 0 {
 				t.Errorf("%s: mending again gives %+v, %v", point, again, err)
 			}
@@ -149,7 +149,7 @@ func TestAKilledDeliveryIsTakenBack(t *testing.T) {
 				}
 				continue
 			}
-			if paths := b.mustPlace(); len(paths) > 0 {
+			if paths := mustPlace(b); len(paths) > 0 {
 				t.Errorf("%s: it was not all there: %q", point, paths)
 			}
 			b.holds("both", "0\n"+ten+"11\n")
@@ -160,7 +160,7 @@ func TestAKilledDeliveryIsTakenBack(t *testing.T) {
 }
 
 // kill runs a delivery in a process of its own, which is killed at a point.
-func (b *bench) kill(k killed) {
+func kill(b *bench, k killed) {
 	b.t.Helper()
 	text, err := json.Marshal(k)
 	must(b.t, err)
@@ -178,7 +178,7 @@ func (b *bench) kill(k killed) {
 func TestMendingLeavesWhatTheUserDidSince(t *testing.T) {
 	points := steps(t, false)
 	b, cs := everyStep(t)
-	b.kill(killed{b.ws, cs.BaseTree, cs.Tree, points[slices.Index(points, "placed")-1], false})
+	kill(b, killed{b.ws, cs.BaseTree, cs.Tree, points[slices.Index(points, "placed")-1], false})
 	b.user("edit", "edited since\n")
 	must(t, os.WriteFile(b.inRepo("replaced"), []byte("replaced since\n"), 0o644))
 	must(t, os.Rename(b.inRepo("replaced"), b.inRepo("both")))
@@ -200,7 +200,7 @@ func TestMendingLeavesWhatTheUserDidSince(t *testing.T) {
 	b.holds("swap", "a file\n")
 	b.holds("folder/one", "1\n")
 	b.holds("move", ten+"m\n")
-	b.tidy()
+	tidy(b)
 	if got := gitIn(t, b.ws.GitDir, "show", mended[0].Ref+":both") + "\n"; got != "0\n"+ten {
 		t.Errorf("saved: %q", got)
 	}
@@ -224,8 +224,8 @@ func TestADeliveryThatGoesOnIsNotMended(t *testing.T) {
 
 func TestTheNextDeliveryMendsFirst(t *testing.T) {
 	b, cs := everyStep(t)
-	b.kill(killed{b.ws, cs.BaseTree, cs.Tree, "put 1", false})
-	b.mustPlace()
+	kill(b, killed{b.ws, cs.BaseTree, cs.Tree, "put 1", false})
+	mustPlace(b)
 	b.holds("both", "0\n"+ten+"11\n")
 }
 
@@ -271,7 +271,7 @@ func TestAChangeMeanwhileIsAConflictThatKeepsIt(t *testing.T) {
 				if diff := cmp.Diff(before, contents(t, b.repo)); diff != "" {
 					t.Errorf("%s %s %s: not put back:\n%s", way, name, when, diff)
 				}
-				b.tidy()
+				tidy(b)
 				if held == "" {
 					must(t, os.Remove(b.inRepo(name)))
 				} else {
@@ -302,5 +302,5 @@ func TestAProgramThatWritesLateIsNotOverruled(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	b.holds("edit", ten+"late\n")
-	b.tidy()
+	tidy(b)
 }

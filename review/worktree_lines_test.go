@@ -20,7 +20,7 @@ func TestAttributesThatTheAgentChangedDecideNothing(t *testing.T) {
 	b.write("a.txt", ten+"11\n")
 	b.write("new.txt", "new\n")
 	b.user("a.txt", "0\n"+ten)
-	b.mustPlace()
+	mustPlace(b)
 	b.holds("a.txt", "0\n"+ten+"11\n")
 	b.holds("new.txt", "new\n")
 	if _, err := os.Lstat(b.inRepo("canary")); err == nil {
@@ -32,7 +32,7 @@ func TestAUnionOfLinesIsMadeWhereTheUserAsksForIt(t *testing.T) {
 	b := newRepository(t, map[string]string{"log.txt": "one\n", ".gitattributes": "log.txt merge=union\n"}).prepare()
 	b.user("log.txt", "one\nuser\n")
 	b.write("log.txt", "one\nagent\n")
-	b.mustPlace()
+	mustPlace(b)
 	b.holds("log.txt", "one\nuser\nagent\n")
 }
 
@@ -79,7 +79,7 @@ func TestLineEndingsStayAsTheUsersFileHasThem(t *testing.T) {
 			b.prepare()
 			b.user("a.txt", c.yours)
 			b.write("a.txt", c.theirs)
-			b.mustPlace()
+			mustPlace(b)
 			b.holds("a.txt", c.want)
 		})
 	}
@@ -115,7 +115,7 @@ func TestNewFilesGetTheLineEndingsOfACheckout(t *testing.T) {
 				}
 			}
 			cs := b.compute()
-			b.mustPlace()
+			mustPlace(b)
 			checkout := t.TempDir()
 			env := []string{
 				"GIT_DIR=" + b.inRepo(".git"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + b.ws.GitDir + "/objects",

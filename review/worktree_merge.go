@@ -21,51 +21,6 @@ const maxMerge = 16 << 20
 // sides are the three contents of a merge.
 type sides struct{ base, yours, theirs []byte }
 
-// lineStyle is how the lines of a text end.
-type lineStyle int
-
-const (
-	noLines lineStyle = iota
-	lfLines
-	crlfStyle
-	mixedLines
-)
-
-// style sums up the endings that were counted.
-func (l lineEnds) style() lineStyle {
-	switch {
-	case l.lf == 0:
-		return noLines
-	case l.crlf == 0:
-		return lfLines
-	case l.crlf == l.lf:
-		return crlfStyle
-	}
-	return mixedLines
-}
-
-func styleOf(text []byte) lineStyle {
-	var l lineEnds
-	_, _ = l.Write(text)
-	return l.style()
-}
-
-// most is the ending that most lines have.
-func most(text []byte) lineStyle {
-	var l lineEnds
-	_, _ = l.Write(text)
-	if 2*l.crlf > l.lf {
-		return crlfStyle
-	}
-	return lfLines
-}
-
-// crlfLines is text with LF turned into CRLF; it has no CRLF.
-func crlfLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
-
-// isBinary is git's guess where differences are concerned.
-func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
-
 // normal are the sides with LF alone, where their line endings let them be compared
 // so, and the endings that the result gets. Where git converts line endings, mixed
 // ones on the disk are no difference.

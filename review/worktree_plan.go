@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -84,10 +83,7 @@ func (p *placement) plan(ctx context.Context) error {
 
 // changes are what differs between the two trees.
 func (p *placement) changes(ctx context.Context) ([]Change, error) {
-	next, stop := iter.Pull2(p.owned.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", p.job.before, p.job.after})...))
-	defer stop()
-	var cs ChangeSet
-	err := (&rawParser{cs: &cs, next: next, most: 2 * maxListed}).run()
+	changes, err := diffTrees(ctx, p.owned, p.job.before, p.job.after)
 	switch {
 	case errors.Is(err, errTooMany):
 		return nil, fault.New(fault.Refused, "more than %d files cannot go to the working tree at once", 2*maxListed).
@@ -95,5 +91,5 @@ func (p *placement) changes(ctx context.Context) ([]Change, error) {
 	case err != nil:
 		return nil, fmt.Errorf("comparing with what you have: %s", git.Message(err))
 	}
-	return cs.Changes, nil
+	return changes, nil
 }

@@ -23,7 +23,7 @@ func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
 	ws := p.job.ws
 	commit := git.Commit{
 		Ref: refsOf(ws.Session) + string(BeforeWorktree), Parent: ws.BaseCommit(), Tree: p.job.before,
-		Who: git.Signature{Name: "aibox", Email: "aibox@localhost", When: time.Now()}, Message: "before\n",
+		Who: signature(time.Now()), Message: "before\n",
 	}
 	im := p.start()
 	err := p.putPreimages(im, &commit)
@@ -38,7 +38,7 @@ func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
 		return nil, fmt.Errorf("saving your files as they are: %s", git.Message(err))
 	}
 	cs := &ChangeSet{GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: tree}
-	if err := cs.describe(ctx, p.owned); err != nil {
+	if err := cs.describe(ctx); err != nil {
 		return nil, fmt.Errorf("saving your files as they are: %w", err)
 	}
 	saved, err := Save(ctx, ws, cs, BeforeWorktree)
@@ -47,6 +47,9 @@ func (p *placement) savePreimage(ctx context.Context) (*Saved, error) {
 	}
 	return saved, p.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
 }
+
+// smallFile is up to how many bytes a file is read into memory.
+const smallFile = 1 << 20
 
 // putPreimages stores each file that is replaced or removed.
 func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
@@ -78,7 +81,7 @@ func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
 func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
 	s := standing{kind: was.Mode & unix.S_IFMT, stamp: was}
 	entry := git.Entry{Path: path, Mode: s.mode()}
-	if s.kind == unix.S_IFLNK || was.Size <= inMemory {
+	if s.kind == unix.S_IFLNK || was.Size <= smallFile {
 		data, err := p.tree.content(path, s)
 		if err != nil {
 			return entry, err

@@ -225,7 +225,7 @@ func (u *userSettings) forbids(path string) string {
 		}
 	}
 	for _, name := range strings.Split(path, "/") {
-		if name == "" || name == "." || name == ".." || dotGit(name) {
+		if name == "" || name == "." || name == ".." || IsDotGit(name) {
 			return "its name means something else to git or to the disk"
 		}
 	}
@@ -309,22 +309,20 @@ func (c crlf) checkout(content []byte) []byte {
 	return crlfLines(workspace.UnixLines(content))
 }
 
-// looksBinary is git's guess where line endings are concerned (convert_is_binary).
-// Content with a lone CR counts as binary there; the caller has none.
-func looksBinary(content []byte) bool {
-	printable, odd := 0, 0
-	for i, c := range content {
-		switch {
-		case c == 0:
-			return true
-		case c == '\n':
-		case c == '\b', c == '\t', c == '\f', c == 0x1b:
-			printable++
-		case c < 0x20 && (c != 0x1a || i < len(content)-1), c == 0x7f:
-			odd++
-		case c >= 0x20:
-			printable++
-		}
+// readUnmodified adds them to index, by their paths behind prefix.
+func (u *userSettings) readUnmodified(ctx context.Context, prefix string, index map[string]string) error {
+	own, err := u.git.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("reading your index: %s", git.Message(err))
 	}
-	return printable>>7 < odd
+	for path, id := range own {
+		index[prefix+path] = id
+	}
+	for path, err := range u.git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
+		if err != nil {
+			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
+		}
+		delete(index, prefix+path)
+	}
+	return nil
 }

@@ -50,7 +50,7 @@ func TestTheStateOfTheRepositoryDoesNotMatterToTheFiles(t *testing.T) {
 			gitIn(b.t, linked, "config", "--worktree", "core.eol", "lf")
 			b.repo = linked
 		}, nil},
-		{"a merge that is not finished elsewhere", nil, (*bench).leaveMerge},
+		{"a merge that is not finished elsewhere", nil, leaveMerge},
 		{"a sparse checkout of something else", func(b *bench) {
 			gitIn(b.t, b.repo, "sparse-checkout", "set", "--no-cone", "/*", "!/d/")
 		}, nil},
@@ -106,7 +106,7 @@ func TestTheStateOfTheRepositoryDoesNotMatterToTheFiles(t *testing.T) {
 				return all
 			}
 			before := untouched()
-			b.mustPlace()
+			mustPlace(b)
 			b.holds("a.txt", ten+"agent\n")
 			b.holds("new", "agent\n")
 			if diff := cmp.Diff(before, untouched()); diff != "" {

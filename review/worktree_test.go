@@ -36,7 +36,7 @@ func TestWorkIsPutOntoTheWorkingTreeAndNowhereElse(t *testing.T) {
 	b.write("folder", "a file\n")
 	index, head := picture(t, b.inRepo(".git")), gitIn(t, b.repo, "symbolic-ref", "HEAD")
 	kept := picture(t, b.inRepo("untouched"))
-	paths := b.mustPlace()
+	paths := mustPlace(b)
 	if diff := cmp.Diff(contents(t, b.ws.Path), contents(t, b.repo)); diff != "" {
 		t.Errorf("it is not the agent's (-agent +user):\n%s", diff)
 	}
@@ -54,7 +54,7 @@ func TestWorkIsPutOntoTheWorkingTreeAndNowhereElse(t *testing.T) {
 		t.Errorf("git makes another tree of it")
 	}
 	// Once more there is nothing to do.
-	if paths := b.mustPlace(); len(paths) != 0 {
+	if paths := mustPlace(b); len(paths) != 0 {
 		t.Errorf("again it places %q", paths)
 	}
 }
@@ -69,7 +69,7 @@ func TestAFolderTakesThePlaceOfASymlinkThatMoved(t *testing.T) {
 	b.prepare()
 	must(t, os.Rename(b.path("link"), b.path("other")))
 	b.write("link/deep/file", "below\n")
-	b.mustPlace()
+	mustPlace(b)
 	if diff := cmp.Diff(contents(t, b.ws.Path), contents(t, b.repo)); diff != "" {
 		t.Errorf("it is not the agent's (-agent +user):\n%s", diff)
 	}
@@ -93,7 +93,7 @@ func TestEmptyFoldersMakeWayForAFile(t *testing.T) {
 			b.write("d", "agent\n")
 			must(t, os.Symlink("a.txt", b.path("link")))
 			must(t, os.Rename(b.path("moved.txt"), b.path("there")))
-			b.mustPlace()
+			mustPlace(b)
 			if diff := cmp.Diff(contents(t, b.ws.Path), contents(t, b.repo)); diff != "" {
 				t.Errorf("it is not the agent's (-agent +user):\n%s", diff)
 			}
@@ -117,7 +117,7 @@ func TestEditsOfTheUserSurviveBesideThoseOfTheAgent(t *testing.T) {
 	b.write("new", "new\n")
 	b.user("mine", "mine\n")
 	must(t, os.Chmod(b.inRepo("a.txt"), 0o600))
-	paths := b.mustPlace()
+	paths := mustPlace(b)
 	if diff := cmp.Diff([]review.Path{"a.txt", "mode", "moved.txt", "there.txt"}, paths); diff != "" {
 		t.Errorf("paths: %s", diff)
 	}
@@ -137,7 +137,7 @@ func TestWhatTheFilesHeldBeforeCanBeBroughtBack(t *testing.T) {
 	b.user("a.txt", "zero\n"+ten)
 	b.write("a.txt", ten+"11\n")
 	must(t, os.Remove(b.path("gone")))
-	b.mustPlace()
+	mustPlace(b)
 	saved, err := review.Recoverable(t.Context(), filepath.Dir(b.ws.GitDir), "")
 	must(t, err)
 	i := slices.IndexFunc(saved, func(s review.Saved) bool { return s.What == review.BeforeWorktree })
@@ -158,7 +158,7 @@ func TestThereIsNoWorkingTreeOfAClone(t *testing.T) {
 	b := &bench{t: t, repo: "file://" + from.repo, home: t.TempDir()}
 	b.prepare()
 	b.write("a.txt", "agent\n")
-	_, err := b.place()
+	_, err := place(b)
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "no working tree") {
 		t.Errorf("error: %v", err)
 	}
@@ -168,11 +168,11 @@ func TestARepositoryThatIsGoneIsNamed(t *testing.T) {
 	b := newRepository(t, map[string]string{"a.txt": "a\n"}).prepare()
 	b.write("a.txt", "agent\n")
 	must(t, os.Rename(b.repo, b.repo+".moved"))
-	if _, err := b.place(); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "not there any more") {
+	if _, err := place(b); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "not there any more") {
 		t.Errorf("error: %v", err)
 	}
 	must(t, os.Mkdir(b.repo, 0o755))
-	if _, err := b.place(); fault.KindOf(err) != fault.Usage {
+	if _, err := place(b); fault.KindOf(err) != fault.Usage {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -257,25 +255,6 @@ func nothing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
-// cutPath splits a path into its folder ("" for the top) and its last part.
-func cutPath(path string) (dir, name string) {
-	if i := strings.LastIndexByte(path, '/'); i >= 0 {
-		return path[:i], path[i+1:]
-	}
-	return "", path
-}
-
-// above are the folders that path lies in, outer first, without the top.
-func above(path string) []string {
-	var dirs []string
-	for i := range len(path) {
-		if path[i] == '/' {
-			dirs = append(dirs, path[:i])
-		}
-	}
-	return dirs
-}
-
 // enter looks at the folders that path lies in: which of them are missing, and
 // whether the innermost that is there may be changed. The error is a clause.
 func (u *userTree) enter(path string) (missing []string, err error) {
@@ -370,22 +349,4 @@ func (u *userTree) entries(dir string) ([]fs.DirEntry, error) {
 	folder := os.NewFile(uintptr(fd), "")
 	defer folder.Close()
 	return folder.ReadDir(-1)
-}
-
-// lineEnds counts the line endings of what is written to it.
-type lineEnds struct {
-	lf, crlf int64 // newlines in all, and those behind a carriage return
-	cr       bool  // the last byte so far is one
-}
-
-func (l *lineEnds) Write(data []byte) (int, error) {
-	l.lf += int64(bytes.Count(data, []byte("\n")))
-	l.crlf += int64(bytes.Count(data, []byte("\r\n")))
-	if l.cr && len(data) > 0 && data[0] == '\n' {
-		l.crlf++
-	}
-	if len(data) > 0 {
-		l.cr = data[len(data)-1] == '\r'
-	}
-	return len(data), nil
 }

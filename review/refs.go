@@ -1,0 +1,15 @@
+package review
+
+import (
+	"time"
+
+	"aibox/internal/git"
+)
+
+// refsOf begins the refs of a session.
+func refsOf(session string) string { return "refs/aibox/" + session + "/" }
+
+// signature is the author of the commits in the repositories that aibox owns.
+func signature(when time.Time) git.Signature {
+	return git.Signature{Name: "aibox", Email: "aibox@localhost", When: when}
+}
