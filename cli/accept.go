@@ -14,6 +14,9 @@ import (
 	"aibox/session"
 
 	"github.com/spf13/cobra"
+
+	"aibox/review/accept"
+	"aibox/review/worktree"
 )
 
 // acceptOptions are the flags of `aibox accept`.
@@ -87,7 +90,7 @@ out and listed, unless --accept-risky names them.`,
 
 // check finds flags that contradict each other.
 func (o *acceptOptions) check() error {
-	var target review.Target
+	var target accept.Target
 	if err := target.UnmarshalText([]byte(o.to)); err != nil {
 		return fault.New(fault.Usage, "--to takes branch or worktree, not %q", o.to).Hint("--to branch")
 	}
@@ -97,9 +100,9 @@ func (o *acceptOptions) check() error {
 	}{
 		{"--interactive", "--hunks", o.interactive && len(o.hunks) > 0},
 		{"--interactive", "--accept-risky", o.interactive && len(o.risky) > 0},
-		{"--to worktree", "--branch", target == review.ToWorktree && o.branch != ""},
-		{"--to worktree", "--message", target == review.ToWorktree && o.message != ""},
-		{"--to worktree", "--edit", target == review.ToWorktree && o.edit},
+		{"--to worktree", "--branch", target == accept.ToWorktree && o.branch != ""},
+		{"--to worktree", "--message", target == accept.ToWorktree && o.message != ""},
+		{"--to worktree", "--edit", target == accept.ToWorktree && o.edit},
 		{"--dry-run", "--edit", o.dryRun && o.edit},
 		{"--dry-run", "--verify", o.dryRun && o.command != ""},
 		{"--verify", "--no-verify", o.command != "" && o.noVerify},
@@ -112,8 +115,8 @@ func (o *acceptOptions) check() error {
 }
 
 // target is where the work goes; check has made sure of it.
-func (o *acceptOptions) target() review.Target {
-	var target review.Target
+func (o *acceptOptions) target() accept.Target {
+	var target accept.Target
 	_ = target.UnmarshalText([]byte(o.to))
 	return target
 }
@@ -154,15 +157,15 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 		return err
 	}
 	if o.dryRun {
-		var worktree *review.WorktreePlan
-		if o.target() == review.ToWorktree {
-			if worktree, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
+		var files *worktree.Plan
+		if o.target() == accept.ToWorktree {
+			if files, err = service.PlanWorktree(ctx, found.ID, set, choice); err != nil && !errors.Is(err, review.ErrNothing) {
 				return err
 			}
 		}
-		return a.printPlan(found, plan, worktree, o)
+		return a.printPlan(found, plan, files, o)
 	}
-	opts := review.AcceptOptions{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
+	opts := accept.Options{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
 	if opts.Message == "" {
 		described, err := a.describeSet(service, found, plan.Part)
 		if err != nil {
@@ -201,7 +204,7 @@ func nothingToAccept(id session.ID) error {
 }
 
 // tellAccepted tells where the work is, and what was left out.
-func (a *cli) tellAccepted(found session.Session, accepted *review.Accepted, o acceptOptions) error {
+func (a *cli) tellAccepted(found session.Session, accepted *accept.Result, o acceptOptions) error {
 	if o.json {
 		if err := printJSON(a.out, accepted); err != nil {
 			return err
@@ -217,11 +220,11 @@ func (a *cli) tellAccepted(found session.Session, accepted *review.Accepted, o a
 		return nil
 	}
 	where := "in the working tree of"
-	if accepted.Target == review.ToBranch {
+	if accepted.Target == accept.ToBranch {
 		where = "on branch " + termtext.Escape(accepted.Branch) + " in"
 	}
 	if !o.json {
-		if accepted.Target == review.ToBranch {
+		if accepted.Target == accept.ToBranch {
 			fmt.Fprintln(a.out, termtext.Escape(accepted.Branch))
 		}
 		for _, path := range accepted.Paths {

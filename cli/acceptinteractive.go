@@ -10,6 +10,7 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/decision"
 	"aibox/session"
 )
@@ -53,7 +54,7 @@ func (a *cli) chooseHunks(ctx context.Context, service *session.Sessions, found 
 
 // newHunkPrompt makes a prompt for the files of a scope, with what was accepted and
 // said of them earlier. It still needs an input.
-func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target review.Target) (*hunkPrompt, error) {
+func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *dec
 		changes[i] = &set.Changes[i]
 	}
 	p.draft = decision.New(changes, decision.Options{
-		Target: target, Earlier: map[review.Target]*review.Selection{target: decisions.Taken}, Rejected: feedback.Rejects, HunksOnly: true,
+		Target: target, Earlier: map[accept.Target]*review.Selection{target: decisions.Taken}, Rejected: feedback.Rejects, HunksOnly: true,
 	})
 	return p, nil
 }
@@ -109,7 +110,7 @@ func (a *cli) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.Chan
 		switch {
 		case o.dryRun:
 			question = "Is this what you want"
-		case o.target() == review.ToWorktree:
+		case o.target() == accept.ToWorktree:
 			question = "Write this into your working tree"
 		default:
 			question = "Make a commit of this on a branch"

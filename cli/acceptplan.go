@@ -5,13 +5,15 @@ import (
 
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/decision"
+	"aibox/review/worktree"
 	"aibox/session"
 )
 
 // plannedAccept is the JSON of `aibox accept --dry-run`.
 type plannedAccept struct {
-	Target  review.Target    `json:"target"`
+	Target  accept.Target    `json:"target"`
 	Branch  string           `json:"branch,omitempty"` // as asked for; empty means a name of aibox's
 	Repo    string           `json:"repo"`
 	Tree    string           `json:"tree"`
@@ -19,12 +21,12 @@ type plannedAccept struct {
 	Changes []review.Change  `json:"changes"` // as they would be delivered
 	Left    []review.LeftOut `json:"left,omitempty"`
 
-	Worktree *review.WorktreePlan `json:"worktree,omitempty"` // what would become of the user's files
+	Worktree *worktree.Plan `json:"worktree,omitempty"` // what would become of the user's files
 }
 
 // printPlan prints what would be delivered; worktree is what would become of the
 // user's files, nil for a branch.
-func (a *cli) printPlan(found session.Session, plan *decision.Plan, worktree *review.WorktreePlan, o acceptOptions) error {
+func (a *cli) printPlan(found session.Session, plan *decision.Plan, files *worktree.Plan, o acceptOptions) error {
 	repo := found.Repository
 	if ws := found.State.Workspace; ws != nil {
 		repo = ws.Repo
@@ -32,7 +34,7 @@ func (a *cli) printPlan(found session.Session, plan *decision.Plan, worktree *re
 	if o.json {
 		return printJSON(a.out, plannedAccept{
 			Target: o.target(), Branch: o.branch, Repo: repo, Tree: plan.Part.Tree,
-			Taken: plan.Selection.Taken, Changes: plan.Part.Changes, Left: plan.Selection.Left, Worktree: worktree,
+			Taken: plan.Selection.Taken, Changes: plan.Part.Changes, Left: plan.Selection.Left, Worktree: files,
 		})
 	}
 	a.tellLeft(found.ID, plan.Selection.Left)
@@ -42,13 +44,13 @@ func (a *cli) printPlan(found session.Session, plan *decision.Plan, worktree *re
 	}
 	where := "on a new branch of"
 	switch {
-	case o.target() == review.ToWorktree:
+	case o.target() == accept.ToWorktree:
 		where = "in the working tree of"
 	case o.branch != "":
 		where = "on branch " + termtext.Escape(o.branch) + " of"
 	}
 	fmt.Fprintf(a.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
 	err := plan.Part.Stat(a.out, a.term.width)
-	a.tellSteps(worktree)
+	a.tellSteps(files)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/session"
 	"aibox/ui/traffic"
 )
@@ -75,7 +76,7 @@ type runResult struct {
 	Files    []review.Change  `json:"files"`
 	Rules    string           `json:"rules,omitempty"` // by which the files' risks were found
 	Refused  []review.Refusal `json:"refused_files,omitempty"`
-	Accepted *review.Accepted `json:"accepted,omitempty"`
+	Accepted *accept.Result   `json:"accepted,omitempty"`
 }
 
 // conclude delivers the changes if asked to, prints what happened and returns the
@@ -102,7 +103,7 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	}
 	if target != nil && result.Changed && failure == nil {
 		all := review.Choice{All: true}
-		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, review.AcceptOptions{
+		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, accept.Options{
 			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: a.verifierAtEnd(o, service, ended),
 		})
 	}
@@ -149,7 +150,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	}
 	fmt.Fprintf(a.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
 	switch {
-	case out.Accepted != nil && out.Accepted.Target == review.ToWorktree:
+	case out.Accepted != nil && out.Accepted.Target == accept.ToWorktree:
 		a.tellPlaced(out.Accepted)
 	case out.Accepted != nil:
 		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))

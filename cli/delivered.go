@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"aibox/internal/termtext"
-	"aibox/review"
+	"aibox/review/accept"
 	"aibox/workspace"
 )
 
 // tellBranches tells what belongs to a branch that was made: those of submodules, and in
 // a repository that aibox cloned from a URL, how to get it from there.
-func (a *cli) tellBranches(ws *workspace.Workspace, accepted *review.Accepted) {
+func (a *cli) tellBranches(ws *workspace.Workspace, accepted *accept.Result) {
 	for _, m := range accepted.Modules {
 		fmt.Fprintf(a.err, "%s submodule %s: branch %s in %s, which the commit records\n",
 			a.errTerm.good("✓"), m.Path, termtext.Escape(m.Branch), termtext.Escape(m.Repo))

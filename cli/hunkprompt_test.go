@@ -17,6 +17,8 @@ import (
 	"aibox/session"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aibox/review/accept"
 )
 
 // lineHunk is a hunk of a file that replaces its lines at the numbers given; those
@@ -153,7 +155,7 @@ func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
 	slices.Sort(blocks)
 	taken := &review.Selection{Taken: []review.Taken{{Path: "a", Blocks: blocks}, {Path: "b", Whole: true}}}
 	a := ask(t, files, "y\ny\n", func(_ *hunkPrompt, o *decision.Options) {
-		o.Earlier = map[review.Target]*review.Selection{review.ToBranch: taken}
+		o.Earlier = map[accept.Target]*review.Selection{accept.ToBranch: taken}
 	})
 	if want := (review.Choice{Hunks: []string{string(parts[1].ID), "a3"}}); !cmp.Equal(a.choice, want) || a.err != nil {
 		t.Errorf("chosen %+v, %v:\n%s", a.choice, a.err, a.out.String())

@@ -12,6 +12,8 @@ import (
 	"aibox/session"
 
 	"github.com/spf13/cobra"
+
+	"aibox/review/recovery"
 )
 
 // recoverOptions are the flags of `aibox recover`.
@@ -97,10 +99,10 @@ func (a *cli) recover(ctx context.Context, text string, o recoverOptions) error 
 	}
 }
 
-func (a *cli) listSaved(saved []review.Saved, asJSON bool) error {
+func (a *cli) listSaved(saved []recovery.Point, asJSON bool) error {
 	if asJSON {
 		if saved == nil {
-			saved = []review.Saved{}
+			saved = []recovery.Point{}
 		}
 		return printJSON(a.out, saved)
 	}
@@ -118,7 +120,7 @@ func (a *cli) listSaved(saved []review.Saved, asJSON bool) error {
 	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
 }
 
-func (a *cli) diffSaved(ctx context.Context, state review.Saved, asJSON bool) error {
+func (a *cli) diffSaved(ctx context.Context, state recovery.Point, asJSON bool) error {
 	set, err := state.Changes(ctx)
 	switch {
 	case err != nil:
@@ -135,7 +137,7 @@ func (a *cli) diffSaved(ctx context.Context, state review.Saved, asJSON bool) er
 	}
 }
 
-func (a *cli) restoreBranch(ctx context.Context, service *session.Sessions, state review.Saved, o recoverOptions) error {
+func (a *cli) restoreBranch(ctx context.Context, service *session.Sessions, state recovery.Point, o recoverOptions) error {
 	restored, err := service.Restore(ctx, state, o.branch)
 	if err != nil {
 		return err
@@ -152,7 +154,7 @@ func (a *cli) restoreBranch(ctx context.Context, service *session.Sessions, stat
 
 // restoreWorkspace brings a state back as the workspace of the session that text
 // names, or of the one that the state was saved of.
-func (a *cli) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state review.Saved, asJSON bool) error {
+func (a *cli) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state recovery.Point, asJSON bool) error {
 	if text == "" {
 		text = state.By
 	}
@@ -207,6 +209,6 @@ func (a *cli) completeNumbers(cmd *cobra.Command, args []string, _ string) ([]st
 }
 
 // about is a saved state in a few words.
-func about(s review.Saved) string {
+func about(s recovery.Point) string {
 	return fmt.Sprintf("%s %s ago, %s", termtext.Escape(string(s.What)), amount.Age(time.Since(s.When)), amount.Of(s.Files, "file"))
 }

@@ -5,13 +5,14 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/worktree"
 	"aibox/session"
 )
 
 // acceptTarget is where --accept, or the setting, wants the changes; nil: nowhere.
-func (o *runOptions) acceptTarget() *review.Target {
-	target := new(review.Target)
+func (o *runOptions) acceptTarget() *accept.Target {
+	target := new(accept.Target)
 	if o.accept == "none" || target.UnmarshalText([]byte(o.accept)) != nil {
 		return nil
 	}
@@ -19,23 +20,23 @@ func (o *runOptions) acceptTarget() *review.Target {
 }
 
 // tellPlaced says what was put onto the working tree.
-func (a *cli) tellPlaced(accepted *review.Accepted) {
+func (a *cli) tellPlaced(accepted *accept.Result) {
 	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }
 
 // tellSteps says what of a plan is not plain: what would be merged, what is there
 // already, and what stands in the way. plan may be nil.
-func (a *cli) tellSteps(plan *review.WorktreePlan) {
+func (a *cli) tellSteps(plan *worktree.Plan) {
 	if plan == nil {
 		return
 	}
 	for _, step := range plan.Steps {
 		switch step.Action {
-		case review.MergeFile:
+		case worktree.ActionMerge:
 			fmt.Fprintf(a.err, "  %s: would be merged with what you changed\n", step.Path)
-		case review.KeepFile:
+		case worktree.ActionKeep:
 			fmt.Fprintf(a.err, "  %s: is so already\n", step.Path)
-		case review.Clash:
+		case worktree.ActionConflict:
 			fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), step.Path, step.Reason)
 		default:
 		}

@@ -12,14 +12,14 @@ import (
 // after is the tree of what was taken before with what is chosen now. What was taken
 // stays, also where the agent went on since and the change set shows something else
 // there; what is chosen now replaces it where both change the same lines.
-func (cs *ChangeSet) after(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
+func (cs *ChangeSet) TreeAfter(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
 	fresh, stale, err := cs.refresh(ctx, prior)
 	if err != nil {
 		return "", err
 	}
 	all := fresh.Union(chosen)
 	stale = slices.DeleteFunc(stale, func(t Taken) bool { // the agent's file as it is now
-		now := chosen.of(t.Path)
+		now := chosen.At(t.Path)
 		return now != nil && now.Whole
 	})
 	if len(stale) == 0 {
@@ -54,7 +54,7 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 	var paths []Path
 	for _, t := range s.Taken {
 		switch c := byPath[t.Path]; {
-		case c != nil && t.fits(c) && !t.Earlier:
+		case c != nil && t.Fits(c) && !t.Earlier:
 			fresh.Taken = append(fresh.Taken, t)
 		case c == nil || t.Whole || t.Earlier:
 			stale = append(stale, t)
@@ -94,7 +94,7 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 // edit.
 func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, priorTree string, chosen *Selection, stale []Taken) error {
 	was := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: priorTree}
-	if err := was.describe(ctx); err != nil {
+	if err := was.Describe(ctx); err != nil {
 		return fmt.Errorf("looking at what was accepted before: %w", err)
 	}
 	byPath := make(map[Path]*Change, len(was.Changes))
@@ -113,7 +113,7 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 			return fault.New(fault.Conflict, "%s changed after it was accepted", t.Path).
 				Hint("take all of it as it is now, too: aibox accept %s --files %s", owner, t.Path)
 		}
-		if now := chosen.of(t.Path); now != nil {
+		if now := chosen.At(t.Path); now != nil {
 			if err := was.mix(ctx, owner, e, byPath[t.Path], t); err != nil {
 				return err
 			}

@@ -149,10 +149,10 @@ func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *jo
 			return err
 		}
 	}
-	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d difference) error {
+	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
 		c := &Change{
-			Path: Path(d.path), Kind: kindOf(d), OldMode: string(d.old.Mode), NewMode: string(d.now.Mode),
-			OldBlob: d.old.ID, NewBlob: d.now.ID, Size: -1,
+			Path: Path(d.Path), Kind: kindOf(d), OldMode: string(d.Old.Mode), NewMode: string(d.Now.Mode),
+			OldBlob: d.Old.ID, NewBlob: d.Now.ID, Size: -1,
 		}
 		return f.send(ctx, fold, c)
 	})
@@ -219,7 +219,7 @@ func fill(blobs *git.Blobs, f *risk.File, c *Change, skip bool) (err error) {
 // callers are the files that have others run, as the user had them and as the agent
 // left them.
 func (a *assessment) callers(ctx context.Context) ([]git.Entry, error) {
-	entries := a.set.callers
+	entries := a.set.Callers
 	if entries == nil { // a change set from the disk
 		entries = []git.Entry{}
 		var search risk.Search
@@ -277,8 +277,8 @@ func (a *assessment) called(ctx context.Context) error {
 			paths, changes, executable = append(paths, c.Path.Raw()), append(changes, c), append(executable, c.NewMode == string(git.Executable))
 		}
 	}
-	err := a.calledFolded(ctx, func(fold *Change, d difference) {
-		paths, changes, executable = append(paths, d.path), append(changes, fold), append(executable, d.now.Mode == git.Executable)
+	err := a.calledFolded(ctx, func(fold *Change, d git.Difference) {
+		paths, changes, executable = append(paths, d.Path), append(changes, fold), append(executable, d.Now.Mode == git.Executable)
 	})
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func (a *assessment) called(ctx context.Context) error {
 }
 
 // callersOf are the files of the baseline that have others run.
-func callersOf(b *workspace.Baseline) []git.Entry {
+func CallersOf(b *workspace.Baseline) []git.Entry {
 	found := []git.Entry{}
 	var search risk.Search
 	for i := range b.Files {

@@ -8,34 +8,35 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/reviewtest"
 	"aibox/review/risk"
 )
 
 func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
 	token := "ghp_" + "R2D2c3poBB8hanLukeLeiaYodaObiWan77xQ"
-	b := newRepository(t, map[string]string{
+	b := reviewtest.NewRepository(t, map[string]string{
 		"main.go": "package main\n", "old.py": "token = \"" + token + "\"\n", "package.json": `{"scripts":{"test":"jest"}}`, "gone": "x\n", "moved.txt": strings.Repeat("many lines\n", 50),
-	}).prepare()
-	b.write("main.go", "package main\n\nfunc main() {}\n")
-	b.write("old.py", "token = \""+token+"\"\nprint(token)\n")
-	b.write("new.py", "# nothing\n\ntoken = \""+token+"\"\n")
-	b.write(".envrc", "curl evil\n")
-	b.write("package.json", `{"scripts":{"test":"jest","postinstall":"node x.js"}}`)
-	must(t, os.Remove(b.path("gone")))
-	must(t, os.Remove(b.path("moved.txt")))
-	b.write("Makefile", strings.Repeat("many lines\n", 50))
-	must(t, os.Symlink("/etc/passwd", b.path("link")))
-	cs := b.assess()
+	}).Prepare()
+	b.Write("main.go", "package main\n\nfunc main() {}\n")
+	b.Write("old.py", "token = \""+token+"\"\nprint(token)\n")
+	b.Write("new.py", "# nothing\n\ntoken = \""+token+"\"\n")
+	b.Write(".envrc", "curl evil\n")
+	b.Write("package.json", `{"scripts":{"test":"jest","postinstall":"node x.js"}}`)
+	reviewtest.Must(t, os.Remove(b.Path("gone")))
+	reviewtest.Must(t, os.Remove(b.Path("moved.txt")))
+	b.Write("Makefile", strings.Repeat("many lines\n", 50))
+	reviewtest.Must(t, os.Symlink("/etc/passwd", b.Path("link")))
+	cs := b.Assess()
 
-	b.wantRisks(cs, "main.go")
-	b.wantRisks(cs, "gone")
-	b.wantRisks(cs, "old.py") // the token was there before
-	b.wantRisks(cs, "new.py", "secret")
-	b.wantRisks(cs, ".envrc", "direnv")
-	b.wantRisks(cs, "package.json", "npm-scripts")
-	b.wantRisks(cs, "Makefile", "make")
-	b.wantRisks(cs, "link", "symlink-outside")
-	if r := risksOf(t, cs, "new.py")[0]; r.Line != 3 || r.Severity != risk.High {
+	b.WantRisks(cs, "main.go")
+	b.WantRisks(cs, "gone")
+	b.WantRisks(cs, "old.py") // the token was there before
+	b.WantRisks(cs, "new.py", "secret")
+	b.WantRisks(cs, ".envrc", "direnv")
+	b.WantRisks(cs, "package.json", "npm-scripts")
+	b.WantRisks(cs, "Makefile", "make")
+	b.WantRisks(cs, "link", "symlink-outside")
+	if r := reviewtest.RisksOf(t, cs, "new.py")[0]; r.Line != 3 || r.Severity != risk.High {
 		t.Errorf("the secret is told as %+v", r)
 	}
 	for _, c := range cs.Changes {
@@ -44,7 +45,7 @@ func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
 		}
 	}
 	told, err := json.Marshal(cs)
-	must(t, err)
+	reviewtest.Must(t, err)
 	if strings.Contains(string(told), token) {
 		t.Error("the secret is in the JSON of the change set")
 	}
@@ -54,7 +55,7 @@ func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
 }
 
 func TestAFileThatAnotherOneRunsIsHeldBack(t *testing.T) {
-	b := newRepository(t, map[string]string{
+	b := reviewtest.NewRepository(t, map[string]string{
 		"package.json":             `{"scripts":{"postinstall":"node tools/setup","test":"node tools/test.js"}}`,
 		"tools/setup.js":           "1\n",
 		"tools/test.js":            "1\n",
@@ -65,41 +66,41 @@ func TestAFileThatAnotherOneRunsIsHeldBack(t *testing.T) {
 		"team/clean.rb":            "puts\n",
 		"other.rb":                 "puts\n",
 	})
-	gitIn(t, b.repo, "config", "core.hooksPath", "team/hooks")
-	gitIn(t, b.repo, "config", "filter.tidy.clean", "ruby team/clean.rb %f")
-	b.prepare()
+	reviewtest.GitIn(t, b.Repo, "config", "core.hooksPath", "team/hooks")
+	reviewtest.GitIn(t, b.Repo, "config", "filter.tidy.clean", "ruby team/clean.rb %f")
+	b.Prepare()
 	for _, path := range []string{"tools/setup.js", "tools/test.js", "scripts/release.sh", "main.go", "team/hooks/pre-commit.py", "team/hooks/lib/more.py", "team/clean.rb", "other.rb"} {
-		b.write(path, "other content\n")
+		b.Write(path, "other content\n")
 	}
-	cs := b.assess()
-	b.wantRisks(cs, "tools/setup.js", "called")
-	b.wantRisks(cs, "scripts/release.sh", "called")
-	b.wantRisks(cs, "team/clean.rb", "called")
-	b.wantRisks(cs, "team/hooks/lib/more.py", "called")
-	b.wantRisks(cs, "tools/test.js")
-	b.wantRisks(cs, "other.rb")
-	if r := risksOf(t, cs, "team/clean.rb")[0]; !strings.Contains(r.Found, "filter.tidy.clean") || r.Severity != risk.High {
+	cs := b.Assess()
+	b.WantRisks(cs, "tools/setup.js", "called")
+	b.WantRisks(cs, "scripts/release.sh", "called")
+	b.WantRisks(cs, "team/clean.rb", "called")
+	b.WantRisks(cs, "team/hooks/lib/more.py", "called")
+	b.WantRisks(cs, "tools/test.js")
+	b.WantRisks(cs, "other.rb")
+	if r := reviewtest.RisksOf(t, cs, "team/clean.rb")[0]; !strings.Contains(r.Found, "filter.tidy.clean") || r.Severity != risk.High {
 		t.Errorf("told as %+v", r)
 	}
 
 	// From the disk the change set has lost what the baseline told, and finds it again.
 	data, err := json.Marshal(cs)
-	must(t, err)
+	reviewtest.Must(t, err)
 	again := new(review.ChangeSet)
-	must(t, json.Unmarshal(data, again))
-	must(t, review.Assess(t.Context(), b.ws, again))
-	b.wantRisks(again, "tools/setup.js", "called")
+	reviewtest.Must(t, json.Unmarshal(data, again))
+	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, again))
+	b.WantRisks(again, "tools/setup.js", "called")
 }
 
 func TestFilesBeyondTheLimitsAreHeldBack(t *testing.T) {
-	b := newRepository(t, map[string]string{"a": "a\n"}).prepare()
-	b.write("long.txt", strings.Repeat("x", risk.MaxContent+1))
-	cs := b.assess()
-	b.wantRisks(cs, "long.txt", "large-file")
+	b := reviewtest.NewRepository(t, map[string]string{"a": "a\n"}).Prepare()
+	b.Write("long.txt", strings.Repeat("x", risk.MaxContent+1))
+	cs := b.Assess()
+	b.WantRisks(cs, "long.txt", "large-file")
 }
 
 func TestNoChangesHaveNoRisks(t *testing.T) {
-	cs := newRepository(t, map[string]string{"a": "a\n"}).prepare().assess()
+	cs := reviewtest.NewRepository(t, map[string]string{"a": "a\n"}).Prepare().Assess()
 	if !cs.Assessed() || len(cs.Changes) > 0 {
 		t.Errorf("%+v", cs)
 	}

@@ -5,33 +5,35 @@ import (
 	"os/exec"
 	"testing"
 
-	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/review/reviewtest"
+	"aibox/review/scan"
 )
 
 // TestFilesGivenToOtherUsersAreReadAndRemoved does what tar as root in a box
 // does. As root it needs no namespace; as a user it takes the subordinate ids.
 func TestFilesGivenToOtherUsersAreReadAndRemoved(t *testing.T) {
-	b := newRepository(t, map[string]string{"dir/a.txt": "one\n"}).prepare()
-	b.write("given/inner/file", "theirs\n")
-	must(t, os.Chmod(b.path("given/inner/file"), 0o600))
-	give := []string{"chown", "-hR", "1000:1000", "--", b.path("given"), b.path("dir")}
+	b := reviewtest.NewRepository(t, map[string]string{"dir/a.txt": "one\n"}).Prepare()
+	b.Write("given/inner/file", "theirs\n")
+	reviewtest.Must(t, os.Chmod(b.Path("given/inner/file"), 0o600))
+	give := []string{"chown", "-hR", "1000:1000", "--", b.Path("given"), b.Path("dir")}
 	if os.Getuid() != 0 {
 		give = append([]string{"unshare", "--user", "--map-root-user", "--map-auto", "--"}, give...)
 	}
 	if out, err := exec.CommandContext(t.Context(), give[0], give[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", give, err, out)
 	}
-	cs := b.compute()
-	b.want(cs, "A\tgiven/inner/file")
-	_, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
-	must(t, err)
+	cs := b.Compute()
+	b.Want(cs, "A\tgiven/inner/file")
+	_, err := recovery.PutAway(t.Context(), b.Workspace, recovery.Discarded, scan.Options{})
+	reviewtest.Must(t, err)
 }
 
 func TestALinkedWorkspaceIsNotReviewed(t *testing.T) {
-	b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
-	must(t, os.Rename(b.ws.Path, b.ws.Path+".moved"))
-	must(t, os.Symlink(t.TempDir(), b.ws.Path))
-	if cs, err := review.Compute(t.Context(), b.ws, review.Options{}); err == nil {
+	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"}).Prepare()
+	reviewtest.Must(t, os.Rename(b.Workspace.Path, b.Workspace.Path+".moved"))
+	reviewtest.Must(t, os.Symlink(t.TempDir(), b.Workspace.Path))
+	if cs, err := scan.Workspace(t.Context(), b.Workspace, scan.Options{}); err == nil {
 		t.Errorf("it gives %+v", cs)
 	}
 }

@@ -14,32 +14,32 @@ import (
 
 // differ are the options of every comparison of two trees, so that the list, the
 // numbers and the patch agree. Nothing in the repository can change them.
-var differ = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"}
+var DiffTree = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"}
 
 // describe fills in the changes from the trees. When there are more than are listed, they
 // are folded, unless that is settled already.
-func (cs *ChangeSet) describe(ctx context.Context) error {
+func (cs *ChangeSet) Describe(ctx context.Context) error {
 	repo := git.Owned(cs.GitDir)
-	err := cs.compare(ctx, repo, nil)
-	if errors.Is(err, errTooMany) && cs.Listed == "" {
-		return cs.fold(ctx, repo, maxListed, "listed-"+cs.Tree[:16])
+	err := cs.ListChanges(ctx, repo, nil)
+	if errors.Is(err, ErrTooMany) && cs.Listed == "" {
+		return cs.FoldChanges(ctx, repo, MaxListed, "listed-"+cs.Tree[:16])
 	}
 	return err
 }
 
 // errTooMany says that there are more changes than are listed.
-var errTooMany = errors.New("too many files were changed to list them")
+var ErrTooMany = errors.New("too many files were changed to list them")
 
 // compare fills in the changes that are listed file by file. sizes are those of new
 // contents, by their paths, as far as they are known.
-func (cs *ChangeSet) compare(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
+func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
 	if cs.listed() == cs.BaseTree {
 		return nil
 	}
-	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.listed()})...))
+	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.listed()})...))
 	defer stop()
-	p := &rawParser{cs: cs, next: next, most: 2 * maxListed}
+	p := &rawParser{cs: cs, next: next, most: 2 * MaxListed}
 	if err := p.run(); err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func (cs *ChangeSet) compare(ctx context.Context, repo *git.Repo, sizes map[stri
 
 // diffTrees is what differs between two trees, renames included, without the numbers of lines. More than
 // 2*maxListed changes are errTooMany.
-func diffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, error) {
-	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(differ, []string{"-z", "--raw", from, to})...))
+func DiffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, error) {
+	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", from, to})...))
 	defer stop()
 	var cs ChangeSet
-	err := (&rawParser{cs: &cs, next: next, most: 2 * maxListed}).run()
+	err := (&rawParser{cs: &cs, next: next, most: 2 * MaxListed}).run()
 	return cs.Changes, err
 }
 
@@ -61,7 +61,7 @@ type rawParser struct {
 	cs    *ChangeSet
 	next  func() (string, error, bool)
 	most  int // changes; more are errTooMany
-	total listing
+	total Listing
 	at    int // the change that numstat comes to next
 }
 
@@ -123,8 +123,8 @@ func (p *rawParser) raw(record string) error {
 		}
 	}
 	p.cs.Changes = append(p.cs.Changes, c)
-	if p.total.add(c.Path.Raw()); p.most > 0 && (p.total.files > p.most || p.total.weight > 2*maxWeight) {
-		return errTooMany
+	if p.total.Add(c.Path.Raw()); p.most > 0 && (p.total.Files > p.most || p.total.weight > 2*maxWeight) {
+		return ErrTooMany
 	}
 	return nil
 }

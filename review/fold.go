@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"aibox/internal/git"
+	"aibox/internal/spool"
 )
 
 // An agent that unpacks eighty thousand files changes so much that a list of it is too long to
@@ -40,11 +41,11 @@ const (
 // folding finds what is listed and what is folded.
 type folding struct {
 	most  int // files that are listed
-	found spool
+	found spool.Spool
 
 	split  map[string]bool // folders that are looked into
 	whole  map[string]bool // folders that are not
-	own    listing         // changes of files that were there
+	own    Listing         // changes of files that were there
 	groups map[string]*group
 	keys   int // bytes of the groups' names
 }
@@ -52,7 +53,7 @@ type folding struct {
 // group are the new files of one new folder and below, or of one folder that was there
 // and not below.
 type group struct {
-	listing
+	Listing
 	key  string // of a folder that was there with a slash behind it
 	in   string // the folder that has it
 	fold string // the path of the change that stands for it; empty: it is listed
@@ -60,12 +61,12 @@ type group struct {
 
 // fold divides the difference between the base and the tree, lists one part and sums
 // up the other.
-func (cs *ChangeSet) fold(ctx context.Context, repo *git.Repo, most int, ref ...string) error {
+func (cs *ChangeSet) FoldChanges(ctx context.Context, repo *git.Repo, most int, ref ...string) error {
 	f := &folding{
-		most: most, found: spool{dir: filepath.Join(cs.GitDir, "aibox")},
+		most: most, found: spool.Spool{Dir: filepath.Join(cs.GitDir, "aibox")},
 		split: map[string]bool{}, whole: map[string]bool{},
 	}
-	defer f.found.close()
+	defer f.found.Close()
 	if err := f.gather(ctx, repo, cs); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (cs *ChangeSet) fold(ctx context.Context, repo *git.Repo, most int, ref ...
 	if err := f.commit(ctx, repo, cs, cmp.Or(strings.Join(ref, ""), "listed")); err != nil {
 		return err
 	}
-	if err := cs.compare(ctx, repo, nil); err != nil {
+	if err := cs.ListChanges(ctx, repo, nil); err != nil {
 		return err
 	}
 	folds, err := f.sum(ctx, repo)
@@ -93,20 +94,20 @@ type found struct {
 // gather notes the differences.
 func (f *folding) gather(ctx context.Context, repo *git.Repo, cs *ChangeSet) error {
 	var record []byte
-	for d, err := range differences(ctx, repo, cs.BaseTree, cs.Tree) {
+	for d, err := range git.Differences(ctx, repo, cs.BaseTree, cs.Tree) {
 		if err != nil {
 			return err
 		}
 		op := byte('M')
 		switch {
-		case d.now.Path == "":
+		case d.Now.Path == "":
 			op = 'D'
-		case d.old.Path == "":
+		case d.Old.Path == "":
 			op = 'A'
 		}
-		record = binary.AppendUvarint(append(record[:0], op), uint64(d.known))
-		record = append(record, string(d.now.Mode)+" "+d.now.ID+" "+d.path...)
-		if err := f.found.add(record); err != nil {
+		record = binary.AppendUvarint(append(record[:0], op), uint64(d.Known))
+		record = append(record, string(d.Now.Mode)+" "+d.Now.ID+" "+d.Path...)
+		if err := f.found.Add(record); err != nil {
 			return err
 		}
 	}
@@ -115,7 +116,7 @@ func (f *folding) gather(ctx context.Context, repo *git.Repo, cs *ChangeSet) err
 
 // visit goes through the differences, in the order of the paths.
 func (f *folding) visit(each func(found) error) error {
-	return f.found.each(func(record []byte) error {
+	return f.found.Each(func(record []byte) error {
 		known, n := binary.Uvarint(record[1:])
 		mode, rest, _ := strings.Cut(string(record[1+n:]), " ")
 		id, path, _ := strings.Cut(rest, " ")
@@ -136,7 +137,7 @@ func (f *folding) plan() error {
 		}
 		total := map[string]int{}
 		for _, key := range into {
-			total[key] = f.groups[key].files
+			total[key] = f.groups[key].Files
 			f.split[key] = true
 		}
 		if err := f.count(); err != nil {
@@ -161,7 +162,7 @@ func (f *folding) largest(in string) (files int) {
 	var sizes []int
 	for _, g := range f.groups {
 		if g.in == in && !strings.HasSuffix(g.key, "/") {
-			sizes = append(sizes, g.files)
+			sizes = append(sizes, g.Files)
 		}
 	}
 	slices.SortFunc(sizes, func(a, b int) int { return b - a })
@@ -173,13 +174,13 @@ func (f *folding) largest(in string) (files int) {
 
 // count sums up the groups.
 func (f *folding) count() error {
-	f.own, f.groups, f.keys = listing{}, map[string]*group{}, 0
+	f.own, f.groups, f.keys = Listing{}, map[string]*group{}, 0
 	return f.visit(func(d found) error {
 		if d.op != 'A' {
-			f.own.add(d.entry.Path)
+			f.own.Add(d.entry.Path)
 			return nil
 		}
-		f.group(d).add(d.entry.Path)
+		f.group(d).Add(d.entry.Path)
 		return nil
 	})
 }
@@ -229,11 +230,11 @@ func (f *folding) choose() (into []string) {
 	for _, g := range f.groups {
 		all = append(all, g)
 	}
-	slices.SortFunc(all, func(a, b *group) int { return cmp.Or(a.files-b.files, strings.Compare(a.key, b.key)) })
+	slices.SortFunc(all, func(a, b *group) int { return cmp.Or(a.Files-b.Files, strings.Compare(a.key, b.key)) })
 	sum, folds := f.own, []*group{}
 	for _, g := range all {
-		next := listing{sum.files + g.files, sum.weight + g.weight}
-		if next.within(f.most) {
+		next := Listing{sum.Files + g.Files, sum.weight + g.weight}
+		if next.Within(f.most) {
 			sum = next
 			continue
 		}
@@ -257,12 +258,12 @@ func (f *folding) choose() (into []string) {
 // each visits the differences with the path of the change that stands for them, which is
 // empty when they are listed themselves.
 func (f *folding) each(visit func(d found, fold string) error) error {
-	var own listing
+	var own Listing
 	return f.visit(func(d found) error {
 		if d.op == 'A' {
 			return visit(d, f.group(d).fold)
 		}
-		if own.add(d.entry.Path); own.within(f.most) {
+		if own.Add(d.entry.Path); own.Within(f.most) {
 			return visit(d, "")
 		}
 		return visit(d, everythingElse)
@@ -273,8 +274,8 @@ func (f *folding) each(visit func(d found, fold string) error) error {
 func (f *folding) commit(ctx context.Context, repo *git.Repo, cs *ChangeSet, ref string) error {
 	im := repo.Import(ctx)
 	im.Begin(git.Commit{
-		Ref: refsOf(cs.Session) + ref, Tree: cs.BaseTree, Message: "What is listed of the changes\n",
-		Who: signature(time.Now()),
+		Ref: RefPrefix(cs.Session) + ref, Tree: cs.BaseTree, Message: "What is listed of the changes\n",
+		Who: Signature(time.Now()),
 	})
 	err := f.each(func(d found, fold string) error {
 		if d.op == 'D' && fold == "" {

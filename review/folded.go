@@ -35,16 +35,16 @@ func foldOf(folds map[Path]*Change, path string) *Change {
 
 // eachFolded visits the files that are folded, with the change that stands for them, in
 // the order of their paths.
-func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d difference) error) error {
+func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
 	folds := cs.folds()
 	if len(folds) == 0 {
 		return nil
 	}
-	for d, err := range differences(ctx, repo, cs.Listed, cs.Tree) {
+	for d, err := range git.Differences(ctx, repo, cs.Listed, cs.Tree) {
 		if err != nil {
 			return err
 		}
-		if c := foldOf(folds, d.path); c != nil {
+		if c := foldOf(folds, d.Path); c != nil {
 			if err := visit(c, d); err != nil {
 				return err
 			}
@@ -54,13 +54,13 @@ func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(
 }
 
 // kindOf is what happened to the file.
-func kindOf(d difference) Kind {
+func kindOf(d git.Difference) Kind {
 	switch {
-	case d.old.Path == "":
+	case d.Old.Path == "":
 		return Added
-	case d.now.Path == "":
+	case d.Now.Path == "":
 		return Deleted
-	case (d.old.Mode == git.Symlink) != (d.now.Mode == git.Symlink):
+	case (d.Old.Mode == git.Symlink) != (d.Now.Mode == git.Symlink):
 		return TypeChanged
 	}
 	return Modified

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"aibox/internal/amount"
+	"aibox/internal/git"
 	"aibox/review/risk"
 )
 
@@ -87,7 +88,7 @@ func cut(text string, most int) string {
 
 // calledFolded visits the folded files that something may run. It looks at no more than
 // are likely to be meant: where there are more, the folder is held back.
-func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, d difference)) error {
+func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, d git.Difference)) error {
 	if len(a.set.folds()) == 0 {
 		return nil
 	}
@@ -96,13 +97,13 @@ func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, 
 	if failed != nil {
 		return failed
 	}
-	sum := listing{}
-	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d difference) error {
-		if d.now.Path == "" || !words.MayName(d.path) {
+	sum := Listing{}
+	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
+		if d.Now.Path == "" || !words.MayName(d.Path) {
 			return nil
 		}
-		if sum.add(d.path); !sum.within(maxFoldCalls) {
-			a.fold(fold, d.path, []risk.Risk{{
+		if sum.Add(d.Path); !sum.Within(maxFoldCalls) {
+			a.fold(fold, d.Path, []risk.Risk{{
 				Rule: "folded", Title: fmt.Sprintf("one of more than %d files that others may run", maxFoldCalls), Severity: risk.Medium,
 			}})
 			return nil

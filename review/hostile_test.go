@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/recovery"
+	"aibox/review/reviewtest"
+	"aibox/review/scan"
 	"aibox/test/hostile"
 )
 
@@ -23,30 +27,30 @@ func everything(cs *review.ChangeSet) review.Choice {
 
 // review goes the whole way of a person who looks and accepts, and returns all
 // that was printed.
-func reviewAll(b *bench) string {
-	t := b.t
+func reviewAll(b *reviewtest.Fixture) string {
+	t := b.T
 	t.Helper()
 	var out bytes.Buffer
-	cs := b.compute()
-	must(t, review.Assess(t.Context(), b.ws, cs))
-	must(t, cs.Patch(t.Context(), &out))
-	must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
-	must(t, cs.Stat(&out, 0))
-	must(t, cs.NameStatus(t.Context(), &out))
-	must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
+	cs := b.Compute()
+	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, cs))
+	reviewtest.Must(t, cs.Patch(t.Context(), &out))
+	reviewtest.Must(t, cs.Show(t.Context(), &out, review.ShowOptions{Color: true}))
+	reviewtest.Must(t, cs.Stat(&out, 0))
+	reviewtest.Must(t, cs.NameStatus(t.Context(), &out))
+	reviewtest.Must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
 		for _, hunk := range f.Hunks {
 			fmt.Fprintf(&out, "%s %s %v\n", hunk.ID, hunk.Path, hunk.Lines)
 		}
 		return nil
 	}))
 	fmt.Fprintln(&out, cs.Refused, cs.Ignored, cs.Notes)
-	b.appliesTo(cs)
-	accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: everything(cs)})
-	must(t, err)
-	out.WriteString(gitIn(t, b.repo, "log", "-p", accepted.Branch))
-	_, err = review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: everything(cs), Target: review.ToWorktree})
-	must(t, err)
-	out.WriteString(gitIn(t, b.repo, "status"))
+	b.AppliesTo(cs)
+	accepted, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: everything(cs)})
+	reviewtest.Must(t, err)
+	out.WriteString(reviewtest.GitIn(t, b.Repo, "log", "-p", accepted.Branch))
+	_, err = accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: everything(cs), Target: accept.ToWorktree})
+	reviewtest.Must(t, err)
+	out.WriteString(reviewtest.GitIn(t, b.Repo, "status"))
 	return out.String()
 }
 
@@ -57,29 +61,29 @@ func TestNothingHostileRunsLeaksOrHidesInReview(t *testing.T) {
 	for _, attack := range hostile.Attacks() {
 		t.Run(attack.Name, func(t *testing.T) {
 			t.Parallel()
-			b := newRepository(t, map[string]string{"a.txt": "one\n"}).prepare()
+			b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"}).Prepare()
 			canary := filepath.Join(t.TempDir(), "canary")
-			must(t, attack.Plant(b.ws.Path, canary))
-			must(t, os.RemoveAll(canary)) // planting runs git, as the agent would
-			b.write("work.txt", "the agent's work\n")
+			reviewtest.Must(t, attack.Plant(b.Workspace.Path, canary))
+			reviewtest.Must(t, os.RemoveAll(canary)) // planting runs git, as the agent would
+			b.Write("work.txt", "the agent's work\n")
 			if out := reviewAll(b); attack.Worked(out, canary) {
 				t.Errorf("it worked:\n%s", out)
 			}
 
 			known, err := attack.Known()
-			must(t, err)
-			falls, err := attack.Falls(b.ws.Path, canary)
-			must(t, err)
+			reviewtest.Must(t, err)
+			falls, err := attack.Falls(b.Workspace.Path, canary)
+			reviewtest.Must(t, err)
 			if falls != known {
 				t.Errorf("plain git falls for it: %t; this version is known to: %t", falls, known)
 			}
 
-			must(t, os.RemoveAll(canary))
-			saved, err := review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{})
-			must(t, err)
-			restored, err := review.Restore(t.Context(), *saved, "")
-			must(t, err)
-			out := gitIn(t, b.repo, "log", "-p", restored.Branch)
+			reviewtest.Must(t, os.RemoveAll(canary))
+			saved, err := recovery.PutAway(t.Context(), b.Workspace, recovery.Discarded, scan.Options{})
+			reviewtest.Must(t, err)
+			restored, err := accept.Restore(t.Context(), *saved, "")
+			reviewtest.Must(t, err)
+			out := reviewtest.GitIn(t, b.Repo, "log", "-p", restored.Branch)
 			if attack.Effect != hostile.Hides && attack.Worked(out, canary) {
 				t.Errorf("it worked when the work was discarded and brought back:\n%s", out)
 			}
@@ -92,29 +96,29 @@ func TestEveryHostileTreeIsRefusedOrNoted(t *testing.T) {
 	for _, tree := range hostile.Trees() {
 		t.Run(tree.Name, func(t *testing.T) {
 			t.Parallel()
-			b := newRepository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "two\n"}).prepare()
-			outside := filepath.Join(filepath.Dir(b.ws.Path), "outside")
-			write(t, outside+"/a.txt", hostile.Secret+"\n")
-			must(t, tree.Make(b.ws.Path, outside))
-			cs, err := review.Compute(t.Context(), b.ws, review.Options{MaxFiles: tree.Most})
-			must(t, err)
+			b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "two\n"}).Prepare()
+			outside := filepath.Join(filepath.Dir(b.Workspace.Path), "outside")
+			reviewtest.Write(t, outside+"/a.txt", hostile.Secret+"\n")
+			reviewtest.Must(t, tree.Make(b.Workspace.Path, outside))
+			cs, err := scan.Workspace(t.Context(), b.Workspace, scan.Options{MaxFiles: tree.Most})
+			reviewtest.Must(t, err)
 			checkTree(t, cs, &tree)
-			must(t, review.Assess(t.Context(), b.ws, cs))
+			reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, cs))
 			if !cs.Empty() {
-				accepted, err := review.Accept(t.Context(), b.ws, cs, review.AcceptOptions{Choice: everything(cs)})
-				must(t, err)
-				if got := gitIn(t, b.repo, "rev-parse", accepted.Branch+"^{tree}"); got != cs.Tree {
+				accepted, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: everything(cs)})
+				reviewtest.Must(t, err)
+				if got := reviewtest.GitIn(t, b.Repo, "rev-parse", accepted.Branch+"^{tree}"); got != cs.Tree {
 					t.Errorf("the branch holds the tree %s, want %s", got, cs.Tree)
 				}
-				b.appliesTo(cs)
+				b.AppliesTo(cs)
 			}
 			var out bytes.Buffer
-			must(t, cs.Patch(t.Context(), &out))
+			reviewtest.Must(t, cs.Patch(t.Context(), &out))
 			if strings.Contains(out.String(), hostile.Secret) {
 				t.Error("a file from outside is in the patch")
 			}
-			_, err = review.PutAway(t.Context(), b.ws, review.Discarded, review.Options{MaxFiles: tree.Most})
-			must(t, err)
+			_, err = recovery.PutAway(t.Context(), b.Workspace, recovery.Discarded, scan.Options{MaxFiles: tree.Most})
+			reviewtest.Must(t, err)
 			if secret, err := os.ReadFile(outside + "/a.txt"); err != nil || string(secret) != hostile.Secret+"\n" {
 				t.Errorf("the file outside holds %q now: %v", secret, err)
 			}

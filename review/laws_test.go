@@ -19,6 +19,7 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/slashpath"
 )
 
 // treeFile is a file of a tree made for a test.
@@ -65,7 +66,7 @@ func changeSetOf(t testing.TB, dir string, base, agent map[string]treeFile, fail
 	}
 	cs := &ChangeSet{Session: "s", GitDir: dir}
 	cs.BaseTree, cs.Tree, _ = strings.Cut(ids, "\n")
-	if err := cs.describe(t.Context()); err != nil {
+	if err := cs.Describe(t.Context()); err != nil {
 		fail("%v", err)
 	}
 	return cs
@@ -355,7 +356,7 @@ func replaced(lines []string, part Hunk) []string {
 // clashIn names a path that is file and folder at once.
 func clashIn(tree map[string]treeFile) string {
 	for path := range tree {
-		for dir := parent(path); dir != ""; dir = parent(dir) {
+		for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 			if _, ok := tree[dir]; ok {
 				return dir
 			}

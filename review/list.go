@@ -61,8 +61,8 @@ func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) s
 		}
 	}
 	if len(shown) > 0 {
-		err := cs.eachFolded(ctx, git.Owned(cs.GitDir), func(_ *Change, d difference) error {
-			_, err := out.WriteString(line(Change{Path: Path(d.path), Kind: kindOf(d)}))
+		err := cs.eachFolded(ctx, git.Owned(cs.GitDir), func(_ *Change, d git.Difference) error {
+			_, err := out.WriteString(line(Change{Path: Path(d.Path), Kind: kindOf(d)}))
 			return err
 		})
 		if err != nil {

@@ -19,6 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/review/reviewtest"
+	"aibox/review/scan"
 	"aibox/workspace"
 )
 
@@ -45,7 +48,7 @@ func measuredChild(record string) error {
 	mark := func(what string) {
 		peak = append(peak, fmt.Sprintf("%s %d MB after %.1f s", what, peakMemory()>>20, time.Since(begin).Seconds()))
 	}
-	set, err := review.Compute(ctx, &ws, review.Options{})
+	set, err := scan.Workspace(ctx, &ws, scan.Options{})
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func measuredChild(record string) error {
 		return err
 	}
 	mark("choose")
-	if _, err := review.Save(ctx, &ws, set, review.Discarded); err != nil {
+	if _, err := recovery.Save(ctx, &ws, set, recovery.Discarded); err != nil {
 		return err
 	}
 	mark("save")
@@ -110,27 +113,27 @@ func peakMemory() int64 {
 
 // withinMemory fails when a process that works on the workspace's change set needs
 // more memory than it may.
-func withinMemory(b *bench) {
-	b.t.Helper()
-	data, err := json.Marshal(b.ws)
-	must(b.t, err)
-	record := filepath.Join(b.t.TempDir(), "workspace.json")
-	must(b.t, os.WriteFile(record, data, 0o600))
-	cmd := exec.CommandContext(b.t.Context(), os.Args[0], "-test.run=^$")
+func withinMemory(b *reviewtest.Fixture) {
+	b.T.Helper()
+	data, err := json.Marshal(b.Workspace)
+	reviewtest.Must(b.T, err)
+	record := filepath.Join(b.T.TempDir(), "workspace.json")
+	reviewtest.Must(b.T, os.WriteFile(record, data, 0o600))
+	cmd := exec.CommandContext(b.T.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), memoryChild+"="+record)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		b.t.Fatalf("%v\n%s\n%s", err, out, stderr.String())
+		b.T.Fatalf("%v\n%s\n%s", err, out, stderr.String())
 	}
 	first, rest, _ := strings.Cut(string(out), "\n")
 	peak, err := strconv.ParseInt(first, 10, 64)
-	must(b.t, err)
+	reviewtest.Must(b.T, err)
 	children := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
-	b.t.Logf("peak %d MB, of any process %d MB: %s", peak>>20, children>>10, rest)
+	b.T.Logf("peak %d MB, of any process %d MB: %s", peak>>20, children>>10, rest)
 	if peak > memoryBound {
-		b.t.Errorf("a process needs %d MB, more than %d", peak>>20, memoryBound>>20)
+		b.T.Errorf("a process needs %d MB, more than %d", peak>>20, memoryBound>>20)
 	}
 }
 
@@ -144,59 +147,59 @@ func deepFolder(t testing.TB, root string, i, length int) string {
 	for len(path) < length-250 {
 		path += "/" + strings.Repeat("d", 200)
 	}
-	must(t, os.MkdirAll(filepath.Join(root, path), 0o755))
+	reviewtest.Must(t, os.MkdirAll(filepath.Join(root, path), 0o755))
 	return path
 }
 
 // fill makes files with long names, two thousand to a folder whose path is length bytes
 // long.
-func fill(b *bench, files, length int) {
-	b.t.Helper()
+func fill(b *reviewtest.Fixture, files, length int) {
+	b.T.Helper()
 	const each = 2000
 	for at := 0; at < files; at += each {
-		dir := filepath.Join(b.ws.Path, deepFolder(b.t, b.ws.Path, at/each, length))
+		dir := filepath.Join(b.Workspace.Path, deepFolder(b.T, b.Workspace.Path, at/each, length))
 		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
-		must(b.t, err)
+		reviewtest.Must(b.T, err)
 		for i := at; i < min(files, at+each); i++ {
 			file, err := unix.Openat(fd, longName(i), unix.O_CREAT|unix.O_WRONLY, 0o644)
-			must(b.t, err)
+			reviewtest.Must(b.T, err)
 			_, err = unix.Write(file, fmt.Appendf(nil, "file %d\n", i))
-			must(b.t, errors.Join(err, unix.Close(file)))
+			reviewtest.Must(b.T, errors.Join(err, unix.Close(file)))
 		}
-		must(b.t, unix.Close(fd))
+		reviewtest.Must(b.T, unix.Close(fd))
 	}
 }
 
 func TestManyLongNamesNeedLittleMemory(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	fill(b, 6_000, 3700)
 	withinMemory(b)
 }
 
 func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	must(t, err)
-	must(t, os.CopyFS(b.path("go"), os.DirFS(filepath.Join(strings.TrimSpace(string(root)), "src"))))
+	reviewtest.Must(t, err)
+	reviewtest.Must(t, os.CopyFS(b.Path("go"), os.DirFS(filepath.Join(strings.TrimSpace(string(root)), "src"))))
 	withinMemory(b)
 }
 
 // As many changes as are listed one by one are the most that a list holds.
 func TestAFullListOfChangesNeedsLittleMemory(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	for i := range 19_999 {
-		b.write(fmt.Sprintf("source/package%03d/internal/component/file_number_%05d.txt", i/100, i), fmt.Sprintf("line %d\n", i))
+		b.Write(fmt.Sprintf("source/package%03d/internal/component/file_number_%05d.txt", i/100, i), fmt.Sprintf("line %d\n", i))
 	}
 	withinMemory(b)
 }
 
 // A file of as many lines as are kept of one.
 func TestAFileOfManyLinesNeedsLittleMemory(t *testing.T) {
-	b := newRepository(t, map[string]string{"README": "hello\n"}).prepare()
+	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	var text strings.Builder
 	for i := range 499_000 {
 		fmt.Fprintf(&text, "%027d\n", i)
 	}
-	b.write("long.txt", text.String())
+	b.Write("long.txt", text.String())
 	withinMemory(b)
 }

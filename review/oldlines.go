@@ -57,7 +57,7 @@ func (r *lineReader) Write(data []byte) (int, error) {
 		part, rest, whole := bytes.Cut(data, []byte("\n"))
 		data, r.begun = rest, true
 		if r.wanted() {
-			r.line = append(r.line, part[:min(len(part), maxLine-len(r.line))]...)
+			r.line = append(r.line, part[:min(len(part), MaxLine-len(r.line))]...)
 		}
 		if whole {
 			r.take(false)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/reviewtest"
 )
 
 // texts are the lines as one.
@@ -23,11 +24,11 @@ func TestLinesThatStandInNoHunkAreReadFromTheBaseline(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&old, "%d\n", i)
 	}
-	b := newRepository(t, map[string]string{"a": old.String() + "\r\nlast", "gone": "x\n"}).prepare()
-	b.write("a", strings.Replace(old.String(), "100\n", "hundred\n", 1)+"\r\nlast")
-	b.write("new", "n\n")
-	cs := b.compute()
-	b.write("a", "something else by now")
+	b := reviewtest.NewRepository(t, map[string]string{"a": old.String() + "\r\nlast", "gone": "x\n"}).Prepare()
+	b.Write("a", strings.Replace(old.String(), "100\n", "hundred\n", 1)+"\r\nlast")
+	b.Write("new", "n\n")
+	cs := b.Compute()
+	b.Write("a", "something else by now")
 	lines, total, err := cs.OldLines(t.Context(), "a", 1<<20, review.Span{From: 0, To: 2}, review.Span{From: 99, To: 102}, review.Span{From: 200, To: 300})
 	if err != nil || total != 202 {
 		t.Fatalf("%d lines, %v", total, err)
@@ -51,9 +52,9 @@ func TestLinesThatStandInNoHunkAreReadFromTheBaseline(t *testing.T) {
 func TestNoMoreOfAFileIsKeptThanIsAskedFor(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	old := long + "\n" + strings.Repeat("0123456789\n", 1000)
-	b := newRepository(t, map[string]string{"a": old}).prepare()
-	b.write("a", old+"more\n")
-	cs := b.compute()
+	b := reviewtest.NewRepository(t, map[string]string{"a": old}).Prepare()
+	b.Write("a", old+"more\n")
+	cs := b.Compute()
 	for _, most := range []int{0, 1, 100 << 10, 101 << 10} {
 		lines, total, err := cs.OldLines(t.Context(), "a", most, review.Span{From: 0, To: 600}, review.Span{From: 700, To: 1001})
 		if err != nil || total != 1001 {

@@ -16,7 +16,7 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 		return nil, err
 	}
 	part := &ChangeSet{Session: cs.Session, GitDir: cs.GitDir, BaseTree: cs.BaseTree, Tree: tree, Listed: listed, Computed: cs.Computed}
-	if err := part.describe(ctx); err != nil {
+	if err := part.Describe(ctx); err != nil {
 		return nil, err
 	}
 	known := make(map[Path]*Change, len(cs.Changes))
@@ -24,7 +24,7 @@ func (cs *ChangeSet) Part(ctx context.Context, s *Selection) (*ChangeSet, error)
 		known[cs.Changes[i].Path] = &cs.Changes[i]
 	}
 	for i := range cs.Changes {
-		if c := &cs.Changes[i]; listed != "" && c.Kind == Folded && s.of(c.Path) != nil {
+		if c := &cs.Changes[i]; listed != "" && c.Kind == Folded && s.At(c.Path) != nil {
 			part.Changes = append(part.Changes, *c)
 		}
 	}
@@ -45,6 +45,6 @@ func (cs *ChangeSet) Outline(ctx context.Context, s *Selection) (*ChangeSet, err
 		return part, err
 	}
 	named := *cs
-	named.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return s.of(c.Path) == nil })
+	named.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return s.At(c.Path) == nil })
 	return &named, nil
 }

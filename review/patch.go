@@ -23,7 +23,7 @@ func (cs *ChangeSet) PatchWithin(ctx context.Context, w io.Writer, lines int) er
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
-	args := slices.Concat(differ, []string{"-p", "--binary", contextFlag(lines)})
+	args := slices.Concat(DiffTree, []string{"-p", "--binary", contextFlag(lines)})
 	if cs.movesSymlinkForFolder() {
 		args = append(args, "--no-renames")
 	}

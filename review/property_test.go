@@ -10,6 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/reviewtest"
+	"aibox/review/scan"
 	"aibox/workspace"
 )
 
@@ -20,43 +23,43 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		root, err := os.MkdirTemp("", "aibox-property-*")
-		must(t, err)
+		reviewtest.Must(t, err)
 		defer os.RemoveAll(root)
 		repo := filepath.Join(root, "project")
-		must(t, os.Mkdir(repo, 0o755))
-		gitIn(t, repo, "init", "-q", "-b", "main")
+		reviewtest.Must(t, os.Mkdir(repo, 0o755))
+		reviewtest.GitIn(t, repo, "init", "-q", "-b", "main")
 		for range rapid.IntRange(0, 12).Draw(r, "files") {
-			edit(r, repo)
+			reviewtest.Edit(r, repo)
 		}
-		gitIn(t, repo, "add", "-A")
-		gitIn(t, repo, "commit", "-q", "--allow-empty", "-m", "start")
+		reviewtest.GitIn(t, repo, "add", "-A")
+		reviewtest.GitIn(t, repo, "commit", "-q", "--allow-empty", "-m", "start")
 		for range rapid.IntRange(0, 3).Draw(r, "uncommitted") {
-			edit(r, repo)
+			reviewtest.Edit(r, repo)
 		}
-		ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "p", Dirs: dirsIn(root)})
-		must(t, err)
+		ws, err := workspace.Prepare(t.Context(), workspace.Request{Repo: repo, Session: "p", Dirs: reviewtest.DirsIn(root)})
+		reviewtest.Must(t, err)
 		for range rapid.IntRange(0, 12).Draw(r, "edits") {
-			edit(r, ws.Path)
+			reviewtest.Edit(r, ws.Path)
 		}
-		cs, err := review.Compute(t.Context(), ws, review.Options{})
-		must(t, err)
+		cs, err := scan.Workspace(t.Context(), ws, scan.Options{})
+		reviewtest.Must(t, err)
 		if len(cs.Refused) > 0 {
 			r.Fatalf("refused: %v", cs.Refused)
 		}
 
 		// What git makes of the same files.
 		index := []string{"GIT_DIR=" + ws.GitDir, "GIT_WORK_TREE=" + ws.Path, "GIT_INDEX_FILE=" + root + "/index"}
-		gitWith(t, index, nil, "add", "-A")
-		if tree := gitWith(t, index, nil, "write-tree"); tree != cs.Tree {
+		reviewtest.GitWith(t, index, nil, "add", "-A")
+		if tree := reviewtest.GitWith(t, index, nil, "write-tree"); tree != cs.Tree {
 			r.Fatalf("tree %s, git says %s", cs.Tree, tree)
 		}
-		gitWith(t, index, nil, "read-tree", cs.BaseTree)
+		reviewtest.GitWith(t, index, nil, "read-tree", cs.BaseTree)
 		var patch bytes.Buffer
-		must(t, cs.Patch(t.Context(), &patch))
+		reviewtest.Must(t, cs.Patch(t.Context(), &patch))
 		if patch.Len() > 0 {
-			gitWith(t, index, patch.Bytes(), "apply", "--cached", "--whitespace=nowarn", "-")
+			reviewtest.GitWith(t, index, patch.Bytes(), "apply", "--cached", "--whitespace=nowarn", "-")
 		}
-		if tree := gitWith(t, index, nil, "write-tree"); tree != cs.Tree {
+		if tree := reviewtest.GitWith(t, index, nil, "write-tree"); tree != cs.Tree {
 			r.Fatalf("the patch gives %s, want %s\n%s", tree, cs.Tree, patch.String())
 		}
 		var names strings.Builder
@@ -71,16 +74,16 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 			}
 			names.WriteString(c.Path.Raw() + "\x00")
 		}
-		want := gitWith(t, index, nil, "diff", "--name-status", "-z", cs.BaseTree, cs.Tree)
-		if got := names.String(); got != stripScores(want) {
+		want := reviewtest.GitWith(t, index, nil, "diff", "--name-status", "-z", cs.BaseTree, cs.Tree)
+		if got := names.String(); got != reviewtest.StripScores(want) {
 			r.Fatalf("names %q, git says %q", got, want)
 		}
-		accepted, err := review.Accept(t.Context(), ws, cs, review.AcceptOptions{Choice: review.Choice{All: true}})
+		accepted, err := accept.Run(t.Context(), ws, cs, accept.Options{Choice: review.Choice{All: true}})
 		if cs.Empty() {
 			return
 		}
-		must(t, err)
-		if tree := gitIn(t, repo, "rev-parse", accepted.Commit+"^{tree}"); tree != cs.Tree {
+		reviewtest.Must(t, err)
+		if tree := reviewtest.GitIn(t, repo, "rev-parse", accepted.Commit+"^{tree}"); tree != cs.Tree {
 			r.Fatalf("accepted %s, want %s", tree, cs.Tree)
 		}
 	})

@@ -96,7 +96,7 @@ func (f *lineFinder) Write(data []byte) (int, error) {
 		part, rest, whole := bytes.Cut(data, []byte("\n"))
 		if f.at == f.want {
 			f.begun = true
-			f.line = append(f.line, part[:min(len(part), maxLine-len(f.line))]...)
+			f.line = append(f.line, part[:min(len(part), MaxLine-len(f.line))]...)
 			if whole {
 				f.found = true
 				return 0, errQuoted

@@ -7,16 +7,17 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/reviewtest"
 )
 
 func TestALineOfTheAgentsWorkIsQuoted(t *testing.T) {
-	b := newRepository(t, map[string]string{"a.txt": "a\n", "gone.txt": "x\n", "dir/b.txt": "b\n", "old.txt": strings.Repeat("same\n", 20)}).prepare()
-	b.write("a.txt", "one\n\x1btwo\nthree")
-	b.write("empty.txt", "")
-	b.write("long.txt", strings.Repeat("x", 200_000)+"\nnext\n")
-	must(t, os.Remove(b.path("gone.txt")))
-	must(t, os.Rename(b.path("old.txt"), b.path("new name.txt")))
-	cs := b.compute()
+	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n", "gone.txt": "x\n", "dir/b.txt": "b\n", "old.txt": strings.Repeat("same\n", 20)}).Prepare()
+	b.Write("a.txt", "one\n\x1btwo\nthree")
+	b.Write("empty.txt", "")
+	b.Write("long.txt", strings.Repeat("x", 200_000)+"\nnext\n")
+	reviewtest.Must(t, os.Remove(b.Path("gone.txt")))
+	reviewtest.Must(t, os.Rename(b.Path("old.txt"), b.Path("new name.txt")))
+	cs := b.Compute()
 	for _, c := range []struct {
 		path review.Path
 		line int

@@ -7,9 +7,9 @@ import (
 )
 
 // refsOf begins the refs of a session.
-func refsOf(session string) string { return "refs/aibox/" + session + "/" }
+func RefPrefix(session string) string { return "refs/aibox/" + session + "/" }
 
 // signature is the author of the commits in the repositories that aibox owns.
-func signature(when time.Time) git.Signature {
+func Signature(when time.Time) git.Signature {
 	return git.Signature{Name: "aibox", Email: "aibox@localhost", When: when}
 }

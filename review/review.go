@@ -113,7 +113,7 @@ type ChangeSet struct {
 	Computed time.Time `json:"computed"`
 	Rules    string    `json:"rules,omitempty"` // by which the risks were found; empty: they were not looked for
 
-	callers []git.Entry // files of the baseline that have others run; nil when unknown
+	Callers []git.Entry // files of the baseline that have others run; nil when unknown
 }
 
 // Empty reports whether there is nothing to accept.

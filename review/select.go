@@ -108,7 +108,7 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	}
 	fine := make([]bool, len(cs.Changes))
 	for _, name := range accepted {
-		c := cs.named(name)
+		c := cs.Named(name)
 		if c == nil {
 			return fault.New(fault.Usage, "nothing was changed at %s", termtext.Escape(name)).
 				Hint("`aibox diff --stat %s` lists what was", cs.Session)
@@ -140,7 +140,7 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 
 // named finds the change of a file by its path, its old path, or either of them as
 // aibox prints it.
-func (cs *ChangeSet) named(name string) *Change {
+func (cs *ChangeSet) Named(name string) *Change {
 	if name != everythingElse {
 		name = strings.TrimPrefix(name, "./")
 	}
@@ -164,7 +164,7 @@ func (cs *ChangeSet) named(name string) *Change {
 
 // matching finds the changes that a path, a folder or a glob means.
 func (cs *ChangeSet) matching(pattern string) ([]int, error) {
-	if c := cs.named(pattern); c != nil {
+	if c := cs.Named(pattern); c != nil {
 		return cs.indexes([]Path{c.Path})
 	}
 	clean := strings.Trim(strings.TrimPrefix(pattern, "./"), "/")

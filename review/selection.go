@@ -44,7 +44,7 @@ func (s *Selection) Empty() bool { return s == nil || len(s.Taken) == 0 }
 // Complete reports whether s holds every change of cs as it is.
 func (s *Selection) Complete(cs *ChangeSet) bool {
 	for i := range cs.Changes {
-		if t := s.of(cs.Changes[i].Path); t == nil || !t.Whole || !t.fits(&cs.Changes[i]) {
+		if t := s.At(cs.Changes[i].Path); t == nil || !t.Whole || !t.Fits(&cs.Changes[i]) {
 			return false
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Selection) Complete(cs *ChangeSet) bool {
 }
 
 // of is what is taken of the change at path, or nil.
-func (s *Selection) of(path Path) *Taken {
+func (s *Selection) At(path Path) *Taken {
 	if s == nil {
 		return nil
 	}
@@ -64,10 +64,7 @@ func (s *Selection) of(path Path) *Taken {
 }
 
 // Fits reports whether t was chosen from c as it is now.
-func (t *Taken) Fits(c *Change) bool { return t.fits(c) }
-
-// fits is Fits.
-func (t *Taken) fits(c *Change) bool {
+func (t *Taken) Fits(c *Change) bool {
 	return t.OldPath == c.OldPath && t.Blob == c.state() && t.Mode == c.NewMode
 }
 
@@ -78,7 +75,7 @@ func (s *Selection) Union(other *Selection) *Selection {
 	if other != nil {
 		sum.Left = slices.Clone(other.Left)
 		for _, t := range other.Taken {
-			if before := s.of(t.Path); before != nil {
+			if before := s.At(t.Path); before != nil {
 				t = t.union(*before)
 			}
 			sum.Taken = append(sum.Taken, t)
@@ -86,7 +83,7 @@ func (s *Selection) Union(other *Selection) *Selection {
 	}
 	if s != nil {
 		for _, t := range s.Taken {
-			if other.of(t.Path) == nil {
+			if other.At(t.Path) == nil {
 				sum.Taken = append(sum.Taken, t)
 			}
 		}
@@ -101,10 +98,10 @@ func (s *Selection) sort() {
 }
 
 // beyond is how many files s takes more of than other.
-func (s *Selection) beyond(other *Selection) int {
+func (s *Selection) CountBeyond(other *Selection) int {
 	files := 0
 	for _, t := range s.Taken {
-		was := other.of(t.Path)
+		was := other.At(t.Path)
 		switch {
 		case was == nil, was.Blob != t.Blob, was.Mode != t.Mode, was.OldPath != t.OldPath:
 			files += t.count()

@@ -43,7 +43,7 @@ func (cs *ChangeSet) Show(ctx context.Context, w io.Writer, opts ShowOptions) er
 	}
 	out := bufio.NewWriterSize(w, 32<<10)
 	shown := &shower{out: out, opts: opts, changes: cs.Changes, at: -1}
-	args := slices.Concat(differ, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.listed()})
+	args := slices.Concat(DiffTree, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.listed()})
 	err := git.Owned(cs.GitDir).Run(ctx, nil, shown, args...)
 	if shown.failed != nil {
 		return shown.failed // of the writer: git only noticed
@@ -87,7 +87,7 @@ const (
 )
 
 // maxLine is how much of a line is kept together; a longer one is cut.
-const maxLine = 64 << 10
+const MaxLine = 64 << 10
 
 // shower reads git's patch line by line, by the counts in the hunks' headers, so
 // that content cannot pose as a header, and writes it anew.
@@ -115,7 +115,7 @@ func (s *shower) Write(data []byte) (int, error) {
 	for len(data) > 0 {
 		part, rest, whole := bytes.Cut(data, []byte("\n"))
 		data = rest
-		if room := maxLine - len(s.line); len(part) > room {
+		if room := MaxLine - len(s.line); len(part) > room {
 			part, s.long = part[:room], true
 		}
 		s.line = append(s.line, part...)

@@ -132,9 +132,9 @@ func TestWordsAreMarkedWholeAndOnlyWhereMuchIsTheSame(t *testing.T) {
 }
 
 func TestAVeryLongLineIsCut(t *testing.T) {
-	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*maxLine) + "\n+end\n"
+	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*MaxLine) + "\n+end\n"
 	got := shownAs(t, ShowOptions{}, []Change{{Path: "x", Kind: Added}}, text)
-	if len(got) > maxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
+	if len(got) > MaxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
 		t.Errorf("shown in %d bytes, ending %q", len(got), got[len(got)-60:])
 	}
 }

@@ -3,6 +3,8 @@ package review
 import (
 	"slices"
 	"strings"
+
+	"aibox/internal/slashpath"
 )
 
 // A path that goes and the path that comes in its place are one change to the user, even
@@ -39,7 +41,7 @@ func newReplacing(cs *ChangeSet, chosen, exempt []bool) *replacing {
 	r.goes.sort()
 	r.comes.sort()
 	for _, place := range r.comes.all {
-		for dir := parent(place.path); dir != ""; dir = parent(dir) {
+		for dir := slashpath.Parent(place.path); dir != ""; dir = slashpath.Parent(dir) {
 			r.below[dir]++
 		}
 	}
@@ -91,7 +93,7 @@ func (r *replacing) close() {
 		r.open = r.open[:len(r.open)-1]
 		c := &r.cs.Changes[i]
 		if path := c.writes(); path != "" {
-			for dir := parent(path); dir != ""; dir = parent(dir) {
+			for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 				r.below[dir]--
 			}
 			r.standsAt(path, c.Path)
@@ -109,7 +111,7 @@ func (r *replacing) standsAt(path string, with Path) {
 	for _, place := range r.goes.under(path) {
 		r.drop(place.change, with)
 	}
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+	for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 		if r.below[dir] > 0 {
 			continue
 		}
@@ -125,7 +127,7 @@ func (r *replacing) stays(path string, with Path) {
 	for _, place := range r.comes.under(path) {
 		r.drop(place.change, with)
 	}
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+	for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 		for _, place := range r.comes.at(dir) {
 			r.drop(place.change, with)
 		}

@@ -12,6 +12,7 @@ import (
 	"aibox/internal/diskerr"
 	"aibox/internal/fault"
 	"aibox/internal/git"
+	"aibox/internal/slashpath"
 	"aibox/workspace"
 )
 
@@ -64,7 +65,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 	here := 0
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
-		t := s.of(c.Path)
+		t := s.At(c.Path)
 		if t == nil {
 			continue
 		}
@@ -73,7 +74,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 		case !t.Whole:
 			partly[c.Path] = t
 			paths = append(paths, c.Path)
-		case !t.fits(c):
+		case !t.Fits(c):
 			return nil, changed(c.Path)
 		default:
 			e.whole(c)
@@ -81,7 +82,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 	}
 	if here < len(s.Taken) {
 		for _, t := range s.Taken {
-			if cs.named(t.Path.Raw()) == nil {
+			if cs.Named(t.Path.Raw()) == nil {
 				return nil, changed(t.Path)
 			}
 		}
@@ -182,14 +183,14 @@ func (cs *ChangeSet) clashes(e *treeEdit) error {
 		comes[entry.Path] = true
 	}
 	for _, entry := range e.put {
-		for dir := parent(entry.Path); dir != ""; dir = parent(dir) {
+		for dir := slashpath.Parent(entry.Path); dir != ""; dir = slashpath.Parent(dir) {
 			if stays[dir] || comes[dir] {
 				return cs.together(entry.Path, dir)
 			}
 		}
 	}
 	for path := range stays {
-		for dir := parent(path); dir != ""; dir = parent(dir) {
+		for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 			if comes[dir] {
 				return cs.together(dir, path)
 			}
@@ -220,10 +221,10 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 	defer release()
 	repo := git.Owned(cs.GitDir)
 	im := repo.Import(ctx)
-	own := refsOf(cs.Session) + "tree-" + rand.Text()
+	own := RefPrefix(cs.Session) + "tree-" + rand.Text()
 	change := git.Commit{
 		Ref: own, Tree: cs.BaseTree, Message: "A selection\n",
-		Who: signature(time.Now()),
+		Who: Signature(time.Now()),
 	}
 	err = cs.patch(ctx, repo, im, e)
 	if err == nil && len(e.folds) > 0 {
@@ -240,7 +241,7 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 	if err := im.End(err); err != nil {
 		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
-	refs := fmt.Sprintf("update %schosen %s\ndelete %s %s\n", refsOf(cs.Session), commit, own, commit)
+	refs := fmt.Sprintf("update %schosen %s\ndelete %s %s\n", RefPrefix(cs.Session), commit, own, commit)
 	if err := repo.Run(ctx, strings.NewReader(refs), nil, "update-ref", "--stdin"); err != nil {
 		return "", "", diskerr.Explain(fmt.Errorf("writing the selection: %w", git.Brief(err)), cs.GitDir)
 	}
@@ -251,20 +252,20 @@ func (cs *ChangeSet) write(ctx context.Context, e *treeEdit) (tree, listed strin
 func (cs *ChangeSet) writeAll(ctx context.Context, repo *git.Repo, im *git.Import, change git.Commit, e *treeEdit) (commit, tree string, err error) {
 	change.Remove, change.Put = e.remove, nil
 	im.Begin(change)
-	each := func(visit func(difference)) error {
+	each := func(visit func(git.Difference)) error {
 		if len(e.folds) == 0 {
 			return nil
 		}
-		return cs.eachFolded(ctx, repo, func(fold *Change, d difference) error {
+		return cs.eachFolded(ctx, repo, func(fold *Change, d git.Difference) error {
 			if e.folds[fold.Path] {
 				visit(d)
 			}
 			return nil
 		})
 	}
-	err = each(func(d difference) {
-		if d.now.Path == "" {
-			im.Remove(d.path)
+	err = each(func(d git.Difference) {
+		if d.Now.Path == "" {
+			im.Remove(d.Path)
 		}
 	})
 	if err != nil {
@@ -273,9 +274,9 @@ func (cs *ChangeSet) writeAll(ctx context.Context, repo *git.Repo, im *git.Impor
 	for _, entry := range e.put {
 		im.Put(entry)
 	}
-	err = each(func(d difference) {
-		if d.now.Path != "" {
-			im.Put(d.now)
+	err = each(func(d git.Difference) {
+		if d.Now.Path != "" {
+			im.Put(d.Now)
 		}
 	})
 	if err == nil {
@@ -292,7 +293,7 @@ func (cs *ChangeSet) patch(ctx context.Context, repo *git.Repo, im *git.Import, 
 	if len(e.text) == 0 {
 		return nil
 	}
-	format := formatOf(cs.BaseTree)
+	format := git.FormatOf(cs.BaseTree)
 	blobs := repo.Blobs(ctx)
 	defer func() { err = errors.Join(err, blobs.Close()) }()
 	for _, p := range e.text {

@@ -59,8 +59,8 @@ func (h Hunk) Show(color bool) []string {
 			flush()
 		}
 		l := hunkLine{op: line.Op, text: line.Text}
-		if len(l.text) > maxLine {
-			l.text, l.long = l.text[:maxLine], true
+		if len(l.text) > MaxLine {
+			l.text, l.long = l.text[:MaxLine], true
 		}
 		waiting.add(l)
 		if line.NoNewline {

@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/scan"
 )
 
 func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
@@ -67,12 +68,12 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 
 // compute looks at the workspace.
 func (s *Sessions) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
-	ws, opts := session.State.Workspace, review.Options{}
+	ws, opts := session.State.Workspace, scan.Options{}
 	over := func() {}
 	if s.deps.Looking != nil {
 		opts.Progress, over = s.deps.Looking()
 	}
-	set, err := review.Compute(ctx, ws, opts)
+	set, err := scan.Workspace(ctx, ws, opts)
 	over()
 	if err != nil {
 		return nil, fmt.Errorf("computing the changes of %s: %w", session.ID, err)

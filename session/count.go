@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"aibox/review"
+	"aibox/review/scan"
 )
 
 // CountChanges sums up what the agent of a running session has changed by now. It
@@ -18,6 +18,6 @@ func (s *Sessions) CountChanges(ctx context.Context, id ID) (Changes, error) {
 	if session.State.Phase != Running || session.State.Workspace == nil {
 		return Changes{}, fmt.Errorf("%s does not run", id)
 	}
-	count, err := review.CountAlive(ctx, session.State.Workspace)
+	count, err := scan.CountRunning(ctx, session.State.Workspace)
 	return Changes{Files: count.Files, Added: count.Added, Deleted: count.Deleted}, err
 }

@@ -9,6 +9,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/accept"
 )
 
 // decisionsFile holds what a person took of a session's changes.
@@ -18,8 +19,8 @@ const decisionsFile = "decisions.json"
 // continues another one inherits them, since its changes hold those of both.
 type Decisions struct {
 	Taken    *review.Selection `json:"taken"`              // all of it, wherever it went; never nil
-	Branch   *review.Before    `json:"branch,omitempty"`   // what went to a branch of aibox's
-	Worktree *review.Before    `json:"worktree,omitempty"` // what went to the user's working tree
+	Branch   *accept.Prior     `json:"branch,omitempty"`   // what went to a branch of aibox's
+	Worktree *accept.Prior     `json:"worktree,omitempty"` // what went to the user's working tree
 }
 
 // Decisions of a session: nothing taken when there was no accept.
@@ -46,20 +47,20 @@ func (s Store) inherit(from, to ID) error {
 }
 
 // before is what went to a target.
-func (d *Decisions) before(target review.Target) *review.Before {
-	if target == review.ToWorktree {
+func (d *Decisions) before(target accept.Target) *accept.Prior {
+	if target == accept.ToWorktree {
 		return d.Worktree
 	}
 	return d.Branch
 }
 
 // add notes what was accepted.
-func (d *Decisions) add(accepted *review.Accepted) {
+func (d *Decisions) add(accepted *accept.Result) {
 	taken := *accepted.Selection
 	taken.Left = nil
 	d.Taken = d.Taken.Union(&taken)
-	now := &review.Before{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit, CommitTree: accepted.CommitTree, Modules: accepted.Modules}
-	if accepted.Target == review.ToWorktree {
+	now := &accept.Prior{Selection: &taken, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit, CommitTree: accepted.CommitTree, Modules: accepted.Modules}
+	if accepted.Target == accept.ToWorktree {
 		d.Worktree = now
 	} else {
 		d.Branch = now
@@ -91,8 +92,8 @@ func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 // before is taken into account, so opts.Before stays empty. Hunks that are rejected are
 // left out unless the choice names hunks. A session without changes, and nothing
 // chosen, is review.ErrNothing.
-func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
-	var accepted *review.Accepted
+func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
+	var accepted *accept.Result
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {
 			return err
@@ -123,7 +124,7 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		}); err != nil {
 			return err
 		}
-		accepted, err = review.Accept(ctx, session.State.Workspace, set, opts)
+		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
 			if s.rejects(id, opts.Choice) {
 				return fault.New(fault.Usage, "what you chose of %s is rejected or accepted already", id).
@@ -142,7 +143,7 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 			return err
 		}
 		return s.reviewed(session, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *State) {
-			if accepted.Target == review.ToBranch {
+			if accepted.Target == accept.ToBranch {
 				st.Branch = accepted.Branch
 			}
 		})
@@ -169,8 +170,8 @@ func ofSession(set *review.ChangeSet, session *Session) error {
 }
 
 // taken says that everything chosen was delivered before.
-func taken(session *Session, target review.Target) error {
-	if target == review.ToWorktree || session.State.Branch == "" {
+func taken(session *Session, target accept.Target) error {
+	if target == accept.ToWorktree || session.State.Branch == "" {
 		return fault.New(fault.Usage, "what you chose of %s is accepted already", session.ID).
 			Hint("`aibox diff %s` shows what it changed", session.ID)
 	}

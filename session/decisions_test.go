@@ -10,13 +10,14 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/accept"
 )
 
-func choose(files ...string) review.AcceptOptions {
-	return review.AcceptOptions{Choice: review.Choice{Files: files}}
+func choose(files ...string) accept.Options {
+	return accept.Options{Choice: review.Choice{Files: files}}
 }
 
-var everything = review.AcceptOptions{Choice: review.Choice{All: true}}
+var everything = accept.Options{Choice: review.Choice{All: true}}
 
 // reviewOf is what has become of the session's work.
 func (d *desk) reviewOf(id ID) Review {
@@ -83,7 +84,7 @@ func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	opts := choose("one.txt")
-	opts.Target = review.ToWorktree
+	opts.Target = accept.ToWorktree
 	accepted, err := d.Accept(t.Context(), "00001-a", opts)
 	d.must(err)
 	if data, err := os.ReadFile(filepath.Join(d.repo, "one.txt")); err != nil || string(data) != "one.txt\n" || accepted.Branch != "" {
@@ -115,7 +116,7 @@ func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
 	if got := d.reviewOf("00001-a"); got != Unreviewed || !decisions.Taken.Empty() || d.git("branch", "--list", "aibox/*") != "" {
 		t.Errorf("the review is %q, the decisions %+v", got, decisions)
 	}
-	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{}); !errors.Is(err, review.ErrNothing) {
+	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{}); !errors.Is(err, review.ErrNothing) {
 		t.Errorf("choosing nothing gives %v", err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/netguard"
-	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/scan"
 	"aibox/runtime"
 	"aibox/runtime/runtimetest"
 	"aibox/workspace"
@@ -93,7 +94,7 @@ func (d *desk) prepared(id ID) *workspace.Workspace {
 // end stores the result of a session, as its supervisor would.
 func (d *desk) end(id ID, ws *workspace.Workspace) {
 	d.t.Helper()
-	set, err := review.Compute(d.t.Context(), ws, review.Options{})
+	set, err := scan.Workspace(d.t.Context(), ws, scan.Options{})
 	d.must(err)
 	d.must(d.store.write(id, changesFile, set))
 	result := &Result{Changed: !set.Empty(), Changes: Summarize(set)}
@@ -112,7 +113,7 @@ func (d *desk) ended(id ID, files ...string) *workspace.Workspace {
 }
 
 // Accept looks at a session's changes and takes what opts choose of them.
-func (d *desk) Accept(ctx context.Context, id ID, opts review.AcceptOptions) (*review.Accepted, error) {
+func (d *desk) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.Result, error) {
 	set, err := d.Changes(ctx, id)
 	if err != nil {
 		return nil, err

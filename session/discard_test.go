@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/audit"
-	"aibox/review"
+	"aibox/review/recovery"
 )
 
 // logged are the events of a session, by type, in order.
@@ -87,7 +87,7 @@ func TestADiscardThatDiedIsFinishedByTheNext(t *testing.T) {
 	session, err := d.store.Load("00001-a")
 	d.must(err)
 	d.must(d.begins(&session, audit.DiscardBegun, map[string]any{}))
-	first, err := d.putAway(t.Context(), &session, review.Discarded)
+	first, err := d.putAway(t.Context(), &session, recovery.Discarded)
 	d.must(err) // and here it dies
 
 	saved, err := d.Discard(t.Context(), "00001-a")

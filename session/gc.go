@@ -14,6 +14,8 @@ import (
 	"aibox/internal/flock"
 	"aibox/internal/paths"
 	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/review/scan"
 	"aibox/workspace"
 )
 
@@ -294,7 +296,7 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 	if gone || err != nil {
 		return gone, err
 	}
-	set, err := review.Compute(ctx, ws, review.Options{})
+	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -316,7 +318,7 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 	if !set.Empty() {
 		g.saves[ws.Session] = true
 		err := g.do("save "+string(session.ID), func() error {
-			_, err := review.Save(ctx, ws, set, review.Collected)
+			_, err := recovery.Save(ctx, ws, set, recovery.Collected)
 			return err
 		})
 		if err != nil {

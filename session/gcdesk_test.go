@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"aibox/review"
+	"aibox/review/recovery"
 	"aibox/workspace"
 )
 
@@ -59,7 +59,7 @@ func (d *desk) accepted(id ID, files ...string) *workspace.Workspace {
 func (d *desk) predate(gitDir string, age time.Duration) {
 	d.t.Helper()
 	then := now().Add(-age)
-	saved, err := review.SavedIn(d.t.Context(), gitDir)
+	saved, err := recovery.PointsIn(d.t.Context(), gitDir)
 	d.must(err)
 	for _, s := range saved {
 		old := d.gitIn(gitDir, "-c", "user.name=aibox", "-c", "user.email=aibox@localhost", "log", "-1", "--format=%s", s.Commit)

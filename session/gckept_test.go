@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/workspace"
 )
 
@@ -167,7 +168,7 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 		case 0:
 			_, _ = d.Accept(t.Context(), id, everything)
 		case 1:
-			_, _ = d.Accept(t.Context(), id, review.AcceptOptions{Choice: review.Choice{Files: []string{"one.txt"}}})
+			_, _ = d.Accept(t.Context(), id, accept.Options{Choice: review.Choice{Files: []string{"one.txt"}}})
 		case 2:
 			_, err := d.Discard(t.Context(), id)
 			d.must(err)

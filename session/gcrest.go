@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"aibox/review"
+	"aibox/review/recovery"
 	"aibox/runtime"
 	"aibox/workspace"
 )
@@ -115,13 +115,13 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 
 // expire drops the saved states whose time is over.
 func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir string) error {
-	saved, err := review.SavedIn(ctx, gitDir)
+	saved, err := recovery.PointsIn(ctx, gitDir)
 	if err != nil {
 		return err
 	}
 	var refs []string
 	for _, state := range saved {
-		if time.Since(state.When) < max(review.Retention, g.options.OlderThan) {
+		if time.Since(state.When) < max(recovery.Retention, g.options.OlderThan) {
 			continue
 		}
 		refs = append(refs, state.Ref)

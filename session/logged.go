@@ -2,7 +2,8 @@ package session
 
 import (
 	"aibox/audit"
-	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/recovery"
 )
 
 // What the log keeps of a decision is bounded: counts stand for lists of names, which
@@ -16,7 +17,7 @@ func (s *Sessions) begins(session *Session, kind audit.Type, data map[string]any
 }
 
 // savedEvent is what the log keeps of a saved state.
-func savedEvent(saved *review.Saved) map[string]any {
+func savedEvent(saved *recovery.Point) map[string]any {
 	return map[string]any{
 		"ref": saved.Ref, "commit": saved.Commit, "base": saved.Base, "until": saved.Until,
 		"files": saved.Files, "added": saved.Added, "deleted": saved.Deleted, "not_kept": len(saved.NotKept),
@@ -24,9 +25,9 @@ func savedEvent(saved *review.Saved) map[string]any {
 }
 
 // deliveredEvent is what the log keeps of an accept.
-func deliveredEvent(a *review.Accepted) map[string]any {
+func deliveredEvent(a *accept.Result) map[string]any {
 	data := map[string]any{"target": a.Target, "repo": a.Repo, "files": a.Files, "tree": a.Tree, "left": len(a.Left)}
-	if a.Target == review.ToBranch {
+	if a.Target == accept.ToBranch {
 		data["branch"], data["commit"], data["uncommitted"] = a.Branch, a.Commit, a.Uncommitted
 	}
 	return data

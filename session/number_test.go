@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"aibox/review"
+	"aibox/review/recovery"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -117,7 +117,7 @@ func TestTheWorkOfTwoSessionsOfOneIDIsReached(t *testing.T) {
 			}
 		}
 	}
-	var whole review.Saved
+	var whole recovery.Point
 	if whole, err = Pick(all, "", all[1].Commit); err != nil || whole.GitDir != all[1].GitDir {
 		t.Errorf("the commit names %+v, %v", whole, err)
 	}

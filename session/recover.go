@@ -12,7 +12,8 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/recovery"
 	"aibox/workspace"
 )
 
@@ -20,8 +21,8 @@ import (
 // a session's id or a unique prefix of one, of sessions that are gone, too; "" means
 // everything. The sessions that went on with one workspace, one after the other, share
 // their states. The error may come beside a list.
-func (s *Sessions) Recoverable(ctx context.Context, text string) ([]review.Saved, error) {
-	all, damaged := review.Recoverable(ctx, s.deps.Dirs.Repos(), "")
+func (s *Sessions) Recoverable(ctx context.Context, text string) ([]recovery.Point, error) {
+	all, damaged := recovery.Points(ctx, s.deps.Dirs.Repos(), "")
 	setHandles(all)
 	if text == "" {
 		return all, damaged
@@ -39,13 +40,13 @@ func (s *Sessions) Recoverable(ctx context.Context, text string) ([]review.Saved
 			names = append(names, saved.Session)
 		}
 	}
-	return slices.DeleteFunc(all, func(saved review.Saved) bool { return !slices.Contains(names, saved.Session) }), damaged
+	return slices.DeleteFunc(all, func(saved recovery.Point) bool { return !slices.Contains(names, saved.Session) }), damaged
 }
 
 // setHandles gives each state what tells it from the others of its session: its number,
 // or its commit where an earlier version of aibox gave the session's id twice, so that
 // two states have one number.
-func setHandles(all []review.Saved) {
+func setHandles(all []recovery.Point) {
 	workspaces := map[string]map[string]bool{} // that `aibox recover` shows with a session
 	for _, saved := range all {
 		if workspaces[saved.By] == nil {
@@ -83,9 +84,9 @@ const (
 // Pick finds the state that ref names among saved, which Recoverable gave for text. ref
 // is a Handle, a number, a whole ref, or a commit or the beginning of one. Without ref it
 // is the newest.
-func Pick(saved []review.Saved, text, ref string) (review.Saved, error) {
+func Pick(saved []recovery.Point, text, ref string) (recovery.Point, error) {
 	found := matching(saved, ref)
-	if ref == "" && len(found) > 1 && !slices.ContainsFunc(found, func(s review.Saved) bool { return s.GitDir != found[0].GitDir }) {
+	if ref == "" && len(found) > 1 && !slices.ContainsFunc(found, func(s recovery.Point) bool { return s.GitDir != found[0].GitDir }) {
 		return found[0], nil
 	}
 	switch {
@@ -99,28 +100,28 @@ func Pick(saved []review.Saved, text, ref string) (review.Saved, error) {
 		for _, s := range found[:min(len(found), 5)] {
 			several = several.Hint("`aibox recover %s --ref %s` is of %s, %s", s.By, s.Handle, s.Repo, s.When.Local().Format(time.DateTime))
 		}
-		return review.Saved{}, several
+		return recovery.Point{}, several
 	case text == "":
-		return review.Saved{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
+		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved under %q", ref).Hint("`aibox recover` lists what is")
 	case ref == "":
-		return review.Saved{}, fault.New(fault.Usage, "nothing is saved of %s", text).Hint("`aibox recover` lists what is")
+		return recovery.Point{}, fault.New(fault.Usage, "nothing is saved of %s", text).Hint("`aibox recover` lists what is")
 	default:
-		return review.Saved{}, fault.New(fault.Usage, "nothing of %s is saved under %q", text, ref).
+		return recovery.Point{}, fault.New(fault.Usage, "nothing of %s is saved under %q", text, ref).
 			Hint("`aibox recover %s` lists what is", text)
 	}
 }
 
 // matching are the states that ref names in the most literal way.
-func matching(saved []review.Saved, ref string) []review.Saved {
+func matching(saved []recovery.Point, ref string) []recovery.Point {
 	number, _ := strconv.Atoi(ref)
-	for _, names := range []func(review.Saved) bool{
-		func(s review.Saved) bool { return ref == "" || s.Ref == ref },
-		func(s review.Saved) bool { return s.Number == number },
-		func(s review.Saved) bool { return len(ref) >= leastDigits && strings.HasPrefix(s.Commit, ref) },
+	for _, names := range []func(recovery.Point) bool{
+		func(s recovery.Point) bool { return ref == "" || s.Ref == ref },
+		func(s recovery.Point) bool { return s.Number == number },
+		func(s recovery.Point) bool { return len(ref) >= leastDigits && strings.HasPrefix(s.Commit, ref) },
 	} {
-		var found []review.Saved
+		var found []recovery.Point
 		for _, s := range saved {
-			again := slices.ContainsFunc(found, func(f review.Saved) bool { return f.Commit == s.Commit && f.GitDir == s.GitDir })
+			again := slices.ContainsFunc(found, func(f recovery.Point) bool { return f.Commit == s.Commit && f.GitDir == s.GitDir })
 			if names(s) && !again { // a state that was saved twice is one
 				found = append(found, s)
 			}
@@ -134,8 +135,8 @@ func matching(saved []review.Saved, ref string) []review.Saved {
 
 // resolveSaved finds the session that text names: the whole id of one that has a record
 // or that something is saved of, else the beginning of one, those with records first.
-func (s *Sessions) resolveSaved(text string, all []review.Saved) (ID, error) {
-	if slices.ContainsFunc(all, func(saved review.Saved) bool { return saved.Session == text || saved.By == text }) {
+func (s *Sessions) resolveSaved(text string, all []recovery.Point) (ID, error) {
+	if slices.ContainsFunc(all, func(saved recovery.Point) bool { return saved.Session == text || saved.By == text }) {
 		return ID(text), nil
 	}
 	id, err := s.store.resolve(text)
@@ -164,8 +165,8 @@ func (s *Sessions) resolveSaved(text string, all []review.Saved) (ID, error) {
 }
 
 // Restore brings saved back as a branch of the user's repository.
-func (s *Sessions) Restore(ctx context.Context, saved review.Saved, branch string) (*review.Accepted, error) {
-	restored, err := review.Restore(ctx, saved, branch)
+func (s *Sessions) Restore(ctx context.Context, saved recovery.Point, branch string) (*accept.Result, error) {
+	restored, err := accept.Restore(ctx, saved, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -191,13 +192,13 @@ func (s *Sessions) BringBack(ctx context.Context, id ID) error {
 
 // own are the states of the session's own workspace among those of its id, or all of them
 // when there is none of its own.
-func (s *Sessions) own(id ID, saved []review.Saved) []review.Saved {
+func (s *Sessions) own(id ID, saved []recovery.Point) []recovery.Point {
 	session, err := s.store.Load(id)
 	if err != nil || session.State.Workspace == nil {
 		return saved
 	}
 	ws := session.State.Workspace
-	var own []review.Saved
+	var own []recovery.Point
 	for _, state := range saved {
 		if state.GitDir == ws.GitDir && state.Session == ws.Session {
 			own = append(own, state)
@@ -212,7 +213,7 @@ func (s *Sessions) own(id ID, saved []review.Saved) []review.Saved {
 // RestoreWorkspace makes the workspace of an ended session anew with what is saved,
 // so that the session can be resumed and reviewed again: it counts as unreviewed. A
 // session that has its workspace is refused, and so is a state of other work.
-func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved review.Saved) (*workspace.Workspace, error) {
+func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := continued(session); err != nil {

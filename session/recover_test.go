@@ -10,13 +10,15 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/recovery"
 	"aibox/workspace"
 )
 
 func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
 	d := newDesk(t)
 	d.ended("00001-a", "one.txt")
-	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
 		t.Fatal(err)
 	}
 	first := d.resumed("00001-a", "00002-b", "two.txt")
@@ -57,14 +59,14 @@ func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
 func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
 	d := newDesk(t)
 	ws := d.ended("00001-a", "one.txt")
-	if _, err := d.Accept(t.Context(), "00001-a", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
 		t.Fatal(err)
 	}
 	d.write(filepath.Join(ws.Path, "later.txt"), "later\n")
 	d.must(d.Remove(t.Context(), "00001-a", false))
 	all, err := d.Recoverable(t.Context(), "00001-a")
 	d.must(err)
-	if all[0].What != review.Removed || all[0].Files != 2 || all[0].Added != 2 {
+	if all[0].What != recovery.Removed || all[0].Files != 2 || all[0].Added != 2 {
 		t.Errorf("the newest state is %+v", all[0])
 	}
 }
@@ -175,7 +177,7 @@ func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
 	if got := d.files("00002-b"); got != "a.txt deep/er/new.txt dir/b.txt link next.txt" {
 		t.Errorf("the next session changes %q", got)
 	}
-	if _, err := d.Accept(t.Context(), "00002-b", review.AcceptOptions{Choice: review.Choice{All: true}}); err != nil {
+	if _, err := d.Accept(t.Context(), "00002-b", accept.Options{Choice: review.Choice{All: true}}); err != nil {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(filepath.Join(ws.Path, "precious")); string(got) != "mine" {
@@ -192,7 +194,7 @@ func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
 	d.ended("00002-b", "two.txt")
 	set, err := d.Changes(t.Context(), "00001-a")
 	d.must(err)
-	saved, err := review.Save(t.Context(), ws, set, review.Kept)
+	saved, err := recovery.Save(t.Context(), ws, set, recovery.Accepted)
 	d.must(err)
 	for _, id := range []ID{"00001-a", "00002-b"} { // there; another's work
 		if _, err := d.RestoreWorkspace(t.Context(), id, *saved); fault.KindOf(err) != fault.Usage {

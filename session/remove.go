@@ -9,14 +9,15 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/review/scan"
 	"aibox/workspace"
 )
 
 // Discard drops the session's changes: the workspace is removed, and what it held
 // can be brought back for a while.
-func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
-	var saved *review.Saved
+func (s *Sessions) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
+	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		err := continued(session)
 		if err != nil {
@@ -38,7 +39,7 @@ func (s *Sessions) Discard(ctx context.Context, id ID) (*review.Saved, error) {
 
 // discarded saves and removes the workspace, or gives what a discard has saved that was
 // broken off behind that.
-func (s *Sessions) discarded(ctx context.Context, session *Session) (*review.Saved, error) {
+func (s *Sessions) discarded(ctx context.Context, session *Session) (*recovery.Point, error) {
 	gone, err := session.State.Workspace.Gone()
 	switch {
 	case err != nil:
@@ -54,12 +55,12 @@ func (s *Sessions) discarded(ctx context.Context, session *Session) (*review.Sav
 	if err := s.begins(session, audit.DiscardBegun, map[string]any{"workspace": session.State.Workspace.Path}); err != nil {
 		return nil, err
 	}
-	return s.putAway(ctx, session, review.Discarded)
+	return s.putAway(ctx, session, recovery.Discarded)
 }
 
 // brokenOff is what was saved by a discard that began and whose end is not on record;
 // nil when there was none.
-func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*review.Saved, error) {
+func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*recovery.Point, error) {
 	var begun time.Time
 	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
 		switch e.Type {
@@ -73,14 +74,14 @@ func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*review.Sav
 	if err != nil || begun.IsZero() {
 		return nil, err
 	}
-	all, err := review.SavedIn(ctx, session.State.Workspace.GitDir)
+	all, err := recovery.PointsIn(ctx, session.State.Workspace.GitDir)
 	if err != nil {
 		return nil, err
 	}
-	var last *review.Saved
+	var last *recovery.Point
 	for i := range all {
 		saved := &all[i] // its time is in whole seconds
-		if saved.By == string(session.ID) && saved.What == review.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
+		if saved.By == string(session.ID) && saved.What == recovery.Discarded && !saved.When.Before(begun.Truncate(time.Second)) && (last == nil || saved.Number > last.Number) {
 			last = saved
 		}
 	}
@@ -89,20 +90,20 @@ func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*review.Sav
 
 // putAway saves what the session's workspace holds and removes that. Of a workspace
 // that is gone already, what it held when it was last looked at is saved.
-func (s *Sessions) putAway(ctx context.Context, session *Session, what review.What) (*review.Saved, error) {
+func (s *Sessions) putAway(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
 		return nil, err
 	}
 	if !gone {
-		return review.PutAway(ctx, ws, what, review.Options{})
+		return recovery.PutAway(ctx, ws, what, scan.Options{})
 	}
 	set, err := s.changes(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	return review.Save(ctx, ws, set, what)
+	return recovery.Save(ctx, ws, set, what)
 }
 
 // open reports whether the session may hold work that nobody has reviewed to its
@@ -150,14 +151,14 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 			return unreviewedWork(session.ID)
 		}
 		if unreviewed {
-			_, err = s.putAway(ctx, session, review.Removed)
+			_, err = s.putAway(ctx, session, recovery.Removed)
 		}
 		if errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
 			return nil
 		}
 		return err
 	}
-	set, err := review.Compute(ctx, ws, review.Options{})
+	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	switch {
 	case err != nil && force && !unreviewed:
 		return workspace.Remove(ctx, ws)
@@ -168,7 +169,7 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 	case !force && (unreviewed || session.State.Review == Unreviewed): // a person may have changed something meanwhile
 		return unreviewedWork(session.ID)
 	}
-	if _, err := review.Save(ctx, ws, set, review.Removed); err != nil {
+	if _, err := recovery.Save(ctx, ws, set, recovery.Removed); err != nil {
 		return err
 	}
 	return workspace.Remove(ctx, ws)

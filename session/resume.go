@@ -9,7 +9,7 @@ import (
 
 	"aibox/audit"
 	"aibox/internal/fault"
-	"aibox/review"
+	"aibox/review/recovery"
 	"aibox/workspace"
 )
 
@@ -43,7 +43,7 @@ func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspa
 			return err
 		}
 		if !set.Empty() {
-			if _, err := review.Save(ctx, ws, set, review.Continued); err != nil {
+			if _, err := recovery.Save(ctx, ws, set, recovery.Continued); err != nil {
 				return err
 			}
 		}

@@ -4,19 +4,21 @@ import (
 	"context"
 
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/worktree"
 )
 
 // MendWorktrees takes back what accepts onto users' working trees had done when they
 // were killed. Repair does so, too, without telling what it mended.
-func (s *Sessions) MendWorktrees() ([]review.Mended, error) {
-	return review.MendWorktrees(s.deps.Dirs.Repos())
+func (s *Sessions) MendWorktrees() ([]worktree.Recovered, error) {
+	return worktree.RecoverAll(s.deps.Dirs.Repos())
 }
 
 // PlanWorktree says what AcceptSet would do with choice to the files of the user's
 // working tree, and what stands in its way. It changes nothing. Nothing to do is
 // review.ErrNothing.
-func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error) {
-	var plan *review.WorktreePlan
+func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
+	var plan *worktree.Plan
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {
 			return err
@@ -28,8 +30,8 @@ func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSe
 		if err := ofSession(set, session); err != nil {
 			return err
 		}
-		plan, err = review.PlanAccept(ctx, session.State.Workspace, set, review.AcceptOptions{
-			Choice: choice, Target: review.ToWorktree, Before: decisions.before(review.ToWorktree),
+		plan, err = accept.PlanWorktree(ctx, session.State.Workspace, set, accept.Options{
+			Choice: choice, Target: accept.ToWorktree, Before: decisions.before(accept.ToWorktree),
 		})
 		return err
 	})

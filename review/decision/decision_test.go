@@ -18,6 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"aibox/review/accept"
+	"aibox/review/scan"
 )
 
 // changed is what an agent did that found some files and left others.
@@ -60,7 +63,7 @@ func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
 		}
 	}
 	write(ws.Path, after)
-	set, err := review.Compute(t.Context(), ws, review.Options{})
+	set, err := scan.Workspace(t.Context(), ws, scan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,24 +317,24 @@ func TestWhatWasDeliveredBeforeIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := New(changesOf(set), Options{Earlier: map[review.Target]*review.Selection{review.ToBranch: selection}})
+	d := New(changesOf(set), Options{Earlier: map[accept.Target]*review.Selection{accept.ToBranch: selection}})
 	f := d.File(d.Find("src/text"))
-	if d.Tally().Delivered != 1 || f.Status(review.ToBranch) != StatusPartlyDelivered || f.Status(review.ToWorktree) != StatusUndecided {
-		t.Errorf("%+v, %v", d.Tally(), f.Status(review.ToBranch))
+	if d.Tally().Delivered != 1 || f.Status(accept.ToBranch) != StatusPartlyDelivered || f.Status(accept.ToWorktree) != StatusUndecided {
+		t.Errorf("%+v, %v", d.Tally(), f.Status(accept.ToBranch))
 	}
 	var left []review.HunkID
 	for _, h := range text {
-		for _, part := range f.Remaining(h, review.ToBranch) {
+		for _, part := range f.Remaining(h, accept.ToBranch) {
 			left = append(left, part.ID)
 		}
 	}
 	if want := []review.HunkID{parts[1].ID, text[2].ID}; !slices.Equal(left, want) {
 		t.Errorf("%v remain, not %v", left, want)
 	}
-	if f.HunkDelivered(&text[0], review.ToBranch) || !f.HunkDelivered(&text[1], review.ToBranch) {
+	if f.HunkDelivered(&text[0], accept.ToBranch) || !f.HunkDelivered(&text[1], accept.ToBranch) {
 		t.Error("the wrong hunk counts as delivered")
 	}
-	d.SetTarget(review.ToWorktree)
+	d.SetTarget(accept.ToWorktree)
 	if d.Tally().Delivered != 0 {
 		t.Errorf("%+v", d.Tally())
 	}

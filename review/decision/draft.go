@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"aibox/review"
+	"aibox/review/accept"
 )
 
 // Options say what a review starts from. The zero value is a first review, for a
 // branch.
 type Options struct {
-	Target   review.Target
-	Earlier  map[review.Target]*review.Selection // what earlier accepts took
+	Target   accept.Target
+	Earlier  map[accept.Target]*review.Selection // what earlier accepts took
 	Rejected func(review.HunkID) bool            // hunks that the user rejected earlier; nil means none
 
 	// HunksOnly names accepted hunks by their ids even where all of a file's are
@@ -23,7 +24,7 @@ type Draft struct {
 	files   []*File
 	byPath  map[review.Path]int
 	options Options
-	target  review.Target
+	target  accept.Target
 	undo    []step
 	version int
 	tally   Tally
@@ -72,10 +73,10 @@ func (d *Draft) Find(path review.Path) int {
 }
 
 // Target returns where the work would go.
-func (d *Draft) Target() review.Target { return d.target }
+func (d *Draft) Target() accept.Target { return d.target }
 
 // SetTarget changes where the work would go. The decisions stay.
-func (d *Draft) SetTarget(target review.Target) {
+func (d *Draft) SetTarget(target accept.Target) {
 	d.target = target
 	d.version++
 }

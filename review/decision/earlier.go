@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"aibox/review"
+	"aibox/review/accept"
 )
 
 // maxSplit is how many lines a hunk may have for Delivered to look at its parts.
@@ -11,7 +12,7 @@ const maxSplit = 128
 
 // earlierOf finds what earlier accepts took of each file, by target. What was taken of
 // a file as it no longer is does not count.
-func earlierOf(files []*File, earlier map[review.Target]*review.Selection) {
+func earlierOf(files []*File, earlier map[accept.Target]*review.Selection) {
 	byPath := make(map[review.Path]*File, len(files))
 	for _, f := range files {
 		byPath[f.Change.Path] = f
@@ -26,7 +27,7 @@ func earlierOf(files []*File, earlier map[review.Target]*review.Selection) {
 				continue
 			}
 			if f.earlier == nil {
-				f.earlier = map[review.Target]review.Taken{}
+				f.earlier = map[accept.Target]review.Taken{}
 			}
 			f.earlier[target] = t
 		}
@@ -34,14 +35,14 @@ func earlierOf(files []*File, earlier map[review.Target]*review.Selection) {
 }
 
 // Delivered reports whether an earlier accept delivered the whole file to the target.
-func (f *File) Delivered(target review.Target) bool { return f.earlier[target].Whole }
+func (f *File) Delivered(target accept.Target) bool { return f.earlier[target].Whole }
 
 // PartlyDelivered reports whether an earlier accept delivered some hunks of the file.
-func (f *File) PartlyDelivered(target review.Target) bool { return len(f.earlier[target].Blocks) > 0 }
+func (f *File) PartlyDelivered(target accept.Target) bool { return len(f.earlier[target].Blocks) > 0 }
 
 // HunkDelivered reports whether an earlier accept delivered a hunk, or all of its
 // parts. The parts of a very long hunk are not looked at.
-func (f *File) HunkDelivered(h *review.Hunk, target review.Target) bool {
+func (f *File) HunkDelivered(h *review.Hunk, target accept.Target) bool {
 	t := f.earlier[target]
 	if t.Whole || len(t.Blocks) == 0 {
 		return t.Whole
@@ -54,7 +55,7 @@ func (f *File) HunkDelivered(h *review.Hunk, target review.Target) bool {
 
 // Remaining returns the parts of a hunk that no earlier accept delivered: the hunk
 // itself when none was.
-func (f *File) Remaining(h review.Hunk, target review.Target) []review.Hunk {
+func (f *File) Remaining(h review.Hunk, target accept.Target) []review.Hunk {
 	t := f.earlier[target]
 	if t.Whole {
 		return nil

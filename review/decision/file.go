@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"aibox/review"
+	"aibox/review/accept"
 )
 
 // File is a changed file with the decisions about it. A decision about the whole file
@@ -17,7 +18,7 @@ type File struct {
 	loaded  bool
 	split   map[review.HunkID]bool // hunks that their parts replace
 	version int
-	earlier map[review.Target]review.Taken
+	earlier map[accept.Target]review.Taken
 
 	decisions
 	risksAgreed bool

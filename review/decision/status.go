@@ -1,6 +1,8 @@
 package decision
 
-import "aibox/review"
+import (
+	"aibox/review/accept"
+)
 
 // Status sums up a file: what was decided about it, else what was delivered before.
 type Status int
@@ -18,7 +20,7 @@ const (
 )
 
 // Status returns the status of the file for a target.
-func (f *File) Status(target review.Target) Status {
+func (f *File) Status(target accept.Target) Status {
 	switch d, mixed := f.Sum(); {
 	case mixed:
 		return StatusMixed

@@ -11,6 +11,7 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/review"
+	"aibox/review/scan"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/workspace"
@@ -157,7 +158,7 @@ func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error
 
 // computeChanges finds what the agent changed and keeps it by a ref.
 func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *session.Result) error {
-	set, err := review.Compute(ctx, k.workspace, review.Options{})
+	set, err := scan.Workspace(ctx, k.workspace, scan.Options{})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"aibox/review"
+	"aibox/review/scan"
 	"aibox/workspace"
 )
 
@@ -103,7 +103,7 @@ func changeSet(ctx context.Context, b *bench) ([]Row, error) {
 				return 0, err
 			}
 			begin := time.Now()
-			set, err := review.Compute(ctx, ws, review.Options{})
+			set, err := scan.Workspace(ctx, ws, scan.Options{})
 			took := time.Since(begin)
 			if err == nil && len(set.Changes) != 20 {
 				err = fmt.Errorf("%d changes instead of 20", len(set.Changes))
@@ -134,7 +134,7 @@ func diffText(ctx context.Context, b *bench) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := review.Compute(ctx, ws, review.Options{})
+	set, err := scan.Workspace(ctx, ws, scan.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ import (
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/accept"
+	"aibox/review/worktree"
 )
 
 // Services are the use cases that the screen asks for. But for the last two
@@ -26,8 +29,8 @@ import (
 type Services interface {
 	Find(text string) (session.Session, error)
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
-	AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error)
-	PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*review.WorktreePlan, error)
+	AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error)
+	PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
 	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
 	Feedback(id session.ID) (session.Feedback, error)
@@ -51,7 +54,7 @@ type Model struct {
 	session  session.Session
 	request  session.VerifyRequest
 	message  string // of the commit, as the person wrote it; empty means as proposed
-	target   review.Target
+	target   accept.Target
 	theme    theme.Theme
 	inks     inks
 	keys     keys

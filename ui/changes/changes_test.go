@@ -10,6 +10,8 @@ import (
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/uitest"
@@ -71,7 +73,7 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 	}
 	got := sessions.accepts[0]
 	want := []string{string(f.hunks[0].ID), string(f.hunks[2].ID)}
-	if got.Target != review.ToWorktree || !slices.Equal(got.Choice.Hunks, want) || len(got.Choice.Risky) > 0 || slices.Contains(got.Choice.Files, "Makefile") {
+	if got.Target != accept.ToWorktree || !slices.Equal(got.Choice.Hunks, want) || len(got.Choice.Risky) > 0 || slices.Contains(got.Choice.Files, "Makefile") {
 		t.Errorf("%+v", got)
 	}
 	if !slices.Equal(sessions.rejected, []review.HunkID{f.hunks[1].ID}) {
@@ -212,15 +214,15 @@ func FuzzKeys(f *testing.F) {
 
 func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
 	set := worked(t)
-	steps := []review.WorktreeStep{
-		{Path: "README.md", Action: review.Clash, Reason: "you changed it, and the agent deleted it"},
-		{Path: "src/big.txt", Action: review.Clash, Reason: "you and the agent changed the same lines", Meetings: []review.Meeting{
+	steps := []worktree.Step{
+		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},
+		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Meetings: []worktree.Conflict{
 			{Line: 5, Yours: []string{"my line 5"}, Before: []string{"line 5"}, Theirs: []string{"LINE five"}},
 			{Line: 40, Before: []string{"line 40"}, Theirs: []string{"line forty"}},
 		}},
 	}
 	for _, size := range uitest.Sizes {
-		services := &recorded{set: set, plan: &review.WorktreePlan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
+		services := &recorded{set: set, plan: &worktree.Plan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
 			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(output.Chunk{Data: []byte("one\ntwo\n")})
 		}}
 		p := newPerson(t, services, size[0], size[1])
@@ -240,7 +242,7 @@ func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
 		p.Show("a failed verification")
 		p.Press("q", "A", "T", "enter")
 		p.Show("what is in the way")
-		services.fail = fault.New(fault.Conflict, "%w", &review.WorktreeConflict{Repo: "/home/ann/shop", Clashes: steps})
+		services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Clashes: steps})
 		p.wait()
 		p.Press("ctrl+s", "down")
 		p.Show("a conflict")

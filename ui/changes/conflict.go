@@ -5,7 +5,6 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/review"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
@@ -13,18 +12,20 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review/worktree"
 )
 
 // conflict is what stood in the way of a delivery to the working tree: file by file,
 // why, and the lines that both sides changed.
 type conflict struct {
 	repo   string // escaped
-	steps  []review.WorktreeStep
+	steps  []worktree.Step
 	cursor cursor.Cursor
 	top    int // first line shown of what both sides changed
 }
 
-func newConflict(m *Model, c *review.WorktreeConflict) *conflict {
+func newConflict(m *Model, c *worktree.ConflictError) *conflict {
 	view := &conflict{repo: termtext.Escape(c.Repo), steps: c.Clashes}
 	view.resize(m.width, m.height)
 	return view
@@ -37,7 +38,7 @@ func (c *conflict) resize(_, height int) {
 }
 
 // step is the file a person is at.
-func (c *conflict) step() review.WorktreeStep { return c.steps[c.cursor.At()] }
+func (c *conflict) step() worktree.Step { return c.steps[c.cursor.At()] }
 
 // scroll goes through what both sides changed.
 func (c *conflict) scroll(by int) { c.top = max(0, min(c.top+by, len(c.sides())-1)) }
@@ -127,7 +128,7 @@ func (m *Model) clashing(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // leaveOut takes the decisions about files in the way back.
-func (m *Model) leaveOut(steps []review.WorktreeStep) {
+func (m *Model) leaveOut(steps []worktree.Step) {
 	var files []int
 	for _, step := range steps {
 		if i := m.number(step.Path); i >= 0 {

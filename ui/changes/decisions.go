@@ -10,6 +10,8 @@ import (
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/accept"
 )
 
 // before is what was decided about a file, or about one hunk of it, to be put back.
@@ -95,7 +97,7 @@ type tally struct {
 	lines                                size
 }
 
-func tallyOf(files []*file, target review.Target) tally {
+func tallyOf(files []*file, target accept.Target) tally {
 	t := tally{files: len(files)}
 	for _, f := range files {
 		t.lines = t.lines.plus(f.takes())

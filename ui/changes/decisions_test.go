@@ -9,6 +9,8 @@ import (
 	"aibox/ui/page"
 
 	"pgregory.net/rapid"
+
+	"aibox/review/accept"
 )
 
 func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
@@ -131,7 +133,7 @@ func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &review.Before{Selection: selection}}}
+	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}
 	p := newPerson(t, services, 120, 40)
 	p.Sees("1 accepted before · 4 undecided")
 	p.Sees("= D README.md")
@@ -157,7 +159,7 @@ func TestTheTreeSaysWhatWasAcceptedInPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPerson(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &review.Before{Selection: selection}}}, 120, 40)
+	p := newPerson(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}, 120, 40)
 	p.Sees("≈ src/")
 	p.Sees("≈  M big.txt")
 	p.Sees("=  A blob.bin")

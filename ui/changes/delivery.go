@@ -15,13 +15,16 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/accept"
+	"aibox/review/worktree"
 )
 
 // deliver is the last question: where the work goes, and with which message.
 type deliver struct {
 	proposed string
 	part     *review.ChangeSet // what is taken, as a change set of its own
-	plan     *review.WorktreePlan
+	plan     *worktree.Plan
 	message  textarea.Model
 	since    time.Time
 }
@@ -51,8 +54,8 @@ func (d *deliver) update(msg tea.Msg) tea.Cmd {
 type planned struct {
 	sent
 	part    *review.ChangeSet
-	plan    *review.WorktreePlan // nil where the working tree cannot be looked at
-	message string               // proposed for the commit
+	plan    *worktree.Plan // nil where the working tree cannot be looked at
+	message string         // proposed for the commit
 	err     error
 }
 
@@ -133,9 +136,9 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		m.deliver, m.message, m.busy = nil, d.message.Value(), "delivering…"
-		return m.accept(review.AcceptOptions{Choice: m.chosen(), Target: m.target, Message: d.message.Value()})
+		return m.accept(accept.Options{Choice: m.chosen(), Target: m.target, Message: d.message.Value()})
 	}
-	if m.target == review.ToWorktree {
+	if m.target == accept.ToWorktree {
 		return nil // there is no message
 	}
 	return d.update(msg)
@@ -144,13 +147,13 @@ func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
 // delivered says what became of an accept.
 type delivered struct {
 	sent
-	accepted *review.Accepted
+	accepted *accept.Result
 	err      error
 	unkept   error // why what was rejected is not kept
 }
 
 // accept delivers, and keeps what was rejected for the agent.
-func (m *Model) accept(opts review.AcceptOptions) tea.Cmd {
+func (m *Model) accept(opts accept.Options) tea.Cmd {
 	ctx, services, id, set, to, keep := m.ctx, m.services, m.session.ID, m.set, m, m.keeper()
 	opts.Verify = services.Verifier(m.session, m.request)
 	return func() tea.Msg {
@@ -212,7 +215,7 @@ func (m *Model) askToKeep() {
 // was.
 func (m *Model) finish(msg delivered) tea.Cmd {
 	m.busy = ""
-	if clash, ok := errors.AsType[*review.WorktreeConflict](msg.err); ok {
+	if clash, ok := errors.AsType[*worktree.ConflictError](msg.err); ok {
 		m.conflict = newConflict(m, clash)
 		return nil
 	}
@@ -225,7 +228,7 @@ func (m *Model) finish(msg delivered) tea.Cmd {
 	for _, sub := range a.Modules {
 		said += fmt.Sprintf(", and branch %s in submodule %s", termtext.Escape(sub.Branch), sub.Path)
 	}
-	if a.Target == review.ToWorktree {
+	if a.Target == accept.ToWorktree {
 		said = amount.Of(len(a.Paths), "file") + " written to your working tree"
 	}
 	if msg.unkept != nil {

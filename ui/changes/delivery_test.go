@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"aibox/internal/fault"
-	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/output"
 )
@@ -66,19 +67,19 @@ func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
 }
 
 func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
-	steps := []review.WorktreeStep{
-		{Path: "README.md", Action: review.Clash, Reason: "you changed it, and the agent deleted it"},
-		{Path: "src/big.txt", Action: review.Clash, Reason: "you and the agent changed the same lines", Meetings: []review.Meeting{
+	steps := []worktree.Step{
+		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},
+		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Meetings: []worktree.Conflict{
 			{Line: 5, Yours: []string{"mine\x1b[2J"}, Before: []string{"line 5"}, Theirs: []string{"LINE five", "and more"}},
 		}},
 	}
-	services := &recorded{set: worked(t), plan: &review.WorktreePlan{Steps: append(slices.Clone(steps), review.WorktreeStep{Path: "x", Action: review.CreateFile})}}
+	services := &recorded{set: worked(t), plan: &worktree.Plan{Steps: append(slices.Clone(steps), worktree.Step{Path: "x", Action: worktree.ActionCreate})}}
 	p := newPerson(t, services, 120, 40)
 	p.Press("T", "A", "enter")
 	p.Sees("1 to create")
 	p.Sees("2 files in the way:")
 	p.Sees("src/big.txt: you and the agent changed the same lines")
-	services.fail = fault.New(fault.Conflict, "%w", &review.WorktreeConflict{Repo: "/home/ann/shop", Clashes: steps})
+	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Clashes: steps})
 	p.accept()
 	p.Sees("Nothing was changed: 2 files in the way in /home/ann/shop")
 	p.Sees("enter shows what the agent did there")
@@ -95,7 +96,7 @@ func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
 	p.Press("u", "enter")
 	p.wait()
 	p.Press("ctrl+s", "b")
-	if p.m.target != review.ToBranch || p.m.deliver == nil {
+	if p.m.target != accept.ToBranch || p.m.deliver == nil {
 		t.Error("it does not go on to a branch")
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"aibox/internal/amount"
-	"aibox/review"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review/accept"
+	"aibox/review/worktree"
 )
 
 // deliverView is the framed question.
@@ -16,7 +18,7 @@ func (m *Model) deliverView() string {
 	d := m.deliver
 	width := d.message.Width()
 	into, where := "branch", "A commit on a new branch; your working tree, index and HEAD stay as they are."
-	if m.target == review.ToWorktree {
+	if m.target == accept.ToWorktree {
 		into, where = "your working tree", "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
 	lines := []string{m.theme.Title.Render("Accept into " + into), ""}
@@ -25,7 +27,7 @@ func (m *Model) deliverView() string {
 	lines = append(lines, frame.Wrap(m.summary(), width)...)
 	lines = append(lines, "")
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
-	if m.target == review.ToWorktree {
+	if m.target == accept.ToWorktree {
 		lines = append(lines, m.steps(width, d.message.Height())...)
 	} else {
 		lines = append(lines, strings.Split(d.message.View(), "\n")...)
@@ -48,12 +50,12 @@ func (m *Model) steps(width, height int) []string {
 	if plan == nil {
 		return []string{m.theme.Faint.Render(ansi.Truncate("What becomes of your files is not known yet.", width, "…"))}
 	}
-	count := map[review.WorktreeAction]int{}
+	count := map[worktree.Action]int{}
 	for _, step := range plan.Steps {
 		count[step.Action]++
 	}
 	var parts []string
-	for _, action := range []review.WorktreeAction{review.CreateFile, review.ReplaceFile, review.MergeFile, review.DeleteFile, review.KeepFile} {
+	for _, action := range []worktree.Action{worktree.ActionCreate, worktree.ActionReplace, worktree.ActionMerge, worktree.ActionDelete, worktree.ActionKeep} {
 		if n := count[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d to %s", n, action))
 		}
@@ -81,7 +83,7 @@ func (m *Model) steps(width, height int) []string {
 func (m *Model) summary() string {
 	t := m.tally
 	where := "a new branch"
-	if m.target == review.ToWorktree {
+	if m.target == accept.ToWorktree {
 		where = "your working tree"
 	}
 	parts := []string{m.theme.Plain.Render("nothing taken yet")}

@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/session"
 )
 
 // accepted is what earlier accepts took of a file as it is now, by where it went.
-type accepted map[review.Target]review.Taken
+type accepted map[accept.Target]review.Taken
 
 // acceptedBefore finds what was taken of a change.
 func acceptedBefore(d *session.Decisions) func(*review.Change) accepted {
 	byPath := map[review.Path]accepted{}
-	for target, before := range map[review.Target]*review.Before{review.ToBranch: d.Branch, review.ToWorktree: d.Worktree} {
+	for target, before := range map[accept.Target]*accept.Prior{accept.ToBranch: d.Branch, accept.ToWorktree: d.Worktree} {
 		if before == nil || before.Selection == nil {
 			continue
 		}
@@ -36,11 +37,11 @@ func acceptedBefore(d *session.Decisions) func(*review.Change) accepted {
 }
 
 // isDone reports whether all of the file is where it would go.
-func (f *file) isDone(target review.Target) bool { return f.accepted[target].Whole }
+func (f *file) isDone(target accept.Target) bool { return f.accepted[target].Whole }
 
 // hunkDone reports whether a hunk is where it would go: itself, or all of its parts.
 // Of a very long one nobody looks at the parts.
-func (f *file) hunkDone(h *review.Hunk, target review.Target) bool {
+func (f *file) hunkDone(h *review.Hunk, target accept.Target) bool {
 	t := f.accepted[target]
 	if t.Whole || len(t.Blocks) == 0 {
 		return t.Whole

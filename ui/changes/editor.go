@@ -7,6 +7,8 @@ import (
 	"aibox/review"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/accept"
 )
 
 // edited brings the message back from the editor.
@@ -18,7 +20,7 @@ type edited struct {
 
 // edit gives the terminal to the person's editor.
 func (m *Model) edit() tea.Cmd {
-	if m.target == review.ToWorktree {
+	if m.target == accept.ToWorktree {
 		return nil
 	}
 	e := &editing{ctx: m.ctx, services: m.services, text: m.deliver.message.Value(), part: m.deliver.part}

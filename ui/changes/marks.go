@@ -1,9 +1,9 @@
 package changes
 
 import (
-	"aibox/review"
-
 	"charm.land/lipgloss/v2"
+
+	"aibox/review/accept"
 )
 
 // mark tells what was decided about a file, or what was accepted of it before.
@@ -29,7 +29,7 @@ func (m *Model) painted(k mark) lipgloss.Style {
 }
 
 // mark is that of the file for a target.
-func (f *file) mark(target review.Target) mark {
+func (f *file) mark(target accept.Target) mark {
 	switch d, mixed := f.sum(); {
 	case mixed:
 		return mixedMark
@@ -50,7 +50,7 @@ func (f *file) mark(target review.Target) mark {
 // once however many files it has.
 type marked [][marks]int32
 
-func markedOf(files []*file, target review.Target) marked {
+func markedOf(files []*file, target accept.Target) marked {
 	counts := make(marked, len(files)+1)
 	for i, f := range files {
 		counts[i+1] = counts[i]

@@ -13,7 +13,10 @@ import (
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/risk"
+	"aibox/review/scan"
+	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/ui/uitest"
 	"aibox/ui/widget/dialog"
@@ -26,12 +29,12 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 type recorded struct {
 	set      *review.ChangeSet
 	review   session.Review
-	accepts  []review.AcceptOptions
+	accepts  []accept.Options
 	rejected []review.HunkID
 	comments []session.Comment
 	verified []string // trees
 	fail     error
-	plan     *review.WorktreePlan
+	plan     *worktree.Plan
 	verify   func(req session.VerifyRequest) (session.Verification, error)
 	earlier  []session.Rejection
 	edited   string
@@ -53,7 +56,7 @@ func (r *recorded) Edit(_ context.Context, text string, _ *review.ChangeSet) (st
 	return r.edited + text, nil
 }
 
-func (r *recorded) PlanWorktree(context.Context, session.ID, *review.ChangeSet, review.Choice) (*review.WorktreePlan, error) {
+func (r *recorded) PlanWorktree(context.Context, session.ID, *review.ChangeSet, review.Choice) (*worktree.Plan, error) {
 	return r.plan, nil
 }
 
@@ -85,9 +88,9 @@ func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, erro
 	return r.set, nil
 }
 
-func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSet, opts review.AcceptOptions) (*review.Accepted, error) {
+func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	r.accepts = append(r.accepts, opts)
-	return &review.Accepted{Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
+	return &accept.Result{Branch: "aibox/0aaaa", Files: len(opts.Choice.Files)}, r.fail
 }
 
 func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID, _ string) error {
@@ -157,7 +160,7 @@ func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
 		}
 	}
 	write(ws.Path, after)
-	set, err := review.Compute(t.Context(), ws, review.Options{})
+	set, err := scan.Workspace(t.Context(), ws, scan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/recovery"
 )
 
 // Sessions are the use cases that the dashboard asks for; *session.Sessions has
@@ -33,7 +35,7 @@ type Sessions interface {
 	Tail(id session.ID, limit int64) ([]byte, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
-	Discard(ctx context.Context, id session.ID) (*review.Saved, error)
+	Discard(ctx context.Context, id session.ID) (*recovery.Point, error)
 	BringBack(ctx context.Context, id session.ID) error
 	Remove(ctx context.Context, id session.ID, force bool) error
 }

@@ -15,6 +15,8 @@ import (
 	"aibox/ui/widget/dialog"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aibox/review/recovery"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -92,7 +94,7 @@ func (r *recorded) Stop(_ context.Context, id session.ID, _ string) (session.Ses
 	return session.Session{}, r.do("stop", id)
 }
 
-func (r *recorded) Discard(_ context.Context, id session.ID) (*review.Saved, error) {
+func (r *recorded) Discard(_ context.Context, id session.ID) (*recovery.Point, error) {
 	return nil, r.do("discard", id)
 }
 

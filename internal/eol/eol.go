@@ -1,0 +1,86 @@
+package eol
+
+import "bytes"
+
+// looksBinary is git's guess where line endings are concerned (convert_is_binary).
+// Content with a lone CR counts as binary there; the caller has none.
+func LooksBinary(content []byte) bool {
+	printable, odd := 0, 0
+	for i, c := range content {
+		switch {
+		case c == 0:
+			return true
+		case c == '\n':
+		case c == '\b', c == '\t', c == '\f', c == 0x1b:
+			printable++
+		case c < 0x20 && (c != 0x1a || i < len(content)-1), c == 0x7f:
+			odd++
+		case c >= 0x20:
+			printable++
+		}
+	}
+	return printable>>7 < odd
+}
+
+// lineStyle is how the lines of a text end.
+type Style int
+
+const (
+	None Style = iota
+	LF
+	CRLF
+	Mixed
+)
+
+// style sums up the endings that were counted.
+func (l Counter) Style() Style {
+	switch {
+	case l.Lf == 0:
+		return None
+	case l.Crlf == 0:
+		return LF
+	case l.Crlf == l.Lf:
+		return CRLF
+	}
+	return Mixed
+}
+
+func StyleOf(text []byte) Style {
+	var l Counter
+	_, _ = l.Write(text)
+	return l.Style()
+}
+
+// most is the ending that most lines have.
+func Prevailing(text []byte) Style {
+	var l Counter
+	_, _ = l.Write(text)
+	if 2*l.Crlf > l.Lf {
+		return CRLF
+	}
+	return LF
+}
+
+// crlfLines is text with LF turned into CRLF; it has no CRLF.
+func ToCRLF(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
+
+// isBinary is git's guess where differences are concerned.
+func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
+
+// lineEnds counts the line endings of what is written to it.
+type Counter struct {
+	Lf, Crlf int64 // newlines in all, and those behind a carriage return
+	cr       bool  // the last byte so far is one
+}
+
+func (l *Counter) Write(data []byte) (int, error) {
+	l.Lf += int64(bytes.Count(data, []byte("\n")))
+	l.Crlf += int64(bytes.Count(data, []byte("\r\n")))
+	if l.cr && len(data) > 0 && data[0] == '\n' {
+		l.Crlf++
+	}
+	if len(data) > 0 {
+		l.cr = data[len(data)-1] == '\r'
+	}
+	return len(data), nil
+}

@@ -1,0 +1,25 @@
+package slashpath
+
+import "strings"
+
+// parent is the folder of a path, "" for the top.
+func Parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
+
+// cutPath splits a path into its folder ("" for the top) and its last part.
+func Split(path string) (dir, name string) {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i+1:]
+	}
+	return "", path
+}
+
+// above are the folders that path lies in, outer first, without the top.
+func Parents(path string) []string {
+	var dirs []string
+	for i := range len(path) {
+		if path[i] == '/' {
+			dirs = append(dirs, path[:i])
+		}
+	}
+	return dirs
+}

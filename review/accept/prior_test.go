@@ -1,0 +1,153 @@
+package accept_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"aibox/internal/fault"
+	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/reviewtest"
+)
+
+// accepting is a session in which work is accepted bit by bit.
+type accepting struct {
+	*reviewtest.Fixture
+	before *accept.Prior
+}
+
+func (a *accepting) accept(cs *review.ChangeSet, choice review.Choice) *accept.Result {
+	a.T.Helper()
+	accepted, err := accept.Run(a.T.Context(), a.Workspace, cs, accept.Options{Choice: choice, Before: a.before})
+	reviewtest.Must(a.T, err)
+	a.before = &accept.Prior{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit}
+	return accepted
+}
+
+// hunk is the id of the hunk of a file that adds a line.
+func (a *accepting) hunk(cs *review.ChangeSet, path, line string) string {
+	a.T.Helper()
+	for _, h := range a.Hunks(cs, path) {
+		for _, part := range h.Split() {
+			for _, l := range part.Lines {
+				if l.Op == '+' && string(l.Text) == line {
+					return string(part.ID)
+				}
+			}
+		}
+	}
+	a.T.Fatalf("no hunk of %s adds %q", path, line)
+	return ""
+}
+
+// on is a file as the session's branch has it.
+func (a *accepting) on(path string) string {
+	a.T.Helper()
+	return reviewtest.GitIn(a.T, a.Repo, "show", a.before.Branch+":"+path) + "\n"
+}
+
+func TestWhatWasAcceptedStaysWhenTheAgentGoesOn(t *testing.T) {
+	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": reviewtest.Numbered(), "g": "g\n", "h": "h\n"}).Prepare()}
+	a.Write("f", reviewtest.Numbered("b\n", "X\n"))
+	a.Write("g", "first\n")
+	a.Write("new", "one\n")
+	reviewtest.Must(t, os.Remove(a.Path("h")))
+	a.accept(a.Compute(), review.Choice{All: true})
+
+	// A session that continues this one changes its mind about some of it.
+	a.Write("f", reviewtest.Numbered("b\n", "Y\n", "s\n", "Z\n"))
+	a.Write("g", "g\n")
+	a.Write("new", "two\n")
+	a.Write("h", "h again\n")
+	a.Write("other", "other\n")
+	cs := a.Compute()
+	first := a.before.Commit
+	accepted := a.accept(cs, review.Choice{Files: []string{"other"}, Hunks: []string{a.hunk(cs, "f", "Z")}})
+	if got := a.on("f"); got != reviewtest.Numbered("b\n", "X\n", "s\n", "Z\n") {
+		t.Errorf("f is %q", got)
+	}
+	if got := reviewtest.GitIn(t, a.Repo, "diff", "--name-status", first, accepted.Commit); got != "M\tf\nA\tother" {
+		t.Errorf("the second commit is %q", got)
+	}
+	if accepted.Files != 2 {
+		t.Errorf("%d files", accepted.Files)
+	}
+	a.accept(cs, review.Choice{Hunks: []string{a.hunk(cs, "f", "Y")}})
+	if got := a.on("f"); got != reviewtest.Numbered("b\n", "Y\n", "s\n", "Z\n") {
+		t.Errorf("f is %q", got)
+	}
+	if got := reviewtest.GitIn(t, a.Repo, "diff", "--name-status", accepted.Commit, a.before.Commit); got != "M\tf" {
+		t.Errorf("the third commit is %q", got)
+	}
+	last := a.accept(cs, review.Choice{Files: []string{"h", "new"}})
+	if got := reviewtest.GitIn(t, a.Repo, "diff", "--name-status", last.Commit+"^", last.Commit); got != "A\th\nM\tnew" {
+		t.Errorf("the fourth commit is %q", got)
+	}
+	if got := a.on("g"); got != "first\n" {
+		t.Errorf("g is %q", got)
+	}
+}
+
+func TestABranchThatMovedIsLeftAlone(t *testing.T) {
+	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()}
+	a.Write("one", "1\n")
+	a.Write("two", "2\n")
+	cs := a.Compute()
+	first := a.accept(cs, review.Choice{Files: []string{"one"}})
+	moved := reviewtest.GitIn(t, a.Repo, "commit-tree", "-p", first.Commit, "-m", "mine", first.Commit+"^{tree}")
+	reviewtest.GitIn(t, a.Repo, "update-ref", "refs/heads/"+first.Branch, moved)
+	second := a.accept(cs, review.Choice{Files: []string{"two"}})
+	if second.Branch != "aibox/k3f9-2" || reviewtest.GitIn(t, a.Repo, "rev-parse", first.Branch) != moved {
+		t.Errorf("the work is on %s", second.Branch)
+	}
+	if got := reviewtest.GitIn(t, a.Repo, "ls-tree", "--name-only", second.Branch); got != "f\none\ntwo" {
+		t.Errorf("the new branch has %q", got)
+	}
+	named, err := accept.Run(t.Context(), a.Workspace, cs, accept.Options{
+		Branch: "only-two", Choice: review.Choice{Files: []string{"two"}}, Before: a.before,
+	})
+	reviewtest.Must(t, err)
+	if got := reviewtest.GitIn(t, a.Repo, "ls-tree", "--name-only", named.Branch); got != "f\ntwo" {
+		t.Errorf("the named branch has %q", got)
+	}
+}
+
+func TestABranchThatIsCheckedOutIsLeftAlone(t *testing.T) {
+	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()}
+	a.Write("one", "1\n")
+	a.Write("two", "2\n")
+	cs := a.Compute()
+	first := a.accept(cs, review.Choice{Files: []string{"one"}})
+	reviewtest.GitIn(t, a.Repo, "checkout", "-q", first.Branch)
+	second := a.accept(cs, review.Choice{Files: []string{"two"}})
+	if second.Branch != "aibox/k3f9-2" {
+		t.Errorf("the work is on %s", second.Branch)
+	}
+	if got := reviewtest.GitIn(t, a.Repo, "status", "--porcelain"); got != "" {
+		t.Errorf("the user sees %q", got)
+	}
+}
+
+func TestWorkThatDoesNotPassIsNotDelivered(t *testing.T) {
+	b := reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()
+	b.Write("one", "1\n")
+	b.Write("two", "2\n")
+	cs := b.Compute()
+	failed := fault.New(fault.AgentFailed, "the tests fail")
+	var verified string
+	_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{
+		Choice: review.Choice{Files: []string{"two"}},
+		Verify: func(_ context.Context, tree string) error { verified = tree; return failed },
+	})
+	if !errors.Is(err, failed) {
+		t.Fatalf("accept gives %v", err)
+	}
+	if got := reviewtest.GitIn(t, b.Workspace.GitDir, "ls-tree", "--name-only", verified); got != "f\ntwo" {
+		t.Errorf("what was verified has %q", got)
+	}
+	if got := reviewtest.GitIn(t, b.Repo, "branch", "--list", "aibox/*"); got != "" {
+		t.Errorf("there is a branch %s", got)
+	}
+}

@@ -1,0 +1,371 @@
+package branch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/amount"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/slashpath"
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// cleanPlace is where some files are cleaned: a working tree with these and the attribute
+// files above them, and an index.
+type cleanPlace struct {
+	*Cleaning
+	dir   string
+	tree  *os.Root
+	git   *git.Repo // the user's, with this working tree and index
+	read  func() *git.Blobs
+	blobs *git.Blobs // once they are read
+	size  int64      // of the files that wait
+	wait  []git.Difference
+	plain []git.Difference // files whose content a filter that is not set up would keep out of the history
+}
+
+// clean notes in c.stored what becomes of some files of the tree plain that is not stored
+// as it is.
+func (c *Cleaning) clean(ctx context.Context, plain string, batch []git.Difference) (err error) {
+	p, err := c.place(ctx)
+	if err != nil {
+		return fmt.Errorf("making a folder for your filters: %w", err)
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	paths := make([]string, 0, len(batch))
+	for _, d := range batch {
+		paths = append(paths, d.Path)
+		if from := c.gone[d.Now.ID]; from != "" {
+			paths = append(paths, from)
+		}
+	}
+	if err := p.putAttributes(ctx, plain, paths); err != nil {
+		return err
+	}
+	if err := c.settings(ctx, p.git, paths); err != nil {
+		return err
+	}
+	for _, d := range batch {
+		if err := p.consider(d); err != nil {
+			return err
+		}
+		if p.size >= cleanBytes {
+			if err := p.run(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.plain) > 0 {
+		return p.notSetUp()
+	}
+	return p.run(ctx)
+}
+
+// inMemory is the largest file that is read into memory to be looked at.
+const inMemory = 1 << 20
+
+// cleanPlaces are the folders of all processes, in the folder of aibox's repository.
+const cleanPlaces = "*.clean-*"
+
+// place makes the folder. What killed processes have left goes first.
+func (c *Cleaning) place(ctx context.Context) (*cleanPlace, error) {
+	if c.of == "" {
+		of, err := git.User(c.Repo).Line(ctx, "rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return nil, errors.New(git.Message(err))
+		}
+		c.of = of
+	}
+	left, _ := filepath.Glob(filepath.Join(c.GitDir, "aibox", cleanPlaces))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(dir[strings.LastIndexByte(dir, '-')+1:])
+		if err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	dir := filepath.Join(c.GitDir, "aibox", c.Session+".clean-"+strconv.Itoa(os.Getpid()))
+	tree := filepath.Join(dir, "tree")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(tree, 0o700)); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return nil, err
+	}
+	repo := git.Beside(c.of, tree, filepath.Join(dir, "index"))
+	if c.Uncommitted {
+		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(filepath.Join(c.GitDir, "objects")))
+	}
+	return &cleanPlace{Cleaning: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
+}
+
+// contents reads the trees' files.
+func (p *cleanPlace) contents() *git.Blobs {
+	if p.blobs == nil {
+		p.blobs = p.read()
+	}
+	return p.blobs
+}
+
+func (p *cleanPlace) close() error {
+	if p.blobs != nil {
+		_ = p.blobs.Close()
+	}
+	return errors.Join(p.tree.Close(), os.RemoveAll(p.dir))
+}
+
+// putAttributes brings the attribute files of the tree that count for the paths. git takes
+// none that is a symlink.
+func (p *cleanPlace) putAttributes(ctx context.Context, plain string, paths []string) error {
+	names, few := attributesAbove(paths)
+	if !few {
+		return p.putSomeAttributes(ctx, plain, paths)
+	}
+	for e, err := range p.owned.EntriesAt(ctx, plain, names) {
+		if err != nil {
+			return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
+		}
+		if !isFile(e) {
+			continue
+		}
+		if _, err := p.put(e); err != nil {
+			return fmt.Errorf("reading the attributes of your files: %w", err)
+		}
+	}
+	return nil
+}
+
+// putSomeAttributes does the same where the folders above the paths are too many to ask
+// for each.
+func (p *cleanPlace) putSomeAttributes(ctx context.Context, plain string, paths []string) error {
+	all, err := p.allAttributes(ctx, plain)
+	if err != nil {
+		return err
+	}
+	paths = slices.Sorted(slices.Values(paths))
+	for _, e := range all {
+		below := strings.TrimSuffix(e.Path, ".gitattributes")
+		if i, _ := slices.BinarySearch(paths, below); !isFile(e) || i == len(paths) || !strings.HasPrefix(paths[i], below) {
+			continue
+		}
+		if _, err := p.put(e); err != nil {
+			return fmt.Errorf("reading the attributes of your files: %w", err)
+		}
+	}
+	return nil
+}
+
+// put writes one file.
+func (p *cleanPlace) put(e git.Entry) (size int64, err error) {
+	if dir := slashpath.Parent(e.Path); dir != "" {
+		if err := p.tree.MkdirAll(dir, 0o700); err != nil {
+			return 0, err
+		}
+	}
+	file, err := p.tree.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	counted := &counting{file: file}
+	err = p.contents().Copy(e.ID, counted)
+	return counted.n, errors.Join(err, file.Close())
+}
+
+// counting counts what is written to a file.
+type counting struct {
+	file *os.File
+	n    int64
+}
+
+func (c *counting) Write(data []byte) (int, error) {
+	n, err := c.file.Write(data)
+	c.n += int64(n)
+	return n, err
+}
+
+// settings reads what the user's git says about the paths in the tree.
+func (c *Cleaning) settings(ctx context.Context, repo *git.Repo, paths []string) error {
+	first := c.user.Git == nil
+	c.user.Git = repo
+	if first {
+		if err := c.user.ReadConfig(ctx); err != nil {
+			return err
+		}
+	}
+	return c.user.ReadAttributes(ctx, paths)
+}
+
+// consider puts a file into the working tree if git may store something else of it.
+func (p *cleanPlace) consider(d git.Difference) error {
+	was, ok := p.known[d.Path]
+	if ok && was.Old.ID == d.Now.ID {
+		p.stored[d.Path] = git.Entry{Mode: d.Now.Mode, ID: was.Now.ID, Path: d.Path}
+		return nil
+	}
+	filter := p.user.Attrs[d.Path]["filter"]
+	from := p.gone[d.Now.ID]
+	switch keeps := p.user.Filters[filter] || keeper(filter) != ""; {
+	case p.AsStored && p.user.Encoding(d.Path) != "": // so is what the agent made of it
+		return nil
+	case keeps && from != "" && p.user.Attrs[from]["filter"] == filter:
+		return nil // the agent had what is stored, of a commit for one, and moved it
+	case keeps && !p.user.Filters[filter] && !p.consents(d.Path):
+		return p.hold(d)
+	}
+	if !p.user.Changes(d.Path) {
+		if !p.user.CrlfOf(d.Path).Converts {
+			return nil
+		}
+		content, cut, err := p.contents().ReadWithin(d.Now.ID, inMemory)
+		if err != nil || !cut && !strings.Contains(string(content), "\r\n") {
+			return err
+		}
+	}
+	size, err := p.put(d.Now)
+	if err != nil {
+		return fmt.Errorf("bringing %s to your filters: %w", review.Path(d.Path), err)
+	}
+	p.size += size
+	p.wait = append(p.wait, d)
+	return nil
+}
+
+// storedForms are how contents begin that Git LFS and git-crypt have stored.
+var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
+
+// hold notes a file that would go into the history in plain. Where a filter is not set up,
+// the agent has what is stored, and may have copied it.
+func (p *cleanPlace) hold(d git.Difference) error {
+	content, cut, err := p.contents().ReadWithin(d.Now.ID, inMemory)
+	if err == nil && (cut || !slices.ContainsFunc(storedForms, func(form string) bool { return strings.HasPrefix(string(content), form) })) {
+		p.plain = append(p.plain, d)
+	}
+	return err
+}
+
+// notSetUp is the fault for files that would go into the history in plain.
+func (p *cleanPlace) notSetUp() error {
+	first := p.plain[0].Path
+	filter := p.user.Attrs[first]["filter"]
+	first = p.prefix + first
+	name, which, belong := keeper(filter), review.Path(first).String(), "belongs"
+	if more := len(p.plain) - 1; more > 0 {
+		which, belong = which+" and "+amount.Of(more, "more file"), "belong"
+	}
+	refused := fault.New(fault.Refused, "%s %s to %s (filter=%s), which your git is not set up for: the content itself would go into your history, so nothing was delivered",
+		which, belong, name, termtext.Escape(filter)).
+		Hint("set it up, then try again: %s", setUp[name])
+	if p.Owner == "" {
+		return refused
+	}
+	return refused.Hint("or take the content itself, file by file: aibox accept %s --accept-risky %s", p.Owner, review.Path(first)).
+		Hint("or take other files alone: aibox accept %s --files PATH", p.Owner)
+}
+
+// consents reports whether the user takes a file by name in spite of its risks.
+func (p *cleanPlace) consents(name string) bool {
+	name = p.prefix + name
+	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
+}
+
+// run has git store the files that wait.
+func (p *cleanPlace) run(ctx context.Context) error {
+	if len(p.wait) == 0 {
+		return nil
+	}
+	if err := p.add(ctx); err != nil {
+		return err
+	}
+	ids, err := p.git.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("reading what your git stored: %s", git.Message(err))
+	}
+	var list strings.Builder
+	for _, d := range p.wait {
+		switch id := ids[d.Path]; id {
+		case "":
+			return p.failed(fault.Environment, "git does not store "+review.Path(d.Path).String())
+		case d.Now.ID:
+		default:
+			p.stored[d.Path] = git.Entry{Mode: d.Now.Mode, ID: id, Path: d.Path}
+			list.WriteString(id + "\n")
+		}
+		if !strings.HasSuffix(d.Path, ".gitattributes") {
+			_ = p.tree.Remove(d.Path) // the next of the batch need the room
+		}
+	}
+	p.wait, p.size = nil, 0
+	if list.Len() == 0 {
+		return nil
+	}
+	if err := copyObjects(ctx, p.git, p.owned, []byte(list.String())); err != nil {
+		return fmt.Errorf("keeping what your git stored: %s", git.Message(err))
+	}
+	return nil
+}
+
+// add adds the files that wait to the index.
+func (p *cleanPlace) add(ctx context.Context) error {
+	var known, names strings.Builder
+	for _, d := range p.wait {
+		names.WriteString(d.Path + "\x00")
+		if isFile(d.Old) { // git turns no line endings of a text that it has with CRLF
+			fmt.Fprintf(&known, "%s %s\t%s\x00", d.Old.Mode, d.Old.ID, d.Path)
+		}
+	}
+	err := p.git.Run(ctx, strings.NewReader(known.String()), nil, "update-index", "-z", "--index-info")
+	if err == nil {
+		err = p.git.With(p.required()...).Run(ctx, strings.NewReader(names.String()), nil, "update-index", "-z", "--add", "--stdin")
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("running your filters: %w", ctx.Err())
+	}
+	if err != nil {
+		return p.failed(fault.Environment, "git cannot store the files as your repository keeps them: "+fatal(err))
+	}
+	return nil
+}
+
+// required makes git fail where it would store the plain content because a filter fails.
+func (p *cleanPlace) required() []string {
+	var env []string
+	n := 0
+	for name, cleans := range p.user.Filters {
+		if cleans {
+			env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=filter.%s.required", n, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=true", n))
+			n++
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(n))
+}
+
+// setUp is how to set up what keeps contents out of a history.
+var setUp = map[string]string{
+	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
+}
+
+// keeper names the program that files with this filter are kept out of the history by;
+// "" for filters that do something else, or that nobody knows.
+func keeper(filter string) string {
+	switch {
+	case filter == "lfs":
+		return "Git LFS"
+	case filter == "git-crypt", strings.HasPrefix(filter, "git-crypt-"):
+		return "git-crypt"
+	case filter == "crypt":
+		return "transcrypt"
+	case filter == "annex":
+		return "git-annex"
+	}
+	return ""
+}

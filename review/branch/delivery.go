@@ -1,0 +1,306 @@
+package branch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"aibox/internal/diskerr"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/workspace"
+)
+
+// delivery brings one tree from the repository that aibox owns to a new branch
+// in the user's repository.
+type Delivery struct {
+	From, To *git.Repo
+	Repo     string // of the user, for messages
+	Owner    string // the session, for messages
+	Tree     string
+	Parent   string
+	Message  string
+	Who      git.Signature
+	branch   string // fixed name, or empty
+	prefer   []string
+	tip      string // commit that the branch points to now; empty when it is to be made
+	Cleaning *Cleaning
+	Keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
+
+	Session string             // names refs of the repository that aibox owns
+	Modules []workspace.Module // whose files tree holds, each one before those in it
+	Joined  string             // with modules: the commit that the work was compared with
+	Earlier []Module           // with modules: what earlier accepts delivered to them
+}
+
+// delivered is what a delivery made.
+type Delivered struct {
+	Branch, Commit string
+	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
+	Modules        []Module
+	Parent         string // of Commit
+	Continued      bool   // Parent was the tip of the branch, which aibox had made before
+}
+
+// priorCommit is a commit that aibox made on a branch before.
+type PriorCommit struct {
+	Branch string // without refs/heads/
+	Commit string // empty: there is none
+	Tree   string // what it was made of, with the agent's files as they are
+}
+
+// deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
+// one, called branch, or after fallback when branch is empty.
+func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior PriorCommit) (*Delivered, error) {
+	if !d.onTop(ctx, prior) {
+		if err := d.Name(branch, fallback); err != nil {
+			return nil, err
+		}
+	}
+	return d.Run(ctx)
+}
+
+// onTop settles that the work goes on top of what aibox delivered before, if that is
+// still the tip of its branch, nobody has checked that out, and the repository that
+// aibox owns has it.
+func (d *Delivery) onTop(ctx context.Context, prior PriorCommit) bool {
+	if prior.Commit == "" {
+		return false
+	}
+	tip := prior.Commit
+	said, err := d.To.Line(ctx, "for-each-ref", "--format=%(objectname) %(worktreepath)", "refs/heads/"+prior.Branch)
+	if err != nil || said != tip+" " { // moved, gone, or checked out, where files would seem to be undone
+		return false
+	}
+	tree, err := d.From.Line(ctx, "rev-parse", "--verify", "--quiet", tip+"^{tree}")
+	if err != nil {
+		return false
+	}
+	d.Cleaning.earlier = &earlier{plain: prior.Tree, stored: tree}
+	d.Parent, d.branch, d.tip = tip, prior.Branch, tip
+	return true
+}
+
+// name settles what the branch may be called.
+func (d *Delivery) Name(branch, fallback string) error {
+	if branch == "" {
+		// A branch that is called just "aibox" forbids names below it.
+		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
+		return nil
+	}
+	d.branch = branch
+	if err := plumbing.NewBranchReferenceName(branch).Validate(); err != nil {
+		return fault.New(fault.Usage, "%s cannot be the name of a branch", termtext.Escape(branch)).
+			Hint("leave --branch out, or use letters, digits, dashes and slashes")
+	}
+	return nil
+}
+
+func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
+	var modules []Module
+	if len(d.Modules) > 0 {
+		var undo func(context.Context) error
+		modules, undo, err = d.split(ctx)
+		defer func() {
+			if err != nil {
+				if undone := undo(context.WithoutCancel(ctx)); undone != nil {
+					err = fmt.Errorf("%w (and %w)", err, undone)
+				}
+			}
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
+	known, err := d.meeting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plain := d.Tree
+	if d.Tree, err = d.Cleaning.tree(ctx, plain); err != nil {
+		return nil, err
+	}
+	commit, err := d.Kept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.transfer(ctx, commit, known); err != nil {
+		return nil, err
+	}
+	branch, err := d.point(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	return &Delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.Parent, Continued: d.tip != ""}, nil
+}
+
+// meeting is the newest commit below the work that the user's repository has; empty
+// when the work begins with a first commit.
+func (d *Delivery) meeting(ctx context.Context) (string, error) {
+	if _, err := os.Stat(d.Repo); err != nil {
+		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.Repo), err).
+			Hint("put it back where it was; the work is kept: aibox recover %s", d.Owner)
+	}
+	for _, rev := range []string{d.Parent, d.Parent + "^"} {
+		id, err := d.From.Line(ctx, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+		if err != nil {
+			continue
+		}
+		if d.To.Run(ctx, nil, nil, "cat-file", "-e", id+"^{commit}") == nil {
+			return id, nil
+		}
+		if workspace.IsStart(ctx, d.From, id) {
+			return "", d.takeRoot(ctx, rev != d.Parent)
+		}
+	}
+	return "", fault.New(fault.Conflict, "your repository %s does not have the commit any more that the work started from", termtext.Escape(d.Repo)).
+		Hint("the work is kept; take it as a patch: aibox diff %s | git apply", d.Owner)
+}
+
+// takeRoot lets the work begin without the empty commit that a repository's first
+// stands on: with nothing, or with the user's uncommitted work as a first commit.
+func (d *Delivery) takeRoot(ctx context.Context, uncommitted bool) error {
+	if !uncommitted {
+		d.Parent = ""
+		return nil
+	}
+	said, err := d.From.Line(ctx, "show", "--no-patch", "--format=%T%n%B", d.Parent)
+	if err != nil {
+		return fmt.Errorf("reading your uncommitted work: %s", git.Message(err))
+	}
+	root := *d
+	root.Parent = ""
+	root.Tree, root.Message, _ = strings.Cut(said, "\n")
+	d.Parent, err = root.commit(ctx)
+	return err
+}
+
+// commit makes the commit in the repository that aibox owns.
+func (d *Delivery) commit(ctx context.Context) (string, error) {
+	who := d.Who
+	who.When = time.Now()
+	commit, err := d.From.CommitTree(ctx, d.Tree, d.Parent, d.Message, who)
+	if err != nil {
+		return "", diskerr.Explain(fmt.Errorf("making the commit: %w", git.Brief(err)), d.From.Dir())
+	}
+	return commit, nil
+}
+
+// kept makes the commit and keeps it by a ref, since the next accept goes on from it.
+func (d *Delivery) Kept(ctx context.Context) (string, error) {
+	commit, err := d.commit(ctx)
+	if err != nil || d.Keep == "" {
+		return commit, err
+	}
+	if err := d.From.Run(ctx, nil, nil, "update-ref", d.Keep, commit); err != nil {
+		return "", diskerr.Explain(fmt.Errorf("keeping the commit: %w", git.Brief(err)), d.From.Dir())
+	}
+	return commit, nil
+}
+
+// transfer copies the objects that the user's repository lacks. git checks each
+// one on the way in and refuses what could harm a later checkout.
+func (d *Delivery) transfer(ctx context.Context, commit, known string) error {
+	args := []string{"rev-list", "--objects", "--no-object-names", commit} // names have no bound
+
+	if known != "" {
+		args = append(args, "^"+known)
+	}
+	list, err := d.From.Output(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("listing the objects: %s", git.Message(err))
+	}
+	if err := copyObjects(ctx, d.From, d.To, list); err != nil {
+		if err := diskerr.Explain(git.Brief(err), d.Repo); diskerr.Is(err) {
+			return err
+		}
+		return fault.New(diskerr.KindOf(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.Repo), git.Message(err)).
+			Hint("the work is kept; look at it with: aibox diff %s", d.Owner)
+	}
+	return nil
+}
+
+// copyObjects copies the objects with the ids in list, a line each.
+func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
+	read, write := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := from.Run(ctx, bytes.NewReader(list), write, "pack-objects", "-q", "--stdout", "--window=0")
+		write.CloseWithError(err)
+		packed <- err
+	}()
+	unpack := []string{"unpack-objects", "-q", "--strict"}
+	if bytes.Count(list, []byte("\n")) > 500 {
+		unpack = []string{"index-pack", "--stdin", "--strict"}
+	}
+	err := to.Run(ctx, read, nil, unpack...)
+	read.CloseWithError(io.ErrClosedPipe)
+	if packErr := <-packed; packErr != nil && err == nil {
+		err = packErr
+	}
+	return err
+}
+
+// suffixes bounds how many names are tried for a branch.
+const suffixes = 1000
+
+// point makes the branch. It never moves one that exists.
+func (d *Delivery) point(ctx context.Context, commit string) (string, error) {
+	create := func(branch string) error {
+		return d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
+	}
+	taken := func(branch string) bool {
+		return d.To.Run(ctx, nil, nil, "show-ref", "--verify", "--quiet", "refs/heads/"+branch) == nil
+	}
+	if d.tip != "" {
+		err := d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+d.branch, commit, d.tip)
+		if err := diskerr.Explain(err, d.Repo); diskerr.Is(err) {
+			return "", err
+		}
+		if err != nil {
+			return "", fault.New(fault.Conflict, "the branch %s moved meanwhile: %s", termtext.Escape(d.branch), git.Message(err)).
+				Hint("accept again: the work goes to a new branch then")
+		}
+		return d.branch, nil
+	}
+	if d.branch != "" {
+		if taken(d.branch) {
+			return "", fault.New(fault.Conflict, "the branch %s exists already", termtext.Escape(d.branch)).
+				Hint("name another with --branch, or leave it out")
+		}
+		if err := create(d.branch); err != nil {
+			return "", diskerr.Explain(fmt.Errorf("making the branch %s: %w", termtext.Escape(d.branch), git.Brief(err)), d.Repo)
+		}
+		return d.branch, nil
+	}
+	var last error
+	for _, name := range d.prefer {
+		for n := 1; n < suffixes; n++ {
+			branch := name
+			if n > 1 {
+				branch = fmt.Sprintf("%s-%d", name, n)
+			}
+			if taken(branch) {
+				continue
+			}
+			if last = create(branch); last == nil {
+				return branch, nil
+			}
+			if !taken(branch) {
+				break // not a matter of the number
+			}
+		}
+	}
+	if last == nil {
+		last = errors.New("every name is taken")
+	}
+	return "", diskerr.Explain(fmt.Errorf("making a branch in %s: %w", termtext.Escape(d.Repo), git.Brief(last)), d.Repo)
+}

@@ -1,0 +1,47 @@
+package gitname
+
+import (
+	"strings"
+
+	"aibox/review/risk"
+)
+
+// looksLike reports whether some file system takes name for the special name
+// want (lower case): by case, by ignored characters, by trailing dots and spaces
+// or by a stream (NTFS), or by one of the short names.
+func looksLike(name, want string, short ...string) bool {
+	for part := range strings.SplitSeq(name, `\`) { // a separator on Windows
+		part = risk.Fold(part)
+		// git ends a name for HFS+ where it is no UTF-8
+		if whole, _, _ := strings.Cut(strings.ToValidUTF8(part, "\ufffd"), "\ufffd"); strings.EqualFold(whole, want) {
+			return true
+		}
+		if strings.EqualFold(part, want) {
+			return true
+		}
+		for _, s := range short {
+			if len(part) > len(s) && strings.EqualFold(part[:len(s)], s) && strings.Trim(part[len(s):], "0123456789") == "" {
+				return true
+			}
+			// When numbers run out NTFS shortens more: gi7eba~1, gi7eb~12, …
+			head, number, _ := strings.Cut(part, "~")
+			if len(part) == 8 && head != "" && number != "" && len(head) < len(s) && strings.EqualFold(head, s[:len(head)]) && strings.Trim(number, "0123456789") == "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IsDotGit reports whether name is .git or could be taken for it.
+func IsDotGit(name string) bool { return looksLike(name, ".git", "git~") }
+
+// IsDotGitmodules reports whether name is .gitmodules or could be taken for it.
+func IsDotGitmodules(name string) bool {
+	return looksLike(name, ".gitmodules", "gitmod~", "gi7eba~")
+}
+
+// IsDotGitattributes reports whether name is .gitattributes or could be taken for it.
+func IsDotGitattributes(name string) bool {
+	return looksLike(name, ".gitattributes", "gitatt~", "gi7d29~")
+}

@@ -1,0 +1,112 @@
+package gitname_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"aibox/review/gitname"
+	"aibox/review/reviewtest"
+)
+
+// gitRefuses asks git's own check, fsck, which of the names it takes for .git, and
+// which for .gitmodules, on any file system. A tree of its own holds each name.
+func gitRefuses(t *testing.T, names []string) (dotGit, dotGitmodules map[string]bool) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "aibox-names-*") // a fuzz target's own is kept until its end
+	reviewtest.Must(t, err)
+	defer os.RemoveAll(dir)
+	reviewtest.GitIn(t, dir, "init", "-q", "--bare")
+	var trees bytes.Buffer
+	for _, name := range names {
+		fmt.Fprintf(&trees, "120000 blob %040x\t%s\x00\x00", 1, name) // a record, and the end of the tree
+	}
+	ids := strings.Fields(reviewtest.GitWith(t, []string{"GIT_DIR=" + dir}, trees.Bytes(), "mktree", "-z", "--batch", "--missing"))
+	if len(ids) != len(names) {
+		t.Fatalf("%d trees of %d names", len(ids), len(names))
+	}
+	named := map[string]string{}
+	for i, id := range ids {
+		named[id] = names[i]
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "-C", dir, "-c", "gc.auto=0", "fsck", "--strict", "--no-dangling")
+	out, _ := cmd.CombinedOutput() // it fails, as it should
+	dotGit, dotGitmodules = map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		_, rest, _ := strings.Cut(line, "in tree ")
+		id, what, ok := strings.Cut(rest, ": ")
+		switch {
+		case !ok:
+		case strings.HasPrefix(what, "hasDotgit"):
+			dotGit[named[id]] = true
+		case strings.HasPrefix(what, "gitmodulesSymlink"):
+			dotGitmodules[named[id]] = true
+		}
+	}
+	return dotGit, dotGitmodules
+}
+
+// noStricter checks that what git refuses is refused here, too.
+func noStricter(t *testing.T, names []string) (refused int) {
+	t.Helper()
+	dotGit, dotGitmodules := gitRefuses(t, names)
+	for name := range dotGit {
+		if !gitname.IsDotGit(name) {
+			t.Errorf("git takes %q for .git", name)
+		}
+	}
+	for name := range dotGitmodules {
+		if !gitname.IsDotGitmodules(name) {
+			t.Errorf("git takes %q for .gitmodules", name)
+		}
+	}
+	return len(dotGit) + len(dotGitmodules)
+}
+
+// nameAtoms are what look-alikes of git's own names are made of.
+var nameAtoms = []string{
+	".", "git", "GIT", "Git", ".git", "g", "i", "t", "modules", "MODULES", ".gitmodules", "gitmod", "GITMOD", "gi7eba", "GI7EBA", "gi7eb", "gi7eb~12", "gi~12345", "gi7d29", "~", "~1", "~2", "~4", "~5",
+	"1", "0", "9", "12345", " ", "  ", ":", "::$INDEX_ALLOCATION", "\\", "\u200c", "\u200d", "\u202e", "\ufeff", "\u206a", "\u00a0", "\u212a", "\x80", "x", "-", "\t", "\n",
+}
+
+func TestEveryNameThatGitTakesForItsOwnIsRefused(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 1)) //nolint:gosec // it is to be the same each time
+	seen := map[string]bool{}
+	var names []string
+	for len(names) < 2000 {
+		var name strings.Builder
+		for range 1 + random.IntN(5) {
+			name.WriteString(nameAtoms[random.IntN(len(nameAtoms))])
+		}
+		if n := name.String(); !seen[n] && n != "." && n != ".." {
+			seen[n] = true
+			names = append(names, n)
+		}
+	}
+	if refused := noStricter(t, names); refused < 15 {
+		t.Errorf("git refuses only %d of them", refused)
+	}
+}
+
+// FuzzNamesThatGitTakesForItsOwn takes names apart at slashes.
+func FuzzNamesThatGitTakesForItsOwn(f *testing.F) {
+	f.Add(".git/.GIT/git~1/.g\u200cit/.git /.git./.git::$INDEX_ALLOCATION/x\\.git/.git\x80y/a")
+	f.Add("gi7eb~12/g~123456/gi~12345/.gitmodules/GITMOD~1/gi7eba~1/.gitmodules:x/.GitModules. ")
+	f.Fuzz(func(t *testing.T, list string) {
+		seen := map[string]bool{".": true, "..": true, "": true}
+		var names []string
+		for name := range strings.SplitSeq(list, "/") {
+			if !seen[name] && !strings.Contains(name, "\x00") {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			noStricter(t, names)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package reviewtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/risk"
+)
+
+// hunks are those of one file.
+func (b *Fixture) Hunks(cs *review.ChangeSet, path string) (hunks []review.Hunk) {
+	b.T.Helper()
+	Must(b.T, cs.Files(b.T.Context(), func(f review.FileDiff) error {
+		hunks = f.Hunks
+		return nil
+	}, review.Path(path)))
+	return hunks
+}
+
+// assess computes the changes and looks for their risks.
+func (b *Fixture) Assess() *review.ChangeSet {
+	b.T.Helper()
+	cs := b.Compute()
+	Must(b.T, review.Assess(b.T.Context(), b.Workspace, cs))
+	return cs
+}
+
+// risksOf are the risks of one changed file.
+func RisksOf(t testing.TB, cs *review.ChangeSet, path string) []risk.Risk {
+	t.Helper()
+	for _, c := range cs.Changes {
+		if c.Path.Raw() == path {
+			return c.Risks
+		}
+	}
+	t.Fatalf("%s is not among the changes", path)
+	return nil
+}
+
+// wantRisks compares the names of the rules, gravest risk first.
+func (b *Fixture) WantRisks(cs *review.ChangeSet, path string, rules ...string) {
+	b.T.Helper()
+	var got []string
+	for _, r := range RisksOf(b.T, cs, path) {
+		got = append(got, r.Rule)
+	}
+	if !slices.Equal(got, rules) {
+		b.T.Errorf("%s: risks %q, want %q", path, got, rules)
+	}
+}
+
+// take accepts what choice says to a branch.
+func (b *Fixture) Take(cs *review.ChangeSet, choice review.Choice, before *accept.Prior) *accept.Result {
+	b.T.Helper()
+	accepted, err := accept.Run(b.T.Context(), b.Workspace, cs, accept.Options{Choice: choice, Before: before})
+	Must(b.T, err)
+	return accepted
+}
+
+// mounted are the words that run a program where script has mounted something, which
+// needs a namespace of its own and no more rights than anybody has.
+func Mounted(script string, args ...string) []string {
+	words := []string{"unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-euc", script + "\nn=$1; shift $((n+1)); exec \"$@\"", "sh", fmt.Sprint(len(args))}
+	return append(words, args...)
+}
+
+func DiskBench(t *testing.T) *Fixture {
+	return NewRepository(t, map[string]string{"a.txt": Ten, "d/c.txt": "c\n"}).Prepare()
+}

@@ -1,0 +1,387 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/beneath"
+	"aibox/internal/eol"
+	"aibox/internal/git"
+	"aibox/internal/spool"
+	"aibox/review/gitname"
+	"aibox/workspace"
+)
+
+const (
+	maxMemory = 1 << 20  // a larger file is snapshotted on disk first
+	maxEOL    = 16 << 20 // a larger file keeps the line endings it has
+	moveTries = 3        // how often a file that changes while being read is read again
+)
+
+// errMoving says that a file changed while it was read.
+var errMoving = errors.New("it keeps changing")
+
+// refusedError is a file that is not taken, with the reason.
+type refusedError string
+
+func (e refusedError) Error() string { return string(e) }
+
+// content is one file's bytes, held still.
+type content struct {
+	size  int64
+	small []byte
+	large *os.File // an unlinked copy, when small is nil
+}
+
+func (c *content) reader() io.Reader {
+	if c.large != nil {
+		return io.NewSectionReader(c.large, 0, c.size)
+	}
+	return bytes.NewReader(c.small)
+}
+
+func (c *content) close() {
+	if c.large != nil {
+		c.large.Close()
+	}
+}
+
+// outcome is what reading a candidate told.
+type outcome struct {
+	entry   git.Entry
+	size    int64 // of the content as git keeps it; -1 when unknown
+	changed bool  // against the baseline
+	refused string
+	notes   []string
+}
+
+// collector reads candidates and stores their content.
+type collector struct {
+	walk    *walk
+	opts    Options
+	format  git.Format
+	scratch string // folder for snapshots
+	bytes   atomic.Int64
+	start   func() *git.Import
+	each    func(candidate, outcome) // hears of every candidate in tests; may be nil
+
+	mu    sync.Mutex
+	im    *git.Import
+	ended bool
+	made  findings // the changed files
+
+	eol sync.Mutex
+}
+
+// maxReaders is how many files are read at once, each of which may take maxMemory bytes.
+const maxReaders = 8
+
+// collect reads every candidate and keeps what came of it.
+func (c *collector) collect(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	batches := make(chan []candidate)
+	g.Go(func() error {
+		defer close(batches)
+		return c.batches(ctx, batches)
+	})
+	for range min(c.opts.Workers, maxReaders, c.walk.found.Count) {
+		g.Go(func() error {
+			for b := range batches {
+				for _, cand := range b {
+					if err := c.look(ctx, cand); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// batches hands out the candidates, a few at a time.
+func (c *collector) batches(ctx context.Context, to chan<- []candidate) error {
+	const few = 16
+	var next []candidate
+	send := func() error {
+		select {
+		case to <- next:
+			next = nil
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := c.walk.found.Each(func(record []byte) error {
+		next = append(next, decodeCandidate(record))
+		if len(next) < few {
+			return nil
+		}
+		return send()
+	})
+	if err == nil && len(next) > 0 {
+		err = send()
+	}
+	return err
+}
+
+// look reads one candidate and keeps what came of it.
+func (c *collector) look(ctx context.Context, cand candidate) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	out, err := c.one(cand)
+	if why, ok := errors.AsType[refusedError](err); ok {
+		out, err = outcome{refused: string(why)}, nil
+		c.walk.refuse(cand.path, out.refused)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.each != nil {
+		c.each(cand, out)
+	}
+	if !out.changed {
+		return nil
+	}
+	return c.made.add(out)
+}
+
+// one reads one candidate.
+func (c *collector) one(cand candidate) (outcome, error) {
+	var was *workspace.File
+	if cand.was >= 0 {
+		was = &c.walk.baseline.Files[cand.was]
+	}
+	for try := 0; ; try++ {
+		out, err := c.read(cand, was)
+		if errors.Is(err, errMoving) && try < moveTries {
+			continue
+		}
+		if errors.Is(err, errMoving) {
+			return out, refusedError("cannot be read: it keeps changing")
+		}
+		return out, err
+	}
+}
+
+func (c *collector) read(cand candidate, was *workspace.File) (outcome, error) {
+	pin, err := beneath.Open(c.walk.root, cand.path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve,
+	})
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	defer unix.Close(pin)
+	var st unix.Stat_t
+	if err := unix.Fstat(pin, &st); err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFLNK:
+		return c.readLink(pin, cand, was)
+	case unix.S_IFREG:
+		return c.readFile(pin, &st, cand, was)
+	}
+	return outcome{}, refusedError("is " + special(st.Mode&unix.S_IFMT))
+}
+
+func (c *collector) readLink(pin int, cand candidate, was *workspace.File) (outcome, error) {
+	buf := make([]byte, unix.PathMax+1)
+	n, err := unix.Readlinkat(pin, "", buf)
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	data := &content{size: int64(n), small: buf[:n]}
+	return c.store(cand, was, git.Symlink, data)
+}
+
+// readFile opens the pinned regular file, which can block or trigger nothing
+// now, and takes its content.
+func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *workspace.File) (outcome, error) {
+	if st.Size > c.opts.MaxFileSize {
+		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
+	}
+	if st.Nlink > 1 && !c.walk.allNames(st.Ino, st.Nlink) {
+		return outcome{}, refusedError("is a hard link to a file outside the workspace")
+	}
+	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
+		return outcome{}, refusedError("is beyond the limit of " + humanBytes(c.opts.MaxBytes) + " for all changes")
+	}
+	file, err := c.walk.reopen(pin, st)
+	if err != nil {
+		return outcome{}, refusedError("cannot be read: " + reason(err))
+	}
+	defer file.Close()
+	data, err := c.hold(file, st.Size)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer data.close()
+	var now unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &now); err != nil {
+		return outcome{}, err
+	}
+	if now.Mode&unix.S_IFMT != unix.S_IFREG || now.Size != st.Size || now.Mtim != st.Mtim || now.Ino != st.Ino || data.size != st.Size {
+		return outcome{}, errMoving
+	}
+	if gitname.IsDotGitattributes(path.Base(cand.path)) && (data.large != nil || longLine(data.small)) {
+		return outcome{}, refusedError("has a line that is too long for git's attributes, or is too large for them")
+	}
+	mode := gitMode(st)
+	if was != nil && was.Mode != git.Symlink && was.Stat.Perm != 0 && was.Stat.Perm&0o100 == st.Mode&0o100 {
+		mode = was.Mode // where the disk knows no executable bit, the user's mode stays
+	}
+	return c.store(cand, was, mode, data)
+}
+
+// reopen opens the file behind an O_PATH descriptor for reading. Where the agent
+// took the owner's right to read away, the owner takes it back.
+func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
+	proc := "/proc/self/fd/" + strconv.Itoa(pin)
+	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
+	fd, err := unix.Open(proc, flags, 0)
+	if err == unix.EACCES && !w.alive {
+		if err = unix.Chmod(proc, st.Mode&0o777|0o400); err != nil {
+			return nil, unix.EACCES
+		}
+		fd, err = unix.Open(proc, flags, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), ""), nil
+}
+
+// hold takes at most size+1 bytes of file into memory or a snapshot.
+func (c *collector) hold(file *os.File, size int64) (*content, error) {
+	limited := io.LimitReader(file, size+1)
+	if size <= maxMemory {
+		buf := make([]byte, 0, size+1)
+		for len(buf) < cap(buf) {
+			n, err := limited.Read(buf[len(buf):cap(buf)])
+			buf = buf[:len(buf)+n]
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return nil, refusedError("cannot be read: " + reason(err))
+			}
+		}
+		return &content{size: int64(len(buf)), small: buf}, nil
+	}
+	snapshot, err := spool.CreateUnnamed(c.scratch)
+	if err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(snapshot, limited)
+	if err != nil {
+		snapshot.Close()
+		return nil, fmt.Errorf("keeping a large file: %w", err)
+	}
+	return &content{size: n, large: snapshot}, nil
+}
+
+// store compares content with the baseline and keeps it when it is new.
+func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, data *content) (outcome, error) {
+	raw, err := c.hash(data)
+	if err != nil {
+		return outcome{}, err
+	}
+	out := outcome{entry: git.Entry{Mode: mode, Path: cand.path}, size: data.size}
+	if was != nil && was.Raw == string(raw) && (was.Mode == git.Symlink) == (mode == git.Symlink) {
+		out.entry.ID = hex.EncodeToString([]byte(was.Stored))
+		out.changed = mode != was.Mode
+		if was.Stored != was.Raw {
+			out.size = -1
+		}
+		return out, nil
+	}
+	if name := path.Base(cand.path); gitname.IsDotGitmodules(name) { // git looks at those in folders, too, when it takes objects
+		if why := refusesGitmodules(name, mode, data); why != "" {
+			return out, refusedError(why)
+		}
+	}
+	out.changed = true
+	if was != nil && was.Stored != was.Raw && mode != git.Symlink {
+		if was.EOL && data.size <= maxEOL {
+			c.eol.Lock() // one such text at a time is in memory
+			defer c.eol.Unlock()
+			text := make([]byte, data.size)
+			if _, err := io.ReadFull(data.reader(), text); err != nil {
+				return out, err
+			}
+			// What git takes for binary it would not convert, or only because it has to: that is
+			// decided when it is accepted.
+			if lines := workspace.UnixLines(text); bytes.IndexByte(lines, '\r') < 0 && !eol.LooksBinary(lines) {
+				text = lines
+			}
+			data = &content{size: int64(len(text)), small: text}
+			out.size = data.size
+			if raw, err = c.hash(data); err != nil {
+				return out, err
+			}
+		} else {
+			out.notes = append(out.notes, "your repository stores this file through a filter (such as Git LFS); the change shows the content itself, which goes through the filter when you accept it")
+		}
+	}
+	out.entry.ID = hex.EncodeToString(raw)
+	c.begin()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return out, c.im.Blob(data.size, data.reader())
+}
+
+func (c *collector) hash(data *content) ([]byte, error) {
+	h := c.format.Blob(data.size)
+	_, err := io.Copy(h, data.reader())
+	return h.Sum(nil), err
+}
+
+// allNames reports whether the walk saw every name of a file with several. Names
+// in the agent's .git and in ignored folders count as inside.
+func (w *walk) allNames(file, links uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if uint64(w.names[file]) >= links {
+		return true
+	}
+	if !w.counted {
+		count := func(st *unix.Stat_t) {
+			if w.names[st.Ino] > 0 && st.Dev == w.device {
+				w.names[st.Ino]++
+			}
+		}
+		w.count(".git", count)
+		_ = w.folded.Each(func(dir []byte) error { // what is not counted is refused
+			w.count(string(dir), count)
+			return nil
+		})
+		w.counted = true
+	}
+	return uint64(w.names[file]) >= links
+}
+
+// humanBytes writes a size for people.
+func humanBytes(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for n >= 1024 && i < len(units)-1 && n%1024 == 0 {
+		n, i = n/1024, i+1
+	}
+	return strconv.FormatInt(n, 10) + " " + units[i]
+}

@@ -1,0 +1,72 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aibox/internal/git"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// Count is how much differs from the baseline.
+type Count struct {
+	Files   int
+	Added   int // lines
+	Deleted int // lines
+}
+
+// What is counted of an agent that still works. More is left out: it is asked again and
+// again, and the change set at the end has it all.
+const (
+	aliveFileSize = 16 << 20
+	aliveFiles    = 20_000
+	aliveBytes    = 64 << 20
+)
+
+// CountAlive counts what Compute would find now, while the box runs. It changes nothing
+// in the workspace and leaves nothing in ws.GitDir. What the agent is about to change,
+// or has made so that the user may not read it, is not counted.
+func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err error) {
+	beside := filepath.Join(ws.GitDir, "aibox")
+	sweepCounts(beside)
+	dir, err := os.MkdirTemp(beside, countPrefix)
+	if err != nil {
+		return Count{}, fmt.Errorf("making a folder to count in: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	repo, err := git.Scratch(ctx, dir, ws.GitDir, git.FormatOf(ws.BaseTree))
+	if err != nil {
+		return Count{}, fmt.Errorf("making a repository to count in: %s", git.Message(err))
+	}
+	set, err := computeInto(ctx, repo, ws, Options{
+		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, MaxListed: review.MaxListed, Workers: 1, alive: true,
+	})
+	if err != nil {
+		return Count{}, err
+	}
+	count := Count{Files: set.Count()}
+	count.Added, count.Deleted = set.Totals()
+	return count, nil
+}
+
+// countPrefix begins the names of folders to count in.
+const countPrefix = ".count-"
+
+// countKept is how long such a folder is left alone: many times as long as a count may take.
+const countKept = 10 * time.Minute
+
+// sweepCounts removes the folders of counts that were killed.
+func sweepCounts(beside string) {
+	entries, _ := os.ReadDir(beside)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && strings.HasPrefix(entry.Name(), countPrefix) && time.Since(info.ModTime()) > countKept {
+			_ = os.RemoveAll(filepath.Join(beside, entry.Name()))
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"aibox/internal/slashpath"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/review/risk"
+	"aibox/workspace"
+)
+
+// folded is a name as the file systems compare it that know neither case nor
+// Unicode's normal forms (APFS, HFS+, NTFS).
+func folded(name string) string {
+	plain := true
+	for i := range len(name) {
+		if c := name[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if risk.Ignorable(r) {
+			return -1
+		}
+		return r
+	}, name)
+	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
+}
+
+// clashes finds new names, of files and of the folders they are in, that some file
+// system takes for another one.
+type clashes struct {
+	names   map[string][]string // folded → the ways it is written
+	folders map[string]bool     // folded names of the folders that those are in
+}
+
+// clashesOf gives for each new path that clashes what it clashes with.
+func clashesOf(changes []review.Change, b *workspace.Baseline) map[string]string {
+	c := clashes{names: map[string][]string{}, folders: map[string]bool{}}
+	gone := map[string]bool{}
+	for i := range changes {
+		switch change := &changes[i]; change.Kind {
+		case review.Added, review.Renamed:
+			c.add(change.Path.Raw())
+			gone[change.OldPath.Raw()] = true
+		case review.Deleted:
+			gone[change.Path.Raw()] = true
+		}
+	}
+	if len(c.names) == 0 {
+		return nil
+	}
+	c.meet(b.Files, gone)
+	found := map[string]string{}
+	for i := range changes {
+		if kind := changes[i].Kind; kind != review.Added && kind != review.Renamed {
+			continue
+		}
+		path := changes[i].Path.Raw()
+		for name := path; name != ""; name = slashpath.Parent(name) {
+			for _, other := range c.names[folded(name)] {
+				if other != name {
+					found[path] = clash(name, other)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// add takes in a new path and the folders above it.
+func (c *clashes) add(path string) {
+	for name := path; name != ""; name = slashpath.Parent(name) {
+		key := folded(name)
+		if slices.Contains(c.names[key], name) {
+			return // and so are those above it
+		}
+		c.names[key] = append(c.names[key], name)
+		c.folders[slashpath.Parent(key)] = true
+	}
+}
+
+// meet takes in what files of the baseline, and the folders they are in, some of
+// the names could be taken for.
+func (c *clashes) meet(files []workspace.File, gone map[string]bool) {
+	dir, near := "", c.folders[""]
+	for i := range files {
+		path := files[i].Path
+		if at := slashpath.Parent(path); at != dir {
+			dir, near = at, c.folders[folded(at)]
+			for name := dir; name != ""; name = slashpath.Parent(name) {
+				c.see(name)
+			}
+		}
+		if near && !gone[path] {
+			c.see(path)
+		}
+	}
+}
+
+func (c *clashes) see(name string) {
+	key := folded(name)
+	if known := c.names[key]; len(known) > 0 && !slices.Contains(known, name) {
+		c.names[key] = append(known, name)
+	}
+}
+
+// clash says how a name differs from the one it clashes with.
+func clash(name, other string) string {
+	how := "its Unicode form"
+	if strings.EqualFold(name, other) {
+		how = "case"
+	}
+	return "the name differs from " + termtext.Escape(other) + " in " + how + " only"
+}

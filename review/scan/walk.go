@@ -1,0 +1,297 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/gitignore"
+	"aibox/internal/slashpath"
+	"aibox/internal/spool"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// Limits on what a hostile tree can make the walk collect.
+const (
+	maxRefusals = 10_000
+	maxSaid     = 1 << 20 // bytes of names among the refusals, and among the ignored paths
+	maxLinked   = 200_000 // files with several names whose names are counted
+	maxIgnored  = 1_000
+	maxEmpty    = 20
+	maxCounted  = 100_000 // files counted in one ignored folder
+)
+
+// candidate is a file that may have changed and has to be looked at.
+type candidate struct {
+	path string
+	was  int // index into the baseline's files; -1 when new
+}
+
+// walk looks at every name in the workspace and sorts them out. It reads no
+// file.
+type walk struct {
+	root     int
+	device   uint64
+	uid      uint32 // the user's
+	baseline *workspace.Baseline
+	ignore   *gitignore.List
+	covers   func(path string) bool // where the user has a file that the agent did not see
+	scratch  []string               // globs of folders at the top that agents keep for themselves
+	maxNew   int
+	racy     int64 // a ctime from here on proves nothing
+	progress func(names int)
+	first    func() // when not nil, called once when something is found that may have changed
+	alive    bool   // nothing in the workspace may be touched
+
+	known   map[string]*known // folders that hold files of the baseline, by path
+	modules map[string]bool   // submodules that did not come along
+
+	submodules map[string]bool // those that did
+	around     map[string]bool // those that did, and the folders that they lie in
+	seen       []bool          // per file of the baseline: still there in some form
+
+	once    sync.Once // for first
+	mu      sync.Mutex
+	more    *sync.Cond
+	queue   folderQueue
+	busy    int
+	err     error
+	found   spool.Spool // of candidates
+	fresh   int         // new files among found
+	tooMany int         // new files beyond maxNew
+	refused []review.Refusal
+	beyond  int // refusals beyond maxRefusals
+	ignored []review.Ignored
+	folded  spool.Spool                    // ignored folders, for counting names
+	hidden  int                            // ignored paths beyond maxIgnored
+	said    struct{ refused, ignored int } // bytes of names
+	looked  int                            // names seen so far
+	empty   []string
+	counted bool              // names holds those in .git and ignored folders, too
+	foreign bool              // something belongs to another user
+	names   map[uint64]uint32 // by inode: names seen of files that have several
+}
+
+// folder is a folder still to be read.
+type folder struct {
+	path    string // "" is the top
+	was     *known // what the baseline has in it; nil: nothing
+	ignored bool   // new files in it are ignored
+}
+
+// known is a folder of the baseline: the indexes of the files in it, but not of
+// those in folders below, in the order of their names.
+type known struct{ files []int32 }
+
+// find returns the index of the file at path, which is in the folder k and whose
+// own name begins at base.
+func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) {
+	if k == nil {
+		return -1, false
+	}
+	name := path[base:]
+	low, high := 0, len(k.files)
+	for low < high {
+		middle := int(uint(low+high) >> 1)
+		switch at := files[k.files[middle]].Path[base:]; {
+		case at == string(name):
+			return int(k.files[middle]), true
+		case at < string(name):
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return -1, false
+}
+
+// newWalk makes a walk, which must be closed. What does not fit into memory goes to
+// files without a name in the folder scratch.
+func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options, scratch string) *walk {
+	w := &walk{
+		queue: folderQueue{dir: scratch}, found: spool.Spool{Dir: scratch}, folded: spool.Spool{Dir: scratch},
+		root: root, device: device, baseline: b, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
+		uid:    uint32(os.Getuid()),
+		ignore: newIgnoreRules(b.Ignore), scratch: ws.Scratch, covers: b.Covers(ws.Hide),
+		racy:  b.Taken.Add(-b.Racy).UnixNano(),
+		known: map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
+		submodules: map[string]bool{}, around: map[string]bool{},
+		seen: make([]bool, len(b.Files)),
+	}
+	w.more = sync.NewCond(&w.mu)
+	last, in := "", w.enter("")
+	for i := range b.Files {
+		if dir := slashpath.Parent(b.Files[i].Path); dir != last {
+			last, in = dir, w.enter(dir)
+		}
+		in.files = append(in.files, int32(i))
+	}
+	for _, m := range b.Modules {
+		w.modules[string(m)] = true
+	}
+	for _, m := range ws.Modules {
+		w.submodules[m.Path] = true
+		for dir := m.Path; dir != ""; dir = slashpath.Parent(dir) {
+			w.around[dir] = true
+		}
+	}
+	_ = w.queue.push(folder{}) // which fits
+	return w
+}
+
+func (w *walk) close() {
+	w.queue.close()
+	w.found.Close()
+	w.folded.Close()
+}
+
+// enter makes dir and those above it known.
+func (w *walk) enter(dir string) *known {
+	k := w.known[dir]
+	if k == nil {
+		k = &known{}
+		w.known[dir] = k
+		if dir != "" {
+			w.enter(slashpath.Parent(dir))
+		}
+	}
+	return k
+}
+
+// run walks with that many workers and returns when all is seen.
+func (w *walk) run(ctx context.Context, workers int) error {
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() { w.work(ctx) })
+	}
+	wg.Wait()
+	slices.SortFunc(w.refused, func(a, b review.Refusal) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	slices.SortFunc(w.ignored, func(a, b review.Ignored) int { return strings.Compare(string(a.Path), string(b.Path)) })
+	slices.Sort(w.empty)
+	return w.err
+}
+
+func (w *walk) work(ctx context.Context) {
+	buf := make([]byte, 64<<10)
+	for {
+		w.mu.Lock()
+		for w.queue.empty() && w.busy > 0 && w.err == nil {
+			w.more.Wait()
+		}
+		if w.queue.empty() || w.err != nil {
+			w.mu.Unlock()
+			w.more.Broadcast()
+			return
+		}
+		next, err := w.queue.pop()
+		w.busy++
+		w.mu.Unlock()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			next.was = w.known[next.path]
+			err = w.read(next, buf)
+		}
+		w.mu.Lock()
+		w.busy--
+		w.err = errors.Join(w.err, err)
+		w.mu.Unlock()
+		w.more.Broadcast()
+	}
+}
+
+// read looks at the entries of one folder.
+func (w *walk) read(dir folder, buf []byte) error {
+	fd, err := w.open(dir.path)
+	if err != nil {
+		if dir.path == "" {
+			return fmt.Errorf("opening the workspace: %w", err)
+		}
+		w.refuse(dir.path, "is a folder that cannot be read: "+reason(err))
+		w.keepBelow(dir.path)
+		return nil
+	}
+	defer unix.Close(fd)
+	r := &reader{walk: w, fd: fd, dir: dir}
+	if dir.path != "" {
+		r.path = append([]byte(dir.path), '/')
+	}
+	r.base = len(r.path)
+	for {
+		n, err := unix.Getdents(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading folder %s: %w", termtext.Escape(dir.path), err)
+		}
+		if n == 0 {
+			break
+		}
+		r.entries(buf[:n])
+		if r.full() {
+			if err := r.flush(); err != nil {
+				return err
+			}
+			w.more.Broadcast()
+		}
+	}
+	if r.count == 0 && dir.path != "" && dir.was == nil {
+		w.mu.Lock()
+		w.empty = append(w.empty, dir.path)
+		if len(w.empty) > maxEmpty*2 {
+			slices.Sort(w.empty)
+			w.empty = w.empty[:maxEmpty+1]
+		}
+		w.mu.Unlock()
+	}
+	return r.flush()
+}
+
+func (w *walk) refuse(path, why string) {
+	w.addRefusal(review.Refusal{Path: review.Path(path), Reason: why})
+}
+
+func (w *walk) addRefusal(refusal review.Refusal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.refused) >= maxRefusals || w.said.refused+len(refusal.Path) > maxSaid {
+		w.beyond++
+		return
+	}
+	w.said.refused += len(refusal.Path)
+	w.refused = append(w.refused, refusal)
+}
+
+func (w *walk) addIgnored(i review.Ignored, dir bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if dir {
+		w.err = errors.Join(w.err, w.folded.Add([]byte(i.Path)))
+	}
+	if len(w.ignored) >= maxIgnored || w.said.ignored+len(i.Path) > maxSaid {
+		w.hidden++
+		return
+	}
+	w.said.ignored += len(i.Path)
+	w.ignored = append(w.ignored, i)
+}
+
+// keepBelow marks the baseline's files in a folder that cannot be read as there,
+// so that they do not count as deleted.
+func (w *walk) keepBelow(dir string) {
+	files := w.baseline.Files
+	first, _ := slices.BinarySearchFunc(files, dir+"/", func(f workspace.File, path string) int { return strings.Compare(f.Path, path) })
+	for i := first; i < len(files) && strings.HasPrefix(files[i].Path, dir+"/"); i++ {
+		w.seen[i] = true
+	}
+}

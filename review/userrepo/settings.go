@@ -1,0 +1,331 @@
+package userrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/internal/command"
+	"aibox/internal/eol"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/slashpath"
+	"aibox/internal/termtext"
+	"aibox/review/gitname"
+	"aibox/workspace"
+)
+
+// userSettings is what the user's own repository says about paths: its index, its
+// attributes and its configuration, as they stand before anything is delivered.
+type Settings struct {
+	Git *git.Repo
+
+	autocrlf   string // "true", "input" or "false"
+	eolCRLF    bool   // core.eol is crlf
+	ignoreCase bool
+	FileMode   bool            // whether the executable bit on disk counts
+	Symlinks   bool            // whether symlinks are kept as such
+	Filters    map[string]bool // by name: those that have a program
+
+	sparse   map[string]bool   // marked skip-worktree
+	unmerged map[string]bool   // in conflict
+	Modules  map[string]bool   // submodules
+	folded   map[string]string // in lower case: every path of the index and each folder; when ignoreCase
+	Attrs    map[string]attributes
+
+	Inner []Inner // submodules whose files may be changed, each one before those in it
+}
+
+// innerSettings are the settings of a submodule at path.
+type Inner struct {
+	Path string
+	*Settings
+}
+
+// readModules asks about the submodules that came along. One that is not as it was is
+// left alone.
+func (u *Settings) ReadModules(ctx context.Context, modules []workspace.Module) error {
+	for _, m := range modules {
+		inner := &Settings{}
+		if m.Repo == "" || inner.Read(ctx, m.Repo) != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			continue
+		}
+		u.Inner = append(u.Inner, Inner{m.Path, inner})
+	}
+	return nil
+}
+
+// at are the settings that count for path, and path as they name it.
+func (u *Settings) at(path string) (*Settings, string) {
+	for _, in := range slices.Backward(u.Inner) {
+		if rest, ok := strings.CutPrefix(path, in.Path+"/"); ok {
+			return in.Settings, rest
+		}
+	}
+	return u, path
+}
+
+// attributes are those that matter to how a file's bytes come and go, by name:
+// "unspecified", "set", "unset" or a value.
+type attributes map[string]string
+
+// asked are the attributes that are read.
+var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding", "merge"}
+
+// read asks the user's git about the repository whose working tree is at top.
+func (u *Settings) Read(ctx context.Context, top string) error {
+	u.Git = git.User(top)
+	out, err := u.Git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
+	if err != nil {
+		return fault.New(fault.Usage, "git cannot read your repository at %s: %s", termtext.Escape(top), git.Message(err))
+	}
+	if inside, found, _ := strings.Cut(out, "\n"); inside != "true" || found != top {
+		return fault.New(fault.Usage, "%s is not the top of a working tree any more", termtext.Escape(top)).
+			Hint("put your repository back where it was; the work is kept, and `aibox recover` lists it")
+	}
+	if err := u.ReadConfig(ctx); err != nil {
+		return err
+	}
+	return u.readIndex(ctx)
+}
+
+func (u *Settings) ReadConfig(ctx context.Context) error {
+	u.autocrlf, u.FileMode, u.Symlinks, u.Filters = "false", true, true, map[string]bool{}
+	settings, err := u.Git.Records(ctx, "config", "-z", "--get-regexp", `^(core\.(autocrlf|eol|ignorecase|filemode|symlinks)|filter\..*\.(clean|process|required))$`)
+	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code == 1 {
+		return nil // none is set
+	}
+	if err != nil {
+		return fault.New(fault.Usage, "git cannot read its settings: %s", git.Message(err))
+	}
+	for _, setting := range settings { // of several the last counts
+		name, value, given := strings.Cut(setting, "\n")
+		yes := !given || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
+		switch name {
+		case "core.autocrlf":
+			u.autocrlf = fmt.Sprint(yes)
+			if strings.EqualFold(value, "input") {
+				u.autocrlf = "input"
+			}
+		case "core.eol":
+			u.eolCRLF = strings.EqualFold(value, "crlf")
+		case "core.ignorecase":
+			u.ignoreCase = yes
+		case "core.filemode":
+			u.FileMode = yes
+		case "core.symlinks":
+			u.Symlinks = yes
+		default:
+			filter := strings.TrimPrefix(name, "filter.")
+			end := strings.LastIndexByte(filter, '.')
+			u.Filters[filter[:end]] = u.Filters[filter[:end]] || value != "" && (yes || filter[end:] != ".required")
+		}
+	}
+	return nil
+}
+
+// readIndex reads what the index says; it is not written.
+func (u *Settings) readIndex(ctx context.Context) error {
+	records, err := u.Git.Records(ctx, "ls-files", "-s", "-t", "-z", "--cached")
+	if err != nil {
+		return fault.New(fault.Usage, "git cannot read the index of your repository: %s", git.Message(err))
+	}
+	u.sparse, u.unmerged, u.Modules, u.folded = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, record := range records {
+		meta, path, ok := strings.Cut(record, "\t")
+		fields := strings.Fields(meta)
+		if !ok || len(fields) != 4 {
+			return fmt.Errorf("unexpected line from git ls-files: %q", record)
+		}
+		switch {
+		case fields[3] != "0":
+			u.unmerged[path] = true
+		case strings.EqualFold(fields[0], "S"):
+			u.sparse[path] = true
+		}
+		if git.Mode(fields[1]) == git.Submodule {
+			u.Modules[path] = true
+		}
+		if u.ignoreCase {
+			for _, name := range append(slashpath.Parents(path), path) {
+				u.folded[strings.ToLower(name)] = name
+			}
+		}
+	}
+	return nil
+}
+
+// readAttributes asks for the attributes of paths. Nothing runs for that.
+func (u *Settings) ReadAttributes(ctx context.Context, paths []string) error {
+	byRepo := map[*Settings][]string{}
+	for _, path := range paths {
+		in, rest := u.at(path)
+		byRepo[in] = append(byRepo[in], rest)
+	}
+	for in, paths := range byRepo {
+		if err := in.askAttributes(ctx, paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
+	var out bytes.Buffer
+	args := append([]string{"check-attr", "-z", "--stdin"}, asked...)
+	if err := u.Git.Run(ctx, strings.NewReader(strings.Join(paths, "\x00")), &out, args...); err != nil {
+		return fmt.Errorf("reading the attributes of your files: %s", git.Message(err))
+	}
+	u.Attrs = make(map[string]attributes, len(paths))
+	for records := strings.Split(out.String(), "\x00"); len(records) >= 3; records = records[3:] {
+		of := u.Attrs[records[0]]
+		if of == nil {
+			of = attributes{}
+			u.Attrs[records[0]] = of
+		}
+		of[records[1]] = records[2]
+	}
+	return nil
+}
+
+// changes reports whether the user's git may store something else than a file's bytes,
+// line endings aside: through a filter that is set up, in another encoding, or without the
+// ids that it puts in.
+func (u *Settings) Changes(path string) bool {
+	u, path = u.at(path)
+	attrs := u.Attrs[path]
+	return u.Filters[attrs["filter"]] || attrs["ident"] == "set" || u.Encoding(path) != ""
+}
+
+// encoding is that of the working tree, where git stores another one, or "".
+func (u *Settings) Encoding(path string) string {
+	u, path = u.at(path)
+	if name := u.Attrs[path]["working-tree-encoding"]; name != "unspecified" && name != "unset" {
+		return name
+	}
+	return ""
+}
+
+// forbids says why the user's settings keep a path from being changed, as a clause;
+// "" when they do not.
+func (u *Settings) Forbids(path string) string {
+	u, path = u.at(path)
+	switch {
+	case u.unmerged[path]:
+		return "it is in conflict from a merge that you have not finished"
+	case u.sparse[path]:
+		return "it is not checked out (sparse checkout, or marked skip-worktree)"
+	}
+	for _, name := range append(slashpath.Parents(path), path) {
+		if u.Modules[name] {
+			return "it lies in a submodule that is not checked out as it was"
+		}
+	}
+	for _, name := range strings.Split(path, "/") {
+		if name == "" || name == "." || name == ".." || gitname.IsDotGit(name) {
+			return "its name means something else to git or to the disk"
+		}
+	}
+	return ""
+}
+
+// keptBy is the attribute by which changes holds.
+func (u *Settings) KeptBy(path string) string {
+	u, path = u.at(path)
+	if name := u.Attrs[path]["filter"]; u.Filters[name] {
+		return "filter=" + termtext.Escape(name)
+	}
+	if name := u.Encoding(path); name != "" {
+		return "working-tree-encoding=" + termtext.Escape(name)
+	}
+	return "ident"
+}
+
+// mergeDriver is what the attributes of path say of merges.
+func (u *Settings) MergeDriver(path string) string {
+	u, path = u.at(path)
+	return u.Attrs[path]["merge"]
+}
+
+// clashOfCase is a path of the user's that the disk does not tell from path, or "".
+// One that the same delivery removes counts, too: it would take the new file along.
+func (u *Settings) ClashOfCase(path string) string {
+	u, path = u.at(path)
+	if !u.ignoreCase {
+		return ""
+	}
+	for _, name := range append(slashpath.Parents(path), path) {
+		if other := u.folded[strings.ToLower(name)]; other != "" && other != name {
+			return other
+		}
+	}
+	return ""
+}
+
+// crlf is how git converts line endings of a path (gitattributes, "text" and "eol";
+// convert.c).
+type Crlf struct {
+	Converts bool // CRLF becomes LF on the way into the repository
+	guesses  bool // only in what looks like text
+	ToCRLF   bool // LF becomes CRLF on the way to the disk
+}
+
+func (u *Settings) CrlfOf(path string) Crlf {
+	u, path = u.at(path)
+	attrs := u.Attrs[path]
+	text := attrs["text"]
+	if text == "unspecified" {
+		text = attrs["crlf"] // the old name
+	}
+	native := u.autocrlf == "true" || u.autocrlf == "false" && u.eolCRLF
+	var c Crlf
+	switch text {
+	case "unset":
+		return Crlf{}
+	case "set":
+		c = Crlf{Converts: true, ToCRLF: native}
+	case "input":
+		c = Crlf{Converts: true}
+	case "auto":
+		c = Crlf{Converts: true, guesses: true, ToCRLF: native}
+	default:
+		c = Crlf{Converts: u.autocrlf != "false", guesses: true, ToCRLF: u.autocrlf == "true"}
+	}
+	if eol := attrs["eol"]; eol == "lf" || eol == "crlf" {
+		c = Crlf{Converts: true, guesses: text == "auto", ToCRLF: eol == "crlf"}
+	}
+	return c
+}
+
+// checkout gives content of the repository the line endings that git would give it
+// on the disk.
+func (c Crlf) Checkout(content []byte) []byte {
+	if !c.ToCRLF || c.guesses && (bytes.IndexByte(content, '\r') >= 0 || eol.LooksBinary(content)) {
+		return content
+	}
+	return eol.ToCRLF(workspace.UnixLines(content))
+}
+
+// readUnmodified adds them to index, by their paths behind prefix.
+func (u *Settings) ReadUnmodified(ctx context.Context, prefix string, index map[string]string) error {
+	own, err := u.Git.Index(ctx)
+	if err != nil {
+		return fmt.Errorf("reading your index: %s", git.Message(err))
+	}
+	for path, id := range own {
+		index[prefix+path] = id
+	}
+	for path, err := range u.Git.EachRecord(ctx, "diff-files", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff") {
+		if err != nil {
+			return fmt.Errorf("asking your git what you modified: %s", git.Message(err))
+		}
+		delete(index, prefix+path)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/eol"
+	"aibox/internal/git"
+	"aibox/internal/slashpath"
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// combined is what becomes of a file that both sides know.
+type combined struct {
+	placing
+	action Action
+}
+
+// combine settles content and mode of a file that stands at path and goes to to.
+func (d *decision) combine(ctx context.Context, path, to string, now standing, c review.Change) (result combined, err error) {
+	base, theirs := git.Mode(c.OldMode), git.Mode(c.NewMode)
+	result = combined{placing{mode: theirs, blob: c.NewBlob}, ActionReplace}
+	if now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
+		return result, clause("you put something else in its place")
+	}
+	if base == git.Symlink || theirs == git.Symlink || now.kind == unix.S_IFLNK {
+		result.blob, err = d.combineLinks(ctx, path, to, now, c)
+		return result, err
+	}
+	if yours := d.modeOf(now, base); yours != base && theirs == base {
+		result.mode = yours
+	} else if theirs != base && !d.user.FileMode {
+		return result, clause("its mode changes, and your repository keeps none (core.fileMode)")
+	}
+	result.perm = permissions(now.stamp.Mode, result.mode)
+	if d.user.Changes(path) || d.user.Changes(to) {
+		result.blob, err = d.combineKept(ctx, path, now, c)
+		return result, err
+	}
+	conversion := d.user.CrlfOf(path)
+	switch {
+	case now.id == c.NewBlob:
+		return result, nil
+	case now.id == c.OldBlob && (now.lines.Style() != eol.None || !conversion.ToCRLF):
+		return result, nil
+	case now.id == c.OldBlob:
+		result.blob, err = d.checkout(to, theirs, c.NewBlob)
+		return result, err
+	}
+	s, err := d.sides(path, now, c.OldBlob, c.NewBlob)
+	if err != nil {
+		return result, err
+	}
+	merged, err := d.merge(ctx, s, conversion, d.user.MergeDriver(path))
+	if errors.Is(err, errClash) {
+		d.meetings = parseConflicts(merged)
+		return result, clause("you and the agent changed the same lines")
+	}
+	if err != nil {
+		return result, err
+	}
+	if normal, _, _ := s.normal(conversion); !bytes.Equal(normal.base, normal.yours) {
+		result.action = ActionMerge
+	}
+	result.blob, err = d.keep(merged)
+	return result, err
+}
+
+// combineLinks settles a symlink, or a file that becomes one or was one: they are
+// taken as a whole. It returns the blob that is to stand there.
+func (d *decision) combineLinks(ctx context.Context, path, to string, now standing, c review.Change) (string, error) {
+	if now.id == c.NewBlob && now.mode() == git.Mode(c.NewMode) {
+		return c.NewBlob, nil
+	}
+	same, err := d.unchanged(ctx, path, now, c.OldBlob, git.Mode(c.OldMode))
+	if err != nil {
+		return "", err
+	}
+	if !same {
+		return "", clause("you changed it, too, and it is or becomes a symlink")
+	}
+	return d.checkout(to, git.Mode(c.NewMode), c.NewBlob)
+}
+
+// permissions are those of a file with the executable bits that mode wants.
+func permissions(was uint32, mode git.Mode) uint32 {
+	perm := was & 0o777
+	switch {
+	case mode == git.Executable && perm&0o100 == 0:
+		perm |= perm & 0o444 >> 2
+		perm |= 0o100
+	case mode == git.File && was&0o100 != 0:
+		perm &^= 0o111
+	}
+	return perm
+}
+
+// checkout is the blob that a new file gets: with the line endings that the user's
+// git would give it.
+func (d *decision) checkout(path string, mode git.Mode, blob string) (string, error) {
+	conversion := d.user.CrlfOf(path)
+	if mode == git.Symlink || !conversion.ToCRLF || d.user.Changes(path) {
+		return blob, nil
+	}
+	data, err := mergeable(d.blobs, blob)
+	if _, ok := errors.AsType[clause](err); ok {
+		return blob, nil // too large to look at
+	}
+	if err != nil {
+		return "", err
+	}
+	return d.keep(conversion.Checkout(data))
+}
+
+// keep stores content in the repository that aibox owns.
+func (d *decision) keep(data []byte) (string, error) {
+	id := d.format.BlobID(data)
+	if d.fresh == nil {
+		d.fresh = d.start()
+	}
+	return id, d.fresh.Blob(int64(len(data)), bytes.NewReader(data))
+}
+
+// sameFile turns what would be kept, and is the very file that is removed under
+// another spelling, into a clash: the disk does not tell the two names apart, whatever
+// the repository's configuration says.
+func (d *decision) sameFile() {
+	for _, removal := range d.removals {
+		if i, ok := d.kept[removal.was.Inode]; ok {
+			d.steps[i].Action = ActionConflict
+			d.steps[i].Reason = "it is one file with your " + termtext.Escape(removal.path) + ", which goes"
+		}
+	}
+}
+
+// leaveFolders lists the folders that may be left empty: those above what is removed,
+// unless something is put there, and those that are cleared.
+func (d *decision) leaveFolders() error {
+	needed := map[string]bool{}
+	for _, put := range d.puts {
+		for _, dir := range slashpath.Parents(put.path) {
+			needed[dir] = true
+		}
+	}
+	may := map[string]bool{}
+	for _, removal := range d.removals {
+		for _, dir := range slashpath.Parents(removal.path) {
+			may[dir] = true
+		}
+	}
+	maps.Copy(may, d.cleared) // even where no file of it is left to remove
+	for dir := range may {
+		if needed[dir] {
+			continue
+		}
+		now, err := d.tree.lstat(dir)
+		if nothing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		d.emptied = append(d.emptied, emptied{review.Path(dir), now.Mode})
+	}
+	slices.SortFunc(d.emptied, func(a, b emptied) int {
+		if deeper := strings.Count(b.Path.Raw(), "/") - strings.Count(a.Path.Raw(), "/"); deeper != 0 {
+			return deeper
+		}
+		return strings.Compare(a.Path.Raw(), b.Path.Raw())
+	})
+	return nil
+}

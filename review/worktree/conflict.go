@@ -1,0 +1,68 @@
+package worktree
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aibox/review"
+)
+
+// Meeting is lines that both the user and the agent changed, in different ways. They
+// are raw: escape them before printing. What is very long is cut.
+type Conflict struct {
+	Line   int      // where they begin in the user's file, from 1
+	Yours  []string // as the user has them
+	Before []string // as they were when the agent began
+	Theirs []string // as the agent left them
+}
+
+// What is kept of the meetings in one file.
+const (
+	maxMeetings     = 50
+	maxMeetingLines = 200 // of each side
+)
+
+// markerSize is how long the marks are that git puts around a meeting: so long that no
+// text has them. One that does all the same is shown wrongly, and no more.
+const markerSize = 97
+
+// mergeArgs have git write meetings with all three versions.
+var mergeArgs = []string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(markerSize)}
+
+// meetings are the meetings in what git merge-file wrote.
+func parseConflicts(merged []byte) []Conflict {
+	marker := func(sign string) string { return strings.Repeat(sign, markerSize) }
+	var all []Conflict
+	var now *Conflict
+	var into *[]string
+	line := 1
+	for raw := range bytes.Lines(merged) {
+		text := strings.TrimSuffix(string(raw[:min(len(raw), review.MaxLine)]), "\n")
+		switch sign := text[:min(len(text), markerSize)]; {
+		case now == nil && sign == marker("<"):
+			now = &Conflict{Line: line}
+			into = &now.Yours
+		case now != nil && sign == marker("|"):
+			into = &now.Before
+		case now != nil && sign == marker("="):
+			into = &now.Theirs
+		case now != nil && sign == marker(">"):
+			if all = append(all, *now); len(all) == maxMeetings {
+				return all
+			}
+			now = nil
+		case now == nil:
+			line++
+		default:
+			if into == &now.Yours {
+				line++
+			}
+			if len(*into) < maxMeetingLines {
+				*into = append(*into, text)
+			}
+		}
+	}
+	return slices.Clip(all)
+}

@@ -1,0 +1,100 @@
+package worktree
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"aibox/review"
+	"aibox/workspace"
+)
+
+// Files that the user's git does not store as they are: it encrypts them, keeps them in
+// Git LFS, or in another encoding. In the working tree they are plain, as the agent had
+// them, so the agent's bytes are put there, and the user's git stores them when the user
+// adds them. What the trees hold of files that nobody changed is what git stores, which
+// the user's bytes cannot be compared with.
+
+// combineKept settles the content of such a file that stands at path. It is not merged.
+func (d *decision) combineKept(ctx context.Context, path string, now standing, c review.Change) (string, error) {
+	if now.id == c.NewBlob {
+		return now.id, nil
+	}
+	same, err := d.untouched(ctx, path, now, c.OldBlob)
+	if err != nil {
+		return "", err
+	}
+	if !same {
+		d.keeps = true
+		return "", clause(fmt.Sprintf("you changed it, too, and git does not store it as it is (%s), so it cannot be merged", d.user.KeptBy(path)))
+	}
+	if c.NewBlob != c.OldBlob {
+		return c.NewBlob, nil
+	}
+	// A new name or mode alone: the blob is what git stores.
+	if now.stamp.Size > maxMerge {
+		return "", clause("it is too large to be moved, and git does not store it as it is")
+	}
+	data, err := d.tree.content(path, now)
+	if err != nil {
+		return "", err
+	}
+	return d.keep(data)
+}
+
+// untouched reports whether the file that stands at path is what git stores as blob: as
+// it was put there before, as it was when the agent began, or as it was checked out.
+func (d *decision) untouched(ctx context.Context, path string, now standing, blob string) (bool, error) {
+	if now.id == blob {
+		return true, nil
+	}
+	if d.given == nil {
+		if err := d.readBaseline(); err != nil {
+			return false, err
+		}
+	}
+	if was, ok := d.given[path]; ok && hex.EncodeToString([]byte(was.Stored)) == blob && hex.EncodeToString([]byte(was.Raw)) == now.id {
+		return true, nil
+	}
+	if d.index == nil {
+		if err := d.readUnmodified(ctx); err != nil {
+			return false, err
+		}
+	}
+	return d.index[path] == blob, nil
+}
+
+// readBaseline reads the files as the agent was given them. They may be gone.
+func (p *placement) readBaseline() error {
+	p.given = map[string]workspace.File{}
+	baseline, err := workspace.LoadBaseline(p.job.Workspace.Baseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range baseline.Files {
+		if p.user.Changes(f.Path) {
+			p.given[f.Path] = f
+		}
+	}
+	return nil
+}
+
+// readUnmodified asks the user's git which files are as in its index.
+func (p *placement) readUnmodified(ctx context.Context) error {
+	index := map[string]string{}
+	if err := p.user.ReadUnmodified(ctx, "", index); err != nil {
+		return err
+	}
+	for _, in := range p.user.Inner {
+		if err := in.ReadUnmodified(ctx, in.Path+"/", index); err != nil {
+			return err
+		}
+	}
+	p.index = index
+	return nil
+}

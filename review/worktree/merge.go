@@ -1,0 +1,110 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"aibox/internal/command"
+	"aibox/internal/eol"
+	"aibox/internal/git"
+	"aibox/review/userrepo"
+	"aibox/workspace"
+)
+
+// maxMerge is the largest file that is merged, or whose line endings are looked at.
+const maxMerge = 16 << 20
+
+// sides are the three contents of a merge.
+type sides struct{ base, yours, theirs []byte }
+
+// normal are the sides with LF alone, where their line endings let them be compared
+// so, and the endings that the result gets. Where git converts line endings, mixed
+// ones on the disk are no difference.
+func (s sides) normal(c userrepo.Crlf) (sides, eol.Style, bool) {
+	base, yours, theirs := eol.StyleOf(s.base), eol.StyleOf(s.yours), eol.StyleOf(s.theirs)
+	if yours == eol.Mixed && c.Converts && (base == eol.LF || base == eol.None) {
+		yours = eol.Prevailing(s.yours)
+	}
+	if base == eol.Mixed || yours == eol.Mixed || theirs == eol.Mixed {
+		return s, eol.Mixed, false
+	}
+	result := theirs // the agent changed the endings, or there is nothing to go by
+	if yours != eol.None && (theirs == base || theirs == eol.None || base == eol.None) {
+		result = yours
+	}
+	return sides{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
+}
+
+// errClash says that both sides changed the same lines.
+var errClash = errors.New("both changed the same lines")
+
+// merge combines both sides' changes. It fails with errClash, with what meetings
+// reads, or with a clause.
+func (p *placement) merge(ctx context.Context, s sides, c userrepo.Crlf, driver string) ([]byte, error) {
+	if eol.IsBinary(s.base) || eol.IsBinary(s.yours) || eol.IsBinary(s.theirs) {
+		return nil, clause("you changed it, too, and it is binary")
+	}
+	s, style, normal := s.normal(c)
+	merged, err := p.mergeLines(ctx, s, driver)
+	if err != nil || !normal || style != eol.CRLF {
+		return merged, err
+	}
+	return eol.ToCRLF(merged), nil
+}
+
+// mergeLines merges line by line, and without git where one side changed nothing.
+func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]byte, error) {
+	switch {
+	case bytes.Equal(s.yours, s.base):
+		return s.theirs, nil
+	case bytes.Equal(s.theirs, s.base), bytes.Equal(s.yours, s.theirs):
+		return s.yours, nil
+	}
+	args := slices.Clone(mergeArgs)
+	switch driver {
+	case "", "unspecified", "set", "text":
+	case "union":
+		args = append(args, "--union")
+	default:
+		return nil, clause("you changed it, too, and your attributes do not let it be merged as text")
+	}
+	dir := mergeDir(p.job.Workspace.GitDir)
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+		return nil, fmt.Errorf("merging: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	for i, data := range [][]byte{s.yours, s.base, s.theirs} {
+		file := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return nil, fmt.Errorf("merging: %w", err)
+		}
+		args = append(args, file)
+	}
+	var merged bytes.Buffer
+	err := p.owned.Run(ctx, nil, &merged, args...)
+	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code > 0 && failed.Code < 128 {
+		return merged.Bytes(), errClash // the code counts the conflicts
+	}
+	if err != nil {
+		return nil, fmt.Errorf("merging: %s", git.Message(err))
+	}
+	return merged.Bytes(), nil
+}
+
+// mergeDir holds the three sides while git merges them; only under the lock.
+func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
+
+// mergeable is the content of a blob, or a clause when it is larger than maxMerge.
+func mergeable(blobs *git.Blobs, id string) ([]byte, error) {
+	data, cut, err := blobs.ReadWithin(id, maxMerge)
+	if cut && err == nil {
+		err = clause("you changed it, too, and it is too large to merge")
+	}
+	return data, err
+}

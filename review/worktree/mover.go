@@ -1,0 +1,346 @@
+package worktree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/beneath"
+	"aibox/internal/termtext"
+	"aibox/review"
+)
+
+// mover does on the disk what a journal says, and takes it back. Each file is moved
+// by one rename, and nothing is ever written to or deleted under its own name, so that
+// the inodes tell at any time how far it has come.
+type mover struct {
+	tree    *userTree
+	journal *journal
+	stage   int // descriptor of the folder Stage; -1: there is none
+	at      func(point string) error
+}
+
+// errDrift says that somebody changed a file between the look and the move.
+var errDrift = errors.New("it has just been changed")
+
+func (m *mover) close() {
+	if m.stage >= 0 {
+		unix.Close(m.stage)
+	}
+}
+
+// openStage opens the folder Stage, which must be one.
+func (m *mover) openStage() (err error) {
+	m.stage, err = beneath.Open(m.tree.root, m.journal.Stage, &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: beneath.Resolve,
+	})
+	return err
+}
+
+// point tells a test where the work is.
+func (m *mover) point(format string, args ...any) error {
+	if m.at == nil {
+		return nil
+	}
+	return m.at(fmt.Sprintf(format, args...))
+}
+
+// move does everything. After an error, undo takes back what was done.
+func (m *mover) move() error {
+	for i, r := range m.journal.Removed {
+		if err := m.remove(i, r); err != nil {
+			return &moveError{r.Path, err}
+		}
+		if err := m.point("removed %d", i); err != nil {
+			return err
+		}
+	}
+	for _, e := range m.journal.Emptied {
+		// One that is not empty stays. Where it has to go, the file that is to stand
+		// there finds out.
+		_ = m.tree.in(e.Path.Raw(), func(folder int, name string) error {
+			return unix.Unlinkat(folder, name, unix.AT_REMOVEDIR)
+		})
+	}
+	if err := m.point("emptied"); err != nil {
+		return err
+	}
+	for _, dir := range m.journal.Made {
+		err := m.tree.in(dir.Raw(), func(folder int, name string) error { return unix.Mkdirat(folder, name, 0o777) })
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return &moveError{dir, err}
+		}
+	}
+	if err := m.point("made"); err != nil {
+		return err
+	}
+	for i, p := range m.journal.Put {
+		if err := m.put(i, p); err != nil {
+			return &moveError{p.Path, err}
+		}
+		if err := m.point("put %d", i); err != nil {
+			return err
+		}
+	}
+	return m.lateWriters()
+}
+
+// remove moves a file out of the tree.
+func (m *mover) remove(i int, r journaled) error {
+	kept := m.journal.removedName(i)
+	err := m.tree.in(r.Path.Raw(), func(folder int, name string) error {
+		return unix.Renameat(folder, name, m.stage, kept)
+	})
+	if nothing(err) {
+		return errDrift
+	}
+	if err != nil {
+		return err
+	}
+	return m.holds(kept, *r.Was)
+}
+
+// put moves a new file in. What it takes the place of goes out by the same rename,
+// or where the disk cannot do that by one before it.
+func (m *mover) put(i int, p journaled) error {
+	fresh, old := m.journal.newName(i), m.journal.oldName(i)
+	return m.tree.in(p.Path.Raw(), func(folder int, name string) error {
+		if p.Was == nil {
+			return m.place(fresh, folder, name)
+		}
+		err := m.point("exchange %d", i)
+		if err == nil {
+			err = unix.Renameat2(m.stage, fresh, folder, name, unix.RENAME_EXCHANGE)
+		}
+		switch {
+		case err == nil:
+			return m.holds(fresh, *p.Was)
+		case nothing(err):
+			return errDrift
+		case !unsupported(err):
+			return err
+		}
+		if err := unix.Renameat(folder, name, m.stage, old); err != nil {
+			return err
+		}
+		if err := m.holds(old, *p.Was); err != nil {
+			return err
+		}
+		if err := m.point("taken %d", i); err != nil {
+			return err
+		}
+		return m.place(fresh, folder, name)
+	})
+}
+
+// place moves a staged file to where nothing may stand.
+func (m *mover) place(fresh string, folder int, name string) error {
+	err := m.point("place %s", fresh)
+	if err == nil {
+		err = unix.Renameat2(m.stage, fresh, folder, name, unix.RENAME_NOREPLACE)
+	}
+	if unsupported(err) {
+		err = m.placePlainly(fresh, folder, name)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return errDrift
+	}
+	return err
+}
+
+// placePlainly is place for disks whose rename knows no conditions: a link fails where
+// something stands; without links there is only the look before.
+func (m *mover) placePlainly(fresh string, folder int, name string) error {
+	err := unix.Linkat(m.stage, fresh, folder, name, 0)
+	if err == nil {
+		return unix.Unlinkat(m.stage, fresh, 0)
+	}
+	if !unsupported(err) && !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil {
+		return fs.ErrExist
+	}
+	return unix.Renameat(m.stage, fresh, folder, name)
+}
+
+// unsupported reports whether err says that a disk cannot do what was asked of it.
+func unsupported(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
+}
+
+// staged is the stamp of a file in the folder Stage.
+func (m *mover) staged(name string) (stamp, error) {
+	if m.stage < 0 {
+		return stamp{}, unix.ENOENT
+	}
+	var st unix.Stat_t
+	err := unix.Fstatat(m.stage, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	return stampOf(&st), err
+}
+
+// holds checks that a file which was moved out is the one that was looked at.
+func (m *mover) holds(name string, was stamp) error {
+	now, err := m.staged(name)
+	if err == nil && !was.sameContent(now) {
+		err = errDrift
+	}
+	return err
+}
+
+// lateWriters finds files that a program which had them open wrote to after they
+// were moved out.
+func (m *mover) lateWriters() error {
+	for i, r := range m.journal.Removed {
+		if err := m.holds(m.journal.removedName(i), *r.Was); err != nil {
+			return &moveError{r.Path, err}
+		}
+	}
+	for i, p := range m.journal.Put {
+		if p.Was == nil {
+			continue
+		}
+		name := m.journal.newName(i)
+		if _, err := m.staged(name); nothing(err) {
+			name = m.journal.oldName(i)
+		}
+		if err := m.holds(name, *p.Was); err != nil {
+			return &moveError{p.Path, err}
+		}
+	}
+	return nil
+}
+
+// undo takes back whatever has been done, in reverse, from any point and as often as
+// it takes. What somebody changed since is left as it is, and returned.
+func (m *mover) undo() (left []review.Path, err error) {
+	var errs []error
+	take := func(path review.Path, back func(i int, j journaled) (bool, error), i int, j journaled) {
+		ok, err := back(i, j)
+		if err != nil {
+			errs = append(errs, &moveError{path, err})
+		} else if !ok {
+			left = append(left, path)
+		}
+	}
+	for i, p := range slices.Backward(m.journal.Put) {
+		take(p.Path, m.takeOut, i, p)
+	}
+	for _, dir := range slices.Backward(m.journal.Made) {
+		// One that somebody put something into stays.
+		_ = m.tree.in(dir.Raw(), func(folder int, name string) error {
+			return unix.Unlinkat(folder, name, unix.AT_REMOVEDIR)
+		})
+	}
+	for _, e := range slices.Backward(m.journal.Emptied) {
+		err := m.tree.in(e.Path.Raw(), func(folder int, name string) error {
+			if err := unix.Mkdirat(folder, name, e.Mode&0o7777); err != nil {
+				return err
+			}
+			return unix.Fchmodat(folder, name, e.Mode&0o7777, 0)
+		})
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			errs = append(errs, &moveError{e.Path, err})
+		}
+	}
+	for i, r := range slices.Backward(m.journal.Removed) {
+		take(r.Path, m.bringBack, i, r)
+	}
+	return left, errors.Join(errs...)
+}
+
+// takeOut undoes put. It reports false when it leaves the file as it is.
+func (m *mover) takeOut(i int, p journaled) (bool, error) {
+	now, err := m.tree.lstat(p.Path.Raw())
+	absent := nothing(err)
+	if err != nil && !absent {
+		return false, err
+	}
+	ours := !absent && now.Inode == p.New.Inode
+	if p.Was == nil {
+		if !ours {
+			return true, nil // never put, or already taken out
+		}
+		if !p.New.sameContent(now) {
+			return false, nil
+		}
+		return true, m.tree.in(p.Path.Raw(), func(folder int, name string) error { return unix.Unlinkat(folder, name, 0) })
+	}
+	if !absent && now.Inode == p.Was.Inode {
+		return true, nil
+	}
+	old := m.oldOf(i, p)
+	switch {
+	case old == "", !absent && !ours, ours && !p.New.sameContent(now):
+		return false, nil
+	}
+	return true, m.tree.in(p.Path.Raw(), func(folder int, name string) error {
+		return unix.Renameat(m.stage, old, folder, name)
+	})
+}
+
+// oldOf is the name in Stage of what Put[i] took the place of, or "".
+func (m *mover) oldOf(i int, p journaled) string {
+	if _, err := m.staged(m.journal.oldName(i)); err == nil {
+		return m.journal.oldName(i)
+	}
+	if s, err := m.staged(m.journal.newName(i)); err == nil && s.Inode != p.New.Inode {
+		return m.journal.newName(i)
+	}
+	return ""
+}
+
+// bringBack undoes remove. It reports false when something else stands there now.
+func (m *mover) bringBack(i int, r journaled) (bool, error) {
+	kept := m.journal.removedName(i)
+	if _, err := m.staged(kept); nothing(err) {
+		_, err := m.tree.lstat(r.Path.Raw())
+		return err == nil, nil
+	}
+	err := m.tree.in(r.Path.Raw(), func(folder int, name string) error { return m.place(kept, folder, name) })
+	if errors.Is(err, errDrift) || nothing(err) {
+		return false, nil
+	}
+	return true, err
+}
+
+// clear removes the folder Stage with what is in it.
+func (m *mover) clear() error {
+	if m.stage < 0 {
+		return nil
+	}
+	fd, err := unix.FcntlInt(uintptr(m.stage), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	folder := os.NewFile(uintptr(fd), "")
+	defer folder.Close()
+	if _, err := folder.Seek(0, 0); err != nil {
+		return err
+	}
+	names, err := folder.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := unix.Unlinkat(m.stage, name, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return unix.Unlinkat(m.tree.root, m.journal.Stage, unix.AT_REMOVEDIR)
+}
+
+// moveError is what went wrong with one path.
+type moveError struct {
+	path review.Path
+	err  error
+}
+
+func (e *moveError) Error() string { return e.path.String() + ": " + termtext.Escape(e.err.Error()) }
+
+func (e *moveError) Unwrap() error { return e.err }

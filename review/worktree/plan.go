@@ -1,0 +1,96 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/review"
+)
+
+// placing is a file or symlink that is brought to its place.
+type placing struct {
+	path string
+	mode git.Mode
+	blob string
+	perm uint32 // of a file that takes the place of another; 0: as the umask has it
+	was  *stamp // what it takes the place of; nil: nothing may stand there
+	over bool   // a folder stands there, which the delivery empties first
+}
+
+// removal is a file or symlink of the user's that goes.
+type removal struct {
+	path string
+	was  stamp
+}
+
+// emptied is a folder that is removed when the delivery leaves nothing in it.
+type emptied struct {
+	Path review.Path `json:"path"`
+	Mode uint32      `json:"mode"`
+}
+
+// plan decides about each path. Only a failure to look is an error; what stands in
+// the way is a step.
+func (p *placement) plan(ctx context.Context) error {
+	changes, err := p.changes(ctx)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	gone, added := map[string]bool{}, map[string]bool{}
+	for _, c := range changes {
+		paths = append(paths, c.Path.Raw())
+		switch c.Kind {
+		case review.Deleted:
+			gone[c.Path.Raw()] = true
+		case review.Renamed:
+			paths = append(paths, c.OldPath.Raw())
+			gone[c.OldPath.Raw()] = true
+		}
+		if c.Kind == review.Added || c.Kind == review.Renamed {
+			added[c.Path.Raw()] = true
+		}
+	}
+	if err := p.user.ReadAttributes(ctx, paths); err != nil {
+		return err
+	}
+	d := &decision{placement: p, gone: gone, added: added, made: map[string]bool{}, cleared: map[string]bool{}, kept: map[uint64]int{}}
+	for _, c := range changes {
+		step := Step{Path: c.Path, From: c.OldPath}
+		d.meetings, d.keeps = nil, false
+		step.Action, err = d.decide(ctx, c)
+		if why, ok := errors.AsType[clause](err); ok {
+			step.Action, step.Reason, step.Meetings, step.Kept = ActionConflict, string(why), d.meetings, d.keeps
+		} else if err != nil {
+			return err
+		}
+		p.steps = append(p.steps, step)
+	}
+	d.sameFile()
+	slices.SortFunc(p.steps, func(a, b Step) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
+	if p.fresh != nil {
+		err := p.fresh.End(nil)
+		if p.fresh = nil; err != nil {
+			return p.ownDisk("keeping what was merged", err)
+		}
+	}
+	return d.leaveFolders()
+}
+
+// changes are what differs between the two trees.
+func (p *placement) changes(ctx context.Context) ([]review.Change, error) {
+	changes, err := review.DiffTrees(ctx, p.owned, p.job.Before, p.job.After)
+	switch {
+	case errors.Is(err, review.ErrTooMany):
+		return nil, fault.New(fault.Refused, "more than %d files cannot go to the working tree at once", 2*review.MaxListed).
+			Hint("accept to a branch, and merge that: aibox accept %s", p.job.Workspace.Session)
+	case err != nil:
+		return nil, fmt.Errorf("comparing with what you have: %s", git.Message(err))
+	}
+	return changes, nil
+}

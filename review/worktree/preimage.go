@@ -1,0 +1,140 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"aibox/internal/diskerr"
+	"aibox/internal/eol"
+	"aibox/internal/fault"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/workspace"
+)
+
+// savePreimage keeps the files that the delivery changes as they are now, so that
+// they can be brought back. The state is the tree before, with these files in it.
+func (p *placement) savePreimage(ctx context.Context) (*recovery.Point, error) {
+	ws := p.job.Workspace
+	commit := git.Commit{
+		Ref: review.RefPrefix(ws.Session) + string(PointReason), Parent: ws.BaseCommit(), Tree: p.job.Before,
+		Who: review.Signature(time.Now()), Message: "before\n",
+	}
+	im := p.start()
+	err := p.putPreimages(im, &commit)
+	if err == nil {
+		err = im.Commit(commit)
+	}
+	if err = im.End(err); err != nil {
+		return nil, p.asClash(err, p.ownDisk("saving your files as they are", err))
+	}
+	tree, err := p.owned.Line(ctx, "rev-parse", "--verify", commit.Ref+"^{tree}")
+	if err != nil {
+		return nil, fmt.Errorf("saving your files as they are: %s", git.Message(err))
+	}
+	cs := &review.ChangeSet{GitDir: ws.GitDir, BaseTree: ws.BaseTree, Tree: tree}
+	if err := cs.Describe(ctx); err != nil {
+		return nil, fmt.Errorf("saving your files as they are: %w", err)
+	}
+	saved, err := recovery.Save(ctx, ws, cs, PointReason)
+	if err != nil {
+		return nil, p.ownDisk("saving your files as they are", err)
+	}
+	return saved, p.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
+}
+
+// smallFile is up to how many bytes a file is read into memory.
+const smallFile = 1 << 20
+
+// putPreimages stores each file that is replaced or removed.
+func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
+	keep := func(path string, was stamp) error {
+		entry, err := p.preimage(im, path, was)
+		if why, ok := errors.AsType[clause](err); ok {
+			return &pathError{review.Path(path), why}
+		}
+		commit.Put = append(commit.Put, entry)
+		return err
+	}
+	for _, put := range p.puts {
+		if put.was != nil {
+			if err := keep(put.path, *put.was); err != nil {
+				return err
+			}
+		}
+	}
+	for _, removal := range p.removals {
+		if err := keep(removal.path, removal.was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preimage stores one file: as git would where it has the line endings that git
+// turns, so that only real changes show, else byte for byte.
+func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
+	s := standing{kind: was.Mode & unix.S_IFMT, stamp: was}
+	entry := git.Entry{Path: path, Mode: s.mode()}
+	if s.kind == unix.S_IFLNK || was.Size <= smallFile {
+		data, err := p.tree.content(path, s)
+		if err != nil {
+			return entry, err
+		}
+		if s.kind == unix.S_IFREG && !p.user.Changes(path) && p.user.CrlfOf(path).Converts && eol.StyleOf(data) == eol.CRLF && !eol.IsBinary(data) {
+			data = workspace.UnixLines(data)
+		}
+		entry.ID = p.format.BlobID(data)
+		return entry, im.Blob(int64(len(data)), bytes.NewReader(data))
+	}
+	file, err := p.tree.open(path)
+	if err != nil {
+		return entry, clauseOf(err)
+	}
+	defer file.Close()
+	h := p.format.Blob(was.Size)
+	if err := im.Blob(was.Size, io.TeeReader(file, h)); err != nil {
+		return entry, err
+	}
+	entry.ID = hexSum(h)
+	return entry, unchangedSince(file, was, was.Size)
+}
+
+// pathError is a path and what stands in its way.
+type pathError struct {
+	path review.Path
+	why  clause
+}
+
+func (e *pathError) Error() string { return e.path.String() + ": " + string(e.why) }
+
+// asClash is the fault for a path that stands in the way, else other.
+func (p *placement) asClash(err, other error) error {
+	if at, ok := errors.AsType[*pathError](err); ok {
+		return p.clash(Step{Path: at.path, Action: ActionConflict, Reason: string(at.why)})
+	}
+	return other
+}
+
+// ownDisk says what went wrong with aibox's own files, and whether it is their disk.
+// git tells that in words only.
+func (p *placement) ownDisk(doing string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	said := git.Message(err)
+	if diskerr.KindOf(said) == fault.Environment || strings.Contains(said, "Out of diskspace") {
+		return fault.New(fault.Environment, "%s: the disk of %s does not take it, so nothing was changed: %s", doing, termtext.Escape(p.job.Workspace.GitDir), said).
+			Hint("see how much room there is: df -h %s", termtext.Escape(p.job.Workspace.GitDir))
+	}
+	return fmt.Errorf("%s: %s", doing, said)
+}

@@ -1,0 +1,261 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aibox/internal/fault"
+	"aibox/internal/flock"
+	"aibox/internal/git"
+	"aibox/internal/termtext"
+	"aibox/review"
+	"aibox/review/recovery"
+	"aibox/review/userrepo"
+	"aibox/workspace"
+)
+
+// BeforeWorktree is the occasion on which the user's own files are saved as they are
+// before a delivery onto the working tree changes them.
+const PointReason recovery.Reason = "before-worktree"
+
+// worktreeJob is one delivery onto the user's working tree.
+type Job struct {
+	Workspace *workspace.Workspace
+	Before    string // tree in ws.GitDir: the baseline with what was accepted earlier
+	After     string // tree in ws.GitDir: before with what is accepted now
+
+	at func(point string) error // called at each step by tests; nil: not. An error is a failure there
+}
+
+// applyToWorktree brings what differs between the two trees onto the user's
+// working tree, by three-way merge where the user's files differ from before, and
+// returns the paths it changed, sorted; none when the work is there already. It is
+// all or nothing: a conflict, or a file that changes meanwhile, is a fault of kind
+// Conflict around a WorktreeConflict, and no file has been touched then. The index and
+// HEAD are never touched. What the files held is saved first (BeforeWorktree).
+func Apply(ctx context.Context, job Job) ([]review.Path, error) {
+	p, err := openPlacement(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.plan(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.conflict(); err != nil {
+		return nil, err
+	}
+	if len(p.puts) == 0 && len(p.removals) == 0 {
+		return nil, nil
+	}
+	return p.deliver(ctx)
+}
+
+// WorktreeAction is what a delivery does with one path.
+type Action string
+
+// The actions.
+const (
+	ActionCreate   Action = "create"
+	ActionReplace  Action = "replace" // the user's file is as the agent knew it
+	ActionMerge    Action = "merge"   // the user changed it, too
+	ActionDelete   Action = "delete"
+	ActionKeep     Action = "keep" // it is so already
+	ActionConflict Action = "conflict"
+)
+
+// WorktreeStep is what a delivery onto the working tree would do with one path.
+type Step struct {
+	Path   review.Path `json:"path"`
+	From   review.Path `json:"from,omitempty"` // where a renamed file comes from
+	Action Action      `json:"action"`
+	Reason string      `json:"reason,omitempty"` // of a Clash: a clause for people
+
+	Meetings []Conflict `json:"-"` // of a Clash: the lines that both sides changed, if that is why
+	Kept     bool       `json:"-"` // of a Clash: the user changed what git does not store as it is, so a branch cannot merge it either
+}
+
+// WorktreePlan is what a delivery onto the working tree would do. It goes through
+// when no step is a Clash.
+type Plan struct {
+	Repo  string `json:"repo"`  // top of the user's working tree
+	Steps []Step `json:"steps"` // sorted by path
+}
+
+// Conflicts are the steps that stand in the way.
+func (p *Plan) Conflicts() []Step {
+	var clashes []Step
+	for _, step := range p.Steps {
+		if step.Action == ActionConflict {
+			clashes = append(clashes, step)
+		}
+	}
+	return clashes
+}
+
+// PlanWorktree says what it would take to bring what differs between two trees of
+// ws.GitDir onto the user's working tree. It changes nothing there.
+func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string) (*Plan, error) {
+	p, err := openPlacement(ctx, Job{Workspace: ws, Before: before, After: after})
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.plan(ctx); err != nil {
+		return nil, err
+	}
+	return &Plan{Repo: ws.Repo, Steps: p.steps}, nil
+}
+
+// WorktreeConflict lists what stands in the way of a delivery. The fault around it is
+// of kind Conflict.
+type ConflictError struct {
+	Repo    string
+	Clashes []Step
+}
+
+// Error lists every path with its reason, a line each, escaped.
+func (c *ConflictError) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "nothing in %s was changed, because the work does not fit there:", termtext.Escape(c.Repo))
+	for _, step := range c.Clashes {
+		fmt.Fprintf(&text, "\n  %s: %s", step.Path, step.Reason)
+	}
+	return text.String()
+}
+
+// conflict is the fault for the clashes that the plan found, or nil.
+func (p *placement) conflict() error {
+	clashes := (&Plan{Steps: p.steps}).Conflicts()
+	if len(clashes) == 0 {
+		return nil
+	}
+	return p.clash(clashes...)
+}
+
+// clash is the fault for these steps.
+func (p *placement) clash(steps ...Step) error {
+	conflict := fault.New(fault.Conflict, "%w", &ConflictError{Repo: p.job.Workspace.Repo, Clashes: steps})
+	if !slices.ContainsFunc(steps, func(s Step) bool { return !s.Kept }) {
+		return conflict.Hint("set your own change aside, then accept again: git stash push -- %s", steps[0].Path).
+			Hint("or take other files alone: aibox accept %s --to worktree --files PATH", p.job.Workspace.Owner())
+	}
+	return conflict.Hint("take it as a branch, where git merges it: aibox accept %s --to branch", p.job.Workspace.Owner())
+}
+
+// placement is the work of one delivery onto a working tree.
+type placement struct {
+	job    Job
+	owned  *git.Repo
+	tree   *userTree
+	lock   *flock.Lock
+	format git.Format
+
+	release func() // lets the store be tidied again
+
+	user  userrepo.Settings
+	given map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
+	index map[string]string         // by path: the blobs of files that the user has not modified; nil until asked
+	steps []Step
+
+	puts     []placing
+	removals []removal
+	made     []string   // folders to make, outer first
+	emptied  []emptied  // folders that may be left empty, inner first
+	blobs    *git.Blobs // reads the trees' objects
+	start    func() *git.Import
+	fresh    *git.Import // takes the merged contents
+}
+
+// openPlacement opens the working tree and waits for other deliveries to it.
+func openPlacement(ctx context.Context, job Job) (_ *placement, err error) {
+	ws := job.Workspace
+	if ws.URL != "" {
+		return nil, fault.New(fault.Usage, "%s was cloned for this session, so there is no working tree of yours", termtext.Escape(ws.URL)).
+			Hint("take the work as a branch: aibox accept %s --to branch", ws.Owner())
+	}
+	p := &placement{job: job, owned: git.Owned(ws.GitDir), format: git.FormatOf(job.Before)}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if p.lock, err = lockPlacements(ctx, ws.GitDir); err != nil {
+		return nil, err
+	}
+	if p.release, err = workspace.Hold(ctx, ws.GitDir); err != nil {
+		return nil, err
+	}
+	// What an earlier one left must not be mistaken for the user's work.
+	if _, err = recoverPlacement(ws.GitDir); err != nil {
+		return nil, err
+	}
+	if p.tree, err = openUserTree(ws.Repo, p.format); err != nil {
+		return nil, err
+	}
+	if err = p.user.Read(ctx, ws.Repo); err != nil {
+		return nil, err
+	}
+	if err = p.user.ReadModules(ctx, ws.Modules); err != nil {
+		return nil, err
+	}
+	for _, in := range p.user.Inner {
+		p.tree.nested[in.Path] = ""
+	}
+	p.start = func() *git.Import { return p.owned.Import(ctx) }
+	p.blobs = p.owned.Blobs(ctx)
+	return p, nil
+}
+
+func (p *placement) close() {
+	if p.fresh != nil {
+		_ = p.fresh.End(errors.New("not needed"))
+	}
+	if p.blobs != nil {
+		_ = p.blobs.Close()
+	}
+	if p.tree != nil {
+		p.tree.close()
+	}
+	if p.release != nil {
+		p.release()
+	}
+	if p.lock != nil {
+		_ = p.lock.Close()
+	}
+}
+
+// placementWait is how long a delivery waits for another one to the same repository.
+const placementWait = 30 * time.Second
+
+// lockPlacements makes this the only delivery from a store. The kernel gives the lock
+// back when the process dies, so a journal under a free lock is a dead one's.
+func lockPlacements(ctx context.Context, gitDir string) (*flock.Lock, error) {
+	waiting, cancel := context.WithTimeout(ctx, placementWait)
+	defer cancel()
+	lock, err := flock.Wait(waiting, placementsLock(gitDir), flock.Exclusive)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fault.New(fault.Environment, "another command has been putting work onto the working tree for %s", placementWait)
+	}
+	return lock, err
+}
+
+func placementsLock(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
+
+// changed are the paths that a delivery changes, sorted.
+func (p *placement) changed() []review.Path {
+	paths := make([]review.Path, 0, len(p.puts)+len(p.removals))
+	for _, put := range p.puts {
+		paths = append(paths, review.Path(put.path))
+	}
+	for _, removal := range p.removals {
+		paths = append(paths, review.Path(removal.path))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
