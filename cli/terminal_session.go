@@ -61,7 +61,7 @@ func (a *cli) converse(ctx context.Context, service *session.Sessions, id sessio
 // enough. Nobody is attached meanwhile, so that nothing typed there can reach the agent,
 // and the whole screen is painted for whoever comes back.
 func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
-	_, err := ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Only: page.LookBack{ID: id}})
+	_, err := ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}})
 	dropKeys(a.in)
 	return crashed(err)
 }

@@ -42,7 +42,7 @@ type app struct {
 	questions     *approvals.Model     // of sessions that run
 	colors        colorprofile.Profile // what the terminal can show
 	light         bool                 // its background
-	said          page.Close           // by the only screen
+	closed        page.Close           // by the only screen
 }
 
 // The smallest screen that shows something of use.
@@ -177,9 +177,9 @@ func (a *app) layerOf(request page.Request) *layer {
 		l.Page = changes.New(ctx, a.request.Changes, of.ID)
 	case page.NewRun:
 		l.Page = newrun.New(ctx, a.request.NewRuns, of)
-	case page.Attend:
+	case page.Session:
 		l.Page = sessionview.New(ctx, a.request.Sessions, of.ID)
-	case page.LookBack:
+	case page.Scrollback:
 		l.Page = scrollback.New(ctx, a.request.Sessions, of.ID)
 	case page.Network:
 		l.Page = network.New(ctx, a.request.Sessions, a.request.Guard, of.ID)
@@ -203,7 +203,7 @@ func (a *app) home() bool { return len(a.open) == 1 && a.request.Only == nil }
 // the program ends.
 func (a *app) leave(said page.Close) tea.Cmd {
 	if len(a.open) == 1 {
-		a.said = said
+		a.closed = said
 		return tea.Quit
 	}
 	a.page().close()

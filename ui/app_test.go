@@ -123,8 +123,8 @@ func TestAnOnlyScreenEndsTheProgramWhenItIsLeft(t *testing.T) {
 	if len(a.open) != 1 {
 		t.Error("a digit led to another screen")
 	}
-	if !drive(a, answer{a.page(), page.Close{Said: "accepted"}}) || a.said.Said != "accepted" {
-		t.Errorf("the program goes on, with %+v", a.said)
+	if !drive(a, answer{a.page(), page.Close{Text: "accepted"}}) || a.closed.Text != "accepted" {
+		t.Errorf("the program goes on, with %+v", a.closed)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestTheThemeFollowsTheBackground(t *testing.T) {
 
 func TestALookBackAloneLeadsNowhereElseAndIsLeftByAnyKeyThatLeaves(t *testing.T) {
 	for _, key := range []string{"q", "ctrl+c"} {
-		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.LookBack{ID: "0aaaa-codex"}})
+		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.Scrollback{ID: "0aaaa-codex"}})
 		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
 		drive(a, a.page().Init()())
 		if view := shown(a); !strings.Contains(view, "0aaaa-codex  what scrolled away") || strings.Contains(view, "quit") {
@@ -205,8 +205,8 @@ func TestARequestCountsOnlyWhileItsScreenIsShown(t *testing.T) {
 	if a.page() != review {
 		t.Error("a screen below has closed the one that is shown")
 	}
-	drive(a, answer{review, page.Close{Said: "left"}})
-	drive(a, answer{review, page.Close{Said: "left"}}) // the key was pressed twice
+	drive(a, answer{review, page.Close{Text: "left"}})
+	drive(a, answer{review, page.Close{Text: "left"}}) // the key was pressed twice
 	if view := shown(a); len(a.open) != 1 || !strings.Contains(view, "left") {
 		t.Errorf("%d screens are open:\n%s", len(a.open), view)
 	}

@@ -12,19 +12,19 @@ import (
 	"aibox/ui/widget/dialog"
 )
 
-// oven is a kitchen at work.
-type oven struct {
-	images.Kitchen
+// builder has builds under way.
+type builder struct {
+	images.Builder
 	jobs []bakery.Job
 }
 
-func (o *oven) Jobs() []bakery.Job { return slices.Clone(o.jobs) }
+func (o *builder) Jobs() []bakery.Job { return slices.Clone(o.jobs) }
 
 func TestWhoeverQuitsWhileImagesAreBakedIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestApp(t, 80, 24)
-		kitchen := &oven{jobs: []bakery.Job{{Name: "codex", State: bakery.Baking}, {Name: "qwen", State: bakery.Waiting}, {Name: "base", State: bakery.Done}}}
-		a.request.Images = kitchen
+		builds := &builder{jobs: []bakery.Job{{Name: "codex", State: bakery.Baking}, {Name: "qwen", State: bakery.Waiting}, {Name: "base", State: bakery.Done}}}
+		a.request.Images = builds
 		if drive(a, press("q")) || drive(a, press("y")) {
 			t.Error("it quits at once, or before the question could be read")
 		}
@@ -40,7 +40,7 @@ func TestWhoeverQuitsWhileImagesAreBakedIsAsked(t *testing.T) {
 		if !drive(a, press("y")) {
 			t.Error("yes does not quit")
 		}
-		kitchen.jobs = kitchen.jobs[2:]
+		builds.jobs = builds.jobs[2:]
 		if !drive(a, press("q")) {
 			t.Error("it asks about what is over")
 		}

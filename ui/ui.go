@@ -44,7 +44,7 @@ type Request struct {
 	NewRuns  newrun.Services
 	Settings settings.Settings
 	Machine  doctor.Machine
-	Images   images.Kitchen
+	Images   images.Builder
 	// Only is the screen to show in place of the dashboard; leaving it ends the UI. Nil is
 	// the dashboard.
 	Only page.Request
@@ -71,7 +71,7 @@ func Run(ctx context.Context, r Request) (said string, err error) {
 	if err := show(ctx, end, app); err != nil {
 		return "", err
 	}
-	return app.said.Said, app.said.Err
+	return app.closed.Text, app.closed.Err
 }
 
 // framesPerSecond is how often the library looks whether something is to be drawn. A

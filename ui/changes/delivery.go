@@ -206,7 +206,7 @@ func (m *Model) askToKeep() {
 			if err != nil {
 				return delivered{sent: sent{to}, err: err}
 			}
-			return page.Close{Said: fmt.Sprintf("%s rejected: `aibox run --resume %s` tells the agent", amount.Of(n, "hunk"), id)}
+			return page.Close{Text: fmt.Sprintf("%s rejected: `aibox run --resume %s` tells the agent", amount.Of(n, "hunk"), id)}
 		},
 	}, m.now())
 }

@@ -44,7 +44,7 @@ func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.attach, k.attend):
 		return m.open(b)
 	case key.Matches(msg, k.read):
-		return page.Ask(page.Attend{ID: b.ID})
+		return page.Ask(page.Session{ID: b.ID})
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: b.ID})
 	case key.Matches(msg, k.again):
@@ -71,7 +71,7 @@ func (m *Model) open(b *session.Brief) tea.Cmd {
 	if b.Offer().Attach {
 		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
 	}
-	return page.Ask(page.Attend{ID: b.ID})
+	return page.Ask(page.Session{ID: b.ID})
 }
 
 // commandFor is the command line that goes on with a session.

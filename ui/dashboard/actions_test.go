@@ -77,7 +77,7 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
 	p := newPerson(t, &recorded{briefs: []session.Brief{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
 	p.Press("enter")
-	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Attend{ID: "0eeee-codex"}}) {
+	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Session{ID: "0eeee-codex"}}) {
 		t.Errorf("asked for %v", p.Asked)
 	}
 }

@@ -192,7 +192,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.covered = true
 	case page.Returned:
 		m.covered = false
-		m.say(msg.Said, msg.Err)
+		m.say(msg.Text, msg.Err)
 		return tea.Batch(m.list(), m.greetAgain())
 	case tick:
 		m.growing = false

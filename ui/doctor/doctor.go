@@ -85,7 +85,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case proved:
 		m.proved(msg)
 	case page.Returned: // something may be mended now
-		m.note.Say(msg.Said, msg.Err)
+		m.note.Say(msg.Text, msg.Err)
 		m.before = m.checkup.Findings()
 		return m.look()
 	case tea.KeyPressMsg:

@@ -205,7 +205,7 @@ func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
 	p.DoesNotSee("mended")
 	m.checks[1] = check(doctor.Tools, doctor.Finding{Name: "iptables", State: doctor.OK, Detail: "/usr/sbin/iptables"})
 	m.checks[3] = check(doctor.Docker, doctor.Finding{Name: "Docker \x1b[31m", State: doctor.OK, Detail: "29.1.0, rootless"})
-	next := p.Page.Update(page.Returned{Said: "back"})
+	next := p.Page.Update(page.Returned{Text: "back"})
 	p.Sees("back")
 	next = p.Page.Update(uitest.Answer(next))
 	for range m.checks {

@@ -18,8 +18,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Kitchen are the use cases that the screen asks for.
-type Kitchen interface {
+// Builder are the use cases that the screen asks for.
+type Builder interface {
 	// Check tells how every image stands to its recipe.
 	Check(ctx context.Context) ([]bakery.Status, error)
 	// Put has images baked; anew builds even what has not changed.
@@ -35,7 +35,7 @@ type Kitchen interface {
 // Model is the screen.
 type Model struct {
 	ctx     context.Context //nolint:containedctx // it ends with the screen
-	kitchen Kitchen
+	builder Builder
 	theme   theme.Theme
 	keys    keys
 	now     func() time.Time
@@ -62,9 +62,9 @@ type Model struct {
 const breath = 120 * time.Millisecond
 
 // New makes the screen. Its commands end with ctx.
-func New(ctx context.Context, kitchen Kitchen) *Model {
+func New(ctx context.Context, builder Builder) *Model {
 	return &Model{
-		ctx: ctx, kitchen: kitchen, theme: theme.New(true), keys: newKeys(), now: time.Now, breath: breath,
+		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, breath: breath,
 		after:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
 		marked: map[string]bool{}, log: newLog(),
 	}
@@ -87,10 +87,10 @@ func (m *Model) Typing() bool { return m.ask != nil || m.log.typing }
 
 // Init looks at the images and begins to watch the bakes.
 func (m *Model) Init() tea.Cmd {
-	ctx, kitchen := m.ctx, m.kitchen
+	ctx, builder := m.ctx, m.builder
 	return tea.Batch(m.check(), func() tea.Msg {
-		changed := kitchen.Changed(ctx)
-		return news{kitchen.Jobs(), changed}
+		changed := builder.Changed(ctx)
+		return news{builder.Jobs(), changed}
 	})
 }
 
@@ -110,16 +110,16 @@ type news struct {
 type tick struct{}
 
 func (m *Model) check() tea.Cmd {
-	ctx, kitchen := m.ctx, m.kitchen
+	ctx, builder := m.ctx, m.builder
 	return m.checks.Replace(func() tea.Msg {
-		states, err := kitchen.Check(ctx)
+		states, err := builder.Check(ctx)
 		return checked{states, err}
 	})
 }
 
 // await waits for news, and a moment longer, so that many are shown at once.
 func (m *Model) await(changed <-chan struct{}) tea.Cmd {
-	ctx, kitchen, pause := m.ctx, m.kitchen, m.breath
+	ctx, builder, pause := m.ctx, m.builder, m.breath
 	return func() tea.Msg {
 		if _, going := <-changed; !going {
 			return nil
@@ -128,7 +128,7 @@ func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		return news{kitchen.Jobs(), changed}
+		return news{builder.Jobs(), changed}
 	}
 }
 
@@ -144,7 +144,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.growing = false
 		return m.grow()
 	case page.Returned:
-		m.note.Say(msg.Said, msg.Err)
+		m.note.Say(msg.Text, msg.Err)
 		return m.check()
 	case tea.KeyPressMsg:
 		return m.press(msg)

@@ -146,7 +146,7 @@ func TestAFailureKeepsWhatWasSaidLast(t *testing.T) {
 }
 
 func TestWhyImagesCannotBeListedIsSaid(t *testing.T) {
-	k := &kitchen{err: fault.New(fault.Environment, "there is no Docker").Hint("aibox doctor --fix")}
+	k := &builder{err: fault.New(fault.Environment, "there is no Docker").Hint("aibox doctor --fix")}
 	p := sit(t, k, 80, 24)
 	p.Sees("there is no Docker")
 	p.Sees("→ aibox doctor --fix")

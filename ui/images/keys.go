@@ -163,9 +163,9 @@ func (m *Model) put(anew bool, names []string) tea.Cmd {
 		said = wanted[0]
 	}
 	m.note.Say("baking "+said, nil)
-	kitchen := m.kitchen
+	builder := m.builder
 	return func() tea.Msg {
-		kitchen.Put(anew, wanted...)
+		builder.Put(anew, wanted...)
 		return nil // the news come by themselves
 	}
 }
@@ -193,12 +193,12 @@ func (m *Model) markAll() {
 
 // giveUp asks whether to end a bake.
 func (m *Model) giveUp(name string) {
-	kitchen := m.kitchen
+	builder := m.builder
 	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Give up baking " + name + "?",
 		Text:  "The steps that are done stay in the build cache. Other bakes go on.",
 		Yes:   "give up",
-		Do:    func() tea.Msg { kitchen.Cancel(name); return nil },
+		Do:    func() tea.Msg { builder.Cancel(name); return nil },
 	}, m.now())
 }
 

@@ -72,7 +72,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.leave(msg)
 	case key.Matches(msg, k.open):
 		a, _ := m.current()
-		return page.Ask(page.Attend{ID: a.Session})
+		return page.Ask(page.Session{ID: a.Session})
 	case key.Matches(msg, k.refused):
 		m.refused = !m.refused
 	case key.Matches(msg, k.session):
@@ -121,7 +121,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	m.stay()
 	if same(was, m.at) {
-		return page.Ask(page.Attend{ID: was.Session})
+		return page.Ask(page.Session{ID: was.Session})
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case stream.Batch[session.Traffic]:
 		return m.learn(msg)
 	case page.Returned:
-		m.note.Say(msg.Said, msg.Err)
+		m.note.Say(msg.Text, msg.Err)
 		return m.look()
 	case tea.KeyPressMsg:
 		return m.press(msg)

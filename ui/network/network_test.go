@@ -139,7 +139,7 @@ func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 		key   string
 		want  page.Request
 	}{
-		{busy(), "enter", page.Attend{ID: "0bbbb-claude"}},
+		{busy(), "enter", page.Session{ID: "0bbbb-claude"}},
 		{busy(), "q", page.Close{}},
 		{busy(), "U", nil},
 		{down, "U", page.Command{Args: []string{"netguard", "up"}}},
@@ -171,7 +171,7 @@ func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
 		t.Errorf("at %+v, asks for %v", a, p.Asked)
 	}
 	p.ClickOn("192.0.2.3:443")
-	if len(p.Asked) != 1 || p.Asked[0] != (page.Attend{ID: "0aaaa-codex"}) {
+	if len(p.Asked) != 1 || p.Asked[0] != (page.Session{ID: "0aaaa-codex"}) {
 		t.Errorf("asks for %v", p.Asked)
 	}
 }

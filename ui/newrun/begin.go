@@ -178,7 +178,7 @@ func (m *Model) watch() tea.Cmd {
 	if m.draft.Interactive {
 		return page.Ask(page.Command{Args: []string{"attach", string(l.id)}})
 	}
-	return page.Ask(page.Attend{ID: l.id})
+	return page.Ask(page.Session{ID: l.id})
 }
 
 // pressBegin is a key of the step.

@@ -102,7 +102,7 @@ func TestAStartThatFailsStaysOnTheScreenAndCanBeTriedAgain(t *testing.T) {
 	}
 	p.DoesNotSee("b bakes")
 	p.Press("b", "enter")
-	if len(w.started) != 2 || p.last() != page.Request(page.Attend{ID: "0dq4f-codex"}) {
+	if len(w.started) != 2 || p.last() != page.Request(page.Session{ID: "0dq4f-codex"}) {
 		t.Errorf("started %q, asked for %+v", w.started, p.Asked)
 	}
 }
@@ -168,7 +168,7 @@ func TestAnImageThatIsKnownToBeMissingIsBakedAtOnce(t *testing.T) {
 	p.Sees("b bakes it and starts")
 	p.Sees("b bake the image and start")
 	p.Press("b")
-	if len(w.started) != 1 || !strings.HasSuffix(w.started[0], "(baked)") || p.last() != page.Request(page.Attend{ID: "0dq4f-codex"}) {
+	if len(w.started) != 1 || !strings.HasSuffix(w.started[0], "(baked)") || p.last() != page.Request(page.Session{ID: "0dq4f-codex"}) {
 		t.Errorf("started %q, asked for %+v", w.started, p.last())
 	}
 	p.DoesNotSee("to bake")

@@ -363,9 +363,9 @@ func (m *Model) agentOf(name string) *Agent {
 // has nothing more to do.
 func (m *Model) returned(msg page.Returned) tea.Cmd {
 	if m.begin != nil && m.begin.over {
-		return page.Leave(msg.Said, msg.Err)
+		return page.Leave(msg.Text, msg.Err)
 	}
-	m.note.Say(msg.Said, msg.Err)
+	m.note.Say(msg.Text, msg.Err)
 	return nil
 }
 

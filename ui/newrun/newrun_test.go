@@ -58,15 +58,15 @@ func TestAPersonStartsARunWithAFewKeys(t *testing.T) {
 	if want := []string{"run codex --repo=/home/ann/shop '--prompt=mend it'"}; !slices.Equal(p.w.started, want) {
 		t.Errorf("started %q", p.w.started)
 	}
-	if want := (page.Attend{ID: "0dq4f-codex"}); p.last() != page.Request(want) {
+	if want := (page.Session{ID: "0dq4f-codex"}); p.last() != page.Request(want) {
 		t.Errorf("asked for %+v", p.Asked)
 	}
 	p.Sees("0dq4f-codex runs")
 	if len(p.w.remembered) != 1 || p.w.remembered[0].Agent != "codex" {
 		t.Errorf("remembered %+v", p.w.remembered)
 	}
-	p.Send(page.Returned{Said: "seen"})
-	if want := (page.Close{Said: "seen"}); p.last() != page.Request(want) {
+	p.Send(page.Returned{Text: "seen"})
+	if want := (page.Close{Text: "seen"}); p.last() != page.Request(want) {
 		t.Errorf("back from the session it asks for %+v", p.last())
 	}
 }

@@ -1,6 +1,6 @@
-// Package page says what a screen is and what it may ask its owner for: all ways
-// from one screen to another stand here. Screens know this package and not each
-// other. It shows nothing and does nothing.
+// Package page defines what a screen is and what it may request from the root, such as
+// opening another screen. Screens know this package and not each other. It shows nothing
+// and does nothing.
 package page
 
 import (
@@ -12,90 +12,90 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Page is a full screen. Keys, mouse and pastes reach the page on top. What a page's
-// commands return reaches that page alone, as long as it is open.
+// Page is a full screen. Keys, mouse events and pastes reach the page on top. What a
+// page's commands return reaches that page alone, as long as it is open.
 type Page interface {
 	Init() tea.Cmd
 	Update(msg tea.Msg) tea.Cmd
-	// View is exactly the cells of the last SetSize.
+	// View returns exactly the cells of the last SetSize.
 	View() string
-	// SetSize tells the cells there are, without the line of keys at the foot, which
-	// the owner draws from Short.
+	// SetSize sets the size in cells, without the line of keys at the foot, which the
+	// root draws from Short.
 	SetSize(width, height int)
 	SetTheme(t theme.Theme)
-	// Keys is every key that counts now, for the help and the command palette.
+	// Keys returns every active key, for the help and the command palette.
 	Keys() []keymap.Group
-	// Short is the keys for the foot of the screen, the most important first.
+	// Short returns the keys for the foot of the screen, the most important first.
 	Short() []key.Binding
-	// Typing reports whether keys are text or answers now, so that none of the owner's
-	// own counts.
+	// Typing reports whether the page takes every key, as text or as an answer. The
+	// root's own keys are off then.
 	Typing() bool
 }
 
-// Request is what a page asks its owner for, as a message.
+// Request is a message that asks the root for something.
 type Request interface{ request() }
 
-// The screens that a page can ask for. They come on top of it.
+// The screens that a page can open on top of itself.
 type (
-	// Review is about what a session's agent changed.
+	// Review shows the changes of a session.
 	Review struct{ ID session.ID }
-	// Attend is about one session, as it goes on or as it was.
-	Attend struct{ ID session.ID }
-	// LookBack is about what the terminal of an interactive session's agent has shown.
-	LookBack struct{ ID session.ID }
+	// Session shows one session, running or ended.
+	Session struct{ ID session.ID }
+	// Scrollback shows the terminal output of an interactive session.
+	Scrollback struct{ ID session.ID }
 	// NewRun starts a session.
 	NewRun struct {
-		Repository string     // empty is the one a person is in, or was in last
-		Again      session.ID // fill it in as this session was; empty: as it was last done
+		Repository string     // empty: the current one, or the last one used
+		Again      session.ID // prefill from this session; empty: from the last run
 	}
-	// Images is about the images of agents.
+	// Images shows the images of agents.
 	Images struct{}
-	// Network is about what boxes reached and were refused; of one session where ID is
-	// not empty.
+	// Network shows what sandboxes reached and what was refused. ID limits it to one
+	// session; empty means all.
 	Network struct{ ID session.ID }
-	// Doctor is about this machine.
+	// Doctor shows the state of this machine.
 	Doctor struct{}
-	// Settings is about the user's settings.
+	// Settings shows the user's settings.
 	Settings struct{}
 )
 
-// Command asks for one of aibox's own commands, on the whole terminal.
+// Command runs one of aibox's own commands on the whole terminal.
 type Command struct {
 	Args []string // without the program's name
-	// Wait keeps what it printed on the screen until the person has read it. One that
-	// failed is always waited for.
+	// Wait keeps the command's output on the screen until the user presses a key. The
+	// output of a failed command always stays.
 	Wait bool
 }
 
-// Close asks to leave the page. The one below gets a Returned.
+// Close leaves the page. The page below gets a Returned.
 type Close struct {
-	Said string // what became of it, escaped; empty for nothing to say
+	Text string // the outcome, escaped; empty for none
 	Err  error
 }
 
-func (Review) request()   {}
-func (Attend) request()   {}
-func (LookBack) request() {}
-func (NewRun) request()   {}
-func (Images) request()   {}
-func (Network) request()  {}
-func (Doctor) request()   {}
-func (Settings) request() {}
-func (Command) request()  {}
-func (Close) request()    {}
+func (Review) request()     {}
+func (Session) request()    {}
+func (Scrollback) request() {}
+func (NewRun) request()     {}
+func (Images) request()     {}
+func (Network) request()    {}
+func (Doctor) request()     {}
+func (Settings) request()   {}
+func (Command) request()    {}
+func (Close) request()      {}
 
-// Covered tells a page that another one lies over it now, until a Returned.
+// Covered reports to a page that another page lies over it, until a Returned.
 type Covered struct{}
 
-// Returned tells a page that it is on top again: the page above it was left, or the
-// command it asked for has ended.
+// Returned reports to a page that it is on top again: the page above was closed, or the
+// command it requested has ended.
 type Returned struct {
-	Said string // escaped
+	Text string // escaped
 	Err  error
 }
 
-// Ask brings a request to the owner.
+// Ask sends a request to the root.
 func Ask(r Request) tea.Cmd { return func() tea.Msg { return r } }
 
-// Leave is Ask for a Close.
-func Leave(said string, err error) tea.Cmd { return Ask(Close{said, err}) }
+// Leave sends a Close to the root.
+func Leave(text string, err error) tea.Cmd { return Ask(Close{text, err}) }

@@ -116,7 +116,7 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	case key.Matches(msg, k.attach):
 		return page.Ask(page.Command{Args: []string{"attach", string(id)}}), true
 	case key.Matches(msg, k.past):
-		return page.Ask(page.LookBack{ID: id}), true
+		return page.Ask(page.Scrollback{ID: id}), true
 	case key.Matches(msg, k.review):
 		return page.Ask(page.Review{ID: id}), true
 	case key.Matches(msg, k.again):

@@ -148,7 +148,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.note.Say(msg.said, msg.err)
 		return m.find()
 	case page.Returned:
-		m.note.Say(msg.Said, msg.Err)
+		m.note.Say(msg.Text, msg.Err)
 		return m.find()
 	case tea.KeyPressMsg:
 		return m.press(msg)

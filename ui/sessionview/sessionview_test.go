@@ -120,7 +120,7 @@ func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 	}{
 		{interactive, "a", page.Command{Args: []string{"attach", string(id)}}},
 		{interactive, "enter", page.Command{Args: []string{"attach", string(id)}}},
-		{interactive, "b", page.LookBack{ID: id}},
+		{interactive, "b", page.Scrollback{ID: id}},
 		{running(), "a", nil},
 		{running(), "b", nil},
 		{running(), "r", nil},

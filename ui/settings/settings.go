@@ -120,7 +120,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case written:
 		return m.wrote(msg)
 	case page.Returned: // from the editor
-		m.note.Say(msg.Said, msg.Err)
+		m.note.Say(msg.Text, msg.Err)
 		return m.reread()
 	case tea.KeyPressMsg:
 		return m.press(msg)

@@ -17,8 +17,8 @@ import (
 
 var noon = time.Date(2026, 4, 1, 12, 0, 0, 0, time.UTC)
 
-// kitchen is one whose images and bakes are given.
-type kitchen struct {
+// builder is one whose images and bakes are given.
+type builder struct {
 	states []bakery.Status
 	err    error
 	jobs   []bakery.Job
@@ -27,20 +27,20 @@ type kitchen struct {
 	checks int
 }
 
-func (k *kitchen) Check(context.Context) ([]bakery.Status, error) {
+func (k *builder) Check(context.Context) ([]bakery.Status, error) {
 	k.checks++
 	return slices.Clone(k.states), k.err
 }
 
-func (k *kitchen) Put(anew bool, names ...string) {
+func (k *builder) Put(anew bool, names ...string) {
 	k.put = append(k.put, fmt.Sprint(anew, " ", strings.Join(names, " ")))
 }
 
-func (k *kitchen) Cancel(name string) { k.gone = append(k.gone, name) }
-func (k *kitchen) Jobs() []bakery.Job { return slices.Clone(k.jobs) }
+func (k *builder) Cancel(name string) { k.gone = append(k.gone, name) }
+func (k *builder) Jobs() []bakery.Job { return slices.Clone(k.jobs) }
 
 // Changed never tells anything: tests send the news themselves.
-func (k *kitchen) Changed(context.Context) <-chan struct{} {
+func (k *builder) Changed(context.Context) <-chan struct{} {
 	changed := make(chan struct{})
 	close(changed)
 	return changed
@@ -54,8 +54,8 @@ func status(name string, state bakery.State, version string, size int64) bakery.
 	return s
 }
 
-func sample() *kitchen {
-	return &kitchen{states: []bakery.Status{
+func sample() *builder {
+	return &builder{states: []bakery.Status{
 		status("base", bakery.Fresh, "", 637e6),
 		status("claude", bakery.Outdated, "2.1.0", 1.01e9),
 		status("codex", bakery.Fresh, "0.169.0", 702e6),
@@ -65,7 +65,7 @@ func sample() *kitchen {
 }
 
 // busy is the sample with bakes in every state.
-func busy() *kitchen {
+func busy() *builder {
 	k := sample()
 	k.jobs = baking()
 	return k
@@ -99,10 +99,10 @@ func baking() []bakery.Job {
 type person struct {
 	*uitest.Person
 	m *Model
-	k *kitchen
+	k *builder
 }
 
-func sit(t testing.TB, k *kitchen, width, height int) *person {
+func sit(t testing.TB, k *builder, width, height int) *person {
 	m := New(t.Context(), k)
 	m.now, m.breath = func() time.Time { return noon }, 0
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
