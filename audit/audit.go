@@ -1,7 +1,7 @@
 // Package audit keeps a session's event log: one JSON object a line, each bound
-// to the one before it by a SHA-256 hash, so that a line changed, removed or put
-// in afterwards is found by Verify. It never holds secrets: callers pass what may
-// be shown to anyone who may read the session.
+// to the one before it by a SHA-256 hash, so that Read detects a line that was changed,
+// removed or inserted later. It never holds secrets: callers pass only what every reader
+// of the session may see.
 package audit
 
 import (
@@ -55,14 +55,6 @@ const (
 	SessionReturned   Type = "session.returned"
 )
 
-// Types are all events there are.
-var Types = []Type{
-	SessionStarted, WorkspacePrepared, NetworkGuarded, BoxStarted, ProbesRan, AgentStarted, ModelAnswered, AccessRefused,
-	NoticeGiven, RequestMade, RequestAnswered, LimitExtended, StopRequested, LimitReached, AgentEnded,
-	BoxDestroyed, ChangesComputed, WorkVerified, AcceptBegun, ChangesAccepted, DiscardBegun, ChangesDiscarded,
-	ChangesRecovered, SessionRepaired, SessionContinued, SessionReturned,
-}
-
 // Event is one line of the log.
 type Event struct {
 	Seq  int             `json:"seq"` // from 0, without gaps
@@ -92,9 +84,9 @@ type Log struct {
 	next int
 	prev string
 
-	end    int64 // offset behind the last event
+	end    int64 // offset after the last event
 	closed bool
-	grown  chan struct{} // closed and replaced at each event
+	grown  chan struct{} // closed and replaced on each event
 }
 
 // Open opens or creates the log at path (mode 0600) and continues its chain. A
@@ -122,8 +114,8 @@ func Open(path string) (*Log, error) {
 	return l, nil
 }
 
-// Append writes one event. data is anything encoding/json can turn into an
-// object, or nil; what is too large is shortened.
+// Append writes one event. data is nil or anything that encoding/json
+// encodes as an object; data that is too large is shortened.
 func (l *Log) Append(kind Type, data any) (Event, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +141,7 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 		return Event{}, fmt.Errorf("audit: event %q has %d bytes, more than %d", kind, len(line), MaxLine)
 	}
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		// The part that a full disk has taken must not stay before the next event.
+		// A part of the line that reached a full disk must not precede the next event.
 		_, seekErr := l.file.Seek(l.end, io.SeekStart)
 		return Event{}, errors.Join(err, l.file.Truncate(l.end), seekErr)
 	}
@@ -160,7 +152,7 @@ func (l *Log) Append(kind Type, data any) (Event, error) {
 	return e, nil
 }
 
-// Close syncs and closes the file, and ends those who follow.
+// Close syncs and closes the file, and ends every Follow.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +165,7 @@ func (l *Log) Close() error {
 
 // Read calls visit for every event of the log at path, in order, verifying the
 // chain on the way. It stops at visit's first error. A torn last line is not an
-// error; a log that is not there has no events.
+// error; a missing log has no events.
 func Read(path string, visit func(Event) error) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -187,10 +179,10 @@ func Read(path string, visit func(Event) error) error {
 	return err
 }
 
-// ErrBroken says that the chain does not hold.
+// ErrBroken reports a log whose hash chain does not verify.
 var ErrBroken = errors.New("the audit log was changed after it was written")
 
-// scan verifies events from the start of r and returns the offset behind the
+// scan verifies events from the start of r and returns the offset after the
 // last whole line.
 func scan(r io.Reader, visit func(Event) error) (int64, error) {
 	var c chain
@@ -200,7 +192,7 @@ func scan(r io.Reader, visit func(Event) error) (int64, error) {
 
 // chain is how far a log was read.
 type chain struct {
-	end  int64 // offset behind the last whole line
+	end  int64 // offset after the last whole line
 	next int
 	prev string
 }

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// Follow calls visit for every event from number from on: those there are, and those
-// that come, until the log is closed (no error), ctx ends or visit fails. Any number
-// may follow; one that is slow holds up nobody.
+// Follow calls visit for every event from number from on, existing and new, until the
+// log is closed (no error), ctx ends or visit fails. Any number of callers may follow; a
+// slow one does not block the others.
 func (l *Log) Follow(ctx context.Context, from int, visit func(Event) error) error {
 	file, err := os.Open(l.file.Name())
 	if err != nil {
@@ -31,7 +31,7 @@ func (l *Log) Follow(ctx context.Context, from int, visit func(Event) error) err
 				return err
 			}
 			if c.end != end {
-				return ErrBroken // somebody cut the file
+				return ErrBroken // the file was truncated
 			}
 			continue
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// opened is a log that has n events.
-func opened(t *testing.T, n int) *Log {
+// openLog opens a log with n events.
+func openLog(t *testing.T, n int) *Log {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	fill(t, path, n)
@@ -20,8 +20,8 @@ func opened(t *testing.T, n int) *Log {
 	return log
 }
 
-func TestAFollowerGetsWhatThereIsAndWhatComesUntilTheLogIsClosed(t *testing.T) {
-	log := opened(t, 3)
+func TestAFollowerGetsExistingAndNewEventsUntilTheLogIsClosed(t *testing.T) {
+	log := openLog(t, 3)
 	got := make(chan int)
 	ended := make(chan error, 1)
 	go func() {
@@ -52,7 +52,7 @@ func TestAFollowerGetsWhatThereIsAndWhatComesUntilTheLogIsClosed(t *testing.T) {
 }
 
 func TestAFollowerLeavesWithItsContextAndWithItsOwnError(t *testing.T) {
-	log := opened(t, 2)
+	log := openLog(t, 2)
 	defer log.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	err := log.Follow(ctx, 0, func(e Event) error {
@@ -70,8 +70,8 @@ func TestAFollowerLeavesWithItsContextAndWithItsOwnError(t *testing.T) {
 	}
 }
 
-func TestAFollowerIsToldOfAnEventThatWasChanged(t *testing.T) {
-	log := opened(t, 3)
+func TestAFollowerDetectsAnEventThatWasChanged(t *testing.T) {
+	log := openLog(t, 3)
 	defer log.Close()
 	data, err := os.ReadFile(log.file.Name())
 	if err != nil {

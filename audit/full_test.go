@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// within runs what with files that may have only so many bytes: the kernel takes a part
-// of a longer write and refuses the rest, as a disk does that fills up.
-func within(t *testing.T, bytes int64, what func()) {
+// within runs f with a limit on the size of files: the kernel accepts a part of a longer
+// write and refuses the rest, as a full disk does.
+func within(t *testing.T, bytes int64, f func()) {
 	t.Helper()
 	var was unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_FSIZE, &was)
@@ -26,12 +26,11 @@ func within(t *testing.T, bytes int64, what func()) {
 			t.Fatal(err)
 		}
 	}()
-	what()
+	f()
 }
 
-// The part of an event that a full disk takes must not stay: the next event would follow
-// it, and the whole log would be broken.
-func TestAnEventThatADiskTakesAPartOfLeavesTheLogWhole(t *testing.T) {
+// A partial line would precede the next event and break the chain.
+func TestAShortWriteIsCutOffTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	log, err := Open(path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"aibox/internal/termtext"
 )
 
-// needed is the least free disk space a bake starts with: a base and an agent
-// take about 1.2 GB, unpacking and caches as much again.
-const needed = 3 << 30
+// neededSpace is the free disk space that a bake requires, in bytes: a base and an
+// agent take about 1.2 GB, and unpacking and caches as much again.
+const neededSpace = 3 << 30
 
 // Baked is one image after a bake.
 type Baked struct {
@@ -29,23 +29,23 @@ type Baked struct {
 type run struct {
 	*Bakery
 	progress Progress
-	image    string // the recipe at work
+	image    string // the image being made
 	steps    int
 }
 
-// Bake makes the named images (all when names is empty) and those below them,
-// as far as they are not there. When one fails, or ctx ends, the ones before it
-// stay, and the one at work leaves nothing behind but build cache. Progress may
-// be nil. A failed build is a fault around a *StepError.
+// Bake builds the named images (all if names is empty) and the base below them, unless
+// they are up to date. If one fails or ctx ends, finished images stay, and the
+// unfinished one leaves only build cache. progress may be nil. A failed build is a
+// fault that wraps a *StepError.
 func (b *Bakery) Bake(ctx context.Context, names []string, progress Progress) ([]Baked, error) {
 	if progress == nil {
-		progress = Silent{}
+		progress = noProgress{}
 	}
 	if len(names) == 0 {
 		names = b.Names()
 	}
 	for _, name := range names {
-		if _, err := b.recipe(name, Origin{Digest: digestOf("any")}); err != nil {
+		if _, err := b.recipe(name, BaseSource{Digest: digestOf("any")}); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +61,7 @@ func (b *Bakery) Bake(ctx context.Context, names []string, progress Progress) ([
 }
 
 func (r *run) all(ctx context.Context, names []string) ([]Baked, error) {
-	origin, _, err := r.present(ctx)
+	source, _, err := r.findSource(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func (r *run) all(ctx context.Context, names []string) ([]Baked, error) {
 	var all []Baked
 	for _, name := range slices.Compact(order) {
 		asked := slices.Contains(names, name)
-		done, from, err := r.one(ctx, name, origin, asked && r.options.NoCache)
+		done, from, err := r.one(ctx, name, source, asked && r.options.NoCache)
 		if err != nil {
 			return all, err
 		}
-		origin = from
+		source = from
 		if asked {
 			all = append(all, done)
 		}
@@ -93,63 +93,63 @@ func rank(name string) int {
 	return 1
 }
 
-// one bakes one image and answers the origin it stands on.
-func (r *run) one(ctx context.Context, name string, origin Origin, anew bool) (Baked, Origin, error) {
+// one bakes one image and returns the source of its base.
+func (r *run) one(ctx context.Context, name string, source BaseSource, rebuild bool) (Baked, BaseSource, error) {
 	r.image = name
 	begun := time.Now()
-	if origin.Digest != "" && !anew {
-		recipe, err := r.recipe(name, origin)
+	if source.Digest != "" && !rebuild {
+		recipe, err := r.recipe(name, source)
 		if err != nil {
-			return Baked{}, origin, err
+			return Baked{}, source, err
 		}
 		image, err := r.fresh(ctx, recipe)
 		if err == nil {
 			r.emit(Event{Kind: ImageReused, Ref: recipe.Ref()})
-			return Baked{Name: name, Ref: recipe.Ref(), Image: image, Reused: true}, origin, nil
+			return Baked{Name: name, Ref: recipe.Ref(), Image: image, Reused: true}, source, nil
 		}
 		if !errors.Is(err, ErrNoImage) {
-			return Baked{}, origin, err
+			return Baked{}, source, err
 		}
 	}
-	done, origin, err := r.make(ctx, name, origin, anew)
+	done, source, err := r.make(ctx, name, source, rebuild)
 	if err != nil {
 		r.emit(Event{Kind: ImageFailed, Err: termtext.Escape(err.Error()), Took: time.Since(begun)})
-		return Baked{}, origin, err
+		return Baked{}, source, err
 	}
 	done.Took = time.Since(begun)
 	r.emit(Event{Kind: ImageDone, Ref: done.Ref, Took: done.Took})
-	return done, origin, nil
+	return done, source, nil
 }
 
-func (r *run) make(ctx context.Context, name string, origin Origin, anew bool) (Baked, Origin, error) {
+func (r *run) make(ctx context.Context, name string, source BaseSource, rebuild bool) (Baked, BaseSource, error) {
 	if name == Base {
 		var err error
-		if origin, err = r.fetch(ctx); err != nil {
-			return Baked{}, origin, err
+		if source, err = r.fetch(ctx); err != nil {
+			return Baked{}, source, err
 		}
 	}
-	recipe, err := r.recipe(name, origin)
+	recipe, err := r.recipe(name, source)
 	if err != nil {
-		return Baked{}, origin, err
+		return Baked{}, source, err
 	}
-	if err := r.space(ctx); err != nil {
-		return Baked{}, origin, err
+	if err := r.checkSpace(ctx); err != nil {
+		return Baked{}, source, err
 	}
 	r.emit(Event{Kind: ImageStarted, Ref: recipe.Ref()})
 	for _, what := range recipe.Unpinned {
 		r.note("not pinned: %s", termtext.Escape(what))
 	}
-	if err := r.build(ctx, recipe, anew); err != nil {
-		return Baked{}, origin, err
+	if err := r.build(ctx, recipe, rebuild); err != nil {
+		return Baked{}, source, err
 	}
 	image, err := r.fresh(ctx, recipe)
 	if err != nil {
-		return Baked{}, origin, fmt.Errorf("finding the image %s just built: %w", recipe.Ref(), err)
+		return Baked{}, source, fmt.Errorf("finding the image %s just built: %w", recipe.Ref(), err)
 	}
-	return Baked{Name: name, Ref: recipe.Ref(), Image: image}, origin, nil
+	return Baked{Name: name, Ref: recipe.Ref(), Image: image}, source, nil
 }
 
-func (r *run) build(ctx context.Context, recipe Recipe, anew bool) error {
+func (r *run) build(ctx context.Context, recipe Recipe, rebuild bool) error {
 	tarball, err := buildContext(recipe)
 	if err != nil {
 		return err
@@ -163,46 +163,46 @@ func (r *run) build(ctx context.Context, recipe Recipe, anew bool) error {
 	track := newTracker(recipe.Name, r.progress.Handle)
 	err = r.builder.Build(ctx, Build{
 		Ref: recipe.Ref(), Context: tarball, Dockerfile: recipe.Name + suffix,
-		Args: args, Labels: recipe.Labels(), NoCache: anew, CacheScope: recipe.CacheScope(),
+		Args: args, Labels: recipe.Labels(), NoCache: rebuild, CacheScope: recipe.CacheScope(),
 	}, track.update)
 	if err == nil {
 		return nil
 	}
-	return notBuilt(recipe.Name, track.failed, err)
+	return buildFault(recipe.Name, track.failed, err)
 }
 
-// notBuilt is the fault of a build that failed: in a step, when failed is there.
-func notBuilt(image string, failed *StepError, err error) error {
+// buildFault describes a failed build; failed is the step that failed, nil if unknown.
+func buildFault(image string, failed *StepError, err error) error {
 	if failed == nil {
 		return fault.New(fault.Environment, "the image of %s was not built: %w", image, err).
-			Hint("what is built is shown by: aibox bake %s; what was out of reach for a moment is worth a second try", image)
+			Hint("if a server was unreachable for a moment, try again: aibox bake %s", image)
 	}
-	host := unreached(failed.Tail)
+	host := unreachableHost(failed.Tail)
 	if host == "" {
 		return fault.New(fault.Environment, "the image of %s was not built: %w", image, failed).
-			Hint("the last lines above say why; a registry that was out of reach for a moment is worth a second try: aibox bake %s", image)
+			Hint("the last lines above give the reason; if a registry was unreachable for a moment, try again: aibox bake %s", image)
 	}
 	return fault.New(fault.Environment, "the image of %s was not built, because %s could not be reached: %w", image, host, failed).
-		Hint("builds go by your HTTP_PROXY, HTTPS_PROXY and NO_PROXY, npm's registry and pip's index-url: set what your network needs, then aibox bake %s", image).
-		Hint("or bring an image that was built elsewhere: docker load, then name it with --image REF")
+		Hint("builds use HTTP_PROXY, HTTPS_PROXY and NO_PROXY, npm's registry and pip's index-url: set what your network needs, then run aibox bake %s", image).
+		Hint("or load an image that was built elsewhere with docker load, and name it with --image REF")
 }
 
-// space refuses to begin where the disk would fill up half-way.
-func (r *run) space(ctx context.Context) error {
+// checkSpace returns a fault if the disk would fill up during the build.
+func (r *run) checkSpace(ctx context.Context) error {
 	disk, ok := r.builder.(Disk)
 	if !ok {
 		return nil
 	}
 	free, dir, err := disk.Free(ctx)
-	if err == nil && free < needed { // where it cannot be known the build itself will tell
+	if err == nil && free < neededSpace { // if it is not known, the build itself will fail
 		return fault.New(fault.Environment, "only %.1f GB are free in %s; baking needs 3 GB", float64(free)/(1<<30), dir).
 			Hint("`docker builder prune` and `docker image prune` make room there")
 	}
 	return nil
 }
 
-// step runs work as one step of progress; failed is the kind of event that tells
-// of its failure.
+// step runs work as one step of progress. failed is the kind of the event that reports
+// a failure.
 func (r *run) step(name string, failed Kind, work func(log func(string)) error) error {
 	r.steps++
 	id := fmt.Sprintf("aibox-%d", r.steps)

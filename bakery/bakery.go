@@ -9,29 +9,29 @@ import (
 	"aibox/internal/fault"
 )
 
-// Options choose what is baked. The zero value, with a Host, bakes what the
+// Options configure a Bakery. With only a Host set, it bakes the versions that the
 // Dockerfiles pin.
 type Options struct {
 	Host     Host
 	Versions map[string]Version // other versions than the pinned, by agent
-	Base     string             // an image to stand on instead of aibox's Debian
-	NoCache  bool               // build the named images anew, even fresh ones
+	Base     string             // an image to build on instead of aibox's Debian
+	NoCache  bool               // rebuild the named images even if they are up to date
 	Recipes  map[string]string  // more Dockerfiles than aibox's own, by the image's name
 }
 
-// Bakery bakes images. It is safe for concurrent use; two that bake the same
-// recipe at once do the work once, by BuildKit, or harmlessly twice.
+// Bakery bakes images. It is safe for concurrent use: if two callers bake the same
+// recipe at once, BuildKit does the work once, or harmlessly twice.
 type Bakery struct {
 	builder Builder
-	book    book
+	catalog catalog
 	options Options
 }
 
 // New makes a Bakery of the Dockerfiles in files (NAME.Dockerfile). It fails
-// with a usage fault when the options name an agent that is not there, a version
-// for an image without one, or a base that is no image reference.
+// with a usage fault if the options name an unknown agent, a version
+// for an image that has none, or a base that is not an image reference.
 func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
-	b, err := open(files)
+	b, err := readCatalog(files)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 		if _, ours := b[name]; ours {
 			return nil, fault.New(fault.Usage, "the image %q is one of aibox's own", name).Hint("give the other one another name")
 		}
-		b[name] = entry{dockerfile: text, guest: true}
+		b[name] = entry{dockerfile: text, custom: true}
 	}
-	bakery := &Bakery{builder: builder, book: b, options: options}
+	bakery := &Bakery{builder: builder, catalog: b, options: options}
 	for name := range options.Versions {
-		if _, err := bakery.recipe(name, Origin{Digest: digestOf("any")}); err != nil {
+		if _, err := bakery.recipe(name, BaseSource{Digest: digestOf("any")}); err != nil {
 			return nil, err
 		}
 	}
@@ -55,19 +55,19 @@ func New(builder Builder, files fs.FS, options Options) (*Bakery, error) {
 }
 
 // Names lists the images that can be baked, the base first.
-func (b *Bakery) Names() []string { return b.book.names() }
+func (b *Bakery) Names() []string { return b.catalog.names() }
 
-// recipe is the recipe of name on top of an origin.
-func (b *Bakery) recipe(name string, origin Origin) (Recipe, error) {
-	base, err := b.book.recipe(Base, b.options, origin, nil)
+// recipe returns the recipe of name on a base from source.
+func (b *Bakery) recipe(name string, source BaseSource) (Recipe, error) {
+	base, err := b.catalog.recipe(Base, b.options, source, nil)
 	if err != nil || name == Base {
 		return base, err
 	}
-	return b.book.recipe(name, b.options, origin, &base)
+	return b.catalog.recipe(name, b.options, source, &base)
 }
 
-// fresh answers the image that was baked from exactly this recipe. A reference
-// that somebody gave to another image does not count.
+// fresh returns the image that was baked from exactly this recipe. An image that only
+// carries its reference does not count.
 func (b *Bakery) fresh(ctx context.Context, r Recipe) (Image, error) {
 	image, err := b.builder.Image(ctx, r.Ref())
 	if err != nil {
@@ -79,28 +79,28 @@ func (b *Bakery) fresh(ctx context.Context, r Recipe) (Image, error) {
 	return image, nil
 }
 
-// Find answers the image of name that an agent would start from now, without
-// building anything: one or two questions to the daemon. When it is not there
-// the error is a fault of kind Environment that says how to bake it, and
-// errors.Is(err, ErrNoImage); with an image of an earlier recipe also ErrOutdated.
+// Find returns the image of name that an agent would start from now. It builds nothing
+// and queries the daemon once or twice. If the image is missing, the error is a fault
+// of kind Environment with a hint to bake it, and errors.Is(err, ErrNoImage); if an
+// image of an earlier recipe exists, also ErrOutdated.
 func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
-	if _, ok := b.book[name]; !ok {
-		_, err := b.recipe(name, Origin{Digest: digestOf("any")})
+	if _, ok := b.catalog[name]; !ok {
+		_, err := b.recipe(name, BaseSource{Digest: digestOf("any")})
 		return Image{}, err
 	}
-	origins := b.origins()
+	sources := b.baseSources()
 	if b.options.Base != "" {
-		origin, ok, err := b.given(ctx)
+		source, ok, err := b.namedBase(ctx)
 		if err != nil {
 			return Image{}, err
 		}
 		if !ok {
-			return Image{}, b.unbaked(ctx, name)
+			return Image{}, b.missing(ctx, name)
 		}
-		origins = []Origin{origin}
+		sources = []BaseSource{source}
 	}
-	for _, origin := range origins {
-		r, err := b.recipe(name, origin)
+	for _, source := range sources {
+		r, err := b.recipe(name, source)
 		if err != nil {
 			return Image{}, err
 		}
@@ -109,11 +109,11 @@ func (b *Bakery) Find(ctx context.Context, name string) (Image, error) {
 			return image, err
 		}
 	}
-	return Image{}, b.unbaked(ctx, name)
+	return Image{}, b.missing(ctx, name)
 }
 
-// unbaked says why there is no image of name to start from.
-func (b *Bakery) unbaked(ctx context.Context, name string) error {
+// missing returns the fault for an image that is missing or outdated.
+func (b *Bakery) missing(ctx context.Context, name string) error {
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (b *Bakery) unbaked(ctx context.Context, name string) error {
 	return f.Hint("aibox bake %s", name)
 }
 
-// State says how an image stands to its recipe.
+// State compares an image with its recipe.
 type State int
 
 // The states. The zero value is Missing.
@@ -137,7 +137,7 @@ const (
 	Fresh                 // nothing to do
 )
 
-// String is the state as it stands in tables and JSON.
+// String returns the state as tables and JSON spell it.
 func (s State) String() string {
 	switch s {
 	case Fresh:
@@ -156,7 +156,7 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 type Status struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
-	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty when even the system below is missing
+	Ref     string `json:"ref,omitempty"`     // what a bake would make; empty if the base system is missing too
 	Version string `json:"version,omitempty"` // the agent's version in the recipe
 	Image   Image  `json:"image,omitzero"`    // the fresh one, or the newest outdated one
 	// Pinned says that a checksum that aibox carries pins all that the recipe fetches.
@@ -165,18 +165,18 @@ type Status struct {
 	Unpinned []string `json:"unpinned,omitempty"`
 }
 
-// Check tells of each name (all when empty) what a bake would do. It builds and
+// Check reports for each name (all if empty) what a bake would do. It builds and
 // fetches nothing.
 func (b *Bakery) Check(ctx context.Context, names ...string) ([]Status, error) {
 	if len(names) == 0 {
 		names = b.Names()
 	}
-	origin, ok, err := b.present(ctx)
+	source, ok, err := b.findSource(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		origin = Origin{Digest: digestOf("none yet")}
+		source = BaseSource{Digest: digestOf("none yet")}
 	}
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
 	if err != nil {
@@ -184,7 +184,7 @@ func (b *Bakery) Check(ctx context.Context, names ...string) ([]Status, error) {
 	}
 	var all []Status
 	for _, name := range names {
-		r, err := b.recipe(name, origin)
+		r, err := b.recipe(name, source)
 		if err != nil {
 			return nil, err
 		}

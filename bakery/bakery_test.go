@@ -35,7 +35,7 @@ func reachable() *bakerytest.Fake {
 	return &bakerytest.Fake{OnPull: func(context.Context, string) error { return nil }}
 }
 
-func kitchen(t *testing.T, b bakery.Builder, from fstest.MapFS, o bakery.Options) *bakery.Bakery {
+func builder(t *testing.T, b bakery.Builder, from fstest.MapFS, o bakery.Options) *bakery.Bakery {
 	t.Helper()
 	k, err := bakery.New(b, from, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *recorder) find(kind bakery.Kind) *bakery.Event {
 
 func TestAnAgentIsBakedOnTheBaseAndASecondBakeDoesNothing(t *testing.T) {
 	fake := reachable()
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	first := bake(t, k, "agent")
 	builds := fake.Builds()
 	if len(builds) != 2 || builds[1].Args["BASE"] != builds[0].Ref || !strings.HasPrefix(builds[0].Args["BASE"], "aibox/debian:") {
@@ -93,7 +93,7 @@ func TestAnAgentIsBakedOnTheBaseAndASecondBakeDoesNothing(t *testing.T) {
 
 func TestEveryPartOfARecipeChangesTheReference(t *testing.T) {
 	ref := func(from fstest.MapFS, o bakery.Options) string {
-		return bake(t, kitchen(t, reachable(), from, o), "agent")[0].Ref
+		return bake(t, builder(t, reachable(), from, o), "agent")[0].Ref
 	}
 	version, _ := bakery.ParseVersion("9.9.9")
 	otherAgent, otherBase := files(), files()
@@ -125,7 +125,7 @@ func TestEveryPartOfARecipeChangesTheReference(t *testing.T) {
 
 func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
 	fake := reachable()
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	first := bake(t, k, "agent")[0]
 	fake.Add(first.Ref, map[string]string{bakery.LabelAgent: "agent"})
 	if _, err := k.Find(t.Context(), "agent"); !errors.Is(err, bakery.ErrNoImage) {
@@ -138,7 +138,7 @@ func TestAnImageThatStoleTheReferenceIsNotUsed(t *testing.T) {
 
 func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
 	fake := reachable()
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	_, err := k.Find(t.Context(), "agent")
 	if !errors.Is(err, bakery.ErrNoImage) || errors.Is(err, bakery.ErrOutdated) || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("before the first bake: %v", err)
@@ -146,7 +146,7 @@ func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
 	bake(t, k, "agent")
 	newer := files()
 	newer["agent.Dockerfile"].Data = []byte(strings.Replace(agentText, "1.2.3", "1.2.4", 1))
-	_, err = kitchen(t, fake, newer, bakery.Options{}).Find(t.Context(), "agent")
+	_, err = builder(t, fake, newer, bakery.Options{}).Find(t.Context(), "agent")
 	if !errors.Is(err, bakery.ErrOutdated) || !errors.Is(err, bakery.ErrNoImage) || !strings.Contains(err.Error(), "outdated") ||
 		strings.Contains(err.Error(), "no such image") || strings.Join(fault.Hints(err), "") != "aibox bake agent" {
 		t.Errorf("of another recipe: %v, %q", err, fault.Hints(err))
@@ -155,7 +155,7 @@ func TestAnImageOfAnEarlierRecipeIsOutdatedAndNotMissing(t *testing.T) {
 
 func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
 	fake := reachable()
-	old := kitchen(t, fake, files(), bakery.Options{})
+	old := builder(t, fake, files(), bakery.Options{})
 	states := func(k *bakery.Bakery) string {
 		all, err := k.Check(t.Context())
 		if err != nil {
@@ -176,7 +176,7 @@ func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
 	}
 	newer := files()
 	newer["agent.Dockerfile"].Data = []byte(strings.Replace(agentText, "1.2.3", "1.2.4", 1))
-	k := kitchen(t, fake, newer, bakery.Options{})
+	k := builder(t, fake, newer, bakery.Options{})
 	if got := states(k); got != "base=fresh agent=outdated" {
 		t.Error(got)
 	}
@@ -187,8 +187,8 @@ func TestCheckTellsMissingFreshAndOutdated(t *testing.T) {
 
 func TestNoCacheRebuildsWhatIsNamedAndNothingBelow(t *testing.T) {
 	fake := reachable()
-	bake(t, kitchen(t, fake, files(), bakery.Options{}), "agent")
-	bake(t, kitchen(t, fake, files(), bakery.Options{NoCache: true}), "agent")
+	bake(t, builder(t, fake, files(), bakery.Options{}), "agent")
+	bake(t, builder(t, fake, files(), bakery.Options{NoCache: true}), "agent")
 	builds := fake.Builds()
 	if len(builds) != 3 || !builds[2].NoCache || !strings.HasPrefix(builds[2].Ref, "aibox/agent:") {
 		t.Errorf("builds: %+v", builds)
@@ -215,7 +215,7 @@ func TestAFailedStepIsReportedWithItsLastLines(t *testing.T) {
 		return errors.New("process did not complete")
 	}
 	var got recorder
-	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, &got)
+	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, &got)
 	var step *bakery.StepError
 	if !errors.As(err, &step) || fault.KindOf(err) != fault.Environment {
 		t.Fatalf("error: %v", err)
@@ -242,7 +242,7 @@ func TestACanceledBakeLeavesNoReference(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	if _, err := k.Bake(ctx, []string{"agent"}, nil); fault.KindOf(err) != fault.Environment && !errors.Is(err, context.Canceled) {
 		t.Errorf("error: %v", err)
 	} else if !errors.Is(err, context.Canceled) {
@@ -256,7 +256,7 @@ func TestACanceledBakeLeavesNoReference(t *testing.T) {
 func TestAFullDiskIsRefusedBeforeTheBuild(t *testing.T) {
 	fake := reachable()
 	fake.FreeBytes = 1 << 30
-	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
+	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "1.0 GB are free in /var/lib/images") {
 		t.Errorf("error: %v", err)
 	}
@@ -285,7 +285,7 @@ func TestBadNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
 			t.Errorf("version of %q: %v", name, err)
 		}
 	}
-	if _, err := kitchen(t, reachable(), files(), bakery.Options{}).Bake(t.Context(), []string{"agnet"}, nil); fault.KindOf(err) != fault.Usage {
+	if _, err := builder(t, reachable(), files(), bakery.Options{}).Bake(t.Context(), []string{"agnet"}, nil); fault.KindOf(err) != fault.Usage {
 		t.Errorf("unknown name: %v", err)
 	}
 }
@@ -293,7 +293,7 @@ func TestBadNamesVersionsAndBasesAreUsageFaults(t *testing.T) {
 func TestABuildSeesItsDockerfileAndTheCertificatesOnly(t *testing.T) {
 	fake := reachable()
 	cert := bakery.Cert{Fingerprint: strings.Repeat("ab", 32), PEM: []byte("cert")}
-	bake(t, kitchen(t, fake, files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{cert}}}), "agent")
+	bake(t, builder(t, fake, files(), bakery.Options{Host: bakery.Host{Certs: []bakery.Cert{cert}}}), "agent")
 	var names []string
 	for _, b := range fake.Builds() {
 		names = append(names, contents(t, b)...)
@@ -323,7 +323,7 @@ func contents(t *testing.T, b bakery.Build) []string {
 func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
 	fake := &bakerytest.Fake{}
 	fake.Add("mine:latest", nil)
-	k := kitchen(t, fake, files(), bakery.Options{Base: "mine:latest"})
+	k := builder(t, fake, files(), bakery.Options{Base: "mine:latest"})
 	first := bake(t, k, "agent")[0]
 	if again := bake(t, k, "agent")[0]; !again.Reused {
 		t.Error("the same base was built on twice")
@@ -332,7 +332,7 @@ func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
 	if moved := bake(t, k, "agent")[0]; moved.Reused || moved.Ref == first.Ref {
 		t.Error("a name that moved to another image was not noticed")
 	}
-	lost := kitchen(t, fake, files(), bakery.Options{Base: "nowhere:1"})
+	lost := builder(t, fake, files(), bakery.Options{Base: "nowhere:1"})
 	if _, err := lost.Bake(t.Context(), nil, nil); fault.KindOf(err) != fault.Environment {
 		t.Errorf("a base that is not there: %v", err)
 	}
@@ -340,15 +340,15 @@ func TestABaseOfTheUsersOwnIsKnownByItsContent(t *testing.T) {
 
 func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
 	fake := reachable()
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	// The system from packages is there, as after a bootstrap without registry.
-	for _, ref := range bakery.OriginRefs(k) {
-		if ref != bakery.OriginRefs(k)[0] {
+	for _, ref := range bakery.BaseSourceRefs(k) {
+		if ref != bakery.BaseSourceRefs(k)[0] {
 			fake.Add(ref, nil)
 		}
 	}
 	bake(t, k, "agent")
-	if base := fake.Builds()[0].Args["BASE"]; base != bakery.OriginRefs(k)[1] {
+	if base := fake.Builds()[0].Args["BASE"]; base != bakery.BaseSourceRefs(k)[1] {
 		t.Errorf("built on %s", base)
 	}
 }
@@ -356,7 +356,7 @@ func TestImagesBakedOnPackagesStayInUseWhenTheRegistryComesBack(t *testing.T) {
 func TestOutdatedImagesAreThoseThatNothingNeeds(t *testing.T) {
 	from := files()
 	b := reachable()
-	k := kitchen(t, b, from, bakery.Options{})
+	k := builder(t, b, from, bakery.Options{})
 	bake(t, k, "agent")
 	old := map[string]string{}
 	for _, name := range []string{"agent", "gone"} {
@@ -387,7 +387,7 @@ func TestOutdatedImagesAreThoseThatNothingNeeds(t *testing.T) {
 	}
 	b.InUse = map[string]bool{old["gone1"]: true}
 	for _, image := range outdated {
-		if err := k.PutAway(t.Context(), image); (err != nil) != (image.ID == old["gone1"]) || err != nil && !errors.Is(err, bakery.ErrInUse) {
+		if err := k.Remove(t.Context(), image); (err != nil) != (image.ID == old["gone1"]) || err != nil && !errors.Is(err, bakery.ErrInUse) {
 			t.Errorf("putting away %s says %v", image.ID, err)
 		}
 	}

@@ -23,145 +23,144 @@ const (
 // used instead.
 const patience = 15 * time.Second
 
-// Origin is where the system under the base comes from.
-type Origin struct {
-	Kind   OriginKind
+// BaseSource is where the base image's system comes from.
+type BaseSource struct {
+	Kind   BaseSourceKind
 	Source string // what is pulled or bootstrapped, for people
 	Digest string // 64 hex digits: what decides its content
 }
 
-// OriginKind says how an origin is made. The zero value is no origin.
-type OriginKind int
+// BaseSourceKind is how a base system is obtained. The zero value is invalid.
+type BaseSourceKind int
 
-// The kinds of origins.
+// The kinds of sources.
 const (
-	Registry OriginKind = iota + 1 // pulled by digest
-	Packages                       // bootstrapped from Debian's packages
-	Given                          // an image the user named with --base
+	Registry BaseSourceKind = iota + 1 // pulled by digest
+	Packages                           // bootstrapped from Debian's packages
+	Given                              // an image the user named with --base
 )
 
-// Ref is the name under which the system stands on the daemon.
-func (o Origin) Ref() string { return "aibox/debian:" + o.Digest[:12] }
+// Ref returns the reference of the system's image on the daemon.
+func (o BaseSource) Ref() string { return "aibox/debian:" + o.Digest[:12] }
 
 // refForm is what --base takes: a reference as registries write it. No leading
 // dash, no space, no capital but in the tag.
 var refForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 
-// origins lists where the base may come from, best first.
-func (b *Bakery) origins() []Origin {
+// baseSources lists where the base can come from, best first.
+func (b *Bakery) baseSources() []BaseSource {
 	o := b.options
-	return []Origin{
+	return []BaseSource{
 		{Kind: Registry, Source: pinnedBase, Digest: digestOf(digestForm, "registry", pinnedBase, o.Host.Arch)},
 		{Kind: Packages, Source: "Debian packages", Digest: digestOf(digestForm, "packages", bootstrapArgs(o.Host, ""), o.Host.Arch)},
 	}
 }
 
-// present finds the origin that images on this daemon stand on already: one
-// whose base is baked, else one whose system is there.
-func (b *Bakery) present(ctx context.Context) (Origin, bool, error) {
+// findSource finds the source that images on this daemon already use: one whose base
+// is baked, else one whose system is present.
+func (b *Bakery) findSource(ctx context.Context) (BaseSource, bool, error) {
 	if b.options.Base != "" {
-		return b.given(ctx)
+		return b.namedBase(ctx)
 	}
-	origins := b.origins()
-	for _, origin := range origins {
-		r, err := b.book.recipe(Base, b.options, origin, nil)
+	sources := b.baseSources()
+	for _, source := range sources {
+		r, err := b.catalog.recipe(Base, b.options, source, nil)
 		if err != nil {
-			return Origin{}, false, err
+			return BaseSource{}, false, err
 		}
 		if _, err := b.fresh(ctx, r); err == nil {
-			return origin, true, nil
+			return source, true, nil
 		} else if !errors.Is(err, ErrNoImage) {
-			return Origin{}, false, err
+			return BaseSource{}, false, err
 		}
 	}
-	for _, origin := range origins {
-		if _, err := b.builder.Image(ctx, origin.Ref()); err == nil {
-			return origin, true, nil
+	for _, source := range sources {
+		if _, err := b.builder.Image(ctx, source.Ref()); err == nil {
+			return source, true, nil
 		} else if !errors.Is(err, ErrNoImage) {
-			return Origin{}, false, err
+			return BaseSource{}, false, err
 		}
 	}
-	return Origin{}, false, nil
+	return BaseSource{}, false, nil
 }
 
-// given makes an origin of the image the user named. Its content decides, not
-// its name, which may move.
-func (b *Bakery) given(ctx context.Context) (Origin, bool, error) {
+// namedBase returns the image that the user named as a source. Its content identifies
+// it, since the name can move.
+func (b *Bakery) namedBase(ctx context.Context) (BaseSource, bool, error) {
 	image, err := b.builder.Image(ctx, b.options.Base)
 	if errors.Is(err, ErrNoImage) {
-		return Origin{}, false, nil
+		return BaseSource{}, false, nil
 	}
 	if err != nil {
-		return Origin{}, false, err
+		return BaseSource{}, false, err
 	}
-	return Origin{Kind: Given, Source: b.options.Base, Digest: digestOf(digestForm, "given", image.ID)}, true, nil
+	return BaseSource{Kind: Given, Source: b.options.Base, Digest: digestOf(digestForm, "given", image.ID)}, true, nil
 }
 
-// fetch makes the system under the base, unless it is there under its name.
-func (r *run) fetch(ctx context.Context) (Origin, error) {
-	origin, ok, err := r.present(ctx)
+// fetch obtains the system of the base, unless it is present.
+func (r *run) fetch(ctx context.Context) (BaseSource, error) {
+	source, ok, err := r.findSource(ctx)
 	if err != nil {
-		return Origin{}, err
+		return BaseSource{}, err
 	}
 	if r.options.Base != "" {
-		return r.fetchGiven(ctx, origin, ok)
+		return r.fetchGiven(ctx, source, ok)
 	}
-	if ok && r.has(ctx, origin.Ref()) {
-		return origin, nil
+	if ok && r.hasImage(ctx, source.Ref()) {
+		return source, nil
 	}
-	if err := r.space(ctx); err != nil {
-		return Origin{}, err
+	if err := r.checkSpace(ctx); err != nil {
+		return BaseSource{}, err
 	}
-	origins := r.origins()
-	pulled := r.pull(ctx, origins[0])
+	sources := r.baseSources()
+	pulled := r.pull(ctx, sources[0])
 	if pulled == nil {
-		return origins[0], nil
+		return sources[0], nil
 	}
 	if ctx.Err() != nil {
-		return Origin{}, pulled
+		return BaseSource{}, pulled
 	}
 	reason := termtext.Escape(pulled.Error())
-	if err := r.bootstrap(ctx, origins[1]); err != nil {
+	if err := r.bootstrap(ctx, sources[1]); err != nil {
 		var f *fault.Fault
 		if errors.As(err, &f) {
 			_ = f.Hint("or make the registry reachable (pulling failed: %s)", reason).Hint("or name an image of your own: --base IMAGE")
 		}
-		return Origin{}, err
+		return BaseSource{}, err
 	}
-	return origins[1], nil
+	return sources[1], nil
 }
 
-func (r *run) fetchGiven(ctx context.Context, origin Origin, ok bool) (Origin, error) {
+func (r *run) fetchGiven(ctx context.Context, source BaseSource, ok bool) (BaseSource, error) {
 	base := r.options.Base
-	if ok && r.has(ctx, origin.Ref()) {
-		return origin, nil
+	if ok && r.hasImage(ctx, source.Ref()) {
+		return source, nil
 	}
-	// The pull is of what is there already when ok: it only gives it our name.
 	if !ok {
-		probe := Origin{Kind: Given, Source: base, Digest: digestOf(digestForm, "given", base)}
+		probe := BaseSource{Kind: Given, Source: base, Digest: digestOf(digestForm, "given", base)}
 		if err := r.pull(ctx, probe); err != nil {
-			return Origin{}, fault.New(fault.Environment, "the base image %q is not on this machine and cannot be pulled: %w", base, err).
+			return BaseSource{}, fault.New(fault.Environment, "the base image %q is not on this machine and cannot be pulled: %w", base, err).
 				Hint("docker images lists what is there")
 		}
 		var err error
-		if origin, ok, err = r.given(ctx); err != nil || !ok {
-			return Origin{}, errors.Join(fmt.Errorf("the base image %q was pulled and is not there", base), err)
+		if source, ok, err = r.namedBase(ctx); err != nil || !ok {
+			return BaseSource{}, errors.Join(fmt.Errorf("the base image %q was pulled but cannot be found", base), err)
 		}
 	}
-	return origin, r.builder.Tag(ctx, base, origin.Ref())
+	return source, r.builder.Tag(ctx, base, source.Ref())
 }
 
-func (r *run) pull(ctx context.Context, origin Origin) error {
+func (r *run) pull(ctx context.Context, source BaseSource) error {
 	failed := StepSkipped // the packages are the other way
-	if origin.Kind == Given {
+	if source.Kind == Given {
 		failed = StepFailed
 	}
-	return r.step("pulling "+origin.Source, failed, func(log func(string)) error {
-		return r.builder.Pull(ctx, origin.Source, origin.Ref(), patience, log)
+	return r.step("pulling "+source.Source, failed, func(log func(string)) error {
+		return r.builder.Pull(ctx, source.Source, source.Ref(), patience, log)
 	})
 }
 
-func (r *run) has(ctx context.Context, ref string) bool {
+func (r *run) hasImage(ctx context.Context, ref string) bool {
 	_, err := r.builder.Image(ctx, ref)
 	return err == nil
 }

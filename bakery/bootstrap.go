@@ -43,22 +43,22 @@ func bootstrapArgs(h Host, mode string) []string {
 	return args
 }
 
-// bootstrap makes the system from Debian's packages and imports it.
-func (r *run) bootstrap(ctx context.Context, origin Origin) error {
+// bootstrap builds the system from Debian's packages and imports it.
+func (r *run) bootstrap(ctx context.Context, source BaseSource) error {
 	if err := bootstrapReady(); err != nil {
 		return err
 	}
 	return r.step("bootstrapping Debian 12 from packages", StepFailed, func(log func(string)) error {
-		return importFrom(ctx, r.builder, origin.Ref(), func(w io.Writer) error {
+		return importFrom(ctx, r.builder, source.Ref(), func(w io.Writer) error {
 			return mmdebstrap(ctx, r.options.Host, w)
 		})
 	})
 }
 
-// bootstrapReady says what is missing on the host.
+// bootstrapReady returns a fault if the host lacks what bootstrap needs.
 func bootstrapReady() error {
 	if _, err := exec.LookPath("mmdebstrap"); err != nil {
-		return fault.New(fault.Environment, "mmdebstrap is not installed, which makes the Debian that images stand on").
+		return fault.New(fault.Environment, "mmdebstrap is not installed, which builds the Debian base of all images").
 			Hint("sudo apt-get install -y mmdebstrap uidmap debian-archive-keyring")
 	}
 	if _, err := os.Stat(keyring); err != nil {
@@ -89,7 +89,7 @@ func mmdebstrap(ctx context.Context, h Host, w io.Writer) error {
 
 // importFrom imports what produce writes. When produce fails the stream breaks
 // off, so that the daemon drops what it has and names nothing.
-func importFrom(ctx context.Context, oven Oven, ref string, produce func(io.Writer) error) error {
+func importFrom(ctx context.Context, builder ImageBuilder, ref string, produce func(io.Writer) error) error {
 	pr, pw := io.Pipe()
 	produced := make(chan error, 1)
 	go func() {
@@ -97,13 +97,13 @@ func importFrom(ctx context.Context, oven Oven, ref string, produce func(io.Writ
 		produced <- err // before the reader can see the end
 		_ = pw.CloseWithError(err)
 	}()
-	err := oven.Import(ctx, ref, pr)
+	err := builder.Import(ctx, ref, pr)
 	var made error
 	select {
 	case made = <-produced: // the stream ended before the import did
 	default:
 		_ = pr.CloseWithError(errors.New("the daemon stopped reading"))
-		<-produced //nolint:errcheck // it ended because the import did, which tells why
+		<-produced //nolint:errcheck // it ended because the import did, whose error counts
 	}
 	if made != nil {
 		return made

@@ -24,16 +24,16 @@ func fakeMmdebstrap(t *testing.T, script string) {
 }
 
 func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
-	said := filepath.Join(t.TempDir(), "args")
-	fakeMmdebstrap(t, `printf '%s\n' "$@" >`+said+`; echo a root`)
+	lastStep := filepath.Join(t.TempDir(), "args")
+	fakeMmdebstrap(t, `printf '%s\n' "$@" >`+lastStep+`; echo a root`)
 	fake := &bakerytest.Fake{}
 	o := bakery.Options{Host: bakery.Host{Mirror: bakery.Mirror{Main: "http://a.example/debian", Security: "http://s.example/sec"}}}
-	k := kitchen(t, fake, files(), o)
+	k := builder(t, fake, files(), o)
 	var got recorder
 	if _, err := k.Bake(t.Context(), []string{"agent"}, &got); err != nil {
 		t.Fatal(err)
 	}
-	args, err := os.ReadFile(said)
+	args, err := os.ReadFile(lastStep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 	if e := got.find(bakery.StepSkipped); e == nil || !strings.Contains(e.Err, "no such host") {
 		t.Errorf("the registry's silence is not told: %+v", got.events)
 	}
-	if base := fake.Builds()[0].Args["BASE"]; base != bakery.OriginRefs(k)[1] {
+	if base := fake.Builds()[0].Args["BASE"]; base != bakery.BaseSourceRefs(k)[1] {
 		t.Errorf("built on %s", base)
 	}
 }
@@ -56,21 +56,21 @@ func TestWithoutARegistryDebianIsBootstrappedFromTheHostsMirror(t *testing.T) {
 func TestABootstrapThatFailsNamesNoImageAndSaysWhy(t *testing.T) {
 	fakeMmdebstrap(t, `echo half a root; printf 'I: working\nE: \033[2Jmirror is gone\n' >&2; exit 25`)
 	fake := &bakerytest.Fake{}
-	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
+	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(err.Error(), "exit code 25") || !strings.Contains(err.Error(), "mirror is gone") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("error: %v", err)
 	}
 	if hints := strings.Join(fault.Hints(err), "\n"); !strings.Contains(hints, "no such host") || !strings.Contains(hints, "--base IMAGE") {
 		t.Errorf("hints: %q", hints)
 	}
-	if _, err := fake.Image(t.Context(), bakery.OriginRefs(kitchen(t, fake, files(), bakery.Options{}))[1]); !errors.Is(err, bakery.ErrNoImage) {
+	if _, err := fake.Image(t.Context(), bakery.BaseSourceRefs(builder(t, fake, files(), bakery.Options{}))[1]); !errors.Is(err, bakery.ErrNoImage) {
 		t.Errorf("half a root has a name: %v", err)
 	}
 }
 
 func TestAMissingMmdebstrapIsSaidWithTheCommandThatInstallsIt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := kitchen(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
+	_, err := builder(t, &bakerytest.Fake{}, files(), bakery.Options{}).Bake(t.Context(), nil, nil)
 	if fault.KindOf(err) != fault.Environment || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "apt-get install -y mmdebstrap") {
 		t.Errorf("error: %v, hints %q", err, fault.Hints(err))
 	}
@@ -80,12 +80,12 @@ func TestACanceledBootstrapEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	fakeMmdebstrap(t, "echo part of a root; exec sleep 600")
 	fake := &bakerytest.Fake{}
-	k := kitchen(t, fake, files(), bakery.Options{})
+	k := builder(t, fake, files(), bakery.Options{})
 	_, err := k.Bake(ctx, nil, cancelOnStart{cancel})
 	if !errors.Is(err, context.Canceled) || fault.KindOf(err) != fault.Interrupted {
 		t.Errorf("error: %v", err)
 	}
-	if _, err := fake.Image(t.Context(), bakery.OriginRefs(k)[1]); !errors.Is(err, bakery.ErrNoImage) {
+	if _, err := fake.Image(t.Context(), bakery.BaseSourceRefs(k)[1]); !errors.Is(err, bakery.ErrNoImage) {
 		t.Errorf("reference: %v", err)
 	}
 }

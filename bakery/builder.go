@@ -15,11 +15,11 @@ const (
 	LabelVersion = "aibox.version" // the agent's version; absent on the base
 )
 
-// ErrNoImage is what Images.Image answers for a reference nobody has.
+// ErrNoImage is the error of ImageFinder.Image for an unknown reference.
 var ErrNoImage = errors.New("no such image")
 
-// ErrOutdated is what Bakery.Find answers for an image that is there from an earlier
-// recipe alone: ErrNoImage for one who needs the image.
+// ErrOutdated is the error of Bakery.Find if an image exists only from an earlier
+// recipe. It wraps ErrNoImage.
 var ErrOutdated = fmt.Errorf("outdated: %w of this recipe", ErrNoImage)
 
 // Image is what the daemon knows of an image.
@@ -31,17 +31,17 @@ type Image struct {
 	Created time.Time         `json:"created,omitzero"`
 }
 
-// Images finds images that are there already.
-type Images interface {
-	// Image resolves a reference. errors.Is(err, ErrNoImage) when there is none.
+// ImageFinder finds images that exist.
+type ImageFinder interface {
+	// Image resolves a reference. errors.Is(err, ErrNoImage) if there is none.
 	Image(ctx context.Context, ref string) (Image, error)
 	// Labeled lists the images that carry a label, whatever its value.
 	Labeled(ctx context.Context, label string) ([]Image, error)
 }
 
-// Oven makes images. Every method names the finished image as its very last
-// act: when it fails or ctx ends, no reference has changed.
-type Oven interface {
+// ImageBuilder makes images. Every method names the finished image as its last step:
+// if it fails or ctx ends, no reference has changed.
+type ImageBuilder interface {
 	// Pull fetches ref from its registry and names it as. It gives up when the
 	// registry has not answered within patience. log gets raw lines.
 	Pull(ctx context.Context, ref, as string, patience time.Duration, log func(string)) error
@@ -54,11 +54,11 @@ type Oven interface {
 	Build(ctx context.Context, b Build, report func(Update)) error
 }
 
-// Builder is the whole of what bakery needs of a container engine. All methods
-// are safe for concurrent use.
+// Builder is all that bakery needs of a container engine. Its methods are safe for
+// concurrent use.
 type Builder interface {
-	Images
-	Oven
+	ImageFinder
+	ImageBuilder
 }
 
 // Disk is an optional ability of a Builder: how many bytes are free where it
@@ -80,7 +80,7 @@ type Build struct {
 	CacheScope string
 }
 
-// Update is news of a running build. Text in it is raw.
+// Update is progress of a running build. Its text is raw.
 type Update struct {
 	Steps []Step
 	Logs  []Log

@@ -1,8 +1,8 @@
-// Package bakery knows what image an agent needs and has it built: from the
-// Dockerfiles that aibox carries it makes recipes, names each image by the
-// digest of its recipe, and builds only what is not there yet.
+// Package bakery determines which image an agent needs and has it built. It makes
+// recipes from the Dockerfiles that aibox carries, names each image by the digest of
+// its recipe, and builds only images that do not exist yet.
 //
-// It never puts anything of the host into a build but the certificates that the
-// host trusts besides its distribution's own, no secret and no repository, and
-// it never runs an agent. The container engine is behind Builder.
+// A build gets nothing from the host but the certificates that the host trusts in
+// addition to its distribution's: no secret and no repository. The package never runs
+// an agent, and reaches the container engine only through Builder.
 package bakery

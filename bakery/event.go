@@ -2,19 +2,19 @@ package bakery
 
 import "time"
 
-// Kind says what an Event tells.
+// Kind is the kind of an Event.
 type Kind int
 
 // The kinds of events.
 const (
 	Note         Kind = iota // Text: something worth knowing
-	ImageStarted             // Image, Ref: it is going to be made
+	ImageStarted             // Image, Ref: its build begins
 	StepStarted              // Image, Step, Text: what the step does
 	StepLine                 // Image, Step, Text: one line of its output
 	StepCached               // Image, Step, Text: nothing to do, done before
 	StepDone                 // Image, Step, Text, Took
 	StepFailed               // Image, Step, Text, Took, Err, Tail
-	StepSkipped              // Image, Step, Text, Took, Err: it failed, and there is another way
+	StepSkipped              // Image, Step, Text, Took, Err: it failed, and there is an alternative
 	ImageReused              // Image, Ref: its recipe has not changed
 	ImageDone                // Image, Ref, Took
 	ImageFailed              // Image, Err
@@ -38,8 +38,7 @@ type Progress interface {
 	Handle(Event)
 }
 
-// Silent is a Progress that shows nothing.
-type Silent struct{}
+// noProgress drops all events.
+type noProgress struct{}
 
-// Handle drops the event.
-func (Silent) Handle(Event) {}
+func (noProgress) Handle(Event) {}

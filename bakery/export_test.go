@@ -3,9 +3,9 @@ package bakery
 import "io/fs"
 
 // OriginRefs lists the names of the systems a base can stand on, best first.
-func OriginRefs(b *Bakery) []string {
+func BaseSourceRefs(b *Bakery) []string {
 	var refs []string
-	for _, o := range b.origins() {
+	for _, o := range b.baseSources() {
 		refs = append(refs, o.Ref())
 	}
 	return refs
@@ -17,7 +17,7 @@ func ReadHostAt(root fs.FS, env func(string) string, home string) Host {
 }
 
 // Unreached is the host that lines of output say could not be reached.
-func Unreached(tail []string) string { return unreached(tail) }
+func UnreachableHost(tail []string) string { return unreachableHost(tail) }
 
 // StepName is what a step that BuildKit calls raw is shown as.
 func StepName(raw string) string { return stepName(raw) }

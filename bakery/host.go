@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Host is what bakery takes over from the machine: how it reaches the package
-// registries, never what is on it. The zero value is a plain machine.
+// Host holds the machine's settings for reaching package registries. It never holds
+// files or secrets of the machine. The zero value means no settings.
 type Host struct {
 	Arch     string // GOARCH
 	Certs    []Cert
@@ -39,12 +39,12 @@ func readHost(root fs.FS, env func(string) string, home string) Host {
 	return h
 }
 
-// addressForm leaves no character with a meaning to a shell.
+// addressForm excludes every character that has a meaning to a shell.
 var addressForm = regexp.MustCompile(`^[A-Za-z0-9:/._~%-]+$`)
 
-// address takes the address of a package registry over, unless it holds a password
-// or leads to the machine itself, which a build cannot reach: then it is empty, and
-// a note says so of the setting.
+// address returns the address of a package registry. It returns "" and adds a note
+// about the setting if the address holds a password or points to this machine, which a
+// build cannot reach.
 func (h *Host) address(text, setting string) string {
 	if text == "" {
 		return ""
@@ -54,7 +54,7 @@ func (h *Host) address(text, setting string) string {
 	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !addressForm.MatchString(text):
 		h.Notes = append(h.Notes, setting+" is not a plain http address: images are built without it")
 	case loopback(u.Hostname()):
-		h.Notes = append(h.Notes, setting+" leads to this machine, which a build cannot reach: images are built without it")
+		h.Notes = append(h.Notes, setting+" points to this machine, which a build cannot reach: images are built without it")
 	default:
 		return text
 	}
@@ -85,7 +85,7 @@ func (h *Host) proxies(env func(string) string) {
 		if name != "NO_PROXY" {
 			u, err := url.Parse(value)
 			if err != nil || u.Host == "" || u.User != nil || loopback(u.Hostname()) {
-				h.Notes = append(h.Notes, name+" holds a password or leads to this machine: builds go without it")
+				h.Notes = append(h.Notes, name+" holds a password or points to this machine: builds do not use it")
 				continue
 			}
 		}
@@ -101,9 +101,8 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// readRegistry finds the "registry" key as npm does: environment, then the
-// user's file, then the system's. No other key is looked at, credentials least
-// of all.
+// readRegistry finds the "registry" key as npm does: in the environment, then the
+// user's file, then the system's. It reads no other key, and no credentials.
 func readRegistry(root fs.FS, env func(string) string, home string) string {
 	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
 		if value := env(name); value != "" {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// JobState is how far a Job is.
+// JobState is the state of a Job.
 type JobState int
 
 // The states. The zero value is Waiting.
 const (
-	Waiting  JobState = iota // for its turn, or for the base below it
-	Baking                   // at work
+	Waiting  JobState = iota // for a slot, or for the base
+	Baking                   // being built
 	Done                     // made
-	Reused                   // there already
-	Failed                   // Err says why
-	Canceled                 // given up by somebody
+	Reused                   // up to date, nothing built
+	Failed                   // Err has the reason
+	Canceled                 // by the user
 )
 
-// String is the state for people.
+// String returns the state's name.
 func (s JobState) String() string {
 	return [...]string{"waiting", "baking", "done", "reused", "failed", "canceled"}[s]
 }
@@ -34,11 +34,11 @@ func (s JobState) Over() bool { return s > Baking }
 type Job struct {
 	Name  string
 	State JobState
-	Ref   string    // what is made; empty until that is known
+	Ref   string    // the image's reference; empty until it is known
 	Began time.Time // zero: not yet
 	Ended time.Time // zero: not yet
 	Steps []JobStep
-	Log   []string // what the steps said, their names between it; the last LogLimit lines
+	Log   []string // output of the steps under their names; the last LogLimit lines
 	Err   error    // nil unless Failed
 }
 
@@ -54,9 +54,9 @@ type JobStep struct {
 	Err   string        // why it failed; empty otherwise
 }
 
-// Place is how far a job is by the numbers in its recipe, as in "[3/9] RUN …": the
-// furthest step that has begun, of how many; 0, 0 when that is not known.
-func (j Job) Place() (at, of int) {
+// Progress returns how far a job is by the numbers in its recipe, as in "[3/9] RUN …":
+// the furthest step that has begun, and how many there are; 0, 0 if unknown.
+func (j Job) Progress() (at, of int) {
 	for _, step := range j.Steps {
 		for word := range strings.FieldsSeq(strings.TrimPrefix(step.Text, "[")) {
 			var a, b int
@@ -71,17 +71,17 @@ func (j Job) Place() (at, of int) {
 	return at, of
 }
 
-// job is a Job at work. Its queue's lock guards it.
+// job is a Job of a queue. The queue's lock guards it.
 type job struct {
 	Job
-	ids    []string // of the steps
-	said   string   // the step whose line came last
-	cancel context.CancelFunc
-	done   chan struct{} // closed when it is over
+	ids      []string // of the steps
+	lastStep string   // the step of the last line
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when it is over
 }
 
-// snapshot is the job for somebody else. The log is only appended to, so that its
-// lines are shared.
+// snapshot copies the job for a caller. The log is only appended to, so its lines are
+// shared.
 func (j *job) snapshot() Job {
 	snapshot := j.Job
 	snapshot.Steps = slices.Clone(j.Steps)
@@ -89,37 +89,37 @@ func (j *job) snapshot() Job {
 	return snapshot
 }
 
-// take takes an event in at a time. Events of other images, such as the base that is
-// there already, tell nothing of this one.
-func (j *job) take(e Event, now time.Time) {
+// apply applies an event. Events of other images, such as a base that is up to date,
+// are ignored.
+func (j *job) apply(e Event, now time.Time) {
 	if e.Image != "" && e.Image != j.Name {
 		return
 	}
 	switch e.Kind {
 	case StepLine:
-		if at := slices.Index(j.ids, e.Step); at >= 0 && j.said != e.Step {
+		if at := slices.Index(j.ids, e.Step); at >= 0 && j.lastStep != e.Step {
 			j.log(heading + j.Steps[at].Text)
 		}
-		j.said = e.Step
+		j.lastStep = e.Step
 		j.log("  " + e.Text)
 		return
 	case StepStarted, StepCached, StepDone, StepFailed, StepSkipped:
 		j.step(e, now)
 		if e.Kind != StepStarted {
-			j.said = ""
+			j.lastStep = ""
 		}
 	case ImageStarted:
 		j.Ref = e.Ref
 	case ImageReused:
 		j.Ref, j.State = e.Ref, Reused
 	}
-	e.Image, e.Tail = "", nil // the tail stands in the log already
+	e.Image, e.Tail = "", nil // the tail is in the log already
 	for _, line := range lines(e) {
 		j.log(line)
 	}
 }
 
-// heading begins the line that says which step the next lines are of.
+// heading begins the line that names the step of the following lines.
 const heading = "▸ "
 
 func (j *job) step(e Event, now time.Time) {
@@ -139,7 +139,7 @@ func (j *job) log(line string) {
 	j.Log = append(j.Log, line)
 }
 
-// end is the end of the work, with what came of it.
+// end records how the job ended.
 func (j *job) end(ctx context.Context, err error, now time.Time) {
 	j.Ended = now
 	switch {
@@ -152,7 +152,7 @@ func (j *job) end(ctx context.Context, err error, now time.Time) {
 		j.State, j.Err = Failed, err
 	}
 	for i := range j.Steps {
-		if step := &j.Steps[i]; step.Kind == StepStarted { // it was given up with the rest
+		if step := &j.Steps[i]; step.Kind == StepStarted { // it was canceled with the job
 			step.Kind, step.Took = StepSkipped, now.Sub(step.Began)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Lock pins by checksum what a build fetches: the files of locks/NAME beside the
-// Dockerfiles, by their name. It stands in lock/ of the build context.
+// Lock pins by checksum what a build downloads: the files of locks/NAME next to the
+// Dockerfiles, by name. The build context holds it in lock/.
 type Lock map[string]string
 
 // lockDir is the folder of the lock in a build context.
@@ -48,7 +48,7 @@ func readLock(files fs.FS, image string) (Lock, error) {
 			return lock, nil
 		}
 	}
-	return nil, nil // only what a lock is made from
+	return nil, nil // only the input that a lock is made from
 }
 
 // covers reports whether the lock holds the packages of a processor, named as Go
@@ -71,14 +71,14 @@ func (l Lock) covers(arch string) bool {
 	return true
 }
 
-// pin gives a recipe its lock, or says why it has none. A Dockerfile that declares
-// LOCKED installs by the lock unless that is "no"; an empty value fails the build
-// where the lock is missing.
+// pin gives a recipe its lock, or records why it has none. A Dockerfile that declares
+// LOCKED installs from the lock unless the value is "no"; an empty value fails the
+// build if the lock is missing.
 func (e entry) pin(r *Recipe, pinned []string, arch string) {
 	why := ""
 	switch {
-	case e.guest:
-		why = "what your recipe of " + r.Name + " installs: aibox has no lock of it"
+	case e.custom:
+		why = "what your recipe of " + r.Name + " installs: aibox has no lock for it"
 	case e.lock == nil:
 		why = fmt.Sprintf("%s %s: aibox has no checksums of it", r.Name, r.Version)
 	case pinned != nil && r.Version != pinned[1]:
@@ -88,10 +88,10 @@ func (e entry) pin(r *Recipe, pinned []string, arch string) {
 	default:
 		r.Lock = e.lock
 	}
-	if why != "" && (e.guest || fetches(e.dockerfile)) {
+	if why != "" && (e.custom || fetches(e.dockerfile)) {
 		r.Unpinned = append(r.Unpinned, why)
 	}
-	if asks(e.dockerfile, "LOCKED") {
+	if declares(e.dockerfile, "LOCKED") {
 		r.Args["LOCKED"] = "yes"
 		if r.Lock == nil {
 			r.Args["LOCKED"] = "no"
@@ -99,14 +99,14 @@ func (e entry) pin(r *Recipe, pinned []string, arch string) {
 	}
 }
 
-// fetches reports whether a Dockerfile of aibox's installs by a lock.
+// fetches reports whether one of aibox's Dockerfiles installs from a lock.
 func fetches(dockerfile string) bool {
-	return asks(dockerfile, "LOCKED") || strings.Contains(dockerfile, "\nCOPY "+lockDir+" ")
+	return declares(dockerfile, "LOCKED") || strings.Contains(dockerfile, "\nCOPY "+lockDir+" ")
 }
 
 var notPinnedLine = regexp.MustCompile(`(?m)^# Not pinned: (.+)$`)
 
-// notPinned is what a Dockerfile says of itself that it takes unpinned.
+// notPinned returns what a Dockerfile declares to download unpinned.
 func notPinned(dockerfile string) []string {
 	var found []string
 	for _, line := range notPinnedLine.FindAllStringSubmatch(dockerfile, -1) {

@@ -24,12 +24,12 @@ func lockedFiles() fstest.MapFS {
 // lastBuild bakes the agent and answers its build.
 func lastBuild(t *testing.T, from fstest.MapFS, o bakery.Options) (bakery.Build, *recorder) {
 	t.Helper()
-	fake, said := reachable(), &recorder{}
-	if _, err := kitchen(t, fake, from, o).Bake(t.Context(), []string{"agent"}, said); err != nil {
+	fake, lastStep := reachable(), &recorder{}
+	if _, err := builder(t, fake, from, o).Bake(t.Context(), []string{"agent"}, lastStep); err != nil {
 		t.Fatal(err)
 	}
 	builds := fake.Builds()
-	return builds[len(builds)-1], said
+	return builds[len(builds)-1], lastStep
 }
 
 func TestThePinnedVersionIsBuiltByItsLock(t *testing.T) {
@@ -62,14 +62,14 @@ func TestWhatHasNoLockIsNamedInTheBakeAndInItsCheck(t *testing.T) {
 		"no lock":           {unlocked, bakery.Options{Host: bakery.Host{Arch: "amd64"}}, "agent 1.2.3: aibox has no checksums of it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			build, said := lastBuild(t, test.from, test.o)
+			build, lastStep := lastBuild(t, test.from, test.o)
 			if build.Args["LOCKED"] != "no" || slices.ContainsFunc(contents(t, build), func(n string) bool { return strings.HasPrefix(n, "lock/p") }) {
 				t.Errorf("LOCKED is %q, the context holds %q", build.Args["LOCKED"], contents(t, build))
 			}
-			if !slices.ContainsFunc(said.events, func(e bakery.Event) bool { return e.Kind == bakery.Note && e.Text == "not pinned: "+test.want }) {
-				t.Errorf("said %+v", said.events)
+			if !slices.ContainsFunc(lastStep.events, func(e bakery.Event) bool { return e.Kind == bakery.Note && e.Text == "not pinned: "+test.want }) {
+				t.Errorf("said %+v", lastStep.events)
 			}
-			states, err := kitchen(t, &bakerytest.Fake{}, test.from, test.o).Check(t.Context(), "agent", "base")
+			states, err := builder(t, &bakerytest.Fake{}, test.from, test.o).Check(t.Context(), "agent", "base")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestWhatHasNoLockIsNamedInTheBakeAndInItsCheck(t *testing.T) {
 }
 
 func TestARecipeOfTheUsersIsNotPinned(t *testing.T) {
-	k := kitchen(t, reachable(), files(), bakery.Options{Recipes: map[string]string{"mine": "ARG BASE\nFROM ${BASE}\nRUN mine\n"}})
+	k := builder(t, reachable(), files(), bakery.Options{Recipes: map[string]string{"mine": "ARG BASE\nFROM ${BASE}\nRUN mine\n"}})
 	states, err := k.Check(t.Context(), "mine")
 	if err != nil || states[0].Pinned || !strings.Contains(strings.Join(states[0].Unpinned, ""), "your recipe of mine") {
 		t.Errorf("check says %+v, %v", states, err)
@@ -106,7 +106,7 @@ func TestNoTwoRecipesShareCaches(t *testing.T) {
 	fake, scopes := reachable(), map[string]string{}
 	from := files()
 	from["other.Dockerfile"] = from["agent.Dockerfile"]
-	bake(t, kitchen(t, fake, from, bakery.Options{}))
+	bake(t, builder(t, fake, from, bakery.Options{}))
 	for _, build := range fake.Builds() {
 		if other, twice := scopes[build.CacheScope]; twice || build.CacheScope == "" {
 			t.Errorf("%s and %s share the caches %q", other, build.Ref, build.CacheScope)

@@ -17,7 +17,7 @@ type Mirror struct {
 
 // readMirror takes the mirrors from the apt sources of a Debian host, so that a
 // machine behind a company's mirror bootstraps from it. A host of another
-// family (Ubuntu) has no Debian mirror to tell.
+// family (Ubuntu) has no Debian mirror.
 func readMirror(root fs.FS) Mirror {
 	release := osRelease(root)
 	code := release["VERSION_CODENAME"]

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Shelf is an optional ability of a Builder: to put images away.
-type Shelf interface {
-	// Own tells of each image how many bytes no other image shares.
+// Remover is an optional ability of a Builder: to remove images.
+type Remover interface {
+	// Own returns for each image how many bytes no other image shares.
 	Own(ctx context.Context) (map[string]int64, error)
-	// Remove takes a reference, or an image's id, away, and the image with its last
-	// reference. errors.Is(err, ErrInUse) when a container was made of it.
+	// Remove removes a reference or an image id, and the image with its last
+	// reference. errors.Is(err, ErrInUse) if a container uses it.
 	Remove(ctx context.Context, ref string) error
 }
 
-// ErrInUse is what Shelf.Remove answers for an image that a container uses.
+// ErrInUse is the error of Remover.Remove for an image that a container uses.
 var ErrInUse = errors.New("a container uses it")
 
-// Outdated lists the images that were baked before a time from recipes that hold no
-// more, the oldest of each name first. The newest image of each name is not among
-// them, nor is what a bake would find fresh, nor what named knows by its id or a
+// Outdated lists the images that were baked before a time from recipes that have
+// changed since, the oldest of each name first. It omits the newest image of each name,
+// images that a bake would reuse, and those for which named accepts the id or a
 // reference.
 func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref string) bool) ([]Image, error) {
 	ours, err := b.builder.Labeled(ctx, LabelRecipe)
@@ -44,7 +44,7 @@ func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref 
 		name := image.Labels[LabelAgent]
 		wanted := fresh[image.ID] || named(image.ID) || !image.Created.Before(before) || !image.Created.Before(newest[name])
 		for _, ref := range image.Refs {
-			wanted = wanted || named(ref) || !strings.HasPrefix(ref, Namespace) // a name that a person gave it
+			wanted = wanted || named(ref) || !strings.HasPrefix(ref, Namespace) // a name that the user gave it
 		}
 		if !wanted {
 			outdated = append(outdated, image)
@@ -53,23 +53,22 @@ func (b *Bakery) Outdated(ctx context.Context, before time.Time, named func(ref 
 	return outdated, nil
 }
 
-// freshIDs are the images that a bake would not build again, on any of the systems
-// that the base may stand on.
+// freshIDs returns the images that a bake would reuse, for every source of the base.
 func (b *Bakery) freshIDs(ctx context.Context) (map[string]bool, error) {
-	origins := b.origins()
+	sources := b.baseSources()
 	if b.options.Base != "" {
-		origin, ok, err := b.given(ctx)
+		source, ok, err := b.namedBase(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			origins = append(origins, origin)
+			sources = append(sources, source)
 		}
 	}
 	fresh := map[string]bool{}
-	for _, origin := range origins {
+	for _, source := range sources {
 		for _, name := range b.Names() {
-			r, err := b.recipe(name, origin)
+			r, err := b.recipe(name, source)
 			if err != nil {
 				return nil, err
 			}
@@ -84,20 +83,20 @@ func (b *Bakery) freshIDs(ctx context.Context) (map[string]bool, error) {
 	return fresh, nil
 }
 
-// Own tells of each image how many bytes no other image shares; nil where the
-// builder cannot tell.
+// Own returns for each image how many bytes no other image shares; nil if the builder
+// does not know.
 func (b *Bakery) Own(ctx context.Context) (map[string]int64, error) {
-	shelf, ok := b.builder.(Shelf)
+	remover, ok := b.builder.(Remover)
 	if !ok {
 		return nil, nil
 	}
-	return shelf.Own(ctx)
+	return remover.Own(ctx)
 }
 
-// PutAway removes an image with all its references. errors.Is(err, ErrInUse) when a
-// container was made of it: then it stays.
-func (b *Bakery) PutAway(ctx context.Context, image Image) error {
-	shelf, ok := b.builder.(Shelf)
+// Remove removes an image with all its references. errors.Is(err, ErrInUse) if a
+// container uses it: then it stays.
+func (b *Bakery) Remove(ctx context.Context, image Image) error {
+	remover, ok := b.builder.(Remover)
 	if !ok {
 		return errors.New("the builder cannot remove images")
 	}
@@ -106,7 +105,7 @@ func (b *Bakery) PutAway(ctx context.Context, image Image) error {
 		refs = []string{image.ID}
 	}
 	for _, ref := range refs {
-		if err := shelf.Remove(ctx, ref); err != nil && !errors.Is(err, ErrNoImage) {
+		if err := remover.Remove(ctx, ref); err != nil && !errors.Is(err, ErrNoImage) {
 			return fmt.Errorf("removing image %q: %w", ref, err)
 		}
 	}

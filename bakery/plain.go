@@ -19,8 +19,8 @@ func (p plain) Handle(e Event) {
 	}
 }
 
-// lines is what stays on the screen of an event, in plain lines and on a
-// terminal alike; nothing for a step's start and output.
+// lines returns the lines that an event leaves on the screen, plain or on a terminal;
+// none for a step's start and output.
 func lines(e Event) []string {
 	at := e.Image + ": "
 	if e.Image == "" {
@@ -54,7 +54,7 @@ func lines(e Event) []string {
 	}
 }
 
-// seconds shows a duration as people time a build: 0.3s, 12.0s, 2m05s.
+// seconds formats the duration of a build: 0.3s, 12.0s, 2m05s.
 func seconds(d time.Duration) string {
 	if d >= time.Minute {
 		d = d.Round(time.Second)
@@ -63,5 +63,5 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.1fs", d.Seconds())
 }
 
-// pad keeps the texts behind durations in one column.
+// pad aligns the texts after durations in one column.
 func pad(d time.Duration) string { return fmt.Sprintf("%6s", seconds(d)) }

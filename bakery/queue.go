@@ -9,14 +9,14 @@ import (
 	"aibox/internal/fault"
 )
 
-// Queue bakes images side by side for somebody who looks at them: each image once,
-// the base before those that stand on it. It is safe for concurrent use. Close must
-// be called.
+// Queue bakes images concurrently and publishes their progress: each image once, the
+// base before the images built on it. It is safe for concurrent use. Close must be
+// called.
 type Queue struct {
 	ctx   context.Context //nolint:containedctx // jobs outlive the call that asks for them, and end with the queue
 	stop  context.CancelFunc
-	open  func(ctx context.Context, anew bool) (*Bakery, error)
-	turns chan struct{} // as many as may be at work
+	open  func(ctx context.Context, rebuild bool) (*Bakery, error)
+	slots chan struct{} // one for each job that may run
 	wait  sync.WaitGroup
 	now   func() time.Time
 
@@ -26,29 +26,28 @@ type Queue struct {
 	watchers map[chan struct{}]bool
 }
 
-// NewQueue makes a queue with as many images at work at once as width, until ctx
-// ends. open makes the bakery for a job; anew is for one that builds even what has
-// not changed.
-func NewQueue(ctx context.Context, width int, open func(ctx context.Context, anew bool) (*Bakery, error)) *Queue {
+// NewQueue makes a queue that bakes up to width images at once, until ctx ends. open
+// opens the bakery of a job; rebuild requests a build even if nothing has changed.
+func NewQueue(ctx context.Context, width int, open func(ctx context.Context, rebuild bool) (*Bakery, error)) *Queue {
 	ctx, stop := context.WithCancel(ctx)
 	return &Queue{
-		ctx: ctx, stop: stop, open: open, turns: make(chan struct{}, max(1, width)), now: time.Now,
+		ctx: ctx, stop: stop, open: open, slots: make(chan struct{}, max(1, width)), now: time.Now,
 		watchers: map[chan struct{}]bool{},
 	}
 }
 
-// Put has images baked. One that is waiting or at work is not put again; one that is
-// over begins anew.
-func (q *Queue) Put(anew bool, names ...string) {
+// Add queues images. An image that is waiting or baking is not added again; a finished
+// one starts over.
+func (q *Queue) Add(rebuild bool, names ...string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, name := range names {
-		q.put(anew, name)
+		q.add(rebuild, name)
 	}
 }
 
-// put is Put of one image under the lock. It answers nil when the queue is closed.
-func (q *Queue) put(anew bool, name string) *job {
+// add queues one image; q.mu must be held. It returns nil if the queue is closed.
+func (q *Queue) add(rebuild bool, name string) *job {
 	if q.closed {
 		return nil
 	}
@@ -61,17 +60,17 @@ func (q *Queue) put(anew bool, name string) *job {
 	ctx, cancel := context.WithCancel(q.ctx)
 	j := &job{Job: Job{Name: name}, cancel: cancel, done: make(chan struct{})}
 	q.jobs = append(q.jobs, j)
-	q.tell()
+	q.notify()
 	q.wait.Go(func() {
 		defer cancel()
 		defer close(j.done)
-		err := q.bake(ctx, j, anew)
+		err := q.bake(ctx, j, rebuild)
 		q.change(func() { j.end(ctx, err, q.now()) })
 	})
 	return j
 }
 
-// Cancel gives up an image that waits or is at work; others do not matter.
+// Cancel cancels an image that is waiting or baking; others are left alone.
 func (q *Queue) Cancel(name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,7 +81,7 @@ func (q *Queue) Cancel(name string) {
 	}
 }
 
-// Jobs are all that were put, in the order in which they were, as they stand now.
+// Jobs returns a snapshot of all jobs, in the order they were added.
 func (q *Queue) Jobs() []Job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,8 +92,8 @@ func (q *Queue) Jobs() []Job {
 	return all
 }
 
-// Changed answers a channel that gets a value whenever something has changed since the
-// last one was taken. It is closed when ctx ends.
+// Changed returns a channel that receives a value whenever something has changed since
+// the last receive. It is closed when ctx ends.
 func (q *Queue) Changed(ctx context.Context) <-chan struct{} {
 	watcher := make(chan struct{}, 1)
 	q.mu.Lock()
@@ -109,8 +108,7 @@ func (q *Queue) Changed(ctx context.Context) <-chan struct{} {
 	return watcher
 }
 
-// Close gives up what is not finished, waits until it has left nothing behind, and
-// answers its names.
+// Close cancels unfinished jobs, waits for them, and returns their names.
 func (q *Queue) Close() []string {
 	q.mu.Lock()
 	q.closed = true
@@ -126,43 +124,43 @@ func (q *Queue) Close() []string {
 	return open
 }
 
-// change changes jobs and tells of it.
+// change changes jobs and notifies the watchers.
 func (q *Queue) change(what func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	what()
-	q.tell()
+	q.notify()
 }
 
-func (q *Queue) tell() {
+func (q *Queue) notify() {
 	for watcher := range q.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it has not looked since the last one
+		default: // it has not received the last one yet
 		}
 	}
 }
 
-// bake does one job.
-func (q *Queue) bake(ctx context.Context, j *job, anew bool) error {
-	kitchen, err := q.open(ctx, anew)
+// bake runs one job.
+func (q *Queue) bake(ctx context.Context, j *job, rebuild bool) error {
+	builder, err := q.open(ctx, rebuild)
 	if err != nil {
 		return err
 	}
 	if j.Name != Base {
-		if err := q.ground(ctx, kitchen); err != nil {
+		if err := q.ensureBase(ctx, builder); err != nil {
 			return err
 		}
 	}
 	select {
-	case q.turns <- struct{}{}:
-		defer func() { <-q.turns }()
+	case q.slots <- struct{}{}:
+		defer func() { <-q.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	q.change(func() { j.State, j.Began = Baking, q.now() })
-	_, err = kitchen.Bake(ctx, []string{j.Name}, handler(func(e Event) {
-		q.change(func() { j.take(e, q.now()) })
+	_, err = builder.Bake(ctx, []string{j.Name}, handler(func(e Event) {
+		q.change(func() { j.apply(e, q.now()) })
 	}))
 	return err
 }
@@ -172,10 +170,10 @@ type handler func(Event)
 
 func (h handler) Handle(e Event) { h(e) }
 
-// ground waits until the base is there, as a job of its own when it has to be baked:
-// two images must not make it beside each other.
-func (q *Queue) ground(ctx context.Context, kitchen *Bakery) error {
-	below, err := q.baseJob(ctx, kitchen)
+// ensureBase waits until the base exists, and adds a job for it if it has to be baked:
+// two images must not build it at the same time.
+func (q *Queue) ensureBase(ctx context.Context, builder *Bakery) error {
+	below, err := q.baseJob(ctx, builder)
 	if err != nil || below == nil {
 		return err
 	}
@@ -189,11 +187,11 @@ func (q *Queue) ground(ctx context.Context, kitchen *Bakery) error {
 	if below.State == Done || below.State == Reused {
 		return nil
 	}
-	return fault.New(fault.Environment, "the base that it stands on was not baked").Hint("aibox bake %s", Base)
+	return fault.New(fault.Environment, "the base image was not baked").Hint("aibox bake %s", Base)
 }
 
-// baseJob is the job that makes the base, or nil when that is there.
-func (q *Queue) baseJob(ctx context.Context, kitchen *Bakery) (*job, error) {
+// baseJob returns the job that makes the base, or nil if the base is up to date.
+func (q *Queue) baseJob(ctx context.Context, builder *Bakery) (*job, error) {
 	q.mu.Lock()
 	for _, j := range q.jobs {
 		if j.Name == Base && !j.State.Over() {
@@ -202,13 +200,13 @@ func (q *Queue) baseJob(ctx context.Context, kitchen *Bakery) (*job, error) {
 		}
 	}
 	q.mu.Unlock()
-	status, err := kitchen.Check(ctx, Base)
+	status, err := builder.Check(ctx, Base)
 	if err != nil || status[0].State == Fresh {
 		return nil, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	below := q.put(false, Base)
+	below := q.add(false, Base)
 	if below == nil {
 		return nil, context.Canceled
 	}

@@ -27,8 +27,8 @@ func three() fstest.MapFS {
 // queue is one whose images are made by a Fake, and closed with the test.
 func queue(t *testing.T, fake *bakerytest.Fake, width int) *bakery.Queue {
 	t.Helper()
-	q := bakery.NewQueue(t.Context(), width, func(_ context.Context, anew bool) (*bakery.Bakery, error) {
-		return bakery.New(fake, three(), bakery.Options{NoCache: anew})
+	q := bakery.NewQueue(t.Context(), width, func(_ context.Context, rebuild bool) (*bakery.Bakery, error) {
+		return bakery.New(fake, three(), bakery.Options{NoCache: rebuild})
 	})
 	t.Cleanup(func() { q.Close() })
 	return q
@@ -86,7 +86,7 @@ func TestImagesAreBakedSideBySideOnABaseThatIsMadeOnce(t *testing.T) {
 		return nil
 	}
 	q := queue(t, fake, 2)
-	q.Put(false, "agent", "second", "agent")
+	q.Add(false, "agent", "second", "agent")
 	jobs := until(t, q, over)
 	if got := states(jobs); !slices.Equal(got, []string{"agent done", "base done", "second done"}) {
 		t.Errorf("jobs %v", got)
@@ -94,11 +94,11 @@ func TestImagesAreBakedSideBySideOnABaseThatIsMadeOnce(t *testing.T) {
 	if builtOf(fake, bakery.Base) != 1 || builtOf(fake, "agent") != 1 {
 		t.Errorf("builds %+v", fake.Builds())
 	}
-	q.Put(false, "agent")
+	q.Add(false, "agent")
 	if got := states(until(t, q, over)); !slices.Contains(got, "agent reused") {
 		t.Errorf("again: %v", got)
 	}
-	q.Put(true, "agent")
+	q.Add(true, "agent")
 	if got := states(until(t, q, over)); !slices.Contains(got, "agent done") || builtOf(fake, "agent") != 2 {
 		t.Errorf("anew: %v", got)
 	}
@@ -115,7 +115,7 @@ func TestNoMoreImagesAreAtWorkThanTheQueueIsWide(t *testing.T) {
 			return nil
 		}
 		q := queue(t, fake, 2)
-		q.Put(false, "agent", "second", "third")
+		q.Add(false, "agent", "second", "third")
 		until(t, q, over)
 		if got := states(q.Jobs()); !slices.Equal(got, []string{"agent done", "base done", "second done", "third done"}) || most.Load() != 2 {
 			t.Errorf("%d at once, %v", most.Load(), got)
@@ -152,7 +152,7 @@ func TestAJobTellsItsStepsAndWhatTheySaid(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = steps(false, "exit code: 7")
 	q := queue(t, fake, 2)
-	q.Put(false, "agent")
+	q.Add(false, "agent")
 	jobs := until(t, q, over)
 	job := jobs[slices.IndexFunc(jobs, func(j bakery.Job) bool { return j.Name == "agent" })]
 	if job.State != bakery.Failed || job.Err == nil || !strings.Contains(job.Err.Error(), "exit code: 7") || job.Ended.Before(job.Began) {
@@ -161,7 +161,7 @@ func TestAJobTellsItsStepsAndWhatTheySaid(t *testing.T) {
 	if len(job.Steps) != 2 || job.Steps[0].Kind != bakery.StepCached || job.Steps[1].Kind != bakery.StepFailed || job.Steps[1].Took != 3*time.Second {
 		t.Errorf("steps %+v", job.Steps)
 	}
-	if at, of := job.Place(); at != 2 || of != 3 {
+	if at, of := job.Progress(); at != 2 || of != 3 {
 		t.Errorf("at %d of %d", at, of)
 	}
 	log := strings.Join(job.Log, "\n")
@@ -179,7 +179,7 @@ func TestOneJobIsCanceledAndTheOthersGoOn(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = steps(true, "")
 	q := queue(t, fake, 2)
-	q.Put(false, "agent", "second")
+	q.Add(false, "agent", "second")
 	until(t, q, func(jobs []bakery.Job) bool {
 		hanging := 0
 		for _, job := range jobs {
@@ -202,7 +202,7 @@ func TestOneJobIsCanceledAndTheOthersGoOn(t *testing.T) {
 	if open := q.Close(); !slices.Equal(open, []string{"second"}) {
 		t.Errorf("open at the end: %v", open)
 	}
-	q.Put(false, "third")
+	q.Add(false, "third")
 	if len(q.Jobs()) != 3 {
 		t.Errorf("a closed queue took %v", states(q.Jobs()))
 	}
@@ -212,7 +212,7 @@ func TestWithoutItsBaseAnImageIsNotBaked(t *testing.T) {
 	fake := reachable()
 	fake.OnBuild = func(context.Context, bakery.Build, func(bakery.Update)) error { return errors.New("no room") }
 	q := queue(t, fake, 2)
-	q.Put(false, "agent", "second")
+	q.Add(false, "agent", "second")
 	jobs := until(t, q, over)
 	if got := states(jobs); !slices.Equal(got, []string{"agent failed", "base failed", "second failed"}) {
 		t.Errorf("jobs %v", got)
@@ -226,15 +226,15 @@ func TestALongLogKeepsItsEnd(t *testing.T) {
 	fake := reachable()
 	const lines = 4 * bakery.LogLimit
 	fake.OnBuild = func(_ context.Context, b bakery.Build, report func(bakery.Update)) error {
-		var said strings.Builder
+		var lastStep strings.Builder
 		for i := range lines {
-			fmt.Fprintf(&said, "line %d\n", i)
+			fmt.Fprintf(&lastStep, "line %d\n", i)
 		}
-		report(bakery.Update{Steps: []bakery.Step{{ID: "1", Name: "x", Started: time.Unix(1, 0)}}, Logs: []bakery.Log{{Step: "1", Data: []byte(said.String())}}})
+		report(bakery.Update{Steps: []bakery.Step{{ID: "1", Name: "x", Started: time.Unix(1, 0)}}, Logs: []bakery.Log{{Step: "1", Data: []byte(lastStep.String())}}})
 		return nil
 	}
 	q := queue(t, fake, 1)
-	q.Put(false, bakery.Base)
+	q.Add(false, bakery.Base)
 	job := until(t, q, over)[0]
 	last := fmt.Sprintf("  line %d", lines-1)
 	if len(job.Log) < bakery.LogLimit || len(job.Log) > 2*bakery.LogLimit || !slices.Contains(job.Log, last) {
@@ -250,6 +250,6 @@ func TestAWatcherLeavesWithItsContext(t *testing.T) {
 	if _, ok := <-changed; ok {
 		t.Error("something has changed")
 	}
-	q.Put(false, "agent")
+	q.Add(false, "agent")
 	until(t, q, over)
 }

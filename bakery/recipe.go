@@ -12,7 +12,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// Base is the name of the recipe that every other one stands on.
+// Base is the name of the recipe that all others build on.
 const Base = "base"
 
 const suffix = ".Dockerfile"
@@ -21,17 +21,17 @@ const suffix = ".Dockerfile"
 // because bakery itself builds them in another way.
 const digestForm = "aibox-recipe-1"
 
-// Recipe is all that decides what an image holds. Two equal recipes give the
-// same reference, so an image under that reference need not be built.
+// Recipe is everything that determines an image's content. Equal recipes have the same
+// reference, so an existing image with that reference need not be built.
 type Recipe struct {
 	Name       string
 	Version    string // the agent's; empty on the base
 	Dockerfile string
 	Lock       Lock              // the files in lock/ of the build context; nil where nothing is locked
 	Args       map[string]string // without BASE
-	Unpinned   []string          // what the image takes from the network that no checksum pins
-	Parent     string            // digest of the recipe below; of the origin for the base
-	BaseRef    string            // the image below it; not part of the digest, Parent is
+	Unpinned   []string          // what the build downloads without a pinned checksum
+	Parent     string            // digest of the base's recipe; for the base, of its source
+	BaseRef    string            // the image it builds on; not part of the digest, since Parent is
 	Certs      []Cert
 }
 
@@ -45,18 +45,18 @@ func (r Recipe) Digest() string {
 	return digestOf(digestForm, r.Name, r.Dockerfile, r.Lock, r.Args, r.Parent, certs)
 }
 
-// Namespace begins the references of all images that are baked.
+// Namespace begins the references of all baked images.
 const Namespace = "aibox/"
 
 // Ref is the image's reference: aibox/NAME:DIGEST12.
 func (r Recipe) Ref() string { return Namespace + r.Name + ":" + r.Digest()[:12] }
 
 // CacheScope separates the cache mounts of this recipe from those of every other one,
-// and from those of its own earlier versions: an install step that went bad can leave
-// something there for itself alone. A bake that broke off finds what it had fetched.
+// and from those of its own earlier versions: a malicious install step can
+// leave files only for itself. An interrupted bake finds what it had downloaded.
 func (r Recipe) CacheScope() string { return Namespace + r.Name + "/" + r.Digest() }
 
-// Labels are what the image will carry.
+// Labels returns the labels of the image.
 func (r Recipe) Labels() map[string]string {
 	labels := map[string]string{LabelRecipe: r.Digest(), LabelAgent: r.Name}
 	if r.Version != "" {
@@ -74,23 +74,23 @@ func digestOf(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// book holds what images are made from, by the image's name.
-type book map[string]entry
+// catalog holds what images are made from, by name.
+type catalog map[string]entry
 
 // entry is what one image is made from.
 type entry struct {
 	dockerfile string
 	lock       Lock // nil where there is none
-	guest      bool // it came from the user's own files
+	custom     bool // it comes from the user's own files
 }
 
-// open reads every NAME.Dockerfile of files, and its lock.
-func open(files fs.FS) (book, error) {
+// readCatalog reads every NAME.Dockerfile in files, and its lock.
+func readCatalog(files fs.FS) (catalog, error) {
 	names, err := fs.Glob(files, "*"+suffix)
 	if err != nil {
 		return nil, err
 	}
-	b := book{}
+	b := catalog{}
 	for _, name := range names {
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -107,7 +107,7 @@ func open(files fs.FS) (book, error) {
 }
 
 // names lists the recipes, the base first.
-func (b book) names() []string {
+func (b catalog) names() []string {
 	names := make([]string, 0, len(b))
 	for name := range b {
 		names = append(names, name)
@@ -121,14 +121,14 @@ func (b book) names() []string {
 	return names
 }
 
-// asks reports whether a Dockerfile declares a build argument.
-func asks(dockerfile, arg string) bool { return strings.Contains(dockerfile, "\nARG "+arg+"\n") }
+// declares reports whether a Dockerfile declares a build argument.
+func declares(dockerfile, arg string) bool { return strings.Contains(dockerfile, "\nARG "+arg+"\n") }
 
 var versionArg = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
 
-// recipe makes the recipe of name on top of parent: the base's recipe, or the
-// zero value for the base itself, which stands on origin.
-func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Recipe, error) {
+// recipe makes the recipe of name on parent, the base's recipe; parent is nil for the
+// base itself, which is built from source.
+func (b catalog) recipe(name string, o Options, source BaseSource, parent *Recipe) (Recipe, error) {
 	from, ok := b[name]
 	if !ok {
 		return Recipe{}, fault.New(fault.Usage, "there is no image named %q", name).
@@ -137,7 +137,7 @@ func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Rec
 	text := from.dockerfile
 	r := Recipe{Name: name, Dockerfile: text, Args: map[string]string{}, Unpinned: notPinned(text)}
 	for arg, value := range o.Host.settings() {
-		if asks(text, arg) {
+		if declares(text, arg) {
 			r.Args[arg] = value
 		}
 	}
@@ -153,7 +153,7 @@ func (b book) recipe(name string, o Options, origin Origin, parent *Recipe) (Rec
 	}
 	from.pin(&r, pinned, o.Host.Arch)
 	if parent == nil {
-		r.Parent, r.BaseRef, r.Certs = origin.Digest, origin.Ref(), o.Host.Certs
+		r.Parent, r.BaseRef, r.Certs = source.Digest, source.Ref(), o.Host.Certs
 	} else {
 		r.Parent, r.BaseRef = parent.Digest(), parent.Ref()
 	}

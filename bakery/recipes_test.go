@@ -12,7 +12,7 @@ import (
 func TestARecipeOfTheUsersIsBakedLikeAnyOther(t *testing.T) {
 	recipe := "ARG BASE\nFROM ${BASE}\nARG VERSION=7\nRUN mine\n"
 	fake := reachable()
-	k := kitchen(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe}})
+	k := builder(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe}})
 	if !slices.Equal(k.Names(), []string{"base", "agent", "mine"}) {
 		t.Errorf("names: %q", k.Names())
 	}
@@ -23,7 +23,7 @@ func TestARecipeOfTheUsersIsBakedLikeAnyOther(t *testing.T) {
 	if status, err := k.Check(t.Context(), "mine"); err != nil || status[0].State != bakery.Fresh {
 		t.Errorf("state: %+v, %v", status, err)
 	}
-	changed := kitchen(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe + "RUN more\n"}})
+	changed := builder(t, fake, files(), bakery.Options{Recipes: map[string]string{"mine": recipe + "RUN more\n"}})
 	if status, err := changed.Check(t.Context(), "mine"); err != nil || status[0].State != bakery.Outdated {
 		t.Errorf("state after a change: %+v, %v", status, err)
 	}

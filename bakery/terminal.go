@@ -12,7 +12,7 @@ import (
 // running is how many running steps a terminal shows at once.
 const running = 6
 
-// Terminal is a Progress for a person: finished steps scroll up, the running
+// Terminal is a Progress for an interactive terminal: finished steps scroll up, the running
 // ones stay below with their time and last line, updated in place. It needs
 // cursor-up and erase-below of the terminal, nothing else.
 type Terminal struct {
@@ -31,7 +31,7 @@ type activeStep struct {
 	since                 time.Time
 }
 
-// TerminalProgress starts a Terminal on w. width tells the columns at any time.
+// TerminalProgress starts a Terminal on w. width returns the current number of columns.
 // Close must be called.
 func TerminalProgress(w io.Writer, width func() int) *Terminal {
 	t := newTerminal(w, width, time.Now)
@@ -67,7 +67,7 @@ func (t *Terminal) Close() {
 	t.draw(nil)
 }
 
-// Handle takes an event in and redraws.
+// Handle applies an event and redraws.
 func (t *Terminal) Handle(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *Terminal) Handle(e Event) {
 	}
 	stay := lines(e)
 	if e.Kind == StepDone || e.Kind == StepCached {
-		stay[0] = ansi.Truncate(stay[0], max(t.width(), 20), "…") // failures wrap and are told whole
+		stay[0] = ansi.Truncate(stay[0], max(t.width(), 20), "…") // failures wrap and are shown whole
 	}
 	t.draw(stay)
 }

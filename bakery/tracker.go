@@ -38,7 +38,7 @@ func newTracker(image string, handle func(Event)) *tracker {
 	return &tracker{image: image, handle: handle, steps: map[string]*trackedStep{}}
 }
 
-// update takes news in: starts first, then output, then ends, so that the lines
+// update applies an update: starts first, then output, then ends, so that the lines
 // of a step never follow its end.
 func (t *tracker) update(u Update) {
 	for _, s := range u.Steps {
@@ -66,7 +66,7 @@ func (t *tracker) start(s Step) {
 	if s.Name != "" {
 		step.name = stepName(s.Name)
 	}
-	if step.started || s.Started.IsZero() || s.Cached || housekeeping(s) {
+	if step.started || s.Started.IsZero() || s.Cached || isInternal(s) {
 		return
 	}
 	step.started = true
@@ -92,7 +92,7 @@ func (t *tracker) end(s Step) {
 		if t.failed == nil {
 			t.failed = &StepError{Image: t.image, Step: step.name, Reason: event.Err, Tail: step.tail}
 		}
-	case housekeeping(s):
+	case isInternal(s):
 		return
 	case s.Cached:
 		event.Kind, event.Took = StepCached, 0
@@ -119,8 +119,8 @@ func (t *tracker) log(l Log) {
 	step.partial = bytes.Clone(data)
 }
 
-// line reports one line. Of one that a program drew over with carriage returns
-// only the last state counts.
+// line reports one line. If a program overwrote it with carriage returns, only the
+// last state counts.
 func (t *tracker) line(id string, step *trackedStep, raw []byte) {
 	raw = bytes.TrimRight(raw, "\r")
 	if at := bytes.LastIndexByte(raw, '\r'); at >= 0 {
@@ -137,8 +137,8 @@ func (t *tracker) line(id string, step *trackedStep, raw []byte) {
 	t.handle(Event{Kind: StepLine, Image: t.image, Step: id, Text: text})
 }
 
-// stepName makes what BuildKit calls a step readable: one line without the
-// mounts, which stand in every RUN, cut to nameLimit characters.
+// stepName makes BuildKit's name of a step readable: one line without the mounts, which
+// every RUN has, cut to nameLimit characters.
 func stepName(raw string) string {
 	words := slices.DeleteFunc(strings.Fields(scriptIn(raw)), func(word string) bool { return strings.HasPrefix(word, "--mount=") })
 	for i, word := range words {
@@ -153,13 +153,13 @@ func stepName(raw string) string {
 	return string(name)
 }
 
-// shellWords begin a script that stands in a recipe as JSON.
-const shellWords = `["/bin/sh","-euc",`
+// shellPrefix begins a script that a recipe holds as JSON.
+const shellPrefix = `["/bin/sh","-euc",`
 
 // scriptIn is a step's name with the first line of such a script in place of JSON.
 // BuildKit cuts long names off, so that the end may be missing.
 func scriptIn(raw string) string {
-	before, script, ok := strings.Cut(raw, shellWords)
+	before, script, ok := strings.Cut(raw, shellPrefix)
 	if !ok {
 		return raw
 	}
@@ -179,14 +179,14 @@ func scriptIn(raw string) string {
 	return before + text
 }
 
-// housekeeping tells BuildKit's own steps, which mean nothing to a person unless
-// they fail.
-func housekeeping(s Step) bool {
+// isInternal reports whether s is one of BuildKit's own steps, which matter to the user
+// only if they fail.
+func isInternal(s Step) bool {
 	return (strings.HasPrefix(s.Name, "[internal]") || s.Name == "copy /context /") && s.Error == ""
 }
 
-// commandFailed is how BuildKit tells that a RUN step failed, in two wordings: with
-// the whole command, which the step's name has already.
+// commandFailed matches BuildKit's two messages for a failed RUN step. They repeat the
+// whole command, which the step's name already holds.
 var commandFailed = regexp.MustCompile(`(?s)^(?:executor failed running \[.*\]|process ".*" did not complete successfully): exit code: (\d+)$`)
 
 func reason(failure string) string {
@@ -204,7 +204,7 @@ func took(s Step) time.Duration {
 	return s.Ended.Sub(s.Started)
 }
 
-// StepError says which step of a build failed. All text is safe for a terminal.
+// StepError is the failure of one step of a build. All text is safe for a terminal.
 type StepError struct {
 	Image  string
 	Step   string

@@ -2,9 +2,9 @@ package bakery
 
 import "regexp"
 
-// unreachedForms are how curl, npm, Node, pip and apt tell that a host could not be
-// reached. The first group is the host.
-var unreachedForms = []*regexp.Regexp{
+// unreachableForms match how curl, npm, Node, pip and apt report that a host could not
+// be reached. The first group is the host.
+var unreachableForms = []*regexp.Regexp{
 	regexp.MustCompile(`Could not resolve (?:host|proxy): ([\w.-]+)`),
 	regexp.MustCompile(`Failed to connect to ([\w.-]+) port`),
 	regexp.MustCompile(`getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]+)`),
@@ -16,11 +16,11 @@ var unreachedForms = []*regexp.Regexp{
 	regexp.MustCompile(`(?:Could not connect to|Unable to connect to) ([\w.-]+):`),
 }
 
-// unreached is the host that the last lines of a failed step say could not be
-// reached, as they say it; "" when they say no such thing.
-func unreached(tail []string) string {
+// unreachableHost returns the host that the last lines of a failed step report as
+// unreachable; "" if they report none.
+func unreachableHost(tail []string) string {
 	for i := len(tail) - 1; i >= 0; i-- {
-		for _, form := range unreachedForms {
+		for _, form := range unreachableForms {
 			if found := form.FindStringSubmatch(tail[i]); found != nil {
 				return found[1]
 			}

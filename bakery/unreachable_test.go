@@ -25,7 +25,7 @@ func failing(t *testing.T, output, reason string) error {
 		report(bakery.Update{Steps: []bakery.Step{step}, Logs: []bakery.Log{{Step: "s", Data: []byte(output)}}})
 		return errors.New("failed")
 	}
-	_, err := kitchen(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, nil)
+	_, err := builder(t, fake, files(), bakery.Options{}).Bake(t.Context(), []string{"agent"}, nil)
 	return err
 }
 
@@ -68,7 +68,7 @@ func FuzzUnreached(f *testing.F) {
 	f.Add("curl: (6) Could not resolve host: files.example")
 	f.Add("HTTPSConnectionPool(host='x\x1b[31m")
 	f.Fuzz(func(t *testing.T, line string) {
-		host := bakery.Unreached([]string{line})
+		host := bakery.UnreachableHost([]string{line})
 		if !strings.Contains(line, host) || strings.ContainsFunc(host, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
 			t.Errorf("host %q", host)
 		}

@@ -134,7 +134,7 @@ func (a *cli) gcImages(ctx context.Context, service *session.Sessions, report *s
 	for _, image := range outdated {
 		name := strings.Join(image.Refs, " ")
 		if !report.DryRun {
-			err := builder.PutAway(ctx, image)
+			err := builder.Remove(ctx, image)
 			if errors.Is(err, bakery.ErrInUse) {
 				report.Keep("image "+cmp.Or(name, image.ID), bakery.ErrInUse.Error())
 				continue

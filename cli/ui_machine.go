@@ -47,7 +47,7 @@ func (d machineDesk) Prove(ctx context.Context, step func(session.Step)) (*docto
 }
 
 // Bake has an image baked.
-func (d machineDesk) Bake(image string) { d.queue.Put(false, image) }
+func (d machineDesk) Bake(image string) { d.queue.Add(false, image) }
 
 // Check tells how every image stands to its recipe.
 func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
@@ -63,7 +63,7 @@ func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
 }
 
 // Put has images baked; anew builds even what has not changed.
-func (d machineDesk) Put(anew bool, names ...string) { d.queue.Put(anew, names...) }
+func (d machineDesk) Put(anew bool, names ...string) { d.queue.Add(anew, names...) }
 
 // Cancel gives up what Put began.
 func (d machineDesk) Cancel(name string) { d.queue.Cancel(name) }

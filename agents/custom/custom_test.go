@@ -45,7 +45,7 @@ func set(t *testing.T, agent agents.Agent, key, value string) {
 }
 
 func TestTheExampleIsAnAgentLikeAnyOther(t *testing.T) {
-	d, err := Parse(ExampleName, Example)
+	d, err := Parse("mybot", Example)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestTheExampleIsAnAgentLikeAnyOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot, err := all.Find(ExampleName)
+	bot, err := all.Find("mybot")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestTheExampleIsAnAgentLikeAnyOther(t *testing.T) {
 }
 
 func TestEveryRunHasOptionsOfItsOwn(t *testing.T) {
-	d, err := Parse(ExampleName, Example)
+	d, err := Parse("mybot", Example)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,3 @@ import _ "embed"
 //
 //go:embed example.toml
 var Example []byte
-
-// ExampleName is the agent's name in Example.
-const ExampleName = "mybot"

@@ -43,20 +43,6 @@ func (f Field) Set(v any, text string) error {
 	return f.store(target, text)
 }
 
-// Add is Set for anything but a list; to a list it appends text as one word, so
-// that a repeated flag may carry commas.
-func (f Field) Add(v any, text string) error {
-	if !f.Type.words() {
-		return f.Set(v, text)
-	}
-	target, err := f.target(v)
-	if err != nil {
-		return err
-	}
-	words, _ := target.Interface().([]string)
-	return f.storeWords(target, append(words[:len(words):len(words)], text))
-}
-
 // Text is the field's value in v as Set would take it: "" when it is not set, and
 // dots for a secret.
 func (f Field) Text(v any) string {

@@ -112,7 +112,7 @@ func TestACloneSharesNothing(t *testing.T) {
 			clone.Words[i] += "!"
 		}
 		for _, field := range fields {
-			_ = field.Add(clone, "pen")
+			_ = field.Set(clone, "pen")
 			_ = field.Decode(clone, nil)
 		}
 		if after := fmt.Sprintf("%#v", from); after != before {

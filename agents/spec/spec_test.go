@@ -117,23 +117,6 @@ func TestAWrongValueIsAUsageFaultAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAddAppendsToAListWithoutSplitting(t *testing.T) {
-	fields, err := Of(robot{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &robot{}
-	tools, _ := Find(fields, "tools")
-	for _, tool := range []string{"a,b", "c"} {
-		if err := tools.Add(r, tool); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff([]string{"a,b", "c"}, r.Tools); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestASecretIsShownAsDots(t *testing.T) {
 	r := &robot{Key: secret.New("canary")}
 	fields, _ := Of(r)

@@ -1,5 +1,5 @@
 // Package bakerytest holds a Builder that behaves without a container engine,
-// for tests of bakery and of what stands on it.
+// for tests of bakery and its users.
 package bakerytest
 
 import (
@@ -14,15 +14,14 @@ import (
 	"aibox/bakery"
 )
 
-// Fake is a Builder in memory. Set the functions before use; it is safe for
-// concurrent use then.
+// Fake is a Builder in memory. It is safe for concurrent use once its functions are set.
 type Fake struct {
-	// OnBuild plays a build; nil means one silent step that succeeds. The image
+	// OnBuild simulates a build; nil means one silent step that succeeds. The image
 	// appears when it returns nil.
 	OnBuild func(ctx context.Context, b bakery.Build, report func(bakery.Update)) error
 	// OnPull answers pulls; nil means that no registry can be reached.
 	OnPull func(ctx context.Context, ref string) error
-	// FreeBytes is the room on the disk; 0 means that it cannot be known.
+	// FreeBytes is the room on the disk; 0 means unknown.
 	FreeBytes uint64
 	// InUse are the ids of images that containers use.
 	InUse map[string]bool
@@ -35,10 +34,10 @@ type Fake struct {
 var (
 	_ bakery.Builder = (*Fake)(nil)
 	_ bakery.Disk    = (*Fake)(nil)
-	_ bakery.Shelf   = (*Fake)(nil)
+	_ bakery.Remover = (*Fake)(nil)
 )
 
-// Add puts an image there, as if it had been made before, and answers its id.
+// Add adds an existing image and returns its id.
 func (f *Fake) Add(ref string, labels map[string]string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +148,7 @@ func (f *Fake) Build(ctx context.Context, b bakery.Build, report func(bakery.Upd
 	return nil
 }
 
-// Own tells that each image is one byte large.
+// Own reports one byte for each image.
 func (f *Fake) Own(context.Context) (map[string]int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,8 +159,7 @@ func (f *Fake) Own(context.Context) (map[string]int64, error) {
 	return own, nil
 }
 
-// Remove takes a reference away, and the image with its last one. What InUse names
-// stays.
+// Remove removes a reference, and the image with its last one. Images in InUse stay.
 func (f *Fake) Remove(_ context.Context, ref string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,7 +177,7 @@ func (f *Fake) Remove(_ context.Context, ref string) error {
 	return nil
 }
 
-// Free tells FreeBytes.
+// Free returns FreeBytes.
 func (f *Fake) Free(context.Context) (uint64, string, error) {
 	if f.FreeBytes == 0 {
 		return 0, "", errors.New("cannot be known")

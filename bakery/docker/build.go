@@ -15,7 +15,7 @@ import (
 )
 
 // Build runs b by the daemon's own BuildKit, without a session: the context goes
-// along as a tar archive, so the daemon can ask for nothing else of this
+// along as a tar archive, so the daemon can request nothing else from this
 // machine. RUN steps run under runc whatever the default runtime is.
 func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bakery.Update)) error {
 	id := "aibox-" + rand.Text()
@@ -27,7 +27,7 @@ func (b *Builder) Build(ctx context.Context, order bakery.Build, report func(bak
 	// Last, so that no other argument replaces it.
 	args["BUILDKIT_CACHE_MOUNT_NS"] = &order.CacheScope
 	// The request outlives ctx: a canceled build is waited for, so that nothing
-	// goes on behind the caller's back.
+	// continues after Build returns.
 	request, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer b.cancelWith(ctx, id, abandon)()
@@ -82,7 +82,7 @@ func (b *Builder) cancelWith(ctx context.Context, id string, abandon func()) fun
 		}
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		// Again and again: the daemon may not have taken up the build yet.
+		// Repeatedly: the daemon may not have started the build yet.
 		for again := time.NewTicker(200 * time.Millisecond); ; {
 			_ = b.api.BuildCancel(clean, id)
 			select {

@@ -84,10 +84,10 @@ func (b *Builder) Tag(ctx context.Context, ref, as string) error {
 	return nil
 }
 
-// errSilent is a registry that does not answer in time.
+// errSilent reports a registry that does not answer in time.
 var errSilent = errors.New("the registry does not answer")
 
-// stall is how long a pull that has begun may stand still.
+// stall is how long a running pull may make no progress.
 const stall = time.Minute
 
 // Pull fetches ref and names it as.
@@ -134,8 +134,8 @@ func (b *Builder) Import(ctx context.Context, as string, root io.Reader) error {
 	return nil
 }
 
-// Free is the space left where the daemon keeps its images, as far as this
-// machine can see that folder.
+// Free returns the free space where the daemon keeps its images, if this machine can
+// see that folder.
 func (b *Builder) Free(ctx context.Context) (uint64, string, error) {
 	info, err := b.api.Info(ctx)
 	if err != nil {

@@ -45,13 +45,13 @@ func TestARecipeCannotPoisonTheCacheOfAnother(t *testing.T) {
 		}
 	})
 	bake := func(name string) string {
-		var said lines
-		done, err := k.Bake(t.Context(), []string{name}, &said)
+		var lastStep lines
+		done, err := k.Bake(t.Context(), []string{name}, &lastStep)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { remove(b, done[0].Ref) })
-		return said.String()
+		return lastStep.String()
 	}
 	base := bake("base")
 	bake(id + "-evil")

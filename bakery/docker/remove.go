@@ -13,13 +13,13 @@ import (
 	"aibox/bakery"
 )
 
-var _ bakery.Shelf = (*Builder)(nil)
+var _ bakery.Remover = (*Builder)(nil)
 
-// Own tells of each image how many bytes no other image shares.
+// Own returns for each image how many bytes no other image shares.
 func (b *Builder) Own(ctx context.Context) (map[string]int64, error) {
 	usage, err := b.usage(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("asking what images take: %w", err)
+		return nil, fmt.Errorf("querying the disk usage of images: %w", err)
 	}
 	own := make(map[string]int64, len(usage.Images))
 	for _, found := range usage.Images {
@@ -28,15 +28,15 @@ func (b *Builder) Own(ctx context.Context) (map[string]int64, error) {
 	return own, nil
 }
 
-// usageLimit is how long the answer for somebody else is waited for, and usagePause how
-// long before the daemon is asked again.
+// usageLimit is how long to wait while the daemon answers another client's query, and
+// usagePause how long before each retry.
 const (
 	usageLimit = time.Minute
 	usagePause = 100 * time.Millisecond
 )
 
-// usage asks what images take. The daemon finds that out for one at a time, also for one
-// who has gone away meanwhile, and turns others away.
+// usage queries the disk usage of images. The daemon runs one such query at a time, even
+// for a client that has disconnected, and rejects others.
 func (b *Builder) usage(ctx context.Context) (types.DiskUsage, error) {
 	limit := time.After(usageLimit)
 	for {
@@ -54,8 +54,8 @@ func (b *Builder) usage(ctx context.Context) (types.DiskUsage, error) {
 	}
 }
 
-// Remove takes a reference away, and the image with its last one. Without force the
-// daemon keeps what a container was made of.
+// Remove removes a reference, and the image with its last one. Without force the daemon
+// keeps images that containers use.
 func (b *Builder) Remove(ctx context.Context, ref string) error {
 	_, err := b.api.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
 	switch {

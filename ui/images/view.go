@@ -216,7 +216,7 @@ func (m *Model) doing(job *bakery.Job) string {
 		return "waits for its turn"
 	case bakery.Baking:
 		text := clock(m.now().Sub(job.Began))
-		if at, of := job.Place(); of > 0 {
+		if at, of := job.Progress(); of > 0 {
 			text = fmt.Sprintf("step %d/%d · ", at, of) + text
 		}
 		return text

@@ -38,15 +38,6 @@ const (
 	OllamaShow                             // Ollama: /api/show
 )
 
-// Endpoints lists every endpoint.
-func Endpoints() []Endpoint {
-	var all []Endpoint
-	for e := ChatCompletions; e <= OllamaShow; e++ {
-		all = append(all, e)
-	}
-	return all
-}
-
 // table is what passes of an endpoint's body; nil for an unknown endpoint.
 func (e Endpoint) table() rule {
 	switch e {
