@@ -185,7 +185,9 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 		}
 		output := a.agentOutput(a.err)
 		request.Show = output.show
-		opts.Verify = output.around(service.Verifier(found, request))
+		if opts.Verify = output.around(service.Verifier(found, request)); opts.Verify != nil {
+			a.warnUnset(found.EnvNames)
+		}
 	}
 	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)
 	if errors.Is(err, review.ErrNothing) {

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"aibox/internal/amount"
@@ -17,58 +14,6 @@ import (
 	"aibox/session"
 	"aibox/ui/traffic"
 )
-
-// followRun shows the agent's output until it has ended. The first ctrl-c asks
-// the agent to stop, the second stops the session.
-func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
-	return a.followFrom(ctx, service, id, 0, quiet)
-}
-
-// followFrom is followRun from byte offset from of the record on.
-func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(interrupts)
-	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	if ctx.Err() != nil {
-		interrupts <- syscall.SIGTERM // it came while nobody listened here
-	}
-	done := make(chan struct{})
-	defer close(done)
-	out := a.out
-	if quiet {
-		out = a.err
-	}
-	output := a.agentOutput(out)
-	go a.interrupts(following, service, id, output, interrupts, done)
-	ended, err := service.Follow(following, id, from, output.show)
-	return ended, errors.Join(output.close(), err)
-}
-
-// interrupts turns the user's signals into the session's end: ctrl-c politely,
-// then firmly; a hang-up leaves the session running, since it can be attached.
-func (a *cli) interrupts(ctx context.Context, service *session.Sessions, id session.ID, output *agentOutput, signals <-chan os.Signal, done <-chan struct{}) {
-	asked := false
-	for {
-		select {
-		case <-done:
-			return
-		case s := <-signals:
-			switch {
-			case s == syscall.SIGHUP:
-				os.Exit(fault.Interrupted.ExitCode())
-			case s == os.Interrupt && !asked:
-				asked = true
-				output.say("%s the agent was asked to stop; ctrl-c again stops the session\n", a.errTerm.warn("!"))
-				_ = service.Signal(ctx, id, int(syscall.SIGINT))
-			default:
-				output.say("%s stopping %s; what it did so far is kept\n", a.errTerm.warn("!"), id)
-				go func() { _, _ = service.Stop(ctx, id, "interrupted by the user") }()
-			}
-		}
-	}
-}
 
 // runResult is the JSON of `aibox run`.
 type runResult struct {
@@ -101,10 +46,14 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	} else {
 		failure = errors.Join(failure, err)
 	}
+	var verifier func(context.Context, string) error
+	if target != nil && result.Changed && failure == nil {
+		verifier, failure = a.verifierAtEnd(o, service, ended)
+	}
 	if target != nil && result.Changed && failure == nil {
 		all := review.Choice{All: true}
 		out.Accepted, failure = service.AcceptSet(ctx, ended.ID, set, accept.Options{
-			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: a.verifierAtEnd(o, service, ended),
+			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: verifier,
 		})
 	}
 	if failure == nil && o.changes && !result.Changed && set != nil {

@@ -22,10 +22,12 @@ func (a *cli) showHead(w io.Writer, t terminal, service *session.Sessions, found
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
 	}
-	if t.color {
-		a.printVerification(w, service, found.ID, scope.Whole.Tree)
-	} else {
-		a.printVerification(plainly{w}, service, found.ID, scope.Whole.Tree)
+	head := w
+	if !t.color {
+		head = plainly{w}
+	}
+	if err := a.printVerification(head, service, found.ID, scope.Whole.Tree); err != nil {
+		return err
 	}
 	if open := found.OpenTools(); open != "" {
 		fmt.Fprintf(w, "%s %s was open: the agent had a way out of its sandbox through the model's server\n", t.warn("!"), open)

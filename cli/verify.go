@@ -107,6 +107,7 @@ func (a *cli) verify(ctx context.Context, text string, o verifyOptions) error {
 	if o.json {
 		out = a.err
 	}
+	a.warnUnset(found.EnvNames)
 	output := a.agentOutput(out)
 	request.Show = output.show
 	v, err := service.Verify(ctx, found.ID, request)
@@ -152,7 +153,7 @@ func (a *cli) verifyRequest(found session.Session, flags verifyFlags, given func
 	return request, nil
 }
 
-// ownVariables are those of the named variables that the user has, NAME=VALUE.
+// ownVariables returns those of the named variables that the user has, as NAME=VALUE.
 func ownVariables(names []string) []string {
 	var env []string
 	for _, name := range names {
@@ -161,6 +162,16 @@ func ownVariables(names []string) []string {
 		}
 	}
 	return env
+}
+
+// warnUnset names those of a session's variables that the user lacks now: a command may
+// give another result without them.
+func (a *cli) warnUnset(names []string) {
+	for _, name := range names {
+		if _, ok := os.LookupEnv(name); !ok {
+			fmt.Fprintf(a.err, "%s %s is not set here, so the command runs without it\n", a.errTerm.warn("!"), safe(name))
+		}
+	}
 }
 
 // showVerifications prints what came of a session's verifications.
@@ -203,20 +214,20 @@ func (a *cli) verificationLine(v session.Verification) string {
 	return fmt.Sprintf("%s not verified: %s", a.errTerm.bad("✗"), notice(v.Fault.Message))
 }
 
-// printVerification says what came of the last verification of a session's work, if
-// there was one: the header of a diff. tree is that of
-// the work as it is now.
-func (a *cli) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) {
+// printVerification prints the result of the last verification of a session's work, if
+// there was one, in the header of a diff. tree is the work as it is now.
+func (a *cli) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) error {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {
-		return
+		return err
 	}
 	last := all[len(all)-1]
 	note := ""
 	if last.Tree != tree {
 		note = " (of a part, or before the work was changed)"
 	}
-	fmt.Fprintln(w, a.verificationLine(last)+note)
+	_, err = fmt.Fprintln(w, a.verificationLine(last)+note)
+	return err
 }
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
@@ -234,11 +245,11 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.
 // All of it has passed already; a part of it may still fail.
-func (a *cli) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) func(context.Context, string) error {
+func (a *cli) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) (func(context.Context, string) error, error) {
 	env, _, err := agentEnv(o.env)
 	if err != nil {
-		env = nil // it was checked at the start, and a variable is gone since
+		return nil, err // without its variables the command may pass or fail wrongly
 	}
 	output := a.agentOutput(a.err)
-	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show}))
+	return output.around(service.Verifier(ended, session.VerifyRequest{Env: env, Show: output.show})), nil
 }

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"aibox/internal/fault"
+	"aibox/session"
+	"aibox/session/output"
+)
+
+// followed is what following a session needs of session.Sessions.
+type followed interface {
+	Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error)
+	Signal(ctx context.Context, id session.ID, number int) error
+	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
+}
+
+// follower shows the output of a session until it has ended, and passes the user's
+// signals on to it.
+type follower struct {
+	sessions followed
+	id       session.ID
+	output   *agentOutput
+	signals  <-chan os.Signal
+}
+
+// followRun shows the agent's output until the session has ended; quiet shows it on
+// standard error.
+func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	return a.followFrom(ctx, service, id, 0, quiet)
+}
+
+// followFrom is followRun from byte offset from of the output.
+func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	if ctx.Err() != nil {
+		signals <- syscall.SIGTERM // it arrived before Notify
+	}
+	out := a.out
+	if quiet {
+		out = a.err
+	}
+	f := follower{sessions: service, id: id, output: a.agentOutput(out), signals: signals}
+	return f.run(context.WithoutCancel(ctx), from)
+}
+
+// run follows the session from a byte offset of its output.
+func (f *follower) run(ctx context.Context, from int64) (session.Session, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var handling sync.WaitGroup
+	handling.Go(func() { f.handleSignals(ctx, cancel) })
+	ended, err := f.sessions.Follow(ctx, f.id, from, f.output.show)
+	if hungUp := context.Cause(ctx); hungUp != nil && err != nil {
+		err = hungUp
+	}
+	cancel(nil)
+	handling.Wait()
+	return ended, errors.Join(err, f.output.close())
+}
+
+// handleSignals acts on the user's signals until ctx ends. The first ctrl-c asks the
+// agent to stop, the second stops the session. A hang-up cancels following and leaves
+// the session running, since the user can attach to it.
+func (f *follower) handleSignals(ctx context.Context, cancel context.CancelCauseFunc) {
+	var stopping sync.WaitGroup
+	defer stopping.Wait()
+	warn, asked := f.output.errTerm.warn("!"), false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-f.signals:
+			switch {
+			case s == syscall.SIGHUP:
+				cancel(fault.New(fault.Interrupted, "the terminal hung up; %s continues", f.id).Hint("`aibox attach %s` follows it", f.id))
+			case s == os.Interrupt && !asked:
+				asked = true
+				f.output.say("%s the agent was asked to stop; ctrl-c again stops the session\n", warn)
+				_ = f.sessions.Signal(ctx, f.id, int(syscall.SIGINT))
+			default:
+				f.output.say("%s stopping %s; what it did so far is kept\n", warn, f.id)
+				stopping.Go(func() { _, _ = f.sessions.Stop(ctx, f.id, "interrupted by the user") })
+			}
+		}
+	}
+}
