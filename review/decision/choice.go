@@ -1,6 +1,8 @@
 package decision
 
-import "aibox/review"
+import (
+	"aibox/review"
+)
 
 // Choice returns what the decisions mean for an accept. A file that is accepted as a
 // whole is named by its exact path, every other hunk by its id. A hunk that was rejected

@@ -5,7 +5,9 @@
 // terminal nor a session. It delivers nothing and stores nothing.
 package decision
 
-import "errors"
+import (
+	"errors"
+)
 
 // Decision is what the user decided about a hunk. The zero value is Undecided.
 type Decision int

@@ -13,14 +13,13 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/review"
+	"aibox/review/accept"
 	"aibox/review/risk"
+	"aibox/review/scan"
 	"aibox/workspace"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"aibox/review/accept"
-	"aibox/review/scan"
 )
 
 // changed is what an agent did that found some files and left others.
@@ -399,4 +398,48 @@ func TestAgreeingToRisksOfAFileThatIsNotChosenIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Makefile") {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestDecisionsAreCountedAsTheyAre(t *testing.T) {
+	set := example(t)
+	hunks := hunksOf(t, set)["src/text"]
+	rapid.Check(t, func(t *rapid.T) {
+		d := New(changesOf(set), Options{})
+		i := d.Find("src/text")
+		d.Load(i, hunks)
+		f := d.File(i)
+		want := make([]Decision, len(hunks))
+		for range 30 {
+			to := Decision(rapid.IntRange(0, int(numDecisions)-1).Draw(t, "decision"))
+			if j := rapid.IntRange(0, len(hunks)).Draw(t, "hunk"); j < len(hunks) {
+				want[j] = to
+				_ = d.Decide(i, hunks[j].ID, to, false)
+			} else {
+				for j := range want {
+					want[j] = to
+				}
+				_ = d.DecideFile(i, to, false)
+			}
+			var lines Size
+			same := true
+			for j, decision := range want {
+				if got := f.Of(hunks[j].ID); got != decision {
+					t.Fatalf("hunk %d is %v, not %v", j, got, decision)
+				}
+				if decision == Accepted {
+					lines = lines.plus(f.sizes[j])
+				}
+				same = same && decision == want[0]
+			}
+			if got := d.Tally().Lines; got != lines {
+				t.Fatalf("%+v lines are accepted, not %+v", got, lines)
+			}
+			if whole, mixed := f.Sum(); mixed == same || same && whole != want[0] {
+				t.Fatalf("%v: %v, mixed %v", want, whole, mixed)
+			}
+			if got := f.HasUndecided(); got != slices.Contains(want, Undecided) {
+				t.Fatalf("%v: has undecided %v", want, got)
+			}
+		}
+	})
 }

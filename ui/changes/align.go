@@ -5,20 +5,16 @@ import (
 	"slices"
 
 	"aibox/review"
-
-	tea "charm.land/bubbletea/v2"
 )
 
-// pairs are n old lines with as many new ones beside them, from left and right on; -1
-// is none.
+// pairs are n old lines from left on beside n new ones from right on; -1 is none.
 type pairs struct {
 	left, right, n int
-	same           bool // each differs from the other in blanks alone
+	same           bool // the two differ in blanks only
 }
 
-// beside puts old lines, from a up to b, and new ones, from c up to d, beside each
-// other as they come.
-func beside(a, b, c, d int) []pairs {
+// pairUp puts the old lines from a up to b beside the new ones from c up to d, in order.
+func pairUp(a, b, c, d int) []pairs {
 	n := min(b-a, d-c)
 	all := make([]pairs, 0, 2)
 	if n > 0 {
@@ -33,45 +29,7 @@ func beside(a, b, c, d int) []pairs {
 	return all
 }
 
-// alignedAtOnce is how many lines of a file are compared without their blanks while a
-// key waits for it.
-const alignedAtOnce = 5000
-
-// aligned brings the lines of a file beside each other that differ in blanks alone.
-type aligned struct {
-	sent
-	file    int
-	version int // see file
-	lines   [][][]pairs
-}
-
-// align compares the lines of a long file without their blanks.
-func (m *Model) align() tea.Cmd {
-	f := m.file()
-	if f == nil || !m.style.blank || f.aligned != nil || !f.loaded || m.aligning {
-		return nil
-	}
-	m.aligning = true
-	msg, hunks, runs := aligned{sent: sent{m}, file: m.at, version: f.version}, f.hunks, f.runs
-	return func() tea.Msg {
-		msg.lines = alignAll(hunks, runs)
-		return msg
-	}
-}
-
-// lineUp takes what was compared. The person may be at another file by now, or have
-// divided a hunk.
-func (m *Model) lineUp(msg aligned) tea.Cmd {
-	m.aligning = false
-	if f := m.files[msg.file]; f.version == msg.version {
-		f.aligned = msg.lines
-	}
-	m.arrangeRows()
-	m.scroll()
-	return m.load()
-}
-
-// alignAll compares the changed lines of hunks: of each hunk, run by run.
+// alignAll aligns the changed lines of hunks: of each hunk, run by run.
 func alignAll(hunks []review.Hunk, runs [][]run) [][][]pairs {
 	all := make([][][]pairs, len(hunks))
 	for i := range hunks {
@@ -82,11 +40,11 @@ func alignAll(hunks []review.Hunk, runs [][]run) [][][]pairs {
 	return all
 }
 
-// ahead is how far a line is looked for among those in its place.
-const ahead = 40
+// lookahead is how many lines ahead a matching line is looked for.
+const lookahead = 40
 
-// align puts lines that differ in blanks alone beside each other, and the others
-// between them as they come. Lines of nothing but blanks are the same as none.
+// align puts lines that differ in blanks only beside each other, and the lines between
+// them in order. A line of blanks only equals no line.
 func align(lines []review.Line, from, added, to int) []pairs {
 	a := aligner{lines: lines, left: from, right: added}
 	sums := make([]uint64, to-added)
@@ -95,7 +53,7 @@ func align(lines []review.Line, from, added, to int) []pairs {
 	}
 	for l := from; l < added && a.right < to; l++ {
 		sum := withoutBlanks(lines[l].Text)
-		near := sums[a.right-added : min(to, a.right+ahead)-added]
+		near := sums[a.right-added : min(to, a.right+lookahead)-added]
 		if r := a.right + slices.Index(near, sum); r >= a.right && sameButBlanks(lines[l].Text, lines[r].Text) {
 			a.upTo(l, r)
 			a.add(true, true, true)
@@ -105,14 +63,14 @@ func align(lines []review.Line, from, added, to int) []pairs {
 	return a.all
 }
 
-// aligner puts lines beside each other, from left and right on.
+// aligner pairs lines, from left and right on.
 type aligner struct {
 	lines       []review.Line
 	left, right int
 	all         []pairs
 }
 
-// upTo puts the lines before l and r beside each other as they come.
+// upTo pairs the lines before l and r in order.
 func (a *aligner) upTo(l, r int) {
 	for a.left < l || a.right < r {
 		switch {
@@ -126,7 +84,7 @@ func (a *aligner) upTo(l, r int) {
 	}
 }
 
-// add goes on by one line, of the old ones, of the new ones or of both.
+// add appends one line: an old one, a new one or both.
 func (a *aligner) add(old, fresh, same bool) {
 	next := pairs{left: -1, right: -1, n: 1, same: same}
 	if old {
@@ -146,7 +104,7 @@ func (a *aligner) add(old, fresh, same bool) {
 	a.all = append(a.all, next)
 }
 
-// withoutBlanks is a checksum (FNV-1a) of all of a line but its blanks.
+// withoutBlanks returns a checksum (FNV-1a) of a line without its blanks.
 func withoutBlanks(text []byte) uint64 {
 	sum := uint64(14695981039346656037)
 	for _, c := range text {
@@ -159,7 +117,7 @@ func withoutBlanks(text []byte) uint64 {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// sameButBlanks compares two lines without any blanks.
+// sameButBlanks reports whether two lines are equal without their blanks.
 func sameButBlanks(a, b []byte) bool {
 	for {
 		a, b = bytes.TrimLeft(a, " \t\n\v\f\r"), bytes.TrimLeft(b, " \t\n\v\f\r")

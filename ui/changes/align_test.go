@@ -15,24 +15,24 @@ func TestALongFileStaysAsItIsWhileItsBlanksAreCompared(t *testing.T) {
 		fmt.Fprintf(&fresh, "\tline %d\n", i)
 	}
 	set := changed(t, map[string]string{"a": "0\n" + old.String() + "x\n"}, map[string]string{"a": "1\n" + fresh.String() + "y\n"})
-	p := newPerson(t, &recorded{set: set}, 120, 40)
-	before := p.m.file().layout.n
+	p := newUser(t, &recorded{set: set}, 120, 40)
+	before := p.m.diff.file().layout.n
 	compare := p.m.Update(keymap.Press("w"))
-	if compare == nil || p.m.file().layout.n != before {
+	if compare == nil || p.m.diff.file().layout.n != before {
 		t.Fatal("a key waits for all of the file")
 	}
 	p.Sees("comparing lines without their blanks…")
 	p.Press("w", "w") // it is asked for once
 	p.Send(compare())
 	p.Sees("blanks do not count: 5000 lines")
-	if after := p.m.file().layout.n; after >= before {
+	if after := p.m.diff.file().layout.n; after >= before {
 		t.Errorf("%d rows, were %d", after, before)
 	}
-	f := p.m.file()
-	late := aligned{sent: sent{p.m}, file: p.m.at, version: f.version}
-	f.renew() // as when a hunk is divided
+	f := p.m.diff.file()
+	late := fileAligned{file: p.m.diff.at, revision: f.revision}
+	f.reset() // as when a hunk is split
 	p.Send(late)
-	if len(f.aligned) != len(f.hunks) || p.m.aligning {
+	if len(f.aligned) != len(f.Hunks()) || p.m.loader.aligning {
 		t.Error("what was compared before the hunks became others counts")
 	}
 }

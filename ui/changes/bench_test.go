@@ -36,7 +36,7 @@ func BenchmarkKeys(b *testing.B) {
 	}{{"large", large}, {"long", long}, {"many", many}} {
 		for _, key := range []string{"down", "pgdown", "end", "]", "y", "u", "|", "w", "tab", "e", "E"} {
 			b.Run(of.name+"/"+key, func(b *testing.B) {
-				p := newPerson(b, &recorded{set: of.set}, 200, 60)
+				p := newUser(b, &recorded{set: of.set}, 200, 60)
 				if of.name == "long" {
 					p.Press("E", "]", "E", "home")
 				}

@@ -1,37 +1,34 @@
-// Package changes is the screen on which a person reviews what a session's agent
-// changed: file by file and hunk by hunk, risky files first. Nothing is taken before
-// the person has seen a summary and said so. Text of the agent's is escaped; nothing
-// in it is a link or a command. It shows a window of a diff and never goes through all
-// of it for a key.
+// Package changes is the review screen: the user goes through what a session's agent
+// changed, file by file and hunk by hunk, risky files first. Decisions are kept in
+// review/decision; nothing is delivered before the user has confirmed a summary. The
+// agent's text is escaped, and nothing in it is a link or a command. Only a window of a
+// diff is rendered, and no key goes through all of a long one.
 package changes
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/decision"
+	"aibox/review/worktree"
 	"aibox/session"
-	"aibox/ui/page"
-	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
-
-	"aibox/review/accept"
-	"aibox/review/worktree"
 )
 
-// Services are the use cases that the screen asks for. But for the last two
-// *session.Sessions has them.
+// Services are the use cases of the screen. *session.Sessions has all but the last two.
 type Services interface {
 	Find(text string) (session.Session, error)
 	Changes(ctx context.Context, id session.ID) (*review.ChangeSet, error)
 	AcceptSet(ctx context.Context, id session.ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error)
 	PlanWorktree(ctx context.Context, id session.ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error)
 	Reject(ctx context.Context, id session.ID, hunks []review.HunkID, note string) error
+	Unreject(ctx context.Context, id session.ID, hunks []review.HunkID) error
 	Comment(ctx context.Context, id session.ID, c session.Comment) (session.Comment, error)
 	Feedback(id session.ID) (session.Feedback, error)
 	Decisions(id session.ID) (*session.Decisions, error)
@@ -39,259 +36,205 @@ type Services interface {
 	Verifier(of session.Session, req session.VerifyRequest) func(ctx context.Context, tree string) error
 	Verifications(id session.ID) ([]session.Verification, error)
 
-	// VerifyRequest is how the user has the work of a session verified; without a
-	// command it is not.
+	// VerifyRequest returns how the user has a session's work verified; an empty command
+	// means not at all.
 	VerifyRequest(of session.Session) (session.VerifyRequest, error)
-	// Edit lets the person change text in their editor, which has the terminal
-	// meanwhile. Below the text stands what the part is about.
+	// Edit opens text in the user's editor, on the whole terminal. A comment below the
+	// text describes the part.
 	Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error)
 }
 
-// Model is the screen.
+// Model is the screen. It owns the parts and routes messages and keys to them.
 type Model struct {
 	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
 	session  session.Session
 	request  session.VerifyRequest
-	message  string // of the commit, as the person wrote it; empty means as proposed
-	target   accept.Target
 	theme    theme.Theme
-	inks     inks
 	keys     keys
 	now      func() time.Time
 
 	width, height int
-	set           *review.ChangeSet
-	files         []*file
-	byPath        map[review.Path]int
-	at            int // the file a person is at
-	clock         int // counts the files a person was at
-	reading       bool
-	aligning      bool
-	unfolding     bool
-	wanted        *hit // of a file that is not read yet
 
-	entries    []entry // the lines of the tree
-	foldedDirs map[string]bool
-	tree       cursor.Cursor
-	inTree     bool // keys move in the tree
+	set       *review.ChangeSet // nil until it is computed
+	draft     *decision.Draft
+	positions []position // of the cursor, for each step that the draft can undo
+	loader    loader
 
-	style  style
-	fixed  bool // the person has chosen between side by side and below each other
-	row    int  // the line of the diff a person is at
-	rowTop int  // first line of the diff shown
-	column int  // columns the diff is shifted by
-	colors colors
+	list   fileList
+	diff   diffView
+	search search
 
-	undo     []undo
-	tally    tally
-	marked   marked
-	remarks  remarks
-	search   search
 	ask      *dialog.Confirm
-	deliver  *deliver
-	remark   *remark
-	check    *check
+	delivery delivery
+	comment  *commentDialog
+	verify   *verification
 	conflict *conflict
-	verified *session.Verification // of all of the work, the last one; nil when there is none
-	busy     string                // what goes on
-	note     frame.Note
+	verified *session.Verification // the last one of all of the work, or nil
+
+	busy string // what is being waited for
+	note frame.Note
 }
 
-// New makes the screen for the changes of a session that has ended. Its commands end
-// with ctx.
+// New makes the screen for the changes of an ended session. Its commands end with ctx.
 func New(ctx context.Context, services Services, id session.ID) *Model {
 	m := &Model{
 		ctx: ctx, services: services, session: session.Session{Spec: session.Spec{ID: id}}, keys: newKeys(), now: time.Now,
-		busy: "looking at what was changed…", foldedDirs: map[string]bool{}, search: search{all: true},
+		busy: "computing what was changed…", search: search{all: true},
 	}
+	m.diff.keys = &m.keys
+	m.focusList(false)
 	m.SetTheme(theme.New(true))
 	return m
 }
 
 // SetTheme changes the styles.
-func (m *Model) SetTheme(t theme.Theme) { m.theme, m.inks = t, newInks(t) }
+func (m *Model) SetTheme(t theme.Theme) {
+	m.theme, m.list.theme, m.diff.theme = t, t, t
+	m.diff.styles = newLineStyles(t)
+}
 
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	m.tree.Fit(len(m.entries), m.bodyHeight())
-	m.resizeSearch()
-	for _, part := range []interface{ resize(width, height int) }{m.deliver, m.remark, m.check, m.conflict} {
-		part.resize(width, height)
-	}
-	m.arrangeRows()
-	m.scroll()
+	m.list.resize(m.bodyHeight())
+	m.diff.resize(width, m.bodyHeight())
+	m.search.resize(width)
+	m.delivery.resize(width, height)
+	m.comment.resize(width, height)
+	m.verify.resize(width)
+	m.conflict.resize(m.bodyHeight())
 }
 
-// Init finds the session and computes its change set.
-func (m *Model) Init() tea.Cmd {
-	ctx, services, id, to := m.ctx, m.services, m.session.ID, m
-	return func() tea.Msg {
-		msg := computed{sent: sent{to}}
-		if msg.session, msg.err = services.Find(string(id)); msg.err != nil {
-			return msg
-		}
-		if msg.set, msg.err = services.Changes(ctx, id); msg.err != nil {
-			return msg
-		}
-		verifications, err := services.Verifications(id)
-		feedback, feedbackErr := services.Feedback(id)
-		request, requestErr := services.VerifyRequest(msg.session)
-		decisions, decisionsErr := services.Decisions(id)
-		msg.feedback, msg.request, msg.decisions = feedback, request, decisions
-		msg.err = errors.Join(err, feedbackErr, requestErr, decisionsErr)
-		for _, v := range verifications {
-			if v.Tree == msg.set.Tree {
-				msg.verified = &v
-			}
-		}
-		if msg.err == nil {
-			msg.err = msg.readRejected(ctx)
-		}
-		return msg
-	}
-}
-
-// computed brings the change set.
-type computed struct {
-	sent
-	session   session.Session
-	set       *review.ChangeSet
-	verified  *session.Verification
-	request   session.VerifyRequest
-	feedback  session.Feedback
-	decisions *session.Decisions
-	rejected  map[review.Path][]review.Hunk // of the files with hunks that were rejected earlier
-	err       error
-}
-
-// readRejected reads the files of which something was rejected on another day.
-func (c *computed) readRejected(ctx context.Context) error {
-	var paths []review.Path
-	for _, r := range c.feedback.Open().Rejected {
-		paths = append(paths, r.Path)
-	}
-	if paths = c.set.Changed(paths); len(paths) == 0 {
-		return nil
-	}
-	c.rejected = map[review.Path][]review.Hunk{}
-	return c.set.Files(ctx, func(d review.FileDiff) error {
-		c.rejected[d.Change.Path] = d.Hunks
-		return nil
-	}, paths...)
-}
-
-// sent is part of what the commands of a screen bring: which screen it is for.
-type sent struct{ to *Model }
-
-func (s sent) addressee() *Model { return s.to }
-
-// Update routes. What another screen has asked for is dropped.
+// Update routes a message to the part that it is for.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if s, ok := msg.(interface{ addressee() *Model }); ok && s.addressee() != m {
-		return nil
-	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:
-		return m.paste(msg)
+		m.paste(msg)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	case tea.MouseClickMsg:
 		return m.click(msg)
 	case computed:
-		return m.take(msg)
-	case read:
-		return m.store(msg)
-	case aligned:
-		return m.lineUp(msg)
-	case unfolded:
-		m.showMore(msg)
-	case found:
-		return m.gather(msg)
+		return m.start(msg)
+	case fileRead:
+		return m.showRead(msg)
+	case fileAligned:
+		m.loader.keepAligned(msg)
+		m.diff.arrange()
+		return m.load()
+	case gapsRead:
+		m.showGaps(msg)
+	case searched:
+		return m.showHits(msg)
 	default:
-		return m.answered(msg)
+		return m.finish(msg)
 	}
 	return nil
 }
 
-// answered takes what became of what the person asked for.
-func (m *Model) answered(msg tea.Msg) tea.Cmd {
+// finish handles the end of what the user asked for.
+func (m *Model) finish(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case confirmed:
 		return msg.do()
 	case planned:
-		m.question(msg)
+		m.busy = ""
+		m.note.Say("", msg.err)
+		m.delivery.open(msg, m.now())
+		m.delivery.resize(m.width, m.height)
 	case edited:
-		m.rewrite(msg)
+		m.note.Say("", m.delivery.takeMessage(msg, m.now()))
 	case delivered:
-		return m.finish(msg)
+		return m.showDelivered(msg)
 	case commented:
-		m.keep(msg)
+		m.showComment(msg)
 	case printed:
-		if msg.of == m.check && m.check != nil {
-			return m.check.take(msg)
+		if msg.of == m.verify {
+			return m.verify.print(msg)
 		}
 	case checked:
-		if msg.of == m.check && m.check != nil {
-			m.conclude(msg)
+		if msg.of == m.verify {
+			m.showVerified(msg)
 		}
 	}
 	return nil
 }
 
-// take shows a change set.
-func (m *Model) take(msg computed) tea.Cmd {
-	m.busy = ""
-	if msg.err != nil {
-		return page.Leave("", msg.err)
+// load asks for what the current file lacks.
+func (m *Model) load() tea.Cmd {
+	if m.diff.file() == nil {
+		return nil
 	}
-	if msg.set.Empty() {
-		return page.Leave(string(m.session.ID)+" changed nothing", nil)
+	read := m.loader.read(m.diff.at)
+	if !m.diff.style.blank {
+		return read
 	}
-	m.session, m.set, m.verified, m.request = msg.session, msg.set, msg.verified, msg.request
-	m.remarks.add(msg.feedback.Comments...)
-	m.files = arrange(msg.set)
-	m.byPath = make(map[review.Path]int, len(m.files))
-	accepted := acceptedBefore(msg.decisions)
-	for i, f := range m.files {
-		m.byPath[f.change.Path] = i
-		f.accepted = accepted(f.change)
-		if hunks := msg.rejected[f.change.Path]; hunks != nil {
-			f.fill(hunks)
-			f.takeOver(msg.feedback.Rejects)
-			f.letGo()
+	return tea.Batch(read, m.loader.align(m.diff.at))
+}
+
+// showRead shows the hunks of a file. The user may have moved on to another one.
+func (m *Model) showRead(msg fileRead) tea.Cmd {
+	m.loader.store(msg, m.diff.at)
+	if msg.file == m.diff.at {
+		m.diff.arrange()
+		m.diff.toHunk(0)
+		m.diff.scroll()
+		if m.search.awaited && m.diff.file().err == nil {
+			return m.toHit()
 		}
 	}
-	m.decided()
-	m.replant()
-	m.goTo(0)
 	return m.load()
 }
 
-// file is the file a person is at, or nil.
-func (m *Model) file() *file {
-	if m.at < 0 || m.at >= len(m.files) {
+// expand reads more lines of the gaps at the cursor: a few, or all.
+func (m *Model) expand(all bool) tea.Cmd {
+	if m.loader.expanding {
 		return nil
 	}
-	return m.files[m.at]
+	m.diff.showUnchanged()
+	asked := m.diff.file().hiddenAt(m.diff.current(), all)
+	if len(asked) == 0 {
+		if !all || !m.diff.collapse() {
+			m.note.Say("no line is hidden here", nil)
+		}
+		return nil
+	}
+	cmd, full := m.loader.expand(m.diff.at, asked)
+	if full {
+		m.note.Say("no more of this file can be shown", nil)
+	}
+	return cmd
 }
 
-// here is the row a person is at. Where there is none it is one before all hunks.
-func (m *Model) here() row {
-	f := m.file()
-	if f == nil || m.row < 0 || m.row >= f.layout.n {
-		return row{hunk: -1}
+// showGaps shows the lines of gaps.
+func (m *Model) showGaps(msg gapsRead) {
+	complete, err := m.loader.keepGaps(msg)
+	switch {
+	case err != nil:
+		m.note.Say("", err)
+		return
+	case !complete:
+		m.note.Say("no more of this file can be shown", nil)
 	}
-	return f.layout.row(m.row)
+	if msg.file == m.diff.at {
+		m.diff.arrangeInPlace()
+		m.diff.showAbove(expandStep + 1)
+	}
 }
 
-// hunkAt is the number of the hunk a person is at, or -1.
-func (m *Model) hunkAt() int {
-	if here := m.here(); !here.gap {
-		return int(here.hunk)
+// goTo shows a file.
+func (m *Model) goTo(i int) {
+	m.diff.show(i)
+	m.list.reveal(i)
+}
+
+// focusList gives the keys to the list of files, or to the diff.
+func (m *Model) focusList(list bool) {
+	m.list.focused, m.diff.focused = list, !list
+	if m.diff.file() != nil {
+		m.list.reveal(m.diff.at)
 	}
-	return -1
 }

@@ -11,6 +11,7 @@ import (
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/session/output"
@@ -20,7 +21,7 @@ import (
 func TestTheReviewLooksAsItDid(t *testing.T) {
 	set := worked(t)
 	for _, size := range uitest.Sizes {
-		p := newPerson(t, &recorded{set: set}, size[0], size[1])
+		p := newUser(t, &recorded{set: set}, size[0], size[1])
 		p.Show("what is risky first")
 		p.Press("y")
 		p.Show("a risk is asked about")
@@ -38,8 +39,8 @@ func TestTheReviewLooksAsItDid(t *testing.T) {
 }
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
-	p := newPerson(t, &recorded{set: worked(t)}, 120, 40)
-	for range len(p.m.files) {
+	p := newUser(t, &recorded{set: worked(t)}, 120, 40)
+	for range len(p.m.diff.files) {
 		if view := p.m.View(); strings.Contains(view, "\x1b]") || strings.Contains(view, "\x1b[2J") || strings.ContainsAny(view, "\x07\u202e") {
 			t.Errorf("%q", view)
 		}
@@ -49,20 +50,20 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 
 func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
 	set := worked(t)
-	newPerson(t, &recorded{set: set}, 120, 40).DoesNotSee("way out")
-	newPerson(t, &recorded{set: set, open: []netguard.ServerTool{netguard.WebFetch}}, 80, 24).Sees("way out was open: web-fetch")
+	newUser(t, &recorded{set: set}, 120, 40).DoesNotSee("way out")
+	newUser(t, &recorded{set: set, open: []netguard.ServerTool{netguard.WebFetch}}, 80, 24).Sees("way out was open: web-fetch")
 }
 
 func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
-	p := newPerson(t, sessions, 120, 40)
-	for p.m.file().change.Path != "src/big.txt" {
+	p := newUser(t, sessions, 120, 40)
+	for p.m.diff.file().Change.Path != "src/big.txt" {
 		p.Press("tab")
 	}
-	f := p.m.file()
+	f := p.m.diff.file()
 	p.Press("s") // the first hunk changes two lines
-	if len(f.hunks) != 3 {
-		t.Fatalf("%d hunks", len(f.hunks))
+	if len(f.Hunks()) != 3 {
+		t.Fatalf("%d hunks", len(f.Hunks()))
 	}
 	p.Press("y", "n", "y")
 	p.Press("A", "enter")
@@ -72,11 +73,11 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 		t.Fatalf("accepted %d times, asked for %v", len(sessions.accepts), p.Asked)
 	}
 	got := sessions.accepts[0]
-	want := []string{string(f.hunks[0].ID), string(f.hunks[2].ID)}
+	want := []string{string(f.Hunks()[0].ID), string(f.Hunks()[2].ID)}
 	if got.Target != accept.ToWorktree || !slices.Equal(got.Choice.Hunks, want) || len(got.Choice.Risky) > 0 || slices.Contains(got.Choice.Files, "Makefile") {
 		t.Errorf("%+v", got)
 	}
-	if !slices.Equal(sessions.rejected, []review.HunkID{f.hunks[1].ID}) {
+	if !slices.Equal(sessions.rejected, []review.HunkID{f.Hunks()[1].ID}) {
 		t.Errorf("rejected %v", sessions.rejected)
 	}
 	selected, err := sessions.set.Select(t.Context(), got.Choice)
@@ -90,14 +91,14 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 
 func TestARiskyFileIsTakenOnlyByAWordOfItsOwn(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
-	p := newPerson(t, sessions, 120, 40)
+	p := newUser(t, sessions, 120, 40)
 	p.Press("A", "home", "Y", "y", "enter") // typed ahead of the question
-	if d, _ := p.m.files[0].sum(); d != open {
+	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided {
 		t.Fatal("the risky file is taken")
 	}
 	p.wait()
 	p.Press("enter") // the choice that does nothing
-	if d, _ := p.m.files[0].sum(); d != open || p.m.ask != nil {
+	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided || p.m.ask != nil {
 		t.Fatal("the risky file is taken")
 	}
 	p.Press("Y")
@@ -112,13 +113,13 @@ func TestARiskyFileIsTakenOnlyByAWordOfItsOwn(t *testing.T) {
 }
 
 func TestUndoGoesBackToTheBeginning(t *testing.T) {
-	p := newPerson(t, &recorded{set: worked(t)}, 120, 40)
-	before := p.m.tally
+	p := newUser(t, &recorded{set: worked(t)}, 120, 40)
+	before := p.m.draft.Tally()
 	p.Press("N", "Y", "y", "n", "tab", "y", "A")
 	for range 20 {
 		p.Press("u")
 	}
-	if after := p.m.tally; after != before {
+	if after := p.m.draft.Tally(); after != before {
 		t.Errorf("%+v, was %+v", after, before)
 	}
 	p.Sees("nothing to undo")
@@ -126,13 +127,13 @@ func TestUndoGoesBackToTheBeginning(t *testing.T) {
 
 func TestACommentIsKeptWithItsHunk(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
-	p := newPerson(t, sessions, 120, 40)
+	p := newUser(t, sessions, 120, 40)
 	p.Sees("» why?")
 	p.Press("c", "q", "Y", "ctrl+s")
-	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.files[0].hunks[0].ID || sessions.comments[0].Text != "qY" {
+	if len(sessions.comments) != 1 || sessions.comments[0].Hunk != p.m.diff.files[0].Hunks()[0].ID || sessions.comments[0].Text != "qY" {
 		t.Errorf("%+v", sessions.comments)
 	}
-	if d, _ := p.m.files[0].sum(); d != open {
+	if d, _ := p.m.diff.files[0].Sum(); d != decision.Undecided {
 		t.Error("what was typed decided something")
 	}
 	p.Sees("aibox run --resume 0aaaa")
@@ -159,7 +160,7 @@ func TestACommentIsKeptWithItsHunk(t *testing.T) {
 
 func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
-	p := newPerson(t, sessions, 120, 40)
+	p := newUser(t, sessions, 120, 40)
 	p.Sees("verified: make test")
 	p.Press("A", "enter")
 	p.wait()
@@ -170,7 +171,7 @@ func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 }
 
 func TestDiscardedWorkIsShownAndNotAccepted(t *testing.T) {
-	p := newPerson(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
+	p := newUser(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
 	p.Press("A", "enter")
 	p.Sees("the work of 0aaaa is discarded → `aibox recover 0aaaa --to-workspace` brings it back")
 	p.DoesNotSee("Accept into")
@@ -178,15 +179,15 @@ func TestDiscardedWorkIsShownAndNotAccepted(t *testing.T) {
 
 func TestAFailedAcceptLosesNoDecision(t *testing.T) {
 	sessions := &recorded{set: worked(t), fail: errors.New("a conflict")}
-	p := newPerson(t, sessions, 120, 40)
+	p := newUser(t, sessions, 120, 40)
 	p.Press("A")
-	before := p.m.tally
+	before := p.m.draft.Tally()
 	p.Press("enter", "!")
 	p.wait()
 	p.Press("ctrl+s")
 	p.Sees("a conflict")
-	if len(p.Asked) > 0 || p.m.tally != before {
-		t.Errorf("asked for %v, %+v", p.Asked, p.m.tally)
+	if len(p.Asked) > 0 || p.m.draft.Tally() != before {
+		t.Errorf("asked for %v, %+v", p.Asked, p.m.draft.Tally())
 	}
 	p.Press("enter")
 	p.Sees("Fix it")
@@ -204,7 +205,7 @@ func FuzzKeys(f *testing.F) {
 		sessions := &recorded{set: set, verify: func(session.VerifyRequest) (session.Verification, error) {
 			return session.Verification{Tree: set.Tree}, nil
 		}}
-		p := newPerson(t, sessions, max(40, int(width)), max(12, int(height)))
+		p := newUser(t, sessions, max(40, int(width)), max(12, int(height)))
 		p.Mash(random, 80, names)
 		if len(sessions.accepts) > 0 || sessions.rejected != nil { // the clock stands still, so no question was open long enough
 			t.Error("something was accepted or rejected")
@@ -225,7 +226,7 @@ func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
 		services := &recorded{set: set, plan: &worktree.Plan{Steps: steps}, verify: func(req session.VerifyRequest) (session.Verification, error) {
 			return session.Verification{ExitCode: 1, Fault: &session.Failure{Message: "the verification failed"}}, req.Show(output.Chunk{Data: []byte("one\ntwo\n")})
 		}}
-		p := newPerson(t, services, size[0], size[1])
+		p := newUser(t, services, size[0], size[1])
 		p.goTo("src/big.txt")
 		p.Press("|", "c")
 		p.Show("a comment, and the other layout")

@@ -5,85 +5,85 @@ import (
 	"aibox/ui/syntax"
 )
 
-// Lines are colored by blocks, so that a window at the end of a long hunk needs no
-// look at its beginning: a block is read from the one before it on.
+// Lines are highlighted in blocks, so that a window at the end of a long hunk does not
+// need its beginning: reading starts one block earlier.
 const (
 	block      = 128       // lines
 	maxBlocks  = 32        // kept
-	maxLeading = 256 << 10 // bytes that are read before a block
+	maxLeading = 256 << 10 // bytes that are read ahead of a block
 )
 
-// colors are the parts of the lines of one file, of the blocks that were shown last.
-type colors struct {
-	of      *file
-	version int // of the file
-	blocks  map[place][][]syntax.Span
+// highlighter caches the syntax of one file's lines, for the blocks shown last.
+type highlighter struct {
+	file     *file
+	revision int // of the file
+	blocks   map[blockKey][][]syntax.Span
 }
 
-// place is a block of lines.
-type place struct {
-	gap, tail bool // of the gap behind the hunk; of its end
+// blockKey names a block of lines.
+type blockKey struct {
+	gap, tail bool // in the gap after the hunk; at its end
 	hunk      int32
 	block     int
 }
 
-// spans are the parts of a line of a row.
-func (c *colors) spans(f *file, r row, line int) []syntax.Span {
+// spans returns the syntax of a line of a row.
+func (c *highlighter) spans(f *file, r row, line int) []syntax.Span {
 	if f.language == nil {
 		return nil
 	}
-	if c.of != f || c.version != f.version || len(c.blocks) > maxBlocks {
-		*c = colors{f, f.version, map[place][][]syntax.Span{}}
+	if c.file != f || c.revision != f.revision || len(c.blocks) > maxBlocks {
+		*c = highlighter{f, f.revision, map[blockKey][][]syntax.Span{}}
 	}
-	t := f.text(r, line)
-	key := place{r.gap, t.tail, r.hunk, t.at / block}
+	t := f.excerpt(r, line)
+	key := blockKey{r.gap, t.tail, r.hunk, t.at / block}
 	spans, ok := c.blocks[key]
 	if !ok {
-		spans = f.color(t, t.at/block*block)
+		spans = f.highlight(t, t.at/block*block)
 		c.blocks[key] = spans
 	}
 	return spans[t.at%block]
 }
 
-// text is a line among those that follow each other, and the ones before them.
-type text struct {
+// excerpt is a line among consecutive lines, with the lines shown before them.
+type excerpt struct {
 	lines, before []review.Line
 	tail          bool
 	at            int
 }
 
-// text is where a line of a row stands.
-func (f *file) text(r row, line int) text {
+// excerpt returns the lines around a line of a row.
+func (f *file) excerpt(r row, line int) excerpt {
 	if !r.gap {
-		t := text{lines: f.hunks[r.hunk].Lines, at: line}
-		if g := f.layout.behind(int(r.hunk) - 1); g != nil {
-			t.before = g.end()
+		t := excerpt{lines: f.Hunks()[r.hunk].Lines, at: line}
+		if g := f.layout.gapAfter(int(r.hunk) - 1); g != nil {
+			t.before = g.shownLast()
 		}
 		return t
 	}
-	g := f.layout.behind(int(r.hunk))
+	g := f.layout.gapAfter(int(r.hunk))
 	if line < len(g.head) {
-		t := text{lines: g.head, at: line}
+		t := excerpt{lines: g.head, at: line}
 		if r.hunk >= 0 {
-			t.before = f.hunks[r.hunk].Lines
+			t.before = f.Hunks()[r.hunk].Lines
 		}
 		return t
 	}
-	t := text{lines: g.tail, tail: true, at: line - len(g.head)}
+	t := excerpt{lines: g.tail, tail: true, at: line - len(g.head)}
 	if g.hidden() == 0 {
 		t.before = g.head
 	}
 	return t
 }
 
-// line is a line of a row.
+// line returns a line of a row.
 func (f *file) line(r row, line int32) review.Line {
-	t := f.text(r, int(line))
+	t := f.excerpt(r, int(line))
 	return t.lines[t.at]
 }
 
-// color reads the block that begins at a line, from the block before it on.
-func (f *file) color(t text, from int) [][]syntax.Span {
+// highlight returns the syntax of the block that starts at a line.
+func (f *file) highlight(t excerpt, from int) [][]syntax.Span {
 	to := min(len(t.lines), from+block)
 	start, before, read := from, len(t.before), 0
 	for ; start > 0 && start > from-block && read < maxLeading; start-- {
@@ -106,15 +106,15 @@ func (f *file) color(t text, from int) [][]syntax.Span {
 	return out
 }
 
-// reader reads lines one behind the other. The old lines and the new ones are two
-// texts: what the one is within says nothing about the other.
+// reader reads consecutive lines. The old and the new lines are separate texts, each
+// with its own state.
 type reader struct {
 	language   *syntax.Language
 	old, fresh syntax.State
 	spare      []syntax.Span
 }
 
-// line adds the parts of a line to into.
+// line appends the syntax of a line to into.
 func (r *reader) line(l review.Line, into []syntax.Span) []syntax.Span {
 	switch {
 	case l.Op == '-':

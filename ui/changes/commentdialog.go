@@ -6,101 +6,113 @@ import (
 
 	"aibox/review"
 	"aibox/session"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 )
 
-// remark is a comment that a person writes: on a hunk from its head or a line that is
-// gone, on a line, or on a file without any.
-type remark struct {
-	on   session.Comment // without its text
-	what string          // what it is about, escaped
-	text textarea.Model
+// commentDialog is the field for a comment: on a hunk from its heading or a deleted
+// line, on any other line, or on a file without hunks.
+type commentDialog struct {
+	on    session.Comment // without its text
+	about string          // what it is on, escaped
+	text  textarea.Model
 }
 
-func (r *remark) resize(width, height int) {
-	if r != nil {
-		r.text.SetWidth(max(20, min(72, width-8)))
-		r.text.SetHeight(max(2, min(6, height-12)))
+// newCommentDialog makes the field for a comment on a row of a file.
+func newCommentDialog(f *file, at row) *commentDialog {
+	d := &commentDialog{on: session.Comment{Path: f.Change.Path}, about: f.Change.Path.String(), text: newArea("")}
+	switch {
+	case at.new > 0 && at.kind != gapRow && f.Change.Kind != review.Deleted:
+		d.on.Line = int(at.new)
+		d.about = fmt.Sprintf("line %d of %s", d.on.Line, d.about)
+	case !at.gap && at.hunk >= 0:
+		d.on, d.about = session.Comment{Hunk: f.Hunks()[at.hunk].ID}, "a hunk of "+d.about
+	}
+	return d
+}
+
+func (d *commentDialog) resize(width, height int) {
+	if d != nil {
+		d.text.SetWidth(max(20, min(72, width-8)))
+		d.text.SetHeight(max(2, min(6, height-12)))
 	}
 }
 
-func (r *remark) update(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	r.text, cmd = r.text.Update(msg)
-	return cmd
-}
-
-// comment begins a comment on where the person is.
-func (m *Model) comment() {
-	f := m.file()
-	r := &remark{on: session.Comment{Path: f.change.Path}, what: f.change.Path.String(), text: newArea("")}
-	switch here, i := m.here(), m.hunkAt(); {
-	case here.new > 0 && here.kind != gapRow && f.change.Kind != review.Deleted:
-		r.on.Line = int(here.new)
-		r.what = fmt.Sprintf("line %d of %s", r.on.Line, r.what)
-	case i >= 0:
-		r.on, r.what = session.Comment{Hunk: f.hunks[i].ID}, "a hunk of "+r.what
+// Update handles a key or a paste. Taken means that the comment is to be kept.
+func (d *commentDialog) Update(msg tea.Msg) dialog.Outcome {
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		switch press.String() {
+		case "esc", "ctrl+c":
+			return dialog.Left
+		case "ctrl+s":
+			if strings.TrimSpace(d.text.Value()) == "" {
+				return dialog.Open
+			}
+			return dialog.Taken
+		}
 	}
-	r.resize(m.width, m.height)
-	m.remark = r
+	d.text, _ = d.text.Update(msg)
+	return dialog.Open
 }
 
-// commented says what became of a comment.
+// comment returns the comment as it is written now.
+func (d *commentDialog) comment() session.Comment {
+	c := d.on
+	c.Text = d.text.Value()
+	return c
+}
+
+// View returns the framed field.
+func (d *commentDialog) View(t theme.Theme) string {
+	var lines []string
+	for _, line := range frame.Wrap("Comment on "+d.about, d.text.Width()) {
+		lines = append(lines, t.Title.Render(line))
+	}
+	return t.Dialog.Render(strings.Join(append(lines, "", d.text.View(), "",
+		t.Key.Render("ctrl+s")+" keep · "+t.Key.Render("esc")+" back"), "\n"))
+}
+
+// commented brings a comment that was stored.
 type commented struct {
-	sent
 	comment session.Comment
 	err     error
 }
 
-// remarking is a key while a comment is written.
-func (m *Model) remarking(msg tea.KeyPressMsg) tea.Cmd {
-	r := m.remark
-	switch msg.String() {
-	case "esc", "ctrl+c":
-		m.remark = nil
-		return nil
-	case "ctrl+s":
-		if strings.TrimSpace(r.text.Value()) == "" {
-			return nil
-		}
-		m.remark = nil
-		ctx, services, id, comment, to := m.ctx, m.services, m.session.ID, r.on, m
-		comment.Text = r.text.Value()
-		return func() tea.Msg {
-			kept, err := services.Comment(ctx, id, comment)
-			if err != nil {
-				kept = comment
-			}
-			return commented{sent{to}, kept, err}
-		}
+// pressComment handles a key while a comment is written.
+func (m *Model) pressComment(msg tea.KeyPressMsg) tea.Cmd {
+	d := m.comment
+	outcome := d.Update(msg)
+	if outcome != dialog.Open {
+		m.comment = nil
 	}
-	return r.update(msg)
+	if outcome != dialog.Taken {
+		return nil
+	}
+	ctx, services, id, comment := m.ctx, m.services, m.session.ID, d.comment()
+	return func() tea.Msg {
+		kept, err := services.Comment(ctx, id, comment)
+		if err != nil {
+			kept = comment
+		}
+		return commented{kept, err}
+	}
 }
 
-// keep shows a comment that was stored.
-func (m *Model) keep(msg commented) {
-	if msg.err != nil { // what was written stays
+// showComment shows a comment that was stored. One that was not can be changed and
+// tried again.
+func (m *Model) showComment(msg commented) {
+	if msg.err != nil {
 		m.note.Say("", msg.err)
-		m.remark = &remark{on: msg.comment, what: "it once more", text: newArea(msg.comment.Text)}
-		m.remark.on.Text = ""
-		m.remark.resize(m.width, m.height)
+		m.comment = &commentDialog{on: msg.comment, about: "it once more", text: newArea(msg.comment.Text)}
+		m.comment.on.Text = ""
+		m.comment.resize(m.width, m.height)
 		return
 	}
-	m.remarks.add(msg.comment)
+	m.diff.comments.add(msg.comment)
 	m.note.Say("kept: `aibox run --resume "+string(m.session.ID)+"` sends it to the agent", nil)
-	m.arrangeRows()
-	m.scroll()
-}
-
-// remarkView is the framed field.
-func (m *Model) remarkView() string {
-	var lines []string
-	for _, line := range frame.Wrap("Comment on "+m.remark.what, m.remark.text.Width()) {
-		lines = append(lines, m.theme.Title.Render(line))
-	}
-	return m.theme.Dialog.Render(strings.Join(append(lines, "", m.remark.text.View(), "",
-		m.theme.Key.Render("ctrl+s")+" keep · "+m.theme.Key.Render("esc")+" back"), "\n"))
+	m.diff.arrange()
 }

@@ -5,42 +5,44 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
+	"aibox/review/worktree"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-
-	"aibox/review/worktree"
 )
 
-// conflict is what stood in the way of a delivery to the working tree: file by file,
-// why, and the lines that both sides changed.
+// conflict shows why nothing was written to the working tree: the files in the way, the
+// reasons, and the lines that both sides changed.
 type conflict struct {
 	repo   string // escaped
 	steps  []worktree.Step
 	cursor cursor.Cursor
-	top    int // first line shown of what both sides changed
+	height int
+	top    int // first line shown of those that both sides changed
 }
 
-func newConflict(m *Model, c *worktree.ConflictError) *conflict {
-	view := &conflict{repo: termtext.Escape(c.Repo), steps: c.Clashes}
-	view.resize(m.width, m.height)
-	return view
+func newConflict(of *worktree.ConflictError, height int) *conflict {
+	c := &conflict{repo: termtext.Escape(of.Repo), steps: of.Clashes}
+	c.resize(height)
+	return c
 }
 
-func (c *conflict) resize(_, height int) {
+func (c *conflict) resize(height int) {
 	if c != nil {
-		c.cursor.Fit(len(c.steps), max(1, min(len(c.steps), (height-headRows-footRows)/3)))
+		c.height = height
+		c.cursor.Fit(len(c.steps), max(1, min(len(c.steps), height/3)))
 	}
 }
 
-// step is the file a person is at.
+// step returns the file at the cursor.
 func (c *conflict) step() worktree.Step { return c.steps[c.cursor.At()] }
 
-// scroll goes through what both sides changed.
+// scroll moves in the lines that both sides changed.
 func (c *conflict) scroll(by int) { c.top = max(0, min(c.top+by, len(c.sides())-1)) }
 
 // click goes to the file in a row below the title.
@@ -53,13 +55,13 @@ func (c *conflict) click(row int) {
 // conflictHead is the rows above the list of files.
 const conflictHead = 2
 
-// side is a line of the two versions; a heading stands across both.
+// side is a line of both versions, or a heading across them.
 type side struct {
 	heading       string
 	yours, theirs string // raw
 }
 
-// sides are the lines that both sides changed in the file a person is at.
+// sides returns the lines of the file at the cursor that both sides changed.
 func (c *conflict) sides() []side {
 	var out []side
 	for _, m := range c.step().Meetings {
@@ -85,38 +87,22 @@ func (c *conflict) sides() []side {
 }
 
 var (
-	showClash  = keymap.Bind("show the file", "enter")
-	moreSides  = keymap.Bind("more of the lines", "pgdown", "pgup", "space")
+	showFile   = keymap.Bind("show the file", "enter")
+	scrollSide = keymap.Bind("more of the lines", "pgdown", "pgup", "space")
 	asBranch   = keymap.Bind("take it as a branch", "b")
 	leaveOut   = keymap.Bind("leave these files out", "l")
-	leaveClash = keymap.Bind("back", "esc", "q")
+	back       = keymap.Bind("back", "esc", "q")
 )
 
 func (*conflict) keys() []binding {
-	return []binding{asBranch, leaveOut, showClash, moreSides, leaveClash}
+	return []binding{asBranch, leaveOut, showFile, scrollSide, back}
 }
 
-// clashing is a key while the conflict is shown.
-func (m *Model) clashing(msg tea.KeyPressMsg) tea.Cmd {
-	c := m.conflict
+// press handles a key that moves in the conflict.
+func (c *conflict) press(msg tea.KeyPressMsg) {
 	switch {
-	case key.Matches(msg, leaveClash):
-		m.conflict = nil
-	case key.Matches(msg, asBranch):
-		m.conflict = nil
-		m.turn()
-		return m.plan()
-	case key.Matches(msg, leaveOut):
-		m.conflict = nil
-		m.leaveOut(c.steps)
-	case key.Matches(msg, showClash):
-		m.conflict = nil
-		if i := m.number(c.step().Path); i >= 0 {
-			m.goTo(i)
-			return m.load()
-		}
-	case key.Matches(msg, moreSides):
-		by := max(1, m.bodyHeight()/2)
+	case key.Matches(msg, scrollSide):
+		by := max(1, c.height/2)
 		if msg.String() == "pgup" {
 			by = -by
 		}
@@ -124,58 +110,63 @@ func (m *Model) clashing(msg tea.KeyPressMsg) tea.Cmd {
 	case c.cursor.Press(msg):
 		c.top = 0
 	}
+}
+
+// pressConflict handles a key while the conflict is shown.
+func (m *Model) pressConflict(msg tea.KeyPressMsg) tea.Cmd {
+	c := m.conflict
+	m.conflict = nil
+	switch {
+	case key.Matches(msg, back):
+	case key.Matches(msg, asBranch):
+		m.switchTarget()
+		return m.deliver()
+	case key.Matches(msg, leaveOut):
+		m.exclude(c.steps)
+	case key.Matches(msg, showFile):
+		if i := m.draft.Find(c.step().Path); i >= 0 {
+			m.goTo(i)
+			return m.load()
+		}
+	default:
+		m.conflict = c
+		c.press(msg)
+	}
 	return nil
 }
 
-// leaveOut takes the decisions about files in the way back.
-func (m *Model) leaveOut(steps []worktree.Step) {
-	var files []int
-	for _, step := range steps {
-		if i := m.number(step.Path); i >= 0 {
-			files = append(files, i)
-		}
-	}
-	m.remember(files...)
-	for _, i := range files {
-		m.files[i].decideAll(open)
-	}
-	m.decided()
-	m.note.Say(amount.Of(len(files), "file")+" left out; enter accepts the others, u brings them back", nil)
-}
-
-// view is the list of files, and below it the two versions of the lines that both
-// sides changed in the one a person is at.
-func (c *conflict) view(m *Model, width, height int) []string {
+// View returns the list of files and, below it, both versions of the lines that both
+// sides changed in the file at the cursor.
+func (c *conflict) View(t theme.Theme, k *lineStyles, width int) []string {
 	out := []string{
-		m.theme.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "file")+" in the way in "+c.repo, width, "…")),
+		t.Bad.Render(ansi.Truncate("Nothing was changed: "+amount.Of(len(c.steps), "file")+" in the way in "+c.repo, width, "…")),
 		"",
 	}
 	from, to := c.cursor.Window()
 	for i := from; i < to; i++ {
 		step := c.steps[i]
-		at, style := i == c.cursor.At(), m.theme.Plain
+		at, style := i == c.cursor.At(), t.Plain
 		if at {
-			style = m.theme.Selected
+			style = t.Selected
 		}
 		out = append(out, style.Render(frame.Pad(cursor.Here(at)+" "+step.Path.String()+": "+step.Reason, width)))
 	}
-	out = append(out, frame.Rule(m.theme, width))
+	out = append(out, frame.Rule(t, width))
 	sides := c.sides()
 	half := max(1, (width-frame.PaneGap)/2)
 	if len(sides) == 0 {
-		out = append(out, m.theme.Faint.Render(ansi.Truncate("enter shows what the agent did there", width, "…")))
+		out = append(out, t.Faint.Render(ansi.Truncate("enter shows what the agent did there", width, "…")))
 	} else {
-		out = append(out, m.theme.Title.Render(frame.Pad("yours", half))+m.inks.rule.paint(" │ ")+m.theme.Title.Render(ansi.Truncate("the agent's", half, "…")))
+		out = append(out, t.Title.Render(frame.Pad("yours", half))+k.rule.render(" │ ")+t.Title.Render(ansi.Truncate("the agent's", half, "…")))
 	}
 	for _, s := range sides[min(c.top, len(sides)):] {
 		if s.heading != "" {
-			out = append(out, m.theme.Live.Render(ansi.Truncate(s.heading, width, "…")))
+			out = append(out, t.Live.Render(ansi.Truncate(s.heading, width, "…")))
 			continue
 		}
-		k := &m.inks
-		yours := line{text: []byte(s.yours), ink: k.plain}.window(k, 0, half, true)
-		theirs := line{text: []byte(s.theirs), ink: k.added}.window(k, 0, half, false)
-		out = append(out, yours+k.rule.paint(" │ ")+theirs)
+		yours := line{text: []byte(s.yours), style: k.plain}.window(k, 0, half, true)
+		theirs := line{text: []byte(s.theirs), style: k.added}.window(k, 0, half, false)
+		out = append(out, yours+k.rule.render(" │ ")+theirs)
 	}
-	return frame.Fill(out, height)
+	return frame.Fill(out, c.height)
 }

@@ -5,36 +5,36 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/session"
 	"aibox/ui/page"
 
 	"pgregory.net/rapid"
-
-	"aibox/review/accept"
 )
 
 func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.Press("t", "end", "up", "up", "up", "Y")
 	p.Sees("3 files taken")
-	if got := p.m.tally; got.taken != 3 || got.open != 2 {
+	if got := p.m.draft.Tally(); got.Accepted != 3 || got.Undecided != 2 {
 		t.Errorf("%+v", got)
 	}
 	p.Press("u")
-	if got := p.m.tally; got.taken != 0 || got.open != 5 {
+	if got := p.m.draft.Tally(); got.Accepted != 0 || got.Undecided != 5 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestTheRestIsRejectedAndAllIsForgottenByOneKeyEach(t *testing.T) {
-	p, services := sit(t)
+	p, services := open(t)
 	p.goTo("src/blob.bin")
 	p.Press("y", "R")
-	if got := p.m.tally; got.taken != 1 || got.rejected != 4 {
+	if got := p.m.draft.Tally(); got.Accepted != 1 || got.Rejected != 4 {
 		t.Errorf("%+v", got)
 	}
 	p.Press("F")
-	if got := p.m.tally; got.open != 5 {
+	if got := p.m.draft.Tally(); got.Undecided != 5 {
 		t.Errorf("%+v", got)
 	}
 	p.Press("u", "enter")
@@ -50,9 +50,9 @@ func TestTheRestIsRejectedAndAllIsForgottenByOneKeyEach(t *testing.T) {
 }
 
 func TestWhatIsOnlyRejectedIsKeptForTheAgent(t *testing.T) {
-	p, services := sit(t)
+	p, services := open(t)
 	p.Press("x", "enter")
-	p.Sees("Keep what you rejected?")
+	p.Sees("Keep your rejections?")
 	p.wait()
 	p.Press("y")
 	if len(services.rejected) != 1 || len(services.accepts) > 0 || len(p.Asked) != 1 {
@@ -67,7 +67,7 @@ func TestARejectionOfAnotherDayCountsBeforeTheFileIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	services := &recorded{set: set, earlier: []session.Rejection{{Hunk: hunk.ID, Path: "src/big.txt"}, {Hunk: "gone", Path: "gone"}}}
-	p := newPerson(t, services, 120, 40)
+	p := newUser(t, services, 120, 40)
 	p.goTo("src/blob.bin")
 	p.Press("A", "enter")
 	p.accept()
@@ -79,8 +79,29 @@ func TestARejectionOfAnotherDayCountsBeforeTheFileIsLookedAt(t *testing.T) {
 	p.Sees("[✗ rejected]")
 }
 
+func TestAHunkThatWasRejectedEarlierCanBeTaken(t *testing.T) {
+	set := worked(t)
+	var hunks []review.Hunk
+	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunks = d.Hunks; return nil }, "src/big.txt"); err != nil {
+		t.Fatal(err)
+	}
+	services := &recorded{set: set, earlier: []session.Rejection{{Hunk: hunks[0].ID, Path: "src/big.txt"}}}
+	p := newUser(t, services, 120, 40)
+	p.goTo("src/big.txt")
+	p.Press("y", "y", "enter")
+	p.accept()
+	// An accept of the whole file would leave the hunk out, as it is still rejected.
+	got := services.accepts[0].Choice
+	if want := []string{string(hunks[0].ID), string(hunks[1].ID)}; !slices.Equal(got.Hunks, want) || len(got.Files) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if want := []review.HunkID{hunks[0].ID}; !slices.Equal(services.restored, want) || len(services.rejected) > 0 {
+		t.Errorf("restored %v, rejected %v", services.restored, services.rejected)
+	}
+}
+
 func TestDecisionsAreNotLostByOneKey(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.Press("tab", "y", "esc", "y", "q")
 	p.Sees("Leave the review?")
 	p.wait()
@@ -94,31 +115,31 @@ func TestDecisionsAreNotLostByOneKey(t *testing.T) {
 	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
 		t.Errorf("%v", p.Asked)
 	}
-	q, _ := sit(t)
+	q, _ := open(t)
 	if q.Press("q"); len(q.Asked) != 1 {
 		t.Error("nothing was decided, and it asks")
 	}
 }
 
 func TestAFileIsReadAgainWithWhatWasDecidedOfIt(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("s", "y", "n")
-	f := p.m.file()
+	f := p.m.diff.file()
 	p.Press("tab")
-	before := p.m.chosen()
-	f.letGo()
-	if got := p.m.chosen(); !slices.Equal(got.Hunks, before.Hunks) {
+	before := p.m.draft.Choice()
+	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
+	if got := p.m.draft.Choice(); !slices.Equal(got.Hunks, before.Hunks) {
 		t.Errorf("%+v, was %+v", got, before)
 	}
 	p.Press("shift+tab")
-	if len(f.hunks) != 3 || f.of(f.hunks[0].ID) != taken || f.of(f.hunks[1].ID) != rejected || f.of(f.hunks[2].ID) != open {
-		t.Errorf("%d hunks: %v", len(f.hunks), f.own)
+	if len(f.Hunks()) != 3 || f.Of(f.Hunks()[0].ID) != decision.Accepted || f.Of(f.Hunks()[1].ID) != decision.Rejected || f.Of(f.Hunks()[2].ID) != decision.Undecided {
+		t.Errorf("%d hunks: %+v", len(f.Hunks()), f.File)
 	}
 	p.Sees("[✓ taken]")
 	p.Press("u", "u", "u")
-	if len(f.hunks) != 2 || len(f.own) > 0 {
-		t.Errorf("%d hunks, %v", len(f.hunks), f.own)
+	if _, mixed := f.Sum(); len(f.Hunks()) != 2 || mixed {
+		t.Errorf("%d hunks, %+v", len(f.Hunks()), f.File)
 	}
 }
 
@@ -134,7 +155,7 @@ func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	services := &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}
-	p := newPerson(t, services, 120, 40)
+	p := newUser(t, services, 120, 40)
 	p.Sees("1 accepted before · 4 undecided")
 	p.Sees("= D README.md")
 	p.goTo("src/big.txt")
@@ -159,7 +180,7 @@ func TestTheTreeSaysWhatWasAcceptedInPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPerson(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}, 120, 40)
+	p := newUser(t, &recorded{set: set, before: session.Decisions{Taken: selection, Branch: &accept.Prior{Selection: selection}}}, 120, 40)
 	p.Sees("≈ src/")
 	p.Sees("≈  M big.txt")
 	p.Sees("=  A blob.bin")
@@ -176,22 +197,26 @@ func TestTheTreeSaysWhatWasAcceptedInPart(t *testing.T) {
 	p.Sees("✓  A evil")
 }
 
-func TestAFolderHasTheMarkThatAllOfItsFilesHave(t *testing.T) {
+func TestAFolderHasTheStatusThatAllOfItsFilesHave(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		of := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, int(marks)-1), func(i int) mark { return mark(i) }), 1, 6).Draw(t, "marks")
-		counts := make(marked, len(of)+1)
-		for i, k := range of {
+		statuses := rapid.Map(rapid.IntRange(0, int(decision.NumStatuses)-1), func(i int) decision.Status { return decision.Status(i) })
+		of := rapid.SliceOfN(statuses, 1, 6).Draw(t, "statuses")
+		counts := make(statusCounts, len(of)+1)
+		for i, s := range of {
 			counts[i+1] = counts[i]
-			counts[i+1][k]++
+			counts[i+1][s]++
 		}
 		from := rapid.IntRange(0, len(of)-1).Draw(t, "from")
 		part := of[from : from+rapid.IntRange(1, len(of)-from).Draw(t, "n")]
 		got := counts.of(from, from+len(part))
-		if same := !slices.ContainsFunc(part, func(k mark) bool { return k != part[0] }); same && got != part[0] || !same && got != mixedMark && got != partlyMark {
+		if same := !slices.ContainsFunc(part, func(s decision.Status) bool { return s != part[0] }); same && got != part[0] ||
+			!same && got != decision.StatusMixed && got != decision.StatusPartlyDelivered {
 			t.Fatalf("%v: %v", part, got)
 		}
-		decided := slices.ContainsFunc(part, func(k mark) bool { return k == takenMark || k == rejectedMark || k == mixedMark })
-		if got == mixedMark && !decided || got == partlyMark && decided {
+		decided := slices.ContainsFunc(part, func(s decision.Status) bool {
+			return s != decision.StatusUndecided && s != decision.StatusDelivered && s != decision.StatusPartlyDelivered
+		})
+		if got == decision.StatusMixed && !decided || got == decision.StatusPartlyDelivered && decided {
 			t.Fatalf("%v: %v", part, got)
 		}
 	})

@@ -1,6 +1,7 @@
 package changes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -8,178 +9,167 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/accept"
+	"aibox/review/decision"
+	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
-	"aibox/ui/widget/keymap"
 
-	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
-
-	"aibox/review/accept"
-	"aibox/review/worktree"
 )
 
-// deliver is the last question: where the work goes, and with which message.
-type deliver struct {
-	proposed string
-	part     *review.ChangeSet // what is taken, as a change set of its own
-	plan     *worktree.Plan
-	message  textarea.Model
-	since    time.Time
+// delivery accepts what was decided, after a last question.
+type delivery struct {
+	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
+	services Services
+	session  session.Session
+	request  session.VerifyRequest
+	set      *review.ChangeSet
+	draft    *decision.Draft
+
+	question *deliveryDialog // nil unless it is open
+	message  string          // of the commit, as the user wrote it; empty for the proposed one
 }
 
-// newArea is a field for some lines of text.
-func newArea(value string) textarea.Model {
-	area := keymap.Area()
-	area.SetValue(value)
-	area.Focus()
-	return area
-}
+// asks reports whether the last question is open.
+func (d *delivery) asks() bool { return d.question != nil }
 
-func (d *deliver) resize(width, height int) {
-	if d != nil {
-		d.message.SetWidth(max(20, min(72, width-8)))
-		d.message.SetHeight(max(2, min(8, height-14)))
+func (d *delivery) resize(width, height int) {
+	if d.question != nil {
+		d.question.resize(width, height)
 	}
 }
 
-func (d *deliver) update(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	d.message, cmd = d.message.Update(msg)
-	return cmd
-}
-
-// planned brings what the chosen part is, for the last question.
+// planned brings what is needed for the last question.
 type planned struct {
-	sent
-	part    *review.ChangeSet
-	plan    *worktree.Plan // nil where the working tree cannot be looked at
-	message string         // proposed for the commit
-	err     error
+	part     *review.ChangeSet
+	worktree *worktree.Plan // nil when the working tree cannot be read
+	message  string         // proposed for the commit
+	err      error
 }
 
-// plan looks at the chosen part, to ask the last question. When nothing is taken the
-// question is whether what was rejected is kept.
-func (m *Model) plan() tea.Cmd {
-	choice := m.chosen()
-	switch {
-	case choice.Empty() && m.tally.rejected+m.tally.partly > 0:
-		m.askToKeep()
-		return nil
-	case choice.Empty():
-		m.note.Say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
-		return nil
-	case m.check != nil && m.check.running:
-		m.note.Say("a verification goes on: v shows it", nil)
-		return nil
-	}
-	if err := m.session.Deliverable(); err != nil {
-		m.note.Say("", err)
-		return nil
-	}
-	m.busy = "putting the parts together…"
-	ctx, services, of, set, to := m.ctx, m.services, m.session, m.set, m
+// plan finds out what would be delivered, for the last question.
+func (d *delivery) plan() tea.Cmd {
+	ctx, services, of, set, choice := d.ctx, d.services, d.session, d.set, d.draft.Choice()
 	return func() tea.Msg {
-		msg := planned{sent: sent{to}}
-		selection, err := set.Select(ctx, choice)
-		if err == nil {
-			msg.part, err = set.Outline(ctx, selection)
-		}
+		plan, err := decision.NewPlan(ctx, set, choice)
 		if err != nil {
-			return planned{sent: sent{to}, err: err}
+			return planned{err: err}
 		}
+		msg := planned{part: plan.Part}
 		verifications, err := services.Verifications(of.ID)
-		msg.message, msg.err = session.Describe(of, msg.part, verifications).Message, err
-		msg.plan, _ = services.PlanWorktree(ctx, of.ID, set, choice) // what is wrong is told when it is asked for
+		msg.message, msg.err = session.Describe(of, plan.Part, verifications).Message, err
+		msg.worktree, _ = services.PlanWorktree(ctx, of.ID, set, choice) // accepting reports what is wrong
 		return msg
 	}
 }
 
-// question asks the last question. What the person has written stays.
-func (m *Model) question(msg planned) {
-	m.busy = ""
+// open asks the last question. A message that the user wrote stays.
+func (d *delivery) open(msg planned, now time.Time) {
 	if msg.err != nil {
-		m.note.Say("", msg.err)
 		return
 	}
-	if m.message == "" {
-		m.message = msg.message
+	if d.message == "" {
+		d.message = msg.message
 	}
-	m.deliver = &deliver{proposed: msg.message, part: msg.part, plan: msg.plan, message: newArea(m.message), since: m.now()}
-	m.deliver.resize(m.width, m.height)
+	d.question = &deliveryDialog{draft: d.draft, proposed: msg.message, part: msg.part, plan: msg.worktree, message: newArea(d.message), since: now}
 }
 
-// turn chooses the other target.
-func (m *Model) turn() {
-	m.target = (m.target + 1) % 2
-	m.decided()
-}
-
-// delivering is a key while the last question is open.
-func (m *Model) delivering(msg tea.KeyPressMsg) tea.Cmd {
-	d := m.deliver
+// Update handles a key while the question is open. accepts means that the command
+// delivers.
+func (d *delivery) Update(msg tea.KeyPressMsg, now time.Time) (cmd tea.Cmd, accepts bool) {
+	q := d.question
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		m.deliver, m.message = nil, d.message.Value()
-		if m.message == d.proposed {
-			m.message = "" // for another choice it is another
+		d.question, d.message = nil, q.message.Value()
+		if d.message == q.proposed {
+			d.message = "" // another choice has another proposal
 		}
-		return nil
 	case "ctrl+t":
-		m.turn()
-		return nil
+		d.draft.SetTarget(otherTarget(d.draft.Target()))
 	case "ctrl+e":
-		return m.edit()
+		return d.edit(), false
 	case "ctrl+s":
-		if m.now().Sub(d.since) < dialog.Grace {
-			return nil
+		if now.Sub(q.since) < dialog.Grace {
+			return nil, false
 		}
-		m.deliver, m.message, m.busy = nil, d.message.Value(), "delivering…"
-		return m.accept(accept.Options{Choice: m.chosen(), Target: m.target, Message: d.message.Value()})
+		d.question, d.message = nil, q.message.Value()
+		return d.accept(), true
+	default:
+		d.paste(msg)
 	}
-	if m.target == accept.ToWorktree {
-		return nil // there is no message
-	}
-	return d.update(msg)
+	return nil, false
 }
 
-// delivered says what became of an accept.
+// paste gives text to the message. The working tree takes none.
+func (d *delivery) paste(msg tea.Msg) {
+	if d.draft.Target() == accept.ToBranch {
+		d.question.message, _ = d.question.message.Update(msg)
+	}
+}
+
+// edit opens the message in the user's editor.
+func (d *delivery) edit() tea.Cmd {
+	if d.draft.Target() == accept.ToWorktree {
+		return nil
+	}
+	e := &editing{ctx: d.ctx, services: d.services, text: d.question.message.Value(), part: d.question.part}
+	return tea.Exec(e, func(err error) tea.Msg { return edited{e.text, err} })
+}
+
+// takeMessage takes the message from the editor. A failed edit changes nothing.
+func (d *delivery) takeMessage(msg edited, now time.Time) error {
+	if d.question == nil {
+		return nil
+	}
+	d.question.since = now // keys typed at the end of the editor are no answer
+	if msg.err == nil {
+		d.question.message.SetValue(msg.text)
+	}
+	return msg.err
+}
+
+// delivered brings the result of an accept.
 type delivered struct {
-	sent
 	accepted *accept.Result
 	err      error
-	unkept   error // why what was rejected is not kept
+	unkept   error // why the rejections could not be stored
 }
 
-// accept delivers, and keeps what was rejected for the agent.
-func (m *Model) accept(opts accept.Options) tea.Cmd {
-	ctx, services, id, set, to, keep := m.ctx, m.services, m.session.ID, m.set, m, m.keeper()
-	opts.Verify = services.Verifier(m.session, m.request)
+// accept delivers, and stores the rejections for the agent.
+func (d *delivery) accept() tea.Cmd {
+	ctx, services, id, set, store, restored := d.ctx, d.services, d.session.ID, d.set, d.rejections(), d.draft.Unrejected()
+	opts := accept.Options{
+		Choice: d.draft.Choice(), Target: d.draft.Target(), Message: d.message, Verify: services.Verifier(d.session, d.request),
+	}
 	return func() tea.Msg {
-		msg := delivered{sent: sent{to}}
-		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err == nil {
-			_, msg.unkept = keep()
+		var msg delivered
+		if msg.accepted, msg.err = services.AcceptSet(ctx, id, set, opts); msg.err != nil {
+			return msg
 		}
+		if len(restored) > 0 {
+			msg.unkept = services.Unreject(ctx, id, restored)
+		}
+		_, err := store()
+		msg.unkept = errors.Join(msg.unkept, err)
 		return msg
 	}
 }
 
-// keeper is what keeps the rejections, and tells how many they are. It reads the files
-// that were rejected without a look.
-func (m *Model) keeper() func() (int, error) {
-	ctx, services, id, set, refused := m.ctx, m.services, m.session.ID, m.set, m.refused()
-	var unread []review.Path
-	for _, f := range m.files {
-		if d, _ := f.sum(); d == rejected && len(f.hunks) == 0 {
-			unread = append(unread, f.change.Path)
-		}
+// rejections returns what stores the rejections and counts them. It reads files that
+// were rejected unread.
+func (d *delivery) rejections() func() (int, error) {
+	ctx, services, id, set, unread := d.ctx, d.services, d.session.ID, d.set, d.draft.RejectedUnread()
+	var hunks []review.HunkID
+	for _, r := range d.draft.Rejections() {
+		hunks = append(hunks, r.Hunk)
 	}
 	return func() (int, error) {
 		if len(unread) > 0 {
 			err := set.Files(ctx, func(d review.FileDiff) error {
 				for i := range d.Hunks {
-					refused = append(refused, d.Hunks[i].ID)
+					hunks = append(hunks, d.Hunks[i].ID)
 				}
 				return nil
 			}, unread...)
@@ -187,52 +177,88 @@ func (m *Model) keeper() func() (int, error) {
 				return 0, err
 			}
 		}
-		if len(refused) == 0 {
+		if len(hunks) == 0 {
 			return 0, nil
 		}
-		return len(refused), services.Reject(ctx, id, refused, "")
+		return len(hunks), services.Reject(ctx, id, hunks, "")
 	}
 }
 
-// askToKeep asks whether what was rejected is kept for the agent, when nothing is
-// taken.
-func (m *Model) askToKeep() {
-	keep, id, to := m.keeper(), m.session.ID, m
-	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Keep what you rejected?", Yes: "keep it",
-		Text: fmt.Sprintf("Nothing is taken. What you rejected is kept for the agent: `aibox run --resume %s` tells it.", id),
+// askToKeep asks whether to store the rejections when nothing is accepted.
+func (d *delivery) askToKeep(now time.Time) *dialog.Confirm {
+	store, id := d.rejections(), d.session.ID
+	return dialog.Ask(dialog.Confirm{
+		Title: "Keep your rejections?", Yes: "keep",
+		Text: fmt.Sprintf("Nothing is accepted. `aibox run --resume %s` sends your rejections to the agent.", id),
 		Do: func() tea.Msg {
-			n, err := keep()
+			n, err := store()
 			if err != nil {
-				return delivered{sent: sent{to}, err: err}
+				return delivered{err: err}
 			}
-			return page.Close{Text: fmt.Sprintf("%s rejected: `aibox run --resume %s` tells the agent", amount.Of(n, "hunk"), id)}
+			return page.Close{Text: fmt.Sprintf("%s rejected: `aibox run --resume %s` sends that to the agent", amount.Of(n, "hunk"), id)}
 		},
-	}, m.now())
+	}, now)
 }
 
-// finish tells what became of the accept. After a failure everything decided is as it
-// was.
-func (m *Model) finish(msg delivered) tea.Cmd {
+// summary says in a sentence what was delivered.
+func (msg delivered) summary() string {
+	a := msg.accepted
+	text := amount.Of(a.Files, "file") + " accepted on branch " + termtext.Escape(a.Branch)
+	for _, sub := range a.Modules {
+		text += fmt.Sprintf(", and branch %s in submodule %s", termtext.Escape(sub.Branch), sub.Path)
+	}
+	if a.Target == accept.ToWorktree {
+		text = amount.Of(len(a.Paths), "file") + " written to your working tree"
+	}
+	if msg.unkept != nil {
+		text += "; your rejections could not be kept: " + termtext.Escape(msg.unkept.Error())
+	}
+	return text
+}
+
+// deliver begins to deliver: it plans the last question, or asks whether to keep the
+// rejections when nothing is accepted.
+func (m *Model) deliver() tea.Cmd {
+	tally := m.draft.Tally()
+	switch {
+	case m.draft.Choice().Empty() && tally.Rejected+tally.Mixed > 0:
+		m.ask = m.delivery.askToKeep(m.now())
+		return nil
+	case m.draft.Choice().Empty():
+		m.note.Say("nothing is taken yet: y takes a hunk, Y a file, A all but the risky ones", nil)
+		return nil
+	case m.verify.running():
+		m.note.Say("a verification is running: v shows it", nil)
+		return nil
+	}
+	if err := m.session.Deliverable(); err != nil {
+		m.note.Say("", err)
+		return nil
+	}
+	m.busy = "putting the parts together…"
+	return m.delivery.plan()
+}
+
+// pressDelivery handles a key while the last question is open.
+func (m *Model) pressDelivery(msg tea.KeyPressMsg) tea.Cmd {
+	cmd, accepts := m.delivery.Update(msg, m.now())
+	if accepts {
+		m.busy = "delivering…"
+	}
+	return cmd
+}
+
+// showDelivered leaves the screen, or shows why nothing was delivered. A failure changes
+// no decision.
+func (m *Model) showDelivered(msg delivered) tea.Cmd {
 	m.busy = ""
 	if clash, ok := errors.AsType[*worktree.ConflictError](msg.err); ok {
-		m.conflict = newConflict(m, clash)
+		m.conflict = newConflict(clash, m.bodyHeight())
 		return nil
 	}
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		return nil
 	}
-	a := msg.accepted
-	said := amount.Of(a.Files, "file") + " accepted on branch " + termtext.Escape(a.Branch)
-	for _, sub := range a.Modules {
-		said += fmt.Sprintf(", and branch %s in submodule %s", termtext.Escape(sub.Branch), sub.Path)
-	}
-	if a.Target == accept.ToWorktree {
-		said = amount.Of(len(a.Paths), "file") + " written to your working tree"
-	}
-	if msg.unkept != nil {
-		said += "; what was rejected is not kept: " + termtext.Escape(msg.unkept.Error())
-	}
-	return page.Leave(said, nil)
+	return page.Leave(msg.summary(), nil)
 }

@@ -28,7 +28,7 @@ func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
 		}
 		return session.Verification{Tree: req.Tree, Command: req.Command, ExitCode: 2, Fault: &session.Failure{Message: "it ended with exit code 2"}}, nil
 	}}
-	p := newPerson(t, services, 120, 40)
+	p := newUser(t, services, 120, 40)
 	p.Press("v")
 	p.Sees("On a copy of all of the work")
 	p.Type(" -k")
@@ -50,15 +50,15 @@ func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
 
 func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
 	services := &recorded{set: worked(t), edited: "Better: "}
-	p := newPerson(t, services, 120, 40)
+	p := newUser(t, services, 120, 40)
 	p.Press("A", "enter")
-	e := &editing{ctx: t.Context(), services: services, text: p.m.deliver.message.Value()}
+	e := &editing{ctx: t.Context(), services: services, text: p.m.delivery.question.message.Value()}
 	if err := e.Run(); err != nil {
 		t.Fatal(err)
 	}
-	p.Send(edited{sent{p.m}, e.text, nil})
+	p.Send(edited{e.text, nil})
 	p.Sees("Better: Fix it")
-	p.Send(edited{sent{p.m}, "lost", errors.New("the editor failed")})
+	p.Send(edited{"lost", errors.New("the editor failed")})
 	p.Sees("the editor failed")
 	p.accept()
 	if got := services.accepts[0].Message; !strings.HasPrefix(got, "Better: Fix it") {
@@ -74,7 +74,7 @@ func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
 		}},
 	}
 	services := &recorded{set: worked(t), plan: &worktree.Plan{Steps: append(slices.Clone(steps), worktree.Step{Path: "x", Action: worktree.ActionCreate})}}
-	p := newPerson(t, services, 120, 40)
+	p := newUser(t, services, 120, 40)
 	p.Press("T", "A", "enter")
 	p.Sees("1 to create")
 	p.Sees("2 files in the way:")
@@ -90,19 +90,19 @@ func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
 	p.Fits("the conflict")
 	p.Press("l")
 	p.Sees("2 files left out")
-	if got := p.m.tally; got.taken != 2 || got.open != 3 {
+	if got := p.m.draft.Tally(); got.Accepted != 2 || got.Undecided != 3 {
 		t.Errorf("%+v", got)
 	}
 	p.Press("u", "enter")
 	p.wait()
 	p.Press("ctrl+s", "b")
-	if p.m.target != accept.ToBranch || p.m.deliver == nil {
+	if p.m.draft.Target() != accept.ToBranch || !p.m.delivery.asks() {
 		t.Error("it does not go on to a branch")
 	}
 }
 
 func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
-	p, services := sit(t)
+	p, services := open(t)
 	p.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
 	if len(services.accepts) > 0 {
 		t.Fatal("what was typed ahead accepted")
@@ -117,7 +117,7 @@ func TestWhyNothingIsAcceptedIsReadToItsEnd(t *testing.T) {
 	why := fault.New(fault.Usage, "what you chose of 0aaaa is accepted already, on branch aibox/0aaaa-opencode").
 		Hint("`aibox accept 0aaaa --branch NAME` puts it on another one")
 	for _, size := range [][2]int{{80, 24}, {60, 16}} {
-		p := newPerson(t, &recorded{set: worked(t), fail: why}, size[0], size[1])
+		p := newUser(t, &recorded{set: worked(t), fail: why}, size[0], size[1])
 		p.Press("A", "enter")
 		p.accept()
 		p.Fits("refused")

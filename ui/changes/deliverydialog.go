@@ -3,52 +3,80 @@ package changes
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"aibox/internal/amount"
-	"aibox/ui/widget/frame"
-
-	"github.com/charmbracelet/x/ansi"
-
+	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/decision"
 	"aibox/review/worktree"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/textarea"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// deliverView is the framed question.
-func (m *Model) deliverView() string {
-	d := m.deliver
+// deliveryDialog is the last question: where the work goes, and with which message.
+type deliveryDialog struct {
+	draft    *decision.Draft
+	proposed string
+	part     *review.ChangeSet // what would be delivered
+	plan     *worktree.Plan
+	message  textarea.Model
+	since    time.Time
+}
+
+// newArea makes a field for some lines of text.
+func newArea(value string) textarea.Model {
+	area := keymap.Area()
+	area.SetValue(value)
+	area.Focus()
+	return area
+}
+
+func (d *deliveryDialog) resize(width, height int) {
+	d.message.SetWidth(max(20, min(72, width-8)))
+	d.message.SetHeight(max(2, min(8, height-14)))
+}
+
+// View returns the framed question, with a note at its foot.
+func (d *deliveryDialog) View(t theme.Theme, note frame.Note) string {
 	width := d.message.Width()
+	toWorktree := d.draft.Target() == accept.ToWorktree
 	into, where := "branch", "A commit on a new branch; your working tree, index and HEAD stay as they are."
-	if m.target == accept.ToWorktree {
+	if toWorktree {
 		into, where = "your working tree", "The files of your working tree, all or nothing; index and HEAD stay as they are."
 	}
-	lines := []string{m.theme.Title.Render("Accept into " + into), ""}
+	lines := []string{t.Title.Render("Accept into " + into), ""}
 	lines = append(lines, frame.Wrap(where, width)...)
 	lines = append(lines, "")
-	lines = append(lines, frame.Wrap(m.summary(), width)...)
+	lines = append(lines, frame.Wrap(summary(d.draft, t), width)...)
 	lines = append(lines, "")
 	keys := []string{"ctrl+s", "accept", "ctrl+t", "branch or working tree", "esc", "back"}
-	if m.target == accept.ToWorktree {
-		lines = append(lines, m.steps(width, d.message.Height())...)
+	if toWorktree {
+		lines = append(lines, d.steps(t, width, d.message.Height())...)
 	} else {
 		lines = append(lines, strings.Split(d.message.View(), "\n")...)
 		keys = append(keys[:4:4], "ctrl+e", "editor", "esc", "back")
 	}
-	if text := m.note.Text(); text != "" {
-		lines = append(append(lines, ""), m.note.Lines(m.theme, width, noteRows)...)
+	if note.Text() != "" {
+		lines = append(append(lines, ""), note.Lines(t, width, noteRows)...)
 	}
 	var foot []string
 	for i := 0; i < len(keys); i += 2 {
-		foot = append(foot, m.theme.Key.Render(keys[i])+" "+keys[i+1])
+		foot = append(foot, t.Key.Render(keys[i])+" "+keys[i+1])
 	}
 	lines = append(append(lines, ""), frame.Wrap(strings.Join(foot, " · "), width)...)
-	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
+	return t.Dialog.Render(strings.Join(lines, "\n"))
 }
 
-// steps are the lines that say what would become of the files of the working tree.
-func (m *Model) steps(width, height int) []string {
-	plan := m.deliver.plan
+// steps says what would become of the files of the working tree.
+func (d *deliveryDialog) steps(t theme.Theme, width, height int) []string {
+	plan := d.plan
 	if plan == nil {
-		return []string{m.theme.Faint.Render(ansi.Truncate("What becomes of your files is not known yet.", width, "…"))}
+		return []string{t.Faint.Render(ansi.Truncate("It is not known yet what happens to your files.", width, "…"))}
 	}
 	count := map[worktree.Action]int{}
 	for _, step := range plan.Steps {
@@ -68,7 +96,7 @@ func (m *Model) steps(width, height int) []string {
 	if len(clashes) == 0 {
 		return lines
 	}
-	lines = append(lines, m.theme.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "file")+" in the way:", width, "…")))
+	lines = append(lines, t.Bad.Render(ansi.Truncate(amount.Of(len(clashes), "file")+" in the way:", width, "…")))
 	for i, step := range clashes {
 		if room := height - len(lines); room == 1 && i < len(clashes)-1 {
 			lines = append(lines, fmt.Sprintf("… and %d more", len(clashes)-i))
@@ -79,17 +107,17 @@ func (m *Model) steps(width, height int) []string {
 	return lines
 }
 
-// summary is what accepting would do now.
-func (m *Model) summary() string {
-	t := m.tally
+// summary says what accepting would do now.
+func summary(draft *decision.Draft, style theme.Theme) string {
+	t := draft.Tally()
 	where := "a new branch"
-	if m.target == accept.ToWorktree {
+	if draft.Target() == accept.ToWorktree {
 		where = "your working tree"
 	}
-	parts := []string{m.theme.Plain.Render("nothing taken yet")}
-	if t.takesAny() {
-		parts = []string{fmt.Sprintf("accepts %s of %s %s %s to %s", m.theme.Good.Render(fmt.Sprint(t.taken+t.partly)), amount.Of(t.files, "file"),
-			m.theme.Good.Render(fmt.Sprintf("+%d", t.lines.added)), m.theme.Bad.Render(fmt.Sprintf("-%d", t.lines.deleted)), where)}
+	parts := []string{style.Plain.Render("nothing taken yet")}
+	if t.AcceptsAny() {
+		parts = []string{fmt.Sprintf("accepts %s of %s %s %s to %s", style.Good.Render(fmt.Sprint(t.Accepted+t.Mixed)), amount.Of(t.Files, "file"),
+			style.Good.Render(fmt.Sprintf("+%d", t.Lines.Added)), style.Bad.Render(fmt.Sprintf("-%d", t.Lines.Deleted)), where)}
 	} else {
 		parts[0] += " for " + where
 	}
@@ -98,12 +126,12 @@ func (m *Model) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(t.rejected, "rejected")
-	add(t.done, "accepted before")
-	add(t.open, "undecided")
-	if t.risky > 0 {
-		parts = append(parts, m.theme.Warn.Render(fmt.Sprintf("%d risky left out", t.risky)))
+	add(t.Rejected, "rejected")
+	add(t.Delivered, "accepted before")
+	add(t.Undecided, "undecided")
+	if t.Risky > 0 {
+		parts = append(parts, style.Warn.Render(fmt.Sprintf("%d risky left out", t.Risky)))
 	}
-	add(t.partly, "in part") // the tree says it as well, and a narrow screen cuts the end
+	add(t.Mixed, "in part") // last, as the list shows it too and a narrow screen cuts the end
 	return strings.Join(parts, " · ")
 }

@@ -1,283 +1,306 @@
 package changes
 
 import (
-	"slices"
+	"regexp"
 
 	"aibox/review"
+	"aibox/review/decision"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
 
-// splitWidth is the least columns of a screen with old and new side by side, and
-// wideWidth those of one that has them so unless the person says otherwise.
+// minSplitWidth is the least columns of a screen that shows old and new side by side;
+// from wideWidth on it does so unless the user chose otherwise.
 const (
-	splitWidth = 110
-	wideWidth  = 160
+	minSplitWidth = 110
+	wideWidth     = 160
 )
 
-// longDeletion is how many lines of a deleted file are shown without being asked for.
-const longDeletion = 200
+// diffView shows the diff of the current file: a window of its rows with a cursor.
+type diffView struct {
+	keys  *keys
+	draft *decision.Draft
+	files []*file
+	at    int // the current file
+	clock int // counts visits to files
 
-// foldLong folds what a person need not read line by line: a long file that goes.
-func (f *file) foldLong() {
-	for i := range f.hunks {
-		if h := &f.hunks[i]; h.Kind == review.HunkDeleted && len(h.Lines) > longDeletion && f.folded == nil {
-			f.folded = map[review.HunkID]bool{h.ID: true}
-		}
-	}
+	style       style // as the user chose it
+	splitChosen bool  // the user chose between side by side and unified
+
+	row    int // the cursor
+	top    int // first row shown
+	column int // columns that lines are shifted by
+
+	screen, height int // columns of the screen, rows of the window
+	focused        bool
+	theme          theme.Theme
+	styles         lineStyles
+	syntax         highlighter
+	comments       comments
+	match          *regexp.Regexp // marked in the lines; nil for nothing
 }
 
-// styled is how diffs are laid out at this size.
-func (m *Model) styled() style {
-	s := m.style
-	if !m.fixed {
-		s.split = m.width >= wideWidth
+// file returns the current file, or nil.
+func (v *diffView) file() *file {
+	if v.at < 0 || v.at >= len(v.files) {
+		return nil
 	}
-	s.split = s.split && m.width >= splitWidth
+	return v.files[v.at]
+}
+
+// current returns the row at the cursor. Without one it is a row before all hunks.
+func (v *diffView) current() row {
+	f := v.file()
+	if f == nil || v.row < 0 || v.row >= f.layout.n {
+		return row{hunk: -1}
+	}
+	return f.layout.row(v.row)
+}
+
+// hunk returns the index of the hunk at the cursor, or -1.
+func (v *diffView) hunk() int {
+	if at := v.current(); !at.gap {
+		return int(at.hunk)
+	}
+	return -1
+}
+
+// layoutStyle returns how diffs are laid out at this size.
+func (v *diffView) layoutStyle() style {
+	s := v.style
+	if !v.splitChosen {
+		s.split = v.screen >= wideWidth
+	}
+	s.split = s.split && v.screen >= minSplitWidth
 	return s
 }
 
-// arrangeRows makes the rows of the file a person is at, where they are not as they
-// should be; the person stays at the same line.
-func (m *Model) arrangeRows() {
-	f := m.file()
+// listWidth returns the columns that are left to the list of files.
+func (v *diffView) listWidth() int {
+	if v.layoutStyle().split {
+		return max(18, min(36, v.screen/5))
+	}
+	return max(14, min(44, v.screen*3/10))
+}
+
+// width returns the columns of the diff.
+func (v *diffView) width() int { return v.screen - v.listWidth() - frame.PaneGap }
+
+// resize sets the size of the screen and the rows of the window.
+func (v *diffView) resize(screen, height int) {
+	v.screen, v.height = screen, height
+	v.arrange()
+}
+
+// arrange lays out the current file where its rows are out of date, and scrolls to the
+// cursor, which stays at its line.
+func (v *diffView) arrange() {
+	f := v.file()
 	if f == nil {
 		return
 	}
-	s := m.styled()
-	s.width = max(1, m.diffWidth()-barWidth)
+	f.sync()
+	s := v.layoutStyle()
+	s.width = max(1, v.width()-barWidth)
 	s.blank = s.blank && (f.aligned != nil || f.lines() <= alignedAtOnce)
-	if f.layout.n > 0 && f.layout.is(s) && f.layout.made == m.remarks.version {
-		return
+	if f.layout.n == 0 || !f.layout.fits(s) || f.layout.comments != v.comments.version {
+		was, fresh := v.current(), f.layout.n == 0
+		f.layout = f.layOut(s, v.comments)
+		if !fresh {
+			v.row = f.layout.find(was)
+		}
 	}
-	var here row
-	fresh := f.layout.n == 0
-	if m.row < f.layout.n {
-		here = f.layout.row(m.row)
-	}
-	f.layout = f.lay(s, m.remarks)
-	if !fresh {
-		m.row = f.layout.find(here)
-	}
+	v.scroll()
 }
 
-// refresh makes the rows of the file a person is at anew.
-func (m *Model) refresh() {
-	if f := m.file(); f != nil {
-		f.layout.made = -1
+// arrangeInPlace is arrange after lines came or went between the rows: as far as
+// possible the rows on the screen stay where they are.
+func (v *diffView) arrangeInPlace() {
+	l := &v.file().layout
+	if l.n == 0 {
+		return // it is being read again
 	}
-	m.arrangeRows()
-	m.scroll()
+	top := l.row(v.top)
+	if top.kind == gapRow {
+		top.kind = lineRow // the lines it hid
+	}
+	v.arrange()
+	v.top = l.find(top)
+	v.scroll()
 }
 
-// scroll keeps the line a person is at on the screen.
-func (m *Model) scroll() {
-	f := m.file()
+// refold lays the current file out again after a fold.
+func (v *diffView) refold() {
+	if f := v.file(); f != nil {
+		f.layout.comments = -1
+	}
+	v.arrange()
+}
+
+// scroll keeps the cursor in the window.
+func (v *diffView) scroll() {
+	f := v.file()
 	if f == nil {
 		return
 	}
 	l := &f.layout
-	m.row = max(0, min(m.row, l.n-1))
-	height := m.bodyHeight()
-	m.rowTop = max(min(m.rowTop, m.row), m.row-height+1, 0)
-	if m.row < l.n && l.row(m.row).kind == headRow { // show what a hunk begins with
-		m.rowTop = max(m.rowTop, min(m.row, l.endOf(m.row, height)-height))
+	v.row = max(0, min(v.row, l.n-1))
+	v.top = max(min(v.top, v.row), v.row-v.height+1, 0)
+	if v.row < l.n && l.row(v.row).kind == headRow { // show the hunk's first lines
+		v.top = max(v.top, min(v.row, l.endOf(v.row, v.height)-v.height))
 	}
-	m.rowTop = max(0, min(m.rowTop, l.n-height))
+	v.top = max(0, min(v.top, l.n-v.height))
 }
 
-// move goes through the lines of the file.
-func (m *Model) move(msg tea.KeyPressMsg) bool {
-	k, page := m.keys, max(1, m.bodyHeight()-2)
-	switch {
-	case key.Matches(msg, k.up):
-		m.row--
-	case key.Matches(msg, k.down):
-		m.row++
-	case key.Matches(msg, k.pageUp):
-		m.row -= page
-	case key.Matches(msg, k.pageDown):
-		m.row += page
-	case key.Matches(msg, k.first):
-		m.row = 0
-	case key.Matches(msg, k.last):
-		m.row = m.file().layout.n - 1
-	case key.Matches(msg, k.left):
-		m.column = max(0, m.column-8)
-	case key.Matches(msg, k.right):
-		m.column = min(m.column+8, maxColumn)
-	default:
-		return false
-	}
-	m.scroll()
-	return true
+// show goes to a file, at its first hunk.
+func (v *diffView) show(i int) {
+	v.at, v.row, v.top, v.column = i, 0, 0, 0
+	v.clock++
+	v.files[i].visited = v.clock
+	v.arrange()
+	v.toHunk(0)
+	v.scroll()
 }
 
-// jump goes to another hunk or file.
-func (m *Model) jump(msg tea.KeyPressMsg) bool {
-	k := m.keys
-	switch {
-	case key.Matches(msg, k.nextHunk):
-		if !m.toHunk(1) && m.at+1 < len(m.files) {
-			m.goTo(m.at + 1)
-		}
-	case key.Matches(msg, k.lastHunk):
-		if !m.toHunk(-1) && m.at > 0 {
-			m.goTo(m.at - 1)
-		}
-	case key.Matches(msg, k.nextFile):
-		m.goTo((m.at + 1) % len(m.files))
-	case key.Matches(msg, k.lastFile):
-		m.goTo((m.at + len(m.files) - 1) % len(m.files))
-	case key.Matches(msg, k.nextOpen):
-		m.toOpen()
-	default:
-		return false
-	}
-	m.scroll()
-	return true
+// toRow moves the cursor to a row.
+func (v *diffView) toRow(row int) {
+	v.row = row
+	v.scroll()
 }
 
-// toHunk goes to the head of the hunk that is n further.
-func (m *Model) toHunk(n int) bool {
-	here := m.here()
-	if here.gap && n < 0 {
-		n++ // the one it is behind comes first
-	}
-	return m.toHead(int(here.hunk) + n)
-}
-
-// toHead goes to the head of a hunk.
-func (m *Model) toHead(hunk int) bool {
-	f := m.file()
+// toHunk moves the cursor to the heading of a hunk.
+func (v *diffView) toHunk(hunk int) bool {
+	f := v.file()
 	if f == nil || hunk < 0 || hunk >= len(f.layout.heads) {
 		return false
 	}
-	m.row = f.layout.heads[hunk]
+	v.row = f.layout.heads[hunk]
 	return true
 }
 
-// toOpen goes to the next file with something that is not decided.
-func (m *Model) toOpen() {
-	for n := 1; n <= len(m.files); n++ {
-		i := (m.at + n) % len(m.files)
-		if d, mixed := m.files[i].sum(); mixed && m.files[i].anyOpen() || !mixed && d == open && !m.files[i].isDone(m.target) {
-			m.goTo(i)
-			return
-		}
+// nextHunk moves the cursor by n hunks within the file.
+func (v *diffView) nextHunk(n int) bool {
+	at := v.current()
+	if at.gap && n < 0 {
+		n++ // the hunk before the gap comes first
 	}
-	m.note.Say("everything is decided; enter accepts it", nil)
+	return v.toHunk(int(at.hunk) + n)
 }
 
-// anyOpen reports whether a hunk is not decided.
-func (f *file) anyOpen() bool {
-	return f.count[open] > 0 || f.whole == open && len(f.own) < len(f.hunks)
-}
-
-// goTo shows a file, at its first hunk.
-func (m *Model) goTo(i int) {
-	m.at, m.row, m.rowTop, m.column = i, 0, 0, 0
-	m.clock++
-	m.files[i].seen = m.clock
-	m.arrangeRows()
-	m.toHead(0)
-	m.reveal()
-	m.scroll()
-}
-
-// foldHunk folds or unfolds the hunk a person is at.
-func (m *Model) foldHunk() {
-	f, i := m.file(), m.hunkAt()
-	if i < 0 {
-		m.foldGaps()
-		return
-	}
-	f.fold(f.hunks[i].ID, !f.folded[f.hunks[i].ID])
-	m.toHead(i)
-	m.refresh()
-}
-
-// foldAll folds all hunks of the file, or unfolds them when one is folded.
-func (m *Model) foldAll() {
-	f, i := m.file(), max(0, int(m.here().hunk))
-	some := slices.ContainsFunc(f.hunks, func(h review.Hunk) bool { return f.folded[h.ID] })
-	for j := range f.hunks {
-		f.fold(f.hunks[j].ID, !some)
-	}
-	m.toHead(i)
-	m.refresh()
-}
-
-func (f *file) fold(id review.HunkID, folded bool) {
-	if f.folded == nil {
-		f.folded = map[review.HunkID]bool{}
-	}
-	f.folded[id] = folded
-}
-
-// wheel scrolls the tree or the diff, whichever it is over.
-func (m *Model) wheel(msg tea.MouseWheelMsg) {
-	if m.set == nil {
-		return
-	}
-	by := 3
-	if msg.Button == tea.MouseWheelUp {
-		by = -3
-	} else if msg.Button != tea.MouseWheelDown {
-		return
-	}
+// move handles a key that moves the cursor in the file.
+func (v *diffView) move(msg tea.KeyPressMsg) bool {
+	k, page := v.keys, max(1, v.height-2)
 	switch {
-	case m.conflict != nil:
-		m.conflict.scroll(by)
-	case m.check != nil && m.check.shown():
-		m.check.scroll(by)
-	case m.Typing():
-	case msg.X < m.listWidth():
-		m.tree.Go(m.tree.At() + by)
+	case key.Matches(msg, k.up):
+		v.row--
+	case key.Matches(msg, k.down):
+		v.row++
+	case key.Matches(msg, k.pageUp):
+		v.row -= page
+	case key.Matches(msg, k.pageDown):
+		v.row += page
+	case key.Matches(msg, k.first):
+		v.row = 0
+	case key.Matches(msg, k.last):
+		v.row = v.file().layout.n - 1
+	case key.Matches(msg, k.left):
+		v.column = max(0, v.column-8)
+	case key.Matches(msg, k.right):
+		v.column = min(v.column+8, maxColumn)
 	default:
-		m.row += by
-		m.scroll()
+		return false
 	}
+	v.scroll()
+	return true
 }
 
-// click goes to what the mouse points at: a file, a folder, a line.
-func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
-	row := msg.Y - headRows
-	if m.conflict != nil && msg.Button == tea.MouseLeft {
-		m.conflict.click(row)
-		return nil
+// change handles a key that changes how the diff is shown.
+func (v *diffView) change(msg tea.KeyPressMsg) bool {
+	k := v.keys
+	switch {
+	case key.Matches(msg, k.layout) && v.screen >= minSplitWidth:
+		v.style.split, v.splitChosen = !v.layoutStyle().split, true
+	case key.Matches(msg, k.blanks):
+		v.style.blank = !v.style.blank
+	case key.Matches(msg, k.brief):
+		v.style.brief = !v.style.brief
+	case key.Matches(msg, k.fold):
+		v.toggleFold()
+	case key.Matches(msg, k.foldAll):
+		at := max(0, int(v.current().hunk))
+		v.file().toggleFolds()
+		v.toHunk(at)
+		v.refold()
+	default:
+		return false
 	}
-	if m.set == nil || m.Typing() || m.covered() || msg.Button != tea.MouseLeft || row < 0 || row >= m.bodyHeight() {
-		return nil
+	v.arrange()
+	return true
+}
+
+// toggleFold folds or unfolds the hunk at the cursor; in a gap it hides its lines.
+func (v *diffView) toggleFold() {
+	f, i := v.file(), v.hunk()
+	if i < 0 {
+		v.collapse()
+		return
 	}
-	if msg.X >= m.listWidth() {
-		m.inTree = false
-		if f := m.file(); m.rowTop+row < f.layout.n {
-			m.row = m.rowTop + row
-			m.scroll()
-			if m.here().kind == gapRow {
-				return m.unfold(false)
+	id := f.Hunks()[i].ID
+	f.fold(id, !f.folded[id])
+	v.toHunk(i)
+	v.refold()
+}
+
+// collapse hides the lines shown of the gaps at the cursor, and reports whether there
+// were any.
+func (v *diffView) collapse() bool {
+	some := v.file().collapseAt(v.current())
+	if some {
+		v.arrangeInPlace()
+	}
+	return some
+}
+
+// showUnchanged shows unchanged lines again.
+func (v *diffView) showUnchanged() {
+	v.style.brief = false
+	v.arrange()
+}
+
+// reveal moves the cursor to the row of a line, and unfolds its hunk when it is folded.
+func (v *diffView) reveal(line int, old bool) {
+	f := v.file()
+	at := f.layout.rowOf(line, old)
+	if at < 0 {
+		for _, h := range f.Hunks() {
+			if f.folded[h.ID] && contains(&h, line, old) {
+				delete(f.folded, h.ID)
+				f.layout.comments = -1
 			}
 		}
-		return nil
+		v.showUnchanged()
+		at = f.layout.rowOf(line, old)
 	}
-	if !m.tree.Click(row) {
-		return nil
+	if at >= 0 {
+		v.row = at
 	}
-	return m.enter()
+	v.scroll()
 }
 
-// enter shows the file at the tree's cursor, or folds the folder.
-func (m *Model) enter() tea.Cmd {
-	if m.tree.At() >= len(m.entries) {
-		return nil
+// showAbove scrolls so that up to n rows above a hunk's heading at the cursor are shown.
+func (v *diffView) showAbove(n int) {
+	if v.current().kind == headRow {
+		v.top = max(0, min(v.top, v.row-min(n, v.height/2)))
 	}
-	e := m.entries[m.tree.At()]
-	if !e.file {
-		m.foldDir(e)
-		return nil
+}
+
+// contains reports whether a line is one of the hunk's.
+func contains(h *review.Hunk, line int, old bool) bool {
+	if old {
+		return line >= h.OldStart && line < h.OldStart+h.OldLines
 	}
-	m.goTo(e.from)
-	return m.load()
+	return line >= h.NewStart && line < h.NewStart+h.NewLines
 }

@@ -14,11 +14,11 @@ import (
 func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {
 	set := worked(t)
 	for _, size := range uitest.Sizes {
-		p := newPerson(t, &recorded{set: set}, size[0], size[1])
+		p := newUser(t, &recorded{set: set}, size[0], size[1])
 		p.goTo("src/big.txt")
 		p.Press("]", "e")
 		p.Show("ten lines on either side of a hunk")
-		for range step + 1 {
+		for range expandStep + 1 {
 			p.Press("up")
 		}
 		p.Show("a gap")
@@ -31,7 +31,7 @@ func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {
 }
 
 func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	before := p.View()
 	p.Sees("⋯ 1 line")
@@ -45,14 +45,14 @@ func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
 	p.ClickOn("⋯ 15 lines")
 	p.Sees(" 30  line 30") // ten at its beginning, and what is left at its end
 	p.DoesNotSee("⋯ 15 lines")
-	if p.m.hunkAt() >= 0 {
+	if p.m.diff.hunk() >= 0 {
 		t.Error("a line between hunks counts as one of a hunk")
 	}
 	p.Press("z")
 	p.Sees("⋯ 25 lines")
 	p.Press("[")
-	if p.m.hunkAt() != 0 {
-		t.Errorf("the hunk before the gap behind hunk 0 is %d", p.m.hunkAt())
+	if p.m.diff.hunk() != 0 {
+		t.Errorf("the hunk before the gap behind hunk 0 is %d", p.m.diff.hunk())
 	}
 	p.Press("E", "E")
 	if after := p.View(); after != before {
@@ -69,14 +69,14 @@ func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
 }
 
 func TestALineBetweenHunksIsSearchedAndCommentedAndNotDecided(t *testing.T) {
-	p, services := sit(t)
+	p, services := open(t)
 	p.goTo("src/big.txt")
-	before := p.m.tally
+	before := p.m.draft.Tally()
 	p.ClickOn("⋯ 25 lines")
 	p.ClickOn("line 16")
 	for _, key := range []string{"y", "x", "backspace", "s"} {
 		p.Press(key)
-		if p.m.tally != before || len(p.m.undo) > 0 || p.m.file().parted != nil {
+		if p.m.draft.Tally() != before || len(p.m.positions) > 0 || p.m.draft.Steps() > 0 {
 			t.Fatalf("%s on a line of no hunk decides something", key)
 		}
 	}
@@ -96,7 +96,7 @@ func TestALineBetweenHunksIsSearchedAndCommentedAndNotDecided(t *testing.T) {
 		}
 		for range p.m.search.hits {
 			p.Press("n")
-			if at, want := p.m.here(), p.m.search.hits[p.m.search.at].line; int(at.new) != want {
+			if at, want := p.m.diff.current(), p.m.search.hits[p.m.search.at].line; int(at.new) != want {
 				t.Errorf("the hit in line %d is at %+v", want, at)
 			}
 		}
@@ -111,19 +111,19 @@ func TestWhatIsUnfoldedIsColoredWithTheLinesAroundIt(t *testing.T) {
 	}
 	text := "/*\n" + old.String() + "*/\n"
 	set := changed(t, map[string]string{"a.go": text}, map[string]string{"a.go": strings.Replace(text, "word15\n", "return\n", 1)})
-	p := newPerson(t, &recorded{set: set}, 120, 60)
-	comment := p.m.inks.classes[syntax.Comment]
-	if strings.Contains(p.m.View(), comment.paint("word14")) {
+	p := newUser(t, &recorded{set: set}, 120, 60)
+	comment := p.m.diff.styles.classes[syntax.Comment]
+	if strings.Contains(p.m.View(), comment.render("word14")) {
 		t.Error("nothing says yet that it is a comment")
 	}
 	p.Press("E")
 	for _, word := range []string{"word0", "word14", "word16"} {
-		if !strings.Contains(p.m.View(), comment.paint(word)) {
+		if !strings.Contains(p.m.View(), comment.render(word)) {
 			t.Errorf("%s is not colored as the comment it stands in", word)
 		}
 	}
 	p.Press("E")
-	if strings.Contains(p.m.View(), comment.paint("word14")) {
+	if strings.Contains(p.m.View(), comment.render("word14")) {
 		t.Error("it is colored by lines that are not shown")
 	}
 }
@@ -131,8 +131,8 @@ func TestWhatIsUnfoldedIsColoredWithTheLinesAroundIt(t *testing.T) {
 func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
 	set := changed(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
 		map[string]string{"fresh": strings.Repeat("x\n", 50), "blob": "\x00\x02", "small": "1\n3\n"})
-	p := newPerson(t, &recorded{set: set}, 80, 40)
-	for range p.m.files {
+	p := newUser(t, &recorded{set: set}, 80, 40)
+	for range p.m.diff.files {
 		p.DoesNotSee("⋯")
 		p.Press("e", "E")
 		p.Sees("no line is hidden here")
@@ -141,61 +141,61 @@ func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
 }
 
 func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
-	large, small := strings.Repeat("\n", maxUnfolded/40), strings.Repeat("\n", 100)
-	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
+	large, small := strings.Repeat("\n", maxExpanded/40), strings.Repeat("\n", 100)
+	p := newUser(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
 		map[string]string{"a": large + "new\n", "b": small + "new\n", "c": small + "new\n"})}, 80, 24)
-	a := p.m.file()
+	a := p.m.diff.file()
 	for range 2 {
 		p.Press("E")
 		p.Sees("no more of this file can be shown")
-		if a.unfolded > maxUnfolded || a.unfolded < maxUnfolded-step*48 {
-			t.Fatalf("%d bytes are shown", a.unfolded)
+		if a.expandedBytes > maxExpanded || a.expandedBytes < maxExpanded-expandStep*48 {
+			t.Fatalf("%d bytes are shown", a.expandedBytes)
 		}
 	}
 	for range 2 {
 		p.Press("tab", "E")
-		for _, f := range p.m.files {
-			if (f.unfolded > 0) != (f == p.m.file()) {
-				t.Errorf("%d bytes of %s are held at %s", f.unfolded, f.change.Path, p.m.file().change.Path)
+		for _, f := range p.m.diff.files {
+			if (f.expandedBytes > 0) != (f == p.m.diff.file()) {
+				t.Errorf("%d bytes of %s are held at %s", f.expandedBytes, f.Change.Path, p.m.diff.file().Change.Path)
 			}
 		}
 	}
 }
 
 func TestAFileThatIsLetGoIsFoldedAgain(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	before := p.View()
-	f := p.m.file()
+	f := p.m.diff.file()
 	late := p.m.Update(keymap.Press("E"))
 	if again := p.m.Update(keymap.Press("E")); again != nil {
 		t.Error("it is read twice at the same time")
 	}
 	p.Run(late)
-	decided := p.m.chosen()
+	decided := p.m.draft.Choice()
 	p.Press("tab")
-	f.letGo()
-	if f.unfolded != 0 || f.lines() != 0 {
-		t.Errorf("%d lines and %d bytes are held", f.lines(), f.unfolded)
+	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
+	if f.expandedBytes != 0 || f.lines() != 0 {
+		t.Errorf("%d lines and %d bytes are held", f.lines(), f.expandedBytes)
 	}
 	p.Press("shift+tab")
-	if p.View() != before || !reflect.DeepEqual(p.m.chosen(), decided) {
+	if p.View() != before || !reflect.DeepEqual(p.m.draft.Choice(), decided) {
 		t.Errorf("%s\nwas\n%s", p.View(), before)
 	}
 	late = p.m.Update(keymap.Press("E"))
 	p.Press("tab")
-	f.letGo()
+	p.m.loader.unload(p.m.draft.Find("src/big.txt"))
 	f.layout = layout{}
-	p.m.at-- // as while it is read again
+	p.m.diff.at-- // as while it is read again
 	p.Run(late)
-	if f.unfolded != 0 {
-		t.Errorf("%d bytes are shown of a file that is not held", f.unfolded)
+	if f.expandedBytes != 0 {
+		t.Errorf("%d bytes are shown of a file that is not held", f.expandedBytes)
 	}
 }
 
 func TestWhatIsUnfoldedWhileAPersonIsElsewhereIsThereAfterwards(t *testing.T) {
 	lines := strings.Repeat("var x = 1\n", 300)
-	p := newPerson(t, &recorded{set: changed(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
+	p := newUser(t, &recorded{set: changed(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
 	p.Press("e")
 	for range 2 {
 		late := p.m.Update(keymap.Press("e"))
@@ -211,21 +211,21 @@ func TestWhatIsUnfoldedWhileAPersonIsElsewhereIsThereAfterwards(t *testing.T) {
 }
 
 func TestUndoGoesBackToTheLineAndNotToItsPlace(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("]", "down", "x")
 	p.goTo("src/big.txt")
 	p.Press("e", "E", "]", "E", "u")
-	if here := p.m.here(); here.hunk != 1 || here.new != 37 {
+	if here := p.m.diff.current(); here.hunk != 1 || here.new != 37 {
 		t.Errorf("%+v", here)
 	}
 }
 
 func TestNoSingleLineIsLeftHidden(t *testing.T) {
-	for hidden, left := range map[int]string{step - 1: "", step: "", step + 1: "", step + 2: "⋯ 2 lines"} {
+	for hidden, left := range map[int]string{expandStep - 1: "", expandStep: "", expandStep + 1: "", expandStep + 2: "⋯ 2 lines"} {
 		lines := strings.Repeat("line\n", hidden+3)
 		set := changed(t, map[string]string{"a": lines + "old\n" + lines}, map[string]string{"a": lines + "new\n" + lines})
-		p := newPerson(t, &recorded{set: set}, 100, 60)
+		p := newUser(t, &recorded{set: set}, 100, 60)
 		p.Sees("⋯ " + fmt.Sprint(hidden) + " lines")
 		p.Press("e")
 		if left == "" {

@@ -1,174 +1,212 @@
 package changes
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
 
-	"aibox/review"
+	"aibox/internal/amount"
+	"aibox/review/decision"
+	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
-// riskyHeading stands above the files that a plain accept leaves out.
-const riskyHeading = "risky, look first"
+// fileList is the tree of changed files, with what was decided about them.
+type fileList struct {
+	files   []*file
+	entries []entry
+	folded  map[string]bool // folders
+	cursor  cursor.Cursor
+	height  int
+	focused bool // keys move in the list
+	theme   theme.Theme
 
-// entry is a line of the tree: a file, a folder, or the heading of the risky files.
-type entry struct {
-	name     string // escaped
-	folder   string // its path, raw; "" for a file and the heading
-	depth    int
-	from, to int // the files below it; of a file itself alone
-	file     bool
+	statuses statusCounts
+	version  int // of the draft that statuses belong to
 }
 
-// arrange orders the files: those with risks first, then as in a tree, a folder's own
-// files before the folders in it.
-func arrange(set *review.ChangeSet) []*file {
-	files := make([]*file, len(set.Changes))
-	for i := range set.Changes {
-		files[i] = &file{change: &set.Changes[i], risky: set.Changes[i].Risky()}
+// setFiles sets the files, which must be in the order of decision.Draft.
+func (l *fileList) setFiles(files []*file) {
+	l.files, l.folded = files, map[string]bool{}
+	l.rebuild()
+}
+
+// resize sets the rows of the list.
+func (l *fileList) resize(height int) {
+	l.height = height
+	l.cursor.Fit(len(l.entries), height)
+}
+
+// rebuild makes the lines again.
+func (l *fileList) rebuild() {
+	l.entries = entriesOf(l.files, l.folded)
+	l.cursor.Fit(len(l.entries), l.height)
+}
+
+// entry returns the line at the cursor.
+func (l *fileList) entry() (entry, bool) {
+	at := l.cursor.At()
+	if at >= len(l.entries) {
+		return entry{}, false
 	}
-	slices.SortStableFunc(files, func(a, b *file) int {
-		if a.risky != b.risky {
-			if a.risky {
-				return -1
-			}
-			return 1
-		}
-		return inTree(a.change.Path.Raw(), b.change.Path.Raw())
-	})
-	return files
+	return l.entries[at], true
 }
 
-// inTree compares two paths by their place in the tree.
-func inTree(a, b string) int {
-	for {
-		headA, restA, deeperA := strings.Cut(a, "/")
-		headB, restB, deeperB := strings.Cut(b, "/")
-		if deeperA != deeperB {
-			if deeperB {
-				return -1
-			}
-			return 1
-		}
-		if c := cmp.Compare(headA, headB); c != 0 || !deeperA {
-			return c
-		}
-		a, b = restA, restB
-	}
-}
-
-// entries are the lines of the tree. What lies in a folded folder is left out; a
-// folder with nothing but one folder in it is a line with that.
-func entries(files []*file, folded map[string]bool) []entry {
-	risky := 0
-	for risky < len(files) && files[risky].risky {
-		risky++
-	}
-	var out []entry
-	if risky > 0 {
-		out = append(out, entry{name: riskyHeading, to: risky})
-		for i, f := range files[:risky] {
-			out = append(out, entry{name: f.change.Path.String(), from: i, to: i + 1, file: true})
-		}
-		if risky < len(files) {
-			out = append(out, entry{name: "the others", from: risky, to: len(files)})
-		}
-	}
-	b := builder{files: files, folded: folded, out: out}
-	b.add(risky, len(files), "", 0)
-	return b.out
-}
-
-// builder makes the lines of the tree.
-type builder struct {
-	files  []*file
-	folded map[string]bool
-	out    []entry
-}
-
-// add adds the files from up to to, which all lie in dir.
-func (b *builder) add(from, to int, dir string, depth int) {
-	for i := from; i < to; {
-		raw := b.files[i].change.Path.Raw()
-		head, _, deeper := strings.Cut(raw[len(dir):], "/")
-		if !deeper {
-			name := review.Path(head).String()
-			if c := b.files[i].change; c.Folder != nil {
-				name = c.Folded()
-			}
-			b.out = append(b.out, entry{name: name, depth: depth, from: i, to: i + 1, file: true})
-			i++
-			continue
-		}
-		sub := dir + head + "/"
-		end := i + 1
-		for end < to && strings.HasPrefix(b.files[end].change.Path.Raw(), sub) {
-			end++
-		}
-		for { // as deep as all of them go
-			head, _, deeper := strings.Cut(raw[len(sub):], "/")
-			longer := sub + head + "/"
-			if !deeper || !strings.HasPrefix(b.files[end-1].change.Path.Raw(), longer) {
-				break
-			}
-			sub = longer
-		}
-		b.out = append(b.out, entry{name: review.Path(sub[len(dir):]).String(), folder: sub, depth: depth, from: i, to: end})
-		if !b.folded[sub] {
-			b.add(i, end, sub, depth+1)
-		}
-		i = end
-	}
-}
-
-// replant makes the lines of the tree anew; the line a person is at stays, or becomes
-// the folder it is in now.
-func (m *Model) replant() {
-	m.entries = entries(m.files, m.foldedDirs)
-	m.tree.Fit(len(m.entries), m.bodyHeight())
-}
-
-// reveal unfolds the folders of the file a person is at, and goes to its line.
-func (m *Model) reveal() {
-	if m.file() == nil {
-		return
-	}
-	i := m.entryOf(m.at)
+// reveal moves the cursor to a file, and unfolds the folders it is in.
+func (l *fileList) reveal(file int) {
+	i := l.lineOf(file)
 	if i < 0 {
-		dir := m.file().change.Path.Raw()
+		dir := l.files[file].Change.Path.Raw()
 		for dir = path.Dir(dir); dir != "."; dir = path.Dir(dir) {
-			delete(m.foldedDirs, dir+"/")
+			delete(l.folded, dir+"/")
 		}
-		m.replant()
-		i = m.entryOf(m.at)
+		l.rebuild()
+		i = l.lineOf(file)
 	}
-	m.tree.Go(i)
+	l.cursor.Go(i)
 }
 
-// entryOf is the line of a file, or -1. The lines are in the order of the files.
-func (m *Model) entryOf(file int) int {
-	i, _ := slices.BinarySearchFunc(m.entries, file, func(e entry, file int) int {
+// lineOf returns the line of a file, or -1. The lines are in the order of the files.
+func (l *fileList) lineOf(file int) int {
+	i, _ := slices.BinarySearchFunc(l.entries, file, func(e entry, file int) int {
 		if !e.file && e.from <= file || e.from < file {
 			return -1
 		}
-		return cmp.Compare(e.from, file)
+		return e.from - file
 	})
-	if i < len(m.entries) && m.entries[i].file && m.entries[i].from == file {
+	if i < len(l.entries) && l.entries[i].file && l.entries[i].from == file {
 		return i
 	}
 	return -1
 }
 
-// foldDir folds or unfolds a folder of the tree.
-func (m *Model) foldDir(e entry) {
+// toggle folds or unfolds a folder.
+func (l *fileList) toggle(e entry) {
 	if e.folder == "" {
 		return
 	}
-	if m.foldedDirs[e.folder] {
-		delete(m.foldedDirs, e.folder)
+	if l.folded[e.folder] {
+		delete(l.folded, e.folder)
 	} else {
-		m.foldedDirs[e.folder] = true
+		l.folded[e.folder] = true
 	}
-	m.replant()
+	l.rebuild()
+}
+
+// outward folds the folder at the cursor, or goes to the one that holds the line.
+func (l *fileList) outward() {
+	e, ok := l.entry()
+	if !ok {
+		return
+	}
+	if e.folder != "" && !l.folded[e.folder] {
+		l.toggle(e)
+		return
+	}
+	for i := l.cursor.At() - 1; i >= 0; i-- {
+		if around := l.entries[i]; !around.file && around.depth < max(1, e.depth) && around.from <= e.from && around.to >= e.to {
+			l.cursor.Go(i)
+			return
+		}
+	}
+}
+
+// View returns the window of the list. at is the current file.
+func (l *fileList) View(draft *decision.Draft, at, width int) []string {
+	if l.version != draft.Version() {
+		l.statuses, l.version = countStatuses(l.files, draft), draft.Version()
+	}
+	out := make([]string, 0, l.height)
+	from, to := l.cursor.Window()
+	for i := from; i < to; i++ {
+		out = append(out, l.line(i, at, width))
+	}
+	return frame.Fill(out, l.height)
+}
+
+// line renders line i.
+func (l *fileList) line(i, at, width int) string {
+	e := l.entries[i]
+	here := e.file && e.from == at
+	if l.focused {
+		here = i == l.cursor.At()
+	}
+	indent := strings.Repeat(" ", min(e.depth, 8))
+	status := l.statuses.of(e.from, e.to)
+	style := l.styleOf(status)
+	var text string
+	switch {
+	case e.file:
+		text = indent + l.files[e.from].Change.Kind.Letter() + " " + e.name
+	case e.folder == "":
+		style = l.theme.Title
+		if e.name == riskyHeading {
+			style = l.theme.Warn.Bold(true)
+		}
+		return style.Render(ansi.Truncate(cursor.Here(here)+e.name, width, "…"))
+	default:
+		style = l.theme.Title
+		text = indent + e.name
+		if l.folded[e.folder] {
+			text += " … " + amount.Of(e.to-e.from, "file")
+		}
+	}
+	text = ansi.Truncate(cursor.Here(here)+statusSigns[status]+" "+text, width, "…")
+	if here {
+		return l.theme.Selected.Render(text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text))))
+	}
+	return style.Render(text)
+}
+
+// statusSigns are the signs of files and folders; their color says nothing more.
+var statusSigns = [decision.NumStatuses]string{
+	decision.StatusUndecided: " ", decision.StatusAccepted: "✓", decision.StatusRejected: "✗", decision.StatusSkipped: "-",
+	decision.StatusMixed: "~", decision.StatusDelivered: "=", decision.StatusPartlyDelivered: "≈",
+}
+
+func (l *fileList) styleOf(s decision.Status) lipgloss.Style {
+	switch s {
+	case decision.StatusAccepted:
+		return l.theme.Good
+	case decision.StatusRejected:
+		return l.theme.Bad
+	case decision.StatusMixed:
+		return l.theme.Live
+	case decision.StatusDelivered, decision.StatusPartlyDelivered:
+		return l.theme.Faint
+	default:
+		return l.theme.Plain
+	}
+}
+
+// statusCounts are, for each file, how many files before it have each status: the status
+// of a folder is found in constant time however many files it has.
+type statusCounts [][decision.NumStatuses]int32
+
+func countStatuses(files []*file, draft *decision.Draft) statusCounts {
+	counts := make(statusCounts, len(files)+1)
+	for i, f := range files {
+		counts[i+1] = counts[i]
+		counts[i+1][f.Status(draft.Target())]++
+	}
+	return counts
+}
+
+// of returns the status that all files from up to to have, else that they differ.
+func (c statusCounts) of(from, to int) decision.Status {
+	var n [decision.NumStatuses]int32
+	for s := range n {
+		n[s] = c[to][s] - c[from][s]
+		if int(n[s]) == to-from {
+			return decision.Status(s)
+		}
+	}
+	if n[decision.StatusUndecided]+n[decision.StatusDelivered]+n[decision.StatusPartlyDelivered] < int32(to-from) {
+		return decision.StatusMixed
+	}
+	return decision.StatusPartlyDelivered
 }

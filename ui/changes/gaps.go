@@ -1,69 +1,72 @@
 package changes
 
-import "aibox/review"
+import (
+	"aibox/review"
+)
 
-// gap is lines that stand in no hunk: between two, before the first or behind the last.
-// They are the same in both versions of the file.
+// gap is a range of unchanged lines outside the hunks: between two, before the first or
+// after the last.
 type gap struct {
-	after    int // the hunk before it; -1 is none
-	old, new int // how many lines of each version stand before it
+	after    int // index of the hunk before it, or -1
+	old, new int // how many lines of each version precede it
 	n        int // its lines
-	shown
+	expanded
 }
 
-// shown is what is shown of a gap: lines at its beginning and at its end.
-type shown struct{ head, tail []review.Line }
+// expanded is the part of a gap that is shown: lines at its start and at its end.
+type expanded struct{ head, tail []review.Line }
 
-// gaps are the gaps of the file, in order. Only files with lines that were changed
-// have some, and only while they are held.
+// gaps returns the gaps of the file, in order. Only a loaded file with changed lines has
+// gaps.
 func (f *file) gaps() []gap {
-	if !f.loaded {
+	if !f.Loaded() {
 		return nil
 	}
 	var all []gap
 	g := gap{after: -1}
 	text := false
 	add := func(to int) {
-		if g.n = to - g.old; g.n > 0 { // parts of a hunk share what stands between them
-			g.shown = f.shown[g.old]
+		if g.n = to - g.old; g.n > 0 { // the parts of a hunk share the lines between them
+			g.expanded = f.expanded[g.old]
 			all = append(all, g)
 		}
 	}
-	for i := range f.hunks {
+	hunks := f.Hunks()
+	for i := range hunks {
 		g.after = i - 1
-		if h := &f.hunks[i]; h.Kind == review.HunkText {
-			before := above(h.OldStart, h.OldLines)
+		if h := &hunks[i]; h.Kind == review.HunkText {
+			before := linesBefore(h.OldStart, h.OldLines)
 			add(before)
 			text = true
-			g.old, g.new = before+h.OldLines, above(h.NewStart, h.NewLines)+h.NewLines
+			g.old, g.new = before+h.OldLines, linesBefore(h.NewStart, h.NewLines)+h.NewLines
 		}
 	}
-	if g.after = len(f.hunks) - 1; text {
-		add(f.total)
+	if g.after = len(hunks) - 1; text {
+		add(f.oldLines)
 	}
 	return all
 }
 
-// above is how many lines stand before n lines, of which git says where they start.
-func above(start, n int) int {
+// linesBefore returns how many lines precede n lines at a start as git counts it.
+func linesBefore(start, n int) int {
 	if n > 0 {
 		return start - 1
 	}
 	return start
 }
 
-// hidden is how many lines of the gap are not shown.
+// hidden returns how many lines of the gap are not shown.
 func (g *gap) hidden() int { return g.n - len(g.head) - len(g.tail) }
 
-// end is the lines that are shown before the next hunk.
-func (g *gap) end() []review.Line {
+// shownLast returns the lines shown right before the next hunk.
+func (g *gap) shownLast() []review.Line {
 	if len(g.tail) == 0 && g.hidden() == 0 {
 		return g.head
 	}
 	return g.tail
 }
 
-// hunks are the lines that are shown as hunks would have them.
+// hunks returns the shown lines as hunks.
 func (g *gap) hunks() []review.Hunk {
 	below := g.n - len(g.tail)
 	return []review.Hunk{
@@ -78,12 +81,12 @@ func (g *gap) has(line int) bool {
 	return line >= 0 && line < len(g.head) || line >= g.n-len(g.tail) && line < g.n
 }
 
-// lay adds the rows of the gap.
-func (g *gap) lay(l *layout, s style, said lineNotes) {
+// layOut adds the rows of the gap.
+func (g *gap) layOut(l *layout, s style, notes lineNotes) {
 	if s.brief {
-		g.shown = shown{}
+		g.expanded = expanded{}
 	}
-	w := layer{layout: l, style: s, at: row{hunk: int32(g.after), gap: true}, old: int32(g.old) + 1, new: int32(g.new) + 1, said: said}
+	w := layoutBuilder{layout: l, style: s, at: row{hunk: int32(g.after), gap: true}, old: int32(g.old) + 1, new: int32(g.new) + 1, notes: notes}
 	w.context(0, len(g.head))
 	if n := int32(g.hidden()); n > 0 {
 		l.put(row{kind: gapRow, gap: true, hunk: int32(g.after), left: n, right: -1, old: w.old, new: w.new}, 1)
@@ -92,13 +95,13 @@ func (g *gap) lay(l *layout, s style, said lineNotes) {
 	w.context(len(g.head), len(g.head)+len(g.tail))
 }
 
-// around are the lines of the hunks, and those that are shown around them, in order.
-func (f *file) around() []review.Hunk {
-	gaps := f.gaps()
-	all := make([]review.Hunk, 0, len(f.hunks)+2*len(gaps))
-	for i := -1; i < len(f.hunks); i++ {
+// shownLines returns the lines of the hunks and those shown around them, in order.
+func (f *file) shownLines() []review.Hunk {
+	gaps, hunks := f.gaps(), f.Hunks()
+	all := make([]review.Hunk, 0, len(hunks)+2*len(gaps))
+	for i := -1; i < len(hunks); i++ {
 		if i >= 0 {
-			all = append(all, f.hunks[i])
+			all = append(all, hunks[i])
 		}
 		if len(gaps) > 0 && gaps[0].after == i {
 			all, gaps = append(all, gaps[0].hunks()...), gaps[1:]

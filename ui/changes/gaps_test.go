@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"aibox/review"
+	"aibox/review/decision"
 
 	"pgregory.net/rapid"
 )
 
-// anyGaps is a review of one file with hunks and what stands around them. Each line
-// says its number in the version before.
+// anyGaps makes a review of one file with hunks and unchanged lines around them. Each
+// old line holds its number.
 func anyGaps(t *rapid.T) (*Model, *file) {
-	f := &file{change: &review.Change{Path: "a"}, loaded: true}
+	var hunks []review.Hunk
 	old, fresh := 0, 0
 	for i := range rapid.IntRange(1, 4).Draw(t, "hunks") {
 		n := rapid.IntRange(0, 30).Draw(t, "gap")
@@ -33,19 +34,21 @@ func anyGaps(t *rapid.T) (*Model, *file) {
 		}
 		h.OldStart += min(1, h.OldLines)
 		h.NewStart += min(1, h.NewLines)
-		f.hunks = append(f.hunks, h)
+		hunks = append(hunks, h)
 	}
-	f.total = old + rapid.IntRange(0, 30).Draw(t, "behind")
-	f.measure()
+	d := decision.New([]*review.Change{{Path: "a"}}, decision.Options{})
+	d.Load(0, hunks)
 	m := New(t.Context(), nil, "0aaaa")
-	m.files = []*file{f}
+	m.use(d)
+	f := m.diff.file()
+	f.oldLines = old + rapid.IntRange(0, 30).Draw(t, "behind")
 	m.SetSize(120, 30)
 	return m, f
 }
 
-// give answers what is asked of the version before.
-func give(m *Model, asked []stretch) {
-	msg := unfolded{sent: sent{m}, asked: asked}
+// answer gives the model the old lines that it asks for.
+func answer(m *Model, asked []gapRange) {
+	msg := gapsRead{asked: asked}
 	for _, s := range asked {
 		var lines []review.Line
 		for i := s.From; i < s.To; i++ {
@@ -53,31 +56,30 @@ func give(m *Model, asked []stretch) {
 		}
 		msg.lines = append(msg.lines, lines)
 	}
-	m.showMore(msg)
+	m.showGaps(msg)
 }
 
 func TestEachLineOfAFileStandsOnceInItsHunksAndAroundThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, f := anyGaps(t)
-		m.style.split, m.fixed = rapid.Bool().Draw(t, "split"), true
-		m.refresh()
+		v := &m.diff
+		v.style.split, v.splitChosen = rapid.Bool().Draw(t, "split"), true
+		v.refold()
 		before := everyRow(&f.layout)
-		for i := range f.hunks {
-			f.decide(i, decision(rapid.IntRange(0, int(decisions)-1).Draw(t, "decision")))
+		for _, h := range f.Hunks() {
+			_ = m.draft.Decide(0, h.ID, decision.Decision(rapid.IntRange(0, int(decision.Skipped)).Draw(t, "decision")), false)
 		}
-		m.decided()
-		chosen, tally, ids := m.chosen(), m.tally, f.hunks
+		chosen, tally, hunks := m.draft.Choice(), m.draft.Tally(), f.Hunks()
 		for range 12 {
-			m.row = rapid.IntRange(0, f.layout.n-1).Draw(t, "row")
-			m.scroll()
-			here := m.here()
-			switch asked := m.hiddenHere(rapid.Bool().Draw(t, "all")); {
+			v.toRow(rapid.IntRange(0, f.layout.n-1).Draw(t, "row"))
+			here := v.current()
+			switch asked := f.hiddenAt(here, rapid.Bool().Draw(t, "all")); {
 			case rapid.IntRange(0, 5).Draw(t, "fold") == 0:
-				m.foldGaps()
+				v.collapse()
 			case len(asked) > 0:
-				give(m, asked)
-				if now := m.here(); now.hunk != here.hunk || now.gap != here.gap || !here.gap && now != here {
-					t.Fatalf("the person was at %+v and is at %+v", here, now)
+				answer(m, asked)
+				if now := v.current(); now.hunk != here.hunk || now.gap != here.gap || !here.gap && now != here {
+					t.Fatalf("the cursor was at %+v and is at %+v", here, now)
 				}
 			}
 			next := int32(1)
@@ -95,38 +97,39 @@ func TestEachLineOfAFileStandsOnceInItsHunksAndAroundThem(t *testing.T) {
 					next++
 				}
 			}
-			if int(next) != f.total+1 {
-				t.Fatalf("%d lines of %d", next-1, f.total)
+			if int(next) != f.oldLines+1 {
+				t.Fatalf("%d lines of %d", next-1, f.oldLines)
 			}
-			if got := m.chosen(); !reflect.DeepEqual(got, chosen) || m.tally != tally || !reflect.DeepEqual(f.hunks, ids) {
+			if got := m.draft.Choice(); !reflect.DeepEqual(got, chosen) || m.draft.Tally() != tally || !reflect.DeepEqual(f.Hunks(), hunks) {
 				t.Fatalf("%+v would be accepted, not %+v", got, chosen)
 			}
 		}
-		for folds := true; folds; {
-			m.row = max(0, slices.IndexFunc(everyRow(&f.layout), func(r row) bool { return r.gap && r.kind != gapRow }))
-			folds = m.here().gap && m.foldGaps()
+		for some := true; some; {
+			v.row = max(0, slices.IndexFunc(everyRow(&f.layout), func(r row) bool { return r.gap && r.kind != gapRow }))
+			some = v.current().gap && v.collapse()
 		}
-		if after := everyRow(&f.layout); !slices.Equal(after, before) || f.unfolded != 0 {
+		if after := everyRow(&f.layout); !slices.Equal(after, before) || f.expandedBytes != 0 {
 			t.Fatalf("%+v, was %+v", after, before)
 		}
 	})
 }
 
 func TestLinesOfAGapThatAreLateAreDropped(t *testing.T) {
-	f := &file{change: &review.Change{}, loaded: true, total: 50, hunks: []review.Hunk{{Kind: review.HunkText, OldStart: 20, OldLines: 1, NewStart: 20, NewLines: 1}}}
+	f := newFile(&review.Change{}, review.Hunk{Kind: review.HunkText, OldStart: 20, OldLines: 1, NewStart: 20, NewLines: 1})
+	f.oldLines = 50
 	ten := make([]review.Line, 10)
-	up := stretch{0, true, review.Span{From: 9, To: 19}}
-	down := stretch{20, false, review.Span{From: 20, To: 30}}
-	f.extend(up, ten[1:]) // fewer than were asked for, from the wrong end
-	f.extend(stretch{5, true, up.Span}, ten)
-	if len(f.shown) > 0 {
-		t.Fatalf("%+v", f.shown)
+	up := gapRange{0, true, review.Span{From: 9, To: 19}}
+	down := gapRange{20, false, review.Span{From: 20, To: 30}}
+	f.expand(up, ten[1:]) // fewer than were asked for, from the wrong end
+	f.expand(gapRange{5, true, up.Span}, ten)
+	if len(f.expanded) > 0 {
+		t.Fatalf("%+v", f.expanded)
 	}
 	for range 2 {
-		f.extend(up, ten)
-		f.extend(down, ten)
+		f.expand(up, ten)
+		f.expand(down, ten)
 	}
-	if len(f.shown[0].tail) != 10 || len(f.shown[20].head) != 10 || f.unfolded != 20*48 {
-		t.Errorf("%+v", f.shown)
+	if len(f.expanded[0].tail) != 10 || len(f.expanded[20].head) != 10 || f.expandedBytes != 20*48 {
+		t.Errorf("%+v", f.expanded)
 	}
 }

@@ -12,43 +12,43 @@ import (
 // style is how a diff is laid out.
 type style struct {
 	split bool // the old and the new lines side by side
-	blank bool // lines that differ in blanks alone count as unchanged
+	blank bool // lines that differ in blanks only count as unchanged
 	brief bool // unchanged lines are left out
-	width int  // cells of a note; a longer one has several rows. 0 is no limit
+	width int  // cells of a note, which is wrapped beyond them; 0 is no limit
 }
 
 // kind is what a row of a diff shows.
 type kind uint8
 
 const (
-	noteRow kind = iota // something that is said of the file, of a hunk or of a line
-	headRow             // the head of a hunk
-	lineRow             // a line, below each other
+	noteRow kind = iota // a note on the file, on a hunk or on a line
+	headRow             // the heading of a hunk
+	lineRow             // a line of the unified diff
 	pairRow             // an old line and a new one, side by side
-	foldRow             // lines of a hunk that are not shown
-	gapRow              // lines beside the hunks that are not shown
+	foldRow             // the number of hidden lines of a hunk
+	gapRow              // the number of hidden lines of a gap
 )
 
-// row is a row of a diff. A line is a place among its hunk's or gap's, none is -1.
+// row is a row of a diff. A line is an index among those of its hunk or gap; -1 is none.
 type row struct {
 	kind     kind
-	same     bool  // its lines differ in blanks alone, which do not count now
-	gap      bool  // it is of the gap behind the hunk, whose shown lines are its lines
+	same     bool  // its lines differ in blanks only, which are ignored now
+	gap      bool  // it belongs to the gap after the hunk, and indexes that gap's shown lines
 	hunk     int32 // -1 before the first
-	left     int32 // the old line; of a note its place, of a fold or a gap how many lines
-	right    int32 // the new line; in one that stands alone, the line it is a version of
-	old, new int32 // the lines' numbers in their files; 0 is none
+	left     int32 // the old line; the index of a note; the number of hidden lines
+	right    int32 // the new line; in a unified diff, the other version of the line
+	old, new int32 // line numbers in the files; 0 is none
 }
 
-// section is rows of the same kind that follow each other: in each the lines and their
-// numbers are one further than in the row before.
+// section is consecutive rows of the same kind: from row to row, lines and line numbers
+// increase by one.
 type section struct {
 	first row
 	at    int // the number of its first row
 	n     int
 }
 
-// row is row i of the section.
+// row returns row i of the section.
 func (s section) row(i int) row {
 	r, by := s.first, int32(i)
 	for _, line := range []*int32{&r.left, &r.right} {
@@ -64,8 +64,8 @@ func (s section) row(i int) row {
 	return r
 }
 
-// layout is a file's diff in rows. They are kept in sections, so that it costs as much
-// as there are changes, however long they are, and any row is found at once.
+// layout is a file's diff in rows. It keeps sections, so that its cost depends on the
+// number of changes and not on their length, and finds any row by binary search.
 type layout struct {
 	sections []section
 	n        int   // rows
@@ -73,26 +73,26 @@ type layout struct {
 	gaps     []gap
 	notes    []note
 	style    style
-	made     int // by which remarks: see remarks.version
+	comments int // the version of the comments in it; -1 when it is out of date
 	wide     int // cells of the longest note, before it was wrapped
-	blank    int // lines that count as unchanged because of their blanks
+	blank    int // lines that count as unchanged because they differ in blanks only
 }
 
-// is reports whether the rows are as a style has them.
-func (l *layout) is(s style) bool {
+// fits reports whether the rows are what a style asks for.
+func (l *layout) fits(s style) bool {
 	if l.wide <= min(s.width, l.style.width)-len(noteIndent) {
 		s.width = l.style.width // no note is wrapped in either
 	}
 	return l.style == s
 }
 
-// row is row i, which there must be.
+// row returns row i, which must exist.
 func (l *layout) row(i int) row {
 	s := l.sections[l.section(i)]
 	return s.row(i - s.at)
 }
 
-// put adds n rows of which r is the first.
+// put adds n rows that start with r.
 func (l *layout) put(r row, n int) {
 	if n > 0 {
 		l.sections = append(l.sections, section{r, l.n, n})
@@ -100,19 +100,18 @@ func (l *layout) put(r row, n int) {
 	}
 }
 
-// noteIndent stands before all rows of a note but the first.
+// noteIndent precedes the rows of a note after the first.
 const noteIndent = "  "
 
-// leastNote is the cells a note has however narrow the screen is.
-const leastNote = 10
+// minNoteWidth is the cells a note gets on any screen.
+const minNoteWidth = 10
 
-// note lays a note in as many rows as it needs: what is said of a risk is of no use
-// without its end.
+// note adds a note in as many rows as it needs: a risk must be readable to its end.
 func (l *layout) note(at row, n note) {
 	l.wide = max(l.wide, ansi.StringWidth(n.text))
 	parts := []string{n.text}
 	if l.style.width > 0 {
-		parts = frame.Wrap(n.text, max(leastNote, l.style.width)-len(noteIndent))
+		parts = frame.Wrap(n.text, max(minNoteWidth, l.style.width)-len(noteIndent))
 	}
 	indent := ""
 	for _, part := range parts {
@@ -122,7 +121,7 @@ func (l *layout) note(at row, n note) {
 	}
 }
 
-// find is the row that shows what another layout's row shows, or comes near.
+// find returns the row that shows what a row of another layout shows, or the nearest.
 func (l *layout) find(r row) int {
 	from := 0
 	if r.hunk >= 0 && int(r.hunk) < len(l.heads) {
@@ -140,7 +139,7 @@ func (l *layout) find(r row) int {
 			continue
 		}
 		if s.first == r {
-			return s.at // a note, as a rule
+			return s.at // usually a note
 		}
 		into := s.into(r.new, s.first.new)
 		if r.new == 0 {
@@ -153,14 +152,14 @@ func (l *layout) find(r row) int {
 		case r.kind != gapRow:
 			return s.at + into
 		case near == from:
-			near = s.at + into // unless some of the gap is still hidden, behind it
+			near = s.at + into // unless a hidden part of the gap follows
 		}
 	}
 	return near
 }
 
-// into is how far in the section the line of a number stands, of which there is the
-// first; it is 0 where that comes later, and -1 where it came before.
+// into returns the offset in the section of the line with a number, where first is the
+// number of its first line: 0 when the line comes before the section, -1 when after.
 func (s section) into(number, first int32) int {
 	last := first + int32(s.n) - 1
 	if s.first.kind == gapRow {
@@ -176,66 +175,98 @@ func (s section) into(number, first int32) int {
 	}
 }
 
-// endOf is the row behind the hunk with the head in a row; of its rows no more than most
-// count.
-func (l *layout) endOf(head, most int) int {
+// endOf returns the row after the hunk whose heading is row head, at most limit rows
+// further.
+func (l *layout) endOf(head, limit int) int {
 	end := head
 	for _, s := range l.sections[l.section(head):] {
-		if s.first.gap || s.first.hunk != l.row(head).hunk || end >= head+most {
+		if s.first.gap || s.first.hunk != l.row(head).hunk || end >= head+limit {
 			break
 		}
 		end = s.at + s.n
 	}
-	return min(end, head+most)
+	return min(end, head+limit)
 }
 
-// section is the number of the section of a row.
+// section returns the index of the section of a row.
 func (l *layout) section(row int) int {
 	return sort.Search(len(l.sections), func(i int) bool { return l.sections[i].at > row }) - 1
 }
 
-// lay makes the rows of a file.
-func (f *file) lay(s style, remarks remarks) layout {
-	l := layout{style: s, made: remarks.version, gaps: f.gaps()}
-	for _, n := range remarks.ofFile(f) {
+// above returns the numbers of the last lines of each version above a row; 0 is none.
+func (l *layout) above(row int) (old, fresh int) {
+	for row > 0 && (old == 0 || fresh == 0) {
+		s := l.sections[l.section(row-1)]
+		last := s.row(row - 1 - s.at)
+		if old == 0 {
+			old = int(last.old)
+		}
+		if fresh == 0 {
+			fresh = int(last.new)
+		}
+		row = s.at
+	}
+	return old, fresh
+}
+
+// rowOf returns the row that shows a line of the agent's version, or of the old one; -1
+// when none does.
+func (l *layout) rowOf(line int, old bool) int {
+	for _, s := range l.sections {
+		r, first := s.first, s.first.new
+		if old {
+			first = r.old
+		}
+		into := line - int(first)
+		if first == 0 || into < 0 || into >= s.n || old && r.kind == lineRow && r.new > 0 {
+			continue
+		}
+		return s.at + into
+	}
+	return -1
+}
+
+// layOut makes the rows of a file.
+func (f *file) layOut(s style, comments comments) layout {
+	l := layout{style: s, comments: comments.version, gaps: f.gaps()}
+	for _, n := range comments.ofFile(f) {
 		l.note(row{hunk: -1}, n)
 	}
-	said := remarks.ofLines(f)
+	notes := comments.ofLines(f)
 	if s.blank && f.aligned == nil {
-		f.aligned = alignAll(f.hunks, f.runs)
+		f.aligned = alignAll(f.Hunks(), f.runs)
 	}
-	for i := range f.hunks {
-		h := &f.hunks[i]
-		if g := l.behind(i - 1); g != nil {
-			g.lay(&l, s, said)
+	for i, h := range f.Hunks() {
+		if g := l.gapAfter(i - 1); g != nil {
+			g.layOut(&l, s, notes)
 		}
 		at := row{hunk: int32(i)}
 		l.heads = append(l.heads, l.n)
 		l.put(row{kind: headRow, hunk: at.hunk, left: -1, right: -1}, 1)
-		for _, n := range remarks.ofHunk(h.ID) {
+		for _, n := range comments.ofHunk(h.ID) {
 			l.note(at, n)
 		}
 		if f.folded[h.ID] {
 			l.put(row{kind: foldRow, hunk: at.hunk, left: int32(len(h.Lines)), right: -1}, 1)
 			continue
 		}
-		w := layer{layout: &l, style: s, at: at, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), said: said}
+		w := layoutBuilder{layout: &l, style: s, at: at, lines: len(h.Lines), old: int32(h.OldStart), new: int32(h.NewStart), notes: notes}
 		if s.blank {
 			w.aligned = f.aligned[i]
 		}
 		if h.Kind == review.HunkAdded || h.Kind == review.HunkDeleted {
 			w.style.split = false // there is only one version
 		}
-		w.run(f.runs[i])
+		w.changed(f.runs[i])
 	}
-	if g := l.behind(len(f.hunks) - 1); g != nil {
-		g.lay(&l, s, said)
+	if g := l.gapAfter(len(f.Hunks()) - 1); g != nil {
+		g.layOut(&l, s, notes)
 	}
 	return l
 }
 
-// behind is the gap behind a hunk, or nil.
-func (l *layout) behind(hunk int) *gap {
+// gapAfter returns the gap after a hunk, or nil.
+func (l *layout) gapAfter(hunk int) *gap {
 	i := sort.Search(len(l.gaps), func(i int) bool { return l.gaps[i].after >= hunk })
 	if i == len(l.gaps) || l.gaps[i].after != hunk {
 		return nil

@@ -1,12 +1,13 @@
 package changes
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"aibox/review"
+	"aibox/review/decision"
+	"aibox/review/risk"
 	"aibox/ui/syntax"
 	"aibox/ui/widget/theme"
 
@@ -28,7 +29,16 @@ func anyHunk(t *rapid.T, id string) review.Hunk {
 	return h
 }
 
-// everyRow is all rows of a layout.
+// newFile makes a file with hunks that are loaded.
+func newFile(c *review.Change, hunks ...review.Hunk) *file {
+	d := decision.New([]*review.Change{c}, decision.Options{})
+	d.Load(0, hunks)
+	f := &file{File: d.File(0)}
+	f.sync()
+	return f
+}
+
+// everyRow returns all rows of a layout.
 func everyRow(l *layout) []row {
 	var all []row
 	for i := range l.n {
@@ -56,13 +66,13 @@ func oneByOne(all []pairs) []pairs {
 
 func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 	reason := "a workflow: runs the steps in it with the secrets of the repository"
-	f := &file{change: &review.Change{Path: "a", Notes: []string{reason}}, loaded: true}
+	f := newFile(&review.Change{Path: "a", Notes: []string{reason}})
 	for width := 1; width < 100; width++ {
-		l := f.lay(style{width: width}, remarks{})
+		l := f.layOut(style{width: width}, comments{})
 		var words []string
 		for _, r := range everyRow(&l) {
 			n := l.notes[r.left]
-			if ansi.StringWidth(n.text) > max(width, leastNote) {
+			if ansi.StringWidth(n.text) > max(width, minNoteWidth) {
 				t.Errorf("%q is wider than %d", n.text, width)
 			}
 			words = append(words, strings.Fields(n.text)...)
@@ -70,7 +80,7 @@ func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 		if said := strings.Join(words, " "); width > 20 && !strings.HasSuffix(said, reason) {
 			t.Errorf("in %d columns: %s", width, said)
 		}
-		if again := f.lay(style{width: 50}, remarks{}); l.is(style{width: 50}) && !slices.Equal(again.notes, l.notes) {
+		if again := f.layOut(style{width: 50}, comments{}); l.fits(style{width: 50}) && !slices.Equal(again.notes, l.notes) {
 			t.Errorf("the rows of %d columns count as those of 50", width)
 		}
 	}
@@ -78,15 +88,14 @@ func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 
 func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := &file{change: &review.Change{Path: "a"}, hunks: []review.Hunk{anyHunk(t, "1"), anyHunk(t, "2")}, loaded: true}
-		f.measure()
+		f := newFile(&review.Change{Path: "a"}, anyHunk(t, "1"), anyHunk(t, "2"))
 		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
-		l := f.lay(s, remarks{})
+		l := f.layOut(s, comments{})
 		if len(l.heads) != 2 {
 			t.Fatalf("%d heads", len(l.heads))
 		}
-		for i := range f.hunks {
-			h := &f.hunks[i]
+		for i := range f.Hunks() {
+			h := &f.Hunks()[i]
 			old, fresh := map[int32]int32{}, map[int32]int32{} // lines by their numbers
 			hidden := int32(0)
 			for _, r := range everyRow(&l) {
@@ -189,38 +198,38 @@ func TestEveryFileHasItsLineInTheTree(t *testing.T) {
 		for _, path := range paths {
 			set.Changes = append(set.Changes, review.Change{Path: review.Path(path)})
 		}
-		m := New(t.Context(), nil, "0aaaa")
-		m.files = arrange(set)
-		risky := rapid.IntRange(0, len(paths)).Draw(t, "risky")
-		for _, f := range m.files[:risky] {
-			f.risky = true
+		for i := range rapid.IntRange(0, len(paths)).Draw(t, "risky") {
+			set.Changes[i].Risks = []risk.Risk{{Severity: risk.Medium}}
 		}
-		slices.SortFunc(m.files[risky:], func(a, b *file) int { return inTree(a.change.Path.Raw(), b.change.Path.Raw()) })
-		m.SetSize(80, 24)
-		m.replant()
-		for i := range m.files {
-			if at := m.entryOf(i); at < 0 || m.entries[at].from != i {
-				t.Fatalf("%s has no line among %+v", m.files[i].change.Path, m.entries)
+		d := decision.New(changesInTree(set), decision.Options{})
+		var files []*file
+		for i := range d.Len() {
+			files = append(files, &file{File: d.File(i)})
+		}
+		l := fileList{height: 20}
+		l.setFiles(files)
+		for i, f := range files {
+			if at := l.lineOf(i); at < 0 || l.entries[at].from != i {
+				t.Fatalf("%s has no line among %+v", f.Change.Path, l.entries)
 			}
 		}
-		for _, e := range m.entries {
+		for _, e := range l.entries {
 			if e.folder != "" && rapid.Bool().Draw(t, "fold") {
-				m.foldedDirs[e.folder] = true
+				l.folded[e.folder] = true
 			}
 		}
-		m.replant()
-		for i := range m.files {
-			m.at = i
-			m.reveal()
-			if e := m.entries[m.tree.At()]; !e.file || e.from != i {
-				t.Fatalf("%s is not shown: %+v", m.files[i].change.Path, e)
+		l.rebuild()
+		for i, f := range files {
+			l.reveal(i)
+			if e, _ := l.entry(); !e.file || e.from != i {
+				t.Fatalf("%s is not shown: %+v", f.Change.Path, e)
 			}
 		}
 	})
 }
 
 func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
-	k := newInks(theme.New(true))
+	k := newLineStyles(theme.New(true))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", " ", "\t", "世", "é", "e\u0301", "\x1b", "\xff", "🏳️", "\u202e", "👩‍👩‍👧", "\"", "func", "0"})).Draw(t, "text")
 		l := line{}
@@ -232,7 +241,7 @@ func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
 		from := rapid.IntRange(0, n).Draw(t, "from")
 		l.differs = span{from, rapid.IntRange(from, n).Draw(t, "to")}
 		l.hits = []span{{n / 3, n / 2}}
-		l.ink = k.added
+		l.style = k.added
 		width := rapid.IntRange(1, 40).Draw(t, "width")
 		got := l.window(&k, rapid.IntRange(0, 30).Draw(t, "column"), width, true)
 		if w := ansi.StringWidth(got); w != width {
@@ -250,47 +259,4 @@ func TestWhatABorderCutsInHalfIsSpaces(t *testing.T) {
 			t.Errorf("from %d to %d: %q, not %q", c.from, c.to, got, c.want)
 		}
 	}
-}
-
-func TestDecisionsAreCountedAsTheyAre(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f := &file{change: &review.Change{Path: "a"}, loaded: true}
-		for i := range rapid.IntRange(1, 6).Draw(t, "hunks") {
-			f.hunks = append(f.hunks, anyHunk(t, fmt.Sprint(i)))
-		}
-		f.measure()
-		for _, s := range f.sizes {
-			f.change.Added, f.change.Deleted = f.change.Added+s.added, f.change.Deleted+s.deleted
-		}
-		want := make([]decision, len(f.hunks))
-		for range 30 {
-			d := decision(rapid.IntRange(0, int(decisions)-1).Draw(t, "decision"))
-			if i := rapid.IntRange(0, len(f.hunks)).Draw(t, "hunk"); i < len(f.hunks) {
-				want[i] = d
-				f.decide(i, d)
-			} else {
-				for i := range want {
-					want[i] = d
-				}
-				f.decideAll(d)
-			}
-			var takes size
-			same := true
-			for i, d := range want {
-				if got := f.of(f.hunks[i].ID); got != d {
-					t.Fatalf("hunk %d is %d, not %d", i, got, d)
-				}
-				if d == taken {
-					takes = takes.plus(f.sizes[i])
-				}
-				same = same && d == want[0]
-			}
-			if got := f.takes(); got != takes {
-				t.Fatalf("%+v lines are taken, not %+v", got, takes)
-			}
-			if d, mixed := f.sum(); mixed == same || same && d != want[0] {
-				t.Fatalf("%v: %d, mixed %v", want, d, mixed)
-			}
-		}
-	})
 }

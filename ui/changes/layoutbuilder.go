@@ -1,12 +1,14 @@
 package changes
 
-import "aibox/review"
+import (
+	"aibox/review"
+)
 
-// run is lines of a hunk that were changed, one behind the other: removed ones, then
-// the added ones up to to.
+// run is a run of changed lines of a hunk: the removed ones from from on, then the added
+// ones from added up to to.
 type run struct{ from, added, to int }
 
-// runsOf are the runs among lines.
+// runsOf returns the runs among lines.
 func runsOf(lines []review.Line) []run {
 	past := func(op byte, i int) int {
 		for i < len(lines) && lines[i].Op == op {
@@ -24,38 +26,38 @@ func runsOf(lines []review.Line) []run {
 	return all
 }
 
-// layer lays the lines of one hunk or gap.
-type layer struct {
+// layoutBuilder adds the rows for the lines of one hunk or gap.
+type layoutBuilder struct {
 	*layout
 	style    style
-	at       row   // says where its rows belong
+	at       row   // the hunk or gap that its rows belong to
 	lines    int   // how many
 	old, new int32 // the numbers of the next lines
 	aligned  [][]pairs
-	said     lineNotes
+	notes    lineNotes
 }
 
-// run lays the lines that were changed, and those around them.
-func (w *layer) run(all []run) {
+// changed adds the rows of the changed lines and of those around them.
+func (w *layoutBuilder) changed(all []run) {
 	at := 0
 	for i, r := range all {
 		w.context(at, r.from)
 		at = r.to
-		p := beside(r.from, r.added, r.added, r.to)
+		p := pairUp(r.from, r.added, r.added, r.to)
 		if w.style.blank {
 			p = w.aligned[i]
 		}
 		if w.style.split {
 			w.sideBySide(p)
 		} else {
-			w.below(p, r.added-r.from == r.to-r.added)
+			w.unified(p, r.added-r.from == r.to-r.added)
 		}
 	}
 	w.context(at, w.lines)
 }
 
-// context lays unchanged lines, or says how many there are.
-func (w *layer) context(from, to int) {
+// context adds unchanged lines, or one row with their number.
+func (w *layoutBuilder) context(from, to int) {
 	n := to - from
 	switch {
 	case n == 0:
@@ -69,16 +71,16 @@ func (w *layer) context(from, to int) {
 	w.old, w.new = w.old+int32(n), w.new+int32(n)
 }
 
-// numbered adds n rows of lines, and below them what is said of them.
-func (w *layer) numbered(r row, n int) {
+// numbered adds n rows of lines, each with the notes on it below.
+func (w *layoutBuilder) numbered(r row, n int) {
 	r.hunk, r.gap = w.at.hunk, w.at.gap
 	s, from := section{first: r}, 0
 	if r.new > 0 {
-		for _, line := range w.said.within(int(r.new), n) {
+		for _, line := range w.notes.within(int(r.new), n) {
 			end := line - int(r.new) + 1
 			w.put(s.row(from), end-from)
 			from = end
-			for _, n := range w.said.notes[line] {
+			for _, n := range w.notes.byLine[line] {
 				w.note(w.at, n)
 			}
 		}
@@ -86,7 +88,8 @@ func (w *layer) numbered(r row, n int) {
 	w.put(s.row(from), n-from)
 }
 
-func (w *layer) sideBySide(all []pairs) {
+// sideBySide adds old and new lines beside each other.
+func (w *layoutBuilder) sideBySide(all []pairs) {
 	for _, p := range all {
 		r := row{kind: pairRow, same: p.same, left: int32(p.left), right: int32(p.right)}
 		if p.left >= 0 {
@@ -104,9 +107,9 @@ func (w *layer) sideBySide(all []pairs) {
 	}
 }
 
-// below lays first what was removed, then what was added. Lines that are versions of
-// each other know it where there is one for each.
-func (w *layer) below(all []pairs, versions bool) {
+// unified adds the removed lines, then the added ones. With versions, lines that are
+// versions of each other refer to each other.
+func (w *layoutBuilder) unified(all []pairs, versions bool) {
 	for _, p := range all {
 		if p.left < 0 {
 			continue

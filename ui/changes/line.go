@@ -11,25 +11,25 @@ import (
 
 const (
 	maxColumn = 4000          // how far a long line can be shifted
-	maxShown  = maxColumn * 4 // bytes of a line that are looked at
+	maxShown  = maxColumn * 4 // bytes of a line that are shown and searched
 )
 
 // span is a part of a line, in bytes.
 type span struct{ from, to int }
 
-// line is a line of the agent's as it is to be painted.
+// line is a line of the diff, to be rendered.
 type line struct {
 	text    []byte // raw
 	classes []syntax.Span
 	differs span
 	hits    []span // what was searched for
-	ink     ink    // of what has none of its own
-	changed ink    // of what differs
+	style   sgr    // of parts without a style of their own
+	changed sgr    // of what differs
 }
 
-// window is the columns of the line from column on, width of them: exactly, when fill
-// is set. What is cut off at the end is told by a sign.
-func (l line) window(k *inks, column, width int, fill bool) string {
+// window renders at most width columns of the line, from a column on: exactly width when
+// fill is set. An ellipsis marks a cut end.
+func (l line) window(k *lineStyles, column, width int, fill bool) string {
 	text := l.text[:min(len(l.text), maxShown)]
 	var out strings.Builder
 	at, used := 0, 0 // columns passed, columns written
@@ -45,7 +45,7 @@ func (l line) window(k *inks, column, width int, fill bool) string {
 		for len(l.hits) > 0 && l.hits[0].to <= i {
 			l.hits = l.hits[1:]
 		}
-		end, paint := l.part(k, i, len(text))
+		end, style := l.part(k, i, len(text))
 		part := untab(termtext.Text(string(text[i:end])))
 		i = end
 		size := columns(part)
@@ -59,7 +59,7 @@ func (l line) window(k *inks, column, width int, fill bool) string {
 			part = cells(part, from, to)
 		}
 		used += columns(part)
-		out.WriteString(paint.paint(part))
+		out.WriteString(style.render(part))
 	}
 	switch {
 	case cut && width > 0:
@@ -71,14 +71,14 @@ func (l line) window(k *inks, column, width int, fill bool) string {
 	return out.String()
 }
 
-// part is where the part of the line that begins at i ends, and its ink.
-func (l line) part(k *inks, i, end int) (int, ink) {
-	paint := l.ink
-	within := func(s span, ink ink) bool {
+// part returns the end and the style of the part of the line that begins at i.
+func (l line) part(k *lineStyles, i, end int) (int, sgr) {
+	style := l.style
+	within := func(s span, inside sgr) bool {
 		switch {
 		case i >= s.to || s.from >= s.to:
 		case i >= s.from:
-			paint, end = ink, min(end, s.to)
+			style, end = inside, min(end, s.to)
 			return true
 		default:
 			end = min(end, s.from)
@@ -87,29 +87,29 @@ func (l line) part(k *inks, i, end int) (int, ink) {
 	}
 	for _, hit := range l.hits {
 		if within(hit, k.hit) {
-			return end, paint
+			return end, style
 		}
 	}
 	if within(l.differs, l.changed) {
-		return end, paint
+		return end, style
 	}
 	for _, c := range l.classes {
 		if c.From >= end {
 			break
 		}
-		ink := k.classes[c.Class]
-		if ink == "" {
-			ink = l.ink
+		class := k.classes[c.Class]
+		if class == "" {
+			class = l.style
 		}
-		if within(span{c.From, c.To}, ink) {
+		if within(span{c.From, c.To}, class) {
 			break
 		}
 	}
-	return end, paint
+	return end, style
 }
 
-// cells is the columns of a text without styles, from one on and up to another. What
-// a border cuts in half is spaces.
+// cells returns the columns from from up to to of a text without styles. A wide
+// character that a border cuts in half becomes spaces.
 func cells(text string, from, to int) string {
 	var out strings.Builder
 	for at := 0; text != "" && at < to; {
@@ -125,7 +125,7 @@ func cells(text string, from, to int) string {
 	return out.String()
 }
 
-// columns is how wide a text without styles is.
+// columns returns the width of a text without styles.
 func columns(text string) int {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
@@ -135,7 +135,7 @@ func columns(text string) int {
 	return len(text)
 }
 
-// untab makes a tab four columns, whose width a terminal would decide.
+// untab replaces tabs, whose width the terminal would decide, by four spaces.
 func untab(text string) string {
 	if strings.IndexByte(text, '\t') < 0 {
 		return text

@@ -9,59 +9,58 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// ink is the sequence that begins a style; empty for none. A window of a diff is some
-// hundred parts of lines, and painting each by its style would take as long as all
-// the rest.
-type ink string
+// sgr is the escape sequence that starts a style; empty for none. A window of a diff is
+// some hundred parts of lines, and rendering each through lipgloss would take as long
+// as everything else.
+type sgr string
 
-// plainAgain ends every ink.
-const plainAgain = "\x1b[m"
+// sgrReset ends every sequence.
+const sgrReset = "\x1b[m"
 
-// inkOf is the ink of a style.
-func inkOf(s lipgloss.Style) ink {
+// sgrOf returns the sequence of a style.
+func sgrOf(s lipgloss.Style) sgr {
 	before, _, _ := strings.Cut(s.Render("x"), "x")
-	return ink(before)
+	return sgr(before)
 }
 
-// paint is text in the ink.
-func (i ink) paint(text string) string {
-	if i == "" || text == "" {
+// render returns text in the style.
+func (s sgr) render(text string) string {
+	if s == "" || text == "" {
 		return text
 	}
-	return string(i) + text + plainAgain
+	return string(s) + text + sgrReset
 }
 
-// inks are the styles of the lines of a diff. What a part of a line is only colors the
-// text; what happened to the line is told by its sign, too, and what differs within it
-// is turned around.
-type inks struct {
-	plain, added, deleted   ink
-	wasAdded, wasDeleted    ink // what differs within the line
-	number, rule, here, hit ink
-	classes                 [syntax.Key + 1]ink
-	tones                   [named + 1]ink
+// lineStyles are the styles of the lines of a diff. Color never says anything alone: a
+// changed line has a sign, and what differs within it is reversed.
+type lineStyles struct {
+	plain, added, deleted        sgr
+	differsAdded, differsDeleted sgr // what differs within the line
+	number, rule, cursor, hit    sgr
+	classes                      [syntax.Key + 1]sgr
+	tones                        [numTones]sgr
 }
 
-func newInks(t theme.Theme) inks {
-	return inks{
-		plain: inkOf(t.Plain), added: inkOf(t.Good), deleted: inkOf(t.Bad),
-		wasAdded: inkOf(t.Good.Reverse(true)), wasDeleted: inkOf(t.Bad.Reverse(true)),
-		number: inkOf(t.Faint), rule: inkOf(t.Rule), here: inkOf(t.Key), hit: inkOf(t.Warn.Reverse(true).Bold(true)),
-		classes: [syntax.Key + 1]ink{
-			syntax.Comment: inkOf(t.Faint), syntax.String: inkOf(t.Warn), syntax.Number: inkOf(t.Live.Bold(false)),
-			syntax.Keyword: inkOf(t.Key.Bold(false)), syntax.Type: inkOf(t.Live.Bold(false)), syntax.Key: inkOf(t.Live.Bold(false)),
+func newLineStyles(t theme.Theme) lineStyles {
+	return lineStyles{
+		plain: sgrOf(t.Plain), added: sgrOf(t.Good), deleted: sgrOf(t.Bad),
+		differsAdded: sgrOf(t.Good.Reverse(true)), differsDeleted: sgrOf(t.Bad.Reverse(true)),
+		number: sgrOf(t.Faint), rule: sgrOf(t.Rule), cursor: sgrOf(t.Key), hit: sgrOf(t.Warn.Reverse(true).Bold(true)),
+		classes: [syntax.Key + 1]sgr{
+			syntax.Comment: sgrOf(t.Faint), syntax.String: sgrOf(t.Warn), syntax.Number: sgrOf(t.Live.Bold(false)),
+			syntax.Keyword: sgrOf(t.Key.Bold(false)), syntax.Type: sgrOf(t.Live.Bold(false)), syntax.Key: sgrOf(t.Live.Bold(false)),
 		},
-		tones: [named + 1]ink{quiet: inkOf(t.Faint), warns: inkOf(t.Warn), said: inkOf(t.Live), named: inkOf(t.Title)},
+		tones: [numTones]sgr{quietTone: sgrOf(t.Faint), warningTone: sgrOf(t.Warn), commentTone: sgrOf(t.Live), titleTone: sgrOf(t.Title)},
 	}
 }
 
-// ofLine is the ink of a line by its sign, and of what differs within it.
-func (k inks) ofLine(op byte) (line, differs ink) {
+// ofLine returns the style of a line by its sign, and of what differs within it.
+func (k *lineStyles) ofLine(op byte) (line, differs sgr) {
 	switch op {
 	case '+':
-		return k.added, k.wasAdded
+		return k.added, k.differsAdded
 	case '-':
-		return k.deleted, k.wasDeleted
+		return k.deleted, k.differsDeleted
 	default:
 		return k.plain, k.plain
 	}

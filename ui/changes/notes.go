@@ -11,37 +11,38 @@ import (
 	"aibox/session"
 )
 
-// note is a line that is said of a file, of a hunk or of a line.
+// note is a line of text on a file, on a hunk or on a line.
 type note struct {
 	text string // escaped
 	tone tone
 }
 
-// tone is how grave a note is.
+// tone is the kind of a note, which decides its color.
 type tone uint8
 
 const (
-	quiet tone = iota
-	warns
-	said // by the person
-	named
+	quietTone tone = iota
+	warningTone
+	commentTone
+	titleTone
+	numTones
 )
 
-// remarks are what a person said of the work.
-type remarks struct {
-	comments []session.Comment
-	version  int // counts what was added
+// comments are the user's comments on the work.
+type comments struct {
+	all     []session.Comment
+	version int // changes with every comment that is added
 }
 
-// add keeps a comment.
-func (r *remarks) add(c ...session.Comment) {
-	r.comments = append(slices.Clip(r.comments), c...)
-	r.version++
+// add adds comments.
+func (c *comments) add(more ...session.Comment) {
+	c.all = append(slices.Clip(c.all), more...)
+	c.version++
 }
 
-// title is the name of a file and what happened to it.
-func (remarks) title(f *file) note {
-	c := f.change
+// title returns the name of a file and what happened to it.
+func (f *file) title() note {
+	c := f.Change
 	title := c.Path.String()
 	if c.OldPath != "" {
 		title = c.OldPath.String() + " → " + title
@@ -49,89 +50,88 @@ func (remarks) title(f *file) note {
 	if c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode {
 		title += fmt.Sprintf(" (mode %s → %s)", c.OldMode, c.NewMode)
 	}
-	return note{title + "  " + string(c.Kind), named}
+	return note{title + "  " + string(c.Kind), titleTone}
 }
 
-// ofFile are the notes above a file's diff: what happened to it, its risks, what was
-// said of it as a whole.
-func (r remarks) ofFile(f *file) []note {
-	out := []note{r.title(f)}
-	for _, risk := range f.change.Risks {
-		n := note{"! " + risk.String(), quiet}
+// ofFile returns the notes above a file's diff: what happened to it, its risks, and the
+// comments that have no row of their own.
+func (c comments) ofFile(f *file) []note {
+	out := []note{f.title()}
+	for _, risk := range f.Change.Risks {
+		n := note{"! " + risk.String(), quietTone}
 		if risk.Holds() {
-			n.tone = warns
+			n.tone = warningTone
 		}
 		out = append(out, n)
 	}
-	for _, text := range f.change.Notes {
-		out = append(out, note{"! " + termtext.Escape(text), warns})
+	for _, text := range f.Change.Notes {
+		out = append(out, note{"! " + termtext.Escape(text), warningTone})
 	}
-	for _, c := range r.comments {
+	for _, c := range c.all {
 		switch {
-		case c.Path != f.change.Path || c.Hunk != "" && f.number(c.Hunk) >= 0 || c.Hunk == "" && f.shows(c.Line):
+		case c.Path != f.Change.Path || c.Hunk != "" && f.Index(c.Hunk) >= 0 || c.Hunk == "" && f.shows(c.Line):
 		case c.Line > 0:
-			out = append(out, comment(fmt.Sprintf("line %d: %s", c.Line, c.Text))...)
+			out = append(out, commentNotes(fmt.Sprintf("line %d: %s", c.Line, c.Text))...)
 		default:
-			out = append(out, comment(c.Text)...)
+			out = append(out, commentNotes(c.Text)...)
 		}
 	}
 	return append(out, note{})
 }
 
-// shows reports whether a line of the agent's version stands in one of the hunks or
-// what is shown around them.
+// shows reports whether a line of the agent's version is in a hunk or shown around one.
 func (f *file) shows(line int) bool {
-	return slices.ContainsFunc(f.hunks, func(h review.Hunk) bool {
+	return slices.ContainsFunc(f.Hunks(), func(h review.Hunk) bool {
 		return len(h.Lines) > 0 && line >= h.NewStart && line < h.NewStart+h.NewLines
 	}) || slices.ContainsFunc(f.gaps(), func(g gap) bool { return g.has(line) })
 }
 
-// ofHunk are the notes below the head of a hunk.
-func (r remarks) ofHunk(id review.HunkID) []note {
+// ofHunk returns the notes below the heading of a hunk.
+func (c comments) ofHunk(id review.HunkID) []note {
 	var out []note
-	for _, c := range r.comments {
+	for _, c := range c.all {
 		if c.Hunk == id {
-			out = append(out, comment(c.Text)...)
+			out = append(out, commentNotes(c.Text)...)
 		}
 	}
 	return out
 }
 
-// lineNotes are notes below lines of the agent's version of a file.
+// lineNotes are notes on lines of the agent's version of a file.
 type lineNotes struct {
-	lines []int // in order
-	notes map[int][]note
+	lines  []int // sorted
+	byLine map[int][]note
 }
 
-// within are those of n lines from one on that have notes.
+// within returns those of n lines from a line on that have notes.
 func (l lineNotes) within(from, n int) []int {
 	first, _ := slices.BinarySearch(l.lines, from)
 	last, _ := slices.BinarySearch(l.lines, from+n)
 	return l.lines[first:last]
 }
 
-// ofLines are the notes below lines of a file.
-func (r remarks) ofLines(f *file) lineNotes {
-	out := map[int][]note{}
-	add := func(line int, notes ...note) { out[line] = append(out[line], notes...) }
-	for _, risk := range f.change.Risks {
+// ofLines returns the notes on lines of a file.
+func (c comments) ofLines(f *file) lineNotes {
+	byLine := map[int][]note{}
+	add := func(line int, notes ...note) { byLine[line] = append(byLine[line], notes...) }
+	for _, risk := range f.Change.Risks {
 		if risk.Line > 0 && risk.Holds() {
-			add(risk.Line, note{"! " + risk.Title, warns})
+			add(risk.Line, note{"! " + risk.Title, warningTone})
 		}
 	}
-	for _, c := range r.comments {
-		if c.Path == f.change.Path && c.Hunk == "" && c.Line > 0 {
-			add(c.Line, comment(c.Text)...)
+	for _, c := range c.all {
+		if c.Path == f.Change.Path && c.Hunk == "" && c.Line > 0 {
+			add(c.Line, commentNotes(c.Text)...)
 		}
 	}
-	return lineNotes{slices.Sorted(maps.Keys(out)), out}
+	return lineNotes{slices.Sorted(maps.Keys(byLine)), byLine}
 }
 
-// comment is what a person said, in lines.
-func comment(text string) []note {
+// commentNotes returns a comment as notes, one per line.
+func commentNotes(text string) []note {
 	var out []note
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		out = append(out, note{"» " + termtext.Escape(line), said})
+		out = append(out, note{"» " + termtext.Escape(line), commentTone})
 	}
 	return out
 }

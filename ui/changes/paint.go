@@ -2,77 +2,124 @@ package changes
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// painter paints the rows of one file's diff.
-type painter struct {
-	m     *Model
-	f     *file
-	width int
-	here  int // the hunk a person is at
+// View returns the window of the current file's diff, of exactly height lines.
+func (v *diffView) View() []string {
+	f, width := v.file(), v.width()
+	if f == nil {
+		return make([]string, v.height)
+	}
+	out := make([]string, 0, v.height)
+	p := painter{diffView: v, f: f, columns: width - barWidth, inHunk: v.hunk()}
+	for i := v.top; i < f.layout.n && len(out) < v.height; i++ {
+		out = append(out, p.paint(i))
+	}
+	switch {
+	case len(out) >= v.height:
+	case f.err != nil:
+		out = append(out, v.theme.Bad.Render(ansi.Truncate(termtext.Escape(f.err.Error()), width, "…")))
+	case !f.Loaded():
+		out = append(out, v.theme.Faint.Render("reading…"))
+	}
+	return frame.Fill(out, v.height)
 }
 
-// barWidth is the columns before a row, which say where the person is.
+// status says how the view differs from the plain diff. aligning means that lines are
+// still being compared.
+func (v *diffView) status(aligning bool) string {
+	f := v.file()
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	switch {
+	case v.style.blank && aligning:
+		parts = append(parts, "comparing lines without their blanks…")
+	case v.style.blank:
+		parts = append(parts, "blanks do not count: "+amount.Of(f.layout.blank, "line")+" (w)")
+	}
+	if v.style.brief {
+		parts = append(parts, "changed lines alone (o)")
+	}
+	if v.column > 0 {
+		parts = append(parts, fmt.Sprintf("from column %d", v.column+1))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// painter renders the rows of one file's diff.
+type painter struct {
+	*diffView
+	f       *file
+	columns int // of a row, after the bar
+	inHunk  int // the hunk at the cursor
+}
+
+// barWidth is the columns before a row, which mark the cursor and its hunk.
 const barWidth = 2
 
-// row is row i.
-func (p painter) row(i int) string {
-	m, k := p.m, &p.m.inks
+// paint renders row i.
+func (p painter) paint(i int) string {
+	k := &p.styles
 	r := p.f.layout.row(i)
 	bar := "  "
 	switch {
-	case i == m.row && !m.inTree:
-		bar = k.here.paint(cursor.Mark + " ")
-	case r.hunk >= 0 && int(r.hunk) == p.here && !r.gap:
-		bar = k.here.paint("▌ ")
+	case i == p.row && p.focused:
+		bar = k.cursor.render(cursor.Mark + " ")
+	case r.hunk >= 0 && int(r.hunk) == p.inHunk && !r.gap:
+		bar = k.cursor.render("▌ ")
 	}
-	width := p.width - barWidth
 	switch r.kind {
 	case noteRow:
 		n := p.f.layout.notes[r.left]
-		return bar + k.tones[n.tone].paint(ansi.Truncate(n.text, width, "…"))
+		return bar + k.tones[n.tone].render(ansi.Truncate(n.text, p.columns, "…"))
 	case headRow:
-		return bar + p.head(int(r.hunk), width)
+		return bar + p.head(int(r.hunk))
 	case foldRow:
 		what := "unchanged"
-		if p.f.folded[p.f.hunks[r.hunk].ID] {
+		if p.f.folded[p.f.Hunks()[r.hunk].ID] {
 			what = "folded; z shows them"
 		}
-		return bar + k.number.paint(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), width, "…"))
+		return bar + k.number.render(ansi.Truncate(fmt.Sprintf("⋯ %d lines %s", r.left, what), p.columns, "…"))
 	case gapRow:
 		text := "⋯ " + amount.Of(int(r.left), "line")
-		if i == m.row {
+		if i == p.row {
 			text += " · e shows more, E all"
 		}
-		return bar + k.number.paint(ansi.Truncate(text, width, "…"))
+		return bar + k.number.render(ansi.Truncate(text, p.columns, "…"))
 	case pairRow:
-		return bar + p.pair(r, width)
+		return bar + p.pair(r)
 	default:
-		return bar + p.single(r, width)
+		return bar + p.single(r)
 	}
 }
 
-// numberWidth is the columns of line numbers; none where there is little room.
-func (p painter) numberWidth(width int) int {
-	if width < 45 || len(p.f.hunks) == 0 {
+// numberWidth returns the columns of line numbers: none on a narrow screen.
+func (p painter) numberWidth() int {
+	hunks := p.f.Hunks()
+	if p.columns < 45 || len(hunks) == 0 {
 		return 0
 	}
-	last := &p.f.hunks[len(p.f.hunks)-1]
-	largest := max(last.OldStart+last.OldLines, last.NewStart+last.NewLines, p.f.total, p.f.total+p.f.change.Added-p.f.change.Deleted)
+	last := &hunks[len(hunks)-1]
+	largest := max(last.OldStart+last.OldLines, last.NewStart+last.NewLines, p.f.oldLines, p.f.oldLines+p.f.Change.Added-p.f.Change.Deleted)
 	return max(3, len(fmt.Sprint(largest))) + 1
 }
 
-// single is a line in the unified diff.
-func (p painter) single(r row, width int) string {
+// single renders a line of the unified diff.
+func (p painter) single(r row) string {
 	number := r.new
 	op := p.f.line(r, r.left).Op
 	if op == '-' {
@@ -81,13 +128,13 @@ func (p painter) single(r row, width int) string {
 	if r.same {
 		op = ' '
 	}
-	return p.side(r, r.left, r.right, op, number, p.numberWidth(width), width, false)
+	return p.side(r, r.left, r.right, op, number, p.columns, false)
 }
 
-// pair is an old and a new line, side by side.
-func (p painter) pair(r row, width int) string {
+// pair renders an old and a new line, side by side.
+func (p painter) pair(r row) string {
+	width := p.columns
 	half := (width - 1) / 2
-	digits := p.numberWidth(width)
 	blank := func(width int) string { return strings.Repeat(" ", width) }
 	left, right := blank(half), blank(width-1-half)
 	same := r.same || r.left == r.right
@@ -96,42 +143,42 @@ func (p painter) pair(r row, width int) string {
 		if same {
 			op, other = ' ', -1
 		}
-		left = p.side(r, r.left, other, op, r.old, digits, half, true)
+		left = p.side(r, r.left, other, op, r.old, half, true)
 	}
 	if r.right >= 0 {
 		op, other := p.f.line(r, r.right).Op, r.left
 		if same {
 			op, other = ' ', -1
 		}
-		right = p.side(r, r.right, other, op, r.new, digits, width-1-half, true)
+		right = p.side(r, r.right, other, op, r.new, width-1-half, true)
 	}
-	return left + p.m.inks.rule.paint("│") + right
+	return left + p.styles.rule.render("│") + right
 }
 
-// side is one version of a line: its number, its sign, its text from the column on
-// that the person has shifted to.
-func (p painter) side(r row, at, other int32, op byte, number int32, digits, width int, fill bool) string {
-	k := &p.m.inks
+// side renders one version of a line: its number, its sign, its text from the shifted
+// column on. other is the other version, or -1.
+func (p painter) side(r row, at, other int32, op byte, number int32, width int, fill bool) string {
+	k, digits := &p.styles, p.numberWidth()
 	shown := p.f.line(r, at)
-	seen := shown.Text[:min(len(shown.Text), (p.m.column+width)*utf8.UTFMax)]
-	l := line{text: shown.Text, classes: p.m.colors.spans(p.f, r, int(at)), hits: p.m.search.hitsIn(seen)}
-	l.ink, l.changed = k.ofLine(op)
+	seen := shown.Text[:min(len(shown.Text), (p.column+width)*utf8.UTFMax)]
+	l := line{text: shown.Text, classes: p.syntax.spans(p.f, r, int(at)), hits: matchesIn(p.match, seen)}
+	l.style, l.changed = k.ofLine(op)
 	if other >= 0 {
 		l.differs = differing(shown, p.f.line(r, other))
 	}
 	gutter := ""
 	if digits > 0 {
-		gutter = k.number.paint(fmt.Sprintf("%*d ", digits-1, number))
+		gutter = k.number.render(fmt.Sprintf("%*d ", digits-1, number))
 	}
 	end := ""
 	if shown.NoNewline {
 		end = " ⏎ missing"
 	}
 	room := max(0, width-digits-1-ansi.StringWidth(end))
-	return gutter + l.ink.paint(string(op)) + l.window(k, p.m.column, room, fill || end != "") + k.number.paint(end)
+	return gutter + l.style.render(string(op)) + l.window(k, p.column, room, fill || end != "") + k.number.render(end)
 }
 
-// differing is what differs in a line from another version of it.
+// differing returns what differs in a line from its other version.
 func differing(l, other review.Line) span {
 	old, fresh := l, other
 	if l.Op == '+' {
@@ -144,30 +191,43 @@ func differing(l, other review.Line) span {
 	return span{from, oldTo}
 }
 
-// head is the line above a hunk: what it is and what was decided.
-func (p painter) head(i, width int) string {
-	m, h := p.m, &p.f.hunks[i]
-	mark, style := "[ ]", m.theme.Faint
-	switch p.f.of(h.ID) {
-	case taken:
-		mark, style = "[✓ taken]", m.theme.Good
-	case rejected:
-		mark, style = "[✗ rejected]", m.theme.Bad
-	case open:
-		if p.f.hunkDone(h, m.target) {
+// matchesIn returns the parts of a text that match, at most 50.
+func matchesIn(match *regexp.Regexp, text []byte) []span {
+	if match == nil {
+		return nil
+	}
+	var out []span
+	for _, at := range match.FindAllIndex(text[:min(len(text), maxShown)], 50) {
+		out = append(out, span{at[0], at[1]})
+	}
+	return out
+}
+
+// head renders the heading of a hunk: what was decided, and what the hunk does.
+func (p painter) head(i int) string {
+	hunks := p.f.Hunks()
+	h := &hunks[i]
+	mark, style := "[ ]", p.theme.Faint
+	switch p.f.Of(h.ID) {
+	case decision.Accepted:
+		mark, style = "[✓ taken]", p.theme.Good
+	case decision.Rejected:
+		mark, style = "[✗ rejected]", p.theme.Bad
+	default:
+		if p.f.HunkDelivered(h, p.draft.Target()) {
 			mark = "[= accepted before]"
 		}
 	}
 	text := p.about(h)
-	if len(p.f.hunks) > 1 {
-		text += fmt.Sprintf("  %d/%d", i+1, len(p.f.hunks))
+	if len(hunks) > 1 {
+		text += fmt.Sprintf("  %d/%d", i+1, len(hunks))
 	}
-	return ansi.Truncate(style.Render(mark)+" "+m.theme.Live.Render(text), width, "…")
+	return ansi.Truncate(style.Render(mark)+" "+p.theme.Live.Render(text), p.columns, "…")
 }
 
-// about says what a hunk does.
+// about describes what a hunk does.
 func (p painter) about(h *review.Hunk) string {
-	c := p.f.change
+	c := p.f.Change
 	switch h.Kind {
 	case review.HunkText:
 		return strings.TrimRight(fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.OldStart, h.OldLines, h.NewStart, h.NewLines, termtext.Escape(h.Section)), " ")
@@ -188,11 +248,11 @@ func (p painter) about(h *review.Hunk) string {
 	}
 }
 
-// unshown says why a file has no lines to be looked at.
+// unshown explains why a file has no lines to show.
 func (p painter) unshown(h *review.Hunk) string {
-	c := p.f.change
+	c := p.f.Change
 	switch {
-	case len(h.Lines) > 0 || !p.f.loaded || c.Size == 0 && !c.Binary:
+	case len(h.Lines) > 0 || !p.f.Loaded() || c.Size == 0 && !c.Binary:
 		return ""
 	case c.Binary:
 		return fmt.Sprintf(": binary, %d bytes", c.Size)

@@ -25,12 +25,13 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// recorded is a session whose change set is real; what is accepted is remembered.
+// recorded is a session with a real change set; it records what is accepted.
 type recorded struct {
 	set      *review.ChangeSet
 	review   session.Review
 	accepts  []accept.Options
 	rejected []review.HunkID
+	restored []review.HunkID
 	comments []session.Comment
 	verified []string // trees
 	fail     error
@@ -95,6 +96,11 @@ func (r *recorded) AcceptSet(_ context.Context, _ session.ID, _ *review.ChangeSe
 
 func (r *recorded) Reject(_ context.Context, _ session.ID, hunks []review.HunkID, _ string) error {
 	r.rejected = hunks
+	return nil
+}
+
+func (r *recorded) Unreject(_ context.Context, _ session.ID, hunks []review.HunkID) error {
+	r.restored = hunks
 	return nil
 }
 
@@ -167,15 +173,15 @@ func changed(t testing.TB, before, after map[string]string) *review.ChangeSet {
 	return set
 }
 
-// person is one before a review whose clock stands still.
-type person struct {
+// user drives a review whose clock stands still.
+type user struct {
 	*uitest.Person
 	m   *Model
 	now time.Time
 }
 
-func newPerson(t testing.TB, services Services, width, height int) *person {
-	p := &person{m: New(t.Context(), services, "0aaaa"), now: noon}
+func newUser(t testing.TB, services Services, width, height int) *user {
+	p := &user{m: New(t.Context(), services, "0aaaa"), now: noon}
 	p.m.now = func() time.Time { return p.now }
 	p.Person = uitest.New(t, p.m, width, height)
 	p.Run(p.m.Init())
@@ -183,4 +189,4 @@ func newPerson(t testing.TB, services Services, width, height int) *person {
 }
 
 // wait lets a question be open long enough.
-func (p *person) wait() { p.now = p.now.Add(dialog.Grace) }
+func (p *user) wait() { p.now = p.now.Add(dialog.Grace) }

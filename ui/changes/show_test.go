@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/review/decision"
 	"aibox/ui/syntax"
 )
 
 func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.Press("t", "end", "left", "left")
 	p.DoesNotSee("blob.bin")
 	p.Sees("src/ … 3 files")
@@ -24,13 +25,13 @@ func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
 	p.Press("tab") // into the folder, which shows it
 	p.Sees("M big.txt")
 	p.ClickOn("line 39")
-	if h := p.m.hunkAt(); h != 1 {
+	if h := p.m.diff.hunk(); h != 1 {
 		t.Errorf("the click went to hunk %d", h)
 	}
 }
 
 func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.DoesNotSee("│ 40 +line forty")
 	p.Press("|")
@@ -42,7 +43,7 @@ func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
 	p.Resize(120, 40)
 	p.Sees("│ 40 +line forty")
 	p.Press("y")
-	if p.m.files[2].of(p.m.files[2].hunks[0].ID) != taken {
+	if p.m.diff.files[2].Of(p.m.diff.files[2].Hunks()[0].ID) != decision.Accepted {
 		t.Error("the hunk is not taken")
 	}
 }
@@ -50,7 +51,7 @@ func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
 func TestChangesOfBlanksNeedNotBeSeen(t *testing.T) {
 	set := changed(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
 	for _, width := range []int{100, 200} {
-		p := newPerson(t, &recorded{set: set}, width, 30)
+		p := newUser(t, &recorded{set: set}, width, 30)
 		p.Sees("+    y()")
 		p.Press("w")
 		p.DoesNotSee("+    y()")
@@ -64,7 +65,7 @@ func TestChangesOfBlanksNeedNotBeSeen(t *testing.T) {
 }
 
 func TestChangedLinesCanBeSeenAloneAndHunksFolded(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("o")
 	p.DoesNotSee("line 38")
@@ -80,7 +81,7 @@ func TestChangedLinesCanBeSeenAloneAndHunksFolded(t *testing.T) {
 
 func TestALongFileThatGoesIsFolded(t *testing.T) {
 	set := changed(t, map[string]string{"a": strings.Repeat("line\n", longDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
-	p := newPerson(t, &recorded{set: set}, 80, 24)
+	p := newUser(t, &recorded{set: set}, 80, 24)
 	p.Sees("⋯ 201 lines folded; z shows them")
 	p.Press("z")
 	p.Sees("-line")
@@ -89,9 +90,9 @@ func TestALongFileThatGoesIsFolded(t *testing.T) {
 }
 
 func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
-	p, _ := sit(t)
+	p, _ := open(t)
 	p.goTo("src/big.txt")
-	at := p.m.at
+	at := p.m.diff.at
 	p.Press("/", "tab")
 	p.Type("LINE f")
 	p.Press("enter")
@@ -103,42 +104,42 @@ func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
 	p.Type("evil")
 	p.Press("enter")
 	p.Sees("evil: 2 of 2 in all files")
-	if p.m.at == at {
+	if p.m.diff.at == at {
 		t.Error("the hit is in another file")
 	}
 	p.Press("n")
 	p.Sees("evil: 1 of 2")
-	if path := p.m.file().change.Path; path != "Makefile" {
+	if path := p.m.diff.file().Change.Path; path != "Makefile" {
 		t.Errorf("the first hit is in %s", path)
 	}
 	p.Press("N", "N", "n")
 	p.Sees("evil: 2 of 2")
-	if p.m.tally.rejected > 0 {
+	if p.m.draft.Tally().Rejected > 0 {
 		t.Error("looking for the next one rejected something")
 	}
 	if keys := p.m.bound().reject.Keys(); slices.Contains(keys, "n") {
 		t.Errorf("the help says that %v reject", keys)
 	}
 	p.Press("esc", "n")
-	if p.m.tally.rejected != 1 || len(p.Asked) > 0 {
-		t.Errorf("%+v, %v", p.m.tally, p.Asked)
+	if p.m.draft.Tally().Rejected != 1 || len(p.Asked) > 0 {
+		t.Errorf("%+v, %v", p.m.draft.Tally(), p.Asked)
 	}
 	p.Press("/", "tab")
 	p.Type("nothing says this")
 	p.Press("enter")
-	p.Sees("nothing says nothing says this in this file")
+	p.Sees("no match for nothing says this in this file")
 }
 
 func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
 	set := changed(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
-	p := newPerson(t, &recorded{set: set}, 120, 40)
+	p := newUser(t, &recorded{set: set}, 120, 40)
 	colored, text := p.m.View(), p.View()
 	for _, want := range []string{"package", "func", "return"} {
-		if !strings.Contains(colored, p.m.inks.classes[syntax.Keyword].paint(want)) {
+		if !strings.Contains(colored, p.m.diff.styles.classes[syntax.Keyword].render(want)) {
 			t.Errorf("%s is not colored as a keyword", want)
 		}
 	}
-	p.m.file().language = nil
+	p.m.diff.file().language = nil
 	if p.View() != text || p.m.View() == colored {
 		t.Error("colors change the text, or do nothing")
 	}
@@ -147,9 +148,9 @@ func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
 func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
 	set := changed(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
 	for _, width := range []int{100, 200} {
-		p := newPerson(t, &recorded{set: set}, width, 30)
+		p := newUser(t, &recorded{set: set}, width, 30)
 		view := p.m.View()
-		if !strings.Contains(view, p.m.inks.wasDeleted.paint("two")) || !strings.Contains(view, p.m.inks.wasAdded.paint("2")) {
+		if !strings.Contains(view, p.m.diff.styles.differsDeleted.render("two")) || !strings.Contains(view, p.m.diff.styles.differsAdded.render("2")) {
 			t.Errorf("%q", view)
 		}
 	}
@@ -168,7 +169,7 @@ func TestASearchBeginsWhereAPersonIs(t *testing.T) {
 		{5, "line f", hit{"src/big.txt", 40, false}},
 		{6, "line f", hit{"src/big.txt", 5, false}}, // from the end to the beginning
 	} {
-		p, _ := sit(t)
+		p, _ := open(t)
 		p.goTo("src/big.txt")
 		p.Press("]")
 		for range c.down {
@@ -180,7 +181,7 @@ func TestASearchBeginsWhereAPersonIs(t *testing.T) {
 		if got := p.m.search.hits[p.m.search.at]; got != c.hit {
 			t.Errorf("%+v: %+v", c, got)
 		}
-		if at := p.m.here(); c.hit.old && int(at.old) != c.hit.line || !c.hit.old && int(at.new) != c.hit.line {
+		if at := p.m.diff.current(); c.hit.old && int(at.old) != c.hit.line || !c.hit.old && int(at.new) != c.hit.line {
 			t.Errorf("%+v: %+v", c, at)
 		}
 	}

@@ -1,30 +1,30 @@
 package changes
 
 import (
-	"errors"
 	"testing"
 
 	"aibox/review"
+	"aibox/ui/widget/keymap"
 )
 
-// sit puts a person before the review of what an agent worked.
-func sit(t testing.TB) (*person, *recorded) {
+// open opens the review of an agent's work.
+func open(t testing.TB) (*user, *recorded) {
 	services := &recorded{set: worked(t)}
-	return newPerson(t, services, 120, 40), services
+	return newUser(t, services, 120, 40), services
 }
 
-// accept answers the last question with yes, once it can be read.
-func (p *person) accept() {
+// accept confirms the last question once it can be read.
+func (p *user) accept() {
 	p.T.Helper()
 	p.wait()
 	p.Press("ctrl+s")
 }
 
-// goTo brings the person to a file.
-func (p *person) goTo(path review.Path) {
+// goTo shows a file.
+func (p *user) goTo(path review.Path) {
 	p.T.Helper()
-	for range p.m.files {
-		if p.m.file().change.Path == path {
+	for range p.m.diff.files {
+		if p.m.diff.file().Change.Path == path {
 			return
 		}
 		p.Press("tab")
@@ -32,15 +32,18 @@ func (p *person) goTo(path review.Path) {
 	p.T.Fatalf("there is no %s", path)
 }
 
-func TestAnAnswerForAnotherScreenIsDropped(t *testing.T) {
-	p, _ := sit(t)
-	other, _ := sit(t)
+func TestTheHitsOfAnEarlierSearchAreDropped(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/big.txt")
+	p.Press("/")
+	p.Type("evil")
+	late := p.m.Update(keymap.Press("enter"))
+	p.Press("/")
+	p.Type("x")
+	p.Press("enter")
 	before := p.View()
-	p.Send(computed{sent: sent{other.m}, err: errors.New("old")})
-	p.Send(read{sent: sent{other.m}, err: errors.New("old")})
-	p.Send(found{sent: sent{p.m}, serial: 99, hits: []hit{{path: "Makefile"}}})
-	p.Send(delivered{sent: sent{other.m}, err: errors.New("old")})
-	if p.View() != before || len(p.Asked) > 0 {
-		t.Errorf("%v\n%s", p.Asked, p.View())
+	p.Run(late)
+	if p.View() != before {
+		t.Errorf("%s\nwas\n%s", p.View(), before)
 	}
 }

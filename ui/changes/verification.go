@@ -8,10 +8,12 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
 	"aibox/review"
+	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textinput"
@@ -22,155 +24,118 @@ import (
 // maxPrinted is how many lines of a verification are kept for the screen.
 const maxPrinted = 2000
 
-// check is a verification: the question for its command, then what it prints.
-type check struct {
-	field   *textinput.Model // while it is asked for
-	part    bool             // of what is taken alone
-	any     bool             // something is taken
+// verification runs a command on the work: the question for the command, then its
+// output. nil is none yet.
+type verification struct {
+	field   *textinput.Model // for the command; nil once it has started
+	part    bool             // only what is accepted
+	any     bool             // something is accepted
 	command string
 	hidden  bool
-	running bool
+	started bool
+	ended   bool
 	stop    context.CancelFunc
-	printed <-chan string
+	output  <-chan string
 	lines   []string
-	last    bool // the last line may go on
-	back    int  // lines that are scrolled back from the end
+	partial bool // the last line has not ended
+	height  int
+	back    int // lines scrolled back from the end
 	result  *session.Verification
 	err     error
 }
 
-func (c *check) resize(width, _ int) {
+func (c *verification) resize(width int) {
 	if c != nil && c.field != nil {
 		c.field.SetWidth(max(10, min(64, width-12)))
 	}
 }
 
-// asks reports whether the command is asked for.
-func (c *check) asks() bool { return c.field != nil }
+// asks reports whether the question is open.
+func (c *verification) asks() bool { return c != nil && c.field != nil }
 
-// shown reports whether what it prints is on the screen.
-func (c *check) shown() bool { return c.field == nil && !c.hidden }
+// shown reports whether the output is on the screen.
+func (c *verification) shown() bool { return c != nil && c.field == nil && !c.hidden }
 
-func (c *check) update(msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	*c.field, cmd = c.field.Update(msg)
-	return cmd
-}
+// running reports whether the command runs.
+func (c *verification) running() bool { return c != nil && c.started && !c.ended }
 
-func (c *check) scroll(by int) { c.back = max(0, min(c.back-by, len(c.lines)-1)) }
+// paste gives text to the question's field.
+func (c *verification) paste(msg tea.Msg) { *c.field, _ = c.field.Update(msg) }
 
-// beginCheck asks for the command, or shows the verification that goes on.
-func (m *Model) beginCheck() {
-	if m.check != nil && m.check.running {
-		m.check.hidden = false
-		return
-	}
+func (c *verification) scroll(by int) { c.back = max(0, min(c.back-by, len(c.lines)-1)) }
+
+// newVerification asks for the command. tally says what there is to verify.
+func newVerification(command string, tally decision.Tally) *verification {
 	field := keymap.Field("")
-	command := m.request.Command
-	if command == "" {
-		command = m.session.Verify
-	}
-	if m.check != nil {
-		command = m.check.command
-	}
 	field.SetValue(command)
 	field.CursorEnd()
 	field.Focus()
-	m.check = &check{field: &field, any: m.tally.takesAny(), part: m.tally.takesAny() && m.tally.open+m.tally.rejected+m.tally.partly > 0}
-	m.check.resize(m.width, m.height)
+	return &verification{field: &field, any: tally.AcceptsAny(), part: tally.AcceptsAny() && tally.Undecided+tally.Rejected+tally.Mixed > 0}
 }
 
 var (
-	stopCheck  = keymap.Bind("stop it", "x")
-	againCheck = keymap.Bind("again…", "v")
-	leaveCheck = keymap.Bind("back", "esc", "q")
-	scrollUp   = keymap.Bind("up", "up", "k", "pgup")
-	scrollDown = keymap.Bind("down", "down", "j", "pgdown")
+	stopVerify  = keymap.Bind("stop it", "x")
+	againVerify = keymap.Bind("again…", "v")
+	leaveVerify = keymap.Bind("back", "esc", "q")
+	scrollUp    = keymap.Bind("up", "up", "k", "pgup")
+	scrollDown  = keymap.Bind("down", "down", "j", "pgdown")
 )
 
-func (c *check) keys() []binding {
-	stop, again := stopCheck, againCheck
-	stop.SetEnabled(c.running)
-	again.SetEnabled(!c.running)
-	return []binding{stop, again, leaveCheck, scrollUp, scrollDown}
+func (c *verification) keys() []binding {
+	stop, again := stopVerify, againVerify
+	stop.SetEnabled(c.running())
+	again.SetEnabled(!c.running())
+	return []binding{stop, again, leaveVerify, scrollUp, scrollDown}
 }
 
-// checking is a key on the question or on what the command prints.
-func (m *Model) checking(msg tea.KeyPressMsg) tea.Cmd {
-	c := m.check
-	if c.asks() {
-		switch msg.String() {
-		case "esc", "ctrl+c":
-			m.check = nil
-			return nil
-		case "tab":
-			c.part = !c.part && c.any
-			return nil
-		case "enter":
-			return m.startCheck()
-		}
-		return c.update(msg)
-	}
+// pressOutput handles a key on the output.
+func (c *verification) pressOutput(msg tea.KeyPressMsg) {
 	by := 1
 	if strings.HasPrefix(msg.String(), "pg") {
-		by = max(1, m.bodyHeight()-2)
+		by = max(1, c.height-2)
 	}
 	switch {
-	case key.Matches(msg, leaveCheck):
+	case key.Matches(msg, leaveVerify):
 		c.hidden = true
 	case key.Matches(msg, scrollUp):
 		c.scroll(-by)
 	case key.Matches(msg, scrollDown):
 		c.scroll(by)
-	case key.Matches(msg, stopCheck) && c.running:
+	case key.Matches(msg, stopVerify) && c.running():
 		c.stop()
-	case key.Matches(msg, againCheck) && !c.running:
-		m.beginCheck()
 	}
-	return nil
 }
 
-// printed brings what a verification has printed since the last time.
+// printed brings output of a verification.
 type printed struct {
-	of   *check
+	of   *verification
 	text string
-	more bool // there may come more
+	more bool // more may follow
 }
 
 // checked brings the result.
 type checked struct {
-	of     *check
+	of     *verification
 	result session.Verification
 	err    error
 }
 
-// startCheck runs the command.
-func (m *Model) startCheck() tea.Cmd {
-	c := m.check
+// start runs the command on a tree, which tree finds; empty means all of the work.
+func (c *verification) start(ctx context.Context, services Services, id session.ID, request session.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
 	c.command = strings.TrimSpace(c.field.Value())
 	if c.command == "" {
 		return nil
 	}
-	ctx, stop := context.WithCancel(m.ctx)
+	ctx, stop := context.WithCancel(ctx)
 	out := make(chan string, 256)
-	c.field, c.running, c.stop, c.printed = nil, true, stop, out
-	services, id, set, request := m.services, m.session.ID, m.set, m.request
+	c.field, c.started, c.stop, c.output = nil, true, stop, out
 	request.Command = c.command
-	var choice review.Choice
-	if c.part {
-		choice = m.chosen()
-	}
 	run := func() tea.Msg {
 		defer stop()
 		defer close(out)
-		if !choice.Empty() {
-			selection, err := set.Select(ctx, choice)
-			if err == nil {
-				request.Tree, err = set.TreeOf(ctx, selection)
-			}
-			if err != nil {
-				return checked{of: c, err: err}
-			}
+		var err error
+		if request.Tree, err = tree(ctx); err != nil {
+			return checked{of: c, err: err}
 		}
 		filter := termtext.NewFilter(sender{ctx, out}, termtext.Plain)
 		request.Show = func(chunk output.Chunk) error {
@@ -183,13 +148,13 @@ func (m *Model) startCheck() tea.Cmd {
 	return tea.Batch(run, c.listen())
 }
 
-// sender passes text on, until nobody waits for it any more.
+// sender sends output to a channel until ctx ends.
 type sender struct {
 	ctx context.Context //nolint:containedctx // it ends with the verification
 	out chan<- string
 }
 
-// Write sends what is printed.
+// Write sends a copy of text.
 func (s sender) Write(text []byte) (int, error) {
 	select {
 	case s.out <- string(text):
@@ -199,9 +164,9 @@ func (s sender) Write(text []byte) (int, error) {
 	}
 }
 
-// listen waits for what is printed next, and takes all that is there.
-func (c *check) listen() tea.Cmd {
-	out := c.printed
+// listen waits for the next output, and takes all that is there.
+func (c *verification) listen() tea.Cmd {
+	out := c.output
 	return func() tea.Msg {
 		text, more := <-out
 		for more && len(text) < 64<<10 {
@@ -217,19 +182,19 @@ func (c *check) listen() tea.Cmd {
 	}
 }
 
-// take keeps what was printed.
-func (c *check) take(msg printed) tea.Cmd {
+// print keeps output.
+func (c *verification) print(msg printed) tea.Cmd {
 	for line := range strings.Lines(msg.text) {
 		text, ended := strings.CutSuffix(line, "\n")
-		if n := len(c.lines); c.last && n > 0 {
+		if n := len(c.lines); c.partial && n > 0 {
 			c.lines[n-1] = cutText(c.lines[n-1] + text)
 		} else {
 			c.lines = append(c.lines, cutText(text))
 			if c.back > 0 {
-				c.back++ // who reads stays where they are
+				c.back++ // the view stays
 			}
 		}
-		c.last = !ended
+		c.partial = !ended
 	}
 	if over := len(c.lines) - maxPrinted; over > 0 {
 		c.lines = append(c.lines[:0:0], c.lines[over:]...)
@@ -241,28 +206,24 @@ func (c *check) take(msg printed) tea.Cmd {
 	return c.listen()
 }
 
-// cutText is a line that is kept.
+// cutText cuts a line to what can be shown of it.
 func cutText(text string) string { return text[:min(len(text), maxColumn)] }
 
-// conclude shows the result.
-func (m *Model) conclude(msg checked) {
-	c := m.check
-	c.running, c.err = false, msg.err
+// end keeps the result. note is what to say while the output is hidden.
+func (c *verification) end(msg checked) (note string, err error) {
+	c.ended, c.err = true, msg.err
 	if msg.err != nil {
-		m.note.Say("", msg.err)
-		return
+		return "", msg.err
 	}
 	c.result = &msg.result
-	if msg.result.Tree == m.set.Tree {
-		m.verified = c.result
-	}
 	if c.hidden {
-		m.note.Say(c.outcome(), nil)
+		note = c.outcome()
 	}
+	return note, nil
 }
 
-// what is what the command runs on.
-func (c *check) what() string {
+// what names what the command runs on.
+func (c *verification) what() string {
 	if c.part {
 		return "what is taken"
 	}
@@ -270,9 +231,9 @@ func (c *check) what() string {
 }
 
 // outcome is the result in a sentence.
-func (c *check) outcome() string {
+func (c *verification) outcome() string {
 	switch v := c.result; {
-	case c.running:
+	case c.running():
 		return "running…"
 	case c.err != nil:
 		return termtext.Escape(c.err.Error())
@@ -285,24 +246,25 @@ func (c *check) outcome() string {
 	}
 }
 
-// view is what the command prints, and what came of it.
-func (c *check) view(m *Model, width, height int) []string {
-	style := m.theme.Live
+// View returns the output and the result.
+func (c *verification) View(t theme.Theme, width, height int) []string {
+	c.height = height
+	style := t.Live
 	switch {
-	case c.running:
+	case c.running():
 	case c.result != nil && c.result.Passed():
-		style = m.theme.Good
+		style = t.Good
 	default:
-		style = m.theme.Bad
+		style = t.Bad
 	}
 	out := []string{
-		ansi.Truncate(m.theme.Title.Render("Verify "+c.what()+": ")+termtext.Escape(c.command), width, "…"),
+		ansi.Truncate(t.Title.Render("Verify "+c.what()+": ")+termtext.Escape(c.command), width, "…"),
 		style.Render(ansi.Truncate(c.outcome(), width, "…")),
 		"",
 	}
 	if c.result != nil {
 		for _, text := range c.result.Notes {
-			out = append(out, m.theme.Warn.Render(ansi.Truncate("! "+text, width, "…")))
+			out = append(out, t.Warn.Render(ansi.Truncate("! "+text, width, "…")))
 		}
 	}
 	room := max(1, height-len(out))
@@ -313,20 +275,82 @@ func (c *check) view(m *Model, width, height int) []string {
 	return frame.Fill(out, height)
 }
 
-// question is the framed question for the command.
-func (c *check) question(m *Model) string {
+// Question returns the framed question for the command.
+func (c *verification) Question(t theme.Theme) string {
 	width := c.field.Width()
 	what := c.what()
 	if !c.any {
 		what += " (nothing is taken yet)"
 	}
-	keys := m.theme.Key.Render("enter") + " run · "
+	keys := t.Key.Render("enter") + " run · "
 	if c.any {
-		keys += m.theme.Key.Render("tab") + " all or what is taken · "
+		keys += t.Key.Render("tab") + " all or what is taken · "
 	}
-	keys += m.theme.Key.Render("esc") + " back"
+	keys += t.Key.Render("esc") + " back"
 	about := "On a copy of " + what + ", in a sandbox without any network."
-	lines := append([]string{m.theme.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
+	lines := append([]string{t.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
 	lines = append(append(lines, "", c.field.View(), ""), frame.Wrap(keys, width)...)
-	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
+	return t.Dialog.Render(strings.Join(lines, "\n"))
+}
+
+// openVerify shows the running verification, or asks for the command of a new one.
+func (m *Model) openVerify() {
+	if m.verify.running() {
+		m.verify.hidden = false
+		return
+	}
+	command := m.request.Command
+	switch {
+	case m.verify != nil:
+		command = m.verify.command
+	case command == "":
+		command = m.session.Verify
+	}
+	m.verify = newVerification(command, m.draft.Tally())
+	m.verify.resize(m.width)
+}
+
+// pressVerify handles a key on the question or on the output.
+func (m *Model) pressVerify(msg tea.KeyPressMsg) tea.Cmd {
+	c := m.verify
+	switch name := msg.String(); {
+	case !c.asks() && key.Matches(msg, againVerify) && !c.running():
+		m.openVerify()
+	case !c.asks():
+		c.pressOutput(msg)
+	case name == "esc", name == "ctrl+c":
+		m.verify = nil
+	case name == "tab":
+		c.part = !c.part && c.any
+	case name == "enter":
+		return m.startVerify()
+	default:
+		c.paste(msg)
+	}
+	return nil
+}
+
+// startVerify runs the command on all of the work, or on what is accepted.
+func (m *Model) startVerify() tea.Cmd {
+	set, choice := m.set, review.Choice{}
+	if m.verify.part {
+		choice = m.draft.Choice()
+	}
+	return m.verify.start(m.ctx, m.services, m.session.ID, m.request, func(ctx context.Context) (string, error) {
+		if choice.Empty() {
+			return "", nil
+		}
+		return decision.Tree(ctx, set, choice)
+	})
+}
+
+// showVerified shows the result of a verification.
+func (m *Model) showVerified(msg checked) {
+	note, err := m.verify.end(msg)
+	if note != "" || err != nil {
+		m.note.Say(note, err)
+	}
+	if err == nil && msg.result.Tree == m.set.Tree {
+		m.verified = m.verify.result
+	}
 }

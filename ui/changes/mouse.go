@@ -1,0 +1,72 @@
+package changes
+
+import tea "charm.land/bubbletea/v2"
+
+// wheel scrolls what the mouse is over.
+func (m *Model) wheel(msg tea.MouseWheelMsg) {
+	if m.set == nil {
+		return
+	}
+	by := 3
+	if msg.Button == tea.MouseWheelUp {
+		by = -3
+	} else if msg.Button != tea.MouseWheelDown {
+		return
+	}
+	switch {
+	case m.conflict != nil:
+		m.conflict.scroll(by)
+	case m.verify.shown():
+		m.verify.scroll(by)
+	case m.Typing():
+	case msg.X < m.diff.listWidth():
+		m.list.cursor.Go(m.list.cursor.At() + by)
+	default:
+		m.diff.toRow(m.diff.row + by)
+	}
+}
+
+// click goes to what the mouse points at: a file, a folder, a line.
+func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
+	row := msg.Y - headRows
+	if m.conflict != nil && msg.Button == tea.MouseLeft {
+		m.conflict.click(row)
+		return nil
+	}
+	if m.set == nil || m.Typing() || m.verify.shown() || msg.Button != tea.MouseLeft || row < 0 || row >= m.bodyHeight() {
+		return nil
+	}
+	if msg.X >= m.diff.listWidth() {
+		return m.clickDiff(row)
+	}
+	if !m.list.cursor.Click(row) {
+		return nil
+	}
+	if e, ok := m.list.entry(); ok {
+		return m.clickEntry(e)
+	}
+	return nil
+}
+
+// clickDiff goes to a row of the window, and shows lines that it hides.
+func (m *Model) clickDiff(row int) tea.Cmd {
+	m.focusList(false)
+	if m.diff.top+row >= m.diff.file().layout.n {
+		return nil
+	}
+	m.diff.toRow(m.diff.top + row)
+	if m.diff.current().kind == gapRow {
+		return m.expand(false)
+	}
+	return nil
+}
+
+// clickEntry shows a file, or folds a folder. The keys stay where they are.
+func (m *Model) clickEntry(e entry) tea.Cmd {
+	if !e.file {
+		m.list.toggle(e)
+		return nil
+	}
+	m.goTo(e.from)
+	return m.load()
+}

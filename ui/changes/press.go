@@ -1,0 +1,252 @@
+package changes
+
+import (
+	"fmt"
+
+	"aibox/review/accept"
+	"aibox/review/decision"
+	"aibox/ui/page"
+	"aibox/ui/widget/dialog"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// press routes a key.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	switch {
+	case m.ask != nil:
+		if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
+			return yes.Do
+		}
+		return nil
+	case m.delivery.asks():
+		return m.pressDelivery(msg)
+	case m.comment != nil:
+		return m.pressComment(msg)
+	case m.search.typing():
+		if m.search.Update(msg) {
+			return m.search.run(m.ctx, m.set, m.diff.files, m.diff.file())
+		}
+		return nil
+	case m.verify.asks() || m.verify.shown():
+		return m.pressVerify(msg)
+	case m.conflict != nil:
+		return m.pressConflict(msg)
+	case m.busy != "" || m.set == nil:
+		if m.set == nil && key.Matches(msg, m.keys.leave) {
+			return page.Leave("", nil)
+		}
+		return nil
+	}
+	m.note.Say("", nil)
+	if m.list.focused {
+		return m.pressList(msg)
+	}
+	return m.pressDiff(msg)
+}
+
+// pressDiff handles a key on the diff.
+func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.bound()
+	switch {
+	case key.Matches(msg, k.endSearch):
+		m.search.end()
+		m.diff.match = nil
+		return nil
+	case key.Matches(msg, k.nextHit):
+		return m.nextHit(1)
+	case key.Matches(msg, k.lastHit):
+		return m.nextHit(-1)
+	case key.Matches(msg, k.leave):
+		return m.leave()
+	case key.Matches(msg, k.tree):
+		m.focusList(true)
+		return nil
+	case key.Matches(msg, k.more), key.Matches(msg, k.whole):
+		return m.expand(key.Matches(msg, k.whole))
+	case key.Matches(msg, k.search):
+		m.search.open(m.width)
+		return nil
+	case m.diff.move(msg) || m.jump(msg) || m.diff.change(msg):
+		return m.load()
+	}
+	return m.decide(msg, k)
+}
+
+// jump handles a key that goes to another hunk or file.
+func (m *Model) jump(msg tea.KeyPressMsg) bool {
+	k, at, files := m.keys, m.diff.at, m.draft.Len()
+	switch {
+	case key.Matches(msg, k.nextHunk):
+		if !m.diff.nextHunk(1) && at+1 < files {
+			m.goTo(at + 1)
+		}
+	case key.Matches(msg, k.lastHunk):
+		if !m.diff.nextHunk(-1) && at > 0 {
+			m.goTo(at - 1)
+		}
+	case key.Matches(msg, k.nextFile):
+		m.goTo((at + 1) % files)
+	case key.Matches(msg, k.lastFile):
+		m.goTo((at + files - 1) % files)
+	case key.Matches(msg, k.nextOpen):
+		if next := m.draft.NextUndecided(at); next >= 0 {
+			m.goTo(next)
+		} else {
+			m.note.Say("everything is decided; enter accepts it", nil)
+		}
+	default:
+		return false
+	}
+	m.diff.scroll()
+	return true
+}
+
+// decide handles a key that decides something, or that ends the review.
+func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
+	switch {
+	case key.Matches(msg, k.take):
+		return m.decideHunk(decision.Accepted)
+	case key.Matches(msg, k.takeFile):
+		return m.decideFile(decision.Accepted)
+	case key.Matches(msg, k.reject):
+		return m.decideHunk(decision.Rejected)
+	case key.Matches(msg, k.rejectFile):
+		return m.decideFile(decision.Rejected)
+	case key.Matches(msg, k.clear):
+		return m.decideHunk(decision.Undecided)
+	case key.Matches(msg, k.takeAll):
+		m.decideRest(0, m.draft.Len(), decision.Accepted)
+	case key.Matches(msg, k.rejectAll):
+		m.decideRest(0, m.draft.Len(), decision.Rejected)
+	case key.Matches(msg, k.reset):
+		m.reset()
+	case key.Matches(msg, k.comment):
+		m.comment = newCommentDialog(m.diff.file(), m.diff.current())
+		m.comment.resize(m.width, m.height)
+	case key.Matches(msg, k.undo):
+		m.undo()
+		return m.load()
+	case key.Matches(msg, k.split):
+		m.split()
+	case key.Matches(msg, k.verify):
+		m.openVerify()
+	case key.Matches(msg, k.target):
+		m.switchTarget()
+	case key.Matches(msg, k.deliver):
+		return m.deliver()
+	}
+	return nil
+}
+
+// pressList handles a key in the list of files.
+func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
+	k := m.bound()
+	e, ok := m.list.entry()
+	switch {
+	case !ok:
+	case key.Matches(msg, k.open):
+		return m.enter(e)
+	case key.Matches(msg, k.closed):
+		m.focusList(false)
+	case key.Matches(msg, k.left):
+		m.list.outward()
+	case key.Matches(msg, k.undo):
+		m.undo()
+	case key.Matches(msg, k.takeFile), key.Matches(msg, k.take):
+		return m.decideEntry(e, decision.Accepted)
+	case key.Matches(msg, k.rejectFile), key.Matches(msg, k.reject):
+		return m.decideEntry(e, decision.Rejected)
+	case m.list.cursor.Press(msg):
+		if e, _ := m.list.entry(); e.file && e.from != m.diff.at {
+			m.goTo(e.from)
+		}
+	}
+	return m.load()
+}
+
+// enter shows the file of a line of the list, or folds the folder.
+func (m *Model) enter(e entry) tea.Cmd {
+	if !e.file {
+		m.list.toggle(e)
+		return nil
+	}
+	m.focusList(false)
+	m.goTo(e.from)
+	return m.load()
+}
+
+// nextHit goes n hits further.
+func (m *Model) nextHit(n int) tea.Cmd {
+	if !m.search.step(n) {
+		return nil
+	}
+	return m.toHit()
+}
+
+// showHits goes to the first hit after the cursor.
+func (m *Model) showHits(msg searched) tea.Cmd {
+	note, err := m.search.take(msg, m.diff.files)
+	m.diff.match = m.search.match
+	if note != "" || err != nil {
+		m.note.Say(note, err)
+		return nil
+	}
+	old, fresh := m.diff.file().layout.above(m.diff.row)
+	m.search.startAfter(func(h hit) bool {
+		at := m.draft.Find(h.path)
+		return at > m.diff.at || at == m.diff.at && (h.old && h.line > old || !h.old && h.line > fresh)
+	})
+	return m.toHit()
+}
+
+// toHit goes to the current hit, after its file is read.
+func (m *Model) toHit() tea.Cmd {
+	h := m.search.hit()
+	if i := m.draft.Find(h.path); i >= 0 && i != m.diff.at {
+		m.goTo(i)
+	}
+	m.search.awaited = !m.diff.file().Loaded()
+	if !m.search.awaited {
+		m.diff.reveal(h.line, h.old)
+	}
+	return m.load()
+}
+
+// leave closes the screen. It asks first when decisions would be lost.
+func (m *Model) leave() tea.Cmd {
+	if m.draft.Steps() == 0 {
+		return page.Leave("", nil)
+	}
+	m.ask = dialog.Ask(dialog.Confirm{
+		Title: "Leave the review?", Yes: "leave",
+		Text: fmt.Sprintf("Your decisions about %s are not accepted and will be lost. Your comments are kept.", m.session.ID),
+		Do:   page.Leave("", nil),
+	}, m.now())
+	return nil
+}
+
+// switchTarget chooses the other target.
+func (m *Model) switchTarget() { m.draft.SetTarget(otherTarget(m.draft.Target())) }
+
+func otherTarget(t accept.Target) accept.Target {
+	if t == accept.ToBranch {
+		return accept.ToWorktree
+	}
+	return accept.ToBranch
+}
+
+// paste gives pasted text to the open field.
+func (m *Model) paste(msg tea.PasteMsg) {
+	switch {
+	case m.delivery.asks():
+		m.delivery.paste(msg)
+	case m.comment != nil:
+		m.comment.Update(msg)
+	case m.search.typing():
+		m.search.Update(msg)
+	case m.verify.asks():
+		m.verify.paste(msg)
+	}
+}
