@@ -28,6 +28,9 @@ import (
 // daemon is the real one of DOCKER_HOST.
 func daemon(t *testing.T) *Builder {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Docker; go test without -short runs it")
+	}
 	host := os.Getenv("DOCKER_HOST")
 	if host == "" {
 		t.Fatal("DOCKER_HOST is not set: these tests need a running Docker daemon")

@@ -41,6 +41,9 @@ func TestMain(m *testing.M) {
 // open connects to the daemon the tests need; without it they fail.
 func open(t testing.TB) *Backend {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs rootless Docker and runsc; go test without -short runs it")
+	}
 	b, err := Open(context.Background(), options(t))
 	if err != nil {
 		t.Fatalf("these tests need a rootless Docker daemon with runsc: %v", err)
