@@ -223,7 +223,7 @@ func (i inference) contextWarning(model modelserver.Model) string {
 
 func (i inference) Serve(ctx context.Context, listener net.Listener, access supervisor.ModelAccess) error {
 	handler, err := gateway.New(gateway.Config{
-		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began, Heard: access.Calls.Heard, Timeout: access.Timeout,
+		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began, Heard: access.Calls.Received, Timeout: access.Timeout,
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
 		Log: func(e gateway.Event) {
 			access.Calls.Ended(session.ModelCall{

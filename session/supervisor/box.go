@@ -43,47 +43,47 @@ const (
 // startBox creates the box while its network is being closed, starts it when that
 // is done, and waits until its PID 1 has called. The lifeline's listener is closed
 // then, before any agent exists, so nothing in the box can pose as PID 1.
-func (s *supervisor) startBox(ctx, services context.Context, k *kit) (runtime.Box, error) {
+func (s *supervisor) startBox(ctx, services context.Context, k *resources) (runtime.Box, error) {
 	done := s.report.step("sandbox")
 	spec, err := s.boxSpec(k)
 	if err != nil {
 		return nil, err
 	}
-	watched := start(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
+	watched := async(func() (*watchdog.Watchdog, error) { return s.startWatchdog(spec.Init) })
 	s.onUndo(func(context.Context) error { return s.releaseWatchdog(watched) })
 	box, err := k.docker.Backend.Create(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	s.onUndo(box.Destroy)
-	if k.sockets, err = k.guarded(); err != nil { // no box starts before this
+	if k.sockets, err = k.awaitSockets(); err != nil { // no box starts before this
 		return nil, err
 	}
 	s.serve(services, k)
 	listener := k.sockets.Listener(netguard.PortLifeline)
-	k.started = start(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener, watched) })
-	s.onUndo(func(context.Context) error { _, _ = k.started(); return nil })
+	k.awaitProcess = async(func() (runtime.Process, error) { return s.launchBox(ctx, box, listener, watched) })
+	s.onUndo(func(context.Context) error { _, _ = k.awaitProcess(); return nil })
 	conn, hello, err := s.acceptLine(ctx, listener)
 	if err != nil {
-		if _, startErr := k.started(); startErr != nil {
+		if _, startErr := k.awaitProcess(); startErr != nil {
 			return nil, startErr
 		}
-		return nil, errors.Join(err, boxTrouble(ctx, box))
+		return nil, errors.Join(err, boxFailure(ctx, box))
 	}
 	s.onUndo(func(context.Context) error { return conn.Close() })
-	if err := foreignKernel(hello.Kernel); err != nil {
+	if err := checkKernel(hello.Kernel); err != nil {
 		return nil, err
 	}
 	k.kernel = hello.Kernel
 	s.mu.Lock()
 	s.line = conn
 	s.mu.Unlock()
-	done("gVisor's kernel answers" + scratchNote(box))
+	done("gVisor's kernel answers" + scratchText(box))
 	return box, nil
 }
 
-// scratchNote says which folders of the image are in memory, after a semicolon.
-func scratchNote(box runtime.Box) string {
+// scratchText says which folders of the image are in memory, after a semicolon.
+func scratchText(box runtime.Box) string {
 	scratch, ok := box.(runtime.Scratch)
 	if !ok {
 		return ""
@@ -95,9 +95,9 @@ func scratchNote(box runtime.Box) string {
 	return fmt.Sprintf("; volumes of the image, empty and in memory, up to %s each: %s", amount.Bytes(size), strings.Join(folders, ", "))
 }
 
-// foreignKernel refuses a box that runs on the host's own kernel, whatever the
+// checkKernel refuses a box that runs on the host's own kernel, whatever the
 // daemon's configuration calls its runtime.
-func foreignKernel(inside string) error {
+func checkKernel(inside string) error {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
 		return fmt.Errorf("asking for the host's kernel: %w", err)
@@ -125,7 +125,7 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 	if state.Process.PID == 0 {
 		// Without it nobody could tell when the box is dead, and its work be read.
 		_ = listener.Close()
-		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxTrouble(ctx, box))
+		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxFailure(ctx, box))
 	}
 	err = s.save(func(st *session.State) { st.Box, st.Sandbox = box.ID(), state.Process })
 	if err == nil {
@@ -138,7 +138,7 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 }
 
 // boxSpec says what the box is made from.
-func (s *supervisor) boxSpec(k *kit) (runtime.Spec, error) {
+func (s *supervisor) boxSpec(k *resources) (runtime.Spec, error) {
 	init, err := s.init()
 	if err != nil {
 		return runtime.Spec{}, err
@@ -229,8 +229,8 @@ func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*li
 	}
 }
 
-// boxTrouble says what the daemon knows about a box that did not call.
-func boxTrouble(ctx context.Context, box runtime.Box) error {
+// boxFailure says what the daemon knows about a box that did not call.
+func boxFailure(ctx context.Context, box runtime.Box) error {
 	state, err := box.State(ctx)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func boxTrouble(ctx context.Context, box runtime.Box) error {
 
 // workdir is where the agent starts: the folder of the workspace in which the run was
 // started, and the top where that is not there.
-func (k *kit) workdir() string {
+func (k *resources) workdir() string {
 	if k.workspace == nil {
 		return boxWorkdir
 	}
@@ -250,9 +250,9 @@ func (k *kit) workdir() string {
 
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
-func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) error {
-	proven := start(func() ([]probe.Result, error) { return s.prove(ctx, k) })
-	process, err := k.started()
+func (s *supervisor) startAgent(ctx context.Context, k *resources, box runtime.Box) error {
+	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, k) })
+	process, err := k.awaitProcess()
 	if err != nil {
 		_ = s.line.Close() // ends the probes
 	} else {
@@ -265,10 +265,10 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 	if err := cmp.Or(err, proofErr); err != nil {
 		return err
 	}
-	if k.workspace, err = k.prepared(); err != nil {
+	if k.workspace, err = k.awaitWorkspace(); err != nil {
 		return err
 	}
-	inference, err := k.model.task()
+	inference, err := k.model.forAgent()
 	if err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 		return err
 	}
 	done := s.report.step("agent")
-	s.tally.begin()
+	s.counters.start()
 	files := make([]lifeline.File, 0, len(k.command.Files))
 	for _, file := range k.command.Files {
 		files = append(files, lifeline.File{Path: file.Path, Mode: uint32(file.Mode.Perm()), Data: file.Data})
@@ -302,7 +302,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *kit, box runtime.Box) er
 
 // prove runs the probes in the box. One that does not come out as it must is an
 // error beside the results.
-func (s *supervisor) prove(ctx context.Context, k *kit) ([]probe.Result, error) {
+func (s *supervisor) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
 	plan := ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network)
 	var ended func(int, probe.Result)

@@ -15,11 +15,11 @@ func TestABoxOnTheHostsKernelIsRefused(t *testing.T) {
 	}
 	own := "Linux " + unix.ByteSliceToString(host.Release[:]) + " " + unix.ByteSliceToString(host.Version[:])
 	for _, inside := range []string{own, ""} {
-		if err := foreignKernel(inside); fault.KindOf(err) != fault.Refused {
+		if err := checkKernel(inside); fault.KindOf(err) != fault.Refused {
 			t.Errorf("kernel %q gave %v", inside, err)
 		}
 	}
-	if err := foreignKernel("Linux 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"); err != nil {
+	if err := checkKernel("Linux 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016"); err != nil {
 		t.Errorf("gVisor's kernel gave %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 	var told sync.WaitGroup
 	told.Go(func() {
 		for {
-			live, known, next := s.news.get()
+			live, known, next := s.updates.get()
 			if known {
 				e, err := session.LiveEvent(live)
 				if err != nil || one(e) != nil {
@@ -74,9 +74,9 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 
 // publish tells everybody how the session stands.
 func (s *supervisor) publish() {
-	live := session.Live{Calls: s.tally.asked(), Deadline: s.clock.deadline(), Requests: s.asking.waiting(), Output: s.record.Size()}
-	live.Refused, live.Tokens = s.tally.result()
-	s.news.send(live)
+	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size()}
+	live.Refused, live.Tokens = s.counters.result()
+	s.updates.send(live)
 	if err := s.store.WriteLive(s.id, live); err != nil {
 		fmt.Fprintln(os.Stderr, "writing the live numbers:", err) // lists do without
 	}

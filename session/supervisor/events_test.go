@@ -37,14 +37,14 @@ func watched(t *testing.T) (*session.Sessions, *supervisor) {
 	if s.log, err = store.OpenLog(id); err != nil {
 		t.Fatal(err)
 	}
-	s.asking.record = s.answered
+	s.requests.record = s.answered
 	if _, err := s.startControl(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.made.Run(t.Context(), 0) })
-	s.tally.begin()
-	s.pulse.start(s.publish)
-	t.Cleanup(s.pulse.stop) // what was about to be published finds the folder still there
+	t.Cleanup(func() { _ = s.undo.Run(t.Context(), 0) })
+	s.counters.start()
+	s.publishing.start(s.publish)
+	t.Cleanup(s.publishing.stop) // what was about to be published finds the folder still there
 	return sessions, s
 }
 
@@ -62,7 +62,7 @@ func newRecord(t *testing.T, dir string) *output.Recorder {
 // leave ends the supervisor as its process would.
 func (s *supervisor) leave(t *testing.T, result session.Result) {
 	t.Helper()
-	s.pulse.stop()
+	s.publishing.stop()
 	if err := s.store.WriteState(s.id, session.State{Phase: session.Ended, Result: &result}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (s *supervisor) leave(t *testing.T, result session.Result) {
 	}
 }
 
-func TestWhoWatchesASessionSeesWhatHappensUntilItsEnd(t *testing.T) {
+func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 	sessions, s := watched(t)
 	events := make(chan audit.Event, 100)
 	ended := make(chan error, 1)
@@ -175,7 +175,7 @@ func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 func TestAnEventThatIsTooLongIsNotReadForEver(t *testing.T) {
 	_, s := watched(t)
 	const maxEvent = 1 << 20
-	s.news.send(session.Live{Requests: []session.Request{{Question: string(make([]byte, maxEvent))}}})
+	s.updates.send(session.Live{Requests: []session.Request{{Question: string(make([]byte, maxEvent))}}})
 	s.audit(audit.StopRequested, nil)
 	err := control.Dial(s.dir, control.AnswerTimeout).Events(t.Context(), 0, func(e audit.Event) error {
 		if len(e.Data) > maxEvent {

@@ -19,8 +19,8 @@ import (
 
 // recordEnd stores that the agent has ended and how, before its changes are computed.
 func (s *supervisor) recordEnd(ended session.Result) {
-	ended.Refused, ended.Tokens = s.tally.result()
-	ended.ModelFailures, ended.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
+	ended.Refused, ended.Tokens = s.counters.result()
+	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
 		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
 	}
@@ -31,24 +31,24 @@ func (s *supervisor) recordEnd(ended session.Result) {
 // crash during that wait leaves nothing: the box removes itself, and the network's
 // lease ends with this process. finish has no error to return: what goes wrong here
 // is part of the result. told ends what a person may wait for.
-func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, box runtime.Box, out outcome, cause error) {
+func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *resources, box runtime.Box, out boxOutcome, cause error) {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
-		cause = s.judge(k.agent, out)
+		cause = s.exitFault(k.agent, out)
 	}
-	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: ended.Sub(s.st.Started).Seconds(), Dropped: s.record.Dropped()}
+	result := session.Result{ExitCode: -1, Fault: session.FailureOf(cause), Seconds: ended.Sub(s.current.Started).Seconds(), Dropped: s.record.Dropped()}
 	if out.exit != nil {
 		result.ExitCode, result.Signal = out.exit.Code, out.exit.Signal
-		result.Left, result.Commits = out.exit.Left, listed(out.exit.Commits)
+		result.Left, result.Commits = out.exit.Left, boundCommits(out.exit.Commits)
 	}
 	s.audit(audit.AgentEnded, map[string]any{"exit_code": result.ExitCode, "signal": result.Signal, "fault": result.Fault})
 
 	_ = s.line.Close()
 	// The box ends by itself. Only then is the daemon asked: telling it to kill a
 	// box that is about to end takes longer.
-	dead := s.awaitDeath()
-	removed := start(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
+	dead := s.awaitSandboxEnd()
+	removed := async(func() (struct{}, error) { return struct{}{}, s.release(ctx, k, box) })
 	if dead == nil { // else it tries once more, when this process ends
 		if err := s.watchdog.Release(); err != nil {
 			fmt.Fprintln(os.Stderr, "ending the watchdog:", err)
@@ -64,8 +64,8 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *kit, b
 	} else {
 		s.conclude(ctx, k, &result)
 	}
-	result.Refused, result.Tokens = s.tally.result()
-	result.ModelFailures, result.ModelSilence = s.tally.modelCalls().failures(), s.vitals.silent().Seconds()
+	result.Refused, result.Tokens = s.counters.result()
+	result.ModelFailures, result.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	s.verifyWork(ctx, told, &result)
 	if s.launch.Spec.Verify != "" {
 		ended = time.Now().UTC()
@@ -101,8 +101,8 @@ const (
 	maxSubject = 300 // bytes
 )
 
-// listed bounds the list.
-func listed(commits []string) []string {
+// boundCommits bounds the list.
+func boundCommits(commits []string) []string {
 	commits = commits[:min(len(commits), maxCommits)]
 	for i, subject := range commits {
 		if len(subject) > maxSubject {
@@ -113,19 +113,19 @@ func listed(commits []string) []string {
 }
 
 // conclude records the end, and then what the agent changed.
-func (s *supervisor) conclude(ctx context.Context, k *kit, result *session.Result) {
+func (s *supervisor) conclude(ctx context.Context, k *resources, result *session.Result) {
 	result.Changes.Unknown = session.NotComputedYet
 	s.recordEnd(*result)
 	if err := s.computeChanges(ctx, k, result); err != nil {
 		result.Changes = session.ChangesUnknown(err)
 		return
 	}
-	s.judgeWork(k, result)
+	s.checkWork(k, result)
 }
 
-// awaitDeath waits until the sandbox's process is gone, and kills it when it
+// awaitSandboxEnd waits until the sandbox's process is gone, and kills it when it
 // takes too long. Only then may the workspace be read.
-func (s *supervisor) awaitDeath() error {
+func (s *supervisor) awaitSandboxEnd() error {
 	sandbox := s.state().Sandbox
 	for _, last := range []bool{false, true} {
 		err := sandbox.AwaitEnd(session.SandboxEndTimeout)
@@ -144,8 +144,8 @@ func (s *supervisor) awaitDeath() error {
 
 // release gives back everything but the workspace: the box, the sockets, the
 // network.
-func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error {
-	closed := start(func() (struct{}, error) {
+func (s *supervisor) release(ctx context.Context, k *resources, box runtime.Box) error {
+	closed := async(func() (struct{}, error) {
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})
 	err := box.Destroy(ctx)
@@ -157,7 +157,7 @@ func (s *supervisor) release(ctx context.Context, k *kit, box runtime.Box) error
 }
 
 // computeChanges finds what the agent changed and keeps it by a ref.
-func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *session.Result) error {
+func (s *supervisor) computeChanges(ctx context.Context, k *resources, result *session.Result) error {
 	set, err := scan.Workspace(ctx, k.workspace, scan.Options{})
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *session
 	if err := s.store.WriteChanges(s.id, set); err != nil {
 		return err
 	}
-	if err := s.settle(set); err != nil {
+	if err := s.storeReview(set); err != nil {
 		return err
 	}
 	result.Changed, result.Changes = !set.Empty(), session.Summarize(set)
@@ -177,8 +177,8 @@ func (s *supervisor) computeChanges(ctx context.Context, k *kit, result *session
 	return nil
 }
 
-// settle says of a session that went on from accepted work what of its own is open.
-func (s *supervisor) settle(set *review.ChangeSet) error {
+// storeReview says of a session that went on from accepted work what of its own is open.
+func (s *supervisor) storeReview(set *review.ChangeSet) error {
 	review, err := s.store.ReviewOf(s.id, set)
 	if err != nil || review == session.Unreviewed {
 		return err

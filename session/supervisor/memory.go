@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lean gives back the memory that the start of a session has needed and its hours will
+// releaseMemory gives back the memory that the start of a session has needed and its hours will
 // not: of the heap, and of the program's own file, most of which the kernel has mapped
 // for this process once and which comes back page by page where it is called again.
-func lean() {
+func releaseMemory() {
 	debug.FreeOSMemory()
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
@@ -25,15 +25,15 @@ func lean() {
 		return
 	}
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
-		if from, size, ok := unwritten(lines.Text(), exe); ok {
+		if from, size, ok := readOnlyMapping(lines.Text(), exe); ok {
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, size, unix.MADV_DONTNEED)
 		}
 	}
 }
 
-// unwritten is the range of a line of /proc/PID/maps (proc_pid_maps(5)) that maps file
+// readOnlyMapping is the range of a line of /proc/PID/maps (proc_pid_maps(5)) that maps file
 // so that nothing can be written there: what is dropped of it is read again.
-func unwritten(line, file string) (from, size uintptr, ok bool) {
+func readOnlyMapping(line, file string) (from, size uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || strings.Join(fields[5:], " ") != file || len(fields[1]) != 4 || fields[1][1] != '-' {
 		return 0, 0, false

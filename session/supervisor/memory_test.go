@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyWhatCannotBeWrittenOfTheOwnFileIsGivenBack(t *testing.T) {
+func TestOnlyReadOnlyMappingsOfTheProgramAreReleased(t *testing.T) {
 	for line, want := range map[string]bool{
 		"00400000-00a00000 r-xp 00000000 08:01 123 /usr/bin/aibox":           true,
 		"00a00000-01800000 r--p 00600000 08:01 123 /usr/bin/aibox":           true,
@@ -19,14 +19,14 @@ func TestOnlyWhatCannotBeWrittenOfTheOwnFileIsGivenBack(t *testing.T) {
 		"00400000-00a00000 r-xp 00000000 08:01 123 /usr/bin/aibox (deleted)": false,
 		"": false,
 	} {
-		from, size, ok := unwritten(line, "/usr/bin/aibox")
+		from, size, ok := readOnlyMapping(line, "/usr/bin/aibox")
 		if ok != want || ok && (from == 0 || size == 0) {
 			t.Errorf("%q: %x, %x, %v", line, from, size, ok)
 		}
 	}
 }
 
-func TestAProcessThatGivesMemoryBackIsSmallerAndWorksOn(t *testing.T) {
+func TestReleasingMemoryShrinksTheProcessAndItKeepsWorking(t *testing.T) {
 	// A program on a file system in memory, as /tmp is in Debian 13, counts as shared memory.
 	mapped := func() int {
 		status, err := os.ReadFile("/proc/self/status")
@@ -45,11 +45,11 @@ func TestAProcessThatGivesMemoryBackIsSmallerAndWorksOn(t *testing.T) {
 		return sum
 	}
 	before := mapped()
-	lean()
+	releaseMemory()
 	if after := mapped(); after >= before {
 		t.Errorf("%d kB of files are mapped, %d before", after, before)
 	}
-	if _, _, ok := unwritten("00400000-00a00000 r-xp 00000000 08:01 123 /a file", "/a file"); !ok {
+	if _, _, ok := readOnlyMapping("00400000-00a00000 r-xp 00000000 08:01 123 /a file", "/a file"); !ok {
 		t.Error("a name with a space is not the name")
 	}
 }

@@ -63,11 +63,11 @@ type Model struct {
 	Warnings []string
 }
 
-// model is the model server of a session; its zero value is none.
-type model struct {
+// modelServer is the model server of a session; its zero value is none.
+type modelServer struct {
 	server      Inference
 	placeholder secret.Value
-	known       <-chan struct{}       // closed when chosen does not wait any more
+	answered    <-chan struct{}       // closed when chosen does not wait any more
 	chosen      func() (Model, error) // waits for the server's word about the model
 	models      func() []string       // waits for it, too: ModelAccess.Models
 	tools       []string              // ModelAccess.ServerTools by name
@@ -76,44 +76,44 @@ type model struct {
 // inference finds the model server, unless the policy wants none. The server's word
 // about the model may take longer than everything else here, so it is waited for
 // only before the agent starts: it goes on until chosen returns or working ends.
-func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent) (model, error) {
+func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
-		return model{}, nil
+		return modelServer{}, nil
 	}
 	server, err := s.findServer(ctx, len(info.Dialects) > 0)
 	if err != nil {
 		if len(info.Dialects) == 0 { // the command may do without
-			var loading notReady
+			var loading notReadyError
 			if fault.KindOf(err) == fault.Refused || errors.As(err, &loading) {
-				s.notice("there is no model: " + err.Error())
+				s.postNotice("there is no model: " + err.Error())
 			}
-			return model{}, nil
+			return modelServer{}, nil
 		}
-		return model{}, err
+		return modelServer{}, err
 	}
 	if _, err := info.Spoken(server.Speaks()); err != nil {
-		return model{}, err
+		return modelServer{}, err
 	}
 	models, err := agents.Models(agent, s.launch.Spec.Model)
 	if err != nil {
-		return model{}, err
+		return modelServer{}, err
 	}
 	if err := s.checkSearching(server, models); err != nil {
-		return model{}, err
+		return modelServer{}, err
 	}
 	if text := server.Leaves(models); text != "" { // said before anything is sent, also where nobody follows the session
 		s.report.warn("model", text)
-		s.notice(text)
+		s.postNotice(text)
 	}
 	for _, text := range append(server.Notices(models), s.launch.Spec.WaysOut()...) {
-		s.notice(text)
+		s.postNotice(text)
 	}
 	s.keyVariable = server.KeyVariable()
-	m := model{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
+	m := modelServer{server: server, placeholder: secret.New("sk-aibox-" + rand.Text())}
 	known := make(chan struct{})
-	m.known = known
-	m.chosen = start(func() (Model, error) {
+	m.answered = known
+	m.chosen = async(func() (Model, error) {
 		defer close(known)
 		return s.chooseModel(working, server, info)
 	})
@@ -191,7 +191,7 @@ func (s *supervisor) chooseModel(ctx context.Context, server Inference, info age
 		}
 	}
 	for _, warning := range chosen.Warnings {
-		s.notice(warning)
+		s.postNotice(warning)
 	}
 	detail := server.Name()
 	if chosen.ID != detail {
@@ -204,13 +204,13 @@ func (s *supervisor) chooseModel(ctx context.Context, server Inference, info age
 	return chosen, nil
 }
 
-// ready is the error of a model that is known to be wrong by now.
-func (m model) ready() error {
+// err is the error of a model that is known to be wrong by now.
+func (m modelServer) err() error {
 	if m.server == nil {
 		return nil
 	}
 	select {
-	case <-m.known:
+	case <-m.answered:
 		_, err := m.chosen()
 		return err
 	default:
@@ -218,9 +218,9 @@ func (m model) ready() error {
 	}
 }
 
-// sketch is the model as the agent gets it, as far as that is known before the
+// preview is the model as the agent gets it, as far as that is known before the
 // server has answered: asked stands for its name.
-func (m model) sketch(asked string) agents.Inference {
+func (m modelServer) preview(asked string) agents.Inference {
 	if m.server == nil {
 		return agents.Inference{}
 	}
@@ -230,13 +230,13 @@ func (m model) sketch(asked string) agents.Inference {
 	}
 }
 
-// task is the model as the agent gets it. It waits for the server's word.
-func (m model) task() (agents.Inference, error) {
+// forAgent is the model as the agent gets it. It waits for the server's word.
+func (m modelServer) forAgent() (agents.Inference, error) {
 	if m.server == nil {
 		return agents.Inference{}, nil
 	}
 	chosen, err := m.chosen()
-	inference := m.sketch(chosen.ID)
+	inference := m.preview(chosen.ID)
 	inference.Model, inference.Context = chosen.ID, chosen.Context
 	return inference, err
 }

@@ -21,20 +21,20 @@ const (
 // A warning comes when nearPercent of a limit are used.
 const nearPercent = 80
 
-// near reports whether used has come close to limit; 0 is no limit.
-func near(used, limit int64) bool {
+// nearLimit reports whether used has come close to limit; 0 is no limit.
+func nearLimit(used, limit int64) bool {
 	return limit > 0 && used >= limit-limit*(100-nearPercent)/100
 }
 
 // warnOfModelLimits says once for each limit that it is near.
 func (s *supervisor) warnOfModelLimits() {
 	spec := s.launch.Spec
-	uploaded, tokens := s.tally.used()
-	if near(tokens, spec.MaxTokens) && s.tally.first(tokenLimit) {
-		s.notice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, spec.MaxTokens))
+	uploaded, tokens := s.counters.usage()
+	if nearLimit(tokens, spec.MaxTokens) && s.counters.firstTime(tokenLimit) {
+		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, spec.MaxTokens))
 	}
-	if near(uploaded, spec.MaxUpload) && s.tally.first(uploadLimit) {
-		s.notice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload>>20))
+	if nearLimit(uploaded, spec.MaxUpload) && s.counters.firstTime(uploadLimit) {
+		s.postNotice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload>>20))
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *supervisor) reachedModelLimit(limit string) {
 	default:
 		return
 	}
-	if s.tally.first("end " + limit) {
+	if s.counters.firstTime("end " + limit) {
 		s.audit(audit.LimitReached, map[string]string{"limit": name, "value": value})
 	}
 	s.end(f)

@@ -16,30 +16,30 @@ func TestALimitIsNearAtFourFifths(t *testing.T) {
 	}{
 		{0, 0, false}, {1 << 40, 0, false}, {79, 100, false}, {80, 100, true}, {101, 100, true}, {1, 1, true}, {0, 1, false},
 	} {
-		if got := near(test.used, test.limit); got != test.want {
+		if got := nearLimit(test.used, test.limit); got != test.want {
 			t.Errorf("%d of %d: %t", test.used, test.limit, got)
 		}
 	}
 }
 
 func TestWhatGoesToTheModelIsCounted(t *testing.T) {
-	var all tally
-	all.call(session.ModelCall{Sent: 100, Input: 7, Output: 3})
-	all.call(session.ModelCall{Sent: 20, Input: 1})
-	all.call(session.ModelCall{Uncounted: true})
-	all.call(session.ModelCall{})
-	if sent, tokens := all.used(); sent != 120 || tokens != 11 {
+	var all counters
+	all.addCall(session.ModelCall{Sent: 100, Input: 7, Output: 3})
+	all.addCall(session.ModelCall{Sent: 20, Input: 1})
+	all.addCall(session.ModelCall{Uncounted: true})
+	all.addCall(session.ModelCall{})
+	if sent, tokens := all.usage(); sent != 120 || tokens != 11 {
 		t.Errorf("%d bytes, %d tokens", sent, tokens)
 	}
 	if _, tokens := all.result(); tokens != (session.Tokens{Requests: 3, Input: 8, Output: 3, Unknown: 1}) {
 		t.Errorf("%+v", tokens)
 	}
-	if !all.first("a") || all.first("a") || !all.first("b") {
+	if !all.firstTime("a") || all.firstTime("a") || !all.firstTime("b") {
 		t.Error("what was said is said again")
 	}
 }
 
-func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
+func TestWaysOutAreListedOnlyWithAModel(t *testing.T) {
 	spec := session.Spec{Network: netguard.Local, InferenceTools: []netguard.ServerTool{netguard.WebSearch, netguard.MCP}}
 	ways := spec.WaysOut()
 	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the sandbox. ") || spec.OpenTools() != "web-search, mcp" {
@@ -47,7 +47,7 @@ func TestWaysOutAreSaidWhereThereIsAModel(t *testing.T) {
 	}
 	spec.MaxTokens = 5000
 	for _, want := range []string{"are open to you: web-search, mcp.", "You are ended after 5000 tokens"} {
-		if text := limits(spec); !strings.Contains(text, want) {
+		if text := environmentText(spec); !strings.Contains(text, want) {
 			t.Errorf("the agent is not told %q:\n%s", want, text)
 		}
 	}

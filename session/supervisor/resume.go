@@ -10,8 +10,8 @@ import (
 	"aibox/workspace"
 )
 
-// resume takes over the workspace of the session that this one goes on with.
-func (s *supervisor) resume(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
+// takeOver takes over the workspace of the session that this one goes on with.
+func (s *supervisor) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
 	sessions := session.New(s.deps.Deps)
@@ -34,9 +34,9 @@ func (s *supervisor) resume(ctx context.Context, scratch []string) (*workspace.W
 	return ws, nil
 }
 
-// conversed reports whether the agent has a conversation to go on with: whether
+// hasConversation reports whether the agent has a conversation to go on with: whether
 // there is anything in one of its state folders.
-func (s *supervisor) conversed(stateDirs []string) bool {
+func (s *supervisor) hasConversation(stateDirs []string) bool {
 	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
 		return session.StateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
 	})

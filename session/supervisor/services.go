@@ -19,7 +19,7 @@ func gatewayURL() string {
 // serve starts what answers the box: names, the model, refusals. They end with
 // ctx; one that fails before that ends the session, because a box must not run
 // on without its guard.
-func (s *supervisor) serve(ctx context.Context, k *kit) {
+func (s *supervisor) serve(ctx context.Context, k *resources) {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
 			func(name, kind string) { s.refused("name", name, unresolved(kind)) })
@@ -32,7 +32,7 @@ func (s *supervisor) serve(ctx context.Context, k *kit) {
 	gateway := k.sockets.Listener(netguard.PortGateway)
 	switch {
 	case k.model.server != nil:
-		s.vitals.listen(modelTimeout(&s.launch.Spec), s.modelSilent)
+		s.model.onSilence(modelTimeout(&s.launch.Spec), s.reportSilence)
 		s.service(ctx, "inference gateway", func() error {
 			return k.model.server.Serve(ctx, gateway, ModelAccess{
 				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
@@ -69,8 +69,8 @@ func (s *supervisor) service(ctx context.Context, name string, run func() error)
 
 // refused records what the network refused, once for each kind.
 func (s *supervisor) refused(what, target, reason string) {
-	if s.tally.refuse(what, target, reason) {
+	if s.counters.addRefusal(what, target, reason) {
 		s.audit(audit.AccessRefused, session.Refusal{What: what, Target: target, Reason: reason, Times: 1})
 	}
-	s.pulse.changed()
+	s.publishing.trigger()
 }

@@ -20,13 +20,13 @@ import (
 const maxStateEntries = 200_000
 
 const (
-	// stateLook is how often the free space of their file system is asked for, which
+	// stateCheckInterval is how often the free space of their file system is asked for, which
 	// costs one system call.
-	stateLook = 250 * time.Millisecond
-	// stateWalk is how long they are left alone at most while that does not change.
-	stateWalk = time.Minute
-	// stateRest is for how many times as long as a measurement took the next one waits.
-	stateRest = 20
+	stateCheckInterval = 250 * time.Millisecond
+	// stateMeasureInterval is how long they are left alone at most while that does not change.
+	stateMeasureInterval = time.Minute
+	// stateMeasureFactor is for how many times as long as a measurement took the next one waits.
+	stateMeasureFactor = 20
 )
 
 // stateLimit is the limit of the spec's state folders in bytes; false for none.
@@ -67,7 +67,7 @@ func (m *stateMeter) due(now time.Time, free int64) bool {
 // it is time to warn.
 func (m *stateMeter) measured(begin, end time.Time, used, free int64) (warn bool) {
 	m.used, m.free = used, free
-	m.rest, m.latest = end.Add(end.Sub(begin)*stateRest), end.Add(stateWalk)
+	m.rest, m.latest = end.Add(end.Sub(begin)*stateMeasureFactor), end.Add(stateMeasureInterval)
 	warn = !m.warned && used > m.limit/5*4
 	m.warned = m.warned || warn
 	return warn
@@ -81,16 +81,16 @@ func (s *supervisor) limitState(ctx context.Context, folders []string) {
 		return
 	}
 	meter := stateMeter{limit: limit}
-	tick := time.NewTicker(stateLook)
+	tick := time.NewTicker(stateCheckInterval)
 	defer tick.Stop()
 	for {
 		if now, free := time.Now(), freeBytes(folders[0]); meter.due(now, free) {
 			usage, err := diskuse.Of(folders, diskuse.Limits{Bytes: limit + limit/4, Entries: maxStateEntries})
 			if meter.measured(now, time.Now(), usage.Bytes, free) {
-				s.notice(fmt.Sprintf("the agent's conversation folders take %s of %s; the session is ended when they take more",
+				s.postNotice(fmt.Sprintf("the agent's conversation folders take %s of %s; the session is ended when they take more",
 					amount.Bytes(usage.Bytes), amount.Bytes(limit)))
 			}
-			s.judgeState(usage, limit, err)
+			s.enforceStateLimit(usage, limit, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -100,9 +100,9 @@ func (s *supervisor) limitState(ctx context.Context, folders []string) {
 	}
 }
 
-// judgeState ends the session when usage is beyond the limit, at once when it is far
+// enforceStateLimit ends the session when usage is beyond the limit, at once when it is far
 // beyond: an agent has a few seconds to end, in which it may write on.
-func (s *supervisor) judgeState(usage diskuse.Usage, limit int64, err error) {
+func (s *supervisor) enforceStateLimit(usage diskuse.Usage, limit int64, err error) {
 	what := fmt.Sprintf("the agent's conversation folders have outgrown their limit of %s", amount.Bytes(limit))
 	far := usage.Bytes > limit+limit/4
 	switch {

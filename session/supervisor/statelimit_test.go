@@ -25,7 +25,7 @@ func TestStateFoldersAreMeasuredOnlyWhenTheDiskFillsOrTimeGoesBy(t *testing.T) {
 		{"others made room", time.Second, 11 << 30, false},
 		{"a little was written", time.Second, 10<<30 - 99<<20, false},
 		{"an eighth of the rest was written", time.Second, 10<<30 - 101<<20, true},
-		{"a long time has gone by", stateWalk + time.Second, 10 << 30, true},
+		{"a long time has gone by", stateMeasureInterval + time.Second, 10 << 30, true},
 	} {
 		if got := m.due(begin.Add(c.after), c.free); got != c.due {
 			t.Errorf("%s: due is %v", c.name, got)

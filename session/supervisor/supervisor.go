@@ -60,32 +60,32 @@ type supervisor struct {
 	docker func() (daemon, error) // waits for it
 	init   func() (string, error) // waits for PID 1's host path
 
-	id     session.ID
-	dir    string
-	held   *flock.Lock // the lock, until the process ends
-	log    *audit.Log
-	record *output.Recorder
-	past   *output.ScrollbackWriter // of term
-	tally  tally
-	vitals vitals             // of the model
-	clock  countdown          // of the time limit
-	asking ledger             // of questions to the user
-	pulse  pulse              // publishes
-	news   broadcast          // of what was published
-	term   *terminal.Terminal // nil unless the session is interactive
+	id         session.ID
+	dir        string
+	held       *flock.Lock // the lock, until the process ends
+	log        *audit.Log
+	record     *output.Recorder
+	scrollback *output.ScrollbackWriter // of term
+	counters   counters
+	model      modelHealth        // of the model
+	timeLimit  countdown          // of the time limit
+	requests   requestQueue       // of questions to the user
+	publishing throttle           // publishes
+	updates    broadcast          // of what was published
+	term       *terminal.Terminal // nil unless the session is interactive
 
-	mu    sync.Mutex
-	made  undo.Stack // takes back what a failed start has made
-	st    session.State
-	line  *lifeline.Conn // nil until the box has called
-	cause error          // why the session is being ended, the first reason only
-	ended chan struct{}  // closed with cause
+	mu      sync.Mutex
+	undo    undo.Stack // takes back what a failed start has made
+	current session.State
+	line    *lifeline.Conn // nil until the box has called
+	cause   error          // why the session is being ended, the first reason only
+	ended   chan struct{}  // closed with cause
 
 	keyVariable string // Inference.KeyVariable, from before the agent starts
 
 	watchdog *watchdog.Watchdog // nil until it has charge of the box
 
-	verifying *underway // nil unless the user's command runs on the work
+	verifying *runningVerification // nil unless the user's command runs on the work
 }
 
 // Run runs a session: it reads a Launch from in, reports the start on out
@@ -101,8 +101,8 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 		ended:  make(chan struct{}),
 	}
 	defer out.Close()
-	s.docker = start(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })
-	s.init = start(deps.Init)
+	s.docker = async(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })
+	s.init = async(deps.Init)
 	switch err := json.NewDecoder(in).Decode(&s.launch); {
 	case errors.Is(err, io.EOF):
 		return nil // told nothing: there is nothing to run
@@ -120,15 +120,15 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 // never started.
 func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer func() {
-		if undoErr := s.made.Run(ctx, 0); undoErr != nil {
+		if undoErr := s.undo.Run(ctx, 0); undoErr != nil {
 			err = errors.Join(err, fmt.Errorf("taking back what was made: %w", undoErr))
 		}
 	}()
 	if err := s.open(); err != nil {
 		return err
 	}
-	defer s.depart()
-	ctx, left := s.stay(ctx)
+	defer s.removeAbandoned()
+	ctx, left := s.watchWaiter(ctx)
 	defer left()
 	// The session's services live as long as the supervisor, whatever ctx does:
 	// a signal ends the box first and the services after it.
@@ -136,7 +136,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer stopServices()
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
-	kit, err := s.assemble(working)
+	kit, err := s.prepare(working)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 		// A workspace that could not be made is gone, and then there is no box, either.
 		stopWork()
 		var cause *fault.Fault
-		if _, wsErr := kit.prepared(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
+		if _, wsErr := kit.awaitWorkspace(); errors.As(wsErr, &cause) && !errors.Is(wsErr, context.Canceled) {
 			return wsErr
 		}
 		return err
@@ -157,14 +157,14 @@ func (s *supervisor) supervise(ctx context.Context) (err error) {
 	if err := s.startAgent(ctx, kit, box); err != nil {
 		return err
 	}
-	s.made.Release()
+	s.undo.Release()
 	s.report.send(session.LaunchMessage{Started: s.id})
 	_ = s.report.out.Close()
 
 	s.watchModel(kit.agent.Info())
-	lean()
+	releaseMemory()
 	exit, cause := s.watch(ctx, kit, box)
-	s.past.Close()
+	s.scrollback.Close()
 	s.keepScreen()
 	s.term.Close()
 	s.finish(services, ctx.Done(), kit, box, exit, cause)
@@ -184,7 +184,7 @@ func (s *supervisor) open() error {
 	default:
 		s.id, err = s.store.CreateVerification(time.Now())
 	}
-	s.asking.record = s.answered
+	s.requests.record = s.answered
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *supervisor) open() error {
 		return err
 	}
 	if s.launch.Spec.Interactive {
-		s.term, s.past = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)
+		s.term, s.scrollback = terminal.New(s.launch.Size), output.NewScrollbackWriter(s.dir)
 		s.onUndo(func(context.Context) error { s.term.Close(); return nil })
 	}
 	if err := session.Reserve(s.dir); err != nil {
@@ -214,8 +214,8 @@ func (s *supervisor) open() error {
 	if err != nil {
 		return err
 	}
-	s.st = session.State{Phase: session.Preparing, Supervisor: self, ImageID: s.launch.ImageID}
-	spec := start(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, s.launch.Spec) })
+	s.current = session.State{Phase: session.Preparing, Supervisor: self, ImageID: s.launch.ImageID}
+	spec := async(func() (struct{}, error) { return struct{}{}, s.store.WriteSpec(s.id, s.launch.Spec) })
 	err = s.save(func(*session.State) {})
 	if _, specErr := spec(); err != nil || specErr != nil {
 		return errors.Join(err, specErr)
@@ -254,8 +254,8 @@ func divertStderr(file string) error {
 func (s *supervisor) save(change func(*session.State)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.st)
-	return s.store.WriteState(s.id, s.st)
+	change(&s.current)
+	return s.store.WriteState(s.id, s.current)
 }
 
 // audit logs an event. An event that cannot be written ends the session: what is
@@ -282,7 +282,7 @@ func (s *supervisor) end(cause error) {
 func (s *supervisor) onUndo(step func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made.Add(step)
+	s.undo.Add(step)
 }
 
 // startControl opens the control socket.
@@ -310,7 +310,7 @@ func shutdown(server *http.Server) {
 func (s *supervisor) state() session.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st
+	return s.current
 }
 
 func (s *supervisor) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {

@@ -12,41 +12,41 @@ import (
 )
 
 const (
-	// maxWarning is how long before its end a session asks for more time at most; it
+	// maxNoticeBefore is how long before its end a session asks for more time at most; it
 	// is a tenth of the time given last.
-	maxWarning = 2 * time.Minute
+	maxNoticeBefore = 2 * time.Minute
 	// maxExtension bounds what is given at once.
 	maxExtension = 30 * 24 * time.Hour
 )
 
-// allowance is how long a session may run. It is a state machine without a clock:
+// timeBudget is how long a session may run. It is a state machine without a clock:
 // callers say when things happened. The zero value is no limit.
-type allowance struct {
-	began time.Time
-	limit time.Duration // in all
-	last  time.Duration // what was given last
-	asked bool          // more was asked for, since then
-	over  bool          // the time is up, or the agent has ended
-	ended bool          // the agent has ended
+type timeBudget struct {
+	began     time.Time
+	limit     time.Duration // in all
+	lastGiven time.Duration // what was given last
+	requested bool          // more was asked for, since then
+	over      bool          // the time is up, or the agent has ended
+	ended     bool          // the agent has ended
 }
 
 // ends is when the time is up; ok is false without a limit.
-func (a *allowance) ends() (at time.Time, ok bool) { return a.began.Add(a.limit), a.limit > 0 }
+func (a *timeBudget) ends() (at time.Time, ok bool) { return a.began.Add(a.limit), a.limit > 0 }
 
 // due is when something is to be done next: to ask, or to end the session.
-func (a *allowance) due() (at time.Time, ok bool) {
+func (a *timeBudget) due() (at time.Time, ok bool) {
 	end, ok := a.ends()
 	if !ok || a.over {
 		return time.Time{}, false
 	}
-	if !a.asked {
-		end = end.Add(-min(a.last/10, maxWarning))
+	if !a.requested {
+		end = end.Add(-min(a.lastGiven/10, maxNoticeBefore))
 	}
 	return end, true
 }
 
 // extend gives more time.
-func (a *allowance) extend(by time.Duration) error {
+func (a *timeBudget) extend(by time.Duration) error {
 	switch {
 	case a.ended:
 		return fault.New(fault.Conflict, "the session does not run any more")
@@ -59,14 +59,14 @@ func (a *allowance) extend(by time.Duration) error {
 	case a.limit+by < a.limit:
 		return fault.New(fault.Usage, "the session's time limit is long enough")
 	}
-	a.limit, a.last, a.asked = a.limit+by, by, false
+	a.limit, a.lastGiven, a.requested = a.limit+by, by, false
 	return nil
 }
 
 // countdown connects an allowance to the clock. It is safe for concurrent use.
 type countdown struct {
 	mu    sync.Mutex
-	time  allowance
+	time  timeBudget
 	timer *time.Timer
 	ask   func(until time.Time)     // called when the time is almost up
 	end   func(limit time.Duration) // called once, when it is
@@ -77,7 +77,7 @@ type countdown struct {
 func (c *countdown) start(limit time.Duration, ask func(until time.Time), end func(limit time.Duration)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.time = allowance{began: time.Now(), limit: limit, last: limit}
+	c.time = timeBudget{began: time.Now(), limit: limit, lastGiven: limit}
 	c.ask, c.end = ask, end
 	c.arm()
 }
@@ -128,8 +128,8 @@ func (c *countdown) check() {
 		return
 	}
 	end, _ := c.time.ends()
-	limit, asks := c.time.limit, !c.time.asked
-	c.time.asked, c.time.over = true, !asks
+	limit, asks := c.time.limit, !c.time.requested
+	c.time.requested, c.time.over = true, !asks
 	c.arm()
 	c.mu.Unlock()
 	if asks {
@@ -144,12 +144,12 @@ func (c *countdown) check() {
 func (s *supervisor) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)
-	s.clock.start(limit, func(until time.Time) {
+	s.timeLimit.start(limit, func(until time.Time) {
 		if asked.Verifies == nil {
 			s.askForTime(limit, until)
 		}
 	}, func(limit time.Duration) {
-		s.asking.close()
+		s.requests.close()
 		s.audit(audit.LimitReached, map[string]string{"limit": "time", "value": limit.String()})
 		s.end(fault.New(fault.Limit, "the time limit of %s was reached", amount.Span(limit)).
 			Hint("--timeout sets another limit; the agent's work so far is kept"))
@@ -163,18 +163,18 @@ func (s *supervisor) askForTime(step time.Duration, until time.Time) {
 		Question: fmt.Sprintf("The time of %s is almost up. Without an answer it is ended then; its work so far is kept.", s.id),
 		Yes:      "give it " + amount.Span(step) + " more", No: "let it end",
 	}, func() error { return s.Extend(step) })
-	s.notice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
+	s.postNotice(fmt.Sprintf("the time limit ends this session at %s; `aibox extend %s %s` gives it more",
 		until.Local().Format(time.TimeOnly), s.id, amount.Span(step)))
 }
 
 // Extend gives the session more time.
 func (s *supervisor) Extend(by time.Duration) error {
-	limit, err := s.clock.extend(by)
+	limit, err := s.timeLimit.extend(by)
 	if err != nil {
 		return err
 	}
 	s.audit(audit.LimitExtended, map[string]string{"limit": "time", "by": by.String(), "value": limit.String()})
-	s.asking.settle(session.RequestTime)
-	s.pulse.now()
+	s.requests.withdraw(session.RequestTime)
+	s.publishing.flush()
 	return nil
 }

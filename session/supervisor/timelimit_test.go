@@ -20,7 +20,7 @@ func limited(t *testing.T, limit time.Duration) *supervisor {
 	t.Helper()
 	s := &supervisor{id: "0abc-talker", dir: t.TempDir(), store: session.NewStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})}
 	s.launch.Spec.Timeout = session.Duration(limit)
-	s.asking.record = s.answered
+	s.requests.record = s.answered
 	var err error
 	s.record = newRecord(t, t.TempDir())
 	if s.log, err = audit.Open(filepath.Join(s.dir, "audit.jsonl")); err != nil {
@@ -49,12 +49,12 @@ func TestASessionAsksForTimeBeforeItsLimitEndsIt(t *testing.T) {
 		s := limited(t, 10*time.Minute)
 		time.Sleep(9*time.Minute - time.Millisecond)
 		synctest.Wait()
-		if open := s.asking.waiting(); len(open) != 0 {
+		if open := s.requests.pending(); len(open) != 0 {
 			t.Fatalf("asked too early: %+v", open)
 		}
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		open := s.asking.waiting()
+		open := s.requests.pending()
 		if len(open) != 1 || open[0].ID != 1 || open[0].Session != s.id || open[0].Yes != "give it 10m more" {
 			t.Fatalf("asks %+v", open)
 		}
@@ -96,7 +96,7 @@ func TestAYesGivesTheSameTimeAgainAndANoNone(t *testing.T) {
 			if took := time.Since(begun); took != test.ends {
 				t.Errorf("ended after %v, not %v", took, test.ends)
 			}
-			if made := s.asking.made; made != 1 && !test.yes || made != 2 && test.yes {
+			if made := s.requests.made; made != 1 && !test.yes || made != 2 && test.yes {
 				t.Errorf("asked %d times", made)
 			}
 		})
@@ -112,10 +112,10 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 		if err := s.Extend(5 * time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if open := s.asking.waiting(); len(open) != 0 {
+		if open := s.requests.pending(); len(open) != 0 {
 			t.Errorf("still asks %+v", open)
 		}
-		if end := s.clock.deadline(); !end.Equal(begun.Add(65 * time.Minute)) {
+		if end := s.timeLimit.deadline(); !end.Equal(begun.Add(65 * time.Minute)) {
 			t.Errorf("ends at %v", end)
 		}
 		<-s.ended
@@ -130,16 +130,16 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 
 func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {
 	for _, by := range []time.Duration{0, -time.Second, maxExtension + 1, math.MaxInt64} {
-		a := allowance{limit: time.Hour}
+		a := timeBudget{limit: time.Hour}
 		if err := a.extend(by); fault.KindOf(err) != fault.Usage || a.limit != time.Hour {
 			t.Errorf("%v: %v, %v", by, err, a.limit)
 		}
 	}
-	a := allowance{limit: math.MaxInt64 - time.Hour}
+	a := timeBudget{limit: math.MaxInt64 - time.Hour}
 	if err := a.extend(2 * time.Hour); err == nil {
 		t.Error("the limit is past all time")
 	}
-	if err := new(allowance).extend(time.Hour); fault.KindOf(err) != fault.Usage {
+	if err := new(timeBudget).extend(time.Hour); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a session without a limit: %v", err)
 	}
 }
@@ -153,26 +153,26 @@ func TestAfterTheAgentHasEndedMoreTimeIsRefusedWithTheRightReason(t *testing.T) 
 	}
 }
 
-func TestAVerificationEndsInTimeAndAsksNobody(t *testing.T) {
+func TestAVerificationEndsInTimeWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, 0)
 		s.launch.Spec.Timeout, s.launch.Spec.Verifies = session.Duration(time.Minute), &session.Verifies{}
 		s.limitTime()
 		<-s.ended
-		if s.asking.made != 0 {
+		if s.requests.made != 0 {
 			t.Error("it asked")
 		}
 	})
 }
 
-func TestNobodyIsAskedAfterTheEnd(t *testing.T) {
+func TestNoRequestIsMadeAfterTheEnd(t *testing.T) {
 	var ends []string
-	l := ledger{record: func(_ session.Request, answer string) { ends = append(ends, answer) }}
+	l := requestQueue{record: func(_ session.Request, answer string) { ends = append(ends, answer) }}
 	if _, ok := l.ask(session.Request{What: "x"}, func() error { return nil }); !ok {
 		t.Fatal("nobody is asked")
 	}
 	l.close()
-	if _, ok := l.ask(session.Request{}, nil); ok || !slices.Equal(ends, []string{saidNever}) {
+	if _, ok := l.ask(session.Request{}, nil); ok || !slices.Equal(ends, []string{unanswered}) {
 		t.Errorf("asked after the end, or %v", ends)
 	}
 	if err := l.answer(7, true); fault.KindOf(err) != fault.Usage {
@@ -180,9 +180,9 @@ func TestNobodyIsAskedAfterTheEnd(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWhoseDeedFailsSaysSo(t *testing.T) {
+func TestAnAnswerReturnsTheErrorOfItsAction(t *testing.T) {
 	failed := errors.New("failed")
-	l := ledger{record: func(session.Request, string) {}}
+	l := requestQueue{record: func(session.Request, string) {}}
 	l.ask(session.Request{}, func() error { return failed })
 	if err := l.answer(1, true); !errors.Is(err, failed) {
 		t.Errorf("got %v", err)

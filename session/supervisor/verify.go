@@ -15,8 +15,8 @@ import (
 	"aibox/workspace"
 )
 
-// underway is the verification that a supervisor waits for.
-type underway struct {
+// runningVerification is the verification that a supervisor waits for.
+type runningVerification struct {
 	stop func()     // ends it
 	id   session.ID // empty until it runs
 }
@@ -49,7 +49,7 @@ func (s *supervisor) verifyWork(ctx context.Context, told <-chan struct{}, resul
 		}
 	}()
 	s.mu.Lock()
-	s.verifying = &underway{stop: cancel}
+	s.verifying = &runningVerification{stop: cancel}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *supervisor) verifyWork(ctx context.Context, told <-chan struct{}, resul
 func (s *supervisor) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
-	s.notice("verifying: " + session.ShortCommand(asked.Verify))
+	s.postNotice("verifying: " + session.ShortCommand(asked.Verify))
 	verified := &session.Session{Spec: asked, State: s.state()}
 	sessions := session.New(s.deps.Deps)
 	req := session.VerifyRequest{
@@ -91,9 +91,9 @@ func (s *supervisor) runVerify(ctx context.Context, soFar session.Result) (*sess
 // What follows is of the supervisor of a verification, and of one that a workspace is
 // looked at in.
 
-// stay ends the verification when the process that waits for it is gone, and
+// watchWaiter ends the verification when the process that waits for it is gone, and
 // returns the context that ends then.
-func (s *supervisor) stay(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *supervisor) watchWaiter(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	verifies := s.launch.Spec.Verifies
 	if verifies == nil {
@@ -103,7 +103,7 @@ func (s *supervisor) stay(ctx context.Context) (context.Context, context.CancelF
 	go func() {
 		defer close(gone)
 		for ctx.Err() == nil {
-			if verifies.For.AwaitEnd(waiterPause) == nil {
+			if verifies.For.AwaitEnd(waiterPoll) == nil {
 				cancel()
 			}
 		}
@@ -111,9 +111,9 @@ func (s *supervisor) stay(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { cancel(); <-gone }
 }
 
-// waiterPause is how often the supervisor of a verification looks whether it has
+// waiterPoll is how often the supervisor of a verification looks whether it has
 // ended itself.
-const waiterPause = 200 * time.Millisecond
+const waiterPoll = 200 * time.Millisecond
 
 // copyWorkspace makes the throwaway copy that is worked on.
 func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
@@ -125,7 +125,7 @@ func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) 
 	ws, err := workspace.Throwaway(ctx, workspace.ThrowawayRequest{
 		Of: of.State.Workspace, Has: verifies.Has, Tree: verifies.Tree, Session: string(s.id), Dirs: s.deps.Dirs,
 		FromStart: verifies.Opens, Live: verifies.Opens && of.State.Phase != session.Ended,
-		Made: s.begins(made),
+		Made: s.saveWorkspace(made),
 	})
 	if err != nil {
 		return nil, err
@@ -136,9 +136,9 @@ func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) 
 	return ws, s.save(func(st *session.State) { st.Workspace = ws })
 }
 
-// depart removes the verification's own folder when nobody is there to read its
+// removeAbandoned removes the verification's own folder when nobody is there to read its
 // result.
-func (s *supervisor) depart() {
+func (s *supervisor) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
 		if err := os.RemoveAll(s.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
@@ -147,7 +147,7 @@ func (s *supervisor) depart() {
 }
 
 // signalVerification sends a signal to the command that verifies the work.
-func (s *supervisor) signalVerification(v *underway, number int) error {
+func (s *supervisor) signalVerification(v *runningVerification, number int) error {
 	s.mu.Lock()
 	id := v.id
 	s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"aibox/session/output"
 )
 
-// outcome is what the lifeline brought at its end.
-type outcome struct {
+// boxOutcome is what the lifeline brought at its end.
+type boxOutcome struct {
 	exit  *lifeline.Exit // nil when the box ended without a word
 	errs  []string       // what init could not do
 	cause error          // why the line broke, when exit is nil
@@ -23,13 +23,13 @@ type outcome struct {
 
 // watch records the agent's output until it ends, and ends it when a limit is
 // reached, someone asks for it, or the daemon is lost.
-func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcome, error) {
+func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Box) (boxOutcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var measuring sync.WaitGroup
 	defer measuring.Wait()
 	defer cancel()
 	measuring.Go(func() { s.limitState(watching, k.state) })
-	line := make(chan outcome, 1)
+	line := make(chan boxOutcome, 1)
 	go func() { line <- s.receive() }()
 	dead, silent := make(chan error, 2), make(chan error, 1)
 	go func() { _, err := box.Wait(watching); dead <- err }()
@@ -38,13 +38,13 @@ func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcom
 	go func() { silent <- s.line.Watch(watching, 0) }()
 
 	s.limitTime()
-	s.pulse.start(s.publish)
+	s.publishing.start(s.publish)
 	defer func() {
-		s.clock.stop()
-		s.asking.close()
-		s.pulse.stop()
+		s.timeLimit.stop()
+		s.requests.close()
+		s.publishing.stop()
 	}()
-	defer s.vitals.stop()
+	defer s.model.stop()
 	var kill <-chan time.Time
 	interrupted, ended, unwatched := ctx.Done(), s.ended, s.watchdog.Died()
 	for {
@@ -67,11 +67,11 @@ func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcom
 			s.killSandbox()
 		case err := <-dead:
 			if err == nil {
-				s.line.Drain(lastWords)
+				s.line.Drain(drainTimeout)
 			}
-			s.endLost(err)
+			s.endUnreachable(err)
 		case err := <-silent:
-			s.endLost(err)
+			s.endUnreachable(err)
 		case <-unwatched:
 			unwatched = nil
 			s.end(fault.New(fault.Environment, "the session's watchdog was killed, so the session was ended").
@@ -80,14 +80,14 @@ func (s *supervisor) watch(ctx context.Context, k *kit, box runtime.Box) (outcom
 	}
 }
 
-// lastWords is how long what a dead box has sent may take to arrive. The host's kernel
+// drainTimeout is how long what a dead box has sent may take to arrive. The host's kernel
 // has it, so that only a busy machine needs time for it.
-const lastWords = 300 * time.Millisecond
+const drainTimeout = 300 * time.Millisecond
 
-// endLost ends a box that nobody holds any more: its daemon went away, or its PID
+// endUnreachable ends a box that nobody holds any more: its daemon went away, or its PID
 // 1 says nothing. Other errors are the ends of boxes and connections, which the
 // line tells better.
-func (s *supervisor) endLost(err error) {
+func (s *supervisor) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
 		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the sandbox was ended").
@@ -113,8 +113,8 @@ func (s *supervisor) killSandbox() {
 }
 
 // receive takes frames from the box until the agent has ended or the line broke.
-func (s *supervisor) receive() outcome {
-	var out outcome
+func (s *supervisor) receive() boxOutcome {
+	var out boxOutcome
 	for {
 		frame, err := s.line.Receive()
 		if err != nil {
@@ -124,11 +124,11 @@ func (s *supervisor) receive() outcome {
 		switch frame.Type {
 		case lifeline.TypeStdout:
 			err = s.record.Append(output.Stdout, frame.Payload)
-			s.past.Append(s.term.Feed(frame.Payload, s.ended))
-			s.pulse.printed()
+			s.scrollback.Append(s.term.Feed(frame.Payload, s.ended))
+			s.publishing.triggerLate()
 		case lifeline.TypeStderr:
 			err = s.record.Append(output.Stderr, frame.Payload)
-			s.pulse.printed()
+			s.publishing.triggerLate()
 		case lifeline.TypeError:
 			message, decodeErr := lifeline.Decode[lifeline.Error](frame)
 			out.errs, err = append(out.errs, message.Text), decodeErr

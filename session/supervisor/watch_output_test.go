@@ -8,7 +8,7 @@ import (
 	"aibox/session/output"
 )
 
-func TestWhoLooksOnIsToldThatAnAgentSaidMoreUntilItsEnd(t *testing.T) {
+func TestAWatcherOfOutputIsNotifiedUntilTheSessionEnds(t *testing.T) {
 	sessions, s := watched(t)
 	said, err := sessions.Heard(t.Context(), s.id)
 	if err != nil {

@@ -18,19 +18,19 @@ type hearing struct {
 }
 
 // listening are vitals that are watched, with what they tell.
-func listening(limit time.Duration, watched bool) (*vitals, *hearing) {
-	v, h, begin := new(vitals), new(hearing), time.Now()
+func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
+	v, h, begin := new(modelHealth), new(hearing), time.Now()
 	at := func() string { return " at " + time.Since(begin).String() }
-	v.listen(limit, func(silent time.Duration) { h.told = append(h.told, formatWait(silent)+at()) })
+	v.onSilence(limit, func(silent time.Duration) { h.told = append(h.told, formatWait(silent)+at()) })
 	if watched {
-		v.watch(func(last session.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
+		v.onDeath(func(last session.ModelCall) { h.dead = append(h.dead, failureText(last)+at()) })
 	}
 	return v, h
 }
 
 // run plays a story in the time of the test: "+" a request begins, "piece" a piece of
 // its answer comes, a number of seconds passes, and other words end a request.
-func (v *vitals) run(t *testing.T, text string) {
+func (v *modelHealth) run(t *testing.T, text string) {
 	t.Helper()
 	outcomes := map[string]session.Outcome{"ok": session.Answered, "busy": session.Busy, "broken": session.Broken, "gone": session.GivenUp, "none": session.NoAnswer}
 	for word := range strings.FieldsSeq(text) {
@@ -41,7 +41,7 @@ func (v *vitals) run(t *testing.T, text string) {
 		case word == "+":
 			v.began()
 		case word == "piece":
-			v.hears()
+			v.pieceReceived()
 		default:
 			wait, err := time.ParseDuration(word + "s")
 			if err != nil {
@@ -54,7 +54,7 @@ func (v *vitals) run(t *testing.T, text string) {
 	v.stop()
 }
 
-func TestAModelThatIsSilentIsToldAndAtLastDead(t *testing.T) {
+func TestASilentModelIsReportedAndThenCountsAsDead(t *testing.T) {
 	const limit = 10 * time.Minute
 	all := []string{"60 s at 1m0s", "2 min at 2m0s", "4 min at 4m0s", "8 min at 8m0s"}
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestAModelThatIsSilentIsToldAndAtLastDead(t *testing.T) {
 }
 
 // A person at a terminal is told and decides, and so is one whose command asks.
-func TestASessionThatIsNotEndedForItsModelIsToldAllTheSame(t *testing.T) {
+func TestSilenceIsReportedWhereItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, h := listening(session.DefaultModelTimeout, false)
 		v.run(t, "+ 1200")
@@ -101,7 +101,7 @@ func TestASessionThatIsNotEndedForItsModelIsToldAllTheSame(t *testing.T) {
 	})
 }
 
-func TestTheLongestSilenceIsKnown(t *testing.T) {
+func TestTheLongestSilenceIsRecorded(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"+ 59 piece ok":                    0,
 		"+ 70 piece ok + 200 piece ok 100": 200 * time.Second,
@@ -112,7 +112,7 @@ func TestTheLongestSilenceIsKnown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v, _ := listening(0, false)
 			v.run(t, text)
-			if got := v.silent(); got != want {
+			if got := v.longestSilence(); got != want {
 				t.Errorf("%s: %v", text, got)
 			}
 		})
@@ -120,9 +120,9 @@ func TestTheLongestSilenceIsKnown(t *testing.T) {
 }
 
 func TestASilenceIsCountedAsAFailure(t *testing.T) {
-	var all tally
-	all.gone(session.ModelCall{Generates: true, Outcome: session.Silent, Millis: 600_000})
-	all.gone(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted as it ended
+	var all counters
+	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Silent, Millis: 600_000})
+	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted as it ended
 	if f := all.modelCalls().failures(); f == nil || f.Count != 1 || f.Message != "no answer from the model for 10 min" {
 		t.Errorf("%+v", f)
 	}

@@ -8,79 +8,79 @@ import (
 	"aibox/session"
 )
 
-// silenceTold is how long a model may be silent before that is reported. A model on
+// silenceReport is how long a model may be silent before that is reported. A model on
 // one's own machine may read a long prompt for minutes, so it is no failure yet.
-const silenceTold = time.Minute
+const silenceReport = time.Minute
 
-// silence is how long the model has said nothing although it was asked. It is a state
+// silenceTracker is how long the model has said nothing although it was asked. It is a state
 // machine without a clock: callers say when things happened. What counts is the time in
 // which a request waits and no piece of an answer has come to any. Slow pieces are
 // pieces. An agent that gives up waiting and asks again does not begin a new silence.
-type silence struct {
-	flying int           // requests without an outcome yet
-	before time.Duration // of requests that the agent has given up
-	since  time.Time     // of those that fly
-	told   time.Duration // how long it was when it was told last
-	most   time.Duration // the longest that was told
+type silenceTracker struct {
+	inFlight        int           // requests without an outcome yet
+	before          time.Duration // of requests that the agent has given up
+	since           time.Time     // of those that fly
+	reported        time.Duration // how long it was when it was told last
+	longestReported time.Duration // the longest that was told
 }
 
-func (s *silence) began(now time.Time) {
-	if s.flying == 0 {
+func (s *silenceTracker) began(now time.Time) {
+	if s.inFlight == 0 {
 		s.since = now
 	}
-	s.flying++
+	s.inFlight++
 }
 
-// heard notes a piece of an answer.
-func (s *silence) heard(now time.Time) {
-	if s.told > 0 {
-		s.most = max(s.most, s.length(now))
+// pieceReceived notes a piece of an answer.
+func (s *silenceTracker) pieceReceived(now time.Time) {
+	if s.reported > 0 {
+		s.longestReported = max(s.longestReported, s.length(now))
 	}
-	s.before, s.since, s.told = 0, now, 0
+	s.before, s.since, s.reported = 0, now, 0
 }
 
 // ended notes the outcome of a request. Whatever a server says ends the silence.
-func (s *silence) ended(now time.Time, outcome session.Outcome) {
+func (s *silenceTracker) ended(now time.Time, outcome session.Outcome) {
 	if outcome != session.GivenUp {
-		s.heard(now)
-	} else if s.flying == 1 {
+		s.pieceReceived(now)
+	} else if s.inFlight == 1 {
 		s.before = s.length(now)
 	}
-	s.flying--
+	s.inFlight--
 }
 
 // length is how long the silence is at now.
-func (s *silence) length(now time.Time) time.Duration {
-	if s.flying == 0 {
+func (s *silenceTracker) length(now time.Time) time.Duration {
+	if s.inFlight == 0 {
 		return s.before
 	}
 	return s.before + max(0, now.Sub(s.since))
 }
 
 // reaches is when the silence will have lasted for d; not ok as long as nobody waits.
-func (s *silence) reaches(d time.Duration) (at time.Time, ok bool) {
-	return s.since.Add(d - s.before), s.flying > 0
+func (s *silenceTracker) reaches(d time.Duration) (at time.Time, ok bool) {
+	return s.since.Add(d - s.before), s.inFlight > 0
 }
 
-// next is how long the silence has to be to be told: first after a minute, or after
+// nextReport is how long the silence has to be to be told: first after a minute, or after
 // half the time that it may last, and then each time that it has doubled.
-func (s *silence) next(limit time.Duration) time.Duration {
+func (s *silenceTracker) nextReport(limit time.Duration) time.Duration {
 	switch {
-	case s.told > 0:
-		return 2 * s.told
+	case s.reported > 0:
+		return 2 * s.reported
 	case limit > 0:
-		return min(silenceTold, limit/2)
+		return min(silenceReport, limit/2)
 	default:
-		return silenceTold
+		return silenceReport
 	}
 }
 
 // longest is the longest silence that was told, the one at now included.
-func (s *silence) longest(now time.Time) time.Duration {
-	if s.told > 0 {
-		return max(s.most, s.length(now))
+func (s *silenceTracker) longest(now time.Time) time.Duration {
+	if s.reported > 0 {
+		return max(s.longestReported, s.length(now))
 	}
-	return s.most
+	return s.longestReported
 }
 
 // formatWait is a time without an answer: 60 s, 10 min.
@@ -108,22 +108,22 @@ func modelTimeout(spec *session.Spec) time.Duration {
 // is not told of the request as well.
 func requestTimeout(spec *session.Spec) time.Duration {
 	if limit := modelTimeout(spec); limit > 0 {
-		return limit + refusedPatience
+		return limit + refusedTimeout
 	}
 	return 0
 }
 
-// modelSilent tells that the model has been silent for a while.
-func (s *supervisor) modelSilent(length time.Duration) {
+// reportSilence tells that the model has been silent for a while.
+func (s *supervisor) reportSilence(length time.Duration) {
 	text := "no answer from the model for " + formatWait(length)
 	limit := modelTimeout(&s.launch.Spec)
 	switch {
 	case limit == 0:
 		text += "; it is waited for as long as the session lasts (--model-timeout 0)"
-	case s.vitals.watched():
+	case s.model.endsSession():
 		text += fmt.Sprintf("; after %s the run is ended (--model-timeout)", formatWait(limit))
 	}
-	s.notice(text)
+	s.postNotice(text)
 }
 
 // silenceFault is the end of a run whose model is silent for too long.

@@ -18,21 +18,21 @@ import (
 	"aibox/workspace"
 )
 
-// kit is what a session is made of before its box starts.
-type kit struct {
-	agent     agents.Agent
-	docker    daemon
-	network   runtime.Network
-	guarded   func() (session.Sockets, error)      // waits until the network's bridge is closed
-	sockets   session.Sockets                      // what guarded returned
-	started   func() (runtime.Process, error)      // waits until the daemon says that the box runs
-	kernel    string                               // of the box, as its PID 1 told
-	state     []string                             // the agent's state folders on the host
-	folder    string                               // the workspace's, there but perhaps not filled yet
-	prepared  func() (*workspace.Workspace, error) // waits until it is filled
-	workspace *workspace.Workspace                 // what prepared returned
-	model     model
-	command   agents.Invocation
+// resources is what a session is made of before its box starts.
+type resources struct {
+	agent          agents.Agent
+	docker         daemon
+	network        runtime.Network
+	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
+	sockets        session.Sockets                      // what guarded returned
+	awaitProcess   func() (runtime.Process, error)      // waits until the daemon says that the box runs
+	kernel         string                               // of the box, as its PID 1 told
+	state          []string                             // the agent's state folders on the host
+	folder         string                               // the workspace's, there but perhaps not filled yet
+	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
+	workspace      *workspace.Workspace                 // what prepared returned
+	model          modelServer
+	command        agents.Invocation
 }
 
 // daemon is a container daemon with the guard of its networks.
@@ -50,20 +50,20 @@ func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
 	return daemon{docker, guard}, err
 }
 
-// assemble makes workspace, network and inference side by side, because each of
+// prepare makes workspace, network and inference side by side, because each of
 // them waits for something else: the disk, the kernel, a server. The network is
 // still being closed and the workspace still being filled when it returns: the box
 // needs the one before it starts, the agent the other.
-func (s *supervisor) assemble(working context.Context) (*kit, error) {
+func (s *supervisor) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
-	k := new(kit)
+	k := new(resources)
 	var err error
 	if k.agent, err = s.configuredAgent(); err != nil {
 		return nil, err
 	}
-	network := start(func() (*kit, error) { return s.network(ctx, working) })
-	inference := start(func() (model, error) { return s.inference(ctx, working, k.agent) })
+	network := async(func() (*resources, error) { return s.network(ctx, working) })
+	inference := async(func() (modelServer, error) { return s.inference(ctx, working, k.agent) })
 	wsErr := s.beginWorkspace(working, k)
 	if wsErr != nil {
 		cancel()
@@ -73,33 +73,33 @@ func (s *supervisor) assemble(working context.Context) (*kit, error) {
 	if err := firstCause(wsErr, netErr, modelErr); err != nil {
 		return nil, err
 	}
-	k.model, k.docker, k.network, k.guarded = m, n.docker, n.network, n.guarded
+	k.model, k.docker, k.network, k.awaitSockets = m, n.docker, n.network, n.awaitSockets
 	err = s.save(func(st *session.State) { st.Network = &n.network })
 	if err != nil {
 		return nil, err
 	}
-	if err := k.model.ready(); err != nil {
+	if err := k.model.err(); err != nil {
 		return nil, err
 	}
 	// Made to be thrown away, so that a task that cannot be done costs no box.
-	_, err = s.invocation(k, k.model.sketch(s.launch.Spec.Model))
+	_, err = s.invocation(k, k.model.preview(s.launch.Spec.Model))
 	return k, err
 }
 
 // invocation is the agent's command line with a model.
-func (s *supervisor) invocation(k *kit, inference agents.Inference) (agents.Invocation, error) {
+func (s *supervisor) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
 		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: boxWorkdir,
-		Resume:       asked.Resumes != "" && s.conversed(k.agent.Info().StateDirs),
-		Instructions: briefing(asked),
+		Resume:       asked.Resumes != "" && s.hasConversation(k.agent.Info().StateDirs),
+		Instructions: instructions(asked),
 		Inference:    inference,
 	}
 	return k.agent.Command(task)
 }
 
-// start runs f in a goroutine and returns the function that waits for it.
-func start[T any](f func() (T, error)) (wait func() (T, error)) {
+// async runs f in a goroutine and returns the function that waits for it.
+func async[T any](f func() (T, error)) (wait func() (T, error)) {
 	var value T
 	var err error
 	done := make(chan struct{})
@@ -155,18 +155,18 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 
 // beginWorkspace returns when the workspace's folder is there, and has it filled
 // meanwhile.
-func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
+func (s *supervisor) beginWorkspace(ctx context.Context, k *resources) error {
 	if s.launch.Spec.Resumes != "" {
-		ws, err := s.resume(ctx, k.agent.Info().Scratch)
+		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)
 		if err != nil {
-			k.prepared = func() (*workspace.Workspace, error) { return nil, err }
+			k.awaitWorkspace = func() (*workspace.Workspace, error) { return nil, err }
 			return err
 		}
-		k.folder, k.prepared = ws.Path, func() (*workspace.Workspace, error) { return ws, nil }
+		k.folder, k.awaitWorkspace = ws.Path, func() (*workspace.Workspace, error) { return ws, nil }
 		return nil
 	}
 	folder := make(chan string, 1)
-	k.prepared = start(func() (*workspace.Workspace, error) {
+	k.awaitWorkspace = async(func() (*workspace.Workspace, error) {
 		defer close(folder)
 		made := func(path string) { folder <- path }
 		if s.launch.Spec.Verifies != nil {
@@ -175,7 +175,7 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 		return s.prepareWorkspace(ctx, k.agent.Info().Scratch, made)
 	})
 	s.onUndo(func(ctx context.Context) error {
-		ws, err := k.prepared()
+		ws, err := k.awaitWorkspace()
 		if err != nil {
 			return nil //nolint:nilerr // told already, and Prepare has cleaned up
 		}
@@ -187,13 +187,13 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *kit) error {
 	if k.folder = <-folder; k.folder != "" {
 		return nil
 	}
-	_, err := k.prepared()
+	_, err := k.awaitWorkspace()
 	return err
 }
 
-// begins keeps a workspace in the record as soon as its folder is there, and tells
+// saveWorkspace keeps a workspace in the record as soon as its folder is there, and tells
 // made.
-func (s *supervisor) begins(made func(path string)) func(workspace.Workspace) error {
+func (s *supervisor) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
 	return func(begun workspace.Workspace) error {
 		err := s.save(func(st *session.State) { st.Workspace = &begun })
 		if err == nil {
@@ -211,7 +211,7 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, mad
 	ws, err := workspace.Prepare(ctx, workspace.Request{
 		Repo: spec.Repository, Branch: spec.Branch, Clean: spec.Clean, Hide: spec.Hide,
 		Scratch: scratch, Session: string(s.id), Dirs: s.deps.Dirs,
-		Made: s.begins(made),
+		Made: s.saveWorkspace(made),
 	})
 	if err != nil {
 		return nil, err
@@ -231,17 +231,17 @@ func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, mad
 	}
 	done(strings.Join(append([]string{detail}, ws.Notes...), "; "))
 	if len(ws.Unmatched) > 0 {
-		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", code(ws.Unmatched)))
+		s.report.warn("workspace", fmt.Sprintf("no file here matches the hide patterns %s (they are as in .gitignore)", codeList(ws.Unmatched)))
 	}
 	return ws, nil
 }
 
-// mostNamed is how many hidden files the line about the workspace names.
-const mostNamed = 3
+// maxNamedHidden is how many hidden files the line about the workspace names.
+const maxNamedHidden = 3
 
 // hiddenFiles says how many files are hidden, and what the first ones are called.
 func hiddenFiles(ws *workspace.Workspace) string {
-	named := ws.Hidden[:min(len(ws.Hidden), mostNamed)]
+	named := ws.Hidden[:min(len(ws.Hidden), maxNamedHidden)]
 	words := strings.Join(named, ", ")
 	if more := ws.HiddenFiles - len(named); more > 0 {
 		words += fmt.Sprintf(" and %d more", more)
@@ -251,13 +251,13 @@ func hiddenFiles(ws *workspace.Workspace) string {
 
 // network takes a bridge from the pool and has it closed, which goes on until
 // guarded returns or guarding ends.
-func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
+func (s *supervisor) network(ctx, guarding context.Context) (*resources, error) {
 	done := s.report.step("network")
 	docker, err := s.docker()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.enforceable(ctx, docker.Backend); err != nil {
+	if err := s.checkDaemonLimits(ctx, docker.Backend); err != nil {
 		return nil, err
 	}
 	network, err := docker.Networks.Acquire(ctx, string(s.id))
@@ -265,7 +265,7 @@ func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
 		return nil, fmt.Errorf("taking a network: %w", err)
 	}
 	s.onUndo(func(ctx context.Context) error { return docker.Networks.Release(ctx, network) })
-	guarded := start(func() (session.Sockets, error) {
+	guarded := async(func() (session.Sockets, error) {
 		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
 		if err == nil {
 			done("policy " + s.launch.Spec.Network.String())
@@ -279,7 +279,7 @@ func (s *supervisor) network(ctx, guarding context.Context) (*kit, error) {
 		}
 		return errors.Join(sockets.Close(), docker.guard.Release(ctx, network.Bridge))
 	})
-	return &kit{docker: docker, network: network, guarded: guarded}, nil
+	return &resources{docker: docker, network: network, awaitSockets: guarded}, nil
 }
 
 // closeNetwork closes a bridge to all but the session's sockets.

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// answerPatience is how long a server is waited for that takes connections and does
+	// readyTimeout is how long a server is waited for that takes connections and does
 	// not answer: nobody knows whether it ever will.
-	answerPatience = 30 * time.Second
-	// askAgain is the time between two questions whether a server is ready.
-	askAgain = time.Second
+	readyTimeout = 30 * time.Second
+	// readyPoll is the time between two questions whether a server is ready.
+	readyPoll = time.Second
 )
 
-// notReady is an error of a model server that is there and not ready yet.
-type notReady interface {
+// notReadyError is an error of a model server that is there and not ready yet.
+type notReadyError interface {
 	error
 	// Loads reports whether the server says itself that it loads its model.
 	Loads() bool
@@ -27,11 +27,11 @@ type notReady interface {
 // says nothing. The wait is printed as a step of the start.
 func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
 	err := ask()
-	var loading notReady
+	var loading notReadyError
 	if !errors.As(err, &loading) {
 		return err
 	}
-	limit := answerPatience
+	limit := readyTimeout
 	if loading.Loads() {
 		limit = modelTimeout(&s.launch.Spec)
 	}
@@ -48,7 +48,7 @@ func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(askAgain):
+		case <-time.After(readyPoll):
 		}
 		err = ask()
 	}

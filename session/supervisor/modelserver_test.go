@@ -25,7 +25,7 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-func TestAServerThatIsNotReadyIsWaitedForWithAWord(t *testing.T) {
+func TestAServerThatIsNotReadyIsWaitedForAndReported(t *testing.T) {
 	gone := errors.New("gone")
 	for name, test := range map[string]struct {
 		loads   bool

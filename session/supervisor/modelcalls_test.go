@@ -18,12 +18,12 @@ func refused(reason string) session.ModelCall {
 	return session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 401, Reason: reason, Outcome: session.Refused, Generates: true}
 }
 
-func TestADeadModelIsToldOnceAndInTime(t *testing.T) {
+func TestADeadModelIsReportedOnceAndInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var v vitals
+		var v modelHealth
 		told := make(chan session.ModelCall, 2)
 		begin := time.Now()
-		v.watch(func(last session.ModelCall) { told <- last })
+		v.onDeath(func(last session.ModelCall) { told <- last })
 		v.began()
 		v.ended(refused("no such key"))
 		time.Sleep(3 * time.Second)
@@ -47,25 +47,25 @@ func TestADeadModelIsToldOnceAndInTime(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldOfADeadModelBeforeOrAfterTheAgentRuns(t *testing.T) {
+func TestADeadModelEndsTheSessionOnlyWhileTheAgentRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var v vitals
+		var v modelHealth
 		v.began()
 		v.ended(refused("x"))
 		time.Sleep(time.Minute)
-		v.watch(func(session.ModelCall) { t.Error("told after its end") })
+		v.onDeath(func(session.ModelCall) { t.Error("told after its end") })
 		v.stop()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 	})
 }
 
-func TestFailuresOfTheModelAreToldOnceEachAndNotMany(t *testing.T) {
-	var c tally
+func TestEachFailureOfTheModelIsReportedOnceUpToALimit(t *testing.T) {
+	var c counters
 	var told []string
 	for i := range 40 {
 		call := refused(fmt.Sprintf("reason %d", i/4))
-		if _, tell := c.call(call); tell {
+		if _, tell := c.addCall(call); tell {
 			told = append(told, failureText(call))
 		}
 	}
@@ -79,7 +79,7 @@ func TestFailuresOfTheModelAreToldOnceEachAndNotMany(t *testing.T) {
 	for _, quiet := range []session.ModelCall{
 		{Generates: true, Status: 200}, {Generates: true, Status: 499, Outcome: session.GivenUp}, {Status: 404, Outcome: session.Refused},
 	} {
-		if _, tell := c.call(quiet); tell {
+		if _, tell := c.addCall(quiet); tell {
 			t.Errorf("told: %+v", quiet)
 		}
 	}
@@ -126,10 +126,10 @@ func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
 		s := &supervisor{id: "0abc-talker", keyVariable: "SOME_KEY"}
 		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
 		if test.answered {
-			s.tally.call(session.ModelCall{Generates: true, Status: 200})
+			s.counters.addCall(session.ModelCall{Generates: true, Status: 200})
 		}
-		s.tally.call(test.last)
-		if got := s.surrender(test.last); got != test.want {
+		s.counters.addCall(test.last)
+		if got := s.modelDeathText(test.last); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
 		}
 		f := s.modelFault((&talker{}).Info(), test.last, fault.New(fault.AgentFailed, "x"))
@@ -156,12 +156,12 @@ func (*talker) Meaning(code int) string {
 func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 	well, blank := session.ModelCall{Generates: true, Status: 200}, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}
 	without := session.ModelCall{Generates: true, Status: 200, Outcome: session.NoAnswer, Error: "it sent nothing"}
-	exit := func(code int) outcome { return outcome{exit: &lifeline.Exit{Code: code}} }
+	exit := func(code int) boxOutcome { return boxOutcome{exit: &lifeline.Exit{Code: code}} }
 	for _, test := range []struct {
 		name    string
 		agent   agents.Agent
 		calls   []session.ModelCall
-		out     outcome
+		out     boxOutcome
 		changed bool
 		fault   string // "" for none
 		note    string
@@ -180,16 +180,16 @@ func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 		{"own failure", &talker{}, []session.ModelCall{well}, exit(1), false, "talker ended with exit code 1", ""},
 		{"known code", &talker{}, []session.ModelCall{well}, exit(55), false, "talker ended with exit code 55 (too many turns)", ""},
 		{"a failed command", &agents.Shell{}, []session.ModelCall{refused("x")}, exit(3), false, "talker ended with exit code 3", ""},
-		{"a signal", &talker{}, nil, outcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
-		{"no word", &talker{}, nil, outcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
+		{"a signal", &talker{}, nil, boxOutcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
+		{"no word", &talker{}, nil, boxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
 	} {
 		s := &supervisor{id: "0abc-talker"}
 		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"
 		for _, call := range test.calls {
-			s.tally.call(call)
+			s.counters.addCall(call)
 		}
-		result := session.Result{Changed: test.changed, Fault: session.FailureOf(s.judge(test.agent, test.out))}
-		s.judgeWork(&kit{agent: test.agent, model: model{server: nobody{}}}, &result)
+		result := session.Result{Changed: test.changed, Fault: session.FailureOf(s.exitFault(test.agent, test.out))}
+		s.checkWork(&resources{agent: test.agent, model: modelServer{server: nobody{}}}, &result)
 		message := ""
 		if result.Fault != nil {
 			message = result.Fault.Message

@@ -8,8 +8,8 @@ import (
 	"aibox/session"
 )
 
-// judge says why a session that nobody ended counts as failed, or nil.
-func (s *supervisor) judge(agent agents.Agent, out outcome) error {
+// exitFault says why a session that nobody ended counts as failed, or nil.
+func (s *supervisor) exitFault(agent agents.Agent, out boxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {
 	case out.exit == nil:
@@ -20,36 +20,36 @@ func (s *supervisor) judge(agent agents.Agent, out outcome) error {
 	case out.exit.Signal != 0:
 		return fault.New(fault.AgentFailed, "%s was ended by signal %d", name, out.exit.Signal)
 	case out.exit.Code != 0:
-		return s.judgeCode(agent, out.exit.Code)
+		return s.exitCodeFault(agent, out.exit.Code)
 	default:
 		return nil
 	}
 }
 
-// judgeCode says what an exit code means: what the agent means by it, and the
+// exitCodeFault says what an exit code means: what the agent means by it, and the
 // model's failure, when the last thing it got from the model was one.
-func (s *supervisor) judgeCode(agent agents.Agent, code int) error {
+func (s *supervisor) exitCodeFault(agent agents.Agent, code int) error {
 	text := fmt.Sprintf("%s ended with exit code %d", s.launch.Spec.Agent, code)
 	if meaning := agents.Meaning(agent, code); meaning != "" {
 		text += " (" + meaning + ")"
 	}
-	info, model := agent.Info(), s.tally.modelCalls()
-	if len(info.Dialects) == 0 || !model.ill {
+	info, model := agent.Info(), s.counters.modelCalls()
+	if len(info.Dialects) == 0 || !model.lastFailed {
 		return fault.New(fault.AgentFailed, "%s", text)
 	}
 	return s.modelFault(info, model.last, fault.New(fault.AgentFailed, "%s: %s", text, failureText(model.last)))
 }
 
-// judgeWork looks at what an agent that ended well has done: some end well although
+// checkWork looks at what an agent that ended well has done: some end well although
 // they could not do a thing.
-func (s *supervisor) judgeWork(k *kit, result *session.Result) {
-	info, name, model := k.agent.Info(), s.launch.Spec.Agent, s.tally.modelCalls()
+func (s *supervisor) checkWork(k *resources, result *session.Result) {
+	info, name, model := k.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
 	switch {
 	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:
-	case model.ill && !result.Changed:
+	case model.lastFailed && !result.Changed:
 		result.Fault = session.FailureOf(s.modelFault(info, model.last,
 			fault.New(fault.AgentFailed, "%s ended well, but its last request failed: %s", name, failureText(model.last))))
-	case model.ill:
+	case model.lastFailed:
 		result.Notes = append(result.Notes, "the last request failed, so the work may be unfinished: "+failureText(model.last))
 	case model.asked == 0 && s.launch.Spec.Prompt != "" && !result.Changed:
 		result.Notes = append(result.Notes, name+" asked the model nothing and changed nothing")
@@ -57,7 +57,7 @@ func (s *supervisor) judgeWork(k *kit, result *session.Result) {
 }
 
 // failures is the model's part of a result; nil when none failed.
-func (m modelTally) failures() *session.ModelFailures {
+func (m modelCounters) failures() *session.ModelFailures {
 	if m.failed == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ func TestOnlyARuntimeWithALimitOfTheRootEnforcesEverything(t *testing.T) {
 		"another's limit":  {[]runtime.Runtime{{Name: "other", Overlay: true, OverlaySize: 1}}, 1},
 		"nothing is known": {nil, 1},
 	} {
-		if got := unenforced(runtime.Info{Runtimes: c.runtimes}); len(got) != c.lacking {
+		if got := unenforcedLimits(runtime.Info{Runtimes: c.runtimes}); len(got) != c.lacking {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -13,10 +13,10 @@ const (
 	outputTime = 5 * time.Second
 )
 
-// pulse does something soon after it was told that things have changed, but not
+// throttle does something soon after it was told that things have changed, but not
 // more often than every liveTime, and nothing while nothing changes. It is safe for
 // concurrent use; before start it does nothing.
-type pulse struct {
+type throttle struct {
 	mu    sync.Mutex
 	do    func()
 	doing sync.Mutex // held while do runs
@@ -26,21 +26,21 @@ type pulse struct {
 }
 
 // start begins, with do at once.
-func (p *pulse) start(do func()) {
+func (p *throttle) start(do func()) {
 	p.mu.Lock()
 	p.do = do
 	p.mu.Unlock()
-	p.now()
+	p.flush()
 }
 
-// changed has do done soon.
-func (p *pulse) changed() { p.within(liveTime) }
+// trigger has do done soon.
+func (p *throttle) trigger() { p.within(liveTime) }
 
-// printed has do done a while after the last time.
-func (p *pulse) printed() { p.within(outputTime) }
+// triggerLate has do done a while after the last time.
+func (p *throttle) triggerLate() { p.within(outputTime) }
 
 // within has do done once that much time has gone by since the last time.
-func (p *pulse) within(pause time.Duration) {
+func (p *throttle) within(pause time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due := p.last.Add(pause)
@@ -53,8 +53,8 @@ func (p *pulse) within(pause time.Duration) {
 	p.due, p.timer = due, time.AfterFunc(time.Until(due), p.fire)
 }
 
-// now has do done at once, and waits for that.
-func (p *pulse) now() {
+// flush has do done at once, and waits for that.
+func (p *throttle) flush() {
 	p.mu.Lock()
 	if p.timer != nil {
 		p.timer.Stop()
@@ -63,7 +63,7 @@ func (p *pulse) now() {
 	p.fire()
 }
 
-func (p *pulse) fire() {
+func (p *throttle) fire() {
 	p.doing.Lock()
 	defer p.doing.Unlock()
 	p.mu.Lock()
@@ -76,8 +76,8 @@ func (p *pulse) fire() {
 }
 
 // stop has do done a last time.
-func (p *pulse) stop() {
-	p.now()
+func (p *throttle) stop() {
+	p.flush()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.do = nil

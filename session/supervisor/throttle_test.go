@@ -9,19 +9,19 @@ import (
 
 func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pulse
+		var p throttle
 		var times []time.Duration
 		begun := time.Now()
-		p.changed() // before the start: nobody wants it
+		p.trigger() // before the start: nobody wants it
 		p.start(func() { times = append(times, time.Since(begun)) })
 		for range 50 {
-			p.changed()
+			p.trigger()
 			time.Sleep(50 * time.Millisecond)
 		}
 		time.Sleep(time.Hour)
-		p.now()
+		p.flush()
 		p.stop()
-		p.changed()
+		p.trigger()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}
@@ -38,16 +38,16 @@ func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testin
 
 func TestOutputAloneIsPublishedSeldomAndGoesWithTheNextNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pulse
+		var p throttle
 		var times []time.Duration
 		begun := time.Now()
 		p.start(func() { times = append(times, time.Since(begun)) })
 		for range 120 { // twelve seconds of a spinner
-			p.printed()
+			p.triggerLate()
 			time.Sleep(100 * time.Millisecond)
 		}
-		p.changed()
-		p.printed()
+		p.trigger()
+		p.triggerLate()
 		time.Sleep(time.Hour)
 		p.stop()
 		want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 12 * time.Second}

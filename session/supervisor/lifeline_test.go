@@ -7,7 +7,7 @@ import (
 	"aibox/internal/lifeline"
 )
 
-func TestACallThatWasGivenUpIsNotTakenForTheBoxs(t *testing.T) {
+func TestAnAbandonedConnectionIsNotTheLifeline(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

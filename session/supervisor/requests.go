@@ -12,31 +12,31 @@ import (
 
 // How a request ended, for the log.
 const (
-	saidYes   = "yes"
-	saidNo    = "no"
-	needless  = "settled" // what it was for was done in another way
-	saidNever = "none"    // the session ended first
+	answeredYes = "yes"
+	answeredNo  = "no"
+	withdrawn   = "settled" // what it was for was done in another way
+	unanswered  = "none"    // the session ended first
 )
 
-// ledger holds the requests of a session that wait for an answer. It is safe for
+// requestQueue holds the requests of a session that wait for an answer. It is safe for
 // concurrent use.
-type ledger struct {
+type requestQueue struct {
 	mu     sync.Mutex
 	closed bool
 	made   int
-	open   []pending
+	open   []pendingRequest
 	record func(r session.Request, answer string) // told how each request ended
 }
 
-// pending is a request with what a yes does.
-type pending struct {
+// pendingRequest is a request with what a yes does.
+type pendingRequest struct {
 	session.Request
 	yes func() error
 }
 
 // ask adds a request and returns it with its number; false means that nobody is
 // asked any more.
-func (l *ledger) ask(r session.Request, yes func() error) (session.Request, bool) {
+func (l *requestQueue) ask(r session.Request, yes func() error) (session.Request, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -44,15 +44,15 @@ func (l *ledger) ask(r session.Request, yes func() error) (session.Request, bool
 	}
 	l.made++
 	r.ID, r.Made = l.made, time.Now().UTC()
-	l.open = append(l.open, pending{r, yes})
+	l.open = append(l.open, pendingRequest{r, yes})
 	return r, true
 }
 
 // answer ends a request. One that is not open any more, or never was, is a fault: it
 // changes nothing.
-func (l *ledger) answer(id int, yes bool) error {
+func (l *requestQueue) answer(id int, yes bool) error {
 	l.mu.Lock()
-	i := slices.IndexFunc(l.open, func(p pending) bool { return p.ID == id })
+	i := slices.IndexFunc(l.open, func(p pendingRequest) bool { return p.ID == id })
 	if i < 0 {
 		made := l.made
 		l.mu.Unlock()
@@ -65,30 +65,30 @@ func (l *ledger) answer(id int, yes bool) error {
 	l.open = slices.Delete(l.open, i, i+1)
 	l.mu.Unlock()
 	if !yes {
-		l.record(p.Request, saidNo)
+		l.record(p.Request, answeredNo)
 		return nil
 	}
-	l.record(p.Request, saidYes)
+	l.record(p.Request, answeredYes)
 	return p.yes()
 }
 
-// settle ends the requests for something that was given in another way.
-func (l *ledger) settle(what string) {
-	l.end(needless, func(p pending) bool { return p.What == what })
+// withdraw ends the requests for something that was given in another way.
+func (l *requestQueue) withdraw(what string) {
+	l.end(withdrawn, func(p pendingRequest) bool { return p.What == what })
 }
 
 // close ends all requests, and asks none from now on.
-func (l *ledger) close() {
+func (l *requestQueue) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	l.end(saidNever, func(pending) bool { return true })
+	l.end(unanswered, func(pendingRequest) bool { return true })
 }
 
-func (l *ledger) end(answer string, which func(pending) bool) {
+func (l *requestQueue) end(answer string, which func(pendingRequest) bool) {
 	l.mu.Lock()
-	var ended []pending
-	l.open = slices.DeleteFunc(l.open, func(p pending) bool {
+	var ended []pendingRequest
+	l.open = slices.DeleteFunc(l.open, func(p pendingRequest) bool {
 		if which(p) {
 			ended = append(ended, p)
 			return true
@@ -101,8 +101,8 @@ func (l *ledger) end(answer string, which func(pending) bool) {
 	}
 }
 
-// waiting is the requests that are open, oldest first.
-func (l *ledger) waiting() []session.Request {
+// pending is the requests that are open, oldest first.
+func (l *requestQueue) pending() []session.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var open []session.Request
@@ -115,19 +115,19 @@ func (l *ledger) waiting() []session.Request {
 // ask puts a question to the session's user; yes is done when they agree in time.
 func (s *supervisor) ask(r session.Request, yes func() error) {
 	r.Session = s.id
-	r, ok := s.asking.ask(r, yes)
+	r, ok := s.requests.ask(r, yes)
 	if !ok {
 		return
 	}
 	s.audit(audit.RequestMade, r)
-	s.pulse.now()
+	s.publishing.flush()
 }
 
 // answered records how a request ended.
 func (s *supervisor) answered(r session.Request, answer string) {
 	s.audit(audit.RequestAnswered, map[string]any{"id": r.ID, "what": r.What, "answer": answer})
-	s.pulse.now()
+	s.publishing.flush()
 }
 
 // Answer is the user's word on a request.
-func (s *supervisor) Answer(request int, yes bool) error { return s.asking.answer(request, yes) }
+func (s *supervisor) Answer(request int, yes bool) error { return s.requests.answer(request, yes) }

@@ -14,8 +14,8 @@ import (
 // boxRuntime is the runtime that boxes are started with.
 const boxRuntime = "runsc"
 
-// unenforced are the limits that this daemon cannot enforce, a clause each.
-func unenforced(info runtime.Info) []string {
+// unenforcedLimits are the limits that this daemon cannot enforce, a clause each.
+func unenforcedLimits(info runtime.Info) []string {
 	r, known := info.Find(boxRuntime)
 	switch {
 	case !known:
@@ -28,11 +28,11 @@ func unenforced(info runtime.Info) []string {
 	return nil
 }
 
-// enforceable refuses a daemon that cannot enforce a limit, unless the user allows that:
+// checkDaemonLimits refuses a daemon that cannot enforce a limit, unless the user allows that:
 // then it is said and recorded. One whose runtime may let the box out is refused
 // whatever the user allows; the backend does so too, and here it is before there is
 // anything to undo.
-func (s *supervisor) enforceable(ctx context.Context, backend runtime.Backend) error {
+func (s *supervisor) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
 	info, err := backend.Info(ctx)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *supervisor) enforceable(ctx context.Context, backend runtime.Backend) e
 			return err
 		}
 	}
-	lacking := unenforced(info)
+	lacking := unenforcedLimits(info)
 	if len(lacking) == 0 {
 		return nil
 	}

@@ -59,39 +59,39 @@ func failureText(c session.ModelCall) string {
 
 // Calls is told what the box asks of the model, from any goroutine.
 type Calls struct {
-	Began func()                  // a request for an answer begins
-	Heard func()                  // a piece of an answer has come; never blocks
-	Ended func(session.ModelCall) // a request, for an answer or not, has ended
+	Began    func()                  // a request for an answer begins
+	Received func()                  // a piece of an answer has come; never blocks
+	Ended    func(session.ModelCall) // a request, for an answer or not, has ended
 }
 
 // calls is what the gateway tells of this session's model.
 func (s *supervisor) calls() Calls {
-	return Calls{Began: s.vitals.began, Heard: s.vitals.hears, Ended: s.modelCalled}
+	return Calls{Began: s.model.began, Received: s.model.pieceReceived, Ended: s.modelCalled}
 }
 
 // modelCalled records one request to the model.
 func (s *supervisor) modelCalled(call session.ModelCall) {
-	log, tell := s.tally.call(call)
+	log, tell := s.counters.addCall(call)
 	if log {
 		s.audit(audit.ModelAnswered, call)
 	}
 	if tell {
-		s.notice(failureText(call))
+		s.postNotice(failureText(call))
 	}
 	if call.Generates {
-		s.vitals.ended(call)
+		s.model.ended(call)
 	}
 	if !call.Passed() {
-		s.tally.refuse(session.AskedModel, call.Target(), call.Error)
+		s.counters.addRefusal(session.AskedModel, call.Target(), call.Error)
 	}
 	s.warnOfModelLimits()
 	s.reachedModelLimit(call.Limit)
-	s.pulse.changed()
+	s.publishing.trigger()
 }
 
-// notice tells those who follow the session something that is not from the agent.
+// postNotice tells those who follow the session something that is not from the agent.
 // text is one line that is fit for a terminal.
-func (s *supervisor) notice(text string) {
+func (s *supervisor) postNotice(text string) {
 	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
 		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
 	}
@@ -105,21 +105,21 @@ func (s *supervisor) watchModel(info agents.Info) {
 	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
 		return
 	}
-	s.vitals.watch(func(last session.ModelCall) {
-		s.tally.gone(last)
-		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.surrender(last))))
+	s.model.onDeath(func(last session.ModelCall) {
+		s.counters.addUnfinished(last)
+		s.end(s.modelFault(info, last, fault.New(fault.AgentFailed, "%s", s.modelDeathText(last))))
 	})
 }
 
-// surrender says why a run ends whose model is dead.
-func (s *supervisor) surrender(last session.ModelCall) string {
+// modelDeathText says why a run ends whose model is dead.
+func (s *supervisor) modelDeathText(last session.ModelCall) string {
 	trouble := strings.TrimRight(failureText(last), ".!")
 	if last.Outcome == session.Silent {
 		return trouble
 	}
 	if last.Outcome == session.Busy {
-		model := s.tally.modelCalls()
-		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(patienceWithBusy(model.asked > model.failed)))
+		model := s.counters.modelCalls()
+		return fmt.Sprintf("%s, and aibox waits %s at most for a busy server", trouble, amount.Span(busyTimeout(model.asked > model.failed)))
 	}
 	return fmt.Sprintf("%s, and %s did not get over it", trouble, s.launch.Spec.Agent)
 }

@@ -9,18 +9,18 @@ import (
 	"aibox/session"
 )
 
-// briefing is what an agent is told before its task, in Markdown: where it works
+// instructions is what an agent is told before its task, in Markdown: where it works
 // and what holds there, so that it does not spend its turns on finding out what
 // cannot be, and then the system prompts that the user chose.
-func briefing(asked session.Spec) string {
-	parts := []string{limits(asked)}
+func instructions(asked session.Spec) string {
+	parts := []string{environmentText(asked)}
 	for _, prompt := range asked.System {
 		parts = append(parts, strings.TrimSpace(prompt.Text))
 	}
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-func limits(asked session.Spec) string {
+func environmentText(asked session.Spec) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "- "+format+"\n", args...) }
 	b.WriteString("# Where you work\n\nYou run in an isolated, short-lived Linux sandbox. These limits are enforced; there is no way around them.\n\n")
@@ -37,7 +37,7 @@ func limits(asked session.Spec) string {
 		}
 	}
 	if len(asked.Hide) > 0 {
-		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", code(asked.Hide))
+		line("Files that match these patterns, in the language of .gitignore, and private keys are kept from you: %s. Where the user has such files, do not make your own in their place.", codeList(asked.Hide))
 	}
 	if limit := time.Duration(asked.Timeout); limit > 0 {
 		line("You are ended after %s.", amount.Span(limit))
@@ -47,8 +47,8 @@ func limits(asked session.Spec) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// code lists words as code.
-func code(words []string) string {
+// codeList lists words as code.
+func codeList(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = "`" + strings.ReplaceAll(word, "`", "") + "`"

@@ -10,32 +10,32 @@ import (
 // their own, some of them for many minutes and without a word, so a run whose model
 // is dead would look like one that thinks.
 const (
-	// refusedPatience is for what will be refused again, and has been: a wrong key, an
+	// refusedTimeout is for what will be refused again, and has been: a wrong key, an
 	// unknown model. The agent needs it to say so and to end by itself.
-	refusedPatience = 5 * time.Second
+	refusedTimeout  = 5 * time.Second
 	refusedFailures = 2
-	// brokenPatience is for a server that fails or is not there, which may be a
+	// brokenTimeout is for a server that fails or is not there, which may be a
 	// passing thing. It is also for what was refused only once: some agents first ask
 	// another model for something small, such as a title, get over its failure, and
 	// may take a while to come to the task itself.
-	brokenPatience = 15 * time.Second
-	// provenPatience and provenFailures are for a model that has answered in this
+	brokenTimeout = 15 * time.Second
+	// provenTimeout and provenFailures are for a model that has answered in this
 	// session: there is work to lose, and the trouble is likelier to pass.
-	provenPatience = time.Minute
+	provenTimeout  = time.Minute
 	provenFailures = 3
-	// busyPatience is for a server that only asks to come later. It is alive, and the
+	// unprovenBusyTimeout is for a server that only asks to come later. It is alive, and the
 	// agent does right to wait, but a run that nobody watches must not wait for hours.
 	// Limits of rates are mostly counted by the minute. provenBusyPatience is for one
 	// that has answered before.
-	busyPatience       = 2 * time.Minute
-	provenBusyPatience = 10 * time.Minute
+	unprovenBusyTimeout = 2 * time.Minute
+	provenBusyTimeout   = 10 * time.Minute
 	// emptyFailures in a row without a word are enough whatever the model has answered
 	// before. A server that answers 200 without an answer answers at once, so an agent
 	// that asks again and again would spend hundreds of requests.
 	emptyFailures = 5
 )
 
-// health is whether the model of a running agent is dead. It is a state machine
+// failureTracker is whether the model of a running agent is dead. It is a state machine
 // without a clock: callers say when things happened. It knows only requests for an
 // answer; those about models say nothing.
 //
@@ -44,8 +44,8 @@ const (
 // later ends a row of failures, too, and is waited for from the first time on, unless it
 // asks for more than that: then waiting has no point. What else counts is a row of
 // failures, from the first of them on.
-type health struct {
-	flying   int  // requests without an outcome yet
+type failureTracker struct {
+	inFlight int  // requests without an outcome yet
 	answered bool // the model has answered in this session
 	failures int  // in a row
 	empty    int  // of them, those at its end that were answers without an answer
@@ -55,18 +55,18 @@ type health struct {
 }
 
 // began notes a request.
-func (h *health) began() { h.flying++ }
+func (h *failureTracker) began() { h.inFlight++ }
 
 // ended notes the outcome of a request at now.
-func (h *health) ended(now time.Time, outcome session.Outcome) {
-	h.flying--
+func (h *failureTracker) ended(now time.Time, outcome session.Outcome) {
+	h.inFlight--
 	switch outcome {
 	case session.Answered:
 		h.answered, h.failures, h.empty, h.busyEnd = true, 0, 0, time.Time{}
 	case session.Busy:
 		h.failures, h.empty = 0, 0
 		if h.busyEnd.IsZero() {
-			h.busyEnd = now.Add(patienceWithBusy(h.answered))
+			h.busyEnd = now.Add(busyTimeout(h.answered))
 		}
 	case session.Refused, session.Broken, session.NoAnswer, session.Blank:
 		if h.failures == 0 {
@@ -81,44 +81,44 @@ func (h *health) ended(now time.Time, outcome session.Outcome) {
 	}
 }
 
-// patienceWithBusy is how long a server is waited for that only asks to come later.
-func patienceWithBusy(answered bool) time.Duration {
+// busyTimeout is how long a server is waited for that only asks to come later.
+func busyTimeout(answered bool) time.Duration {
 	if answered {
-		return provenBusyPatience
+		return provenBusyTimeout
 	}
-	return busyPatience
+	return unprovenBusyTimeout
 }
 
-// asked notes how long a busy server asks at now to wait. When that is longer than it
+// retryAfter notes how long a busy server asks at now to wait. When that is longer than it
 // is waited for, the agent only gets the time to say so and to end by itself.
-func (h *health) asked(now time.Time, wait time.Duration) {
-	if end := now.Add(refusedPatience); now.Add(wait).After(h.busyEnd) && end.Before(h.busyEnd) {
+func (h *failureTracker) retryAfter(now time.Time, wait time.Duration) {
+	if end := now.Add(refusedTimeout); now.Add(wait).After(h.busyEnd) && end.Before(h.busyEnd) {
 		h.busyEnd = end
 	}
 }
 
 // due is when the model counts as dead unless something happens before. It may be
 // past. Not ok means never, as things stand.
-func (h *health) due() (at time.Time, ok bool) {
+func (h *failureTracker) due() (at time.Time, ok bool) {
 	at, ok = h.failing()
-	if busy := h.flying == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {
+	if busy := h.inFlight == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {
 		return h.busyEnd, true
 	}
 	return at, ok
 }
 
 // failing is due for the row of failures.
-func (h *health) failing() (at time.Time, ok bool) {
+func (h *failureTracker) failing() (at time.Time, ok bool) {
 	switch {
-	case h.flying == 0 && h.empty >= emptyFailures:
-		return h.first.Add(refusedPatience), true
-	case h.flying > 0, h.failures == 0, h.answered && h.failures < provenFailures:
+	case h.inFlight == 0 && h.empty >= emptyFailures:
+		return h.first.Add(refusedTimeout), true
+	case h.inFlight > 0, h.failures == 0, h.answered && h.failures < provenFailures:
 		return time.Time{}, false
 	case h.answered:
-		return h.first.Add(provenPatience), true
+		return h.first.Add(provenTimeout), true
 	case h.last == session.Refused && h.failures >= refusedFailures:
-		return h.first.Add(refusedPatience), true
+		return h.first.Add(refusedTimeout), true
 	default:
-		return h.first.Add(brokenPatience), true
+		return h.first.Add(brokenTimeout), true
 	}
 }

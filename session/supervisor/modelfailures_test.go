@@ -14,7 +14,7 @@ import (
 // model is dead, or -1.
 func story(t *testing.T, text string) int {
 	t.Helper()
-	var h health
+	var h failureTracker
 	begin := time.Unix(0, 0)
 	now := begin
 	outcomes := map[string]session.Outcome{"ok": session.Answered, "busy": session.Busy, "refused": session.Refused, "broken": session.Broken, "gone": session.GivenUp, "none": session.NoAnswer, "blank": session.Blank}
@@ -35,7 +35,7 @@ func story(t *testing.T, text string) int {
 				t.Fatal(err)
 			}
 			h.ended(now, session.Busy)
-			h.asked(now, asked)
+			h.retryAfter(now, asked)
 			continue
 		}
 		if outcome, ok := outcomes[word]; ok {

@@ -1,0 +1,167 @@
+package supervisor
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"aibox/session"
+)
+
+// modelHealth connects the health of the model, and its silence, to the clock.
+type modelHealth struct {
+	mu       sync.Mutex
+	failures failureTracker
+	silence  silenceTracker
+	limit    time.Duration              // of the silence; 0 for none
+	report   func(silent time.Duration) // called when the silence is to be told; may be nil
+	died     func(session.ModelCall)    // called once, with the last failure; nil when nobody minds
+	last     session.ModelCall
+	timer    *time.Timer
+
+	lastPiece atomic.Int64 // when the last piece of an answer came, in nanoseconds since first; 0 when silence knows
+	first     time.Time    // when the first request began: times by the monotonic clock, which stops while the machine sleeps
+}
+
+// onSilence has tell called, from a goroutine of its own, when the model is silent for
+// long. limit is how long it may be silent before it counts as dead; 0 for ever.
+func (v *modelHealth) onSilence(limit time.Duration, tell func(silent time.Duration)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.limit, v.report = limit, tell
+	v.arm()
+}
+
+// onDeath has dead called when the model counts as dead.
+func (v *modelHealth) onDeath(dead func(session.ModelCall)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.died = dead
+	v.arm()
+}
+
+// stop ends watch and listen.
+func (v *modelHealth) stop() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.died, v.report = nil, nil
+	v.arm()
+}
+
+// endsSession reports whether the session is ended when its model counts as dead.
+func (v *modelHealth) endsSession() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.died != nil
+}
+
+func (v *modelHealth) began() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	if v.first.IsZero() {
+		v.first = now
+	}
+	v.failures.began()
+	v.silence.began(now)
+	v.arm()
+}
+
+// pieceReceived notes a piece of an answer. It is called for every piece of a stream, so it
+// leaves everything else to the timer, which looks when it has run down. The request
+// began before, so first is set.
+func (v *modelHealth) pieceReceived() { v.lastPiece.Store(int64(max(1, time.Since(v.first)))) }
+
+func (v *modelHealth) ended(call session.ModelCall) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	v.notePieces()
+	v.failures.ended(now, call.Outcome)
+	v.failures.retryAfter(now, retryAfter(call))
+	v.silence.ended(now, call.Outcome)
+	if failed(call) {
+		v.last = call
+	}
+	v.arm()
+}
+
+// longestSilence is the longest silence that was told; 0 for none.
+func (v *modelHealth) longestSilence() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.notePieces()
+	return v.silence.longest(time.Now()).Round(100 * time.Millisecond)
+}
+
+// notePieces tells silence what hears has noted.
+func (v *modelHealth) notePieces() {
+	if at := v.lastPiece.Swap(0); at != 0 {
+		v.silence.pieceReceived(v.first.Add(time.Duration(at)))
+	}
+}
+
+// arm sets the timer to what is due first: the model's death, or word of its silence.
+func (v *modelHealth) arm() {
+	if v.timer != nil {
+		v.timer.Stop()
+	}
+	var first time.Time
+	for _, due := range []func() (time.Time, bool){v.deadAt, v.exhaustedAt, v.reportAt} {
+		if at, ok := due(); ok && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if !first.IsZero() {
+		v.timer = time.AfterFunc(time.Until(first), v.check)
+	}
+}
+
+// deadAt, exhaustedAt and tellAt are when the model counts as dead for its failures,
+// when it does for its silence, and when that is to be told.
+func (v *modelHealth) deadAt() (time.Time, bool) {
+	at, ok := v.failures.due()
+	return at, ok && v.died != nil
+}
+
+func (v *modelHealth) exhaustedAt() (time.Time, bool) {
+	at, ok := v.silence.reaches(v.limit)
+	return at, ok && v.died != nil && v.limit > 0
+}
+
+func (v *modelHealth) reportAt() (time.Time, bool) {
+	at, ok := v.silence.reaches(v.silence.nextReport(v.limit))
+	return at, ok && v.report != nil
+}
+
+// check may come late, when things have changed. It calls out without the lock.
+func (v *modelHealth) check() {
+	v.mu.Lock()
+	now := time.Now()
+	v.notePieces()
+	past := func(at time.Time, ok bool) bool { return ok && !now.Before(at) }
+	dead, tell := v.died, v.report
+	length, last := v.silence.length(now), v.last
+	switch {
+	case past(v.exhaustedAt()):
+		v.died, v.report, tell = nil, nil, nil
+		last = session.ModelCall{Generates: true, Outcome: session.Silent, Millis: v.limit.Milliseconds()}
+	case past(v.deadAt()):
+		v.died, v.report, tell = nil, nil, nil
+	case past(v.reportAt()):
+		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer was in time
+			length = next
+		}
+		v.silence.reported, dead = length, nil
+	default:
+		dead, tell = nil, nil
+	}
+	v.arm()
+	v.mu.Unlock()
+	if dead != nil {
+		dead(last)
+	}
+	if tell != nil {
+		tell(length)
+	}
+}
