@@ -49,23 +49,23 @@ func (a *cli) list(ctx context.Context, asJSON, all bool) error {
 		session.SortByAge(sessions)
 		return errors.Join(printJSON(a.out, sessions), damaged)
 	}
-	briefs, damaged := service.Briefs()
-	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Phase != session.Ended }) {
+	briefs, damaged := service.Summaries()
+	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
 		a.repair(ctx, service)
-		briefs, damaged = service.Briefs()
+		briefs, damaged = service.Summaries()
 	}
-	if slices.ContainsFunc(briefs, func(b session.Brief) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
-		briefs, damaged = service.Briefs()
+	if slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
+		briefs, damaged = service.Summaries()
 	}
 	if all {
-		verifying, unread := service.VerifyingBriefs()
+		verifying, unread := service.VerificationSummaries()
 		briefs, damaged = append(briefs, verifying...), errors.Join(damaged, unread)
 	}
 	if len(briefs) == 0 {
 		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
-	slices.SortFunc(briefs, func(a, b session.Brief) int { return session.Newest(&a, &b) })
+	slices.SortFunc(briefs, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
 	rows := make([][]string, 0, len(briefs))
 	for _, b := range briefs {
 		rows = append(rows, []string{
@@ -91,7 +91,7 @@ func (a *cli) hintAtStale(service *session.Sessions) {
 	}
 }
 
-func changed(b session.Brief) string {
+func changed(b session.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
 		return ""

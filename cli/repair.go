@@ -26,8 +26,8 @@ func repairedLine(r session.Repaired) string {
 	switch {
 	case r.Kept:
 		return line + "; what its agent did is kept"
-	case r.GivenBack != "":
-		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.GivenBack)
+	case r.Returned != "":
+		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.Returned)
 	default:
 		return line + "; its agent had not started, so there was nothing to keep"
 	}

@@ -83,7 +83,7 @@ func (a *cli) completeResumable(_ *cobra.Command, _ []string, _ string) ([]strin
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	briefs, _ := service.Briefs()
+	briefs, _ := service.Summaries()
 	var words []string
 	for _, b := range briefs {
 		if b.Phase == session.Ended && b.ContinuedBy == "" {

@@ -47,7 +47,7 @@ func (s starter) Recent(context.Context) ([]string, error) {
 	if app.WorkingTree(".") != "" {
 		add(hereIn())
 	}
-	briefs, err := s.service.Briefs()
+	briefs, err := s.service.Summaries()
 	for _, b := range slices.Backward(briefs) {
 		add(b.Repository)
 	}

@@ -49,7 +49,7 @@ func (a *cli) tellSteps(plan *worktree.Plan) {
 // mendWorktrees takes back what an accept onto a working tree had done when it was
 // killed, and says so.
 func (a *cli) mendWorktrees(service *session.Sessions) {
-	mended, err := service.MendWorktrees()
+	mended, err := service.RepairWorktrees()
 	for _, m := range mended {
 		done := "taken back"
 		if m.Placed {

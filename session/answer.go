@@ -12,20 +12,20 @@ import (
 // Answer is the user's word on a request of a running session. It counts once: a
 // request that is not open any more is a Conflict.
 func (s *Sessions) Answer(ctx context.Context, id ID, request int, yes bool) error {
-	return s.tell(id, func(c control.Client) error { return c.Answer(ctx, request, yes) })
+	return s.send(id, func(c control.Client) error { return c.Answer(ctx, request, yes) })
 }
 
 // Extend gives a running session more time. It answers the session's own request
 // for that, if there is one.
 func (s *Sessions) Extend(ctx context.Context, id ID, by time.Duration) error {
-	return s.tell(id, func(c control.Client) error { return c.Extend(ctx, by) })
+	return s.send(id, func(c control.Client) error { return c.Extend(ctx, by) })
 }
 
-// tell sends a word to the supervisor of a session that has to run.
-func (s *Sessions) tell(id ID, send func(control.Client) error) error {
+// send sends a word to the supervisor of a session that has to run.
+func (s *Sessions) send(id ID, send func(control.Client) error) error {
 	dir := s.store.Dir(id)
 	err := control.ErrNoSupervisor
-	if held(dir) {
+	if isLocked(dir) {
 		err = send(s.store.dial(id))
 	}
 	var said *control.RefusedError
@@ -33,7 +33,7 @@ func (s *Sessions) tell(id ID, send func(control.Client) error) error {
 	case errors.As(err, &said):
 		return fault.New(said.Kind(), "%s", said.Message).Hint("`aibox ls` shows how %s stands", id)
 	case errors.Is(err, control.ErrTimeout):
-		return s.silent(id)
+		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
 		return fault.New(fault.Conflict, "%s does not run any more", id).Hint("`aibox ls` shows how it stands")
 	default:

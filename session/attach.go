@@ -13,13 +13,13 @@ import (
 // Any number of terminals may show one session: it has the size of the smallest.
 func (s *Sessions) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
-	for held(dir) {
+	for isLocked(dir) {
 		attachment, err := s.store.dial(id).Attach(ctx, size, colors)
 		if errors.Is(err, control.ErrTimeout) {
-			return nil, s.silent(id)
+			return nil, s.unresponsiveFault(id)
 		}
 		if err == nil {
-			attachment.OnTimeout(func() error { return s.silent(id) })
+			attachment.OnTimeout(func() error { return s.unresponsiveFault(id) })
 		}
 		if err == nil || !errors.Is(err, control.ErrNoSupervisor) {
 			return attachment, err

@@ -52,18 +52,18 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 		}
 		return set, nil
 	}
-	was, err := s.trying(session)
+	was, err := s.beginCompute(session)
 	if err != nil {
 		return nil, err
 	}
 	set, err := s.compute(ctx, session)
 	if err != nil {
-		return nil, errors.Join(err, s.failed(ctx, session, was, err))
+		return nil, errors.Join(err, s.storeFailure(ctx, session, was, err))
 	}
 	if err := s.store.WriteChanges(session.ID, set); err != nil {
 		return nil, err
 	}
-	return set, s.known(session, set)
+	return set, s.storeComputed(session, set)
 }
 
 // compute looks at the workspace.
@@ -84,9 +84,9 @@ func (s *Sessions) compute(ctx context.Context, session *Session) (*review.Chang
 	return set, nil
 }
 
-// waitLimit is how long a command waits for a supervisor that clears up behind a
+// cleanupTimeout is how long a command waits for a supervisor that clears up behind a
 // session that has ended.
-const waitLimit = 10 * time.Second
+const cleanupTimeout = 10 * time.Second
 
 // withEnded runs use with the session loaded and locked. A session that is alive or
 // never had a workspace is refused.
@@ -99,14 +99,14 @@ func (s *Sessions) withEnded(ctx context.Context, id ID, use func(*Session) erro
 	})
 }
 
-func removedMeanwhile(id ID) error {
+func removedFault(id ID) error {
 	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists what can be brought back", id)
 }
 
 // withRecord is withEnded for sessions without a workspace, too.
 func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
-	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < waitLimit && ctx.Err() == nil; {
+	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
 		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
 			break
 		}
@@ -115,15 +115,15 @@ func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) err
 	if errors.Is(err, errLocked) && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, errLocked) && s.stopped(id) {
-		return s.silent(id)
+	if errors.Is(err, errLocked) && s.supervisorStopped(id) {
+		return s.unresponsiveFault(id)
 	}
 	if errors.Is(err, errLocked) {
 		return fault.New(fault.Usage, "%s is still running", id).
 			Hint("`aibox stop %s` ends it, `aibox attach %s` follows it", id, id)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return removedMeanwhile(id)
+		return removedFault(id)
 	}
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) err
 	defer file.Close()
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) { // while this waited for the lock
-		return removedMeanwhile(id)
+		return removedFault(id)
 	}
 	if err != nil {
 		return err
@@ -139,8 +139,8 @@ func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) err
 	return use(&session)
 }
 
-// reviewed stores what became of a session's changes.
-func (s *Sessions) reviewed(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
+// storeReview stores what became of a session's changes.
+func (s *Sessions) storeReview(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
 	session.State.Review = to
 	change(&session.State)
 	err := s.append(session.ID, kind, data)

@@ -50,15 +50,15 @@ func (s *Sessions) concludeComputing(session *Session) error {
 		result.Notes = append(result.Notes, "not verified, because the changes were not computed")
 	}
 	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(unreserve(s.store.Dir(session.ID)),
+	return errors.Join(releaseReserves(s.store.Dir(session.ID)),
 		s.append(session.ID, audit.SessionRepaired, map[string]string{"changes": diedComputing}),
 		s.store.write(session.ID, stateFile, session.State),
 		s.store.RemoveLive(session.ID))
 }
 
-// trying notes, before the unknown changes of a session are computed, that they are: a
+// beginCompute notes, before the unknown changes of a session are computed, that they are: a
 // try that does not come to an end is counted. It returns what was on record.
-func (s *Sessions) trying(session *Session) (Changes, error) {
+func (s *Sessions) beginCompute(session *Session) (Changes, error) {
 	if !session.State.Result.unknown() {
 		return Changes{}, nil
 	}
@@ -71,8 +71,8 @@ func (s *Sessions) trying(session *Session) (Changes, error) {
 	return was, s.store.write(session.ID, stateFile, session.State)
 }
 
-// known stores what the unknown changes of a session turned out to be.
-func (s *Sessions) known(session *Session, set *review.ChangeSet) error {
+// storeComputed stores what the unknown changes of a session turned out to be.
+func (s *Sessions) storeComputed(session *Session, set *review.ChangeSet) error {
 	if !session.State.Result.unknown() {
 		return nil
 	}
@@ -89,10 +89,10 @@ func (s *Sessions) known(session *Session, set *review.ChangeSet) error {
 		s.store.write(session.ID, stateFile, session.State))
 }
 
-// failed stores why the changes of a session are still unknown. A try that the user has
+// storeFailure stores why the changes of a session are still unknown. A try that the user has
 // broken off says nothing of them, so that what was on record stands again; one that
 // found no room does not count.
-func (s *Sessions) failed(ctx context.Context, session *Session, was Changes, cause error) error {
+func (s *Sessions) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
 	if !session.State.Result.unknown() {
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 
 // died is a session whose agent wrote a file and ended, and whose supervisor was killed
 // in the phase.
-func (d *desk) died(id ID, phase Phase, result *Result) {
+func (d *fixture) died(id ID, phase Phase, result *Result) {
 	d.t.Helper()
 	ws := d.prepared(id)
 	d.write(filepath.Join(ws.Path, "made.txt"), "made\n")
 	d.must(d.store.write(id, stateFile, State{Phase: phase, Workspace: ws, Started: now(), Result: result}))
 }
 
-func (d *desk) loaded(id ID) *Session {
+func (d *fixture) loaded(id ID) *Session {
 	d.t.Helper()
 	session, err := d.store.Load(id)
 	d.must(err)
@@ -30,7 +30,7 @@ func (d *desk) loaded(id ID) *Session {
 // What the kernel has killed for its memory would be killed again. The end of the agent
 // is on record before its changes are computed, and the repair computes nothing.
 func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
 	repaired, err := d.Repair(t.Context())
 	d.must(err)
@@ -48,8 +48,8 @@ func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
 	if _, err := d.FinalChanges("00001-a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the repair computed the changes: %v", err)
 	}
-	brief := session.Brief()
-	if brief.Status() != StatusToReview || !brief.Open() || !brief.Offer().Review {
+	brief := session.Summary()
+	if brief.Status() != StatusToReview || !brief.Open() || !brief.Actions().Review {
 		t.Errorf("the list shows it as %s", brief.Status())
 	}
 
@@ -66,7 +66,7 @@ func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
 }
 
 func TestARepairComputesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.died("00001-a", Running, nil)
 	_, err := d.Repair(t.Context())
 	d.must(err)
@@ -84,11 +84,11 @@ func TestARepairComputesNothing(t *testing.T) {
 
 // Changes stay unknown for as long as they cannot be computed, say so, and lose nothing.
 func TestUnknownChangesAreTriedAgainOnlyWhenAskedFor(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
 	_, err := d.Repair(t.Context())
 	d.must(err)
-	_, err = d.trying(d.loaded("00001-a")) // a command, which dies here
+	_, err = d.beginCompute(d.loaded("00001-a")) // a command, which dies here
 	d.must(err)
 	if _, err := d.Repair(t.Context()); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestUnknownChangesAreTriedAgainOnlyWhenAskedFor(t *testing.T) {
 	if changes := d.loaded("00001-a").State.Result.Changes; changes.Tries != 2 || !strings.Contains(changes.Unknown, "tried 1 times") {
 		t.Errorf("after another death the changes are %+v", changes)
 	}
-	if _, err := d.GC(t.Context(), GCOptions{settle: -1}); err != nil {
+	if _, err := d.GC(t.Context(), GCOptions{minScratchAge: -1}); err != nil {
 		t.Fatal(err)
 	}
 	baseline := d.loaded("00001-a").State.Workspace.Baseline

@@ -7,7 +7,7 @@ import (
 )
 
 func TestTheChangesOfASessionAreCountedWhileItRunsAndOnlyThen(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	storeSession(t, d.store, "00001-a", State{Phase: Running, Workspace: ws})
 	for _, want := range []Changes{{}, {Files: 1, Added: 1, Deleted: 2}, {Files: 2, Added: 4, Deleted: 2}} {

@@ -102,7 +102,7 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		if err != nil {
 			return err
 		}
-		if err := ofSession(set, session); err != nil {
+		if err := checkChangesOf(set, session); err != nil {
 			return err
 		}
 		if !set.Assessed() {
@@ -115,10 +115,10 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		opts.Before = decisions.before(opts.Target)
 		dir := s.store.Dir(id)
 		if err := reserveAccept(dir); err != nil {
-			return errors.Join(err, giveBack(dir, acceptReserve))
+			return errors.Join(err, releaseFile(dir, acceptReserve))
 		}
-		defer func() { _ = giveBack(dir, acceptReserve) }() // where it has failed
-		if err := s.begins(session, audit.AcceptBegun, map[string]any{
+		defer func() { _ = releaseFile(dir, acceptReserve) }() // where it has failed
+		if err := s.logBegin(session, audit.AcceptBegun, map[string]any{
 			"target": opts.Target, "branch": opts.Branch, "of": set.Tree, "all": opts.Choice.All,
 			"paths": len(opts.Choice.Files), "hunks": len(opts.Choice.Hunks), "risky": len(opts.Choice.Risky),
 		}); err != nil {
@@ -126,23 +126,23 @@ func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, 
 		}
 		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
-			if s.rejects(id, opts.Choice) {
+			if s.choiceRejects(id, opts.Choice) {
 				return fault.New(fault.Usage, "what you chose of %s is rejected or accepted already", id).
 					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
 			}
-			return taken(session, opts.Target)
+			return alreadyAccepted(session, opts.Target)
 		}
 		if err != nil || accepted.Files == 0 {
 			return err
 		}
 		decisions.add(accepted)
-		if err := giveBack(dir, acceptReserve); err != nil {
+		if err := releaseFile(dir, acceptReserve); err != nil {
 			return err
 		}
 		if err := s.store.write(id, decisionsFile, decisions); err != nil {
 			return err
 		}
-		return s.reviewed(session, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *State) {
+		return s.storeReview(session, decisions.review(set), audit.ChangesAccepted, deliveredEvent(accepted), func(st *State) {
 			if accepted.Target == accept.ToBranch {
 				st.Branch = accepted.Branch
 			}
@@ -158,19 +158,19 @@ func (s *Session) Deliverable() error {
 		return fault.New(fault.Usage, "the work of %s is discarded", s.ID).
 			Hint("`aibox recover %s --to-workspace` brings it back", s.ID)
 	}
-	return continued(s)
+	return checkNotContinued(s)
 }
 
-// ofSession refuses the changes of another session.
-func ofSession(set *review.ChangeSet, session *Session) error {
+// checkChangesOf refuses the changes of another session.
+func checkChangesOf(set *review.ChangeSet, session *Session) error {
 	if of := session.State.Workspace.Session; set.Session != of {
 		return fmt.Errorf("the changes of %s are not those of %s", set.Session, session.ID)
 	}
 	return nil
 }
 
-// taken says that everything chosen was delivered before.
-func taken(session *Session, target accept.Target) error {
+// alreadyAccepted says that everything chosen was delivered before.
+func alreadyAccepted(session *Session, target accept.Target) error {
 	if target == accept.ToWorktree || session.State.Branch == "" {
 		return fault.New(fault.Usage, "what you chose of %s is accepted already", session.ID).
 			Hint("`aibox diff %s` shows what it changed", session.ID)

@@ -20,7 +20,7 @@ func choose(files ...string) accept.Options {
 var everything = accept.Options{Choice: review.Choice{All: true}}
 
 // reviewOf is what has become of the session's work.
-func (d *desk) reviewOf(id ID) Review {
+func (d *fixture) reviewOf(id ID) Review {
 	d.t.Helper()
 	session, err := d.store.Load(id)
 	d.must(err)
@@ -28,7 +28,7 @@ func (d *desk) reviewOf(id ID) Review {
 }
 
 func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt")
 	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
 	d.must(err)
@@ -62,7 +62,7 @@ func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
 }
 
 func TestAResumedSessionGoesOnFromWhatWasAccepted(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
 	d.must(err)
@@ -81,7 +81,7 @@ func TestAResumedSessionGoesOnFromWhatWasAccepted(t *testing.T) {
 }
 
 func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	opts := choose("one.txt")
 	opts.Target = accept.ToWorktree
@@ -104,7 +104,7 @@ func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
 }
 
 func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	opts := everything
 	opts.Verify = func(context.Context, string) error { return fault.New(fault.Internal, "it does not pass") }
@@ -122,7 +122,7 @@ func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
 }
 
 func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	_, err := d.Accept(t.Context(), "00001-a", everything)
 	d.must(err)
@@ -149,7 +149,7 @@ func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
 }
 
 func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.ended("00002-b", "two.txt")
 	set, err := d.Changes(t.Context(), "00001-a")
@@ -175,7 +175,7 @@ func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *te
 }
 
 func TestNothingOfDiscardedWorkIsAcceptedBeforeItIsBroughtBack(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	set, err := d.Changes(t.Context(), "00001-a")
 	d.must(err)

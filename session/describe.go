@@ -25,14 +25,14 @@ type Description struct {
 // verifications the last one of each command counts that ran on the set's tree.
 func Describe(s Session, set *review.ChangeSet, verified []Verification) Description {
 	d := Description{Title: s.title()}
-	verified = lastOf(verified, set.Tree)
+	verified = latestOf(verified, set.Tree)
 	d.Message = s.message(d.Title, set, verified)
 	d.Body = s.request(set, verified)
 	return d
 }
 
-// lastOf are the last verifications of tree by each command, in order.
-func lastOf(all []Verification, tree string) []Verification {
+// latestOf are the last verifications of tree by each command, in order.
+func latestOf(all []Verification, tree string) []Verification {
 	var last []Verification
 	for _, v := range all {
 		if v.Tree != tree {
@@ -94,7 +94,7 @@ func (s Session) message(title string, set *review.ChangeSet, verified []Verific
 		task = strings.TrimLeft(rest, "\n")
 	}
 	if task != "" {
-		for _, line := range wrapped(task, wrapAt-2) {
+		for _, line := range wrapText(task, wrapAt-2) {
 			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 		}
 		b.WriteString("\n")
@@ -117,7 +117,7 @@ func (s Session) maker() string {
 	if s.Model == "" {
 		return s.Agent
 	}
-	return s.Agent + " (" + plainWord(s.Model, "a model with an unusual name") + ")"
+	return s.Agent + " (" + plainOr(s.Model, "a model with an unusual name") + ")"
 }
 
 // task is what was asked for, safe and cut.
@@ -138,8 +138,8 @@ func (s Session) task() string {
 	return strings.Join(lines, "\n")
 }
 
-// wrapped breaks the lines of text between words.
-func wrapped(text string, width int) []string {
+// wrapText breaks the lines of text between words.
+func wrapText(text string, width int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		start := len(line) - len(strings.TrimLeft(line, " \t"))
@@ -171,7 +171,7 @@ func folders(changes []review.Change) []folder {
 	for depth := 2; ; depth-- {
 		byName := map[string]*folder{}
 		for _, c := range changes {
-			name := above(c.Path.Raw(), depth)
+			name := folderAt(c.Path.Raw(), depth)
 			f := byName[name]
 			if f == nil {
 				f = &folder{name: name}
@@ -186,12 +186,12 @@ func folders(changes []review.Change) []folder {
 		for _, f := range byName {
 			all = append(all, *f)
 		}
-		return fewer(all)
+		return largestFolders(all)
 	}
 }
 
-// above is the folder of a file, at most depth levels below the top.
-func above(file string, depth int) string {
+// folderAt is the folder of a file, at most depth levels below the top.
+func folderAt(file string, depth int) string {
 	dir := path.Dir(file)
 	if dir == "." || dir == "/" {
 		return ""
@@ -200,8 +200,8 @@ func above(file string, depth int) string {
 	return strings.Join(parts[:min(depth, len(parts))], "/")
 }
 
-// fewer keeps the largest folders and sums up the others.
-func fewer(all []folder) []folder {
+// largestFolders keeps the largest folders and sums up the others.
+func largestFolders(all []folder) []folder {
 	slices.SortFunc(all, func(a, b folder) int { return cmp.Or(b.files-a.files, strings.Compare(a.name, b.name)) })
 	var rest folder
 	for len(all) > maxFolders {
@@ -232,15 +232,15 @@ func (f folder) plainName() string {
 	case f.name == "":
 		return "at the top"
 	}
-	return plainWord(f.name, "a folder with an unusual name")
+	return plainOr(f.name, "a folder with an unusual name")
 }
 
-// plain are names that no forge takes for a mention, an issue, a trailer, a link or
+// plainName are names that no forge takes for a mention, an issue, a trailer, a link or
 // an order such as [skip ci].
-var plain = regexp.MustCompile(`^[A-Za-z0-9._+/-]{1,100}$`)
+var plainName = regexp.MustCompile(`^[A-Za-z0-9._+/-]{1,100}$`)
 
-func plainWord(word, otherwise string) string {
-	if !plain.MatchString(word) || strings.Contains(word, "//") {
+func plainOr(word, otherwise string) string {
+	if !plainName.MatchString(word) || strings.Contains(word, "//") {
 		return otherwise
 	}
 	return word

@@ -117,13 +117,13 @@ func (s Session) commits(b *strings.Builder) {
 			lines = append(lines, fmt.Sprintf("… and %d more", len(s.State.Result.Commits)-i))
 			break
 		}
-		lines = append(lines, short(subject))
+		lines = append(lines, shorten(subject))
 	}
 	fmt.Fprintf(b, "## The agent's own commits\n\nIn the agent's words, as data:\n\n%s\n", fenced("text", strings.Join(lines, "\n")))
 }
 
-// short is text as one safe line that is not too long.
-func short(text string) string {
+// shorten is text as one safe line that is not too long.
+func shorten(text string) string {
 	line := []rune(termtext.Escape(text))
 	if len(line) > 200 {
 		line = append(line[:199], '…')
@@ -145,7 +145,7 @@ func fence(text string) string {
 // span is text as a code span of Markdown (CommonMark 0.31, 6.1), one safe line.
 // The blanks inside keep backticks and blanks at the ends of text apart from it.
 func span(text string) string {
-	line := short(text)
+	line := shorten(text)
 	if line == "" {
 		line = " "
 	}

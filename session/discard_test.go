@@ -16,7 +16,7 @@ import (
 )
 
 // logged are the events of a session, by type, in order.
-func (d *desk) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
+func (d *fixture) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMessage) {
 	d.t.Helper()
 	data = map[audit.Type]json.RawMessage{}
 	d.must(audit.Read(d.auditPath(id), func(e audit.Event) error {
@@ -30,7 +30,7 @@ func (d *desk) logged(id ID) (types []audit.Type, data map[audit.Type]json.RawMe
 // the event of a discard larger than an event may be: it was lost, and so was the
 // workspace.
 func TestADiscardOfThousandsOfLongNamesIsLogged(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	for i := range 5000 {
 		name := fmt.Sprintf("%0200d.pipe", i)
@@ -58,7 +58,7 @@ func TestADiscardOfThousandsOfLongNamesIsLogged(t *testing.T) {
 
 // What cannot be logged does not happen.
 func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.must(os.WriteFile(d.auditPath("00001-a"), []byte("no event\n"), 0o600))
 	if _, err := d.Discard(t.Context(), "00001-a"); err == nil {
@@ -81,13 +81,13 @@ func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 // A discard that died when the workspace was gone, and before it was logged, is finished
 // by the next one, with what the first has saved.
 func TestADiscardThatDiedIsFinishedByTheNext(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.write(filepath.Join(ws.Path, "later.txt"), "written after the end\n")
 	session, err := d.store.Load("00001-a")
 	d.must(err)
-	d.must(d.begins(&session, audit.DiscardBegun, map[string]any{}))
-	first, err := d.putAway(t.Context(), &session, recovery.Discarded)
+	d.must(d.logBegin(&session, audit.DiscardBegun, map[string]any{}))
+	first, err := d.saveAndRemove(t.Context(), &session, recovery.Discarded)
 	d.must(err) // and here it dies
 
 	saved, err := d.Discard(t.Context(), "00001-a")

@@ -27,7 +27,7 @@ func (s *Sessions) Watch(ctx context.Context, id ID, from int, visit func(audit.
 		}
 		return visit(e)
 	}
-	for held(dir) {
+	for isLocked(dir) {
 		err := s.store.dial(id).Events(ctx, from, each)
 		if err == nil {
 			break

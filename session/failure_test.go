@@ -30,7 +30,7 @@ func TestAFailureCarriesTheHintsOfEveryJoinedFaultThroughJSON(t *testing.T) {
 func TestAVerificationThatBreaksOffKeepsTheHints(t *testing.T) {
 	v := &VerificationRun{Verification: Verification{Command: "make"}}
 	cause := fault.New(fault.Environment, "Docker went away").Hint("start Docker")
-	v.take(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})
+	v.applyResult(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})
 	if v.Fault == nil || !slices.Contains(v.Fault.Hints, "start Docker") {
 		t.Errorf("the fault is %+v", v.Fault)
 	}

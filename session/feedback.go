@@ -233,7 +233,7 @@ func (s *Sessions) Unreject(ctx context.Context, id ID, hunks []review.HunkID) e
 					continue
 				}
 				if whole != "" {
-					return ambiguous(prefix)
+					return ambiguousHunk(prefix)
 				}
 				whole = r.Hunk
 			}
@@ -260,7 +260,7 @@ func (f *Feedback) drop(hunk review.HunkID) {
 // changeFeedback changes the feedback of an ended session whose work is its own.
 func (s *Sessions) changeFeedback(ctx context.Context, id ID, change func(*Feedback) error) error {
 	return s.withEnded(ctx, id, func(session *Session) error {
-		if err := continued(session); err != nil {
+		if err := checkNotContinued(session); err != nil {
 			return err
 		}
 		f, err := s.Feedback(id)
@@ -274,7 +274,7 @@ func (s *Sessions) changeFeedback(ctx context.Context, id ID, change func(*Feedb
 	})
 }
 
-func ambiguous(prefix review.HunkID) error {
+func ambiguousHunk(prefix review.HunkID) error {
 	return fault.New(fault.Usage, "%.64q could be several hunks", string(prefix)).Hint("type more of the id")
 }
 

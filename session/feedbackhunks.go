@@ -9,8 +9,8 @@ import (
 	"aibox/review"
 )
 
-// found is a hunk as feedback keeps it.
-type found struct {
+// foundHunk is a hunk as feedback keeps it.
+type foundHunk struct {
 	id   review.HunkID
 	path review.Path
 	diff string
@@ -18,8 +18,8 @@ type found struct {
 
 // findHunks finds hunks of a change set, or parts of them, by their ids or unique
 // beginnings of those. One that is not there is a Usage fault.
-func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]found, error) {
-	all := make([]found, len(prefixes))
+func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.HunkID) ([]foundHunk, error) {
+	all := make([]foundHunk, len(prefixes))
 	err := set.Files(ctx, func(file review.FileDiff) error {
 		for h := range file.Pieces() {
 			for i, prefix := range prefixes {
@@ -27,9 +27,9 @@ func findHunks(ctx context.Context, set *review.ChangeSet, prefixes []review.Hun
 					continue
 				}
 				if all[i].id != "" {
-					return ambiguous(prefix)
+					return ambiguousHunk(prefix)
 				}
-				all[i] = found{id: h.ID, path: h.Path}
+				all[i] = foundHunk{id: h.ID, path: h.Path}
 				if !file.Change.Covers { // else its old lines are what the agent must not see
 					all[i].diff = h.Diff(maxRejected)
 				}
@@ -92,8 +92,8 @@ func (s *Sessions) WithoutRejected(ctx context.Context, id ID, set *review.Chang
 	return choice, err
 }
 
-// rejects reports whether the choice leaves out something that is rejected.
-func (s *Sessions) rejects(id ID, choice review.Choice) bool {
+// choiceRejects reports whether the choice leaves out something that is rejected.
+func (s *Sessions) choiceRejects(id ID, choice review.Choice) bool {
 	f, err := s.Feedback(id)
 	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
 }

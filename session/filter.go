@@ -8,23 +8,23 @@ import (
 
 // Filter is what a person looks for among sessions. The zero value lets every session
 // through.
-type Filter struct{ words []word }
+type Filter struct{ words []condition }
 
-// word is one condition; a session has to meet all of them.
-type word struct {
+// condition is one condition; a session has to meet all of them.
+type condition struct {
 	not    bool
-	column func(*Brief) string // lower case; nil looks everywhere
-	any    []string            // lower case; one of them has to stand there
+	column func(*Summary) string // lower case; nil looks everywhere
+	any    []string              // lower case; one of them has to stand there
 }
 
-// columns are the words that may stand before a colon.
-var columns = map[string]func(*Brief) string{
-	"id":     func(b *Brief) string { return string(b.ID) },
-	"state":  states,
-	"agent":  func(b *Brief) string { return strings.ToLower(b.Agent) },
-	"repo":   func(b *Brief) string { return strings.ToLower(b.Repository) },
-	"branch": func(b *Brief) string { return strings.ToLower(b.Branch) },
-	"task":   func(b *Brief) string { return strings.ToLower(b.Task) },
+// filterColumns are the words that may stand before a colon.
+var filterColumns = map[string]func(*Summary) string{
+	"id":     func(b *Summary) string { return string(b.ID) },
+	"state":  stateWords,
+	"agent":  func(b *Summary) string { return strings.ToLower(b.Agent) },
+	"repo":   func(b *Summary) string { return strings.ToLower(b.Repository) },
+	"branch": func(b *Summary) string { return strings.ToLower(b.Branch) },
+	"task":   func(b *Summary) string { return strings.ToLower(b.Task) },
 }
 
 // ParseFilter reads what a person typed: words that all have to stand in a session's
@@ -34,12 +34,12 @@ var columns = map[string]func(*Brief) string{
 func ParseFilter(text string) Filter {
 	var f Filter
 	for _, typed := range strings.Fields(strings.ToLower(text)) {
-		w := word{any: []string{typed}}
+		w := condition{any: []string{typed}}
 		if rest, not := strings.CutPrefix(typed, "-"); not && rest != "" {
 			w.not, w.any = true, []string{rest}
 		}
-		if name, values, ok := strings.Cut(w.any[0], ":"); ok && columns[name] != nil {
-			w.column, w.any = columns[name], strings.Split(values, ",")
+		if name, values, ok := strings.Cut(w.any[0], ":"); ok && filterColumns[name] != nil {
+			w.column, w.any = filterColumns[name], strings.Split(values, ",")
 			if values == "" {
 				continue // about to be typed
 			}
@@ -50,7 +50,7 @@ func ParseFilter(text string) Filter {
 }
 
 // Match reports whether the session meets every word.
-func (f Filter) Match(b *Brief) bool {
+func (f Filter) Match(b *Summary) bool {
 	everywhere := ""
 	for _, w := range f.words {
 		text := ""
@@ -72,9 +72,9 @@ func (f Filter) Match(b *Brief) bool {
 	return true
 }
 
-// states are the words for how a session stands: its status, its phase, and "open"
+// stateWords are the words for how a session stands: its status, its phase, and "open"
 // where its work waits for a decision. A blank in them is a "-", too, since words have none.
-func states(b *Brief) string {
+func stateWords(b *Summary) string {
 	text := string(b.Status()) + " " + string(b.Phase)
 	if b.Open() {
 		text += " open"

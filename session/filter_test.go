@@ -6,7 +6,7 @@ import (
 )
 
 func TestAFilterFindsSessionsByWordsAndColumns(t *testing.T) {
-	all := []Brief{
+	all := []Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "Fix http://x", Phase: Ended, Changed: true},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/codex", Branch: "dark", Phase: Ended, Failed: true},
 		{ID: "0cccc-codex", Agent: "codex", Repository: "/home/ann/shop", Phase: Running},
@@ -54,25 +54,25 @@ func FuzzParseFilter(f *testing.F) {
 	f.Add("state:running,failed -agent:codex x")
 	f.Fuzz(func(_ *testing.T, text string) {
 		filter := ParseFilter(text)
-		filter.Match(&Brief{ID: "0aaaa-codex", Agent: "codex"})
+		filter.Match(&Summary{ID: "0aaaa-codex", Agent: "codex"})
 	})
 }
 
 func TestOnlyWhatMakesSenseIsOffered(t *testing.T) {
 	for _, c := range []struct {
-		brief Brief
-		want  Offer
+		brief Summary
+		want  Actions
 	}{
-		{Brief{Phase: Preparing}, Offer{Stop: true}},
-		{Brief{Phase: Running, Interactive: true}, Offer{Stop: true, Attach: true}},
-		{Brief{Phase: Ended}, Offer{Remove: true, Workspace: true}},
-		{Brief{Phase: Ended, Interactive: true, Changed: true}, Offer{Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Brief{Phase: Ended, Changed: true, Review: PartlyAccepted}, Offer{Review: true, Accept: true, Discard: true, Workspace: true}},
-		{Brief{Phase: Ended, Changed: true, Review: Accepted}, Offer{Review: true, Accept: true, Remove: true, Workspace: true}},
-		{Brief{Phase: Ended, Changed: true, Review: Discarded}, Offer{Review: true, BringBack: true, Remove: true}},
-		{Brief{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Offer{Review: true, Remove: true}},
+		{Summary{Phase: Preparing}, Actions{Stop: true}},
+		{Summary{Phase: Running, Interactive: true}, Actions{Stop: true, Attach: true}},
+		{Summary{Phase: Ended}, Actions{Remove: true, Workspace: true}},
+		{Summary{Phase: Ended, Interactive: true, Changed: true}, Actions{Review: true, Accept: true, Discard: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}, Actions{Review: true, Accept: true, Discard: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Accepted}, Actions{Review: true, Accept: true, Remove: true, Workspace: true}},
+		{Summary{Phase: Ended, Changed: true, Review: Discarded}, Actions{Review: true, Restore: true, Remove: true}},
+		{Summary{Phase: Ended, Changed: true, ContinuedBy: "0next"}, Actions{Review: true, Remove: true}},
 	} {
-		if got := c.brief.Offer(); got != c.want {
+		if got := c.brief.Actions(); got != c.want {
 			t.Errorf("%+v: %+v, want %+v", c.brief, got, c.want)
 		}
 	}

@@ -57,8 +57,8 @@ func (s *Sessions) Find(text string) (Session, error) {
 // kind Internal, after everything recorded was visited.
 func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
 	dir, finished := s.store.Dir(id), false
-	for held(dir) {
-		err := s.attend(ctx, id, func(ctx context.Context) (err error) {
+	for isLocked(dir) {
+		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
 			from, err = s.store.dial(id).Output(ctx, from, visit)
 			return err
 		})
@@ -118,13 +118,13 @@ func (s *Sessions) Events(id ID, visit func(audit.Event) error) error {
 // left to Kill, with an error that says so.
 func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
-	if held(dir) {
+	if isLocked(dir) {
 		err := s.store.dial(id).Stop(ctx, reason)
-		if err != nil && !errors.Is(err, control.ErrTimeout) && held(dir) {
+		if err != nil && !errors.Is(err, control.ErrTimeout) && isLocked(dir) {
 			return Session{}, fmt.Errorf("stopping %s: %w", id, err)
 		}
 		// What was asked of a supervisor that is only slow still counts.
-		err = s.attend(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
+		err = s.whileResponsive(ctx, id, func(ctx context.Context) error { return awaitFree(ctx, dir) })
 		if err != nil {
 			return Session{}, fmt.Errorf("waiting for the end of %s: %w", id, err)
 		}
@@ -142,7 +142,7 @@ func (s *Sessions) Signal(ctx context.Context, id ID, number int) error {
 func awaitFree(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for held(dir) {
+	for isLocked(dir) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

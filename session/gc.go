@@ -33,16 +33,16 @@ import (
 // A session that runs, or whose record cannot be read, stays, and with a record that
 // cannot be read everything that it may refer to.
 
-// settle is how old scratch must be: younger may be somebody's at this moment.
-const settle = time.Hour
+// minScratchAge is how old scratch must be: younger may be somebody's at this moment.
+const minScratchAge = time.Hour
 
 // GCOptions say what a clean-up takes.
 type GCOptions struct {
 	OlderThan time.Duration // the retention; 0 takes what was reviewed just now, too
 	DryRun    bool          // only tell
 
-	settle time.Duration     // instead of the constant, for tests; negative is none
-	step   func(what string) // is told each step before it is done, for tests; may be nil
+	minScratchAge time.Duration     // instead of the constant, for tests; negative is none
+	step          func(what string) // is told each step before it is done, for tests; may be nil
 }
 
 // GCKind is a kind of thing that is tidied away.
@@ -122,8 +122,8 @@ type gc struct {
 // everything else that aibox does: whatever is in use stays. One that finds another
 // at work is refused. An error beside a report says what could not be removed.
 func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error) {
-	if options.settle == 0 {
-		options.settle = settle
+	if options.minScratchAge == 0 {
+		options.minScratchAge = minScratchAge
 	}
 	g := &gc{Sessions: s, options: options, gone: map[ID]bool{}, saves: map[string]bool{}, report: &GCReport{
 		DryRun: options.DryRun, OlderThan: Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
@@ -131,7 +131,7 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 	if options.OlderThan < 0 {
 		return nil, fault.New(fault.Usage, "%v is no age", options.OlderThan).Hint("--older-than 0s takes everything that was reviewed")
 	}
-	turn, err := g.turn()
+	turn, err := g.lock()
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 	return g.report, errors.Join(g.errs...)
 }
 
-// turn keeps two clean-ups from being at work at once.
-func (g *gc) turn() (*flock.Lock, error) {
+// lock keeps two clean-ups from being at work at once.
+func (g *gc) lock() (*flock.Lock, error) {
 	if err := paths.MakePrivate(g.deps.Dirs.State); err != nil {
 		return nil, fault.New(fault.Environment, "the folder for aibox's state cannot be used: %w", err)
 	}
@@ -168,12 +168,12 @@ func (g *gc) do(what string, step func() error) error {
 	if g.options.DryRun {
 		return nil
 	}
-	g.tell(what)
+	g.beforeStep(what)
 	return step()
 }
 
-// tell lets a test know what comes next.
-func (g *gc) tell(what string) {
+// beforeStep lets a test know what comes next.
+func (g *gc) beforeStep(what string) {
 	if g.options.step != nil && !g.options.DryRun {
 		g.options.step(what)
 	}
@@ -199,10 +199,10 @@ func (g *gc) sessions(ctx context.Context) error {
 
 // session removes one session if it is spent.
 func (g *gc) session(ctx context.Context, id ID) error {
-	if _, spent := g.spent(id); !spent {
+	if _, spent := g.removable(id); !spent {
 		return nil
 	}
-	g.tell("lock " + string(id))
+	g.beforeStep("lock " + string(id))
 	file, err := lock(g.store.Dir(id))
 	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
 		return nil // somebody is at it
@@ -211,7 +211,7 @@ func (g *gc) session(ctx context.Context, id ID) error {
 		return err
 	}
 	defer file.Close()
-	session, spent := g.spent(id) // it may have changed before it was locked
+	session, spent := g.removable(id) // it may have changed before it was locked
 	if !spent {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (g *gc) count(id ID) {
 	dir := g.store.Dir(id)
 	files, bytes := workspace.Measure(dir)
 	homeFiles, homeBytes := 0, int64(0)
-	for _, home := range []string{homeDir, formerHomeDir} {
+	for _, home := range []string{stateDirsName, legacyHomeName} {
 		more, size := workspace.Measure(filepath.Join(dir, home))
 		homeFiles, homeBytes = homeFiles+more, homeBytes+size
 	}
@@ -242,39 +242,39 @@ func (g *gc) count(id ID) {
 	g.report.Add(GCSessions, string(id), files, bytes)
 }
 
-// spent reports whether a session can go, as far as its record tells. A reason to
+// removable reports whether a session can go, as far as its record tells. A reason to
 // stay that a person may do something about is reported.
-func (g *gc) spent(id ID) (*Session, bool) {
+func (g *gc) removable(id ID) (*Session, bool) {
 	session, err := g.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false // about to be made, or just removed
 	}
 	if err != nil {
-		g.keep(id, "its record cannot be read: "+err.Error())
+		g.keepSession(id, "its record cannot be read: "+err.Error())
 		return nil, false
 	}
 	if session.State.Phase != Ended || g.recent(&session) {
 		return nil, false
 	}
 	if by := session.State.ContinuedBy; by != "" {
-		return &session, g.gone[by] || g.absent(by)
+		return &session, g.gone[by] || g.isGone(by)
 	}
-	if open(&session) {
-		g.keep(id, "nobody has reviewed all of its work")
+	if hasOpenWork(&session) {
+		g.keepSession(id, "nobody has reviewed all of its work")
 		return nil, false
 	}
 	return &session, true
 }
 
-// keep notes a session that stays, once.
-func (g *gc) keep(id ID, why string) {
+// keepSession notes a session that stays, once.
+func (g *gc) keepSession(id ID, why string) {
 	what := "session " + string(id)
 	if !slices.ContainsFunc(g.report.Kept, func(k Kept) bool { return k.What == what }) {
 		g.report.Keep(what, why)
 	}
 }
 
-func (g *gc) absent(id ID) bool {
+func (g *gc) isGone(id ID) bool {
 	_, err := os.Lstat(g.store.Dir(id))
 	return errors.Is(err, fs.ErrNotExist)
 }
@@ -301,16 +301,16 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 		return false, ctx.Err()
 	}
 	if err != nil {
-		g.keep(session.ID, "what is in its workspace cannot be told: "+err.Error())
+		g.keepSession(session.ID, "what is in its workspace cannot be told: "+err.Error())
 		return false, nil //nolint:nilerr // told as a reason to keep it
 	}
-	reviewed, err := g.reviewedAll(session, set)
+	reviewed, err := g.fullyReviewed(session, set)
 	if err != nil || !reviewed {
 		why := "its workspace holds what nobody has reviewed"
 		if err != nil {
 			why = "what was taken of its work cannot be told: " + err.Error()
 		}
-		g.keep(session.ID, why)
+		g.keepSession(session.ID, why)
 		return false, nil
 	}
 	files, bytes := workspace.Measure(ws.Path)
@@ -328,9 +328,9 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 	return true, g.do("workspace "+string(session.ID), func() error { return workspace.Remove(ctx, ws) })
 }
 
-// reviewedAll reports whether a person has seen to all of set, which is what the
+// fullyReviewed reports whether a person has seen to all of set, which is what the
 // workspace of a reviewed session holds now.
-func (g *gc) reviewedAll(session *Session, set *review.ChangeSet) (bool, error) {
+func (g *gc) fullyReviewed(session *Session, set *review.ChangeSet) (bool, error) {
 	if set.Empty() {
 		return true, nil
 	}

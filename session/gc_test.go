@@ -16,10 +16,10 @@ import (
 )
 
 func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
-	d.write(filepath.Join(d.store.Dir("00001-a"), homeDir, ".codex/talk"), "what was said")
-	closed := filepath.Join(d.store.Dir("00001-a"), homeDir, ".codex/closed") // as an agent may leave it
+	d.write(filepath.Join(d.store.Dir("00001-a"), stateDirsName, ".codex/talk"), "what was said")
+	closed := filepath.Join(d.store.Dir("00001-a"), stateDirsName, ".codex/closed") // as an agent may leave it
 	d.must(os.MkdirAll(filepath.Join(closed, "inner"), 0o700))
 	d.must(os.Chmod(closed, 0))
 	d.accepted("00002-b", "two.txt")
@@ -48,7 +48,7 @@ func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
 }
 
 func TestWhenTheLastSessionHasGoneSoHasItsRepository(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 2*month)
 	d.collect()
@@ -66,7 +66,7 @@ func TestWhenTheLastSessionHasGoneSoHasItsRepository(t *testing.T) {
 }
 
 func TestObjectsThatNothingNamesGoAndTheOthersStay(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	if _, err := d.Discard(t.Context(), "00001-a"); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestObjectsThatNothingNamesGoAndTheOthersStay(t *testing.T) {
 }
 
 func TestAChainOfSessionsGoesWithItsLast(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	ws := d.resumed("00001-a", "00002-b", "two.txt")
 	d.aged("00001-a", 9*month)
@@ -116,7 +116,7 @@ func TestAChainOfSessionsGoesWithItsLast(t *testing.T) {
 }
 
 func TestADryRunSaysTheSameAndDoesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
 	gone := d.accepted("00002-b", "two.txt")
 	d.must(d.Remove(t.Context(), "00002-b", false))
@@ -149,7 +149,7 @@ func TestADryRunSaysTheSameAndDoesNothing(t *testing.T) {
 }
 
 func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	for _, folder := range []string{
 		d.dirs.Workspace + "/.aibox-removed-x/y", d.dirs.Workspace + "/.aibox-restoring-x/y", d.dirs.Workspace + "/empty",
@@ -159,7 +159,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 	}
 	d.write(filepath.Join(ws.GitDir, "aibox/.snapshot-1"), "x")
 	d.write(filepath.Join(d.dirs.Workspace, "mine/notes"), "mine")
-	if r := d.collect(func(o *GCOptions) { o.settle = 0 }); len(r.Freed) > 0 {
+	if r := d.collect(func(o *GCOptions) { o.minScratchAge = 0 }); len(r.Freed) > 0 {
 		t.Errorf("scratch may be somebody's, and yet freed is\n%s", freed(r))
 	}
 	r := d.collect()
@@ -177,7 +177,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 // A daemon that was busy makes the box of a supervisor that died long after the
 // next command has forgotten that session.
 func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	elsewhere := NewStore(paths.Dirs{State: "/elsewhere"})
 	for _, name := range []string{d.store.BoxName("00001-a"), d.store.BoxName("00009-late"), elsewhere.BoxName("00009-late")} {
@@ -205,7 +205,7 @@ func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
 }
 
 func TestWithoutDockerTheRestIsTidied(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.noDocker = errors.New("no daemon")
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 2*month)
@@ -216,7 +216,7 @@ func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 }
 
 func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	held, err := lock(d.store.Dir("00001-a"))
 	d.must(err)
@@ -233,9 +233,9 @@ func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
 }
 
 func TestTwoCleanUpsDoNotGoOnAtOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	first := &gc{Sessions: d.Sessions}
-	turn, err := first.turn()
+	turn, err := first.lock()
 	d.must(err)
 	if _, err := d.GC(t.Context(), GCOptions{}); err == nil || !strings.Contains(err.Error(), "at work") {
 		t.Errorf("the second says %v", err)

@@ -16,37 +16,37 @@ import (
 )
 
 func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
-	for name, change := range map[string]func(*desk, *Session){
-		"unreviewed":      func(*desk, *Session) {},
-		"partly reviewed": func(_ *desk, s *Session) { s.State.Review = PartlyAccepted },
-		"not computed": func(_ *desk, s *Session) {
+	for name, change := range map[string]func(*fixture, *Session){
+		"unreviewed":      func(*fixture, *Session) {},
+		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = PartlyAccepted },
+		"not computed": func(_ *fixture, s *Session) {
 			s.State.Result.Changed, s.State.Result.Changes = false, Changes{Notes: []string{"not computed"}}
 		},
-		"without a result": func(_ *desk, s *Session) { s.State.Result = nil },
-		"its workspace deleted by hand": func(d *desk, s *Session) {
+		"without a result": func(_ *fixture, s *Session) { s.State.Result = nil },
+		"its workspace deleted by hand": func(d *fixture, s *Session) {
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"not computed, and its workspace deleted": func(d *desk, s *Session) {
+		"not computed, and its workspace deleted": func(d *fixture, s *Session) {
 			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"accepted and changed since": func(d *desk, s *Session) {
+		"accepted and changed since": func(d *fixture, s *Session) {
 			s.State.Review = Accepted
 			d.write(filepath.Join(s.State.Workspace.Path, "later.txt"), "later\n")
 		},
-		"nothing changed, but since": func(_ *desk, s *Session) { s.State.Result.Changed = false },
-		"accepted, and its baseline is damaged": func(d *desk, s *Session) {
+		"nothing changed, but since": func(_ *fixture, s *Session) { s.State.Result.Changed = false },
+		"accepted, and its baseline is damaged": func(d *fixture, s *Session) {
 			s.State.Review = Accepted
 			d.must(os.WriteFile(s.State.Workspace.Baseline, []byte("x"), 0o600))
 		},
-		"accepted, and the decisions are damaged": func(d *desk, s *Session) {
+		"accepted, and the decisions are damaged": func(d *fixture, s *Session) {
 			s.State.Review = Accepted
 			d.must(os.WriteFile(filepath.Join(d.store.Dir(s.ID), decisionsFile), []byte("x"), 0o600))
 		},
-		"of an unknown review": func(_ *desk, s *Session) { s.State.Review = "whatever" },
+		"of an unknown review": func(_ *fixture, s *Session) { s.State.Review = "whatever" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newFixture(t)
 			ws := d.ended("00001-a", "one.txt")
 			session, err := d.store.Load("00001-a")
 			d.must(err)
@@ -71,7 +71,7 @@ func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
 
 func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.prepared("00001-a")
 		held, err := lock(d.store.Dir("00001-a"))
 		d.must(err)
@@ -82,7 +82,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 		}
 	})
 	t.Run("used by another command", func(t *testing.T) {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
 		held, err := lock(d.store.Dir("00001-a"))
@@ -93,7 +93,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 		}
 	})
 	t.Run("damaged", func(t *testing.T) {
-		d := newDesk(t)
+		d := newFixture(t)
 		ws := d.accepted("00001-a", "one.txt")
 		d.aged("00001-a", 9*month)
 		d.must(os.WriteFile(filepath.Join(d.store.Dir("00001-a"), stateFile), []byte("{"), 0o600))
@@ -113,7 +113,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 		d.gitIn(ws.GitDir, "cat-file", "-e", "refs/aibox/00001-a/work:one.txt")
 	})
 	t.Run("a repository in use", func(t *testing.T) {
-		d := newDesk(t)
+		d := newFixture(t)
 		ws := d.accepted("00001-a", "one.txt")
 		d.must(d.Remove(t.Context(), "00001-a", false))
 		d.predate(ws.GitDir, 9*month)
@@ -128,7 +128,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 
 // What a session looks like may change until it is locked.
 func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 9*month)
 	session, err := d.store.Load("00001-a")
@@ -157,7 +157,7 @@ func TestNoMixOfSessionsLosesWork(t *testing.T) {
 }
 
 func losesNothing(t *testing.T, random *rand.Rand) {
-	d := newDesk(t)
+	d := newFixture(t)
 	work := map[ID]string{}
 	var gitDir string
 	for n := range 8 {
@@ -200,7 +200,7 @@ func losesNothing(t *testing.T, random *rand.Rand) {
 	}
 	promised, err := d.Recoverable(t.Context(), "")
 	d.must(err)
-	options := GCOptions{OlderThan: time.Duration(random.IntN(40*24)) * time.Hour, settle: -1}
+	options := GCOptions{OlderThan: time.Duration(random.IntN(40*24)) * time.Hour, minScratchAge: -1}
 	for range 2 {
 		if _, err := d.GC(t.Context(), options); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ func TestACleanUpThatIsKilledIsFinishedByTheNext(t *testing.T) {
 	}
 	steps := 0
 	for n := 1; ; n++ {
-		d := newDesk(t)
+		d := newFixture(t)
 		one := d.accepted("00001-a", "one.txt", "deep/er/file")
 		d.resumed("00001-a", "00002-b", "two.txt")
 		if _, err := d.Accept(t.Context(), "00002-b", everything); err != nil {
@@ -80,7 +80,7 @@ func killAt(t *testing.T, home string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := deskAt(t, home)
+	d := fixtureAt(t, home)
 	d.collect(func(o *GCOptions) {
 		o.step = func(string) {
 			if n--; n == 0 {

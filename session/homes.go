@@ -26,12 +26,12 @@ import (
 // replace a part of the path that the daemon resolves, neither while it runs nor
 // for the mounts of a later session. Each agent has a folder of its own, so that
 // one that resumes the work of another does not get the other's state.
-const homeDir = "homes"
+const stateDirsName = "homes"
 
-// formerHomeDir is where earlier versions kept the state folders of all agents in
+// legacyHomeName is where earlier versions kept the state folders of all agents in
 // one tree, such as home/.codex/sessions. An agent may have put links between the
 // parts of those paths.
-const formerHomeDir = "home"
+const legacyHomeName = "home"
 
 // maxFolderName bounds the name of a state folder, in bytes; file systems allow 255.
 const maxFolderName = 200
@@ -49,22 +49,22 @@ func folderName(stateDir string) string {
 // MakeStateFolder makes a state folder of an agent in the session folder dir, if it is
 // not there yet, and returns the path for its mount.
 func MakeStateFolder(dir, agent, stateDir string) (string, error) {
-	folder, err := pinFolders(dir, true, homeDir, agent, folderName(stateDir))
+	folder, err := openFolders(dir, true, stateDirsName, agent, folderName(stateDir))
 	if err != nil {
 		return "", fmt.Errorf("making the state folder %q of %s: %w", stateDir, agent, err)
 	}
-	return filepath.Join(dir, homeDir, agent, folderName(stateDir)), folder.Close()
+	return filepath.Join(dir, stateDirsName, agent, folderName(stateDir)), folder.Close()
 }
 
 // StateFolderUsed reports whether there is anything in a state folder. Its first
 // entry is all that is read.
 func StateFolderUsed(dir, agent, stateDir string) bool {
-	pin, err := pinFolders(dir, false, homeDir, agent, folderName(stateDir))
+	pin, err := openFolders(dir, false, stateDirsName, agent, folderName(stateDir))
 	if err != nil {
 		return false
 	}
 	defer pin.Close()
-	folder, err := os.OpenFile(pinnedPath(pin), os.O_RDONLY|unix.O_DIRECTORY, 0)
+	folder, err := os.OpenFile(fdPath(pin), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return false
 	}
@@ -73,25 +73,25 @@ func StateFolderUsed(dir, agent, stateDir string) bool {
 	return len(names) > 0
 }
 
-// pinFolders opens (O_PATH) the folder that names lead to, one below the other, from
+// openFolders opens (O_PATH) the folder that names lead to, one below the other, from
 // top, which is trusted. It follows no link and waits for no pipe. With create it
 // makes those that are missing.
-func pinFolders(top string, create bool, names ...string) (*os.File, error) {
+func openFolders(top string, create bool, names ...string) (*os.File, error) {
 	at, err := os.Open(top)
 	for _, name := range names {
 		if err != nil {
 			return nil, err
 		}
 		parent := at
-		at, err = pinFolder(parent, name, create)
+		at, err = openFolder(parent, name, create)
 		_ = parent.Close()
 	}
 	return at, err
 }
 
-// pinFolder opens (O_PATH) the folder name in parent. An agent may have taken the
+// openFolder opens (O_PATH) the folder name in parent. An agent may have taken the
 // rights to it away from its owner, this user, who gets them back.
-func pinFolder(parent *os.File, name string, create bool) (*os.File, error) {
+func openFolder(parent *os.File, name string, create bool) (*os.File, error) {
 	if create {
 		if err := unix.Mkdirat(int(parent.Fd()), name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, &fs.PathError{Op: "mkdir", Path: name, Err: err}
@@ -104,21 +104,21 @@ func pinFolder(parent *os.File, name string, create bool) (*os.File, error) {
 	pin := os.NewFile(uintptr(fd), name)
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) == nil && int(st.Uid) == os.Getuid() && st.Mode&0o700 != 0o700 {
-		if err := os.Chmod(pinnedPath(pin), 0o700); err != nil {
+		if err := os.Chmod(fdPath(pin), 0o700); err != nil {
 			return nil, errors.Join(err, pin.Close())
 		}
 	}
 	return pin, nil
 }
 
-// pinnedPath leads to an open file whatever has become of its name.
-func pinnedPath(pin *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(pin.Fd())) }
+// fdPath leads to an open file whatever has become of its name.
+func fdPath(pin *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(pin.Fd())) }
 
-// adoptFormerHome moves the agent's state folders from where an earlier version
+// adoptLegacyHome moves the agent's state folders from where an earlier version
 // kept them. One that is reached through anything but folders is refused.
-func adoptFormerHome(dir, agent string, stateDirs []string) error {
+func adoptLegacyHome(dir, agent string, stateDirs []string) error {
 	for _, stateDir := range stateDirs {
-		err := adoptFormerFolder(dir, agent, stateDir)
+		err := adoptLegacyFolder(dir, agent, stateDir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.Refused, "the state folder %q of %s cannot be taken over, because it is not an ordinary folder: %w", stateDir, agent, err).
 				Hint("an agent may have put a link there to get out of its sandbox; `aibox accept %s` still delivers the session's work", filepath.Base(dir))
@@ -127,24 +127,24 @@ func adoptFormerHome(dir, agent string, stateDirs []string) error {
 	return nil
 }
 
-// adoptFormerFolder moves one state folder. That there is none is fs.ErrNotExist.
-func adoptFormerFolder(dir, agent, stateDir string) error {
-	if _, err := os.Lstat(filepath.Join(dir, homeDir, agent, folderName(stateDir))); err == nil {
+// adoptLegacyFolder moves one state folder. That there is none is fs.ErrNotExist.
+func adoptLegacyFolder(dir, agent, stateDir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, stateDirsName, agent, folderName(stateDir))); err == nil {
 		return nil
 	}
-	parts := append([]string{formerHomeDir}, strings.Split(strings.TrimPrefix(stateDir, "~/"), "/")...)
+	parts := append([]string{legacyHomeName}, strings.Split(strings.TrimPrefix(stateDir, "~/"), "/")...)
 	last := len(parts) - 1
-	from, err := pinFolders(dir, false, parts[:last]...)
+	from, err := openFolders(dir, false, parts[:last]...)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	folder, err := pinFolder(from, parts[last], false)
+	folder, err := openFolder(from, parts[last], false)
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
-	to, err := pinFolders(dir, true, homeDir, agent)
+	to, err := openFolders(dir, true, stateDirsName, agent)
 	if err != nil {
 		return err
 	}

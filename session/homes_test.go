@@ -79,10 +79,10 @@ func TestOnlyAnOrdinaryFolderOfAnEarlierVersionIsAdopted(t *testing.T) {
 			if err := plant(path); err != nil {
 				t.Fatal(err)
 			}
-			if err := adoptFormerHome(dir, "bot", []string{"~/.none", "~/.bot/sub"}); fault.KindOf(err) != fault.Refused {
+			if err := adoptLegacyHome(dir, "bot", []string{"~/.none", "~/.bot/sub"}); fault.KindOf(err) != fault.Refused {
 				t.Errorf("it says %v", err)
 			}
-			if left, _ := os.ReadDir(filepath.Join(dir, homeDir, "bot")); len(left) > 0 {
+			if left, _ := os.ReadDir(filepath.Join(dir, stateDirsName, "bot")); len(left) > 0 {
 				t.Errorf("%v was adopted", left)
 			}
 		})
@@ -102,7 +102,7 @@ func TestAFolderOfAnEarlierVersionIsAdoptedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := adoptFormerHome(dir, "bot", []string{"~/.bot/sub"}); err != nil {
+		if err := adoptLegacyHome(dir, "bot", []string{"~/.bot/sub"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, err
 	if err != nil {
 		return Session{}, err
 	}
-	if held(dir) {
+	if isLocked(dir) {
 		if session.State.Supervisor.PID > 0 {
 			if err := runtime.KillProcess(session.State.Supervisor); err != nil {
 				return Session{}, fmt.Errorf("killing the supervisor of %s: %w", id, err)

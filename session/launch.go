@@ -30,7 +30,7 @@ type Launch struct {
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box
 	// TellProbes reports each probe as a step of its own, for who wants to see the
 	// proof go on.
-	TellProbes bool `json:"tell_probes,omitempty"`
+	ReportProbes bool `json:"tell_probes,omitempty"`
 }
 
 // Step is a stage of the start, for people.
@@ -57,15 +57,15 @@ type LaunchMessage struct {
 // Launcher is a supervisor that waits to be told what to run. It makes its way to
 // the daemon in the meantime.
 type Launcher struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	report io.ReadCloser
-	words  io.Closer
-	said   <-chan string // all that it said before it had a log of its own
+	cmd       *exec.Cmd
+	stdin     io.WriteCloser
+	report    io.ReadCloser
+	stderr    io.Closer
+	lastWords <-chan string // all that it said before it had a log of its own
 }
 
-// mostWords bounds what is kept of a supervisor's words.
-const mostWords = 4 << 10
+// maxStderr bounds what is kept of a supervisor's words.
+const maxStderr = 4 << 10
 
 // Spawn starts a supervisor of its own process session. It does nothing before
 // Launch, and ends when it is closed instead.
@@ -102,11 +102,11 @@ func (s *Sessions) Spawn() (*Launcher, error) {
 	go func() { _ = cmd.Wait() }()
 	said := make(chan string, 1)
 	go func() {
-		text, _ := io.ReadAll(io.LimitReader(words, mostWords))
+		text, _ := io.ReadAll(io.LimitReader(words, maxStderr))
 		_, _ = io.Copy(io.Discard, words)
 		said <- strings.TrimSpace(string(text))
 	}()
-	return &Launcher{cmd: cmd, stdin: stdin, report: report, words: words, said: said}, nil
+	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: said}, nil
 }
 
 // Launch tells the supervisor what to run and waits until the agent runs. It
@@ -121,13 +121,13 @@ func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	go func() { _, _ = l.stdin.Write(input); _ = l.stdin.Close() }()
 	cancel := context.AfterFunc(ctx, func() { _ = l.cmd.Process.Signal(syscall.SIGTERM) })
 	defer cancel()
-	return readReport(l.report, step, l.said)
+	return readReport(l.report, step, l.lastWords)
 }
 
 // Close lets go of the supervisor: one that was told nothing ends, any other goes
 // on.
 func (l *Launcher) Close() error {
-	return errors.Join(l.stdin.Close(), l.report.Close(), l.words.Close())
+	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
 }
 
 // Launch is Spawn and Launcher.Launch in one.

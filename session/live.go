@@ -49,7 +49,7 @@ func (s *Sessions) Requests() ([]Request, error) {
 		if s.store.ended(id) {
 			continue
 		}
-		if asked := s.store.live(id).Requests; len(asked) > 0 && held(s.store.Dir(id)) {
+		if asked := s.store.live(id).Requests; len(asked) > 0 && isLocked(s.store.Dir(id)) {
 			open = append(open, asked...)
 		}
 	}
@@ -82,9 +82,9 @@ func (s Store) WriteLive(id ID, live Live) error {
 	file, stale := filepath.Join(s.Dir(id), liveFile), filepath.Join(s.Dir(id), staleFile)
 	next := file + ".next"
 	if err := os.WriteFile(next, data, 0o600); err != nil {
-		return errors.Join(err, absent(os.Remove(next)), absent(os.Rename(file, stale)))
+		return errors.Join(err, ignoreMissing(os.Remove(next)), ignoreMissing(os.Rename(file, stale)))
 	}
-	if err := errors.Join(os.Rename(next, file), absent(os.Remove(stale))); err != nil {
+	if err := errors.Join(os.Rename(next, file), ignoreMissing(os.Remove(stale))); err != nil {
 		return err
 	}
 	s.touch()
@@ -94,11 +94,11 @@ func (s Store) WriteLive(id ID, live Live) error {
 // RemoveLive is for the end of a session, whose result says it all.
 func (s Store) RemoveLive(id ID) error {
 	dir := s.Dir(id)
-	return errors.Join(absent(os.Remove(filepath.Join(dir, liveFile))), absent(os.Remove(filepath.Join(dir, staleFile))))
+	return errors.Join(ignoreMissing(os.Remove(filepath.Join(dir, liveFile))), ignoreMissing(os.Remove(filepath.Join(dir, staleFile))))
 }
 
-// absent is err, but nil where it says that there is no such file.
-func absent(err error) error {
+// ignoreMissing is err, but nil where it says that there is no such file.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -26,7 +26,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	briefs, err := sessions.Briefs()
+	briefs, err := sessions.Summaries()
 	if err != nil || len(briefs) != 1 {
 		t.Fatalf("%+v, %v", briefs, err)
 	}
@@ -45,7 +45,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 		t.Errorf("asks %+v, %v", open, err)
 	}
 	storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{Tokens: Tokens{Requests: 1, Input: 7}}})
-	if briefs, err = sessions.Briefs(); err != nil || briefs[0].Tokens != 7 || briefs[0].Waiting != 0 {
+	if briefs, err = sessions.Summaries(); err != nil || briefs[0].Tokens != 7 || briefs[0].Waiting != 0 {
 		t.Errorf("after the end: %+v, %v", briefs, err)
 	}
 	if open, err := sessions.Requests(); err != nil || len(open) != 0 {
@@ -77,7 +77,7 @@ func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
 }
 
 func TestTheNumbersOfACrashedSessionAreItsResult(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	d.must(d.store.write("00001-a", stateFile, State{Phase: Running, Workspace: ws, Started: now()}))
 	d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 3}, Refused: []Refusal{{Target: "x", Times: 2}}}))

@@ -29,8 +29,8 @@ func lock(dir string) (*flock.Lock, error) {
 	return nil, errLocked
 }
 
-// held reports whether somebody holds the lock of the session folder dir.
-func held(dir string) bool {
+// isLocked reports whether somebody holds the lock of the session folder dir.
+func isLocked(dir string) bool {
 	look, err := flock.Try(filepath.Join(dir, lockFile), flock.Shared)
 	if err != nil {
 		return errors.Is(err, flock.ErrHeld)

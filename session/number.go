@@ -21,20 +21,20 @@ import (
 // other one gets its number.
 const lastFile = "last-session"
 
-// lastPatience is how long another start may take to get its number.
-const lastPatience = 10 * time.Second
+// numberTimeout is how long another start may take to get its number.
+const numberTimeout = 10 * time.Second
 
 // epoch is where the minutes of a number start; five digits last until 2140.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// take returns a number that no session of these folders has had, larger than all of
+// nextNumber returns a number that no session of these folders has had, larger than all of
 // those: the minute of now, or the one behind the last number. It is spent even when
 // the session never starts.
-func (s Store) take(ctx context.Context, now time.Time) (int64, error) {
+func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {
 		return 0, fault.New(fault.Environment, "the folder for data cannot be used: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastPatience)
+	ctx, cancel := context.WithTimeout(ctx, numberTimeout)
 	defer cancel()
 	path := filepath.Join(s.dirs.Data, lastFile)
 	turn, err := flock.Wait(ctx, path, flock.Exclusive)
@@ -52,7 +52,7 @@ func (s Store) take(ctx context.Context, now time.Time) (int64, error) {
 	}
 	last, ok := parseNumber(strings.TrimSuffix(string(text), "\n"))
 	if !ok { // the first session, the first of this version, or a file torn by a power cut
-		last = s.lastNamed(ctx)
+		last = s.largestNumber(ctx)
 	}
 	number := max(int64(now.Sub(epoch)/time.Minute), last+1)
 	// The same bytes are written again each time, which needs no room on the disk.
@@ -65,9 +65,9 @@ func (s Store) take(ctx context.Context, now time.Time) (int64, error) {
 	return number, nil
 }
 
-// lastNamed is the largest number that a record or a repository names, -1 without any.
+// largestNumber is the largest number that a record or a repository names, -1 without any.
 // What cannot be read is left out: ids come from the clock all the same.
-func (s Store) lastNamed(ctx context.Context) int64 {
+func (s Store) largestNumber(ctx context.Context) int64 {
 	last := int64(-1)
 	ids, _ := s.ids()
 	for _, id := range ids {

@@ -12,7 +12,7 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func TestAnIDNeverReturnsAfterItsSessionIsRemoved(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	seen := map[ID]bool{}
 	next := func(agent string, at time.Time) ID {
 		id, err := d.store.Create(agent, at)
@@ -49,7 +49,7 @@ func TestIDsAreOlderOrNewerWhateverTheirAgents(t *testing.T) {
 
 // Earlier versions kept no number, gave the next minutes away and forgot that.
 func TestTheFirstIDOfThisVersionIsNewerThanWhatAnEarlierOneLeft(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ahead := func(minutes int) ID { return newID("codex", int64(noon.Sub(epoch)/time.Minute)+int64(minutes)) }
 	d.ended(ahead(3), "one.txt")
 	d.ended(ahead(7), "two.txt")
@@ -88,7 +88,7 @@ func TestManyStartsAtOnceGetIDsOfTheirOwn(t *testing.T) {
 // An earlier version gave an id again when its session was removed within the minute, so
 // that the work of two sessions has one name.
 func TestTheWorkOfTwoSessionsOfOneIDIsReached(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.must(d.Remove(t.Context(), "00001-a", true))
 	first := d.repo

@@ -37,7 +37,7 @@ func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(S
 	if err != nil {
 		return nil, err
 	}
-	if err := opens(&session); err != nil {
+	if err := checkOpenable(&session); err != nil {
 		return nil, err
 	}
 	self, err := runtime.FindProcess(os.Getpid())
@@ -63,9 +63,9 @@ func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(S
 	return &Opened{ID: opened, sessions: s}, nil
 }
 
-// opens refuses a session that has no workspace to look at.
-func opens(session *Session) error {
-	if err := continued(session); err != nil {
+// checkOpenable refuses a session that has no workspace to look at.
+func checkOpenable(session *Session) error {
+	if err := checkNotContinued(session); err != nil {
 		return err
 	}
 	ws := session.State.Workspace
@@ -85,7 +85,7 @@ func opens(session *Session) error {
 
 // Close ends what still runs and removes the copy with all that was done there.
 func (o *Opened) Close(ctx context.Context) error {
-	if held(o.sessions.store.Dir(o.ID)) {
+	if isLocked(o.sessions.store.Dir(o.ID)) {
 		// It may end by itself meanwhile; what counts is that it has ended.
 		_, _ = o.sessions.Stop(ctx, o.ID, "the workspace was closed")
 	}

@@ -22,7 +22,7 @@ func TestOnlyAWorkspaceThatIsThereCanBeOpened(t *testing.T) {
 		"there":           {State{Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, ""},
 		"of a live agent": {State{Phase: Running, Workspace: &workspace.Workspace{Path: there, Prepared: time.Now()}}, ""},
 	} {
-		err := opens(&Session{Spec: Spec{ID: "0aaaa-shell"}, State: c.state})
+		err := checkOpenable(&Session{Spec: Spec{ID: "0aaaa-shell"}, State: c.state})
 		if c.says == "" && err != nil || c.says != "" && (fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

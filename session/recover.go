@@ -160,7 +160,7 @@ func (s *Sessions) resolveSaved(text string, all []recovery.Point) (ID, error) {
 	case 0:
 		return "", err
 	default:
-		return "", severalSessions(text, found)
+		return "", ambiguousSession(text, found)
 	}
 }
 
@@ -177,11 +177,11 @@ func (s *Sessions) Restore(ctx context.Context, saved recovery.Point, branch str
 	return restored, s.withRecord(ctx, id, func(*Session) error { return s.append(id, audit.ChangesRecovered, deliveredEvent(restored)) })
 }
 
-// BringBack is RestoreWorkspace with the newest state that is saved of a session's work.
-func (s *Sessions) BringBack(ctx context.Context, id ID) error {
+// RestoreNewest is RestoreWorkspace with the newest state that is saved of a session's work.
+func (s *Sessions) RestoreNewest(ctx context.Context, id ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
-		_, err = s.RestoreWorkspace(ctx, id, s.own(id, saved)[0])
+		_, err = s.RestoreWorkspace(ctx, id, s.ofOwnWorkspace(id, saved)[0])
 		return err
 	}
 	if err != nil {
@@ -190,9 +190,9 @@ func (s *Sessions) BringBack(ctx context.Context, id ID) error {
 	return fault.New(fault.Usage, "nothing is saved of %s", id).Hint("`aibox recover` lists what is")
 }
 
-// own are the states of the session's own workspace among those of its id, or all of them
+// ofOwnWorkspace are the states of the session's own workspace among those of its id, or all of them
 // when there is none of its own.
-func (s *Sessions) own(id ID, saved []recovery.Point) []recovery.Point {
+func (s *Sessions) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Point {
 	session, err := s.store.Load(id)
 	if err != nil || session.State.Workspace == nil {
 		return saved
@@ -216,7 +216,7 @@ func (s *Sessions) own(id ID, saved []recovery.Point) []recovery.Point {
 func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := continued(session); err != nil {
+		if err := checkNotContinued(session); err != nil {
 			return err
 		}
 		ws := session.State.Workspace

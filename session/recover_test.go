@@ -16,7 +16,7 @@ import (
 )
 
 func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
 }
 
 func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.resumed("00001-a", "00002-b", "two.txt")
 	d.resumed("00002-b", "00003-c", "three.txt")
@@ -57,7 +57,7 @@ func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
 // What a workspace holds is saved even when its work was reviewed: a person may have
 // gone on in it.
 func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
 		t.Fatal(err)
@@ -72,23 +72,23 @@ func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
 }
 
 func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
-	for name, change := range map[string]func(*desk, *Session){
-		"unreviewed":      func(*desk, *Session) {},
-		"partly reviewed": func(_ *desk, s *Session) { s.State.Review = "partly-accepted" },
-		"not computed":    func(_ *desk, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
-		"not computed, and its workspace deleted": func(d *desk, s *Session) {
+	for name, change := range map[string]func(*fixture, *Session){
+		"unreviewed":      func(*fixture, *Session) {},
+		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = "partly-accepted" },
+		"not computed":    func(_ *fixture, s *Session) { s.State.Result.Changed, s.State.Result.Changes = false, Changes{} },
+		"not computed, and its workspace deleted": func(d *fixture, s *Session) {
 			s.State.Result.Changed, s.State.Result.Changes = false, Changes{}
 			d.must(os.RemoveAll(s.State.Workspace.Path))
 		},
-		"without a result": func(_ *desk, s *Session) { s.State.Result = nil },
-		"changed later": func(d *desk, s *Session) {
+		"without a result": func(_ *fixture, s *Session) { s.State.Result = nil },
+		"changed later": func(d *fixture, s *Session) {
 			d.write(filepath.Join(s.State.Workspace.Path, "one.txt"), "later\n")
 			s.State.Result.Changed = false
 		},
-		"its workspace is gone": func(d *desk, s *Session) { d.must(os.RemoveAll(s.State.Workspace.Path)) },
+		"its workspace is gone": func(d *fixture, s *Session) { d.must(os.RemoveAll(s.State.Workspace.Path)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newFixture(t)
 			d.ended("00001-a", "one.txt")
 			session, err := d.store.Load("00001-a")
 			d.must(err)
@@ -107,7 +107,7 @@ func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
 }
 
 func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.must(os.RemoveAll(ws.Path))
 	d.must(os.Remove(filepath.Join(d.store.Dir("00001-a"), changesFile)))
@@ -118,7 +118,7 @@ func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
 }
 
 func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.must(os.Mkdir(d.store.Dir("00001-a"), 0o700))
 	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Network: netguard.None}))
 	d.must(d.store.write("00001-a", stateFile, State{Phase: Ended}))
@@ -126,7 +126,7 @@ func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
 }
 
 func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write(filepath.Join(d.repo, ".gitignore"), "*.log\n")
 	d.write(filepath.Join(d.repo, ".env"), "SECRET=1\n")
 	d.write(filepath.Join(d.repo, "run.sh"), "#!/bin/sh\n")
@@ -189,7 +189,7 @@ func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
 }
 
 func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.ended("00002-b", "two.txt")
 	set, err := d.Changes(t.Context(), "00001-a")
@@ -208,7 +208,7 @@ func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
 }
 
 func TestARestoreThatFailsLeavesEverythingAsItWas(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")
 	d.must(err)
@@ -231,7 +231,7 @@ func TestARestoreThatFailsLeavesEverythingAsItWas(t *testing.T) {
 
 // git keeps what a ref names, and a saved state has nothing but its ref.
 func TestTheRefAloneKeepsASavedState(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")
 	d.must(err)
@@ -259,9 +259,9 @@ func TestTheRefAloneKeepsASavedState(t *testing.T) {
 }
 
 func TestWhatWasDiscardedIsBroughtBackAsItWas(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
-	if err := d.BringBack(t.Context(), "00001-a"); fault.KindOf(err) != fault.Usage {
+	if err := d.RestoreNewest(t.Context(), "00001-a"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("with nothing saved: %v", err)
 	}
 	if _, err := d.Discard(t.Context(), "00001-a"); err != nil {
@@ -269,16 +269,16 @@ func TestWhatWasDiscardedIsBroughtBackAsItWas(t *testing.T) {
 	}
 	found, err := d.Find("00001-a")
 	d.must(err)
-	if brief := found.Brief(); !brief.Offer().BringBack {
+	if brief := found.Summary(); !brief.Actions().Restore {
 		t.Errorf("it is not offered: %+v", brief)
 	}
-	d.must(d.BringBack(t.Context(), "00001-a"))
+	d.must(d.RestoreNewest(t.Context(), "00001-a"))
 	found, err = d.Find("00001-a")
 	d.must(err)
 	if _, err := os.Lstat(filepath.Join(found.State.Workspace.Path, "one.txt")); err != nil {
 		t.Error(err)
 	}
-	if brief := found.Brief(); brief.Offer().BringBack || brief.Status() != StatusToReview {
-		t.Errorf("it is %q, %+v", brief.Status(), brief.Offer())
+	if brief := found.Summary(); brief.Actions().Restore || brief.Status() != StatusToReview {
+		t.Errorf("it is %q, %+v", brief.Status(), brief.Actions())
 	}
 }

@@ -19,11 +19,11 @@ import (
 func (s *Sessions) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
 	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		err := continued(session)
+		err := checkNotContinued(session)
 		if err != nil {
 			return err
 		}
-		if saved, err = s.discarded(ctx, session); err != nil {
+		if saved, err = s.discardWorkspace(ctx, session); err != nil {
 			return err
 		}
 		// A discard that cannot be logged is not over: the next one finds what this one
@@ -37,9 +37,9 @@ func (s *Sessions) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 	return saved, err
 }
 
-// discarded saves and removes the workspace, or gives what a discard has saved that was
+// discardWorkspace saves and removes the workspace, or gives what a discard has saved that was
 // broken off behind that.
-func (s *Sessions) discarded(ctx context.Context, session *Session) (*recovery.Point, error) {
+func (s *Sessions) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
 	gone, err := session.State.Workspace.Gone()
 	switch {
 	case err != nil:
@@ -48,19 +48,19 @@ func (s *Sessions) discarded(ctx context.Context, session *Session) (*recovery.P
 		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
 			Hint("`aibox recover %s` lists what can be brought back", session.ID)
 	case gone:
-		if saved, err := s.brokenOff(ctx, session); saved != nil || err != nil {
+		if saved, err := s.unfinishedDiscard(ctx, session); saved != nil || err != nil {
 			return saved, err
 		}
 	}
-	if err := s.begins(session, audit.DiscardBegun, map[string]any{"workspace": session.State.Workspace.Path}); err != nil {
+	if err := s.logBegin(session, audit.DiscardBegun, map[string]any{"workspace": session.State.Workspace.Path}); err != nil {
 		return nil, err
 	}
-	return s.putAway(ctx, session, recovery.Discarded)
+	return s.saveAndRemove(ctx, session, recovery.Discarded)
 }
 
-// brokenOff is what was saved by a discard that began and whose end is not on record;
+// unfinishedDiscard is what was saved by a discard that began and whose end is not on record;
 // nil when there was none.
-func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*recovery.Point, error) {
+func (s *Sessions) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
 	var begun time.Time
 	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
 		switch e.Type {
@@ -88,9 +88,9 @@ func (s *Sessions) brokenOff(ctx context.Context, session *Session) (*recovery.P
 	return last, nil
 }
 
-// putAway saves what the session's workspace holds and removes that. Of a workspace
+// saveAndRemove saves what the session's workspace holds and removes that. Of a workspace
 // that is gone already, what it held when it was last looked at is saved.
-func (s *Sessions) putAway(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
+func (s *Sessions) saveAndRemove(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
@@ -106,9 +106,9 @@ func (s *Sessions) putAway(ctx context.Context, session *Session, what recovery.
 	return recovery.Save(ctx, ws, set, what)
 }
 
-// open reports whether the session may hold work that nobody has reviewed to its
+// hasOpenWork reports whether the session may hold work that nobody has reviewed to its
 // end. A session that another one continued holds none.
-func open(session *Session) bool {
+func hasOpenWork(session *Session) bool {
 	state := session.State
 	if state.ContinuedBy != "" || state.Workspace == nil {
 		return false
@@ -145,13 +145,13 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 	if err != nil {
 		return err
 	}
-	unreviewed := open(session)
+	unreviewed := hasOpenWork(session)
 	if gone {
 		if unreviewed && !force {
-			return unreviewedWork(session.ID)
+			return unreviewedFault(session.ID)
 		}
 		if unreviewed {
-			_, err = s.putAway(ctx, session, recovery.Removed)
+			_, err = s.saveAndRemove(ctx, session, recovery.Removed)
 		}
 		if errors.Is(err, fs.ErrNotExist) { // nothing was ever computed, so there is nothing to save
 			return nil
@@ -167,7 +167,7 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
 	case !force && (unreviewed || session.State.Review == Unreviewed): // a person may have changed something meanwhile
-		return unreviewedWork(session.ID)
+		return unreviewedFault(session.ID)
 	}
 	if _, err := recovery.Save(ctx, ws, set, recovery.Removed); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force 
 	return workspace.Remove(ctx, ws)
 }
 
-func unreviewedWork(id ID) error {
+func unreviewedFault(id ID) error {
 	return fault.New(fault.Conflict, "nobody has reviewed all of what %s changed", id).
 		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
 		Hint("`aibox rm --force %s` drops it; `aibox recover %s` brings it back", id, id)

@@ -15,9 +15,9 @@ import (
 	"aibox/workspace"
 )
 
-// unlaunched is how long a session's folder may be without a spec before it
+// launchTimeout is how long a session's folder may be without a spec before it
 // counts as left behind by a crash.
-const unlaunched = 10 * time.Second
+const launchTimeout = 10 * time.Second
 
 // Repaired is a session that Repair has cleared up after.
 type Repaired struct {
@@ -27,14 +27,14 @@ type Repaired struct {
 	Kept bool
 	// GivenBack is the session that has its workspace back, which this one was to
 	// resume. It is empty when there is none.
-	GivenBack ID
+	Returned ID
 }
 
 // Repair ends what crashed supervisors left: their boxes are gone afterwards,
 // their networks back in the pool, their workspaces and records kept. It returns
 // the sessions it repaired; an error beside them says what could not be mended.
 func (s *Sessions) Repair(ctx context.Context) ([]Repaired, error) {
-	_, _ = s.MendWorktrees() // who wants to tell of that has called it before
+	_, _ = s.RepairWorktrees() // who wants to tell of that has called it before
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, 
 		return nil, err
 	}
 	if session.State.Started.IsZero() {
-		return &Repaired{ID: id, GivenBack: session.Resumes}, s.forget(ctx, &session)
+		return &Repaired{ID: id, Returned: session.Resumes}, s.forget(ctx, &session)
 	}
 	if session.State.Phase == Verifying && session.State.Result != nil {
 		return &Repaired{ID: id, Kept: true}, s.concludeVerifying(ctx, &session)
@@ -104,7 +104,7 @@ func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, 
 func (s *Sessions) repairUnlaunched(id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
-	if err != nil || time.Since(info.ModTime()) < unlaunched || held(dir) {
+	if err != nil || time.Since(info.ModTime()) < launchTimeout || isLocked(dir) {
 		return nil, nil //nolint:nilerr // gone in between, or about to be used
 	}
 	return &Repaired{ID: id}, os.RemoveAll(dir)
@@ -147,10 +147,10 @@ func (s *Sessions) endBox(ctx context.Context, session *Session) error {
 	return nil
 }
 
-// unanswered is how long the daemon may be busy with a box whose supervisor died
+// boxAppearTimeout is how long the daemon may be busy with a box whose supervisor died
 // while it asked for one: making one takes a busy machine seconds. A box that comes
 // later still has never run, and is GC's to remove.
-const unanswered = 20 * time.Second
+const boxAppearTimeout = 20 * time.Second
 
 // boxesOf finds the session's boxes. When the supervisor may have asked for one
 // that is not there yet, it waits for that: nobody would look for it later.
@@ -165,7 +165,7 @@ func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session
 			return !ours || id != session.ID
 		})
 		asked := session.State.Network != nil && session.State.Box == ""
-		if len(boxes) > 0 || !asked || s.store.age(session.ID) > unanswered {
+		if len(boxes) > 0 || !asked || s.store.age(session.ID) > boxAppearTimeout {
 			return boxes, nil
 		}
 		select {
@@ -194,7 +194,7 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 
 // conclude writes the result that the dead supervisor could not.
 func (s *Sessions) conclude(session *Session, cause error) error {
-	if err := unreserve(s.store.Dir(session.ID)); err != nil {
+	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
 		return err
 	}
 	result := Result{

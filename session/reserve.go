@@ -29,9 +29,9 @@ const (
 
 // Reserve takes the room.
 func Reserve(dir string) error {
-	err := take(filepath.Join(dir, endReserve), endReserveSize)
+	err := reserveFile(filepath.Join(dir, endReserve), endReserveSize)
 	if err == nil {
-		err = take(filepath.Join(dir, resultReserve), resultReserveSize)
+		err = reserveFile(filepath.Join(dir, resultReserve), resultReserveSize)
 	}
 	if err != nil {
 		return diskerr.Explain(fmt.Errorf("reserving room for the session's result: %w", err), dir)
@@ -42,9 +42,9 @@ func Reserve(dir string) error {
 // reserveAccept takes the room for the record of an accept. Without it nothing is
 // delivered: what is accepted and not on record would be accepted again.
 func reserveAccept(dir string) error {
-	err := giveBack(dir, acceptReserve) // of one that was killed
+	err := releaseFile(dir, acceptReserve) // of one that was killed
 	if err == nil {
-		err = take(filepath.Join(dir, acceptReserve), acceptReserveSize)
+		err = reserveFile(filepath.Join(dir, acceptReserve), acceptReserveSize)
 	}
 	if err != nil {
 		return diskerr.Explain(fmt.Errorf("nothing was accepted, because the record of it needs room: %w", err), dir)
@@ -52,7 +52,7 @@ func reserveAccept(dir string) error {
 	return nil
 }
 
-func take(name string, size int64) error {
+func reserveFile(name string, size int64) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -64,19 +64,19 @@ func take(name string, size int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// unreserve gives all of the room back.
-func unreserve(dir string) error {
-	return errors.Join(giveBack(dir, endReserve), giveBack(dir, resultReserve))
+// releaseReserves gives all of the room back.
+func releaseReserves(dir string) error {
+	return errors.Join(releaseFile(dir, endReserve), releaseFile(dir, resultReserve))
 }
 
 // ReleaseEndReserve gives the room for the agent's end back.
-func ReleaseEndReserve(dir string) error { return giveBack(dir, endReserve) }
+func ReleaseEndReserve(dir string) error { return releaseFile(dir, endReserve) }
 
 // ReleaseResultReserve gives the room for the result back.
-func ReleaseResultReserve(dir string) error { return giveBack(dir, resultReserve) }
+func ReleaseResultReserve(dir string) error { return releaseFile(dir, resultReserve) }
 
-// giveBack gives a part of the room back. That there is none is no error.
-func giveBack(dir, part string) error {
+// releaseFile gives a part of the room back. That there is none is no error.
+func releaseFile(dir, part string) error {
 	err := os.Remove(filepath.Join(dir, part))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

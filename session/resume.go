@@ -24,7 +24,7 @@ import (
 func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
-		if err := continued(old); err != nil {
+		if err := checkNotContinued(old); err != nil {
 			return err
 		}
 		ws = old.State.Workspace
@@ -47,7 +47,7 @@ func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspa
 				return err
 			}
 		}
-		if err := s.adoptFormerHome(old); err != nil {
+		if err := s.adoptLegacyHome(old); err != nil {
 			return err
 		}
 		held := *ws
@@ -56,13 +56,13 @@ func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspa
 		if err := save(ws); err != nil {
 			return err
 		}
-		if err := s.pass(old, to, audit.SessionContinued, to); err != nil {
+		if err := s.storeContinuation(old, to, audit.SessionContinued, to); err != nil {
 			return err
 		}
 		if err := s.store.inherit(from, to); err != nil {
 			return err
 		}
-		return s.moveHome(from, to)
+		return s.moveStateFolders(from, to)
 	})
 	return ws, err
 }
@@ -76,57 +76,57 @@ func (s *Sessions) ReturnWorkspace(from, to ID) error {
 	if err != nil || old.State.ContinuedBy != to {
 		return err
 	}
-	if err := s.moveHome(to, from); err != nil {
+	if err := s.moveStateFolders(to, from); err != nil {
 		return err
 	}
-	if err := s.returnFormerHome(to, from); err != nil {
+	if err := s.returnLegacyHome(to, from); err != nil {
 		return err
 	}
 	if err := s.takeBackFeedback(from, to); err != nil {
 		return err
 	}
-	return s.pass(&old, "", audit.SessionReturned, to)
+	return s.storeContinuation(&old, "", audit.SessionReturned, to)
 }
 
-// pass stores who continues a session, and logs it.
-func (s *Sessions) pass(session *Session, by ID, kind audit.Type, other ID) error {
+// storeContinuation stores who continues a session, and logs it.
+func (s *Sessions) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
 	session.State.ContinuedBy = by
 	err := s.append(session.ID, kind, map[string]ID{"by": other})
 	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
 }
 
-// adoptFormerHome brings the state of the agent of a session that an earlier version
+// adoptLegacyHome brings the state of the agent of a session that an earlier version
 // has made to where it is kept now. That of an agent that is gone stays where it is.
-func (s *Sessions) adoptFormerHome(session *Session) error {
+func (s *Sessions) adoptLegacyHome(session *Session) error {
 	agent, err := s.deps.Agents.Find(session.Agent)
 	if err != nil {
 		return nil //nolint:nilerr // nobody can go on with its conversation
 	}
-	return adoptFormerHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
+	return adoptLegacyHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
 }
 
-// moveHome moves the agents' state folders. They are moved as one and never looked
+// moveStateFolders moves the agents' state folders. They are moved as one and never looked
 // into, since an agent wrote what is in them.
-func (s *Sessions) moveHome(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.Dir(from), homeDir), filepath.Join(s.store.Dir(to), homeDir))
+func (s *Sessions) moveStateFolders(from, to ID) error {
+	err := os.Rename(filepath.Join(s.store.Dir(from), stateDirsName), filepath.Join(s.store.Dir(to), stateDirsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// returnFormerHome gives back what the start of an earlier version has moved, and
+// returnLegacyHome gives back what the start of an earlier version has moved, and
 // then failed or was killed.
-func (s *Sessions) returnFormerHome(from, to ID) error {
-	err := os.Rename(filepath.Join(s.store.Dir(from), formerHomeDir), filepath.Join(s.store.Dir(to), formerHomeDir))
+func (s *Sessions) returnLegacyHome(from, to ID) error {
+	err := os.Rename(filepath.Join(s.store.Dir(from), legacyHomeName), filepath.Join(s.store.Dir(to), legacyHomeName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// continued refuses to work on what another session has taken over.
-func continued(session *Session) error {
+// checkNotContinued refuses to work on what another session has taken over.
+func checkNotContinued(session *Session) error {
 	by := session.State.ContinuedBy
 	if by == "" {
 		return nil

@@ -20,13 +20,13 @@ const screenFile = "screen.txt"
 // before a person sees them. ErrNoScreen says that there is none.
 func (s *Sessions) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.Dir(id)
-	if held(dir) {
+	if isLocked(dir) {
 		text, err := s.store.dial(id).Screen(ctx)
 		if err == nil {
 			return text, nil
 		}
 		if errors.Is(err, control.ErrTimeout) {
-			return nil, s.silent(id)
+			return nil, s.unresponsiveFault(id)
 		}
 		if !errors.Is(err, control.ErrNoSupervisor) {
 			return nil, fmt.Errorf("%w: %w", ErrNoScreen, err)

@@ -8,9 +8,9 @@ import (
 	"aibox/session/output"
 )
 
-// Past is what a session's terminal has shown so far. ErrNoScreen says that it never
+// Scrollback is what a session's terminal has shown so far. ErrNoScreen says that it never
 // had one, or that its supervisor died before anything scrolled off.
-func (s *Sessions) Past(ctx context.Context, id ID) (*output.Scrollback, error) {
+func (s *Sessions) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
 		return nil, screenErr

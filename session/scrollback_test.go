@@ -44,7 +44,7 @@ func readPast(t *testing.T, p *output.Scrollback, from int64) string {
 
 func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
 	sessions, id, dir := ofPast(t)
-	if _, err := sessions.Past(t.Context(), id); !errors.Is(err, ErrNoScreen) {
+	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, ErrNoScreen) {
 		t.Errorf("of a session without a screen: %v", err)
 	}
 	term := terminal.New(screen.Size{Rows: 2, Cols: 10})
@@ -59,7 +59,7 @@ func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, screenFile), term.Text(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := sessions.Past(t.Context(), id)
+	p, err := sessions.Scrollback(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestOfASessionWhoseSupervisorDiedThereIsWhatScrolledOff(t *testing.T) {
 	keeper := output.NewScrollbackWriter(dir)
 	keeper.Append([]byte(strings.Repeat("a line\n", 30_000)))
 	keeper.Close()
-	p, err := sessions.Past(t.Context(), id)
+	p, err := sessions.Scrollback(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ const (
 )
 
 // Status is how the session stands.
-func (b *Brief) Status() Status {
+func (b *Summary) Status() Status {
 	switch {
 	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:
 		return StatusAsks
@@ -49,6 +49,6 @@ func (b *Brief) Status() Status {
 
 // Open reports whether the session has ended with work that waits for a decision, all
 // of it or the rest.
-func (b *Brief) Open() bool {
+func (b *Summary) Open() bool {
 	return b.Phase == Ended && (b.Changed || b.Unknown) && b.ContinuedBy == "" && (b.Review == Unreviewed || b.Review == PartlyAccepted)
 }

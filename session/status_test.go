@@ -8,21 +8,21 @@ func TestTheStatusIsThePhaseAndThenWhatBecameOfTheWork(t *testing.T) {
 	for _, c := range []struct {
 		want  Status
 		open  bool
-		brief Brief
+		brief Summary
 	}{
-		{StatusStarting, false, Brief{Phase: Preparing}},
-		{StatusRunning, false, Brief{Phase: Running, Changed: true}},
-		{StatusAsks, false, Brief{Phase: Running, Waiting: 1}},
-		{StatusEnding, false, Brief{Phase: Ending, Waiting: 1}},
-		{StatusVerifying, false, Brief{Phase: Verifying}},
-		{StatusToReview, true, Brief{Phase: Ended, Changed: true}},
-		{StatusFailed, true, Brief{Phase: Ended, Changed: true, Failed: true}},
-		{StatusFailed, false, Brief{Phase: Ended, Failed: true}},
-		{StatusUnchanged, false, Brief{Phase: Ended}},
-		{StatusPartly, true, Brief{Phase: Ended, Changed: true, Review: PartlyAccepted}},
-		{StatusAccepted, false, Brief{Phase: Ended, Changed: true, Review: Accepted, Failed: true}},
-		{StatusDiscarded, false, Brief{Phase: Ended, Changed: true, Review: Discarded}},
-		{StatusContinued, false, Brief{Phase: Ended, Changed: true, ContinuedBy: "0other", Review: PartlyAccepted}},
+		{StatusStarting, false, Summary{Phase: Preparing}},
+		{StatusRunning, false, Summary{Phase: Running, Changed: true}},
+		{StatusAsks, false, Summary{Phase: Running, Waiting: 1}},
+		{StatusEnding, false, Summary{Phase: Ending, Waiting: 1}},
+		{StatusVerifying, false, Summary{Phase: Verifying}},
+		{StatusToReview, true, Summary{Phase: Ended, Changed: true}},
+		{StatusFailed, true, Summary{Phase: Ended, Changed: true, Failed: true}},
+		{StatusFailed, false, Summary{Phase: Ended, Failed: true}},
+		{StatusUnchanged, false, Summary{Phase: Ended}},
+		{StatusPartly, true, Summary{Phase: Ended, Changed: true, Review: PartlyAccepted}},
+		{StatusAccepted, false, Summary{Phase: Ended, Changed: true, Review: Accepted, Failed: true}},
+		{StatusDiscarded, false, Summary{Phase: Ended, Changed: true, Review: Discarded}},
+		{StatusContinued, false, Summary{Phase: Ended, Changed: true, ContinuedBy: "0other", Review: PartlyAccepted}},
 	} {
 		if got := c.brief.Status(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.brief, got, c.want)

@@ -84,7 +84,7 @@ func (s Store) createNamed(now time.Time, name func(number int64) ID) (ID, error
 		return "", fault.New(fault.Environment, "the folder for sessions cannot be used: %w", err)
 	}
 	for {
-		number, err := s.take(context.Background(), now)
+		number, err := s.nextNumber(context.Background(), now)
 		if err != nil {
 			return "", err
 		}
@@ -151,7 +151,7 @@ func (s Store) Load(id ID) (Session, error) {
 		return Session{}, err
 	}
 	if session.State.Phase != Ended {
-		session.Alive = held(s.Dir(id))
+		session.Alive = isLocked(s.Dir(id))
 	}
 	if sandbox := session.State.Sandbox; session.State.Phase == Running && sandbox.PID > 0 && !sandbox.Alive() {
 		session.State.Phase = Ending
@@ -225,12 +225,12 @@ func (s Store) resolve(text string) (ID, error) {
 	case 0:
 		return "", fault.New(fault.Usage, "no session %q", text).Hint("`aibox ls` lists the sessions")
 	default:
-		return "", severalSessions(text, found)
+		return "", ambiguousSession(text, found)
 	}
 }
 
-// severalSessions says which sessions a prefix could be.
-func severalSessions(text string, found []ID) error {
+// ambiguousSession says which sessions a prefix could be.
+func ambiguousSession(text string, found []ID) error {
 	const most = 4
 	var names []string
 	for _, id := range found[:min(len(found), most)] {

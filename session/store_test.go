@@ -110,7 +110,7 @@ func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !held(s.Dir(id)) {
+	if !isLocked(s.Dir(id)) {
 		t.Error("a held lock looks free")
 	}
 	if _, err := lock(s.Dir(id)); !errors.Is(err, errLocked) {
@@ -119,7 +119,7 @@ func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if held(s.Dir(id)) {
+	if isLocked(s.Dir(id)) {
 		t.Error("a free lock looks held")
 	}
 }

@@ -91,7 +91,7 @@ func (id ID) Hidden() bool {
 func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
 	var v *VerificationRun
 	err := s.withEnded(ctx, id, func(session *Session) error {
-		if err := continued(session); err != nil {
+		if err := checkNotContinued(session); err != nil {
 			return err
 		}
 		if req.Command == "" && session.Verify == "" {
@@ -129,8 +129,8 @@ func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context
 			return err
 		}
 		req.Tree = tree
-		req.fill(session.Spec)
-		if s.passed(session.ID, req) {
+		req.applyDefaults(session.Spec)
+		if s.passedBefore(session.ID, req) {
 			return nil
 		}
 		v := s.RunVerification(ctx, &session, set.Tree, req, func(ID) {})
@@ -147,8 +147,8 @@ func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context
 	}
 }
 
-// passed reports whether the tree passed the command the last time.
-func (s *Sessions) passed(id ID, req VerifyRequest) bool {
+// passedBefore reports whether the tree passed the command the last time.
+func (s *Sessions) passedBefore(id ID, req VerifyRequest) bool {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return false
@@ -226,7 +226,7 @@ func ShortCommand(command string) string {
 // and returns where that begins in the record; -1 when the session ends without.
 func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	for {
-		alive := held(s.store.Dir(id)) // first: a state that is read later is the last one
+		alive := isLocked(s.store.Dir(id)) // first: a state that is read later is the last one
 		session, err := s.store.Load(id)
 		switch {
 		case err != nil:
@@ -243,13 +243,13 @@ func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) 
 	}
 }
 
-// VerifyingBriefs is every session that works for another one, in a line.
-func (s *Sessions) VerifyingBriefs() ([]Brief, error) {
+// VerificationSummaries is every session that works for another one, in a line.
+func (s *Sessions) VerificationSummaries() ([]Summary, error) {
 	all, err := s.List()
-	var briefs []Brief
+	var briefs []Summary
 	for _, session := range all {
 		if session.Verifies != nil {
-			brief := briefOf(session)
+			brief := summarize(session)
 			brief.Task = "(verifies " + string(session.Verifies.Session) + ")"
 			if session.Verifies.Opens {
 				brief.Task = "(a look at " + string(session.Verifies.Session) + ")"

@@ -8,7 +8,7 @@ import (
 )
 
 func TestACommandWaitsForASessionOnlyUntilItIsCanceled(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.ended("00001-a", "a.txt")
 	held, err := lock(d.store.Dir("00001-a")) // by its supervisor, which still cleans up
 	d.must(err)
@@ -17,7 +17,7 @@ func TestACommandWaitsForASessionOnlyUntilItIsCanceled(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	_, err = d.Comment(ctx, "00001-a", Comment{Text: "x"})
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > waitLimit/2 {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > cleanupTimeout/2 {
 		t.Errorf("it ends after %v with %v", time.Since(begin), err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"aibox/review/worktree"
 )
 
-// MendWorktrees takes back what accepts onto users' working trees had done when they
+// RepairWorktrees takes back what accepts onto users' working trees had done when they
 // were killed. Repair does so, too, without telling what it mended.
-func (s *Sessions) MendWorktrees() ([]worktree.Recovered, error) {
+func (s *Sessions) RepairWorktrees() ([]worktree.Recovered, error) {
 	return worktree.RecoverAll(s.deps.Dirs.Repos())
 }
 
@@ -27,7 +27,7 @@ func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSe
 		if err != nil {
 			return err
 		}
-		if err := ofSession(set, session); err != nil {
+		if err := checkChangesOf(set, session); err != nil {
 			return err
 		}
 		plan, err = accept.PlanWorktree(ctx, session.State.Workspace, set, accept.Options{

@@ -25,15 +25,15 @@ type one struct {
 	changes.Services
 }
 
-func (one) Briefs() ([]session.Brief, error) {
-	return []session.Brief{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
+func (one) Summaries() ([]session.Summary, error) {
+	return []session.Summary{{ID: "0aaaa-codex", Phase: session.Ended, Changed: true, Files: 1}}, nil
 }
 
 func (one) Find(string) (session.Session, error) {
 	return session.Session{Spec: session.Spec{ID: "0aaaa-codex"}}, nil
 }
 
-func (one) BringBack(context.Context, session.ID) error { return nil }
+func (one) RestoreNewest(context.Context, session.ID) error { return nil }
 
 func (one) CountChanges(context.Context, session.ID) (session.Changes, error) {
 	return session.Changes{}, nil
@@ -44,7 +44,7 @@ func (one) Tail(session.ID, int64) ([]byte, error)             { return []byte("
 func (one) Requests() ([]session.Request, error)               { return nil, nil }
 func (one) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
 
-func (one) Past(context.Context, session.ID) (*output.Scrollback, error) {
+func (one) Scrollback(context.Context, session.ID) (*output.Scrollback, error) {
 	return nil, session.ErrNoScreen
 }
 

@@ -45,7 +45,7 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 		return nil, err
 	}
 	var probing Probing
-	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: imageID, TellProbes: true}, func(s session.Step) {
+	id, err := service.Launch(ctx, session.Launch{Spec: spec, ImageID: imageID, ReportProbes: true}, func(s session.Step) {
 		if s.Probe != nil {
 			probing.Take(*s.Probe, s.Done)
 		}

@@ -306,7 +306,7 @@ func (s *supervisor) prove(ctx context.Context, k *resources) ([]probe.Result, e
 	done := s.report.step(probesStage)
 	plan := ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network)
 	var ended func(int, probe.Result)
-	if s.launch.TellProbes {
+	if s.launch.ReportProbes {
 		for _, p := range plan.Probes {
 			s.report.probe(p.Pending(), false)
 		}

@@ -10,12 +10,12 @@ import (
 
 func TestAWatcherOfOutputIsNotifiedUntilTheSessionEnds(t *testing.T) {
 	sessions, s := watched(t)
-	said, err := sessions.Heard(t.Context(), s.id)
+	said, err := sessions.WatchOutput(t.Context(), s.id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(t.Context())
-	other, err := sessions.Heard(ctx, s.id)
+	other, err := sessions.WatchOutput(ctx, s.id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // actOn does what concerns one session alone.
-func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
+func (m *Model) actOn(b *session.Summary, msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.attach, k.attend):
@@ -67,15 +67,15 @@ func (m *Model) actOn(b *session.Brief, msg tea.KeyPressMsg) tea.Cmd {
 
 // open goes to a session: to its agent's terminal where that is alive, else to what
 // it said and says.
-func (m *Model) open(b *session.Brief) tea.Cmd {
-	if b.Offer().Attach {
+func (m *Model) open(b *session.Summary) tea.Cmd {
+	if b.Actions().Attach {
 		return page.Ask(page.Command{Args: []string{"attach", string(b.ID)}})
 	}
 	return page.Ask(page.Session{ID: b.ID})
 }
 
 // commandFor is the command line that goes on with a session.
-func commandFor(b *session.Brief) string {
+func commandFor(b *session.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
 		return "aibox attach " + string(b.ID)
@@ -88,18 +88,18 @@ func commandFor(b *session.Brief) string {
 
 // askAccept asks whether to take a session's work as a whole; the command says what
 // became of it, and what it left out.
-func (m *Model) askAccept(b *session.Brief) {
+func (m *Model) askAccept(b *session.Summary) {
 	text := fmt.Sprintf("What is open of its %s (+%d -%d), but for files with risks, becomes a commit on the branch aibox/%s. "+
 		"Your files and branches stay as they are.", amount.Of(b.Files, "changed file"), b.Added, b.Deleted, b.ID)
 	m.confirm("Accept "+string(b.ID)+"?", text, "accept", page.Ask(page.Command{Args: []string{"accept", string(b.ID)}, Wait: true}))
 }
 
-func (m *Model) askStop(of []*session.Brief) {
+func (m *Model) askStop(of []*session.Summary) {
 	m.confirmAll("Stop", of, "Its agent is asked to end, then ended. What it did so far is kept.",
 		"Their agents are asked to end, then ended. What they did so far is kept.", "have ended", m.sessions.stop)
 }
 
-func (m *Model) askDiscard(of []*session.Brief) {
+func (m *Model) askDiscard(of []*session.Summary) {
 	files, added, deleted := 0, 0, 0
 	for _, b := range of {
 		files, added, deleted = files+b.Files, added+b.Added, deleted+b.Deleted
@@ -110,13 +110,13 @@ func (m *Model) askDiscard(of []*session.Brief) {
 		"are discarded; u or `aibox recover` brings them back", m.sessions.discard)
 }
 
-func (m *Model) askBack(of []*session.Brief) {
+func (m *Model) askBack(of []*session.Summary) {
 	m.confirmAll("Bring back", of, "Its workspace is made anew, with what it held when it was discarded but for ignored files. It waits for your review then.",
 		"Their workspaces are made anew, with what they held when they were discarded but for ignored files. They wait for your review then.",
 		"are back, to be reviewed", m.sessions.bringBack)
 }
 
-func (m *Model) askRemove(of []*session.Brief) {
+func (m *Model) askRemove(of []*session.Summary) {
 	m.confirmAll("Remove", of, "Its record, its output and its workspace are removed.",
 		"Their records, their output and their workspaces are removed.", "are removed", m.sessions.remove)
 }
@@ -126,7 +126,7 @@ const most = 6
 
 // confirmAll asks whether to do something with each of some sessions. verb is the
 // title's, one and many say what will happen, and done what has.
-func (m *Model) confirmAll(verb string, of []*session.Brief, one, many, done string, do deed) {
+func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done string, do deed) {
 	if len(of) == 0 {
 		return
 	}
@@ -218,6 +218,6 @@ func (s service) discard(ctx context.Context, id session.ID) error {
 	return err
 }
 
-func (s service) bringBack(ctx context.Context, id session.ID) error { return s.BringBack(ctx, id) }
+func (s service) bringBack(ctx context.Context, id session.ID) error { return s.RestoreNewest(ctx, id) }
 
 func (s service) remove(ctx context.Context, id session.ID) error { return s.Remove(ctx, id, false) }

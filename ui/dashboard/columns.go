@@ -35,26 +35,26 @@ type kind struct {
 	name    string
 	first   string // for people: what comes first
 	right   bool   // its end stands at its right
-	text    func(m *Model, b *session.Brief) string
-	compare func(a, b *session.Brief) int // what people look for comes first
+	text    func(m *Model, b *session.Summary) string
+	compare func(a, b *session.Summary) int // what people look for comes first
 }
 
 var kinds = [columnCount]kind{
-	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Brief) string {
+	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Summary) string {
 		return status.Text(b.Status())
-	}, func(a, b *session.Brief) int { return cmp.Compare(urgency(a), urgency(b)) }},
-	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Brief) string {
+	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
+	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Summary) string {
 		return string(b.ID)
-	}, func(a, b *session.Brief) int { return cmp.Compare(b.ID, a.ID) }},
-	byRepository: {"REPOSITORY", "by name", false, func(_ *Model, b *session.Brief) string {
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.ID, a.ID) }},
+	byRepository: {"REPOSITORY", "by name", false, func(_ *Model, b *session.Summary) string {
 		return repository(b)
-	}, func(a, b *session.Brief) int {
+	}, func(a, b *session.Summary) int {
 		return cmp.Or(cmp.Compare(filepath.Base(a.Repository), filepath.Base(b.Repository)), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Branch, b.Branch))
 	}},
-	byTask: {"TASK", "by its first words", false, func(_ *Model, b *session.Brief) string {
+	byTask: {"TASK", "by its first words", false, func(_ *Model, b *session.Summary) string {
 		return termtext.Escape(b.Task)
-	}, func(a, b *session.Brief) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
-	byChanges: {"CHANGES", "most lines first", true, func(_ *Model, b *session.Brief) string {
+	}, func(a, b *session.Summary) int { return cmp.Compare(strings.ToLower(a.Task), strings.ToLower(b.Task)) }},
+	byChanges: {"CHANGES", "most lines first", true, func(_ *Model, b *session.Summary) string {
 		switch {
 		case b.Unknown && b.Phase == session.Ended:
 			return "unknown"
@@ -66,24 +66,24 @@ var kinds = [columnCount]kind{
 			text = "~" + text
 		}
 		return text
-	}, func(a, b *session.Brief) int {
+	}, func(a, b *session.Summary) int {
 		return cmp.Or(cmp.Compare(b.Added+b.Deleted, a.Added+a.Deleted), cmp.Compare(b.Files, a.Files))
 	}},
-	byTokens: {"TOKENS", "most first", true, func(_ *Model, b *session.Brief) string {
+	byTokens: {"TOKENS", "most first", true, func(_ *Model, b *session.Summary) string {
 		if b.Uncounted {
 			return "?"
 		}
 		return counted(b.Tokens)
-	}, func(a, b *session.Brief) int { return cmp.Compare(b.Tokens, a.Tokens) }},
-	byRefused: {"REFUSED", "most first", true, func(_ *Model, b *session.Brief) string {
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.Tokens, a.Tokens) }},
+	byRefused: {"REFUSED", "most first", true, func(_ *Model, b *session.Summary) string {
 		return counted(b.Refused)
-	}, func(a, b *session.Brief) int { return cmp.Compare(b.Refused, a.Refused) }},
-	byTime: {"TIME", "newest first", true, func(m *Model, b *session.Brief) string {
+	}, func(a, b *session.Summary) int { return cmp.Compare(b.Refused, a.Refused) }},
+	byTime: {"TIME", "newest first", true, func(m *Model, b *session.Summary) string {
 		return m.took(b)
-	}, session.Newest},
+	}, session.NewestFirst},
 }
 
-func repository(b *session.Brief) string {
+func repository(b *session.Summary) string {
 	name := termtext.Escape(filepath.Base(b.Repository))
 	if b.Branch != "" {
 		name += "@" + termtext.Escape(b.Branch)
@@ -101,7 +101,7 @@ func counted(n int) string {
 
 // took is how long a session has run, or for one that has ended, how long ago that
 // was.
-func (m *Model) took(b *session.Brief) string {
+func (m *Model) took(b *session.Summary) string {
 	age := amount.Age(m.now().Sub(since(b)))
 	if b.Phase == session.Ended {
 		age += " ago"

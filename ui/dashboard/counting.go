@@ -96,8 +96,8 @@ func (m *Model) endCount(msg countEnded) {
 
 // uncounted is the session that is to be counted next: of those that run, are to be seen
 // and have done something since they were counted, the one whose count is the oldest.
-func (m *Model) uncounted() *session.Brief {
-	var next *session.Brief
+func (m *Model) uncounted() *session.Summary {
+	var next *session.Summary
 	for _, b := range m.seen() {
 		known := m.counting.known[b.ID]
 		if b.Phase != session.Running || b.Done == known.done {
@@ -111,11 +111,11 @@ func (m *Model) uncounted() *session.Brief {
 }
 
 // seen are the sessions whose changes have a place on the screen.
-func (m *Model) seen() []*session.Brief {
+func (m *Model) seen() []*session.Summary {
 	if m.covered {
 		return nil
 	}
-	var seen []*session.Brief
+	var seen []*session.Summary
 	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
 		for _, r := range m.rows[m.top:min(len(m.rows), m.top+m.listHeight())] {
 			if r.brief != nil {
@@ -143,10 +143,10 @@ func (m *Model) recall() {
 }
 
 // fill puts the count of a session into its brief.
-func (c *counting) fill(b *session.Brief) {
+func (c *counting) fill(b *session.Summary) {
 	sum := c.known[b.ID].changes
 	b.Changed, b.Files, b.Added, b.Deleted = sum.Files > 0, sum.Files, sum.Added, sum.Deleted
 }
 
 // soFar reports whether what is known of a session's changes is not the end of them.
-func soFar(b *session.Brief) bool { return b.Phase == session.Running }
+func soFar(b *session.Summary) bool { return b.Phase == session.Running }

@@ -13,11 +13,11 @@ import (
 )
 
 // working are sessions that run and have done something, the first of them longest ago.
-func working(n int) []session.Brief {
-	briefs := make([]session.Brief, n)
+func working(n int) []session.Summary {
+	briefs := make([]session.Summary, n)
 	for i := range briefs {
 		began := noon.Add(time.Duration(i-n) * time.Minute)
-		briefs[i] = session.Brief{
+		briefs[i] = session.Summary{
 			ID: session.ID(fmt.Sprintf("0%04d-codex", i)), Agent: "codex", Repository: "/home/ann/shop", Task: "fix it", Created: began, Started: began,
 			Phase: session.Running, Done: 1,
 		}

@@ -25,18 +25,18 @@ import (
 // Sessions are the use cases that the dashboard asks for; *session.Sessions has
 // them.
 type Sessions interface {
-	Briefs() ([]session.Brief, error)
+	Summaries() ([]session.Summary, error)
 	Changed(ctx context.Context) (<-chan struct{}, error)
 	Find(text string) (session.Session, error)
 	CountChanges(ctx context.Context, id session.ID) (session.Changes, error)
 	FinalChanges(id session.ID) (*review.ChangeSet, error)
-	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
+	WatchOutput(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
 	Tail(id session.ID, limit int64) ([]byte, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Discard(ctx context.Context, id session.ID) (*recovery.Point, error)
-	BringBack(ctx context.Context, id session.ID) error
+	RestoreNewest(ctx context.Context, id session.ID) error
 	Remove(ctx context.Context, id session.ID, force bool) error
 }
 
@@ -51,7 +51,7 @@ type Model struct {
 	breath   time.Duration // how long news are gathered before they are shown
 
 	width, height int
-	all           []session.Brief
+	all           []session.Summary
 	trouble       error // of the last list: sessions that cannot be read
 	lists         page.Latest
 	loaded        bool
@@ -124,7 +124,7 @@ func (m *Model) Init() tea.Cmd {
 
 // listed brings the sessions.
 type listed struct {
-	briefs []session.Brief
+	briefs []session.Summary
 	err    error
 }
 
@@ -147,7 +147,7 @@ type acted struct {
 func (m *Model) list() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
-		briefs, err := sessions.Briefs()
+		briefs, err := sessions.Summaries()
 		return listed{briefs, err}
 	})
 }

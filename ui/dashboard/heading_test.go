@@ -8,7 +8,7 @@ import (
 
 func TestAGroupIsNamedByTheShortPathOfItsRepository(t *testing.T) {
 	t.Setenv("HOME", "/home/ann")
-	if got := perRepository.heading(&session.Brief{Repository: "/home/ann/shop"}); got != "~/shop" {
+	if got := perRepository.heading(&session.Summary{Repository: "/home/ann/shop"}); got != "~/shop" {
 		t.Error(got)
 	}
 }

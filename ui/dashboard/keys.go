@@ -45,7 +45,7 @@ func (m *Model) fit() {
 		binding.SetEnabled(b != nil)
 	}
 	if b != nil {
-		can := b.Offer()
+		can := b.Actions()
 		k.attach.SetEnabled(can.Attach)
 		k.attend.SetEnabled(!can.Attach)
 		k.read.SetEnabled(can.Attach)

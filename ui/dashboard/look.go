@@ -23,7 +23,7 @@ var urgencies = map[session.Status]int{
 }
 
 // urgency is which sessions come first: those that go on and those that want a look.
-func urgency(b *session.Brief) int {
+func urgency(b *session.Summary) int {
 	status := b.Status()
 	if status == session.StatusFailed && b.Open() {
 		return toReview // what it did until then waits, too
@@ -35,7 +35,7 @@ func urgency(b *session.Brief) int {
 }
 
 // since is when what the time of a session is counted from was.
-func since(b *session.Brief) time.Time {
+func since(b *session.Summary) time.Time {
 	at := b.Started
 	if b.Phase == session.Ended {
 		at = b.Ended

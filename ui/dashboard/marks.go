@@ -54,8 +54,8 @@ func (m *Model) forget() {
 
 // chosen are the sessions that an action is about: those that are marked and in the
 // list, else the one a person is at.
-func (m *Model) chosen() []*session.Brief {
-	var chosen []*session.Brief
+func (m *Model) chosen() []*session.Summary {
+	var chosen []*session.Summary
 	if len(m.marked) > 0 {
 		for _, r := range m.rows {
 			if r.brief != nil && m.marked[r.brief.ID] {
@@ -70,17 +70,17 @@ func (m *Model) chosen() []*session.Brief {
 }
 
 // able are those of the chosen sessions that something can be done with.
-func (m *Model) able(can func(session.Offer) bool) []*session.Brief {
-	var able []*session.Brief
+func (m *Model) able(can func(session.Actions) bool) []*session.Summary {
+	var able []*session.Summary
 	for _, b := range m.chosen() {
-		if can(b.Offer()) {
+		if can(b.Actions()) {
 			able = append(able, b)
 		}
 	}
 	return able
 }
 
-func canStop(o session.Offer) bool      { return o.Stop }
-func canDiscard(o session.Offer) bool   { return o.Discard }
-func canBringBack(o session.Offer) bool { return o.BringBack }
-func canRemove(o session.Offer) bool    { return o.Remove }
+func canStop(o session.Actions) bool      { return o.Stop }
+func canDiscard(o session.Actions) bool   { return o.Discard }
+func canBringBack(o session.Actions) bool { return o.Restore }
+func canRemove(o session.Actions) bool    { return o.Remove }

@@ -23,7 +23,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // recorded are sessions that remember what was asked of them.
 type recorded struct {
-	briefs  []session.Brief
+	briefs  []session.Summary
 	done    []string
 	fail    error
 	damaged error         // beside every list
@@ -38,7 +38,7 @@ func (r *recorded) do(verb string, id session.ID) error {
 	return r.fail
 }
 
-func (r *recorded) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), r.damaged }
+func (r *recorded) Summaries() ([]session.Summary, error) { return slices.Clone(r.briefs), r.damaged }
 func (r *recorded) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
@@ -49,7 +49,7 @@ func (r *recorded) Screen(context.Context, session.ID) ([]byte, error) {
 
 func (r *recorded) Remove(_ context.Context, id session.ID, _ bool) error { return r.do("remove", id) }
 
-func (r *recorded) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+func (r *recorded) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
 	said := r.said
 	if said == nil {
 		said = make(chan struct{})
@@ -98,11 +98,13 @@ func (r *recorded) Discard(_ context.Context, id session.ID) (*recovery.Point, e
 	return nil, r.do("discard", id)
 }
 
-func (r *recorded) BringBack(_ context.Context, id session.ID) error { return r.do("bring back", id) }
+func (r *recorded) RestoreNewest(_ context.Context, id session.ID) error {
+	return r.do("bring back", id)
+}
 
-func some() []session.Brief {
+func some() []session.Summary {
 	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
-	return []session.Brief{
+	return []session.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at(90), Ended: at(80), Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Branch: "dark", Task: "Ünïcode wörds 漢字", Created: at(70), Ended: at(60), Phase: session.Ended, Failed: true},
 		{ID: "0cccc-qwen", Agent: "qwen", Repository: "/home/ann/shop", Task: "evil \x1b]0;title\x07 task", Created: at(50), Ended: at(40), Phase: session.Ended, Changed: true, Files: 1, Review: session.Accepted},

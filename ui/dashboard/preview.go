@@ -84,7 +84,7 @@ func (m *Model) glance() tea.Cmd {
 }
 
 // said is how to get what a session shows on its terminal, or said last.
-func (m *Model) said(b *session.Brief) func() looked {
+func (m *Model) said(b *session.Summary) func() looked {
 	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
 	return func() looked {
 		if interactive {
@@ -164,7 +164,7 @@ func (m *Model) files(changes []review.Change, most int) []string {
 }
 
 // facts are the lines about a session.
-func (m *Model) facts(b *session.Brief) []string {
+func (m *Model) facts(b *session.Summary) []string {
 	t := m.theme
 	out := []string{t.Title.Render(string(b.ID)) + "  " + m.state(b)}
 	if b.Task != "" {
@@ -188,7 +188,7 @@ func (m *Model) facts(b *session.Brief) []string {
 }
 
 // knows reports whether what was looked at is this session.
-func (m *Model) knows(b *session.Brief) bool { return m.shown.known && m.shown.id == b.ID }
+func (m *Model) knows(b *session.Summary) bool { return m.shown.known && m.shown.id == b.ID }
 
 // record are the lines about how a session was started and how it ended.
 func (m *Model) record(s *session.Session) []string {
@@ -215,7 +215,7 @@ func (m *Model) record(s *session.Session) []string {
 }
 
 // numbers is what a session has come to, in a line; empty for nothing yet.
-func (m *Model) numbers(b *session.Brief) string {
+func (m *Model) numbers(b *session.Summary) string {
 	var words []string
 	if b.Uncounted {
 		words = append(words, "tokens unknown")

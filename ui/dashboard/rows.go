@@ -26,7 +26,7 @@ func (g grouping) String() string {
 }
 
 // heading is the group that a session belongs to.
-func (g grouping) heading(b *session.Brief) string {
+func (g grouping) heading(b *session.Summary) string {
 	switch g {
 	case perRepository:
 		return paths.Short(b.Repository)
@@ -40,7 +40,7 @@ func (g grouping) heading(b *session.Brief) string {
 }
 
 // compare brings the sessions of a group together.
-func (g grouping) compare(a, b *session.Brief) int {
+func (g grouping) compare(a, b *session.Summary) int {
 	first := 0
 	if g == perState {
 		first = cmp.Compare(urgency(a), urgency(b))
@@ -50,7 +50,7 @@ func (g grouping) compare(a, b *session.Brief) int {
 
 // row is a line of the list: a session, or the heading of a group.
 type row struct {
-	brief   *session.Brief // nil for a heading
+	brief   *session.Summary // nil for a heading
 	heading string
 	count   int // sessions below the heading
 }
@@ -60,7 +60,7 @@ type row struct {
 func (m *Model) arrange() {
 	was := m.index()
 	filter := session.ParseFilter(m.filter.Value())
-	kept := make([]*session.Brief, 0, len(m.all))
+	kept := make([]*session.Summary, 0, len(m.all))
 	for i := range m.all {
 		if filter.Match(&m.all[i]) {
 			kept = append(kept, &m.all[i])
@@ -86,12 +86,12 @@ func (m *Model) arrange() {
 }
 
 // compare sorts sessions: by group, then by the chosen column, then the newest first.
-func (m *Model) compare(a, b *session.Brief) int {
+func (m *Model) compare(a, b *session.Summary) int {
 	chosen := kinds[m.order].compare(a, b)
 	if m.reversed {
 		chosen = -chosen
 	}
-	return cmp.Or(m.grouping.compare(a, b), chosen, session.Newest(a, b))
+	return cmp.Or(m.grouping.compare(a, b), chosen, session.NewestFirst(a, b))
 }
 
 // sort sorts by a column; once more, the other way round.
@@ -110,7 +110,7 @@ func (m *Model) index() int {
 }
 
 // current is the session a person is at, or nil.
-func (m *Model) current() *session.Brief {
+func (m *Model) current() *session.Summary {
 	if i := m.index(); i >= 0 {
 		return m.rows[i].brief
 	}

@@ -141,7 +141,7 @@ func (m *Model) names(layout *layout) string {
 	}))
 }
 
-func (m *Model) state(b *session.Brief) string {
+func (m *Model) state(b *session.Summary) string {
 	current := b.Status()
 	return status.Style(&m.theme, current).Render(status.Text(current))
 }

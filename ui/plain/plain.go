@@ -22,7 +22,7 @@ type Answers interface {
 
 // Sessions are the use cases for looking; *session.Sessions has them.
 type Sessions interface {
-	Briefs() ([]session.Brief, error)
+	Summaries() ([]session.Summary, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
 }
 

@@ -17,7 +17,7 @@ import (
 // scene is a conversation with a script for the person.
 type scene struct {
 	t       *testing.T
-	briefs  []session.Brief
+	briefs  []session.Summary
 	answers []string
 	out     strings.Builder
 	done    []string // commands
@@ -37,7 +37,7 @@ func (s *scene) Next(ctx context.Context) (string, error) {
 	return answer, nil
 }
 
-func (s *scene) Briefs() ([]session.Brief, error)                   { return s.briefs, s.broken }
+func (s *scene) Summaries() ([]session.Summary, error)              { return s.briefs, s.broken }
 func (s *scene) Repair(context.Context) ([]session.Repaired, error) { return nil, s.broken }
 func (s *scene) Recent(context.Context) ([]string, error) {
 	return []string{"/home/ann/shop", "/home/ann/\x1b[2Jblog"}, s.broken
@@ -60,7 +60,7 @@ func (s *scene) do(_ context.Context, args ...string) error {
 	return nil
 }
 
-func talked(t *testing.T, briefs []session.Brief, answers ...string) *scene {
+func talked(t *testing.T, briefs []session.Summary, answers ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, briefs: briefs, answers: answers}
 	s.run(t.Context())
@@ -94,9 +94,9 @@ func (s *scene) did(commands ...string) {
 	}
 }
 
-func some() []session.Brief {
+func some() []session.Summary {
 	now := time.Now()
-	return []session.Brief{
+	return []session.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Branch: "dark", Task: "evil \x1b]0;title\x07 task", Created: now, Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Refused: 2},
 		{ID: "0bbbb-aider", Agent: "aider", Repository: "/home/ann/blog", Created: now, Phase: session.Ended, Failed: true},
 		{ID: "0cccc-shell", Agent: "shell", Repository: "/home/ann/shop", Created: now, Phase: session.Running, Interactive: true, Waiting: 1},
@@ -126,9 +126,9 @@ func TestSessionsAreToldInSentencesAndFoundByWords(t *testing.T) {
 }
 
 func TestManySessionsComeInParts(t *testing.T) {
-	var many []session.Brief
+	var many []session.Summary
 	for i := range 25 {
-		many = append(many, session.Brief{ID: session.ID(fmt.Sprintf("0%03d-codex", i)), Phase: session.Ended, Changed: true})
+		many = append(many, session.Summary{ID: session.ID(fmt.Sprintf("0%03d-codex", i)), Phase: session.Ended, Changed: true})
 	}
 	s := talked(t, many, "m", "m", "5", "1", "q", "a")
 	s.sees("these are 1 to 10, newest first", "these are 11 to 20", "these are 21 to 25")

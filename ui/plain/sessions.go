@@ -18,18 +18,18 @@ const most = 10
 
 // sessions is the list of all sessions, with what else there is.
 func (t *talk) sessions() (list, error) {
-	all, err := t.Sessions.Briefs()
+	all, err := t.Sessions.Summaries()
 	if err != nil {
 		t.fail(err) // the others are listed
 	}
 	filter := session.ParseFilter(t.filter)
-	kept := make([]session.Brief, 0, len(all))
+	kept := make([]session.Summary, 0, len(all))
 	for i := range all {
 		if filter.Match(&all[i]) {
 			kept = append(kept, all[i])
 		}
 	}
-	slices.SortFunc(kept, func(a, b session.Brief) int { return session.Newest(&a, &b) })
+	slices.SortFunc(kept, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
 	t.from = max(0, min(t.from, len(kept)-1))
 	shown := kept[t.from:min(len(kept), t.from+most)]
 	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to look for", top: true}
@@ -65,7 +65,7 @@ func (t *talk) look(words string) error {
 }
 
 // title says how many sessions there are.
-func (t *talk) title(all []session.Brief, kept, shown int) string {
+func (t *talk) title(all []session.Summary, kept, shown int) string {
 	if len(all) == 0 {
 		return "There is no session yet. n starts one; d says whether this machine is ready."
 	}
@@ -89,7 +89,7 @@ func (t *talk) title(all []session.Brief, kept, shown int) string {
 }
 
 // sentence is a session in a line.
-func sentence(b *session.Brief) string {
+func sentence(b *session.Summary) string {
 	place := termtext.Escape(filepath.Base(b.Repository))
 	if b.Branch != "" {
 		place += " on " + termtext.Escape(b.Branch)
@@ -113,14 +113,14 @@ func sentence(b *session.Brief) string {
 
 // session is what can be done with a session.
 func (t *talk) session(id session.ID) (list, error) {
-	all, _ := t.Sessions.Briefs()
-	i := slices.IndexFunc(all, func(b session.Brief) bool { return b.ID == id })
+	all, _ := t.Sessions.Summaries()
+	i := slices.IndexFunc(all, func(b session.Summary) bool { return b.ID == id })
 	if i < 0 {
 		t.say("%s is gone", id)
 		return list{}, errBack
 	}
 	b, name := &all[i], string(id)
-	can := b.Offer()
+	can := b.Actions()
 	l := list{title: sentence(b)}
 	add := func(possible bool, text string, do func() error) {
 		if possible {
@@ -139,7 +139,7 @@ func (t *talk) session(id session.ID) (list, error) {
 	add(can.Accept, "accept all of it into your working tree, but for files with risks",
 		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
 	add(can.Discard, "discard its changes", t.ifSure("Discard what "+name+" changed?", "discard", name))
-	add(can.BringBack, "bring back what was discarded", t.ifSure("Make the workspace of "+name+" anew with what was discarded?", "recover", name, "--to-workspace"))
+	add(can.Restore, "bring back what was discarded", t.ifSure("Make the workspace of "+name+" anew with what was discarded?", "recover", name, "--to-workspace"))
 	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
 	add(true, "run the same again", t.run("rerun", name))
 	add(can.Remove, "remove it with its record", t.ifSure("Remove "+name+"?", "rm", name))

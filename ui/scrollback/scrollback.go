@@ -24,7 +24,7 @@ import (
 
 // Sessions are the use cases that the screen asks for; *session.Sessions has them.
 type Sessions interface {
-	Past(ctx context.Context, id session.ID) (*output.Scrollback, error)
+	Scrollback(ctx context.Context, id session.ID) (*output.Scrollback, error)
 }
 
 // Model is the screen.
@@ -84,7 +84,7 @@ type opened struct {
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions, id := m.ctx, m.sessions, m.id
 	return func() tea.Msg {
-		past, err := sessions.Past(ctx, id)
+		past, err := sessions.Scrollback(ctx, id)
 		return opened{past, err}
 	}
 }

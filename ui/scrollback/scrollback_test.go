@@ -28,11 +28,11 @@ type scene struct {
 	fails error
 }
 
-func (s *scene) Past(ctx context.Context, id session.ID) (*output.Scrollback, error) {
+func (s *scene) Scrollback(ctx context.Context, id session.ID) (*output.Scrollback, error) {
 	if s.fails != nil {
 		return nil, s.fails
 	}
-	return s.Sessions.Past(ctx, id)
+	return s.Sessions.Scrollback(ctx, id)
 }
 
 func scrolled(t testing.TB, past, shown string) *scene {

@@ -48,8 +48,8 @@ func (m *Model) current() keys {
 
 // reviewable reports whether the session has ended with something to look at.
 func (m *Model) reviewable() bool {
-	b := m.session.Brief()
-	return b.Offer().Review
+	b := m.session.Summary()
+	return b.Actions().Review
 }
 
 // Keys is every key that counts now.

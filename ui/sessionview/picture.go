@@ -18,7 +18,7 @@ const pictureTime = 150 * time.Millisecond
 func (m *Model) hear() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
 	return func() tea.Msg {
-		heard, err := sessions.Heard(ctx, id)
+		heard, err := sessions.WatchOutput(ctx, id)
 		return listened{heard, err}
 	}
 }

@@ -75,7 +75,7 @@ func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
 	return []byte(s.picture), nil
 }
 
-func (s *scene) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+func (s *scene) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
 	heard := make(chan struct{})
 	close(heard)
 	return heard, nil

@@ -27,7 +27,7 @@ type Sessions interface {
 	Find(text string) (session.Session, error)
 	Watch(ctx context.Context, id session.ID, from int, visit func(audit.Event) error) error
 	Screen(ctx context.Context, id session.ID) ([]byte, error)
-	Heard(ctx context.Context, id session.ID) (<-chan struct{}, error)
+	WatchOutput(ctx context.Context, id session.ID) (<-chan struct{}, error)
 	Stop(ctx context.Context, id session.ID, reason string) (session.Session, error)
 	Signal(ctx context.Context, id session.ID, number int) error
 	Extend(ctx context.Context, id session.ID, by time.Duration) error

@@ -110,7 +110,7 @@ func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
 	if m.known {
-		b := m.session.Brief()
+		b := m.session.Summary()
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
 	}
@@ -147,7 +147,7 @@ func (m *Model) task() string {
 	if r := m.session.State.Result; r != nil && r.Fault != nil {
 		return m.theme.Bad.Render(ansi.Truncate(termtext.Escape(r.Fault.Message), m.width, "…"))
 	}
-	b := m.session.Brief()
+	b := m.session.Summary()
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 

@@ -36,7 +36,7 @@ func TestASessionIsShownByItsMarkAndTheWord(t *testing.T) {
 		{decided(session.PartlyAccepted), "◐ part taken"},
 		{decided(""), "▲ to review"},
 	} {
-		b := test.session.Brief()
+		b := test.session.Summary()
 		if got := Text(b.Status()); got != test.want {
 			t.Errorf("%q, not %q", got, test.want)
 		}

@@ -15,8 +15,8 @@ import (
 	"aibox/workspace"
 )
 
-// referred is what the records that there are refer to.
-type referred struct {
+// references is what the records that there are refer to.
+type references struct {
 	refs    map[string]bool // sessions that workspaces were made for
 	stores  map[string]bool // repositories that aibox owns
 	folders map[string]bool // workspaces
@@ -24,9 +24,9 @@ type referred struct {
 	damaged bool            // a record cannot be read, so there may be more
 }
 
-// referred reads all records.
-func (g *gc) referred() (referred, error) {
-	r := referred{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, false}
+// references reads all records.
+func (g *gc) references() (references, error) {
+	r := references{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, false}
 	ids, err := g.store.ids()
 	if err != nil {
 		return r, err
@@ -76,7 +76,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 	}
 	defer tidying.Close()
 	// Only now: who prepares a workspace is on record before it can write here.
-	known, err := g.referred()
+	known, err := g.references()
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		if known.refs[session] || g.options.DryRun && g.saves[session] { // a saved state would take its place
 			continue
 		}
-		g.tell("refs of " + session)
+		g.beforeStep("refs of " + session)
 		if err := tidying.Forget(ctx, session); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		g.report.Add(GCRepositories, gitDir, files, bytes)
 		return nil
 	}
-	g.tell("objects of " + gitDir)
+	g.beforeStep("objects of " + gitDir)
 	objects, bytes, err := tidying.Collect(ctx)
 	if objects > 0 {
 		g.report.Add(GCObjects, gitDir, 0, bytes)
@@ -127,17 +127,17 @@ func (g *gc) expire(ctx context.Context, tidying *workspace.Tidying, gitDir stri
 		refs = append(refs, state.Ref)
 		g.report.Add(GCSaved, fmt.Sprintf("%s/%d", state.Session, state.Number), 0, 0)
 	}
-	g.tell("saved states of " + gitDir)
+	g.beforeStep("saved states of " + gitDir)
 	return tidying.Drop(ctx, refs...)
 }
 
 // leftovers removes what something broken off has left.
 func (g *gc) leftovers(ctx context.Context) error {
-	known, err := g.referred()
+	known, err := g.references()
 	if err != nil {
 		return err
 	}
-	age := max(g.options.settle, 0)
+	age := max(g.options.minScratchAge, 0)
 	found, err := workspace.Leftovers(g.deps.Dirs, age, func(path string) bool { return known.folders[path] })
 	if err != nil {
 		return err
@@ -216,6 +216,6 @@ func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
 // Images are the images that the records there are name, by id and by reference. Not
 // known means that a record cannot be read, so there may be more.
 func (s *Sessions) Images() (named map[string]bool, known bool, err error) {
-	r, err := (&gc{Sessions: s}).referred()
+	r, err := (&gc{Sessions: s}).references()
 	return r.images, !r.damaged, err
 }

@@ -90,7 +90,7 @@ func (f Feedback) prompt() string {
 		b.WriteString("\n# Rejected changes\n\nThese changes of yours are not accepted as they are. " +
 			"Where a reason is given, do it differently as it says; where none is given, take the change back.\n")
 		for i, r := range f.Rejected {
-			text := fmt.Sprintf("\n## %d. %s\n\n%s", i+1, inPrompt(r.Path), fenced("diff", r.Diff))
+			text := fmt.Sprintf("\n## %d. %s\n\n%s", i+1, promptPath(r.Path), fenced("diff", r.Diff))
 			if r.Note != "" {
 				text += "\nReason: " + r.Note + "\n"
 			}
@@ -100,7 +100,7 @@ func (f Feedback) prompt() string {
 	if len(f.Comments) > 0 {
 		b.WriteString("\n# Comments\n")
 		for i, c := range f.Comments {
-			add(fmt.Sprintf("\n## %d. %s\n\n%s%s\n", i+1, c.place(), c.quoted(), c.Text))
+			add(fmt.Sprintf("\n## %d. %s\n\n%s%s\n", i+1, c.location(), c.quotation(), c.Text))
 		}
 	}
 	if left > 0 {
@@ -109,22 +109,22 @@ func (f Feedback) prompt() string {
 	return b.String()
 }
 
-// place says what a comment is on.
-func (c Comment) place() string {
+// location says what a comment is on.
+func (c Comment) location() string {
 	switch {
 	case c.Path == "":
 		return "The work as a whole"
 	case c.Hunk != "":
-		return inPrompt(c.Path) + ", this change"
+		return promptPath(c.Path) + ", this change"
 	case c.Line > 0:
-		return fmt.Sprintf("%s, line %d", inPrompt(c.Path), c.Line)
+		return fmt.Sprintf("%s, line %d", promptPath(c.Path), c.Line)
 	default:
-		return inPrompt(c.Path)
+		return promptPath(c.Path)
 	}
 }
 
-// quoted is what a comment is on, for those who cannot look.
-func (c Comment) quoted() string {
+// quotation is what a comment is on, for those who cannot look.
+func (c Comment) quotation() string {
 	switch {
 	case c.Hunk != "":
 		return fenced("diff", c.Diff) + "\n"
@@ -135,8 +135,8 @@ func (c Comment) quoted() string {
 	}
 }
 
-// inPrompt is a path as an agent finds the file by it: as it is when it is plain.
-func inPrompt(path review.Path) string {
+// promptPath is a path as an agent finds the file by it: as it is when it is plain.
+func promptPath(path review.Path) string {
 	if raw := path.Raw(); path.String() == raw {
 		return raw
 	}

@@ -30,7 +30,7 @@ func (s *Sessions) concludeVerifying(ctx context.Context, session *Session) erro
 		result.Fault = v.Fault
 	}
 	session.State.Phase, session.State.Ended = Ended, now()
-	return errors.Join(err, unreserve(s.store.Dir(session.ID)),
+	return errors.Join(err, releaseReserves(s.store.Dir(session.ID)),
 		s.append(session.ID, audit.SessionRepaired, v.Fault),
 		s.store.write(session.ID, stateFile, session.State))
 }

@@ -13,7 +13,7 @@ import (
 
 func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
-	ids := make([]ID, worthRemembering+1)
+	ids := make([]ID, minCached+1)
 	for i := range ids {
 		id, err := sessions.store.Create("codex", time.Now())
 		if err != nil {
@@ -23,12 +23,12 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 		storeSession(t, sessions.store, id, State{Phase: Ended, Result: &Result{Changed: true}})
 	}
 	for range 2 {
-		briefs, err := sessions.Briefs()
+		briefs, err := sessions.Summaries()
 		if err != nil || len(briefs) != len(ids) || !briefs[0].Changed || briefs[0].Task != "first line" {
 			t.Fatalf("%d briefs, %v", len(briefs), err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(sessions.store.root, briefsFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(sessions.store.root, summariesFile)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -36,15 +36,15 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 	if err := os.RemoveAll(sessions.store.Dir(ids[2])); err != nil {
 		t.Fatal(err)
 	}
-	briefs, err := sessions.Briefs()
+	briefs, err := sessions.Summaries()
 	if err != nil || len(briefs) != len(ids)-1 || briefs[1].Review != Accepted || briefs[2].ID != ids[3] {
 		t.Fatalf("%d briefs, %v", len(briefs), err)
 	}
 
-	if err := os.WriteFile(filepath.Join(sessions.store.root, briefsFile), []byte("{damaged"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(sessions.store.root, summariesFile), []byte("{damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := sessions.Briefs(); err != nil || len(again) != len(briefs) {
+	if again, err := sessions.Summaries(); err != nil || len(again) != len(briefs) {
 		t.Fatalf("%d briefs after damage, %v", len(again), err)
 	}
 }
@@ -61,7 +61,7 @@ func storeSession(t *testing.T, s Store, id ID, state State) {
 
 func TestARunInASubfolderIsListedUnderItsRepository(t *testing.T) {
 	s := Session{Spec: Spec{Repository: "/home/ann/p/src"}, State: State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
-	if got := s.Brief().Repository; got != "/home/ann/p" {
+	if got := s.Summary().Repository; got != "/home/ann/p" {
 		t.Errorf("the repository is %q", got)
 	}
 }

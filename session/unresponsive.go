@@ -15,49 +15,49 @@ import (
 // ends it.
 
 const (
-	// askPause is how long one that has answered is left alone.
-	askPause = 3 * time.Second
+	// pingInterval is how long one that has answered is left alone.
+	pingInterval = 3 * time.Second
 )
 
-// attend runs talk, which waits for the session's supervisor in some way, and ends it
+// whileResponsive runs talk, which waits for the session's supervisor in some way, and ends it
 // with an error for people when that says nothing any more.
-func (s *Sessions) attend(ctx context.Context, id ID, talk func(context.Context) error) error {
+func (s *Sessions) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
 	talking, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	silent := false
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		if silent = s.fallsSilent(talking, id); silent {
+		if silent = s.awaitUnresponsive(talking, id); silent {
 			hangUp()
 		}
 	})
 	err := talk(talking)
 	hangUp()
 	asking.Wait()
-	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, control.ErrTimeout) && s.deaf(ctx, id)) {
-		return s.silent(id)
+	if err != nil && ctx.Err() == nil && (silent || errors.Is(err, control.ErrTimeout) && s.unresponsive(ctx, id)) {
+		return s.unresponsiveFault(id)
 	}
 	return err
 }
 
-// fallsSilent waits until the session's supervisor does not answer any more. False means
+// awaitUnresponsive waits until the session's supervisor does not answer any more. False means
 // that ctx has ended first.
-func (s *Sessions) fallsSilent(ctx context.Context, id ID) bool {
+func (s *Sessions) awaitUnresponsive(ctx context.Context, id ID) bool {
 	for ctx.Err() == nil {
-		if s.deaf(ctx, id) {
+		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
 		}
-		pause(ctx, askPause)
+		pause(ctx, pingInterval)
 	}
 	return false
 }
 
-// deaf reports whether the session's supervisor does not answer. One that opens its
+// unresponsive reports whether the session's supervisor does not answer. One that opens its
 // socket only now, or ends, is not deaf.
-func (s *Sessions) deaf(ctx context.Context, id ID) bool {
+func (s *Sessions) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
 		err := s.store.dial(id).Ping(ctx)
-		if err != nil && ctx.Err() == nil && s.stopped(id) {
+		if err != nil && ctx.Err() == nil && s.supervisorStopped(id) {
 			return true
 		}
 		if !errors.Is(err, control.ErrTimeout) {
@@ -67,14 +67,14 @@ func (s *Sessions) deaf(ctx context.Context, id ID) bool {
 	return true
 }
 
-// stopped reports whether the session's supervisor is known to stand still.
-func (s *Sessions) stopped(id ID) bool {
+// supervisorStopped reports whether the session's supervisor is known to stand still.
+func (s *Sessions) supervisorStopped(id ID) bool {
 	session, err := s.store.Load(id)
 	return err == nil && session.State.Supervisor.Stopped()
 }
 
-// silent is what to say of a session whose supervisor does not answer.
-func (s *Sessions) silent(id ID) error {
+// unresponsiveFault is what to say of a session whose supervisor does not answer.
+func (s *Sessions) unresponsiveFault(id ID) error {
 	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
 	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
 		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).

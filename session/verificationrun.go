@@ -22,11 +22,11 @@ import (
 // VerificationRun is a Verification with its output.
 type VerificationRun struct {
 	Verification
-	output ending
+	output outputTail
 }
 
-// fill sets what the request leaves to the session.
-func (r *VerifyRequest) fill(asked Spec) {
+// applyDefaults sets what the request leaves to the session.
+func (r *VerifyRequest) applyDefaults(asked Spec) {
 	if r.Command == "" {
 		r.Command = asked.Verify
 	}
@@ -43,7 +43,7 @@ func (r *VerifyRequest) fill(asked Spec) {
 // behind. The caller holds the session whose work it is; has is the tree of that
 // work. begun is told the id of the session that runs the command.
 func (s *Sessions) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
-	req.fill(session.Spec)
+	req.applyDefaults(session.Spec)
 	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
 	err := s.runVerification(ctx, session, has, req, v, begun)
 	if left := s.clearVerifications(context.WithoutCancel(ctx), session.ID); left != nil {
@@ -51,13 +51,13 @@ func (s *Sessions) RunVerification(ctx context.Context, session *Session, has st
 	}
 	v.Lines, v.Bytes = v.output.lines(), v.output.total
 	if err != nil && v.Fault == nil {
-		v.ExitCode, v.Fault = -1, FailureOf(unverified(ctx, req, err))
+		v.ExitCode, v.Fault = -1, FailureOf(verificationFault(ctx, req, err))
 	}
 	return v
 }
 
-// unverified says that the command could not be run to its end.
-func unverified(ctx context.Context, req VerifyRequest, err error) error {
+// verificationFault says that the command could not be run to its end.
+func verificationFault(ctx context.Context, req VerifyRequest, err error) error {
 	if ctx.Err() != nil {
 		return fault.New(fault.Interrupted, "the verification by %q was stopped", ShortCommand(req.Command))
 	}
@@ -104,15 +104,15 @@ func (s *Sessions) runVerification(ctx context.Context, session *Session, has st
 		_, _ = s.Stop(context.WithoutCancel(ctx), id, "nobody listens any more")
 		return err
 	}
-	v.take(ended)
+	v.applyResult(ended)
 	return nil
 }
 
 // verifyingAgent is the agent that runs a command as it is.
 const verifyingAgent = "shell"
 
-// take reads the result of the command's session.
-func (v *VerificationRun) take(ended Session) {
+// applyResult reads the result of the command's session.
+func (v *VerificationRun) applyResult(ended Session) {
 	result, command := ended.State.Result, ShortCommand(v.Command)
 	v.ExitCode, v.Seconds = result.ExitCode, result.Seconds
 	if ws := ended.State.Workspace; ws != nil {
@@ -161,14 +161,14 @@ func (s *Sessions) clearVerifications(ctx context.Context, of ID) error {
 	return errors.Join(errs...)
 }
 
-// clearLimit is how long a verification may take to notice that nobody waits for
+// verificationEndTimeout is how long a verification may take to notice that nobody waits for
 // it any more, and to end.
-const clearLimit = 30 * time.Second
+const verificationEndTimeout = 30 * time.Second
 
 // clearVerification removes all there is of one verification that has ended or
 // whose supervisor died.
 func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
-	ending, cancel := context.WithTimeout(ctx, clearLimit)
+	ending, cancel := context.WithTimeout(ctx, verificationEndTimeout)
 	defer cancel()
 	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
 		return fmt.Errorf("waiting for the end of %s: %w", id, err)
@@ -214,13 +214,13 @@ func (s *Sessions) repairVerification(ctx context.Context, id ID) error {
 	return s.clearVerification(ctx, id)
 }
 
-// ending keeps the end of what was printed.
-type ending struct {
+// outputTail keeps the end of what was printed.
+type outputTail struct {
 	kept  []byte
 	total int64
 }
 
-func (e *ending) add(chunk output.Chunk) {
+func (e *outputTail) add(chunk output.Chunk) {
 	if chunk.Stream == output.Notice {
 		return
 	}
@@ -231,10 +231,10 @@ func (e *ending) add(chunk output.Chunk) {
 	}
 }
 
-func (e *ending) tail() []byte { return e.kept[max(0, len(e.kept)-maxVerified):] }
+func (e *outputTail) tail() []byte { return e.kept[max(0, len(e.kept)-maxVerified):] }
 
 // lines are the last lines, escaped.
-func (e *ending) lines() []string {
+func (e *outputTail) lines() []string {
 	end := e.kept[max(0, len(e.kept)-64<<10):]
 	var lines []string
 	for line := range bytes.Lines(bytes.TrimRight(end, " \t\r\n")) {

@@ -16,8 +16,8 @@ import (
 	"aibox/internal/paths"
 )
 
-// Brief is a session in a line: what a list of many shows.
-type Brief struct {
+// Summary is a session in a line: what a list of many shows.
+type Summary struct {
 	ID          ID        `json:"id"`
 	Created     time.Time `json:"created"`
 	Agent       string    `json:"agent"`
@@ -48,8 +48,10 @@ type Brief struct {
 	Done int64 `json:"-"`
 }
 
-// Newest sorts the newest session first, as lists to choose from have it.
-func Newest(a, b *Brief) int { return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID)) }
+// NewestFirst sorts the newest session first, as lists to choose from have it.
+func NewestFirst(a, b *Summary) int {
+	return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(b.ID, a.ID))
+}
 
 // SortByAge puts the newest session first, as lists of them are printed.
 func SortByAge(sessions []Session) {
@@ -61,11 +63,11 @@ func SortByAge(sessions []Session) {
 // taskLimit is how many bytes of a prompt a Brief holds.
 const taskLimit = 200
 
-// Brief is the session in a line.
-func (s *Session) Brief() Brief { return briefOf(*s) }
+// Summary is the session in a line.
+func (s *Session) Summary() Summary { return summarize(*s) }
 
-func briefOf(s Session) Brief {
-	b := Brief{
+func summarize(s Session) Summary {
+	b := Summary{
 		ID: s.ID, Created: s.Created, Agent: s.Agent, Interactive: s.Interactive, Repository: s.Repository, Branch: s.Branch,
 		Phase: s.State.Phase, Started: s.State.Started, Ended: s.State.Ended, Review: s.State.Review, ContinuedBy: s.State.ContinuedBy,
 	}
@@ -88,8 +90,8 @@ func briefOf(s Session) Brief {
 	return b
 }
 
-// enliven adds what a session that runs has come to so far.
-func (b *Brief) enliven(live Live) {
+// addLive adds what a session that runs has come to so far.
+func (b *Summary) addLive(live Live) {
 	b.Tokens, b.Refused = live.Tokens.Input+live.Tokens.Output, 0
 	for _, refusal := range live.Refused {
 		b.Refused += refusal.Times
@@ -98,41 +100,41 @@ func (b *Brief) enliven(live Live) {
 	b.Done = int64(live.Calls) + int64(b.Refused) + live.Output
 }
 
-// briefsFile remembers the briefs of ended sessions between two lists. It is a
+// summariesFile remembers the briefs of ended sessions between two lists. It is a
 // cache: it may be deleted, and what does not fit it is read from the sessions.
-const briefsFile = "briefs.json"
+const summariesFile = "briefs.json"
 
-// remembered is a brief with the mark of the state file it was made from. A state
+// cachedSummary is a brief with the mark of the state file it was made from. A state
 // is replaced as a whole, so another content is another file.
-type remembered struct {
-	Form  int    `json:"f"` // briefForm when it was made
-	Inode uint64 `json:"i"`
-	Time  int64  `json:"t"` // of its last change (ctime), in nanoseconds
-	Brief Brief  `json:"b"`
+type cachedSummary struct {
+	Form    int     `json:"f"` // briefForm when it was made
+	Inode   uint64  `json:"i"`
+	Time    int64   `json:"t"` // of its last change (ctime), in nanoseconds
+	Summary Summary `json:"b"`
 }
 
-// briefForm counts the changes of what a Brief holds: one remembered in another
+// summaryFormat counts the changes of what a Brief holds: one remembered in another
 // form is made again.
-const briefForm = 4
+const summaryFormat = 4
 
-// Briefs is every session in a line, oldest first, without those that verify (see
+// Summaries is every session in a line, oldest first, without those that verify (see
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come
 // beside a list.
-func (s *Sessions) Briefs() ([]Brief, error) {
+func (s *Sessions) Summaries() ([]Summary, error) {
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
 	}
 	ids = slices.DeleteFunc(ids, ID.Hidden)
-	known := s.store.remembered()
-	next := make([]remembered, 0, len(ids))
-	briefs := make([]Brief, 0, len(ids))
+	known := s.store.cachedSummaries()
+	next := make([]cachedSummary, 0, len(ids))
+	briefs := make([]Summary, 0, len(ids))
 	var errs []error
 	fresh := false
 	for _, id := range ids {
-		inode, changed := s.store.mark(id)
+		inode, changed := s.store.stateVersion(id)
 		old, ok := known[id]
-		if !ok || old.Form != briefForm || old.Inode != inode || old.Time != changed || inode == 0 {
+		if !ok || old.Form != summaryFormat || old.Inode != inode || old.Time != changed || inode == 0 {
 			session, err := s.store.Load(id)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // about to be made, or just removed
@@ -141,28 +143,28 @@ func (s *Sessions) Briefs() ([]Brief, error) {
 				errs = append(errs, err)
 				continue
 			}
-			old = remembered{briefForm, inode, changed, briefOf(session)}
-			if old.Brief.Phase != Ended {
-				old.Brief.enliven(s.store.live(id))
+			old = cachedSummary{summaryFormat, inode, changed, summarize(session)}
+			if old.Summary.Phase != Ended {
+				old.Summary.addLive(s.store.live(id))
 			}
-			fresh = fresh || old.Brief.Phase == Ended
+			fresh = fresh || old.Summary.Phase == Ended
 		}
-		briefs = append(briefs, old.Brief)
-		if old.Brief.Phase == Ended {
+		briefs = append(briefs, old.Summary)
+		if old.Summary.Phase == Ended {
 			next = append(next, old)
 		}
 	}
-	if (fresh || len(known) > len(next)) && len(next) >= worthRemembering {
-		s.store.remember(next)
+	if (fresh || len(known) > len(next)) && len(next) >= minCached {
+		s.store.cacheSummaries(next)
 	}
 	return briefs, errors.Join(errs...)
 }
 
-// worthRemembering is how many ended sessions make a memory worth its file.
-const worthRemembering = 20
+// minCached is how many ended sessions make a memory worth its file.
+const minCached = 20
 
-// mark tells one content of a session's state from another; zero is none.
-func (s Store) mark(id ID) (inode uint64, changed int64) {
+// stateVersion tells one content of a session's state from another; zero is none.
+func (s Store) stateVersion(id ID) (inode uint64, changed int64) {
 	var st unix.Stat_t
 	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {
 		return 0, 0
@@ -170,23 +172,23 @@ func (s Store) mark(id ID) (inode uint64, changed int64) {
 	return st.Ino, st.Ctim.Nano()
 }
 
-func (s Store) remembered() map[ID]remembered {
-	data, err := os.ReadFile(filepath.Join(s.root, briefsFile))
-	var all []remembered
+func (s Store) cachedSummaries() map[ID]cachedSummary {
+	data, err := os.ReadFile(filepath.Join(s.root, summariesFile))
+	var all []cachedSummary
 	if err != nil || json.Unmarshal(data, &all) != nil {
 		return nil // as if it were not there
 	}
-	known := make(map[ID]remembered, len(all))
+	known := make(map[ID]cachedSummary, len(all))
 	for _, r := range all {
-		known[r.Brief.ID] = r
+		known[r.Summary.ID] = r
 	}
 	return known
 }
 
-// remember replaces the memory. That it cannot be saved costs time only.
-func (s Store) remember(all []remembered) {
+// cacheSummaries replaces the memory. That it cannot be saved costs time only.
+func (s Store) cacheSummaries(all []cachedSummary) {
 	if data, err := json.Marshal(all); err == nil {
-		_ = paths.WriteFile(filepath.Join(s.root, briefsFile), data)
+		_ = paths.WriteFile(filepath.Join(s.root, summariesFile), data)
 	}
 }
 
@@ -194,7 +196,7 @@ func (s Store) remember(all []remembered) {
 // that have ended, are reviewed or changed nothing, and that nothing has happened to.
 // It looks into no workspace.
 func (s *Sessions) Stale(olderThan time.Duration) int {
-	briefs, _ := s.Briefs()
+	briefs, _ := s.Summaries()
 	stale := 0
 	for _, b := range briefs {
 		if b.Phase != Ended || b.ContinuedBy != "" || b.Open() {

@@ -18,9 +18,9 @@ import (
 	"aibox/workspace"
 )
 
-// desk is one user's folders with a repository and sessions that have ended: all
+// fixture is one user's folders with a repository and sessions that have ended: all
 // that the use cases on ended sessions need, with the real git and no daemon.
-type desk struct {
+type fixture struct {
 	*Sessions
 	t    testing.TB
 	dirs paths.Dirs
@@ -31,9 +31,9 @@ type desk struct {
 	noDocker error
 }
 
-func newDesk(t testing.TB) *desk {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	d := deskAt(t, t.TempDir())
+	d := fixtureAt(t, t.TempDir())
 	d.write(filepath.Join(d.repo, "a.txt"), "one\ntwo\n")
 	d.write(filepath.Join(d.repo, "dir/b.txt"), "bee\n")
 	d.git("init", "-q", "-b", "main")
@@ -45,10 +45,10 @@ func newDesk(t testing.TB) *desk {
 	return d
 }
 
-// deskAt is the desk whose folders are below home.
-func deskAt(t testing.TB, home string) *desk {
+// fixtureAt is the desk whose folders are below home.
+func fixtureAt(t testing.TB, home string) *fixture {
 	daemon := runtimetest.NewFake()
-	d := &desk{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
+	d := &fixture{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{
 		Home: home, State: home + "/state", Data: home + "/data", Cache: home + "/cache",
 		Runtime: home + "/runtime", Workspace: home + "/agent_workspace",
 	}}
@@ -56,16 +56,16 @@ func deskAt(t testing.TB, home string) *desk {
 	return d
 }
 
-func (d *desk) must(err error) {
+func (d *fixture) must(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
+func (d *fixture) git(args ...string) string { d.t.Helper(); return d.gitIn(d.repo, args...) }
 
-func (d *desk) gitIn(dir string, args ...string) string {
+func (d *fixture) gitIn(dir string, args ...string) string {
 	d.t.Helper()
 	out, err := exec.CommandContext(d.t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 	if err != nil {
@@ -74,14 +74,14 @@ func (d *desk) gitIn(dir string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-func (d *desk) write(path, content string) {
+func (d *fixture) write(path, content string) {
 	d.t.Helper()
 	d.must(os.MkdirAll(filepath.Dir(path), 0o755))
 	d.must(os.WriteFile(path, []byte(content), 0o644))
 }
 
 // prepared is a session with a workspace whose agent has not run yet.
-func (d *desk) prepared(id ID) *workspace.Workspace {
+func (d *fixture) prepared(id ID) *workspace.Workspace {
 	d.t.Helper()
 	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
 	d.must(err)
@@ -92,7 +92,7 @@ func (d *desk) prepared(id ID) *workspace.Workspace {
 }
 
 // end stores the result of a session, as its supervisor would.
-func (d *desk) end(id ID, ws *workspace.Workspace) {
+func (d *fixture) end(id ID, ws *workspace.Workspace) {
 	d.t.Helper()
 	set, err := scan.Workspace(d.t.Context(), ws, scan.Options{})
 	d.must(err)
@@ -102,7 +102,7 @@ func (d *desk) end(id ID, ws *workspace.Workspace) {
 }
 
 // ended is a session whose agent wrote the files, each with its name as content.
-func (d *desk) ended(id ID, files ...string) *workspace.Workspace {
+func (d *fixture) ended(id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	ws := d.prepared(id)
 	for _, name := range files {
@@ -113,7 +113,7 @@ func (d *desk) ended(id ID, files ...string) *workspace.Workspace {
 }
 
 // Accept looks at a session's changes and takes what opts choose of them.
-func (d *desk) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.Result, error) {
+func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.Result, error) {
 	set, err := d.Changes(ctx, id)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (d *desk) Accept(ctx context.Context, id ID, opts accept.Options) (*accept.
 }
 
 // resumed is a session that went on with the workspace of another and wrote files.
-func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
+func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
 	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Network: netguard.None}))
@@ -138,7 +138,7 @@ func (d *desk) resumed(from, id ID, files ...string) *workspace.Workspace {
 }
 
 // aged makes it look as if nothing had happened to the session for so long.
-func (d *desk) aged(id ID, age time.Duration) {
+func (d *fixture) aged(id ID, age time.Duration) {
 	d.t.Helper()
 	session, err := d.store.Load(id)
 	d.must(err)
@@ -151,7 +151,7 @@ func (d *desk) aged(id ID, age time.Duration) {
 }
 
 // saved lists what can be brought back, as "number what by", newest number last.
-func (d *desk) saved(text string) string {
+func (d *fixture) saved(text string) string {
 	d.t.Helper()
 	all, err := d.Recoverable(d.t.Context(), text)
 	d.must(err)
@@ -163,7 +163,7 @@ func (d *desk) saved(text string) string {
 }
 
 // files are the files that the session changes, as git names them.
-func (d *desk) files(id ID) string {
+func (d *fixture) files(id ID) string {
 	d.t.Helper()
 	set, err := d.Changes(d.t.Context(), id)
 	d.must(err)

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// mostTries is how often unknown changes are computed unasked.
-	mostTries = 3
-	// computeLimit is how long a command that only lists sessions takes for it at most.
-	computeLimit = 20 * time.Second
-	// enoughRoom is how many bytes a disk has free before it is worth a try.
-	enoughRoom = 16 << 20
+	// maxTries is how often unknown changes are computed unasked.
+	maxTries = 3
+	// recomputeTimeout is how long a command that only lists sessions takes for it at most.
+	recomputeTimeout = 20 * time.Second
+	// minFreeBytes is how many bytes a disk has free before it is worth a try.
+	minFreeBytes = 16 << 20
 )
 
 // ComputeUnknown computes the changes that are unknown because a disk took nothing, where
@@ -26,7 +26,7 @@ func (s *Sessions) ComputeUnknown(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, computeLimit)
+	ctx, cancel := context.WithTimeout(ctx, recomputeTimeout)
 	defer cancel()
 	computed := false
 	for _, id := range ids {
@@ -38,7 +38,7 @@ func (s *Sessions) ComputeUnknown(ctx context.Context) bool {
 }
 
 func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
-	if session, err := s.store.Load(id); err != nil || !s.worthTrying(&session) {
+	if session, err := s.store.Load(id); err != nil || !s.canRecompute(&session) {
 		return false
 	}
 	file, err := lock(s.store.Dir(id))
@@ -47,7 +47,7 @@ func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
 	}
 	defer file.Close()
 	session, err := s.store.Load(id)
-	if err != nil || !s.worthTrying(&session) {
+	if err != nil || !s.canRecompute(&session) {
 		return false
 	}
 	_, err = s.changes(ctx, &session)
@@ -58,15 +58,15 @@ func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
 	return err == nil
 }
 
-// worthTrying reports whether a session's changes are unknown for want of room that there
+// canRecompute reports whether a session's changes are unknown for want of room that there
 // is now.
-func (s *Sessions) worthTrying(session *Session) bool {
+func (s *Sessions) canRecompute(session *Session) bool {
 	ws := session.State.Workspace
 	if !session.State.Result.unknown() || ws == nil || session.State.ContinuedBy != "" {
 		return false
 	}
 	changes := session.State.Result.Changes
-	return changes.Disk && changes.Tries < mostTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
+	return changes.Disk && changes.Tries < maxTries && hasRoom(ws.GitDir) && hasRoom(s.store.Dir(session.ID))
 }
 
 // hasRoom reports whether the disk of a folder takes more.
@@ -75,5 +75,5 @@ func hasRoom(folder string) bool {
 	if unix.Statfs(folder, &fs) != nil || fs.Flags&unix.ST_RDONLY != 0 {
 		return false
 	}
-	return int64(fs.Bavail)*fs.Bsize >= enoughRoom
+	return int64(fs.Bavail)*fs.Bsize >= minFreeBytes
 }

@@ -57,7 +57,7 @@ func TestKnownNumbersAreNumbersInJSON(t *testing.T) {
 func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newFixture(t)
 			d.died("00001-a", Running, nil)
 			spec := d.loaded("00001-a").Spec
 			spec.Network = netguard.Local
@@ -76,7 +76,7 @@ func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 			_, err := d.Repair(t.Context())
 			d.must(err)
 			session := d.loaded("00001-a")
-			brief := session.Brief()
+			brief := session.Summary()
 			if tokens := session.State.Result.Tokens; tokens.Lost != full || brief.Uncounted != full || (tokens.String() == "tokens unknown") != full {
 				t.Errorf("the tokens are %+v", tokens)
 			}
@@ -87,7 +87,7 @@ func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 // A list computes what a full disk has kept from being known, as soon as there is room,
 // and not for ever.
 func TestAListComputesWhatAFullDiskLeftUnknown(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	unknown := func(id ID, changes Changes) {
 		d.died(id, Computing, &Result{})
 		session := d.loaded(id)
@@ -95,7 +95,7 @@ func TestAListComputesWhatAFullDiskLeftUnknown(t *testing.T) {
 		d.must(d.store.write(id, stateFile, session.State))
 	}
 	unknown("00001-a", Changes{Unknown: "the disk is full", Disk: true})
-	unknown("00002-a", Changes{Unknown: "the disk is full", Disk: true, Tries: mostTries})
+	unknown("00002-a", Changes{Unknown: "the disk is full", Disk: true, Tries: maxTries})
 	unknown("00003-a", Changes{Unknown: diedComputing}) // would kill the list, too
 	if !d.ComputeUnknown(t.Context()) {
 		t.Error("nothing was computed")
@@ -117,7 +117,7 @@ func TestAListComputesWhatAFullDiskLeftUnknown(t *testing.T) {
 }
 
 func TestATryThatIsBrokenOffLeavesWhatWasOnRecord(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{})
 	session := d.loaded("00001-a")
 	session.State.Phase, session.State.Result.Changes = Ended, Changes{Unknown: "the disk is full", Disk: true, Tries: 1}

@@ -9,9 +9,9 @@ import (
 // What the log keeps of a decision is bounded: counts stand for lists of names, which
 // an agent chose.
 
-// begins logs that something is about to happen that cannot be taken back, before it
+// logBegin logs that something is about to happen that cannot be taken back, before it
 // does. What cannot be logged must not happen.
-func (s *Sessions) begins(session *Session, kind audit.Type, data map[string]any) error {
+func (s *Sessions) logBegin(session *Session, kind audit.Type, data map[string]any) error {
 	data["session"] = session.ID
 	return s.append(session.ID, kind, data)
 }

@@ -17,9 +17,9 @@ import (
 const month = 30 * 24 * time.Hour
 
 // collect tidies with a retention of a month, and scratch of any age.
-func (d *desk) collect(change ...func(*GCOptions)) *GCReport {
+func (d *fixture) collect(change ...func(*GCOptions)) *GCReport {
 	d.t.Helper()
-	options := GCOptions{OlderThan: month, settle: -1}
+	options := GCOptions{OlderThan: month, minScratchAge: -1}
 	for _, f := range change {
 		f(&options)
 	}
@@ -47,7 +47,7 @@ func freed(r *GCReport) string {
 }
 
 // accepted is an ended session all of whose work is on a branch.
-func (d *desk) accepted(id ID, files ...string) *workspace.Workspace {
+func (d *fixture) accepted(id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	ws := d.ended(id, files...)
 	_, err := d.Accept(d.t.Context(), id, everything)
@@ -56,7 +56,7 @@ func (d *desk) accepted(id ID, files ...string) *workspace.Workspace {
 }
 
 // predate makes saved states and the objects of a repository look as old as that.
-func (d *desk) predate(gitDir string, age time.Duration) {
+func (d *fixture) predate(gitDir string, age time.Duration) {
 	d.t.Helper()
 	then := now().Add(-age)
 	saved, err := recovery.PointsIn(d.t.Context(), gitDir)
@@ -80,7 +80,7 @@ func (d *desk) predate(gitDir string, age time.Duration) {
 }
 
 // everything lists what there is of aibox's, but for locks and git's objects.
-func (d *desk) everything() []string {
+func (d *fixture) everything() []string {
 	var all []string
 	for _, root := range []string{d.dirs.State, d.dirs.Data, d.dirs.Workspace} {
 		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -91,11 +91,11 @@ func (s *Sessions) WatchTraffic(ctx context.Context, history int, visit func(Tra
 		cancel(nil)
 		return err
 	}
-	w := trafficWatch{sessions: s, visit: visit, left: history, seen: map[ID]*sight{}, fail: cancel}
+	w := trafficWatch{sessions: s, visit: visit, left: history, seen: map[ID]*position{}, fail: cancel}
 	defer w.watching.Wait()
 	defer cancel(nil)
 	for {
-		if err := w.look(ctx); err != nil {
+		if err := w.visitSessions(ctx); err != nil {
 			return err
 		}
 		select {
@@ -109,7 +109,7 @@ func (s *Sessions) WatchTraffic(ctx context.Context, history int, visit func(Tra
 // trafficWatch is a WatchTraffic under way.
 type trafficWatch struct {
 	sessions *Sessions
-	seen     map[ID]*sight
+	seen     map[ID]*position
 	fail     context.CancelCauseFunc
 	watching sync.WaitGroup
 
@@ -118,16 +118,16 @@ type trafficWatch struct {
 	left  int // of the history
 }
 
-// sight is how far a session was visited.
-type sight struct {
+// position is how far a session was visited.
+type position struct {
 	mu   sync.Mutex // held while it is visited
 	next int        // event
-	over bool       // nothing comes any more
+	done bool       // nothing comes any more
 }
 
-// look begins to visit the sessions that run, and visits those that have ended. One
+// visitSessions begins to visit the sessions that run, and visits those that have ended. One
 // that is about to start, or to be repaired, waits for the next change.
-func (w *trafficWatch) look(ctx context.Context) error {
+func (w *trafficWatch) visitSessions(ctx context.Context) error {
 	ids, err := w.sessions.store.ids()
 	if err != nil {
 		return err
@@ -135,25 +135,25 @@ func (w *trafficWatch) look(ctx context.Context) error {
 	for _, id := range slices.Backward(ids) {
 		at := w.seen[id]
 		if at == nil {
-			at = new(sight)
+			at = new(position)
 			w.seen[id] = at
 		}
 		if ctx.Err() != nil || !at.mu.TryLock() {
 			continue
 		}
-		ended := !at.over && w.sessions.store.ended(id)
+		ended := !at.done && w.sessions.store.ended(id)
 		switch {
-		case at.over:
-		case ended && at.next == 0 && !w.some():
-			at.over = true
+		case at.done:
+		case ended && at.next == 0 && !w.wantsHistory():
+			at.done = true
 		case ended:
-			w.read(ctx, id, at)
-			at.over = true
-		case held(w.sessions.store.Dir(id)):
+			w.visitSession(ctx, id, at)
+			at.done = true
+		case isLocked(w.sessions.store.Dir(id)):
 			w.watching.Go(func() {
 				defer at.mu.Unlock()
-				w.read(ctx, id, at)
-				at.over = w.sessions.store.ended(id)
+				w.visitSession(ctx, id, at)
+				at.done = w.sessions.store.ended(id)
 			})
 			continue
 		}
@@ -162,15 +162,15 @@ func (w *trafficWatch) look(ctx context.Context) error {
 	return nil
 }
 
-// some reports whether there is to be more history.
-func (w *trafficWatch) some() bool {
+// wantsHistory reports whether there is to be more history.
+func (w *trafficWatch) wantsHistory() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.left > 0
 }
 
-// read visits one session from where it was left.
-func (w *trafficWatch) read(ctx context.Context, id ID, at *sight) {
+// visitSession visits one session from where it was left.
+func (w *trafficWatch) visitSession(ctx context.Context, id ID, at *position) {
 	err := w.sessions.Watch(ctx, id, at.next, func(e audit.Event) error {
 		at.next = max(at.next, e.Seq+1)
 		news := Traffic{Session: id}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestOfAVerificationsOutputTheEndIsKept(t *testing.T) {
-	var e ending
+	var e outputTail
 	for range 50 {
 		e.add(output.Chunk{Stream: output.Stdout, Data: []byte(strings.Repeat("x", 99_999) + "\n")})
 	}
@@ -51,7 +51,7 @@ func TestARequestGetsFromTheSessionWhatItLeavesOpen(t *testing.T) {
 		{"all from the request", VerifyRequest{Command: "a", Timeout: time.Second}, Spec{Verify: "b", VerifyTimeout: 5}, "a", time.Second},
 		{"no limit", VerifyRequest{Timeout: -1}, Spec{Verify: "b", VerifyTimeout: 5}, "b", 0},
 	} {
-		c.request.fill(c.spec)
+		c.request.applyDefaults(c.spec)
 		if c.request.Command != c.command || c.request.Timeout != c.timeout {
 			t.Errorf("%s: %q for %v", c.name, c.request.Command, c.request.Timeout)
 		}
@@ -72,13 +72,13 @@ func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
 		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "broke off: shell did not"},
 	} {
 		v := &VerificationRun{Verification: Verification{Command: "make test"}}
-		v.take(Session{Spec: Spec{Timeout: Duration(time.Minute)}, State: State{Result: &c.result}})
+		v.applyResult(Session{Spec: Spec{Timeout: Duration(time.Minute)}, State: State{Result: &c.result}})
 		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.HasSuffix(v.Fault.Message, c.says) {
 			t.Errorf("%+v says %+v", c.result, v.Fault)
 		}
 	}
 	v := &VerificationRun{Verification: Verification{Command: "make test"}}
-	v.take(Session{State: State{Result: &Result{}}})
+	v.applyResult(Session{State: State{Result: &Result{}}})
 	if !v.Passed() {
 		t.Errorf("what ended well has not passed: %+v", v.Fault)
 	}
@@ -142,7 +142,7 @@ func TestOnlyATreeThatPassedTheSameCommandCountsAsPassed(t *testing.T) {
 		command, tree string
 		want          bool
 	}{{"make", "one", true}, {"make", "two", false}, {"make", "three", false}, {"true", "one", false}} {
-		if got := s.passed(id, VerifyRequest{Command: c.command, Tree: c.tree}); got != c.want {
+		if got := s.passedBefore(id, VerifyRequest{Command: c.command, Tree: c.tree}); got != c.want {
 			t.Errorf("%s on %s: %v", c.command, c.tree, got)
 		}
 	}
