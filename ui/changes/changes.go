@@ -11,11 +11,9 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
-	"aibox/review/decision"
 	"aibox/review/worktree"
 	"aibox/session"
 	"aibox/ui/widget/dialog"
-	"aibox/ui/widget/frame"
 	"aibox/ui/widget/theme"
 
 	tea "charm.land/bubbletea/v2"
@@ -46,24 +44,15 @@ type Services interface {
 
 // Model is the screen. It owns the parts and routes messages and keys to them.
 type Model struct {
-	ctx      context.Context //nolint:containedctx // commands outlive Update, and end with the screen
 	services Services
 	session  session.Session
 	request  session.VerifyRequest
-	theme    theme.Theme
-	keys     keys
 	now      func() time.Time
 
 	width, height int
 
-	set       *review.ChangeSet // nil until it is computed
-	draft     *decision.Draft
+	browser
 	positions []position // of the cursor, for each step that the draft can undo
-	loader    loader
-
-	list   fileList
-	diff   diffView
-	search search
 
 	ask      *dialog.Confirm
 	delivery delivery
@@ -73,14 +62,13 @@ type Model struct {
 	verified *session.Verification // the last one of all of the work, or nil
 
 	busy string // what is being waited for
-	note frame.Note
 }
 
 // New makes the screen for the changes of an ended session. Its commands end with ctx.
 func New(ctx context.Context, services Services, id session.ID) *Model {
 	m := &Model{
-		ctx: ctx, services: services, session: session.Session{Spec: session.Spec{ID: id}}, keys: newKeys(), now: time.Now,
-		busy: "computing what was changed…", search: search{all: true},
+		services: services, session: session.Session{Spec: session.Spec{ID: id}}, now: time.Now, busy: "computing what was changed…",
+		browser: browser{ctx: ctx, keys: newKeys(), search: search{all: true}},
 	}
 	m.diff.keys = &m.keys
 	m.focusList(false)
@@ -89,17 +77,12 @@ func New(ctx context.Context, services Services, id session.ID) *Model {
 }
 
 // SetTheme changes the styles.
-func (m *Model) SetTheme(t theme.Theme) {
-	m.theme, m.list.theme, m.diff.theme = t, t, t
-	m.diff.styles = newLineStyles(t)
-}
+func (m *Model) SetTheme(t theme.Theme) { m.setTheme(t) }
 
 // SetSize changes the size, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
-	m.list.resize(m.bodyHeight())
-	m.diff.resize(width, m.bodyHeight())
-	m.search.resize(width)
+	m.browser.resize(width, m.bodyHeight())
 	m.delivery.resize(width, height)
 	m.comment.resize(width, height)
 	m.verify.resize(width)
@@ -161,80 +144,4 @@ func (m *Model) finish(msg tea.Msg) tea.Cmd {
 		}
 	}
 	return nil
-}
-
-// load asks for what the current file lacks.
-func (m *Model) load() tea.Cmd {
-	if m.diff.file() == nil {
-		return nil
-	}
-	read := m.loader.read(m.diff.at)
-	if !m.diff.style.blank {
-		return read
-	}
-	return tea.Batch(read, m.loader.align(m.diff.at))
-}
-
-// showRead shows the hunks of a file. The user may have moved on to another one.
-func (m *Model) showRead(msg fileRead) tea.Cmd {
-	m.loader.store(msg, m.diff.at)
-	if msg.file == m.diff.at {
-		m.diff.arrange()
-		m.diff.toHunk(0)
-		m.diff.scroll()
-		if m.search.awaited && m.diff.file().err == nil {
-			return m.toHit()
-		}
-	}
-	return m.load()
-}
-
-// expand reads more lines of the gaps at the cursor: a few, or all.
-func (m *Model) expand(all bool) tea.Cmd {
-	if m.loader.expanding {
-		return nil
-	}
-	m.diff.showUnchanged()
-	asked := m.diff.file().hiddenAt(m.diff.current(), all)
-	if len(asked) == 0 {
-		if !all || !m.diff.collapse() {
-			m.note.Say("no line is hidden here", nil)
-		}
-		return nil
-	}
-	cmd, full := m.loader.expand(m.diff.at, asked)
-	if full {
-		m.note.Say("no more of this file can be shown", nil)
-	}
-	return cmd
-}
-
-// showGaps shows the lines of gaps.
-func (m *Model) showGaps(msg gapsRead) {
-	complete, err := m.loader.keepGaps(msg)
-	switch {
-	case err != nil:
-		m.note.Say("", err)
-		return
-	case !complete:
-		m.note.Say("no more of this file can be shown", nil)
-	}
-	if msg.file == m.diff.at {
-		m.diff.arrangeInPlace()
-		m.diff.showAbove(expandStep + 1)
-	}
-}
-
-// goTo shows a file.
-func (m *Model) goTo(i int) {
-	m.diff.show(i)
-	m.list.reveal(i)
-}
-
-// focusList gives the keys to the list of files, or to the diff.
-func (m *Model) focusList(list bool) {
-	m.list.focused, m.diff.focused = list, !list
-	if m.diff.file() != nil {
-		m.list.reveal(m.diff.at)
-	}
 }

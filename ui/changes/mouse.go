@@ -47,26 +47,3 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	return nil
 }
-
-// clickDiff goes to a row of the window, and shows lines that it hides.
-func (m *Model) clickDiff(row int) tea.Cmd {
-	m.focusList(false)
-	if m.diff.top+row >= m.diff.file().layout.n {
-		return nil
-	}
-	m.diff.toRow(m.diff.top + row)
-	if m.diff.current().kind == gapRow {
-		return m.expand(false)
-	}
-	return nil
-}
-
-// clickEntry shows a file, or folds a folder. The keys stay where they are.
-func (m *Model) clickEntry(e entry) tea.Cmd {
-	if !e.file {
-		m.list.toggle(e)
-		return nil
-	}
-	m.goTo(e.from)
-	return m.load()
-}

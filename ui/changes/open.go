@@ -111,12 +111,6 @@ func (m *Model) start(msg computed) tea.Cmd {
 
 // use makes the parts show a draft.
 func (m *Model) use(d *decision.Draft) {
-	files := make([]*file, d.Len())
-	for i := range files {
-		files[i] = &file{File: d.File(i), synced: -1}
-	}
-	m.draft, m.diff.draft, m.diff.files = d, d, files
-	m.loader = loader{ctx: m.ctx, set: m.set, draft: d, files: files}
+	m.setDraft(d)
 	m.delivery = delivery{ctx: m.ctx, services: m.services, session: m.session, set: m.set, draft: d, request: m.request}
-	m.list.setFiles(files)
 }

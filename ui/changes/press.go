@@ -74,35 +74,6 @@ func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
 	return m.decide(msg, k)
 }
 
-// jump handles a key that goes to another hunk or file.
-func (m *Model) jump(msg tea.KeyPressMsg) bool {
-	k, at, files := m.keys, m.diff.at, m.draft.Len()
-	switch {
-	case key.Matches(msg, k.nextHunk):
-		if !m.diff.nextHunk(1) && at+1 < files {
-			m.goTo(at + 1)
-		}
-	case key.Matches(msg, k.lastHunk):
-		if !m.diff.nextHunk(-1) && at > 0 {
-			m.goTo(at - 1)
-		}
-	case key.Matches(msg, k.nextFile):
-		m.goTo((at + 1) % files)
-	case key.Matches(msg, k.lastFile):
-		m.goTo((at + files - 1) % files)
-	case key.Matches(msg, k.nextOpen):
-		if next := m.draft.NextUndecided(at); next >= 0 {
-			m.goTo(next)
-		} else {
-			m.note.Say("everything is decided; enter accepts it", nil)
-		}
-	default:
-		return false
-	}
-	m.diff.scroll()
-	return true
-}
-
 // decide handles a key that decides something, or that ends the review.
 func (m *Model) decide(msg tea.KeyPressMsg, k keys) tea.Cmd {
 	switch {
@@ -162,54 +133,6 @@ func (m *Model) pressList(msg tea.KeyPressMsg) tea.Cmd {
 		if e, _ := m.list.entry(); e.file && e.from != m.diff.at {
 			m.goTo(e.from)
 		}
-	}
-	return m.load()
-}
-
-// enter shows the file of a line of the list, or folds the folder.
-func (m *Model) enter(e entry) tea.Cmd {
-	if !e.file {
-		m.list.toggle(e)
-		return nil
-	}
-	m.focusList(false)
-	m.goTo(e.from)
-	return m.load()
-}
-
-// nextHit goes n hits further.
-func (m *Model) nextHit(n int) tea.Cmd {
-	if !m.search.step(n) {
-		return nil
-	}
-	return m.toHit()
-}
-
-// showHits goes to the first hit after the cursor.
-func (m *Model) showHits(msg searched) tea.Cmd {
-	note, err := m.search.take(msg, m.diff.files)
-	m.diff.match = m.search.match
-	if note != "" || err != nil {
-		m.note.Say(note, err)
-		return nil
-	}
-	old, fresh := m.diff.file().layout.above(m.diff.row)
-	m.search.startAfter(func(h hit) bool {
-		at := m.draft.Find(h.path)
-		return at > m.diff.at || at == m.diff.at && (h.old && h.line > old || !h.old && h.line > fresh)
-	})
-	return m.toHit()
-}
-
-// toHit goes to the current hit, after its file is read.
-func (m *Model) toHit() tea.Cmd {
-	h := m.search.hit()
-	if i := m.draft.Find(h.path); i >= 0 && i != m.diff.at {
-		m.goTo(i)
-	}
-	m.search.awaited = !m.diff.file().Loaded()
-	if !m.search.awaited {
-		m.diff.reveal(h.line, h.old)
 	}
 	return m.load()
 }

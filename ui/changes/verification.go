@@ -7,7 +7,6 @@ import (
 
 	"aibox/internal/amount"
 	"aibox/internal/termtext"
-	"aibox/review"
 	"aibox/review/decision"
 	"aibox/session"
 	"aibox/session/output"
@@ -291,66 +290,4 @@ func (c *verification) Question(t theme.Theme) string {
 	lines := append([]string{t.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
 	lines = append(append(lines, "", c.field.View(), ""), frame.Wrap(keys, width)...)
 	return t.Dialog.Render(strings.Join(lines, "\n"))
-}
-
-// openVerify shows the running verification, or asks for the command of a new one.
-func (m *Model) openVerify() {
-	if m.verify.running() {
-		m.verify.hidden = false
-		return
-	}
-	command := m.request.Command
-	switch {
-	case m.verify != nil:
-		command = m.verify.command
-	case command == "":
-		command = m.session.Verify
-	}
-	m.verify = newVerification(command, m.draft.Tally())
-	m.verify.resize(m.width)
-}
-
-// pressVerify handles a key on the question or on the output.
-func (m *Model) pressVerify(msg tea.KeyPressMsg) tea.Cmd {
-	c := m.verify
-	switch name := msg.String(); {
-	case !c.asks() && key.Matches(msg, againVerify) && !c.running():
-		m.openVerify()
-	case !c.asks():
-		c.pressOutput(msg)
-	case name == "esc", name == "ctrl+c":
-		m.verify = nil
-	case name == "tab":
-		c.part = !c.part && c.any
-	case name == "enter":
-		return m.startVerify()
-	default:
-		c.paste(msg)
-	}
-	return nil
-}
-
-// startVerify runs the command on all of the work, or on what is accepted.
-func (m *Model) startVerify() tea.Cmd {
-	set, choice := m.set, review.Choice{}
-	if m.verify.part {
-		choice = m.draft.Choice()
-	}
-	return m.verify.start(m.ctx, m.services, m.session.ID, m.request, func(ctx context.Context) (string, error) {
-		if choice.Empty() {
-			return "", nil
-		}
-		return decision.Tree(ctx, set, choice)
-	})
-}
-
-// showVerified shows the result of a verification.
-func (m *Model) showVerified(msg checked) {
-	note, err := m.verify.end(msg)
-	if note != "" || err != nil {
-		m.note.Say(note, err)
-	}
-	if err == nil && msg.result.Tree == m.set.Tree {
-		m.verified = m.verify.result
-	}
 }

@@ -30,7 +30,7 @@ func (m *Model) View() string {
 	case m.verify.shown():
 		lines = append(lines, m.verify.View(m.theme, m.width, m.bodyHeight())...)
 	default:
-		lines = append(lines, m.body()...)
+		lines = append(lines, m.browser.View()...)
 	}
 	foot := m.foot() // a long note covers the end of the body
 	lines = append(lines[:max(0, min(len(lines), m.height-len(foot)))], foot...)
@@ -88,13 +88,4 @@ func (m *Model) foot() []string {
 		note = []string{m.theme.Faint.Render(ansi.Truncate(m.diff.status(m.loader.aligning), m.width, "…"))}
 	}
 	return append([]string{total}, note...)
-}
-
-// body returns the list of files and the diff, side by side.
-func (m *Model) body() []string {
-	if m.draft == nil {
-		return frame.Panes(m.theme, make([]string, m.bodyHeight()), make([]string, m.bodyHeight()), m.diff.listWidth())
-	}
-	width := m.diff.listWidth()
-	return frame.Panes(m.theme, m.list.View(m.draft, m.diff.at, width), m.diff.View(), width)
 }

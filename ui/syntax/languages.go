@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// longestWord bounds what is looked up; no word of a language is longer.
+// longestWord is the length of the longest word in the tables.
 const longestWord = 32
 
-// words makes the table of a language from lists of its words.
+// words makes the word table of a language.
 func words(keywords, types string) map[string]Class {
 	all := map[string]Class{}
 	for _, word := range strings.Fields(keywords) {
@@ -25,7 +25,7 @@ func words(keywords, types string) map[string]Class {
 	return all
 }
 
-// What many languages share.
+// Parts that many languages share.
 var (
 	slashes = []string{"//"}
 	hashes  = []string{"#"}

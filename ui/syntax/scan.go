@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// scanner goes through one line. Each step looks at a part of the line once and moves
-// behind it.
+// scanner reads one line. Each step reads a part of it once and moves past it.
 type scanner struct {
 	language *Language
 	text     []byte
@@ -16,7 +15,7 @@ type scanner struct {
 	spans    []Span
 }
 
-// add says what the text up to end is, and goes there.
+// add classifies the text up to end, and moves there.
 func (s *scanner) add(end int, class Class) {
 	if class != Plain && end > s.at {
 		if last := len(s.spans) - 1; last >= 0 && s.spans[last].To == s.at && s.spans[last].Class == class {
@@ -49,7 +48,7 @@ func (s *scanner) code() {
 	}
 }
 
-// beginning looks at what only the beginning of a line can be.
+// beginning reads what can only be at the beginning of a line.
 func (s *scanner) beginning() {
 	l := s.language
 	rest := bytes.TrimLeft(s.text, " \t")
@@ -57,7 +56,7 @@ func (s *scanner) beginning() {
 	switch {
 	case len(rest) == 0:
 	case l.block[0] == "/*" && rest[0] == '*' && (len(rest) == 1 || rest[1] == ' ' || rest[1] == '/'):
-		// The middle of a comment whose beginning is not shown.
+		// The middle of a comment that starts above the shown lines.
 		s.at = start
 		s.state.comment = true
 	case l.hash && rest[0] == '#':
@@ -73,7 +72,7 @@ func (s *scanner) beginning() {
 	}
 }
 
-// comment goes to the end of a comment of several lines.
+// comment reads to the end of a block comment.
 func (s *scanner) comment() {
 	end := s.language.block[1]
 	i := bytes.Index(s.text[s.at:], []byte(end))
@@ -85,7 +84,7 @@ func (s *scanner) comment() {
 	s.state.comment = false
 }
 
-// quoted goes to the end of a text.
+// quoted reads to the end of a string.
 func (s *scanner) quoted() {
 	q := s.language.quotes[s.state.quote-1]
 	for i := s.at; i < len(s.text); i++ {
@@ -101,7 +100,7 @@ func (s *scanner) quoted() {
 	s.add(len(s.text), String)
 }
 
-// opens looks whether a comment or a text begins here.
+// opens reads the start of a comment or string, if one is here.
 func (s *scanner) opens() bool {
 	l, rest := s.language, s.text[s.at:]
 	if !l.marks[rest[0]] {
@@ -142,8 +141,8 @@ func (s *scanner) opens() bool {
 	return false
 }
 
-// begins reports whether a mark begins a comment here: a # only where a word begins,
-// since it is part of many.
+// begins reports whether a mark starts a comment here. A # does so only at the start of a
+// word.
 func (s *scanner) begins(mark string) bool {
 	if mark != "#" || s.at == 0 {
 		return true
@@ -151,7 +150,7 @@ func (s *scanner) begins(mark string) bool {
 	return strings.IndexByte(" \t;,({[)}]", s.text[s.at-1]) >= 0
 }
 
-// key takes a name with a value behind it, when it is one; n bytes begin it.
+// key reads a name that a value follows, if there is one; n bytes precede the name.
 func (s *scanner) key(n int) bool {
 	if s.language.keys == "" {
 		return false
@@ -165,7 +164,7 @@ func (s *scanner) key(n int) bool {
 	return true
 }
 
-// hasValue reports whether behind a name that ends at i its value stands.
+// hasValue reports whether a value follows a name that ends at i.
 func (s *scanner) hasValue(i int) bool {
 	for i < len(s.text) && (s.text[i] == ' ' || s.text[i] == '\t') {
 		i++
@@ -180,8 +179,8 @@ func (s *scanner) hasValue(i int) bool {
 	return s.text[i] == '=' && next != '=' || s.text[i] == ':' && strings.IndexByte(" \t\"'[{0123456789", next) >= 0
 }
 
-// charEnd is where a character in single quotes ends; behind the quote when it is
-// none, but a lifetime or a mark at the end of a name.
+// charEnd returns the end of a character in single quotes, or of the quote alone when it
+// is something else, such as a lifetime.
 func charEnd(rest []byte) int {
 	for i := 1; i < min(len(rest), 12); i++ {
 		switch rest[i] {
@@ -200,7 +199,7 @@ func charEnd(rest []byte) int {
 	return 1
 }
 
-// word takes a name, a number, or one sign.
+// word reads a name, a number, or one other character.
 func (s *scanner) word() {
 	c := s.text[s.at]
 	switch {
@@ -221,7 +220,7 @@ func (s *scanner) word() {
 	}
 }
 
-// classOf is what the name up to end is.
+// classOf returns the class of the name up to end.
 func (s *scanner) classOf(end int) Class {
 	l, name := s.language, s.text[s.at:end]
 	if len(name) <= longestWord {
@@ -245,7 +244,7 @@ func (s *scanner) classOf(end int) Class {
 	return Plain
 }
 
-// named reports whether a byte belongs to a name of the language.
+// named reports whether a byte can be part of a name.
 func (s *scanner) named(c byte) bool {
 	return letter(c) || c == '_' || c >= 0x80 || strings.IndexByte(s.language.letters, c) >= 0
 }
@@ -277,7 +276,7 @@ func (s *scanner) markup() {
 	}
 }
 
-// tag takes the next part within a tag.
+// tag reads the next part of a tag.
 func (s *scanner) tag() {
 	switch c := s.text[s.at]; {
 	case c == '>':
@@ -301,7 +300,7 @@ func (s *scanner) tag() {
 	}
 }
 
-// prose reads a line of Markdown: headings, listings, quotations, code in the text.
+// prose reads a line of Markdown: headings, code blocks, quotations, inline code.
 func (s *scanner) prose() {
 	rest := bytes.TrimLeft(s.text, " ")
 	switch {

@@ -1,8 +1,14 @@
-// Package syntax tells what the parts of a line of source are (a keyword, a string, a
-// comment), so that a screen can color them. It is for the eye alone and knows
-// languages roughly, by tables; in return it takes time linear in the text whatever
-// that says, needs nothing but the lines before, and never fails. It does no I/O and
-// prints nothing: what it is given is raw, and stays so.
+// Package syntax classifies the parts of a line of source code (keyword, string,
+// comment), so that a screen can color them. Its tables know languages only roughly. It
+// does no I/O and prints nothing; the text it gets is raw, and spans are offsets into it.
+//
+// It is not chroma, the usual library, for two reasons. The text comes from a hostile
+// agent, and chroma's lexers run on a backtracking regular expression engine: some files
+// took it hours (https://github.com/alecthomas/chroma/issues/410), and the timeout it has
+// since is 250 ms per match, of which a line has many. This package takes time linear in
+// the text. And chroma tokenizes a whole text from its start, while a screen shows 50
+// lines in the middle of a diff of 300,000: here the state after a line is a small value
+// that the next line continues from.
 package syntax
 
 import (
@@ -11,7 +17,7 @@ import (
 	"strings"
 )
 
-// Class is what a part of a line is.
+// Class is the kind of a part of a line.
 type Class uint8
 
 // The classes. Plain is the zero value.
@@ -23,43 +29,43 @@ const (
 	Keyword
 	Type
 	Function // a name that is called or defined
-	Key      // what a value belongs to: an attribute, a key of YAML or JSON
+	Key      // an attribute, or a key of YAML or JSON
 )
 
-// Span is a part of a line, in bytes from its beginning. Parts between spans are plain.
+// Span is a part of a line, as byte offsets. Text between spans is plain.
 type Span struct {
 	From, To int
 	Class    Class
 }
 
-// State is what a line begins within: nothing when zero, or a comment or text that
-// went on beyond the line before.
+// State is what continues from one line to the next, such as an open comment or string.
+// The zero value is nothing.
 type State struct {
 	comment bool
-	quote   int8 // of the language's, from 1
-	inner   bool // a tag of markup, a listing in prose
+	quote   int8 // index of the open quote in the language, from 1
+	inner   bool // in a tag of markup, or in a code block of prose
 }
 
-// Language is how the lines of a file are read. A nil one finds nothing in them.
+// Language says how to read the lines of a file. A nil Language finds no spans.
 type Language struct {
 	name     string
 	kind     kind
-	line     []string  // begin a comment to the end of the line
-	block    [2]string // begin and end a comment
-	quotes   []quote   // the longer one before those that it begins with
-	apart    bool      // no text begins within a word, as in "don't"
+	line     []string  // markers of a comment to the end of the line
+	block    [2]string // start and end of a block comment
+	quotes   []quote   // a longer marker before its prefixes
+	apart    bool      // no string starts within a word, as in "don't"
 	char     bool      // ' holds one character, or is something else
 	words    map[string]Class
-	anyCase  bool   // words are the same in capitals
-	letters  string // that belong to names beside letters, digits and _
+	anyCase  bool   // words are case-insensitive
+	letters  string // characters of names besides letters, digits and _
 	capitals bool   // a name in capitals is a type
-	hash     bool   // a line that begins with # is for a preprocessor
-	keys     string // what stands behind a name that has a value
+	hash     bool   // a line that starts with # is a preprocessor directive
+	keys     string // characters between a key and its value
 
-	marks [256]bool // the bytes that comments and texts begin with
+	marks [256]bool // the first bytes of comments and strings
 }
 
-// prepare notes what the language's comments and texts begin with.
+// prepare fills in marks.
 func (l *Language) prepare() {
 	for _, mark := range append([]string{l.block[0]}, l.line...) {
 		if mark != "" {
@@ -72,7 +78,7 @@ func (l *Language) prepare() {
 	l.marks['\''] = l.marks['\''] || l.char
 }
 
-// kind is how the text is built.
+// kind is the general form of a language.
 type kind uint8
 
 const (
@@ -81,15 +87,15 @@ const (
 	prose
 )
 
-// quote is what text stands in.
+// quote is a pair of string delimiters.
 type quote struct {
 	begin, end string
-	lines      bool // it may go on in the next line
-	raw        bool // a backslash means nothing
+	lines      bool // the string may span lines
+	raw        bool // a backslash is no escape
 }
 
-// Of finds the language of a file by its name, or by the "#!" of its first line,
-// which may be empty. It is nil when there is none that is known.
+// Of returns the language of a file by its name, or by the "#!" of its first line, which
+// may be empty. It is nil for an unknown language.
 func Of(name string, first []byte) *Language {
 	known, base := all(), strings.ToLower(path.Base(name))
 	if l := known.files[base]; l != nil {
@@ -112,7 +118,7 @@ func Of(name string, first []byte) *Language {
 	return nil
 }
 
-// Name is the language's, for people; empty when there is none.
+// Name returns the name of the language to show; empty for a nil one.
 func (l *Language) Name() string {
 	if l == nil {
 		return ""
@@ -120,12 +126,13 @@ func (l *Language) Name() string {
 	return l.name
 }
 
-// maxLine is how much of a line is looked at, in bytes. Where a longer one ends is not
-// known, so the next line begins with nothing.
+// maxLine is how many bytes of a line are read. After a longer line the state is
+// unknown, so the next line starts from the zero State.
 const maxLine = 8 << 10
 
-// Line appends the parts of a line, in order, to spans, and returns what the next line
-// begins within. The text is without its newline.
+// Line appends the spans of a line, in order, to spans, and returns them with the state
+// for the next line. within is the state after the previous line. The text is without
+// its newline.
 func (l *Language) Line(text []byte, within State, spans []Span) ([]Span, State) {
 	if l == nil {
 		return spans, State{}

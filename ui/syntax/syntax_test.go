@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// marked shows the classes of lines: each span in brackets, with the letter of its class.
+// marked shows the classes in lines: each span in brackets after the letter of its class.
 func marked(l *Language, text string) string {
 	letters := "_csnktfy"
 	var out []string
@@ -82,8 +82,8 @@ func TestALongLineIsCutAndTheNextBeginsAnew(t *testing.T) {
 	}
 }
 
-// FuzzLine reads any text in any language: parts lie within the line, in order, and
-// what a line begins within never leads out of the tables.
+// FuzzLine reads any text in any language: spans are within the line and in order, and
+// the state stays within the tables.
 func FuzzLine(f *testing.F) {
 	var names []string
 	for name := range all().endings {
@@ -110,7 +110,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// BenchmarkLine is the reading of a window: 300 lines.
+// BenchmarkLine reads a window of 300 lines.
 func BenchmarkLine(b *testing.B) {
 	l, line := Of("a.go", nil), []byte("\tif err := s.store.write(id, feedbackFile, f); err != nil { // \"keep\" it")
 	for b.Loop() {

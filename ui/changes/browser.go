@@ -1,0 +1,238 @@
+package changes
+
+import (
+	"context"
+
+	"aibox/review"
+	"aibox/review/decision"
+	"aibox/ui/widget/frame"
+	"aibox/ui/widget/theme"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+)
+
+// browser is the list of files beside the diff of the current one, with the search and
+// the background reads for both. It changes no decision.
+type browser struct {
+	ctx   context.Context   //nolint:containedctx // commands outlive Update, and end with the screen
+	set   *review.ChangeSet // nil until it is computed
+	draft *decision.Draft
+	keys  keys
+	theme theme.Theme
+	note  frame.Note
+
+	list   fileList
+	diff   diffView
+	search search
+	loader loader
+}
+
+// setTheme changes the styles.
+func (b *browser) setTheme(t theme.Theme) {
+	b.theme, b.list.theme, b.diff.theme = t, t, t
+	b.diff.styles = newLineStyles(t)
+}
+
+// resize sets the columns of the screen and the rows of the body.
+func (b *browser) resize(width, height int) {
+	b.list.resize(height)
+	b.diff.resize(width, height)
+	b.search.resize(width)
+}
+
+// setDraft shows the files of a draft.
+func (b *browser) setDraft(d *decision.Draft) {
+	files := make([]*file, d.Len())
+	for i := range files {
+		files[i] = &file{File: d.File(i), synced: -1}
+	}
+	b.draft, b.diff.draft, b.diff.files = d, d, files
+	b.loader = loader{ctx: b.ctx, set: b.set, draft: d, files: files}
+	b.list.setFiles(files)
+}
+
+// load asks for what the current file lacks.
+func (b *browser) load() tea.Cmd {
+	if b.diff.file() == nil {
+		return nil
+	}
+	read := b.loader.read(b.diff.at)
+	if !b.diff.style.blank {
+		return read
+	}
+	return tea.Batch(read, b.loader.align(b.diff.at))
+}
+
+// showRead shows the hunks of a file. The user may have moved on to another one.
+func (b *browser) showRead(msg fileRead) tea.Cmd {
+	b.loader.store(msg, b.diff.at)
+	if msg.file == b.diff.at {
+		b.diff.arrange()
+		b.diff.toHunk(0)
+		b.diff.scroll()
+		if b.search.awaited && b.diff.file().err == nil {
+			return b.toHit()
+		}
+	}
+	return b.load()
+}
+
+// expand reads more lines of the gaps at the cursor: a few, or all.
+func (b *browser) expand(all bool) tea.Cmd {
+	if b.loader.expanding {
+		return nil
+	}
+	b.diff.showUnchanged()
+	asked := b.diff.file().hiddenAt(b.diff.current(), all)
+	if len(asked) == 0 {
+		if !all || !b.diff.collapse() {
+			b.note.Say("no line is hidden here", nil)
+		}
+		return nil
+	}
+	cmd, full := b.loader.expand(b.diff.at, asked)
+	if full {
+		b.note.Say("no more of this file can be shown", nil)
+	}
+	return cmd
+}
+
+// showGaps shows the lines of gaps.
+func (b *browser) showGaps(msg gapsRead) {
+	complete, err := b.loader.keepGaps(msg)
+	switch {
+	case err != nil:
+		b.note.Say("", err)
+		return
+	case !complete:
+		b.note.Say("no more of this file can be shown", nil)
+	}
+	if msg.file == b.diff.at {
+		b.diff.arrangeInPlace()
+		b.diff.showAbove(expandStep + 1)
+	}
+}
+
+// goTo shows a file.
+func (b *browser) goTo(i int) {
+	b.diff.show(i)
+	b.list.reveal(i)
+}
+
+// focusList gives the keys to the list of files, or to the diff.
+func (b *browser) focusList(list bool) {
+	b.list.focused, b.diff.focused = list, !list
+	if b.diff.file() != nil {
+		b.list.reveal(b.diff.at)
+	}
+}
+
+// jump handles a key that goes to another hunk or file.
+func (b *browser) jump(msg tea.KeyPressMsg) bool {
+	k, at, files := b.keys, b.diff.at, b.draft.Len()
+	switch {
+	case key.Matches(msg, k.nextHunk):
+		if !b.diff.nextHunk(1) && at+1 < files {
+			b.goTo(at + 1)
+		}
+	case key.Matches(msg, k.lastHunk):
+		if !b.diff.nextHunk(-1) && at > 0 {
+			b.goTo(at - 1)
+		}
+	case key.Matches(msg, k.nextFile):
+		b.goTo((at + 1) % files)
+	case key.Matches(msg, k.lastFile):
+		b.goTo((at + files - 1) % files)
+	case key.Matches(msg, k.nextOpen):
+		if next := b.draft.NextUndecided(at); next >= 0 {
+			b.goTo(next)
+		} else {
+			b.note.Say("everything is decided; enter accepts it", nil)
+		}
+	default:
+		return false
+	}
+	b.diff.scroll()
+	return true
+}
+
+// enter shows the file of a line of the list, or folds the folder.
+func (b *browser) enter(e entry) tea.Cmd {
+	if !e.file {
+		b.list.toggle(e)
+		return nil
+	}
+	b.focusList(false)
+	b.goTo(e.from)
+	return b.load()
+}
+
+// nextHit goes n hits further.
+func (b *browser) nextHit(n int) tea.Cmd {
+	if !b.search.step(n) {
+		return nil
+	}
+	return b.toHit()
+}
+
+// showHits goes to the first hit after the cursor.
+func (b *browser) showHits(msg searched) tea.Cmd {
+	note, err := b.search.take(msg, b.diff.files)
+	b.diff.match = b.search.match
+	if note != "" || err != nil {
+		b.note.Say(note, err)
+		return nil
+	}
+	old, fresh := b.diff.file().layout.above(b.diff.row)
+	b.search.startAfter(func(h hit) bool {
+		at := b.draft.Find(h.path)
+		return at > b.diff.at || at == b.diff.at && (h.old && h.line > old || !h.old && h.line > fresh)
+	})
+	return b.toHit()
+}
+
+// toHit goes to the current hit, after its file is read.
+func (b *browser) toHit() tea.Cmd {
+	h := b.search.hit()
+	if i := b.draft.Find(h.path); i >= 0 && i != b.diff.at {
+		b.goTo(i)
+	}
+	b.search.awaited = !b.diff.file().Loaded()
+	if !b.search.awaited {
+		b.diff.reveal(h.line, h.old)
+	}
+	return b.load()
+}
+
+// View returns the list and the diff, side by side.
+func (b *browser) View() []string {
+	if b.draft == nil {
+		return frame.Panes(b.theme, make([]string, b.diff.height), make([]string, b.diff.height), b.diff.listWidth())
+	}
+	width := b.diff.listWidth()
+	return frame.Panes(b.theme, b.list.View(b.draft, b.diff.at, width), b.diff.View(), width)
+}
+
+// clickDiff goes to a row of the window, and shows lines that it hides.
+func (b *browser) clickDiff(row int) tea.Cmd {
+	b.focusList(false)
+	if b.diff.top+row >= b.diff.file().layout.n {
+		return nil
+	}
+	b.diff.toRow(b.diff.top + row)
+	if b.diff.current().kind == gapRow {
+		return b.expand(false)
+	}
+	return nil
+}
+
+// clickEntry shows a file, or folds a folder. The keys stay where they are.
+func (b *browser) clickEntry(e entry) tea.Cmd {
+	if !e.file {
+		b.list.toggle(e)
+		return nil
+	}
+	b.goTo(e.from)
+	return b.load()
+}
