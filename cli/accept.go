@@ -186,7 +186,7 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 		output := a.agentOutput(a.err)
 		request.Show = output.show
 		if opts.Verify = output.around(service.Verifier(found, request)); opts.Verify != nil {
-			a.warnUnset(found.EnvNames)
+			a.warnUnset(found.Env)
 		}
 	}
 	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)

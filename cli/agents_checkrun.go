@@ -16,11 +16,12 @@ import (
 
 	"aibox/agents"
 	"aibox/app/doctor"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/output"
 )
@@ -110,11 +111,10 @@ func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agen
 	if err != nil {
 		return tried{}, err
 	}
-	spec := session.Spec{
-		Agent: c.name, Prompt: t.prompt, Repository: repo, Hide: []string{}, Network: netguard.Local, Inference: script,
-		Resumes: t.resumes, Interactive: t.typed, Timeout: session.Duration(c.o.timeout), Pids: 4096,
-		AllowDegraded: c.app.AllowsDegraded(),
-	}
+	run := config.Defaults().Run
+	run.Hide, run.Inference, run.Timeout = []string{}, script, amount.Duration(c.o.timeout)
+	run.AllowDegraded = c.app.AllowsDegraded()
+	spec := session.Spec{Agent: c.name, Prompt: t.prompt, Repository: repo, Resumes: t.resumes, Interactive: t.typed, Run: run}
 	if c.name == shellAgent {
 		spec.Prompt, spec.Args = "", []string{"true"}
 	} else if !agent.Info().NeedsPrompt {

@@ -2,16 +2,16 @@ package cli
 
 import (
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
@@ -96,48 +96,31 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		Secrets: o.withTyped(secrets),
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
-			Repository: repo, Branch: o.branch, Clean: o.clean, Hide: hide, Resumes: o.resumes,
-			Network: o.network, Inference: inference, Model: o.model, EnvNames: names,
-			InferenceTools: tools, MaxUpload: int64(min(o.maxUpload, mostUpload)) << 20, MaxTokens: int64(min(o.maxTokens, math.MaxInt64)),
-			Image: o.image, Timeout: session.Duration(o.timeout), Pids: o.pids,
-			ModelTimeout: modelTimeout(o.modelTimeout), StateLimit: stateLimit(o.stateSize), AllowDegraded: o.degraded,
-			NoFeedback: o.noFeedback, Verify: o.verifying.command, VerifyTimeout: session.Duration(o.verifying.timeout),
+			Repository: repo, Branch: o.branch, Resumes: o.resumes, NoFeedback: o.noFeedback,
+			Run: config.Run{
+				Clean: o.clean, Hide: hide, Network: o.network.String(), Inference: inference, Model: o.model, Env: names,
+				InferenceTools: tools, MaxUpload: amount.MiB(o.maxUpload), MaxTokens: int(o.maxTokens), Image: o.image,
+				Timeout: amount.Duration(o.timeout), Pids: int(o.pids), ModelTimeout: amount.Duration(o.modelTimeout),
+				StateSize: amount.MiB(o.stateSize), AllowDegraded: o.degraded,
+				Verify: o.verifying.command, VerifyTimeout: amount.Duration(o.verifying.timeout),
+			},
 		},
 	}, nil
 }
 
-// mostUpload bounds --max-upload, in MiB, so that it fits as bytes.
-const mostUpload = 1 << 20
-
 // serverTools reads the kinds of server-side tools that are open.
-func serverTools(names []string) ([]netguard.ServerTool, error) {
-	var tools []netguard.ServerTool
+func serverTools(names []string) ([]string, error) {
+	var tools []string
 	for _, name := range names {
 		tool, err := netguard.ParseServerTool(name)
 		if err != nil {
 			return nil, fault.New(fault.Usage, "--inference-tools: %w", err)
 		}
-		if !slices.Contains(tools, tool) {
-			tools = append(tools, tool)
+		if !slices.Contains(tools, tool.String()) {
+			tools = append(tools, tool.String())
 		}
 	}
 	return tools, nil
-}
-
-// stateLimit is --state-size as a record has it.
-func stateLimit(megabytes uint64) int64 {
-	if megabytes == 0 {
-		return -1
-	}
-	return int64(min(megabytes, math.MaxInt64>>20)) << 20
-}
-
-// modelTimeout is --model-timeout as a record has it.
-func modelTimeout(length time.Duration) session.Duration {
-	if length == 0 {
-		return -1
-	}
-	return session.Duration(length)
 }
 
 // agentOptions checks --set and returns the options by key.

@@ -73,7 +73,7 @@ func TestALaunchKeepsSecretsOutOfTheSpec(t *testing.T) {
 	if err := printJSON(&spec, launch.Spec); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(spec.String(), "canary") || !slices.Equal(launch.Spec.EnvNames, []string{"TOKEN", "PLAIN"}) {
+	if strings.Contains(spec.String(), "canary") || !slices.Equal(launch.Spec.Env, []string{"TOKEN", "PLAIN"}) {
 		t.Errorf("the spec is %s", spec.String())
 	}
 }

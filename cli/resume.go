@@ -43,18 +43,14 @@ func (o *runOptions) inherit(old session.Session) error {
 	}
 	restore(o, "model", &o.model, old.Model)
 	restore(o, "inference", &o.inference, old.Inference)
-	restore(o, "network", &o.network, old.Network)
-	restore(o, "max-upload", &o.maxUpload, uint64(old.MaxUpload>>20))
+	restore(o, "network", &o.network, old.Policy())
+	restore(o, "max-upload", &o.maxUpload, uint64(old.MaxUpload))
 	restore(o, "max-tokens", &o.maxTokens, uint64(old.MaxTokens))
-	restore(o, "pids", &o.pids, old.Pids)
-	if old.StateLimit != 0 {
-		restore(o, "state-size", &o.stateSize, uint64(max(old.StateLimit, 0))>>20)
-	}
-	if old.ModelTimeout != 0 {
-		restore(o, "model-timeout", &o.modelTimeout, max(0, time.Duration(old.ModelTimeout)))
-	}
+	restore(o, "pids", &o.pids, uint64(old.Pids))
+	restore(o, "state-size", &o.stateSize, uint64(old.StateSize))
+	restore(o, "model-timeout", &o.modelTimeout, time.Duration(old.ModelTimeout))
 	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
-	restore(o, "system", &o.system, systemNames(old.System))
+	restore(o, "system", &o.system, systemNames(old.Prompts))
 	restore(o, "verify", &o.verifying.command, old.Verify)
 	if old.Verify != "" {
 		restore(o, "verify-timeout", &o.verifying.timeout, time.Duration(old.VerifyTimeout))

@@ -21,7 +21,7 @@ func TestTheSettingOffersEveryKindOfServerSideTool(t *testing.T) {
 		t.Errorf("the setting offers %q with scope %v, %v; there are %q", field.Choices, field.Scope, err, serverToolNames())
 	}
 	tools, err := serverTools([]string{"mcp", "web-search", "mcp"})
-	if err != nil || !slices.Equal(tools, []netguard.ServerTool{netguard.MCP, netguard.WebSearch}) {
+	if err != nil || !slices.Equal(tools, []string{netguard.MCP.String(), netguard.WebSearch.String()}) {
 		t.Errorf("%v, %v", tools, err)
 	}
 	if _, err := serverTools([]string{"web_search"}); fault.KindOf(err) != fault.Usage {

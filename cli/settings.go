@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/config"
 	"aibox/internal/amount"
@@ -37,10 +38,10 @@ func (a *cli) settled(o *runOptions) (told string, err error) {
 	}
 	o.inference, o.model, o.image, o.accept = s.Inference, s.Model, s.Image, s.Accept
 	o.tools, o.maxUpload, o.maxTokens = s.InferenceTools, uint64(max(s.MaxUpload, 0)), uint64(max(s.MaxTokens, 0))
-	o.modelTimeout = s.ModelTimeout
-	o.timeout, o.pids, o.clean, o.changes = s.Timeout, uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
+	o.modelTimeout = time.Duration(s.ModelTimeout)
+	o.timeout, o.pids, o.clean, o.changes = time.Duration(s.Timeout), uint64(max(s.Pids, 0)), s.Clean, s.RequireChanges
 	o.stateSize, o.degraded = uint64(max(s.StateSize, 0)), s.AllowDegraded
-	o.verifying = verifyFlags{command: s.Verify, timeout: s.VerifyTimeout}
+	o.verifying = verifyFlags{command: s.Verify, timeout: time.Duration(s.VerifyTimeout)}
 	o.hide, o.system, o.env = s.Hide, s.System, withNames(o.env, s.Env)
 	if o.detach { // the settings speak of runs that are followed to their end
 		restore(o, "accept", &o.accept, "none")

@@ -12,6 +12,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/app"
 	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/session"
@@ -103,7 +104,7 @@ func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
 	if err := settle(a, o); err != nil || errOut.Len() > 0 {
 		t.Fatal(err, errOut)
 	}
-	if o.timeout != want.timeout || o.modelTimeout != want.modelTimeout || want.modelTimeout != session.DefaultModelTimeout || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
+	if o.timeout != want.timeout || o.modelTimeout != want.modelTimeout || want.modelTimeout != 10*time.Minute || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
 		o.accept != want.accept || o.clean || o.changes || len(o.set)+len(o.hide)+len(o.env)+len(o.system) > 0 {
 		t.Errorf("got %+v, not %+v", o, want)
 	}
@@ -113,10 +114,7 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 	a, _, errOut := testApp(t)
 	repo := settingsOf(t, "timeout = \"30m\"\nagent = \"opencode\"\n[agents.codex]\nverbosity = \"low\"\n", "network = \"none\"\nhide = [\"vault\"]\n")
 	o := flags(t, a)
-	old := session.Session{Spec: session.Spec{
-		Agent: "codex", Repository: repo, Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute), Pids: 7,
-		Options: map[string]string{"verbosity": "high"},
-	}}
+	old := session.Session{Spec: session.Spec{Agent: "codex", Repository: repo, Options: map[string]string{"verbosity": "high"}, Run: config.Run{Network: netguard.Local.String(), Inference: "scripted", Timeout: amount.Duration(time.Minute), Pids: 7}}}
 	old.State.Phase = session.Ended
 	if err := o.inherit(old); err != nil {
 		t.Fatal(err)

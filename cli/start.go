@@ -55,7 +55,7 @@ func (a *cli) checked(o *runOptions) (session.Launch, error) {
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if launch.Spec.System, err = app.SystemPrompts(o.repo, o.system); err != nil {
+	if launch.Spec.Prompts, err = app.SystemPrompts(o.repo, o.system); err != nil {
 		return session.Launch{}, err
 	}
 	launch.Size = a.agentSize()

@@ -31,7 +31,7 @@ type verifyFlags struct {
 
 func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
 	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a sandbox without any network")
-	lengthVar(flags, &f.timeout, "verify-timeout", builtIn.VerifyTimeout, "end the verification after this time; 0 for no limit")
+	lengthVar(flags, &f.timeout, "verify-timeout", time.Duration(builtIn.VerifyTimeout), "end the verification after this time; 0 for no limit")
 }
 
 // check refuses what cannot be run, and takes blanks for nothing.
@@ -107,7 +107,7 @@ func (a *cli) verify(ctx context.Context, text string, o verifyOptions) error {
 	if o.json {
 		out = a.err
 	}
-	a.warnUnset(found.EnvNames)
+	a.warnUnset(found.Env)
 	output := a.agentOutput(out)
 	request.Show = output.show
 	v, err := service.Verify(ctx, found.ID, request)
@@ -132,7 +132,7 @@ func (a *cli) verifyRequest(found session.Session, flags verifyFlags, given func
 	if err := flags.check(); err != nil {
 		return session.VerifyRequest{}, err
 	}
-	request := session.VerifyRequest{Command: flags.command, Env: ownVariables(found.EnvNames)}
+	request := session.VerifyRequest{Command: flags.command, Env: ownVariables(found.Env)}
 	if given("verify-timeout") {
 		request.Timeout = flags.timeout
 		if request.Timeout == 0 {
@@ -148,7 +148,7 @@ func (a *cli) verifyRequest(found session.Session, flags verifyFlags, given func
 	}
 	request.Command = own.Settings.Verify
 	if request.Timeout == 0 && request.Command != "" {
-		request.Timeout = own.Settings.VerifyTimeout
+		request.Timeout = time.Duration(own.Settings.VerifyTimeout)
 	}
 	return request, nil
 }

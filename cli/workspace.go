@@ -55,8 +55,8 @@ func (a *cli) workspace(ctx context.Context, text string, command []string) (err
 		fmt.Fprintf(a.err, "%s\n%s\n", a.errTerm.faint("in a sandbox, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
 			a.errTerm.faint("git compares with what the agent started from; exit comes back"))
 	}
-	a.warnUnset(found.EnvNames)
-	request := session.OpenRequest{Command: command, Env: ownVariables(found.EnvNames), Size: a.agentSize()}
+	a.warnUnset(found.Env)
+	request := session.OpenRequest{Command: command, Env: ownVariables(found.Env), Size: a.agentSize()}
 	opened, err := service.Open(ctx, found.ID, request, func(session.Step) {})
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func TestALaterSourceWinsAndEveryValueKnowsWhereItCameFrom(t *testing.T) {
 			t.Errorf("%s is %q, not %q", key, got, want)
 		}
 	}
-	if r.Settings.Timeout != 25*time.Minute || r.Settings.Model != "qwen3" || r.Versions["painter"] != "1.2" {
+	if time.Duration(r.Settings.Timeout) != 25*time.Minute || r.Settings.Model != "qwen3" || r.Versions["painter"] != "1.2" {
 		t.Errorf("the typed values are %+v, %v", r.Settings, r.Versions)
 	}
 	var set []string

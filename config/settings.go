@@ -19,34 +19,15 @@ import (
 )
 
 // Settings are the settings at the top of a file. Its fields and their tags are
-// the one list of them. Each that is also a flag of `aibox run` has the flag's name.
+// the one list of them.
 // A list that a repository may add to adds up over all sources; every other
 // setting is what the last source says.
 type Settings struct {
-	Agent          string        `label:"Agent" help:"The agent that runs when none is named"`
-	Network        string        `label:"Network" help:"What the agent may reach" choices:"none local" default:"local" scope:"at-most"`
-	Inference      string        `label:"Inference" help:"The model server: auto, a provider's name or a URL" default:"auto"`
-	Model          string        `label:"Model" help:"The model" type:"model"`
-	Image          string        `label:"Image" help:"Another image than the agent's own"`
-	Timeout        time.Duration `label:"Time limit" help:"End a session after this time; 0 for no limit" default:"1h" min:"0s" scope:"at-most"`
-	Pids           int           `label:"Processes" help:"Most processes in the sandbox; 0 for no limit" default:"4096" min:"0" max:"4194304" scope:"at-most"`
-	InferenceTools []string      `label:"Server-side tools" help:"Tools of the model's server that agents may use; each is a way out of the sandbox" choices:"web-search web-fetch code-execution file-search mcp image-generation computer-use"`
-	MaxUpload      int           `label:"Upload limit" help:"Most MiB that a session sends to the model; 0 for no limit" default:"1024" min:"0" max:"1048576" scope:"at-most"`
-	MaxTokens      int           `label:"Token limit" help:"Most tokens that a session uses, read and written; 0 for no limit" default:"0" min:"0" max:"1000000000000" scope:"at-most"`
-	ModelTimeout   time.Duration `label:"Model timeout" help:"End a session whose model gives no piece of an answer for this time; 0 for no limit" default:"10m" min:"0s" scope:"at-most"`
-	StateSize      int           `label:"Conversation folders" help:"Most megabytes that the agent's conversation folders may take; 0 for no limit" default:"512" min:"0" max:"1048576" scope:"at-most"`
-	Hide           []string      `label:"Hidden files" help:"Patterns, as in .gitignore, of files the agent must not see, besides .env files and private keys; !PATTERN shows what is hidden" scope:"at-least"`
-	Env            []string      `label:"Environment" help:"Names of your variables that the agent gets, where you have them" scope:"at-most"`
-	System         []string      `label:"System prompts" help:"Names of system prompts to put before the task" scope:"repository"`
-	Clean          bool          `label:"Clean" help:"Leave uncommitted and untracked work out" scope:"at-least"`
-	Accept         string        `label:"Accept" help:"What to do with the changes at the end" choices:"none branch worktree" default:"none" scope:"at-most"`
-	RequireChanges bool          `label:"Require changes" help:"Exit 1 when the agent changed nothing" scope:"at-least"`
-	Verify         string        `label:"Verify" help:"A command that the agent's work has to pass, in a sandbox of its own"`
-	VerifyTimeout  time.Duration `label:"Time limit of verifying" help:"End the verification after this time; 0 for no limit" default:"10m" min:"0s"`
-	AllowDegraded  bool          `label:"Allow degraded limits" help:"Run although this machine cannot enforce a limit"`
-	Rootful        bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
-	Keep           time.Duration `label:"Keep" help:"How long aibox gc leaves alone what has been reviewed, such as 30d" default:"30d" min:"0s"`
-	Pager          string        `label:"Pager" help:"The program that shows diffs on a terminal; cat for none, empty for $PAGER or less"`
+	Agent string `label:"Agent" help:"The agent that runs when none is named"`
+	Run
+	Rootful bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
+	Keep    time.Duration `label:"Keep" help:"How long aibox gc leaves alone what has been reviewed, such as 30d" default:"30d" min:"0s"`
+	Pager   string        `label:"Pager" help:"The program that shows diffs on a terminal; cat for none, empty for $PAGER or less"`
 }
 
 // Images are the settings under [images].

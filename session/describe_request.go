@@ -76,7 +76,7 @@ func (s Session) made(b *strings.Builder) {
 	if s.Model != "" {
 		fmt.Fprintf(b, "- model: %s\n", span(s.Model))
 	}
-	fmt.Fprintf(b, "- network: %s\n", span(s.Network.String()))
+	fmt.Fprintf(b, "- network: %s\n", span(s.Network))
 	result := s.State.Result
 	if result == nil {
 		b.WriteString("\n")

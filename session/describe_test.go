@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"aibox/config"
 	"aibox/internal/golden"
 	"aibox/netguard"
 	"aibox/review"
@@ -13,10 +14,7 @@ import (
 
 // described is a session whose record holds what a hostile agent would put there.
 func described() (Session, *review.ChangeSet, []Verification) {
-	s := Session{Spec: Spec{
-		ID: "0dq4f-codex", Agent: "codex", Model: "gpt-5", Network: netguard.Local,
-		Prompt: "Fix the login\n\nThe form forgets the name of the person when the password is wrong; keep it, and say which field is wrong.\n\n  - and add a test",
-	}}
+	s := Session{Spec: Spec{ID: "0dq4f-codex", Agent: "codex", Prompt: "Fix the login\n\nThe form forgets the name of the person when the password is wrong; keep it, and say which field is wrong.\n\n  - and add a test", Run: config.Run{Model: "gpt-5", Network: netguard.Local.String()}}}
 	s.State.Result = &Result{
 		Seconds: 754, Tokens: Tokens{Requests: 12, Input: 91_000, Output: 4_200},
 		Refused: []Refusal{

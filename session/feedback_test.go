@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
@@ -15,7 +16,7 @@ import (
 func spoken(t *testing.T) (*Sessions, ID) {
 	t.Helper()
 	s, id := kept(t)
-	err := s.store.write(id, specFile, Spec{ID: id, Created: time.Now(), Network: netguard.None})
+	err := s.store.write(id, specFile, Spec{ID: id, Created: time.Now(), Run: config.Run{Network: netguard.None.String()}})
 	if err == nil {
 		err = s.store.write(id, stateFile, State{Phase: Ended, Workspace: &workspace.Workspace{}, Result: &Result{}})
 	}

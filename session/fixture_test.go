@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review/accept"
@@ -86,7 +87,7 @@ func (d *fixture) prepared(id ID) *workspace.Workspace {
 	ws, err := workspace.Prepare(d.t.Context(), workspace.Request{Repo: d.repo, Session: string(id), Dirs: d.dirs})
 	d.must(err)
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
-	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Agent: "shell", Repository: d.repo, Network: netguard.None, Image: "aibox/base:0"}))
+	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Agent: "shell", Repository: d.repo, Run: config.Run{Network: netguard.None.String(), Image: "aibox/base:0"}}))
 	d.must(d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws}))
 	return ws
 }
@@ -125,7 +126,7 @@ func (d *fixture) Accept(ctx context.Context, id ID, opts accept.Options) (*acce
 func (d *fixture) resumed(from, id ID, files ...string) *workspace.Workspace {
 	d.t.Helper()
 	d.must(os.Mkdir(d.store.Dir(id), 0o700))
-	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Network: netguard.None}))
+	d.must(d.store.write(id, specFile, Spec{ID: id, Created: now(), Resumes: from, Repository: d.repo, Run: config.Run{Network: netguard.None.String()}}))
 	ws, err := d.TakeOver(d.t.Context(), from, id, func(ws *workspace.Workspace) error {
 		return d.store.write(id, stateFile, State{Phase: Preparing, Workspace: ws})
 	})

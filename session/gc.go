@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
 	"aibox/internal/paths"
@@ -80,10 +81,10 @@ type Kept struct {
 
 // GCReport is what a clean-up did, or would do.
 type GCReport struct {
-	DryRun    bool     `json:"dry_run"`
-	OlderThan Duration `json:"older_than"`
-	Freed     []Freed  `json:"freed"`
-	Kept      []Kept   `json:"kept"`
+	DryRun    bool            `json:"dry_run"`
+	OlderThan amount.Duration `json:"older_than"`
+	Freed     []Freed         `json:"freed"`
+	Kept      []Kept          `json:"kept"`
 }
 
 // Add notes something that goes. files and bytes are what it takes on the disk.
@@ -126,7 +127,7 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 		options.minScratchAge = minScratchAge
 	}
 	g := &gc{Sessions: s, options: options, gone: map[ID]bool{}, saves: map[string]bool{}, report: &GCReport{
-		DryRun: options.DryRun, OlderThan: Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
+		DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
 	}}
 	if options.OlderThan < 0 {
 		return nil, fault.New(fault.Usage, "%v is no age", options.OlderThan).Hint("--older-than 0s takes everything that was reviewed")

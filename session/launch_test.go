@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 )
@@ -21,7 +22,7 @@ func TestASupervisorThatDiesAtOnceWritesOnNoTerminalAndItsWordsAreTold(t *testin
 	t.Cleanup(func() { os.Stderr = ours; _ = terminal.Close() })
 	// This very program ends with words about a flag that it does not know.
 	sessions := New(Deps{Supervise: []string{"-no-such-flag"}})
-	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Network: netguard.Local}}, func(Step) {})
+	id, err := sessions.Launch(t.Context(), Launch{Spec: Spec{Run: config.Run{Network: netguard.Local.String()}}}, func(Step) {})
 	if id != "" || fault.KindOf(err) != fault.Internal {
 		t.Errorf("started %q, %v", id, err)
 	}

@@ -1,8 +1,6 @@
 package session
 
-import (
-	"time"
-)
+import ()
 
 // Outcome is how a request to the model ended. The zero value is Answered.
 type Outcome string
@@ -53,6 +51,3 @@ func (c ModelCall) Passed() bool {
 
 // Target is what was asked of the gateway.
 func (c ModelCall) Target() string { return c.Method + " " + c.Path }
-
-// DefaultModelTimeout is how long a model may be silent before a run is ended.
-const DefaultModelTimeout = 10 * time.Minute

@@ -6,7 +6,6 @@ import (
 
 	"aibox/internal/fault"
 	"aibox/internal/screen"
-	"aibox/netguard"
 	"aibox/runtime"
 )
 
@@ -52,8 +51,7 @@ func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(S
 		ImageID: session.State.ImageID, Env: req.Env, Size: req.Size,
 		Spec: Spec{
 			Agent: verifyingAgent, Args: command, Interactive: len(req.Command) == 0,
-			Repository: session.Repository, Hide: session.Hide, Network: netguard.None,
-			EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids, AllowDegraded: session.AllowDegraded,
+			Repository: session.Repository, Run: session.withoutNetwork(),
 			Verifies: &Verifies{Session: id, Opens: true, For: self},
 		},
 	}, step)

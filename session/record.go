@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/runtime"
@@ -45,44 +46,54 @@ type Spec struct {
 	Agent       string            `json:"agent"`
 	Options     map[string]string `json:"options,omitempty"` // the agent's own, by field name
 	Prompt      string            `json:"prompt,omitempty"`
-	System      []SystemPrompt    `json:"system,omitempty"`      // what the agent is told before the task, in order
+	Prompts     []SystemPrompt    `json:"system,omitempty"`      // what the agent gets before the task, in order
 	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it goes on with
 	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with a person
 	Args        []string          `json:"args,omitempty"`        // what stood behind "--"
 	Repository  string            `json:"repository"`            // as the user named it, made absolute
 	Branch      string            `json:"branch,omitempty"`
-	Clean       bool              `json:"clean,omitempty"`
-	Hide        []string          `json:"hide"`
-	Network     netguard.Policy   `json:"network"`
-	Inference   string            `json:"inference"` // a description without credentials
-	Model       string            `json:"model,omitempty"`
-	// InferenceTools are the kinds of tools of the model's server that are open: each is
-	// a way out of the box.
-	InferenceTools []netguard.ServerTool `json:"inference_tools,omitempty"`
-	MaxUpload      int64                 `json:"max_upload,omitempty"` // bytes that the session may send to the model; 0 for no limit
-	MaxTokens      int64                 `json:"max_tokens,omitempty"` // tokens, read and written, that it may use; 0 for no limit
-	// ModelTimeout is how long the model may be silent while it is asked: 0 is
-	// DefaultModelTimeout, less is no limit.
-	ModelTimeout Duration `json:"model_timeout,omitzero"`
-	EnvNames     []string `json:"env,omitempty"`
-	Image        string   `json:"image"` // the reference; the id is in State
-	Timeout      Duration `json:"timeout"`
-	Pids         uint64   `json:"pids"`
-	// StateLimit is what the agent's state folders may take on the disk in bytes, all
-	// together: 0 is DefaultStateLimit, less is no limit.
-	StateLimit int64 `json:"state_limit,omitempty"`
-	// AllowDegraded says that the user runs it although a limit cannot be enforced.
-	AllowDegraded bool `json:"allow_degraded,omitempty"`
 
-	Verify        string    `json:"verify,omitempty"` // the command that the work has to pass
-	VerifyTimeout Duration  `json:"verify_timeout,omitzero"`
-	Verifies      *Verifies `json:"verifies,omitempty"`    // the session is a verification
-	NoFeedback    bool      `json:"no_feedback,omitempty"` // a resumed session's feedback stays out of the prompt
-	Feedback      string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
+	// Run holds the settings that hold for the session. Hide is all patterns, the
+	// built-in ones first; Env is names alone; Image is the reference, whose id is in
+	// State; Inference is a description without credentials.
+	config.Run
+
+	Verifies   *Verifies `json:"verifies,omitempty"`    // the session is a verification
+	NoFeedback bool      `json:"no_feedback,omitempty"` // a resumed session's feedback stays out of the prompt
+	Feedback   string    `json:"feedback,omitempty"`    // the part of the prompt that a resumed session's feedback makes
+
+	unrecorded []string // settings, by key, that the version which wrote the record did not have
+}
+
+// withoutNetwork are the settings of a box without a network in which the user looks at the
+// session's work.
+func (spec *Spec) withoutNetwork() config.Run {
+	return config.Run{
+		Network: netguard.None.String(), Hide: spec.Hide, Env: spec.Env, Image: spec.Image, Pids: spec.Pids, StateSize: spec.StateSize,
+		AllowDegraded: spec.AllowDegraded,
+	}
+}
+
+// Policy is the network policy. One that is not valid allows nothing.
+func (spec *Spec) Policy() netguard.Policy {
+	policy, _ := netguard.ParsePolicy(spec.Network)
+	return policy
 }
 
 // HasModel reports whether the agent can reach a model at all.
-func (spec *Spec) HasModel() bool { return spec.Network != netguard.None }
+func (spec *Spec) HasModel() bool { return spec.Policy() != netguard.None }
+
+// ServerTools are the kinds of tools of the model's server that are open: each is a way
+// out of the box.
+func (spec *Spec) ServerTools() []netguard.ServerTool {
+	var tools []netguard.ServerTool
+	for _, name := range spec.InferenceTools {
+		if tool, err := netguard.ParseServerTool(name); err == nil { // any other stays closed
+			tools = append(tools, tool)
+		}
+	}
+	return tools
+}
 
 // OpenTools names the kinds of tools of the model's server that are open, with commas
 // between them. Empty means that there is no way out of the box.
@@ -90,11 +101,7 @@ func (spec *Spec) OpenTools() string {
 	if !spec.HasModel() {
 		return ""
 	}
-	names := make([]string, len(spec.InferenceTools))
-	for i, tool := range spec.InferenceTools {
-		names[i] = tool.String()
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(spec.InferenceTools, ", ")
 }
 
 // WaysOut says what of the model's server reaches further than the model, a sentence
@@ -104,7 +111,7 @@ func (spec *Spec) WaysOut() []string {
 		return nil
 	}
 	var ways []string
-	for _, tool := range spec.InferenceTools {
+	for _, tool := range spec.ServerTools() {
 		ways = append(ways, tool.String()+" is open, a way out of the sandbox. "+tool.Opens())
 	}
 	return ways
@@ -248,20 +255,3 @@ type Session struct {
 	// Alive tells whether a supervisor holds the session.
 	Alive bool `json:"alive"`
 }
-
-// Duration is a time.Duration that is written as text, such as "1h0m0s".
-type Duration time.Duration
-
-// MarshalText writes the duration in Go's notation.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText reads Go's notation.
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	*d = Duration(parsed)
-	return err
-}
-
-// DefaultStateLimit is what an agent's state folders may take on the host's disk in
-// bytes, all together, where a Spec does not say otherwise.
-const DefaultStateLimit = 512 << 20

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/netguard"
 	"aibox/review"
@@ -120,7 +121,7 @@ func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
 func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.must(os.Mkdir(d.store.Dir("00001-a"), 0o700))
-	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Network: netguard.None}))
+	d.must(d.store.write("00001-a", specFile, Spec{ID: "00001-a", Run: config.Run{Network: netguard.None.String()}}))
 	d.must(d.store.write("00001-a", stateFile, State{Phase: Ended}))
 	d.must(d.Remove(t.Context(), "00001-a", false))
 }

@@ -60,7 +60,7 @@ func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 			d := newFixture(t)
 			d.died("00001-a", Running, nil)
 			spec := d.loaded("00001-a").Spec
-			spec.Network = netguard.Local
+			spec.Network = netguard.Local.String()
 			d.must(d.store.write("00001-a", specFile, spec))
 			d.must(d.store.WriteLive("00001-a", Live{Tokens: Tokens{Input: 7}, Requests: []Request{{}}}))
 			if full { // a folder where the next ones belong fails like a full disk

@@ -139,10 +139,14 @@ func (s Store) read(id ID, file string, value any) error {
 // Load reads a session. One whose spec was never written yields fs.ErrNotExist.
 func (s Store) Load(id ID) (Session, error) {
 	var session Session
-	if err := s.read(id, specFile, &session.Spec); err != nil {
+	data, err := os.ReadFile(filepath.Join(s.Dir(id), specFile))
+	if err != nil {
 		return Session{}, err
 	}
-	err := s.read(id, stateFile, &session.State)
+	if session.Spec, err = decodeSpec(data); err != nil {
+		return Session{}, fmt.Errorf("session %s: %s is damaged: %w", id, specFile, err)
+	}
+	err = s.read(id, stateFile, &session.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		session.State.Phase = Preparing
 		err = nil

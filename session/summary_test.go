@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/workspace"
@@ -51,7 +52,7 @@ func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
 
 func storeSession(t *testing.T, s Store, id ID, state State) {
 	t.Helper()
-	if err := s.write(id, specFile, Spec{ID: id, Network: netguard.None, Prompt: "first line\nsecond"}); err != nil {
+	if err := s.write(id, specFile, Spec{ID: id, Prompt: "first line\nsecond", Run: config.Run{Network: netguard.None.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.write(id, stateFile, state); err != nil {

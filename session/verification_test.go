@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"aibox/agents"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session/output"
@@ -45,11 +47,11 @@ func TestARequestGetsFromTheSessionWhatItLeavesOpen(t *testing.T) {
 		command string
 		timeout time.Duration
 	}{
-		{"all from the session", VerifyRequest{}, Spec{Verify: "make", VerifyTimeout: Duration(time.Minute)}, "make", time.Minute},
-		{"a session without a limit", VerifyRequest{}, Spec{Verify: "make"}, "make", 0},
+		{"all from the session", VerifyRequest{}, Spec{Run: config.Run{Verify: "make", VerifyTimeout: amount.Duration(time.Minute)}}, "make", time.Minute},
+		{"a session without a limit", VerifyRequest{}, Spec{Run: config.Run{Verify: "make"}}, "make", 0},
 		{"a session without a command", VerifyRequest{Command: "make"}, Spec{}, "make", DefaultVerifyTimeout},
-		{"all from the request", VerifyRequest{Command: "a", Timeout: time.Second}, Spec{Verify: "b", VerifyTimeout: 5}, "a", time.Second},
-		{"no limit", VerifyRequest{Timeout: -1}, Spec{Verify: "b", VerifyTimeout: 5}, "b", 0},
+		{"all from the request", VerifyRequest{Command: "a", Timeout: time.Second}, Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "a", time.Second},
+		{"no limit", VerifyRequest{Timeout: -1}, Spec{Run: config.Run{Verify: "b", VerifyTimeout: 5}}, "b", 0},
 	} {
 		c.request.applyDefaults(c.spec)
 		if c.request.Command != c.command || c.request.Timeout != c.timeout {
@@ -72,7 +74,7 @@ func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
 		{Result{ExitCode: -1, Fault: failure(fault.Environment)}, fault.Environment, "broke off: shell did not"},
 	} {
 		v := &VerificationRun{Verification: Verification{Command: "make test"}}
-		v.applyResult(Session{Spec: Spec{Timeout: Duration(time.Minute)}, State: State{Result: &c.result}})
+		v.applyResult(Session{Spec: Spec{Run: config.Run{Timeout: amount.Duration(time.Minute)}}, State: State{Result: &c.result}})
 		if v.Passed() || v.Fault.Kind != c.kind.String() || !strings.HasSuffix(v.Fault.Message, c.says) {
 			t.Errorf("%+v says %+v", c.result, v.Fault)
 		}
@@ -153,7 +155,7 @@ func TestThereIsNothingToAskWithoutACommand(t *testing.T) {
 	if s.Verifier(Session{Spec: Spec{ID: id}}, VerifyRequest{}) != nil {
 		t.Error("there is a verifier")
 	}
-	verify := s.Verifier(Session{Spec: Spec{ID: id, Verify: "make"}}, VerifyRequest{})
+	verify := s.Verifier(Session{Spec: Spec{ID: id, Run: config.Run{Verify: "make"}}}, VerifyRequest{})
 	if err := verify(context.Background(), "tree"); err == nil {
 		t.Error("a session without a record of its changes is verified")
 	}

@@ -13,7 +13,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session/output"
 	"aibox/workspace"
@@ -74,12 +73,11 @@ func (s *Sessions) runVerification(ctx context.Context, session *Session, has st
 	launch := Launch{
 		ImageID: session.State.ImageID, Env: req.Env,
 		Spec: Spec{
-			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Hide: session.Hide,
-			Network: netguard.None, EnvNames: session.EnvNames, Image: session.Image, Pids: session.Pids, Timeout: Duration(req.Timeout),
-			AllowDegraded: session.AllowDegraded,
-			Verifies:      &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
+			Agent: verifyingAgent, Args: []string{"/bin/sh", "-c", req.Command}, Repository: session.Repository, Run: session.withoutNetwork(),
+			Verifies: &Verifies{Session: session.ID, Has: has, Tree: req.Tree, For: self},
 		},
 	}
+	launch.Spec.Timeout = amount.Duration(req.Timeout)
 	id, err := s.Launch(ctx, launch, func(Step) {})
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func Applies(v any, field Field) error {
 
 // isDefault reports whether the option has the value that it has when nobody sets it.
 func (f Field) isDefault(target reflect.Value) bool {
-	scratch := reflect.New(f.goType()).Elem()
+	scratch := reflect.New(f.goType).Elem()
 	return f.store(scratch, f.Default) == nil && f.text(scratch) == f.text(target) && f.Type != Secret
 }
 

@@ -22,8 +22,14 @@
 //	mode     headless or interactive, when only one of the two knows the option
 //	scope    whether a file in a repository may set it: user (no, the default),
 //	         repository (yes), at-most or at-least (only to tighten)
+//	short    one letter: the short form of aibox's own flag
+//	placeholder  what stands for the value in the help of that flag, "PATTERN"
+//	inherit  rerun or always: which new session takes the value of an earlier one
 //	when     the option that makes this one meaningful: "key" (it is set or on),
 //	         "key=value" or "key!=value"; to set it otherwise is a mistake (Applies)
+//
+// A json tag belongs to package json. The fields of an embedded struct are options as
+// if they stood in its place.
 //
 // Types: string (with choices a choice), bool, int, time.Duration, []string (with
 // choices a choice of several) and secret.Value. A secret may have an env and never

@@ -56,9 +56,13 @@ func (f Field) Copy(to, from any) error {
 // separate gives every exported list of structure an array of its own.
 func separate(structure reflect.Value) {
 	for i := range structure.NumField() {
-		if words, ok := structure.Field(i), structure.Type().Field(i).IsExported(); ok && words.Kind() == reflect.Slice {
-			if list, ok := words.Interface().([]string); ok {
-				words.Set(reflect.ValueOf(slices.Clone(list)))
+		field, member := structure.Field(i), structure.Type().Field(i)
+		switch {
+		case member.Anonymous && field.Kind() == reflect.Struct:
+			separate(field)
+		case member.IsExported() && field.Kind() == reflect.Slice:
+			if list, ok := field.Interface().([]string); ok {
+				field.Set(reflect.ValueOf(slices.Clone(list)))
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"aibox/internal/fault"
@@ -26,8 +27,14 @@ type Field struct {
 	Scope   Scope    // whether a file in a repository may set it
 	When    string   `json:",omitempty"` // the condition as in the tag; empty means always
 
-	when  condition
-	index []int
+	Short       string      `json:"-"` // the short form of aibox's own flag, without the dash
+	Placeholder string      `json:"-"` // what stands for the value in that flag's help
+	Inherit     Inheritance `json:"-"` // which new session takes the value of an earlier one
+	Record      Record      `json:"-"` // how JSON holds the value
+
+	when   condition
+	index  []int
+	goType reflect.Type
 }
 
 // Set parses text and stores it in v, a pointer to the struct the field was read
@@ -72,8 +79,7 @@ func (f Field) target(v any) (reflect.Value, error) {
 		return reflect.Value{}, fmt.Errorf("spec: option %q needs a pointer to a struct, not %T", f.Key, v)
 	}
 	structure := value.Elem()
-	if len(f.index) == 0 || f.index[0] >= structure.NumField() ||
-		structure.Type().Field(f.index[0]).Name != f.Name {
+	if member, ok := structure.Type().FieldByName(f.Name); !ok || !slices.Equal(member.Index, f.index) {
 		return reflect.Value{}, fmt.Errorf("spec: %T has no field %s", v, f.Name)
 	}
 	return structure.FieldByIndex(f.index), nil

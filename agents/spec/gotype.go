@@ -6,34 +6,37 @@ import (
 	"slices"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/internal/secret"
 )
 
 var goTypes = map[reflect.Type]Type{
-	reflect.TypeFor[string]():        String,
-	reflect.TypeFor[bool]():          Bool,
-	reflect.TypeFor[int]():           Int,
-	reflect.TypeFor[time.Duration](): Duration,
-	reflect.TypeFor[[]string]():      List,
-	reflect.TypeFor[secret.Value]():  Secret,
+	reflect.TypeFor[string]():          String,
+	reflect.TypeFor[bool]():            Bool,
+	reflect.TypeFor[int]():             Int,
+	reflect.TypeFor[amount.MiB]():      Int,
+	reflect.TypeFor[time.Duration]():   Duration,
+	reflect.TypeFor[amount.Duration](): Duration,
+	reflect.TypeFor[[]string]():        List,
+	reflect.TypeFor[secret.Value]():    Secret,
 }
 
-// goType is the Go type that holds the field's values.
-func (f Field) goType() reflect.Type { return goTypeOf(f.Type) }
-
+// goTypeOf is the Go type of an option that is defined in a file.
 func goTypeOf(kind Type) reflect.Type {
 	switch kind {
-	case Text, Path, Model, Choice:
-		kind = String
-	case Choices:
-		kind = List
+	case Bool:
+		return reflect.TypeFor[bool]()
+	case Int:
+		return reflect.TypeFor[int]()
+	case Duration:
+		return reflect.TypeFor[time.Duration]()
+	case List, Choices:
+		return reflect.TypeFor[[]string]()
+	case Secret:
+		return reflect.TypeFor[secret.Value]()
+	default:
+		return reflect.TypeFor[string]()
 	}
-	for goType, known := range goTypes {
-		if known == kind {
-			return goType
-		}
-	}
-	return nil
 }
 
 func typeOf(goType reflect.Type, tags map[string]string) (Type, error) {

@@ -45,11 +45,7 @@ func Of(v any) ([]Field, error) {
 func readAll(structure reflect.Type) ([]Field, error) {
 	var fields []Field
 	taken := map[string]string{}
-	for i := range structure.NumField() {
-		member := structure.Field(i)
-		if !member.IsExported() {
-			continue
-		}
+	for _, member := range members(structure) {
 		field, err := read(member)
 		if err == nil {
 			err = claim(taken, field)
@@ -63,6 +59,25 @@ func readAll(structure reflect.Type) ([]Field, error) {
 		return nil, located(structure, field, err)
 	}
 	return fields, nil
+}
+
+// members lists the exported fields of structure, those of embedded structs among
+// them, each with its path from structure as its index.
+func members(structure reflect.Type) []reflect.StructField {
+	var all []reflect.StructField
+	for i := range structure.NumField() {
+		member := structure.Field(i)
+		switch {
+		case member.Anonymous && member.Type.Kind() == reflect.Struct:
+			for _, inner := range members(member.Type) {
+				inner.Index = append(slices.Clone(member.Index), inner.Index...)
+				all = append(all, inner)
+			}
+		case member.IsExported():
+			all = append(all, member)
+		}
+	}
+	return all
 }
 
 // located says where in the program err is. A struct made by Struct has no name,
@@ -104,7 +119,7 @@ func claim(taken map[string]string, field Field) error {
 }
 
 func read(member reflect.StructField) (Field, error) {
-	field := Field{Name: member.Name, Key: kebab(member.Name), index: member.Index}
+	field := Field{Name: member.Name, Key: kebab(member.Name), index: member.Index, goType: member.Type}
 	tags, err := parseTag(string(member.Tag))
 	if err != nil {
 		return field, err
@@ -116,6 +131,7 @@ func read(member reflect.StructField) (Field, error) {
 	}
 	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
 	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
+	field.Short, field.Placeholder, field.Record = tags["short"], tags["placeholder"], recordOf(member)
 	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
@@ -138,6 +154,11 @@ func (f *Field) readWords(tags map[string]string) (err error) {
 	if text, ok := tags["scope"]; ok {
 		if err := f.Scope.UnmarshalText([]byte(text)); err != nil {
 			return fmt.Errorf("tag key \"scope\": %w", err)
+		}
+	}
+	if text, ok := tags["inherit"]; ok {
+		if err := f.Inherit.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("tag key \"inherit\": %w", err)
 		}
 	}
 	if f.When != "" {
@@ -200,10 +221,12 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"scope\": only the user sets a secret")
 	case (f.Scope == AtMost || f.Scope == AtLeast) && !ordered:
 		return fmt.Errorf("tag key \"scope\": a %s has no order for %s", f.Type, f.Scope)
+	case len(f.Short) > 1:
+		return fmt.Errorf("tag key \"short\": %q is not one letter", f.Short)
 	case len(once(f.Choices)) != len(f.Choices):
 		return fmt.Errorf("tag key \"choices\" names one twice")
 	}
-	if err := f.store(reflect.New(f.goType()).Elem(), f.Default); err != nil {
+	if err := f.store(reflect.New(f.goType).Elem(), f.Default); err != nil {
 		return fmt.Errorf("tag key \"default\": %w", err)
 	}
 	return nil

@@ -61,7 +61,7 @@ func (f Field) defaultValue() any {
 	if f.Default == "" || f.Type == Secret {
 		return nil
 	}
-	target := reflect.New(f.goType()).Elem()
+	target := reflect.New(f.goType).Elem()
 	if err := f.store(target, f.Default); err != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 // keys is the closed set of tag keys.
 var keys = []string{
 	"label", "help", "flag", "env", "default", "choices", "min", "max", "group", "secret", "type", "mode", "scope", "when",
+	"short", "placeholder", "inherit",
 }
 
 // parseTag reads a whole struct tag by the convention of package reflect, but
@@ -30,10 +31,14 @@ func parseTag(tag string) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tag key %q: %w", key, err)
 		}
+		tag = rest[len(quoted):]
+		if key == "json" { // package json reads it
+			continue
+		}
 		if err := admit(tags, key, value); err != nil {
 			return nil, err
 		}
-		tags[key], tag = value, rest[len(quoted):]
+		tags[key] = value
 	}
 	return tags, nil
 }

@@ -55,7 +55,7 @@ func (f Field) canBe(value string) error {
 	if f.Type == Bool && (value == "true" || value == "false") {
 		return nil
 	}
-	scratch := reflect.New(f.goType()).Elem()
+	scratch := reflect.New(f.goType).Elem()
 	if err := f.store(scratch, value); err != nil {
 		return err
 	}

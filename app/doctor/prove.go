@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/internal/command"
 	"aibox/internal/probe"
-	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/output"
@@ -35,11 +36,10 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 		return nil, err
 	}
 	own, err := d.sources.UserSettings()
-	spec := session.Spec{
-		Agent: "shell", Args: []string{"true"}, Repository: repo, Hide: []string{},
-		Network: netguard.Local, Inference: "scripted", Timeout: session.Duration(time.Minute),
-		AllowDegraded: err == nil && own.Settings.AllowDegraded,
-	}
+	run := config.Defaults().Run
+	run.Hide, run.Inference, run.Pids, run.Timeout = []string{}, "scripted", 0, amount.Duration(time.Minute)
+	run.AllowDegraded = err == nil && own.Settings.AllowDegraded
+	spec := session.Spec{Agent: "shell", Args: []string{"true"}, Repository: repo, Run: run}
 	imageID, err := image(ctx, &spec)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,6 @@
 // Package amount writes numbers, sizes and times as people read them: short, and
-// never more exact than is of use. It is for eyes; nothing parses it.
+// never more exact than is of use. Nothing parses that text. The types Duration and MiB
+// are the amounts that records hold.
 package amount
 
 import (

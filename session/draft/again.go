@@ -1,13 +1,11 @@
 package draft
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"time"
 
 	"aibox/agents/spec"
-	"aibox/internal/amount"
 	"aibox/config"
 	"aibox/session"
 	"aibox/workspace"
@@ -20,39 +18,24 @@ import (
 func Of(s session.Spec) Draft {
 	d := Draft{
 		Agent: s.Agent, Repository: s.Repository, Branch: s.Branch, Interactive: s.Interactive, Prompt: s.Prompt,
-		Options: maps.Clone(s.Options), Args: slices.Clone(s.Args),
-		Settings: map[string]string{
-			"network": s.Network.String(), "inference": s.Inference, "model": s.Model,
-			"timeout": amount.Span(time.Duration(s.Timeout)), "pids": strconv.FormatUint(s.Pids, 10),
-			"clean": strconv.FormatBool(s.Clean), "verify": s.Verify,
-			"max-upload": strconv.FormatInt(s.MaxUpload>>20, 10), "max-tokens": strconv.FormatInt(s.MaxTokens, 10),
-		},
+		Options: maps.Clone(s.Options), Args: slices.Clone(s.Args), Settings: map[string]string{},
 	}
-	var tools []string
-	for _, tool := range s.InferenceTools {
-		tools = append(tools, tool.String())
+	values := s.Run
+	values.Hide = workspace.OwnHide(s.Hide)
+	for _, prompt := range s.Prompts {
+		values.System = append(values.System, prompt.Name)
 	}
-	d.Settings["inference-tools"] = Text(tools)
-	if s.StateLimit != 0 { // else nobody said it
-		d.Settings["state-size"] = strconv.FormatInt(max(s.StateLimit, 0)>>20, 10)
-	}
-	if s.ModelTimeout != 0 {
-		d.Settings["model-timeout"] = amount.Span(max(0, time.Duration(s.ModelTimeout)))
-	}
-	if s.Image != "" {
-		d.Settings["image"] = s.Image
-	}
-	if s.Verify != "" {
-		d.Settings["verify-timeout"] = amount.Span(time.Duration(s.VerifyTimeout))
-	}
-	var names []string
-	for _, prompt := range s.System {
-		names = append(names, prompt.Name)
-	}
-	hide := workspace.OwnHide(s.Hide)
-	for key, words := range map[string][]string{"system": names, "env": s.EnvNames, "hide": hide} {
-		if len(words) > 0 {
-			d.Settings[key] = Text(words)
+	fields, _ := spec.Of(values) // a test makes sure that the tags can be read
+	for _, field := range fields {
+		if field.Inherit == spec.Never || !s.Inherits(field.Key) || field.Key == "verify-timeout" && s.Verify == "" {
+			continue
+		}
+		text := field.Text(&values)
+		if field.Type == spec.Bool {
+			text = fmt.Sprint(field.Value(&values))
+		}
+		if text != "" || field.Type != spec.List && field.Key != "image" {
+			d.Settings[field.Key] = text
 		}
 	}
 	return d

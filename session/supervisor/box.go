@@ -286,7 +286,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *resources, box runtime.B
 		Env:   slices.Concat([]string{"TERM=dumb"}, k.command.Env, s.launch.Env),
 		Dir:   k.workdir(),
 		Files: files,
-		Nproc: s.launch.Spec.Pids,
+		Nproc: uint64(max(s.launch.Spec.Pids, 0)),
 
 		Baseline: k.workspace.AgentHead,
 	}
@@ -304,7 +304,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *resources, box runtime.B
 // error beside the results.
 func (s *supervisor) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
-	plan := ProbePlan(s.launch.Spec.Network, k.model.server != nil, k.network)
+	plan := ProbePlan(s.launch.Spec.Policy(), k.model.server != nil, k.network)
 	var ended func(int, probe.Result)
 	if s.launch.ReportProbes {
 		for _, p := range plan.Probes {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/netguard"
@@ -24,7 +25,7 @@ func watched(t *testing.T) (*session.Sessions, *supervisor) {
 		t.Fatal(err)
 	}
 	s := &supervisor{id: id, store: store, dir: store.Dir(id), ended: make(chan struct{})}
-	if err := store.WriteSpec(id, session.Spec{ID: id, Network: netguard.None}); err != nil {
+	if err := store.WriteSpec(id, session.Spec{ID: id, Run: config.Run{Network: netguard.None.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.WriteState(id, session.State{Phase: session.Running}); err != nil {

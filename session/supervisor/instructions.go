@@ -14,7 +14,7 @@ import (
 // cannot be, and then the system prompts that the user chose.
 func instructions(asked session.Spec) string {
 	parts := []string{environmentText(asked)}
-	for _, prompt := range asked.System {
+	for _, prompt := range asked.Prompts {
 		parts = append(parts, strings.TrimSpace(prompt.Text))
 	}
 	return strings.Join(parts, "\n\n") + "\n"

@@ -119,9 +119,7 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 	})
 	s.onUndo(func(context.Context) error { _, _ = m.chosen(); return nil })
 	m.models = func() []string { return sessionModels(working, server, agent, m.chosen) }
-	for _, tool := range s.launch.Spec.InferenceTools {
-		m.tools = append(m.tools, tool.String())
-	}
+	m.tools = s.launch.Spec.InferenceTools
 	return m, nil
 }
 
@@ -145,7 +143,7 @@ func (s *supervisor) findServer(ctx context.Context, needed bool) (server Infere
 // checkSearching refuses models that reach the web by themselves, unless web search is
 // open: the gateway could not keep them from it.
 func (s *supervisor) checkSearching(server Inference, models []string) error {
-	if slices.Contains(s.launch.Spec.InferenceTools, netguard.WebSearch) {
+	if slices.Contains(s.launch.Spec.ServerTools(), netguard.WebSearch) {
 		return nil
 	}
 	for _, name := range models {

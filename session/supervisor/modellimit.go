@@ -30,11 +30,11 @@ func nearLimit(used, limit int64) bool {
 func (s *supervisor) warnOfModelLimits() {
 	spec := s.launch.Spec
 	uploaded, tokens := s.counters.usage()
-	if nearLimit(tokens, spec.MaxTokens) && s.counters.firstTime(tokenLimit) {
+	if nearLimit(tokens, int64(spec.MaxTokens)) && s.counters.firstTime(tokenLimit) {
 		s.postNotice(fmt.Sprintf("this session has used %d of its %d tokens (--max-tokens); beyond that it is ended, and its work is kept", tokens, spec.MaxTokens))
 	}
-	if nearLimit(uploaded, spec.MaxUpload) && s.counters.firstTime(uploadLimit) {
-		s.postNotice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload>>20))
+	if nearLimit(uploaded, spec.MaxUpload.Bytes()) && s.counters.firstTime(uploadLimit) {
+		s.postNotice(fmt.Sprintf("this session has sent %d of %d MiB to the model (--max-upload); beyond that it is ended, and its work is kept", uploaded>>20, spec.MaxUpload))
 	}
 }
 
@@ -46,11 +46,11 @@ func (s *supervisor) reachedModelLimit(limit string) {
 	var name, value string
 	switch limit {
 	case tokenLimit:
-		name, value = "token", strconv.FormatInt(spec.MaxTokens, 10)
+		name, value = "token", strconv.Itoa(spec.MaxTokens)
 		f = fault.New(fault.Limit, "the limit of %s tokens was reached", value).
 			Hint("--max-tokens sets another limit; the agent's work so far is kept")
 	case uploadLimit:
-		name, value = "upload", fmt.Sprintf("%d MiB", spec.MaxUpload>>20)
+		name, value = "upload", fmt.Sprintf("%d MiB", spec.MaxUpload)
 		f = fault.New(fault.Limit, "the limit of %s sent to the model was reached", value).
 			Hint("--max-upload sets another limit; the agent's work so far is kept")
 	default:

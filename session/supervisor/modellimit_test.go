@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -40,7 +41,7 @@ func TestWhatGoesToTheModelIsCounted(t *testing.T) {
 }
 
 func TestWaysOutAreListedOnlyWithAModel(t *testing.T) {
-	spec := session.Spec{Network: netguard.Local, InferenceTools: []netguard.ServerTool{netguard.WebSearch, netguard.MCP}}
+	spec := session.Spec{Run: config.Run{Network: netguard.Local.String(), InferenceTools: []string{netguard.WebSearch.String(), netguard.MCP.String()}}}
 	ways := spec.WaysOut()
 	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the sandbox. ") || spec.OpenTools() != "web-search, mcp" {
 		t.Errorf("%q, %q", ways, spec.OpenTools())
@@ -51,7 +52,7 @@ func TestWaysOutAreListedOnlyWithAModel(t *testing.T) {
 			t.Errorf("the agent is not told %q:\n%s", want, text)
 		}
 	}
-	spec.Network = netguard.None
+	spec.Network = netguard.None.String()
 	if spec.OpenTools() != "" || !slices.Equal(spec.WaysOut(), nil) {
 		t.Error("a sandbox without a model has a way out")
 	}

@@ -33,7 +33,7 @@ func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
 	}
 	limit := readyTimeout
 	if loading.Loads() {
-		limit = modelTimeout(&s.launch.Spec)
+		limit = time.Duration(s.launch.Spec.ModelTimeout)
 	}
 	text := fmt.Sprintf("%s; waiting for it", loading)
 	if limit > 0 {

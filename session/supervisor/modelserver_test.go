@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/session"
 )
 
@@ -29,9 +31,9 @@ func TestAServerThatIsNotReadyIsWaitedForAndReported(t *testing.T) {
 	gone := errors.New("gone")
 	for name, test := range map[string]struct {
 		loads   bool
-		ready   time.Duration    // from the first question on; 0 for never
-		after   error            // what it says then
-		timeout session.Duration // of the model
+		ready   time.Duration   // from the first question on; 0 for never
+		after   error           // what it says then
+		timeout amount.Duration // of the model
 		want    error
 		took    time.Duration
 		told    string
@@ -39,15 +41,15 @@ func TestAServerThatIsNotReadyIsWaitedForAndReported(t *testing.T) {
 		"one that is ready at once":     {ready: time.Nanosecond},
 		"one that starts":               {ready: 12 * time.Second, took: 12 * time.Second, told: "the server is not ready; waiting for it, 30 s at most"},
 		"one that never answers":        {want: starting{}, took: 30 * time.Second, told: "30 s at most"},
-		"one that loads its model":      {loads: true, ready: 5 * time.Minute, took: 5 * time.Minute, told: "10 min at most"},
-		"one that loads for too long":   {loads: true, timeout: session.Duration(time.Minute), want: starting{true}, took: time.Minute, told: "60 s at most"},
-		"one that is waited for":        {loads: true, timeout: -1, ready: time.Hour, took: time.Hour, told: "waiting for it\""},
+		"one that loads its model":      {loads: true, timeout: amount.Duration(10 * time.Minute), ready: 5 * time.Minute, took: 5 * time.Minute, told: "10 min at most"},
+		"one that loads for too long":   {loads: true, timeout: amount.Duration(time.Minute), want: starting{true}, took: time.Minute, told: "60 s at most"},
+		"one that is waited for":        {loads: true, ready: time.Hour, took: time.Hour, told: "waiting for it\""},
 		"one that ends while it starts": {ready: 3 * time.Second, after: gone, want: gone, took: 3 * time.Second, told: "not ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				s := &supervisor{report: reporter{unclosed{&out}}, launch: session.Launch{Spec: session.Spec{ModelTimeout: test.timeout}}}
+				s := &supervisor{report: reporter{unclosed{&out}}, launch: session.Launch{Spec: session.Spec{Run: config.Run{ModelTimeout: test.timeout}}}}
 				begin, asked := time.Now(), 0
 				err := s.awaitServer(context.Background(), func() error {
 					if asked++; test.ready == time.Nanosecond || test.ready > 0 && time.Since(begin) >= test.ready {

@@ -95,19 +95,11 @@ func formatWait(d time.Duration) string {
 	}
 }
 
-// modelTimeout is how long the model may be silent; 0 for no limit.
-func modelTimeout(spec *session.Spec) time.Duration {
-	if spec.ModelTimeout == 0 {
-		return session.DefaultModelTimeout
-	}
-	return max(0, time.Duration(spec.ModelTimeout))
-}
-
 // requestTimeout is how long one request may wait for the beginning of its answer; 0 for
 // no limit. It is a little longer, so that a run that is ended for the model's silence
 // is not told of the request as well.
 func requestTimeout(spec *session.Spec) time.Duration {
-	if limit := modelTimeout(spec); limit > 0 {
+	if limit := time.Duration(spec.ModelTimeout); limit > 0 {
 		return limit + refusedTimeout
 	}
 	return 0
@@ -116,7 +108,7 @@ func requestTimeout(spec *session.Spec) time.Duration {
 // reportSilence tells that the model has been silent for a while.
 func (s *supervisor) reportSilence(length time.Duration) {
 	text := "no answer from the model for " + formatWait(length)
-	limit := modelTimeout(&s.launch.Spec)
+	limit := time.Duration(s.launch.Spec.ModelTimeout)
 	switch {
 	case limit == 0:
 		text += "; it is waited for as long as the session lasts (--model-timeout 0)"

@@ -93,7 +93,7 @@ func TestASilentModelIsReportedAndThenCountsAsDead(t *testing.T) {
 // A person at a terminal is told and decides, and so is one whose command asks.
 func TestSilenceIsReportedWhereItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, h := listening(session.DefaultModelTimeout, false)
+		v, h := listening(10*time.Minute, false)
 		v.run(t, "+ 1200")
 		if len(h.dead) > 0 || len(h.told) != 5 {
 			t.Errorf("told %q, dead %q", h.told, h.dead)
@@ -135,15 +135,6 @@ func TestATimeWithoutAnAnswerIsWrittenInAUnitThatFits(t *testing.T) {
 	} {
 		if got := formatWait(d); got != want {
 			t.Errorf("%v: %q", d, got)
-		}
-	}
-}
-
-// A session from before there was the setting has the default.
-func TestTheTimeThatAModelMayBeSilentHasADefault(t *testing.T) {
-	for given, want := range map[session.Duration]time.Duration{0: session.DefaultModelTimeout, -1: 0, session.Duration(time.Second): time.Second} {
-		if got := modelTimeout(&session.Spec{ModelTimeout: given}); got != want {
-			t.Errorf("%v: %v", given, got)
 		}
 	}
 }

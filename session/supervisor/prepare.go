@@ -268,7 +268,7 @@ func (s *supervisor) network(ctx, guarding context.Context) (*resources, error) 
 	guarded := async(func() (session.Sockets, error) {
 		sockets, err := s.closeNetwork(guarding, docker.guard, network.Bridge)
 		if err == nil {
-			done("policy " + s.launch.Spec.Network.String())
+			done("policy " + s.launch.Spec.Network)
 		}
 		return sockets, err
 	})
@@ -284,7 +284,7 @@ func (s *supervisor) network(ctx, guarding context.Context) (*resources, error) 
 
 // closeNetwork closes a bridge to all but the session's sockets.
 func (s *supervisor) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
-	policy := s.launch.Spec.Network
+	policy := s.launch.Spec.Policy()
 	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
 	if err != nil {
 		return nil, fault.New(fault.Refused, "the network could not be closed, so nothing was started: %w", err).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strconv"
+	"time"
 
 	"aibox/audit"
 	"aibox/internal/fault"
@@ -32,11 +33,11 @@ func (s *supervisor) serve(ctx context.Context, k *resources) {
 	gateway := k.sockets.Listener(netguard.PortGateway)
 	switch {
 	case k.model.server != nil:
-		s.model.onSilence(modelTimeout(&s.launch.Spec), s.reportSilence)
+		s.model.onSilence(time.Duration(s.launch.Spec.ModelTimeout), s.reportSilence)
 		s.service(ctx, "inference gateway", func() error {
 			return k.model.server.Serve(ctx, gateway, ModelAccess{
-				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.InferenceTools,
-				UploadLimit: s.launch.Spec.MaxUpload, TokenLimit: s.launch.Spec.MaxTokens, Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
+				Placeholder: k.model.placeholder, Models: k.model.models, ServerTools: s.launch.Spec.ServerTools(),
+				UploadLimit: s.launch.Spec.MaxUpload.Bytes(), TokenLimit: int64(s.launch.Spec.MaxTokens), Timeout: requestTimeout(&s.launch.Spec), Calls: s.calls(),
 			})
 		})
 	case gateway != nil:

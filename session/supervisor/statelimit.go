@@ -13,7 +13,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/diskuse"
 	"aibox/internal/fault"
-	"aibox/session"
 )
 
 // maxStateEntries is how many names there may be in them.
@@ -28,18 +27,6 @@ const (
 	// stateMeasureFactor is for how many times as long as a measurement took the next one waits.
 	stateMeasureFactor = 20
 )
-
-// stateLimit is the limit of the spec's state folders in bytes; false for none.
-func stateLimit(spec *session.Spec) (int64, bool) {
-	switch {
-	case spec.StateLimit < 0:
-		return 0, false
-	case spec.StateLimit == 0:
-		return session.DefaultStateLimit, true
-	default:
-		return spec.StateLimit, true
-	}
-}
 
 // stateMeter decides when state folders have to be measured again. It is a state machine
 // without a clock. Nothing on the host can cap a folder without root; but what is written
@@ -76,8 +63,8 @@ func (m *stateMeter) measured(begin, end time.Time, used, free int64) (warn bool
 // limitState ends the session when the agent's state folders outgrow their limit. It
 // returns when ctx ends.
 func (s *supervisor) limitState(ctx context.Context, folders []string) {
-	limit, limited := stateLimit(&s.launch.Spec)
-	if !limited || len(folders) == 0 {
+	limit := s.launch.Spec.StateSize.Bytes()
+	if limit == 0 || len(folders) == 0 {
 		return
 	}
 	meter := stateMeter{limit: limit}

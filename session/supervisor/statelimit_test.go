@@ -3,8 +3,6 @@ package supervisor
 import (
 	"testing"
 	"time"
-
-	"aibox/session"
 )
 
 func TestStateFoldersAreMeasuredOnlyWhenTheDiskFillsOrTimeGoesBy(t *testing.T) {
@@ -54,16 +52,5 @@ func TestTheWarningAboutStateFoldersComesOnce(t *testing.T) {
 		if warn := m.measured(now, now, used, 0); warn != (i == 2) {
 			t.Errorf("at %d it warns: %v", used, warn)
 		}
-	}
-}
-
-func TestARecordOfEarlierVersionsHasTheUsualLimit(t *testing.T) {
-	for given, want := range map[int64]int64{0: session.DefaultStateLimit, 5: 5} {
-		if got, ok := stateLimit(&session.Spec{StateLimit: given}); got != want || !ok {
-			t.Errorf("%d is %d, %v", given, got, ok)
-		}
-	}
-	if _, ok := stateLimit(&session.Spec{StateLimit: -1}); ok {
-		t.Error("no limit is one")
 	}
 }

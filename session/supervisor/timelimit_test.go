@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/paths"
 	"aibox/session"
@@ -19,7 +20,7 @@ import (
 func limited(t *testing.T, limit time.Duration) *supervisor {
 	t.Helper()
 	s := &supervisor{id: "0abc-talker", dir: t.TempDir(), store: session.NewStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})}
-	s.launch.Spec.Timeout = session.Duration(limit)
+	s.launch.Spec.Timeout = amount.Duration(limit)
 	s.requests.record = s.answered
 	var err error
 	s.record = newRecord(t, t.TempDir())
@@ -156,7 +157,7 @@ func TestAfterTheAgentHasEndedMoreTimeIsRefusedWithTheRightReason(t *testing.T) 
 func TestAVerificationEndsInTimeWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, 0)
-		s.launch.Spec.Timeout, s.launch.Spec.Verifies = session.Duration(time.Minute), &session.Verifies{}
+		s.launch.Spec.Timeout, s.launch.Spec.Verifies = amount.Duration(time.Minute), &session.Verifies{}
 		s.limitTime()
 		<-s.ended
 		if s.requests.made != 0 {

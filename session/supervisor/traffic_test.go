@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/config"
 	"aibox/netguard"
 	"aibox/session"
 )
@@ -28,7 +29,7 @@ func refusedSession(t *testing.T, store session.Store, names ...string) session.
 			t.Fatal(err)
 		}
 	}
-	err = errors.Join(log.Close(), store.WriteSpec(id, session.Spec{ID: id, Network: netguard.None}), store.WriteState(id, session.State{Phase: session.Ended, Result: &session.Result{}}))
+	err = errors.Join(log.Close(), store.WriteSpec(id, session.Spec{ID: id, Run: config.Run{Network: netguard.None.String()}}), store.WriteState(id, session.State{Phase: session.Ended, Result: &session.Result{}}))
 	if err != nil {
 		t.Fatal(err)
 	}

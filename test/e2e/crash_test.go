@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/internal/amount"
 	"aibox/netguard"
 	"aibox/runtime"
 	"aibox/session"
@@ -166,8 +167,8 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 func (m *machine) dieAt(spec session.Spec, stage string, done bool) {
 	m.t.Helper()
 	image := strings.TrimSpace(m.exec("docker", "image", "inspect", "--format", "{{.Id}}", baseImage(m)).stdout)
-	spec.Agent, spec.Args, spec.Network = "shell", []string{"sh", "-c", worker}, netguard.None
-	spec.Image, spec.Timeout = image, session.Duration(time.Minute)
+	spec.Agent, spec.Args, spec.Network = "shell", []string{"sh", "-c", worker}, netguard.None.String()
+	spec.Image, spec.Timeout = image, amount.Duration(time.Minute)
 	launch, err := json.Marshal(session.Launch{ImageID: runtime.ImageID(image), Spec: spec})
 	if err != nil {
 		m.t.Fatal(err)

@@ -51,7 +51,7 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
 	set := worked(t)
 	newUser(t, &recorded{set: set}, 120, 40).DoesNotSee("way out")
-	newUser(t, &recorded{set: set, open: []netguard.ServerTool{netguard.WebFetch}}, 80, 24).Sees("way out was open: web-fetch")
+	newUser(t, &recorded{set: set, open: []string{netguard.WebFetch.String()}}, 80, 24).Sees("way out was open: web-fetch")
 }
 
 func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/internal/paths"
 	"aibox/netguard"
 	"aibox/review"
@@ -40,7 +41,7 @@ type recorded struct {
 	earlier  []session.Rejection
 	edited   string
 	before   session.Decisions
-	open     []netguard.ServerTool
+	open     []string
 }
 
 func (r *recorded) Decisions(session.ID) (*session.Decisions, error) { return &r.before, nil }
@@ -82,7 +83,7 @@ func (r *recorded) Verifications(session.ID) ([]session.Verification, error) {
 }
 
 func (r *recorded) Find(text string) (session.Session, error) {
-	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Network: netguard.Local, InferenceTools: r.open}, State: session.State{Review: r.review}}, nil
+	return session.Session{Spec: session.Spec{ID: session.ID(text), Agent: "codex", Prompt: "Fix it", Run: config.Run{Network: netguard.Local.String(), InferenceTools: r.open}}, State: session.State{Review: r.review}}, nil
 }
 
 func (r *recorded) Changes(context.Context, session.ID) (*review.ChangeSet, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"aibox/config"
 	"aibox/netguard"
 	"aibox/review"
 	"aibox/session"
@@ -82,7 +83,7 @@ func (r *recorded) FinalChanges(session.ID) (*review.ChangeSet, error) {
 func (r *recorded) Find(text string) (session.Session, error) {
 	for _, b := range r.briefs {
 		if string(b.ID) == text {
-			spec := session.Spec{ID: b.ID, Agent: b.Agent, Created: b.Created, Model: "qwen3", Network: netguard.Local}
+			spec := session.Spec{ID: b.ID, Agent: b.Agent, Created: b.Created, Run: config.Run{Model: "qwen3", Network: netguard.Local.String()}}
 			result := &session.Result{Refused: []session.Refusal{{What: "name", Target: "evil.example", Reason: "no names", Times: 2}}}
 			return session.Session{Spec: spec, State: session.State{Phase: b.Phase, Result: result}}, nil
 		}

@@ -193,7 +193,7 @@ func (m *Model) knows(b *session.Summary) bool { return m.shown.known && m.shown
 // record are the lines about how a session was started and how it ended.
 func (m *Model) record(s *session.Session) []string {
 	t := m.theme
-	words := []string{"network " + s.Network.String(), s.Created.Local().Format(time.DateTime)}
+	words := []string{"network " + s.Network, s.Created.Local().Format(time.DateTime)}
 	if model := modelOf(&s.Spec); model != "" {
 		words = slices.Insert(words, 0, termtext.Escape(model))
 	}

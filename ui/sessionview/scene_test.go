@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"aibox/audit"
+	"aibox/config"
+	"aibox/internal/amount"
 	"aibox/session"
 	"aibox/session/output"
 	"aibox/ui/uitest"
@@ -116,9 +118,7 @@ func (s *scene) say(stream output.Stream, text string) {
 // running is a session of codex that runs and has done a few things.
 func running() *scene {
 	s := &scene{session: session.Session{
-		Spec: session.Spec{
-			ID: id, Created: noon, Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix the failing test\nand more", Timeout: session.Duration(time.Hour),
-		},
+		Spec:  session.Spec{ID: id, Created: noon, Agent: "codex", Repository: "/home/ann/shop", Prompt: "fix the failing test\nand more", Run: config.Run{Timeout: amount.Duration(time.Hour)}},
 		State: session.State{Phase: session.Running, Started: noon}, Alive: true,
 	}}
 	s.event(audit.SessionStarted, nil)

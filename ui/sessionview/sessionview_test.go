@@ -43,9 +43,9 @@ func TestAnOpenToolOfTheModelsServerIsSeenAllTheTime(t *testing.T) {
 	p := open(t, s)
 	p.DoesNotSee("way out")
 	s = running()
-	s.session.Network, s.session.InferenceTools = netguard.Local, []netguard.ServerTool{netguard.WebSearch, netguard.MCP}
+	s.session.Network, s.session.InferenceTools = netguard.Local.String(), []string{netguard.WebSearch.String(), netguard.MCP.String()}
 	open(t, s).Sees("way out: web-search, mcp")
-	s.session.Network = netguard.None // then there is no model at all
+	s.session.Network = netguard.None.String() // then there is no model at all
 	open(t, s).DoesNotSee("way out")
 }
 

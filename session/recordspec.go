@@ -1,0 +1,40 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+
+	"aibox/agents/spec"
+)
+
+// decodeSpec reads a spec. A setting that is newer than the record has
+// its default.
+func decodeSpec(data []byte) (Spec, error) {
+	var s Spec
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Spec{}, err
+	}
+	var recorded map[string]json.RawMessage
+	if err := json.Unmarshal(data, &recorded); err != nil {
+		return Spec{}, err
+	}
+	fields, err := spec.Of(s.Run)
+	if err != nil {
+		return Spec{}, err
+	}
+	for _, field := range fields {
+		if _, ok := recorded[field.Record.Key]; field.Record.Always && !ok {
+			if err := field.Set(&s.Run, field.Default); err != nil {
+				return Spec{}, err
+			}
+			s.unrecorded = append(s.unrecorded, field.Key)
+		}
+	}
+	// Earlier versions wrote a negative number for no limit.
+	s.StateSize, s.ModelTimeout = max(s.StateSize, 0), max(s.ModelTimeout, 0)
+	return s, nil
+}
+
+// Inherits reports whether a new session may take over the setting: whether the record
+// holds it.
+func (spec *Spec) Inherits(key string) bool { return !slices.Contains(spec.unrecorded, key) }
