@@ -24,8 +24,8 @@ type plannedAccept struct {
 	Worktree *worktree.Plan `json:"worktree,omitempty"` // what would become of the user's files
 }
 
-// printPlan prints what would be delivered; worktree is what would become of the
-// user's files, nil for a branch.
+// printPlan prints what would be delivered. files is what would become of the user's
+// files; nil for a branch.
 func (a *cli) printPlan(found session.Session, plan *decision.Plan, files *worktree.Plan, o acceptOptions) error {
 	repo := found.Repository
 	if ws := found.State.Workspace; ws != nil {

@@ -13,11 +13,11 @@ import (
 	"aibox/session"
 )
 
-// shortID is how many digits of a hunk's id are shown to people. Any prefix that
-// only one hunk has is taken for it.
+// shortID is how many digits of a hunk's id are shown. Any unique prefix of an id names
+// the hunk.
 const shortID = 12
 
-// listHunks writes a line for each hunk: its id, its file, what it is.
+// listHunks writes a line for each hunk: its id, its file, what it does.
 func (a *cli) listHunks(ctx context.Context, scope *decision.Scope) error {
 	if scope.Whole.Empty() {
 		printNotes(a.err, scope.Whole)
@@ -36,7 +36,7 @@ func (a *cli) listHunks(ctx context.Context, scope *decision.Scope) error {
 	})
 }
 
-// hunkTitle says in a line what the hunk does, escaped.
+// hunkTitle describes the hunk in one line, escaped.
 func hunkTitle(h review.Hunk, c *review.Change) string {
 	switch h.Kind {
 	case review.HunkText:
@@ -69,7 +69,7 @@ func typeName(mode string) string {
 	return "file"
 }
 
-// extent is how much of a file was changed.
+// extent returns how much of a file was changed.
 func extent(c *review.Change) string {
 	switch {
 	case c.NewMode == "120000":
@@ -81,8 +81,8 @@ func extent(c *review.Change) string {
 	}
 }
 
-// encodeHunks writes a change with its hunks, line by line: a file may have hundreds of
-// thousands, and JSON of all of them would be held three times over.
+// encodeHunks writes a change with its hunks as JSON, line by line: a file may have
+// hundreds of thousands of lines, and encoding them together would hold them three times.
 func encodeHunks(w io.Writer, file review.FileDiff) error {
 	change, err := openJSON(file.Change)
 	if err != nil {
@@ -116,7 +116,7 @@ func encodeHunks(w io.Writer, file review.FileDiff) error {
 	return errors.Join(err, endErr)
 }
 
-// separate writes the comma before every item of a list but the first.
+// separate writes the comma before every item of a list except the first.
 func separate(w io.Writer, item int) error {
 	if item == 0 {
 		return nil
@@ -125,7 +125,7 @@ func separate(w io.Writer, item int) error {
 	return err
 }
 
-// openJSON is an object as JSON without its last brace.
+// openJSON returns an object as JSON without its last brace.
 func openJSON(value any) ([]byte, error) {
 	var data bytes.Buffer
 	if err := encodeJSON(&data, value, ""); err != nil {
@@ -141,8 +141,8 @@ type diffFacts struct {
 	Feedback      *session.Feedback      `json:"feedback,omitempty"`
 }
 
-// diffJSON writes the change set and what was said of it; with hunks each change on a
-// line of its own, so that no more than one file is held at a time.
+// diffJSON writes the change set with its verifications and feedback. With hunks, each
+// change is on a line of its own, so that only one file is in memory at a time.
 func (a *cli) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
 	facts := diffFacts{ChangeSet: scope.Set()}
 	feedback, err := service.Feedback(id)

@@ -84,7 +84,7 @@ func threeFiles() []review.FileDiff {
 	return files
 }
 
-func TestHunksAreChosenByAnswers(t *testing.T) {
+func TestAnswersDecideAboutHunks(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers string
 		want    review.Choice
@@ -118,7 +118,7 @@ func TestHunksAreChosenByAnswers(t *testing.T) {
 	}
 }
 
-func TestASplitHunkIsAskedForInParts(t *testing.T) {
+func TestEachPartOfASplitHunkIsAskedAbout(t *testing.T) {
 	files := threeFiles()[:1]
 	parts := files[0].Hunks[1].Split()
 	if len(parts) != 2 {
@@ -133,7 +133,7 @@ func TestASplitHunkIsAskedForInParts(t *testing.T) {
 	}
 }
 
-func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeft(t *testing.T) {
+func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeftOut(t *testing.T) {
 	a := ask(t, threeFiles()[:1], "c why this\nc\nand that\ny\nr wrong name\nr\n\n")
 	comments := []session.Comment{{Hunk: "a1", Text: "why this"}, {Hunk: "a1", Text: "and that"}}
 	if diff := cmp.Diff(comments, a.comments); diff != "" {
@@ -148,7 +148,7 @@ func TestCommentsAndRejectionsAreKeptAndARejectedHunkIsLeft(t *testing.T) {
 	}
 }
 
-func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
+func TestDeliveredHunksAreNotAskedAboutAgain(t *testing.T) {
 	files := threeFiles()[:2]
 	parts := files[0].Hunks[1].Split()
 	blocks := []review.HunkID{"a1", parts[0].ID}
@@ -162,7 +162,7 @@ func TestWhatWasTakenBeforeIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestAHunkRejectedBeforeSaysSoAndCanBeTaken(t *testing.T) {
+func TestAHunkRejectedEarlierIsMarkedAndCanBeTaken(t *testing.T) {
 	a := ask(t, threeFiles()[1:2], "y\n", func(p *hunkPrompt, o *decision.Options) {
 		o.Rejected = func(id review.HunkID) bool { return id == "b1" }
 		p.earlier = map[review.HunkID][]string{"b1": {"rejected: too \x1b[31mred"}}
@@ -175,7 +175,7 @@ func TestAHunkRejectedBeforeSaysSoAndCanBeTaken(t *testing.T) {
 	}
 }
 
-func TestALongHunkIsShownAScreenfulAtATime(t *testing.T) {
+func TestALongHunkIsPaged(t *testing.T) {
 	h := review.Hunk{ID: "l1", Path: "long", Kind: review.HunkAdded}
 	for i := range 30 {
 		h.Lines = append(h.Lines, review.Line{Op: '+', Text: fmt.Appendf(nil, "line %d", i)})

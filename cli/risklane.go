@@ -9,15 +9,15 @@ import (
 	"aibox/review/risk"
 )
 
-// The most that the end of a run tells of risks; `aibox diff` tells all.
+// The most that the end of a run lists; `aibox diff` lists every risk.
 const (
 	maxRiskyFiles = 12
 	maxRisksShown = 3
 )
 
-// printRisks writes the files that a plain accept leaves out, and for each what
-// would run, when and by what: at most 12 files, three risks of each. It writes
-// nothing when there are none.
+// printRisks writes the files that a plain accept leaves out and, for each, what would
+// run, when and by what: at most 12 files, and three risks of each. Without such files it
+// writes nothing.
 func printRisks(out io.Writer, t terminal, set *review.ChangeSet) {
 	var held []*review.Change
 	for i := range set.Changes {
@@ -28,11 +28,11 @@ func printRisks(out io.Writer, t terminal, set *review.ChangeSet) {
 	if len(held) == 0 {
 		return
 	}
-	are, them := "are", "they are"
+	are, their := "are", "their"
 	if len(held) == 1 {
-		are, them = "is", "it is"
+		are, their = "is", "its"
 	}
-	fmt.Fprintf(out, "%s %s %s left out of a plain accept, since %s not what can be taken unread:\n", t.warn("!"), amount.Of(len(held), "file"), are, them)
+	fmt.Fprintf(out, "%s %s %s left out of a plain accept because of %s risks:\n", t.warn("!"), amount.Of(len(held), "file"), are, their)
 	for i, c := range held {
 		if i == maxRiskyFiles {
 			fmt.Fprintf(out, "  and %s more\n", amount.Of(len(held)-i, "file"))
@@ -43,7 +43,7 @@ func printRisks(out io.Writer, t terminal, set *review.ChangeSet) {
 	}
 }
 
-// printRisksOf writes the risks of one file that hold it back, broken into lines.
+// printRisksOf writes the risks that keep one file out, wrapped.
 func printRisksOf(out io.Writer, t terminal, all []risk.Risk) {
 	shown, more := 0, 0
 	for _, r := range all {

@@ -9,7 +9,7 @@ import (
 	"aibox/review/risk"
 )
 
-func TestRisksSayWhichFileAndWhatWouldRunWhenAndByWhat(t *testing.T) {
+func TestRisksNameTheFileAndWhatWouldRunWhenAndByWhat(t *testing.T) {
 	hook := risk.Risk{Rule: "direnv", Title: "an environment", Runs: "the file itself", When: "on cd into the folder", By: "direnv", Found: "curl x", Line: 3}
 	note := risk.Risk{Rule: "git-ignore", Title: "ignore rules", Severity: risk.Note}
 	set := &review.ChangeSet{Changes: []review.Change{
@@ -19,7 +19,7 @@ func TestRisksSayWhichFileAndWhatWouldRunWhenAndByWhat(t *testing.T) {
 	}}
 	var out strings.Builder
 	printRisks(&out, terminal{width: 200}, set)
-	want := `! 1 file is left out of a plain accept, since it is not what can be taken unread:
+	want := `! 1 file is left out of a plain accept because of its risks:
   .env\x1brc
     an environment, line 3: runs the file itself, on cd into the folder, by direnv (curl x)
     an environment, line 3: runs the file itself, on cd into the folder, by direnv (curl x)
@@ -47,6 +47,6 @@ func TestRisksSayWhichFileAndWhatWouldRunWhenAndByWhat(t *testing.T) {
 	out.Reset()
 	printRisks(&out, terminal{}, &review.ChangeSet{Changes: []review.Change{{Path: "main.go"}, {Path: ".gitignore", Risks: []risk.Risk{note}}}})
 	if out.String() != "" {
-		t.Errorf("told of nothing: %s", out.String())
+		t.Errorf("without risks it printed %s", out.String())
 	}
 }

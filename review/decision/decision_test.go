@@ -307,7 +307,7 @@ func TestAHunkThatWasRejectedEarlierIsNamedWhenItIsAccepted(t *testing.T) {
 	}
 }
 
-func TestWhatWasDeliveredBeforeIsKnown(t *testing.T) {
+func TestEarlierDeliveriesAreRecognized(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)
 	text := hunks["src/text"]
@@ -359,7 +359,7 @@ func TestTheNextMatchIsFoundAroundTheEnd(t *testing.T) {
 	}
 }
 
-func TestAScopeHoldsWhatWasNamed(t *testing.T) {
+func TestAScopeHoldsTheNamedPaths(t *testing.T) {
 	set := example(t)
 	for name, c := range map[string]struct {
 		paths []string
@@ -400,7 +400,7 @@ func TestAgreeingToRisksOfAFileThatIsNotChosenIsAnError(t *testing.T) {
 	}
 }
 
-func TestDecisionsAreCountedAsTheyAre(t *testing.T) {
+func TestDecisionsAreCounted(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)["src/text"]
 	rapid.Check(t, func(t *rapid.T) {

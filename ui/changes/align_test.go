@@ -8,7 +8,7 @@ import (
 	"aibox/ui/widget/keymap"
 )
 
-func TestALongFileStaysAsItIsWhileItsBlanksAreCompared(t *testing.T) {
+func TestALongFileIsAlignedInTheBackground(t *testing.T) {
 	var old, fresh strings.Builder
 	for i := range alignedAtOnce {
 		fmt.Fprintf(&old, "line %d\n", i)
@@ -21,10 +21,10 @@ func TestALongFileStaysAsItIsWhileItsBlanksAreCompared(t *testing.T) {
 	if compare == nil || p.m.diff.file().layout.n != before {
 		t.Fatal("a key waits for all of the file")
 	}
-	p.Sees("comparing lines without their blanks…")
+	p.Sees("comparing lines without whitespace…")
 	p.Press("w", "w") // it is asked for once
 	p.Send(compare())
-	p.Sees("blanks do not count: 5000 lines")
+	p.Sees("whitespace ignored: 5000 lines")
 	if after := p.m.diff.file().layout.n; after >= before {
 		t.Errorf("%d rows, were %d", after, before)
 	}

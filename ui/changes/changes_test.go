@@ -18,7 +18,7 @@ import (
 	"aibox/ui/uitest"
 )
 
-func TestTheReviewLooksAsItDid(t *testing.T) {
+func TestTheReviewMatchesItsGoldenViews(t *testing.T) {
 	set := worked(t)
 	for _, size := range uitest.Sizes {
 		p := newUser(t, &recorded{set: set}, size[0], size[1])
@@ -54,7 +54,7 @@ func TestTheReviewSaysThatTheAgentHadAWayOut(t *testing.T) {
 	newUser(t, &recorded{set: set, open: []string{netguard.WebFetch.String()}}, 80, 24).Sees("way out was open: web-fetch")
 }
 
-func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
+func TestAcceptDeliversExactlyTheDecisions(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
 	for p.m.diff.file().Change.Path != "src/big.txt" {
@@ -89,7 +89,7 @@ func TestWhatIsTakenIsWhatIsAccepted(t *testing.T) {
 	}
 }
 
-func TestARiskyFileIsTakenOnlyByAWordOfItsOwn(t *testing.T) {
+func TestARiskyFileIsAcceptedOnlyAfterConsent(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
 	p.Press("A", "home", "Y", "y", "enter") // typed ahead of the question
@@ -125,7 +125,7 @@ func TestUndoGoesBackToTheBeginning(t *testing.T) {
 	p.Sees("nothing to undo")
 }
 
-func TestACommentIsKeptWithItsHunk(t *testing.T) {
+func TestACommentIsStoredWithItsHunk(t *testing.T) {
 	sessions := &recorded{set: worked(t)}
 	p := newUser(t, sessions, 120, 40)
 	p.Sees("» why?")
@@ -170,7 +170,7 @@ func TestAnAcceptIsVerifiedAsTheSessionAsks(t *testing.T) {
 	}
 }
 
-func TestDiscardedWorkIsShownAndNotAccepted(t *testing.T) {
+func TestDiscardedWorkIsShownButNotAccepted(t *testing.T) {
 	p := newUser(t, &recorded{set: worked(t), review: session.Discarded}, 120, 40)
 	p.Press("A", "enter")
 	p.Sees("the work of 0aaaa is discarded → `aibox recover 0aaaa --to-workspace` brings it back")
@@ -213,7 +213,7 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-func TestTheOtherViewsOfTheReviewLookAsTheyDid(t *testing.T) {
+func TestDialogsOfTheReviewMatchTheirGoldenViews(t *testing.T) {
 	set := worked(t)
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},

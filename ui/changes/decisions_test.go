@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
+func TestAFolderIsDecidedAndUndoneAsOneStep(t *testing.T) {
 	p, _ := open(t)
 	p.Press("t", "end", "up", "up", "up", "Y")
 	p.Sees("3 files taken")
@@ -26,7 +26,7 @@ func TestAFolderIsDecidedAtOnceAndUndoneAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheRestIsRejectedAndAllIsForgottenByOneKeyEach(t *testing.T) {
+func TestOneKeyRejectsTheRestAndOneResetsEverything(t *testing.T) {
 	p, services := open(t)
 	p.goTo("src/blob.bin")
 	p.Press("y", "R")
@@ -49,7 +49,7 @@ func TestTheRestIsRejectedAndAllIsForgottenByOneKeyEach(t *testing.T) {
 	}
 }
 
-func TestWhatIsOnlyRejectedIsKeptForTheAgent(t *testing.T) {
+func TestRejectionsAloneAreKeptForTheAgent(t *testing.T) {
 	p, services := open(t)
 	p.Press("x", "enter")
 	p.Sees("Keep your rejections?")
@@ -60,7 +60,7 @@ func TestWhatIsOnlyRejectedIsKeptForTheAgent(t *testing.T) {
 	}
 }
 
-func TestARejectionOfAnotherDayCountsBeforeTheFileIsLookedAt(t *testing.T) {
+func TestAnEarlierRejectionCountsBeforeTheFileIsRead(t *testing.T) {
 	set := worked(t)
 	var hunk review.Hunk
 	if err := set.Files(t.Context(), func(d review.FileDiff) error { hunk = d.Hunks[0].Split()[1]; return nil }, "src/big.txt"); err != nil {
@@ -100,7 +100,7 @@ func TestAHunkThatWasRejectedEarlierCanBeTaken(t *testing.T) {
 	}
 }
 
-func TestDecisionsAreNotLostByOneKey(t *testing.T) {
+func TestLeavingAsksBeforeDecisionsAreLost(t *testing.T) {
 	p, _ := open(t)
 	p.Press("tab", "y", "esc", "y", "q")
 	p.Sees("Leave the review?")
@@ -121,7 +121,7 @@ func TestDecisionsAreNotLostByOneKey(t *testing.T) {
 	}
 }
 
-func TestAFileIsReadAgainWithWhatWasDecidedOfIt(t *testing.T) {
+func TestAFileThatIsReadAgainKeepsItsDecisions(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("s", "y", "n")
@@ -143,7 +143,7 @@ func TestAFileIsReadAgainWithWhatWasDecidedOfIt(t *testing.T) {
 	}
 }
 
-func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
+func TestDeliveredHunksAreNotDecidedAgain(t *testing.T) {
 	set := worked(t)
 	var first review.Hunk
 	if err := set.Files(t.Context(), func(d review.FileDiff) error { first = d.Hunks[0]; return nil }, "src/big.txt"); err != nil {
@@ -170,7 +170,7 @@ func TestWhatWasAcceptedBeforeIsNotAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestTheTreeSaysWhatWasAcceptedInPart(t *testing.T) {
+func TestTheListShowsWhatWasPartlyDelivered(t *testing.T) {
 	set := worked(t)
 	var first review.Hunk
 	if err := set.Files(t.Context(), func(d review.FileDiff) error { first = d.Hunks[0]; return nil }, "src/big.txt"); err != nil {

@@ -13,7 +13,7 @@ import (
 	"aibox/session/output"
 )
 
-func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
+func TestAVerificationShowsOutputAndCountsForItsTree(t *testing.T) {
 	set := worked(t)
 	var asked []session.VerifyRequest
 	services := &recorded{set: set, verify: func(req session.VerifyRequest) (session.Verification, error) {
@@ -48,7 +48,7 @@ func TestAVerificationIsWatchedAndCountsForTheTreeItRanOn(t *testing.T) {
 	}
 }
 
-func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
+func TestTheMessageCanBeEdited(t *testing.T) {
 	services := &recorded{set: worked(t), edited: "Better: "}
 	p := newUser(t, services, 120, 40)
 	p.Press("A", "enter")
@@ -66,7 +66,7 @@ func TestTheMessageIsWrittenInTheEditor(t *testing.T) {
 	}
 }
 
-func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
+func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},
 		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Meetings: []worktree.Conflict{
@@ -101,7 +101,7 @@ func TestAConflictShowsBothSidesAndWaysOn(t *testing.T) {
 	}
 }
 
-func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
+func TestTheLastQuestionIgnoresKeysTypedAhead(t *testing.T) {
 	p, services := open(t)
 	p.Press("A", "enter", "ctrl+s", "enter", "ctrl+s")
 	if len(services.accepts) > 0 {
@@ -113,7 +113,7 @@ func TestTheLastQuestionTakesNoAnswerBeforeItCanBeRead(t *testing.T) {
 	}
 }
 
-func TestWhyNothingIsAcceptedIsReadToItsEnd(t *testing.T) {
+func TestTheReasonForARefusalIsShownInFull(t *testing.T) {
 	why := fault.New(fault.Usage, "what you chose of 0aaaa is accepted already, on branch aibox/0aaaa-opencode").
 		Hint("`aibox accept 0aaaa --branch NAME` puts it on another one")
 	for _, size := range [][2]int{{80, 24}, {60, 16}} {

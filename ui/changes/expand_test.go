@@ -11,7 +11,7 @@ import (
 	"aibox/ui/widget/keymap"
 )
 
-func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {
+func TestLinesAroundHunksAreShown(t *testing.T) {
 	set := worked(t)
 	for _, size := range uitest.Sizes {
 		p := newUser(t, &recorded{set: set}, size[0], size[1])
@@ -30,7 +30,7 @@ func TestWhatStandsAroundHunksIsUnfolded(t *testing.T) {
 	}
 }
 
-func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
+func TestAGapIsExpandedAndCollapsedByKeysAndByMouse(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	before := p.View()
@@ -68,7 +68,7 @@ func TestAGapIsUnfoldedByKeysAndByMouseAndFoldedAgain(t *testing.T) {
 	p.Sees(" 60  line 60")
 }
 
-func TestALineBetweenHunksIsSearchedAndCommentedAndNotDecided(t *testing.T) {
+func TestALineBetweenHunksCanBeSearchedAndCommentedButNotDecided(t *testing.T) {
 	p, services := open(t)
 	p.goTo("src/big.txt")
 	before := p.m.draft.Tally()
@@ -104,7 +104,7 @@ func TestALineBetweenHunksIsSearchedAndCommentedAndNotDecided(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnfoldedIsColoredWithTheLinesAroundIt(t *testing.T) {
+func TestExpandedLinesAreHighlightedInTheirContext(t *testing.T) {
 	var old strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&old, "word%d\n", i)
@@ -128,7 +128,7 @@ func TestWhatIsUnfoldedIsColoredWithTheLinesAroundIt(t *testing.T) {
 	}
 }
 
-func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
+func TestOnlyChangedTextHasGaps(t *testing.T) {
 	set := changed(t, map[string]string{"gone": strings.Repeat("x\n", 50), "blob": "\x00\x01", "small": "1\n2\n"},
 		map[string]string{"fresh": strings.Repeat("x\n", 50), "blob": "\x00\x02", "small": "1\n3\n"})
 	p := newUser(t, &recorded{set: set}, 80, 40)
@@ -140,7 +140,7 @@ func TestOnlyTextThatWasChangedHasMoreAroundIt(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
+func TestExpandedLinesAreLimited(t *testing.T) {
 	large, small := strings.Repeat("\n", maxExpanded/40), strings.Repeat("\n", 100)
 	p := newUser(t, &recorded{set: changed(t, map[string]string{"a": large + "old\n", "b": small + "old\n", "c": small + "old\n"},
 		map[string]string{"a": large + "new\n", "b": small + "new\n", "c": small + "new\n"})}, 80, 24)
@@ -162,7 +162,7 @@ func TestNoMoreIsUnfoldedThanIsBearable(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsLetGoIsFoldedAgain(t *testing.T) {
+func TestUnloadingAFileCollapsesItsGaps(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	before := p.View()
@@ -193,7 +193,7 @@ func TestAFileThatIsLetGoIsFoldedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnfoldedWhileAPersonIsElsewhereIsThereAfterwards(t *testing.T) {
+func TestLinesThatArriveWhileAnotherFileIsShownAreKept(t *testing.T) {
 	lines := strings.Repeat("var x = 1\n", 300)
 	p := newUser(t, &recorded{set: changed(t, map[string]string{"a.go": lines + "old\n", "b": "b\n"}, map[string]string{"a.go": lines + "new\n", "b": "c\n"})}, 80, 60)
 	p.Press("e")
@@ -210,7 +210,7 @@ func TestWhatIsUnfoldedWhileAPersonIsElsewhereIsThereAfterwards(t *testing.T) {
 	p.Sees("⋯ 267 lines")
 }
 
-func TestUndoGoesBackToTheLineAndNotToItsPlace(t *testing.T) {
+func TestUndoReturnsToTheLineAndNotToItsRow(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("]", "down", "x")

@@ -28,7 +28,7 @@ type file struct {
 	layout  layout
 }
 
-// sync updates what is made of the hunks after they changed.
+// sync updates what is derived from the hunks after they changed.
 func (f *file) sync() {
 	if f.synced == f.Version() {
 		return
@@ -49,7 +49,7 @@ func (f *file) sync() {
 	}
 }
 
-// reset drops what was made of the hunks.
+// reset drops what is derived from the hunks.
 func (f *file) reset() {
 	f.revision++
 	f.aligned, f.layout = nil, layout{}

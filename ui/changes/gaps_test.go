@@ -59,7 +59,7 @@ func answer(m *Model, asked []gapRange) {
 	m.showGaps(msg)
 }
 
-func TestEachLineOfAFileStandsOnceInItsHunksAndAroundThem(t *testing.T) {
+func TestEachLineOfAFileIsShownOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, f := anyGaps(t)
 		v := &m.diff
@@ -114,7 +114,7 @@ func TestEachLineOfAFileStandsOnceInItsHunksAndAroundThem(t *testing.T) {
 	})
 }
 
-func TestLinesOfAGapThatAreLateAreDropped(t *testing.T) {
+func TestLateLinesOfAGapAreDropped(t *testing.T) {
 	f := newFile(&review.Change{}, review.Hunk{Kind: review.HunkText, OldStart: 20, OldLines: 1, NewStart: 20, NewLines: 1})
 	f.oldLines = 50
 	ten := make([]review.Line, 10)

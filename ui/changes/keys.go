@@ -27,8 +27,8 @@ func newKeys() keys {
 		pageUp: keymap.Bind("page up", "pgup", "ctrl+b"), pageDown: keymap.Bind("page down", "pgdown", "ctrl+f", "space"),
 		first: keymap.Bind("first line", "home", "g"), last: keymap.Bind("last line", "end", "G"),
 		left: keymap.Bind("shift left", "left", "h"), right: keymap.Bind("shift right", "right", "l"),
-		nextHunk: keymap.Bind("next hunk", "]"), lastHunk: keymap.Bind("hunk before", "["),
-		nextFile: keymap.Bind("next file", "tab", "}"), lastFile: keymap.Bind("file before", "shift+tab", "{"),
+		nextHunk: keymap.Bind("next hunk", "]"), lastHunk: keymap.Bind("previous hunk", "["),
+		nextFile: keymap.Bind("next file", "tab", "}"), lastFile: keymap.Bind("previous file", "shift+tab", "{"),
 		nextOpen: keymap.Bind("next undecided file", "."),
 		take:     keymap.Bind("take", "y"), reject: keymap.Bind("reject", "x", "n"), clear: keymap.Bind("decide later", "backspace"),
 		takeFile: keymap.Bind("take the file", "Y"), rejectFile: keymap.Bind("reject the file", "X", "N"),
@@ -37,11 +37,11 @@ func newKeys() keys {
 		verify: keymap.Bind("verify…", "v"), target: keymap.Bind("branch or working tree", "T"),
 		deliver: keymap.Bind("accept…", "enter"), leave: keymap.Bind("back", "esc", "q"),
 		tree: keymap.Bind("files", "t"), open: keymap.Bind("open", "enter", "space"), closed: keymap.Bind("to the diff", "esc", "t", "right", "l"),
-		layout: keymap.Bind("side by side", "|"), blanks: keymap.Bind("blanks do not count", "w"), brief: keymap.Bind("changed lines alone", "o"),
+		layout: keymap.Bind("side by side", "|"), blanks: keymap.Bind("ignore whitespace", "w"), brief: keymap.Bind("changed lines only", "o"),
 		fold: keymap.Bind("fold the hunk", "z"), foldAll: keymap.Bind("fold all hunks", "Z"),
 		more: keymap.Bind("lines around", "e"), whole: keymap.Bind("all lines around, or none", "E"),
 		search:  keymap.Bind("search", "/"),
-		nextHit: keymap.Bind("next hit", "n"), lastHit: keymap.Bind("hit before", "N"), endSearch: keymap.Bind("end the search", "esc"),
+		nextHit: keymap.Bind("next hit", "n"), lastHit: keymap.Bind("previous hit", "N"), endSearch: keymap.Bind("end the search", "esc"),
 	}
 }
 

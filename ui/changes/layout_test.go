@@ -64,7 +64,7 @@ func oneByOne(all []pairs) []pairs {
 	return out
 }
 
-func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
+func TestARiskIsShownToItsEnd(t *testing.T) {
 	reason := "a workflow: runs the steps in it with the secrets of the repository"
 	f := newFile(&review.Change{Path: "a", Notes: []string{reason}})
 	for width := 1; width < 100; width++ {
@@ -86,7 +86,7 @@ func TestWhatIsSaidOfARiskIsShownToItsEnd(t *testing.T) {
 	}
 }
 
-func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
+func TestEveryLineIsShownOnceInEveryLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFile(&review.Change{Path: "a"}, anyHunk(t, "1"), anyHunk(t, "2"))
 		s := style{split: rapid.Bool().Draw(t, "split"), blank: rapid.Bool().Draw(t, "blank"), brief: rapid.Bool().Draw(t, "brief")}
@@ -149,7 +149,7 @@ func TestEveryLineIsShownOnceHoweverItIsLaidOut(t *testing.T) {
 	})
 }
 
-func TestOnlyLinesThatDifferInBlanksCountAsTheSame(t *testing.T) {
+func TestOnlyLinesThatDifferInBlanksCountAsUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := anyHunk(t, "1")
 		removed := slices.IndexFunc(h.Lines, func(l review.Line) bool { return l.Op == '-' })
@@ -191,7 +191,7 @@ func TestOnlyLinesThatDifferInBlanksCountAsTheSame(t *testing.T) {
 	})
 }
 
-func TestEveryFileHasItsLineInTheTree(t *testing.T) {
+func TestEveryFileHasALineInTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		paths := rapid.SliceOfNDistinct(rapid.StringMatching(`([a-c]/){0,3}[a-e]x`), 1, 25, rapid.ID).Draw(t, "paths")
 		set := &review.ChangeSet{}
@@ -228,7 +228,7 @@ func TestEveryFileHasItsLineInTheTree(t *testing.T) {
 	})
 }
 
-func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
+func TestAWindowOfALineHasTheExactWidth(t *testing.T) {
 	k := newLineStyles(theme.New(true))
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]string{"a", " ", "\t", "世", "é", "e\u0301", "\x1b", "\xff", "🏳️", "\u202e", "👩‍👩‍👧", "\"", "func", "0"})).Draw(t, "text")
@@ -250,7 +250,7 @@ func TestAWindowOfALineHasItsWidthWhateverTheLineSays(t *testing.T) {
 	})
 }
 
-func TestWhatABorderCutsInHalfIsSpaces(t *testing.T) {
+func TestAWideCharacterCutInHalfBecomesSpaces(t *testing.T) {
 	for _, c := range []struct {
 		from, to int
 		want     string

@@ -31,7 +31,7 @@ func (s sgr) render(text string) string {
 	return string(s) + text + sgrReset
 }
 
-// lineStyles are the styles of the lines of a diff. Color never says anything alone: a
+// lineStyles are the styles of the lines of a diff. Nothing depends on color only: a
 // changed line has a sign, and what differs within it is reversed.
 type lineStyles struct {
 	plain, added, deleted        sgr

@@ -47,12 +47,12 @@ func (v *diffView) status(aligning bool) string {
 	var parts []string
 	switch {
 	case v.style.blank && aligning:
-		parts = append(parts, "comparing lines without their blanks…")
+		parts = append(parts, "comparing lines without whitespace…")
 	case v.style.blank:
-		parts = append(parts, "blanks do not count: "+amount.Of(f.layout.blank, "line")+" (w)")
+		parts = append(parts, "whitespace ignored: "+amount.Of(f.layout.blank, "line")+" (w)")
 	}
 	if v.style.brief {
-		parts = append(parts, "changed lines alone (o)")
+		parts = append(parts, "changed lines only (o)")
 	}
 	if v.column > 0 {
 		parts = append(parts, fmt.Sprintf("from column %d", v.column+1))

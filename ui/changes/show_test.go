@@ -30,7 +30,7 @@ func TestAFolderIsFoldedByKeyAndByMouse(t *testing.T) {
 	}
 }
 
-func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
+func TestOldAndNewAreSideBySideOnAWideScreen(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.DoesNotSee("│ 40 +line forty")
@@ -48,7 +48,7 @@ func TestOldAndNewStandSideBySideWhereThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestChangesOfBlanksNeedNotBeSeen(t *testing.T) {
+func TestChangesOfWhitespaceCanBeIgnored(t *testing.T) {
 	set := changed(t, map[string]string{"a.go": "if x {\ny()\n}\nz()\n"}, map[string]string{"a.go": "if x {\n\ty()\n}\n\nz(1)\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
@@ -58,13 +58,13 @@ func TestChangesOfBlanksNeedNotBeSeen(t *testing.T) {
 		p.DoesNotSee("-y()")
 		p.Sees("     y()")
 		p.Sees("+z(1)")
-		p.Sees("blanks do not count: 2 lines")
+		p.Sees("whitespace ignored: 2 lines")
 		p.Press("y", "enter")
 		p.accept()
 	}
 }
 
-func TestChangedLinesCanBeSeenAloneAndHunksFolded(t *testing.T) {
+func TestUnchangedLinesAndHunksCanBeHidden(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	p.Press("o")
@@ -79,7 +79,7 @@ func TestChangedLinesCanBeSeenAloneAndHunksFolded(t *testing.T) {
 	p.DoesNotSee("line 38")
 }
 
-func TestALongFileThatGoesIsFolded(t *testing.T) {
+func TestTheDeletionOfALongFileIsFolded(t *testing.T) {
 	set := changed(t, map[string]string{"a": strings.Repeat("line\n", longDeletion+1), "b": "b\n"}, map[string]string{"b": "c\n"})
 	p := newUser(t, &recorded{set: set}, 80, 24)
 	p.Sees("⋯ 201 lines folded; z shows them")
@@ -89,7 +89,7 @@ func TestALongFileThatGoesIsFolded(t *testing.T) {
 	p.Sees("-line")
 }
 
-func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
+func TestASearchCoversOneFileOrAllFiles(t *testing.T) {
 	p, _ := open(t)
 	p.goTo("src/big.txt")
 	at := p.m.diff.at
@@ -130,7 +130,7 @@ func TestASearchGoesThroughAFileOrAllOfThem(t *testing.T) {
 	p.Sees("no match for nothing says this in this file")
 }
 
-func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
+func TestHighlightingChangesNoText(t *testing.T) {
 	set := changed(t, map[string]string{"a.go": "package a\n\nvar x = 1\n"}, map[string]string{"a.go": "package a\n\nfunc f() string { return \"x\" } // f\n"})
 	p := newUser(t, &recorded{set: set}, 120, 40)
 	colored, text := p.m.View(), p.View()
@@ -145,7 +145,7 @@ func TestSourceIsColoredAndTheTextStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
+func TestDifferencesWithinALineAreMarked(t *testing.T) {
 	set := changed(t, map[string]string{"a": "one two three\n"}, map[string]string{"a": "one 2 three\n"})
 	for _, width := range []int{100, 200} {
 		p := newUser(t, &recorded{set: set}, width, 30)
@@ -156,7 +156,7 @@ func TestWhatDiffersWithinALineIsMarked(t *testing.T) {
 	}
 }
 
-func TestASearchBeginsWhereAPersonIs(t *testing.T) {
+func TestASearchStartsAtTheCursor(t *testing.T) {
 	for _, c := range []struct {
 		down int // from the head of the second hunk
 		text string
