@@ -21,6 +21,8 @@ import (
 
 // acceptOptions are the flags of `aibox accept`.
 type acceptOptions struct {
+	*cli
+
 	files, hunks, risky    []string
 	branch, message, to    string
 	interactive, edit      bool
@@ -30,8 +32,8 @@ type acceptOptions struct {
 	given func(flag string) bool
 }
 
-func (a *cli) acceptCommand() *cobra.Command {
-	var o acceptOptions
+func newAcceptCommand(a *cli) *cobra.Command {
+	o := acceptOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "accept ID [PATH…]",
 		Short: "Take a session's changes, all or some, as a commit on a branch or into your files",
@@ -61,7 +63,7 @@ out and listed, unless --accept-risky names them.`,
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files, o.given = append(o.files, args[1:]...), cmd.Flags().Changed
-			return a.accept(cmd.Context(), args[0], o)
+			return o.run(cmd.Context(), args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -128,11 +130,11 @@ func (o *acceptOptions) choice() review.Choice {
 	}
 }
 
-func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
+func (o *acceptOptions) run(ctx context.Context, text string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -148,7 +150,7 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 		return err
 	}
 	if o.interactive {
-		if choice, err = a.chooseHunks(ctx, service, found, set, o); err != nil || choice.Empty() {
+		if choice, err = o.chooseHunks(ctx, service, found, set); err != nil || choice.Empty() {
 			return err
 		}
 	}
@@ -163,30 +165,30 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 				return err
 			}
 		}
-		return a.printPlan(found, plan, files, o)
+		return o.printPlan(found, plan, files)
 	}
 	opts := accept.Options{Branch: o.branch, Choice: choice, Target: o.target(), Message: o.message}
 	if opts.Message == "" {
-		described, err := a.describeSet(service, found, plan.Part)
+		described, err := o.describeSet(service, found, plan.Part)
 		if err != nil {
 			return err
 		}
 		opts.Message = described.Message
 	}
 	if o.edit {
-		if opts.Message, err = a.editMessage(ctx, opts.Message, plan.Part); err != nil {
+		if opts.Message, err = o.editMessage(ctx, opts.Message, plan.Part); err != nil {
 			return err
 		}
 	}
 	if !o.noVerify {
-		request, err := a.verifyRequest(found, o.verifyFlags, o.given)
+		request, err := o.verifyRequest(found, o.verifyFlags, o.given)
 		if err != nil {
 			return err
 		}
-		output := a.agentOutput(a.err)
+		output := o.agentOutput(o.err)
 		request.Show = output.show
 		if opts.Verify = output.around(service.Verifier(found, request)); opts.Verify != nil {
-			a.warnUnset(found.Env)
+			o.warnUnset(found.Env)
 		}
 	}
 	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)
@@ -197,7 +199,7 @@ func (a *cli) accept(ctx context.Context, text string, o acceptOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.tellAccepted(found, accepted, o)
+	return o.printAccepted(found, accepted)
 }
 
 func nothingToAccept(id session.ID) error {
@@ -206,19 +208,19 @@ func nothingToAccept(id session.ID) error {
 }
 
 // tellAccepted tells where the work is, and what was left out.
-func (a *cli) tellAccepted(found session.Session, accepted *accept.Result, o acceptOptions) error {
+func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Result) error {
 	if o.json {
-		if err := printJSON(a.out, accepted); err != nil {
+		if err := printJSON(o.out, accepted); err != nil {
 			return err
 		}
 	}
-	a.tellLeft(found.ID, accepted.Left)
+	o.printLeftOut(found.ID, accepted.Left)
 	if accepted.Files == 0 {
 		if len(o.files)+len(o.hunks) > 0 {
 			return fault.New(fault.Refused, "nothing was accepted, because all that was chosen has risks").
 				Hint("`aibox accept %s --accept-risky FILE` takes one in spite of them", found.ID)
 		}
-		fmt.Fprintf(a.err, "%s nothing was accepted\n", a.errTerm.warn("!"))
+		fmt.Fprintf(o.err, "%s nothing was accepted\n", o.errTerm.warn("!"))
 		return nil
 	}
 	where := "in the working tree of"
@@ -227,30 +229,30 @@ func (a *cli) tellAccepted(found session.Session, accepted *accept.Result, o acc
 	}
 	if !o.json {
 		if accepted.Target == accept.ToBranch {
-			fmt.Fprintln(a.out, termtext.Escape(accepted.Branch))
+			fmt.Fprintln(o.out, termtext.Escape(accepted.Branch))
 		}
 		for _, path := range accepted.Paths {
-			fmt.Fprintln(a.out, path)
+			fmt.Fprintln(o.out, path)
 		}
 	}
-	fmt.Fprintf(a.err, "%s %s %s %s\n", a.errTerm.good("✓"), amount.Of(accepted.Files, "file"), where, termtext.Escape(accepted.Repo))
-	a.tellBranches(found.State.Workspace, accepted)
+	fmt.Fprintf(o.err, "%s %s %s %s\n", o.errTerm.good("✓"), amount.Of(accepted.Files, "file"), where, termtext.Escape(accepted.Repo))
+	o.printBranches(found.State.Workspace, accepted)
 	return nil
 }
 
-// tellLeft lists what was left out because of its risks, or of those of a file that it
+// printLeftOut lists what was left out because of its risks, or of those of a file that it
 // belongs together with.
-func (a *cli) tellLeft(id session.ID, left []review.LeftOut) {
+func (c *console) printLeftOut(id session.ID, left []review.LeftOut) {
 	for _, file := range left {
-		fmt.Fprintf(a.err, "%s left out: %s\n", a.errTerm.warn("!"), file.Path)
+		fmt.Fprintf(c.err, "%s left out: %s\n", c.errTerm.warn("!"), file.Path)
 		for _, r := range file.Risks {
-			fmt.Fprintf(a.err, "    %s\n", notice(r.String()))
+			fmt.Fprintf(c.err, "    %s\n", notice(r.String()))
 		}
 		if file.With != "" {
-			fmt.Fprintf(a.err, "    belongs together with %s, which is left out\n", file.With)
+			fmt.Fprintf(c.err, "    belongs together with %s, which is left out\n", file.With)
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(a.err, "%s aibox accept %s --accept-risky FILE  takes one of them all the same\n", a.errTerm.faint("→"), id)
+		fmt.Fprintf(c.err, "%s aibox accept %s --accept-risky FILE  takes one of them all the same\n", c.errTerm.faint("→"), id)
 	}
 }

@@ -18,22 +18,22 @@ import (
 // chooseHunks asks hunk by hunk what to accept. It stores nothing before the user has
 // confirmed a summary. An empty choice means that only feedback was stored and there is
 // nothing to deliver.
-func (a *cli) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, o acceptOptions) (review.Choice, error) {
+func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet) (review.Choice, error) {
 	scope, err := decision.NewScope(ctx, set, o.files, nil)
 	if err != nil {
 		return review.Choice{}, err
 	}
-	p, err := a.newHunkPrompt(service, found.ID, scope, o.target())
+	p, err := o.newHunkPrompt(service, found.ID, scope, o.target())
 	if err != nil {
 		return review.Choice{}, err
 	}
-	if p.in, err = a.answers(ctx); err != nil {
+	if p.in, err = o.answers(ctx); err != nil {
 		return review.Choice{}, err
 	}
 	defer p.in.close()
 	err = p.run(ctx)
 	if err == nil {
-		err = a.confirmChoice(ctx, p, set, o)
+		err = o.confirmChoice(ctx, p, set)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
@@ -49,12 +49,12 @@ func (a *cli) chooseHunks(ctx context.Context, service *session.Sessions, found 
 			return review.Choice{}, err
 		}
 	}
-	return p.draft.Choice(), a.storeFeedback(ctx, service, found.ID, p)
+	return p.draft.Choice(), o.storeFeedback(ctx, service, found.ID, p)
 }
 
 // newHunkPrompt makes a prompt for the files of a scope, with what was accepted and
 // said of them earlier. It still needs an input.
-func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
+func (c *console) newHunkPrompt(service *session.Sessions, id session.ID, scope *decision.Scope, target accept.Target) (*hunkPrompt, error) {
 	decisions, err := service.Decisions(id)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *dec
 	if err != nil {
 		return nil, err
 	}
-	p := &hunkPrompt{out: a.err, t: a.errTerm, earlier: map[review.HunkID][]string{}}
+	p := &hunkPrompt{out: c.err, t: c.errTerm, earlier: map[review.HunkID][]string{}}
 	p.load = func(ctx context.Context, path review.Path) (file review.FileDiff, err error) {
 		err = scope.Whole.Files(ctx, func(f review.FileDiff) error { file = f; return nil }, path)
 		return file, err
@@ -88,7 +88,7 @@ func (a *cli) newHunkPrompt(service *session.Sessions, id session.ID, scope *dec
 }
 
 // confirmChoice shows what was decided and asks for confirmation.
-func (a *cli) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet, o acceptOptions) error {
+func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.ChangeSet) error {
 	choice, rejections := p.draft.Choice(), len(p.draft.Rejections())
 	p.line("")
 	if choice.Empty() && len(p.comments)+rejections == 0 {
@@ -135,7 +135,7 @@ func (a *cli) confirmChoice(ctx context.Context, p *hunkPrompt, set *review.Chan
 }
 
 // storeFeedback stores the comments and rejections.
-func (a *cli) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
+func (c *console) storeFeedback(ctx context.Context, service *session.Sessions, id session.ID, p *hunkPrompt) error {
 	for _, c := range p.comments {
 		if _, err := service.Comment(ctx, id, c); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (a *cli) storeFeedback(ctx context.Context, service *session.Sessions, id s
 		}
 	}
 	if len(p.comments)+len(rejections) > 0 {
-		fmt.Fprintf(a.err, "%s feedback kept; aibox run --resume %s sends it to the agent\n", a.errTerm.good("✓"), id)
+		fmt.Fprintf(c.err, "%s feedback kept; aibox run --resume %s sends it to the agent\n", c.errTerm.good("✓"), id)
 	}
 	return nil
 }

@@ -26,20 +26,20 @@ type plannedAccept struct {
 
 // printPlan prints what would be delivered. files is what would become of the user's
 // files; nil for a branch.
-func (a *cli) printPlan(found session.Session, plan *decision.Plan, files *worktree.Plan, o acceptOptions) error {
+func (o *acceptOptions) printPlan(found session.Session, plan *decision.Plan, files *worktree.Plan) error {
 	repo := found.Repository
 	if ws := found.State.Workspace; ws != nil {
 		repo = ws.Repo
 	}
 	if o.json {
-		return printJSON(a.out, plannedAccept{
+		return printJSON(o.out, plannedAccept{
 			Target: o.target(), Branch: o.branch, Repo: repo, Tree: plan.Part.Tree,
 			Taken: plan.Selection.Taken, Changes: plan.Part.Changes, Left: plan.Selection.Left, Worktree: files,
 		})
 	}
-	a.tellLeft(found.ID, plan.Selection.Left)
+	o.printLeftOut(found.ID, plan.Selection.Left)
 	if plan.Part.Empty() {
-		fmt.Fprintln(a.err, "nothing would be accepted")
+		fmt.Fprintln(o.err, "nothing would be accepted")
 		return nil
 	}
 	where := "on a new branch of"
@@ -49,8 +49,8 @@ func (a *cli) printPlan(found session.Session, plan *decision.Plan, files *workt
 	case o.branch != "":
 		where = "on branch " + termtext.Escape(o.branch) + " of"
 	}
-	fmt.Fprintf(a.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
-	err := plan.Part.Stat(a.out, a.term.width)
-	a.tellSteps(files)
+	fmt.Fprintf(o.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
+	err := plan.Part.Stat(o.out, o.term.width)
+	o.printSteps(files)
 	return err
 }

@@ -81,12 +81,12 @@ func eastAsian() bool {
 }
 
 // agentOutput is the output of an agent whose standard output goes to out.
-func (a *cli) agentOutput(out io.Writer) *agentOutput {
-	t := a.term
-	if out == a.err {
-		t = a.errTerm
+func (c *console) agentOutput(out io.Writer) *agentOutput {
+	t := c.term
+	if out == c.err {
+		t = c.errTerm
 	}
-	return newAgentOutput(out, a.err, t, a.errTerm)
+	return newAgentOutput(out, c.err, t, c.errTerm)
 }
 
 // show prints a chunk. Notices go to standard error, each on a line of its own.

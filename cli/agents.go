@@ -14,7 +14,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) agentsCommand() *cobra.Command {
+// agentsOptions is one call of `aibox agents`.
+type agentsOptions struct{ *cli }
+
+func newAgentsCommand(a *cli) *cobra.Command {
+	o := agentsOptions{cli: a}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents",
@@ -23,7 +27,7 @@ func (a *cli) agentsCommand() *cobra.Command {
 "aibox agents new" begins and "aibox agents check" tries.`,
 		Example: "  aibox agents\n  aibox agents show codex\n  aibox agents new mybot",
 		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.listAgents(cmd.Context(), asJSON) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), asJSON) },
 	}
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
@@ -39,39 +43,39 @@ func (a *cli) agentsCommand() *cobra.Command {
 			}
 			states := a.imageStates(cmd.Context())
 			if asJSON {
-				described, err := a.describe(agent, states)
+				described, err := o.describe(agent, states)
 				return errors.Join(err, printJSON(a.out, described))
 			}
-			return a.showAgent(agent, states)
+			return o.show(agent, states)
 		},
-	}, a.newAgentCommand(), a.checkAgentCommand(&asJSON), a.agentSchemaCommand())
+	}, newNewAgentCommand(a), newCheckAgentCommand(a, &asJSON), newAgentSchemaCommand(a))
 	return cmd
 }
 
-func (a *cli) listAgents(ctx context.Context, asJSON bool) error {
-	a.warnBrokenAgents()
-	states := a.imageStates(ctx)
+func (o *agentsOptions) list(ctx context.Context, asJSON bool) error {
+	o.warnBrokenAgents()
+	states := o.imageStates(ctx)
 	if asJSON {
 		all := []description{}
-		for _, agent := range a.app.Agents().All() {
-			described, err := a.describe(agent, states)
+		for _, agent := range o.app.Agents().All() {
+			described, err := o.describe(agent, states)
 			if err != nil {
 				return err
 			}
 			all = append(all, described)
 		}
-		return printJSON(a.out, all)
+		return printJSON(o.out, all)
 	}
 	var rows [][]string
-	for _, agent := range a.app.Agents().All() {
+	for _, agent := range o.app.Agents().All() {
 		info := agent.Info()
 		name := info.Name
-		if a.app.CustomAgents().Files[name] != "" {
+		if o.app.CustomAgents().Files[name] != "" {
 			name += " (yours)"
 		}
 		rows = append(rows, []string{name, stateOf(states, info.Image), info.Version, info.Summary})
 	}
-	return a.overview("AGENT\tIMAGE\tVERSION\tWHAT IT IS", rows)
+	return o.overview("AGENT\tIMAGE\tVERSION\tWHAT IT IS", rows)
 }
 
 // dockerPatience is how long a list of agents waits for the daemon to tell of
@@ -158,7 +162,7 @@ type optionDescription struct {
 	When    string     `json:"when,omitempty"`
 }
 
-func (a *cli) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
+func (o *agentsOptions) describe(agent agents.Agent, states map[string]bakery.State) (description, error) {
 	info := agent.Info()
 	fields, err := spec.Of(agents.Options(agent))
 	if err != nil {
@@ -166,7 +170,7 @@ func (a *cli) describe(agent agents.Agent, states map[string]bakery.State) (desc
 	}
 	d := description{
 		Name: info.Name, Title: info.Title, Summary: info.Summary, Homepage: info.Homepage, Version: info.Version,
-		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: a.app.CustomAgents().Files[info.Name],
+		Image: info.Image, OwnCloud: info.OwnCloud, NeedsPrompt: info.NeedsPrompt, File: o.app.CustomAgents().Files[info.Name],
 		Dialects: append([]agents.Dialect{}, info.Dialects...), StateDirs: append([]string{}, info.StateDirs...), Scratch: append([]string{}, info.Scratch...),
 		Hosts: append([]string{}, info.Hosts...), Notes: append([]string{}, info.Notes...), Options: []optionDescription{},
 	}

@@ -24,7 +24,7 @@ type checkOptions struct {
 	json    *bool
 }
 
-func (a *cli) checkAgentCommand(asJSON *bool) *cobra.Command {
+func newCheckAgentCommand(a *cli, asJSON *bool) *cobra.Command {
 	o := checkOptions{json: asJSON}
 	cmd := &cobra.Command{
 		Use:   "check AGENT",

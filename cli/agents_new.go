@@ -16,7 +16,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) newAgentCommand() *cobra.Command {
+// newAgentOptions is one call of `aibox agents new`.
+type newAgentOptions struct{ *cli }
+
+func newNewAgentCommand(a *cli) *cobra.Command {
+	o := newAgentOptions{cli: a}
 	var edit bool
 	cmd := &cobra.Command{
 		Use:   "new NAME",
@@ -25,13 +29,13 @@ func (a *cli) newAgentCommand() *cobra.Command {
 whole agent already; what remains is to say how yours is installed and called.`,
 		Example: "  aibox agents new mybot\n  aibox agents new mybot --edit",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.newAgent(cmd.Context(), args[0], edit) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], edit) },
 	}
 	cmd.Flags().BoolVar(&edit, "edit", false, "open it in your editor")
 	return cmd
 }
 
-func (a *cli) agentSchemaCommand() *cobra.Command {
+func newAgentSchemaCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of an agent file, for editors",
@@ -41,7 +45,7 @@ func (a *cli) agentSchemaCommand() *cobra.Command {
 	}
 }
 
-func (a *cli) newAgent(ctx context.Context, name string, edit bool) error {
+func (o *newAgentOptions) run(ctx context.Context, name string, edit bool) error {
 	template := custom.Template(name)
 	if _, err := custom.Parse(name, template); err != nil {
 		var wrong *custom.Error
@@ -56,7 +60,7 @@ func (a *cli) newAgent(ctx context.Context, name string, edit bool) error {
 		return err
 	}
 	path := filepath.Join(dir, name+".toml")
-	if _, err := a.app.Agents().Find(name); err == nil && a.app.CustomAgents().Files[name] == "" {
+	if _, err := o.app.Agents().Find(name); err == nil && o.app.CustomAgents().Files[name] == "" {
 		return fault.New(fault.Usage, "aibox has an agent %q already", name).Hint("choose another name")
 	}
 	if err := paths.MakePrivate(dir); err != nil {
@@ -68,13 +72,13 @@ func (a *cli) newAgent(ctx context.Context, name string, edit bool) error {
 	} else if err != nil {
 		return fault.New(fault.Environment, "the file cannot be written: %w", err)
 	}
-	fmt.Fprintln(a.out, safe(path))
+	fmt.Fprintln(o.out, safe(path))
 	if edit {
-		if err := a.edit(ctx, path); err != nil {
+		if err := o.edit(ctx, path); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(a.err, "%s `aibox agents check %s` tries it, step by step\n", a.errTerm.faint("→"), name)
+	fmt.Fprintf(o.err, "%s `aibox agents check %s` tries it, step by step\n", o.errTerm.faint("→"), name)
 	return nil
 }
 

@@ -10,11 +10,11 @@ import (
 )
 
 // showAgent prints an agent for people: what it is, then its options by group.
-func (a *cli) showAgent(agent agents.Agent, states map[string]bakery.State) error {
+func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State) error {
 	info := agent.Info()
-	fmt.Fprintf(a.out, "%s %s\n%s.\n", a.term.bold(info.Title), info.Version, info.Summary)
+	fmt.Fprintf(o.out, "%s %s\n%s.\n", o.term.bold(info.Title), info.Version, info.Summary)
 	if info.Homepage != "" {
-		fmt.Fprintln(a.out, info.Homepage)
+		fmt.Fprintln(o.out, info.Homepage)
 	}
 	facts := [][]string{{"speaks to the model", speech(info)}, {"image", info.Image + ", " + stateOf(states, info.Image)}}
 	if len(info.StateDirs) > 0 {
@@ -26,29 +26,29 @@ func (a *cli) showAgent(agent agents.Agent, states map[string]bakery.State) erro
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
 	}
-	if file := a.app.CustomAgents().Files[info.Name]; file != "" {
+	if file := o.app.CustomAgents().Files[info.Name]; file != "" {
 		facts = append(facts, []string{"file", safe(file)})
 	}
-	fmt.Fprintln(a.out)
-	if err := table(a.out, "", facts); err != nil {
+	fmt.Fprintln(o.out)
+	if err := table(o.out, "", facts); err != nil {
 		return err
 	}
 	for i, note := range info.Notes {
 		if i == 0 {
-			fmt.Fprintln(a.out)
+			fmt.Fprintln(o.out)
 		}
-		fmt.Fprintln(a.out, note)
+		fmt.Fprintln(o.out, note)
 	}
-	return a.showOptions(info.Name, agents.Options(agent))
+	return o.showOptions(info.Name, agents.Options(agent))
 }
 
 // showOptions prints options under their groups' headings, in one set of columns.
-func (a *cli) showOptions(name string, options any) error {
+func (c *console) showOptions(name string, options any) error {
 	fields, err := spec.Of(options)
 	if err != nil || len(fields) == 0 {
 		return err
 	}
-	fmt.Fprintf(a.out, "\nOptions, as flags of `aibox run %s`, as --set KEY=VALUE or in [agents.%s] of the settings:\n", name, name)
+	fmt.Fprintf(c.out, "\nOptions, as flags of `aibox run %s`, as --set KEY=VALUE or in [agents.%s] of the settings:\n", name, name)
 	var groups []string
 	members := map[string][]spec.Field{}
 	for _, field := range fields {
@@ -60,13 +60,13 @@ func (a *cli) showOptions(name string, options any) error {
 	var rows [][]string
 	for _, group := range groups {
 		if group != "" {
-			rows = append(rows, []string{a.term.bold(group), "", ""}) // one set of columns
+			rows = append(rows, []string{c.term.bold(group), "", ""}) // one set of columns
 		}
 		for _, field := range members[group] {
 			rows = append(rows, []string{"  " + field.Key, optionValues(field), field.Help + optionNotes(field)})
 		}
 	}
-	return a.explained(rows)
+	return c.explained(rows)
 }
 
 // optionValues says what an option takes.

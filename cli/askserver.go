@@ -12,17 +12,17 @@ import (
 // askAboutServer asks once whether prompts may go to a server that another user of
 // this machine runs, when inference means such a server and no other. Without a
 // terminal to ask on it does nothing, and the server is not used.
-func (a *cli) askAboutServer(ctx context.Context, inference string) error {
-	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+func (c *console) askAboutServer(ctx context.Context, inference string) error {
+	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
 		return nil
 	}
 	server, found, err := app.UndecidedServer(ctx, inference)
 	if err != nil || !found {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, with the code in it, and decides what your agent is answered.\n",
-		a.errTerm.warn("!"), sentence(termtext.Escape(server.String())))
-	use, err := a.yes(ctx, "Use it, now and in future? [y/N] ")
+	fmt.Fprintf(c.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, with the code in it, and decides what your agent is answered.\n",
+		c.errTerm.warn("!"), sentence(termtext.Escape(server.String())))
+	use, err := c.yes(ctx, "Use it, now and in future? [y/N] ")
 	if err != nil {
 		return err
 	}

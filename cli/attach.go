@@ -11,7 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) attachCommand() *cobra.Command {
+// attachOptions is one call of `aibox attach`.
+type attachOptions struct{ *cli }
+
+func newAttachCommand(a *cli) *cobra.Command {
+	o := attachOptions{cli: a}
 	return &cobra.Command{
 		Use:   "attach ID",
 		Short: "Follow a session until it ends, or take part in it",
@@ -26,19 +30,19 @@ size. When it has ended, its last screen is printed.`,
 		Example:           "  aibox attach 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.attach(cmd.Context(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *cli) attach(ctx context.Context, text string) error {
-	service, found, err := a.find(ctx, text)
+func (o *attachOptions) run(ctx context.Context, text string) error {
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
 	if found.Interactive {
-		return a.attachInteractive(ctx, service, found)
+		return o.interactive(ctx, service, found)
 	}
-	printer := a.agentOutput(a.out)
+	printer := o.agentOutput(o.out)
 	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
 	if err = errors.Join(err, printer.close()); err != nil {
 		if ctx.Err() != nil {
@@ -51,20 +55,22 @@ func (a *cli) attach(ctx context.Context, text string) error {
 
 // logsOptions are the flags of `aibox logs`.
 type logsOptions struct {
+	*cli
+
 	follow bool
 	raw    bool
 	screen bool
 }
 
-func (a *cli) logsCommand() *cobra.Command {
-	var o logsOptions
+func newLogsCommand(a *cli) *cobra.Command {
+	o := logsOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:               "logs ID",
 		Short:             "Print what a session's agent said",
 		Example:           "  aibox logs 0dq4f\n  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args[0], o) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the session ends")
 	cmd.Flags().BoolVar(&o.screen, "screen", false, "what the terminal of an interactive session shows, or showed last")
@@ -72,25 +78,25 @@ func (a *cli) logsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *cli) logs(ctx context.Context, text string, o logsOptions) error {
-	if o.raw && a.term.interactive {
+func (o *logsOptions) run(ctx context.Context, text string) error {
+	if o.raw && o.term.interactive {
 		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
 			Hint("send it to a file or a pipe, or leave --raw out")
 	}
 	if o.screen && (o.raw || o.follow) {
 		return fault.New(fault.Usage, "--screen shows one moment, not the record").Hint("leave --raw and --follow out")
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
 	if o.screen {
-		return a.printScreen(ctx, service, found)
+		return o.printScreen(ctx, service, found)
 	}
-	printer := a.agentOutput(a.out)
+	printer := o.agentOutput(o.out)
 	show, flush := printer.show, printer.close
 	if o.raw {
-		show, flush = rawChunks(a.out), func() error { return nil }
+		show, flush = rawChunks(o.out), func() error { return nil }
 	}
 	if o.follow {
 		_, err = service.Follow(ctx, found.ID, 0, show)

@@ -17,13 +17,15 @@ import (
 
 // bakeOptions are the flags of `aibox bake`.
 type bakeOptions struct {
+	*cli
+
 	all, noCache, check, json bool
 	versions                  []string
 	base                      string
 }
 
-func (a *cli) bakeCommand() *cobra.Command {
-	var o bakeOptions
+func newBakeCommand(a *cli) *cobra.Command {
+	o := bakeOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "bake [AGENT…]",
 		Short: "Build the images of agents",
@@ -38,7 +40,7 @@ agents in another version than aibox's own (--version), and your own recipes.`,
   aibox bake --version codex=0.169.0 codex
   aibox bake --check`,
 		ValidArgsFunction: a.completeAgents,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.bake(cmd.Context(), args, o) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.all, "all", false, "every image")
@@ -50,15 +52,15 @@ agents in another version than aibox's own (--version), and your own recipes.`,
 	return cmd
 }
 
-func (a *cli) bake(ctx context.Context, names []string, o bakeOptions) error {
-	a.warnBrokenAgents()
+func (o *bakeOptions) run(ctx context.Context, names []string) error {
+	o.warnBrokenAgents()
 	switch {
 	case o.all && len(names) > 0:
 		return fault.New(fault.Usage, "--all and %q were both given", names[0]).Hint("keep one of them")
 	case len(names) == 0 && !o.all && !o.check:
 		return fault.New(fault.Usage, "no agent was named").Hint("name one, such as `aibox bake codex`, or use --all")
 	}
-	images, err := a.imagesOf(names)
+	images, err := o.images(names)
 	if err != nil {
 		return err
 	}
@@ -66,56 +68,56 @@ func (a *cli) bake(ctx context.Context, names []string, o bakeOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := a.app.BuildOptions()
+	options, err := o.app.BuildOptions()
 	if err != nil {
 		return err
 	}
 	maps.Copy(options.Versions, versions)
 	options.Base, options.NoCache = cmp.Or(o.base, options.Base), o.noCache
-	builder, err := a.app.BuilderWith(ctx, options)
+	builder, err := o.app.BuilderWith(ctx, options)
 	if err != nil {
 		return err
 	}
 	if o.check {
-		return a.checkImages(ctx, builder, images, o.json)
+		return o.checkImages(ctx, builder, images, o.json)
 	}
-	a.warnUnservable(names)
-	baked, err := a.bakeWith(ctx, builder, images)
+	o.warnUnservable(names)
+	baked, err := o.bakeWith(ctx, builder, images)
 	if o.json && err == nil {
-		return printJSON(a.out, baked)
+		return printJSON(o.out, baked)
 	}
 	for _, image := range baked {
-		fmt.Fprintln(a.out, image.Ref)
+		fmt.Fprintln(o.out, image.Ref)
 	}
 	switch {
 	case err == nil:
-		a.tellUnsaved(o)
+		o.printUnsaved()
 		return nil
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
 	default:
-		return a.app.DaemonFault(ctx, err)
+		return o.app.DaemonFault(ctx, err)
 	}
 }
 
 // warnUnservable says of agents that were named which of them no session can run,
 // whether their images can be baked or not.
-func (a *cli) warnUnservable(names []string) {
+func (o *bakeOptions) warnUnservable(names []string) {
 	for _, name := range names {
-		agent, err := a.app.Agents().Find(name)
+		agent, err := o.app.Agents().Find(name)
 		if err != nil {
 			continue // an image of no agent
 		}
 		if err := agent.Info().Servable(); err != nil {
-			fmt.Fprintf(a.err, "%s: note: `aibox run %s` will be refused: %v\n", name, name, err)
+			fmt.Fprintf(o.err, "%s: note: `aibox run %s` will be refused: %v\n", name, name, err)
 		}
 	}
 }
 
-// tellUnsaved tells how a run finds images that were baked otherwise than the
+// printUnsaved tells how a run finds images that were baked otherwise than the
 // settings say.
-func (a *cli) tellUnsaved(o bakeOptions) {
-	own, err := a.app.UserSettings()
+func (o *bakeOptions) printUnsaved() {
+	own, err := o.app.UserSettings()
 	if err != nil {
 		return
 	}
@@ -129,16 +131,16 @@ func (a *cli) tellUnsaved(o bakeOptions) {
 		unsaved = append(unsaved, "aibox config set images.base "+o.base)
 	}
 	for _, command := range unsaved {
-		fmt.Fprintf(a.err, "%s `%s` lets runs use it\n", a.errTerm.faint("→"), safe(command))
+		fmt.Fprintf(o.err, "%s `%s` lets runs use it\n", o.errTerm.faint("→"), safe(command))
 	}
 }
 
 // bakeWith bakes with progress on the error stream.
-func (a *cli) bakeWith(ctx context.Context, builder *bakery.Bakery, names []string) ([]bakery.Baked, error) {
-	if !a.errTerm.interactive {
-		return builder.Bake(ctx, names, bakery.PlainProgress(a.err))
+func (c *console) bakeWith(ctx context.Context, builder *bakery.Bakery, names []string) ([]bakery.Baked, error) {
+	if !c.errTerm.interactive {
+		return builder.Bake(ctx, names, bakery.PlainProgress(c.err))
 	}
-	progress := bakery.TerminalProgress(a.err, func() int { return a.errTerm.width })
+	progress := bakery.TerminalProgress(c.err, func() int { return c.errTerm.width })
 	baked, err := builder.Bake(ctx, names, progress)
 	progress.Close()
 	return baked, err
@@ -146,13 +148,13 @@ func (a *cli) bakeWith(ctx context.Context, builder *bakery.Bakery, names []stri
 
 // imagesOf are the images of the named agents, each once. An image's own name is
 // taken too, so that "base" can be baked.
-func (a *cli) imagesOf(names []string) ([]string, error) {
+func (o *bakeOptions) images(names []string) ([]string, error) {
 	var images []string
 	seen := map[string]bool{}
 	for _, name := range names {
 		image := name
 		if name != bakery.Base {
-			agent, err := a.app.Agents().Find(name)
+			agent, err := o.app.Agents().Find(name)
 			if err != nil {
 				return nil, err
 			}
@@ -181,22 +183,22 @@ func parseVersions(pairs []string) (map[string]bakery.Version, error) {
 	return versions, nil
 }
 
-func (a *cli) checkImages(ctx context.Context, builder *bakery.Bakery, names []string, asJSON bool) error {
+func (o *bakeOptions) checkImages(ctx context.Context, builder *bakery.Bakery, names []string, asJSON bool) error {
 	states, err := builder.Check(ctx, names...)
 	if err != nil {
-		return a.app.DaemonFault(ctx, err)
+		return o.app.DaemonFault(ctx, err)
 	}
 	if asJSON {
-		return printJSON(a.out, states)
+		return printJSON(o.out, states)
 	}
 	rows := make([][]string, 0, len(states))
 	for _, s := range states {
 		rows = append(rows, []string{s.Name, s.State.String(), s.Version, yesNo(s.Pinned), megabytes(s.Image.Size), termtext.Escape(s.Ref)})
 	}
-	if err := table(a.out, "IMAGE\tSTATE\tVERSION\tPINNED\tSIZE\tREFERENCE", rows); err != nil {
+	if err := table(o.out, "IMAGE\tSTATE\tVERSION\tPINNED\tSIZE\tREFERENCE", rows); err != nil {
 		return err
 	}
-	a.printUnpinned(states)
+	o.printUnpinned(states)
 	return nil
 }
 
@@ -208,11 +210,11 @@ func yesNo(yes bool) string {
 }
 
 // printUnpinned names what no checksum pins of the images that a bake would make.
-func (a *cli) printUnpinned(states []bakery.Status) {
+func (o *bakeOptions) printUnpinned(states []bakery.Status) {
 	heading := "\nNot pinned by a checksum:\n"
 	for _, s := range states {
 		for _, what := range s.Unpinned {
-			fmt.Fprintf(a.out, "%s  %s: %s\n", heading, s.Name, termtext.Escape(what))
+			fmt.Fprintf(o.out, "%s  %s: %s\n", heading, s.Name, termtext.Escape(what))
 			heading = ""
 		}
 	}
@@ -225,5 +227,5 @@ func megabytes(bytes int64) string {
 	return fmt.Sprintf("%d MB", bytes/1e6)
 }
 
-// missingImage reports whether err says that an image has not been baked.
-func missingImage(err error) bool { return errors.Is(err, bakery.ErrNoImage) }
+// isMissingImage reports whether err says that an image has not been baked.
+func isMissingImage(err error) bool { return errors.Is(err, bakery.ErrNoImage) }

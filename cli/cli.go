@@ -7,8 +7,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	goruntime "runtime"
@@ -35,7 +33,7 @@ func Main(args []string, in, out, errOut *os.File) int {
 	// A command ends before collecting its garbage pays; supervise sets it back.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(memoryLimit)
-	return newCLI(in, out, errOut, terminalOf(out), terminalOf(errOut)).perform(ctx, args)
+	return newCLI(newConsole(in, out, errOut)).perform(ctx, args)
 }
 
 // perform executes the command line, reports what went wrong and returns the exit code.
@@ -60,26 +58,19 @@ func (a *cli) perform(ctx context.Context, args []string) int {
 	return fault.KindOf(err).ExitCode()
 }
 
-// cli is what every command works with.
+// cli is what every command works with: the console, and the app behind it.
 type cli struct {
-	app           *app.App
-	in            *os.File
-	out, err      io.Writer // results and progress
-	term, errTerm terminal  // what out and err are
-	rootful       bool      // --rootful: use the system's Docker
-	rootfulGiven  bool      // whether --rootful was set
-	noPager       bool      // --no-pager
+	*console
+	app          *app.App
+	rootful      bool // --rootful: use the system's Docker
+	rootfulGiven bool // whether --rootful was set
 
 	parsed, json bool       // the command line was read, and asked for JSON
 	about        session.ID // the session that the command is about, if any
 }
 
-// newCLI returns the command line on these streams.
-func newCLI(in *os.File, out, errOut io.Writer, term, errTerm terminal) *cli {
-	a := &cli{in: in, out: out, err: errOut, term: term, errTerm: errTerm}
-	a.app = app.New(a.looking)
-	return a
-}
+// newCLI returns the commands on a console.
+func newCLI(c *console) *cli { return &cli{console: c, app: app.New(c.looking)} }
 
 func (a *cli) execute(ctx context.Context, args []string) error {
 	if goruntime.GOOS != "linux" {
@@ -147,10 +138,10 @@ changed comes back as a diff that you accept or discard.`,
 			root.AddCommand(command)
 		}
 	}
-	add("run", a.runCommand(), a.rerunCommand(), a.listCommand(), a.attachCommand(), a.logsCommand(), a.stopCommand(), a.extendCommand(), a.removeCommand())
-	add("review", a.diffCommand(), a.reviewCommand(), a.workspaceCommand(), a.describeCommand(), a.acceptCommand(), a.verifyCommand(), a.commentCommand(), a.rejectCommand(), a.discardCommand(), a.recoverCommand(), a.gcCommand())
-	add("machine", a.bakeCommand(), a.agentsCommand(), a.promptsCommand(), a.modelsCommand(), a.netguardCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
-	root.AddCommand(a.superviseCommand(), a.jobCommand())
+	add("run", a.runCommand(), a.rerunCommand(), newListCommand(a), newAttachCommand(a), newLogsCommand(a), newStopCommand(a), newExtendCommand(a), newRemoveCommand(a))
+	add("review", newDiffCommand(a), newReviewCommand(a), newWorkspaceCommand(a), newDescribeCommand(a), newAcceptCommand(a), newVerifyCommand(a), newCommentCommand(a), newRejectCommand(a), newDiscardCommand(a), newRecoverCommand(a), newGcCommand(a))
+	add("machine", newBakeCommand(a), newAgentsCommand(a), newPromptsCommand(a), newModelsCommand(a), newNetguardCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a))
+	root.AddCommand(newSuperviseCommand(a), newJobCommand(a))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err).Hint("`%s --help` lists the flags", cmd.CommandPath())
 	})
@@ -186,12 +177,4 @@ func usage(err error) *fault.Fault {
 		f = f.Hint("did you mean %q?", names[0])
 	}
 	return f
-}
-
-// report prints an error for people: the sentence, then the hints.
-func (a *cli) report(err error) {
-	fmt.Fprintf(a.err, "%s %s\n", a.errTerm.bad("aibox:"), safe(err.Error()))
-	for _, hint := range fault.Hints(err) {
-		fmt.Fprintf(a.err, "  %s %s\n", a.errTerm.faint("→"), safe(hint))
-	}
 }

@@ -16,7 +16,7 @@ func testApp(t *testing.T) (a *cli, out, errOut *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	out, errOut = new(bytes.Buffer), new(bytes.Buffer)
-	return newCLI(noInput(t), out, errOut, terminal{width: 80}, terminal{width: 80}), out, errOut
+	return newCLI(&console{in: noInput(t), out: out, err: errOut, term: terminal{width: 80}, errTerm: terminal{width: 80}}), out, errOut
 }
 
 func TestAWrongCommandLineIsAUsageFault(t *testing.T) {

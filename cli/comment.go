@@ -19,13 +19,15 @@ import (
 
 // commentOptions are the flags of `aibox comment`.
 type commentOptions struct {
+	*cli
+
 	hunk   string
 	remove []int
 	json   bool
 }
 
-func (a *cli) commentCommand() *cobra.Command {
-	var o commentOptions
+func newCommentCommand(a *cli) *cobra.Command {
+	o := commentOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "comment ID [FILE[:LINE] | .] [TEXT]",
 		Short: "Say something about a session's work, or list what was said",
@@ -41,7 +43,7 @@ terminal. Without anything behind ID, list the comments and the rejected hunks.
   aibox comment 0dq4f --remove 2`,
 		Args:              cobra.RangeArgs(1, 3),
 		ValidArgsFunction: a.completeSessionAndPaths,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.comment(cmd.Context(), args, o) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a beginning of it that no other has")
 	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
@@ -50,7 +52,7 @@ terminal. Without anything behind ID, list the comments and the rejected hunks.
 	return cmd
 }
 
-func (a *cli) comment(ctx context.Context, args []string, o commentOptions) error {
+func (o *commentOptions) run(ctx context.Context, args []string) error {
 	args, rest := args[:1], args[1:]
 	switch {
 	case len(o.remove) > 0 && (len(rest) > 0 || o.hunk != ""):
@@ -58,7 +60,7 @@ func (a *cli) comment(ctx context.Context, args []string, o commentOptions) erro
 	case o.hunk != "" && len(rest) > 1:
 		return fault.New(fault.Usage, "--hunk says already what %q is about", rest[len(rest)-1]).Hint("leave %q out", rest[0])
 	}
-	service, found, err := a.find(ctx, args[0])
+	service, found, err := o.find(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -66,16 +68,16 @@ func (a *cli) comment(ctx context.Context, args []string, o commentOptions) erro
 	case len(o.remove) > 0:
 		return service.Uncomment(ctx, found.ID, o.remove...)
 	case len(rest) == 0 && o.hunk == "":
-		return a.listFeedback(service, found.ID, o.json)
+		return o.list(service, found.ID, o.json)
 	}
 	c := session.Comment{Hunk: review.HunkID(o.hunk)}
 	if o.hunk == "" {
-		if c.Path, c.Line, err = a.place(ctx, service, found.ID, rest[0]); err != nil {
+		if c.Path, c.Line, err = o.place(ctx, service, found.ID, rest[0]); err != nil {
 			return err
 		}
 		rest = rest[1:]
 	}
-	if c.Text, err = a.commentText(rest); err != nil {
+	if c.Text, err = o.text(rest); err != nil {
 		return err
 	}
 	made, err := service.Comment(ctx, found.ID, c)
@@ -83,23 +85,23 @@ func (a *cli) comment(ctx context.Context, args []string, o commentOptions) erro
 		return err
 	}
 	if o.json {
-		return printJSON(a.out, made)
+		return printJSON(o.out, made)
 	}
-	fmt.Fprintln(a.out, made.Number)
-	fmt.Fprintf(a.err, "%s `aibox run --resume %s` goes on from the work with it\n", a.errTerm.faint("→"), found.ID)
+	fmt.Fprintln(o.out, made.Number)
+	fmt.Fprintf(o.err, "%s `aibox run --resume %s` goes on from the work with it\n", o.errTerm.faint("→"), found.ID)
 	return nil
 }
 
 // commentText is the text of the command line, else of standard input.
-func (a *cli) commentText(words []string) (string, error) {
+func (o *commentOptions) text(words []string) (string, error) {
 	if len(words) > 0 {
 		return words[0], nil
 	}
-	if terminalOf(a.in).interactive {
+	if terminalOf(o.in).interactive {
 		return "", fault.New(fault.Usage, "the comment has no text").Hint("put it behind, in quotes").
-			Hint("to comment on the work as a whole: aibox comment %s . TEXT", a.about)
+			Hint("to comment on the work as a whole: aibox comment %s . TEXT", o.about)
 	}
-	text, err := io.ReadAll(io.LimitReader(a.in, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(o.in, 1<<20))
 	if err != nil {
 		return "", fault.New(fault.Usage, "the comment cannot be read from standard input: %w", err)
 	}
@@ -108,7 +110,7 @@ func (a *cli) commentText(words []string) (string, error) {
 
 // place reads "FILE", "FILE:LINE" or ".", which is the work as a whole. A file whose
 // own name ends like a line is that file.
-func (a *cli) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
+func (o *commentOptions) place(ctx context.Context, service *session.Sessions, id session.ID, text string) (review.Path, int, error) {
 	if text == "." {
 		return "", 0, nil
 	}
@@ -134,7 +136,7 @@ func (a *cli) place(ctx context.Context, service *session.Sessions, id session.I
 }
 
 // listFeedback prints what was said of a session's work.
-func (a *cli) listFeedback(service *session.Sessions, id session.ID, asJSON bool) error {
+func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON bool) error {
 	f, err := service.Feedback(id)
 	if err != nil {
 		return err
@@ -146,10 +148,10 @@ func (a *cli) listFeedback(service *session.Sessions, id session.ID, asJSON bool
 		if f.Rejected == nil {
 			f.Rejected = []session.Rejection{}
 		}
-		return printJSON(a.out, f)
+		return printJSON(o.out, f)
 	}
 	if f.Empty() {
-		fmt.Fprintf(a.err, "nothing was said of %s; `aibox comment %s FILE:LINE TEXT` does\n", id, id)
+		fmt.Fprintf(o.err, "nothing was said of %s; `aibox comment %s FILE:LINE TEXT` does\n", id, id)
 		return nil
 	}
 	var rows [][]string
@@ -159,7 +161,7 @@ func (a *cli) listFeedback(service *session.Sessions, id session.ID, asJSON bool
 	for _, r := range f.Rejected {
 		rows = append(rows, []string{"rejected", fmt.Sprintf("%s hunk %.8s", r.Path, string(r.Hunk)), sentTo(r.Sent), oneLine(r.Note)})
 	}
-	return a.overview("NUMBER\tON\tSENT\tTEXT", rows)
+	return o.overview("NUMBER\tON\tSENT\tTEXT", rows)
 }
 
 // commentPlace says what a comment is on.
@@ -190,13 +192,15 @@ func oneLine(text string) string {
 
 // rejectOptions are the flags of `aibox reject`.
 type rejectOptions struct {
+	*cli
+
 	files  []string
 	note   string
 	remove bool
 }
 
-func (a *cli) rejectCommand() *cobra.Command {
-	var o rejectOptions
+func newRejectCommand(a *cli) *cobra.Command {
+	o := rejectOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "reject ID [HUNK…]",
 		Short: "Mark hunks of a session's work as not wanted",
@@ -208,7 +212,7 @@ them to the agent, which is to do them differently or to take them back.`,
   aibox reject 0dq4f 3f9c21 --remove`,
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessionAndHunks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.reject(cmd.Context(), args[0], args[1:], o) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 	cmd.Flags().StringArrayVar(&o.files, "files", nil, "every hunk of this `FILE` (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("files", a.completeChanged(func(review.Change) bool { return true }))
@@ -225,7 +229,7 @@ func (a *cli) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix 
 	return a.completeHunks(cmd, args, prefix)
 }
 
-func (a *cli) reject(ctx context.Context, text string, words []string, o rejectOptions) error {
+func (o *rejectOptions) run(ctx context.Context, text string, words []string) error {
 	if len(words) == 0 && len(o.files) == 0 {
 		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --hunks %s` lists them with their ids", text).
 			Hint("or name a file with --files")
@@ -233,7 +237,7 @@ func (a *cli) reject(ctx context.Context, text string, words []string, o rejectO
 	if o.remove && o.note != "" {
 		return fault.New(fault.Usage, "--remove takes rejections back, so there is nothing to say").Hint("leave --message out")
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -260,7 +264,7 @@ func (a *cli) reject(ctx context.Context, text string, words []string, o rejectO
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", a.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
+	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
 	return nil
 }
 

@@ -100,10 +100,10 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	fmt.Fprintf(a.err, "%s  %s, %s\n", t.bold(string(out.ID)), took, result.Tokens)
 	switch {
 	case out.Accepted != nil && out.Accepted.Target == accept.ToWorktree:
-		a.tellPlaced(out.Accepted)
+		a.printPlaced(out.Accepted)
 	case out.Accepted != nil:
 		fmt.Fprintf(a.err, "%s branch %s in %s\n", t.good("✓"), termtext.Escape(out.Accepted.Branch), termtext.Escape(out.Accepted.Repo))
-		a.tellBranches(out.State.Workspace, out.Accepted)
+		a.printBranches(out.State.Workspace, out.Accepted)
 	case result.Changed:
 		look := "diff"
 		if a.conversable() {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) configCommand() *cobra.Command {
+func newConfigCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show and change your settings",
@@ -32,11 +32,11 @@ agent may have written it.`,
 			return fault.New(fault.Usage, "no command was given").Hint("`aibox config show` shows what holds")
 		},
 	}
-	cmd.AddCommand(a.configPathCommand(), a.configShowCommand(), a.configEditCommand(), a.configSetCommand(), a.configUnsetCommand(), a.configSchemaCommand())
+	cmd.AddCommand(newConfigPathCommand(a), newConfigShowCommand(a), newConfigEditCommand(a), newConfigSetCommand(a), newConfigUnsetCommand(a), newConfigSchemaCommand(a))
 	return cmd
 }
 
-func (a *cli) configPathCommand() *cobra.Command {
+func newConfigPathCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
 		Short:   "Print where your own file of settings is, or would be",
@@ -55,14 +55,16 @@ func (a *cli) configPathCommand() *cobra.Command {
 
 // configShowOptions are the flags of `aibox config show`.
 type configShowOptions struct {
+	*cli
+
 	repo    string
 	changed bool
 	json    bool
 	key     string // a setting or a table; "" is all
 }
 
-func (a *cli) configShowCommand() *cobra.Command {
-	var o configShowOptions
+func newConfigShowCommand(a *cli) *cobra.Command {
+	o := configShowOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "show [KEY]",
 		Short: "Show what holds, and where it came from",
@@ -78,7 +80,7 @@ repository would have it. KEY is a setting, or a table of them such as agents.co
 			if len(args) > 0 {
 				o.key = args[0]
 			}
-			return a.showSettings(o)
+			return o.run()
 		},
 	}
 	cmd.Flags().StringVar(&o.repo, "repo", ".", "the repository (`PATH`)")
@@ -87,18 +89,18 @@ repository would have it. KEY is a setting, or a table of them such as agents.co
 	return cmd
 }
 
-func (a *cli) showSettings(o configShowOptions) error {
+func (o *configShowOptions) run() error {
 	if _, err := os.Stat(o.repo); err != nil && !workspace.IsURL(o.repo) {
 		return fault.New(fault.Usage, "there is no %s", termtext.Escape(o.repo)).Hint("name the repository's folder with --repo")
 	}
-	resolved, err := a.app.Settings(o.repo)
+	resolved, err := o.app.Settings(o.repo)
 	if err != nil {
 		return err
 	}
 	shown := resolved.All()
 	if o.key != "" {
 		if one, err := resolved.Find(o.key); err == nil {
-			return a.showSetting(one, o.json)
+			return o.showSetting(one, o.json)
 		} else if shown = below(o.key, shown); len(shown) == 0 {
 			return err
 		}
@@ -110,17 +112,17 @@ func (a *cli) showSettings(o configShowOptions) error {
 		}
 	}
 	if o.json {
-		return printJSON(a.out, kept)
+		return printJSON(o.out, kept)
 	}
 	if len(kept) == 0 {
-		fmt.Fprintln(a.err, "nothing is set; `aibox config edit` writes settings")
+		fmt.Fprintln(o.err, "nothing is set; `aibox config edit` writes settings")
 		return nil
 	}
 	rows := make([][]string, 0, len(kept))
 	for _, setting := range kept {
 		rows = append(rows, []string{setting.Key, termtext.Escape(setting.Text()), setting.Origin()})
 	}
-	return table(a.out, "SETTING\tVALUE\tFROM", rows)
+	return table(o.out, "SETTING\tVALUE\tFROM", rows)
 }
 
 // below are the settings of the table called name.
@@ -134,16 +136,16 @@ func below(name string, all []config.Setting) []config.Setting {
 	return found
 }
 
-func (a *cli) showSetting(setting config.Setting, asJSON bool) error {
+func (o *configShowOptions) showSetting(setting config.Setting, asJSON bool) error {
 	if asJSON {
-		return printJSON(a.out, setting)
+		return printJSON(o.out, setting)
 	}
 	value := termtext.Escape(setting.Text())
 	if value == "" {
 		value = "not set"
 	}
 	rows := [][]string{
-		{setting.Key, a.term.bold(value)},
+		{setting.Key, o.term.bold(value)},
 		{"from", setting.Origin()},
 		{"what it is", setting.Field.Help},
 	}
@@ -152,10 +154,10 @@ func (a *cli) showSetting(setting config.Setting, asJSON bool) error {
 		rows = append(rows, []string{"variable", variable})
 	}
 	rows = append(rows, []string{"a repository may", setting.May()})
-	return table(a.out, "", rows)
+	return table(o.out, "", rows)
 }
 
-func (a *cli) configSchemaCommand() *cobra.Command {
+func newConfigSchemaCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of a file of settings, for editors",

@@ -18,7 +18,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) configEditCommand() *cobra.Command {
+// configEditOptions is one call of `aibox config edit`.
+type configEditOptions struct{ *cli }
+
+func newConfigEditCommand(a *cli) *cobra.Command {
+	o := configEditOptions{cli: a}
 	return &cobra.Command{
 		Use:   "edit",
 		Short: "Open your file of settings in your editor",
@@ -26,11 +30,11 @@ func (a *cli) configEditCommand() *cobra.Command {
 afterwards. Where there is no file yet, you begin with one that names every setting.`,
 		Example: "  aibox config edit",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.editSettings(cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 }
 
-func (a *cli) editSettings(ctx context.Context) error {
+func (o *configEditOptions) run(ctx context.Context) error {
 	file, err := app.UserSettingsFile()
 	if err != nil {
 		return err
@@ -46,15 +50,15 @@ func (a *cli) editSettings(ctx context.Context) error {
 		defer dropTemplate(file, template)
 	}
 	for {
-		if err := a.edit(ctx, file); err != nil {
+		if err := o.edit(ctx, file); err != nil {
 			return err
 		}
-		wrong := a.checkSettings(file)
+		wrong := o.check(file)
 		if wrong == nil {
 			return nil
 		}
-		a.report(wrong)
-		if !a.offer("Edit it again?") {
+		o.report(wrong)
+		if !o.offer("Edit it again?") {
 			return fault.New(fault.Usage, "the settings are wrong, and nothing runs until they are mended").
 				Hint("`aibox config edit` opens them again")
 		}
@@ -69,15 +73,15 @@ func dropTemplate(file string, template []byte) {
 }
 
 // checkSettings says what is wrong with the user's own file.
-func (a *cli) checkSettings(file string) error {
+func (o *configEditOptions) check(file string) error {
 	document, err := config.ReadUser(file)
 	if err == nil {
-		_, err = a.app.Catalog().Resolve(config.Input{User: document})
+		_, err = o.app.Catalog().Resolve(config.Input{User: document})
 	}
 	return err
 }
 
-func (a *cli) configSetCommand() *cobra.Command {
+func newConfigSetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Set one of your settings; the rest of the file stays as it is",
@@ -95,7 +99,7 @@ func (a *cli) configSetCommand() *cobra.Command {
 	}
 }
 
-func (a *cli) configUnsetCommand() *cobra.Command {
+func newConfigUnsetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "unset KEY",
 		Short:             "Take one of your settings out of the file",
@@ -111,10 +115,10 @@ func (a *cli) configUnsetCommand() *cobra.Command {
 }
 
 // changeSettings replaces the user's own file by what change makes of it, and says so.
-func (a *cli) changeSettings(change func(*config.Document) ([]byte, error)) error {
+func (c *console) changeSettings(change func(*config.Document) ([]byte, error)) error {
 	file, err := rewriteSettings(change)
 	if err == nil && file != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.good("✓"), termtext.Escape(file))
+		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.good("✓"), termtext.Escape(file))
 	}
 	return err
 }

@@ -8,17 +8,17 @@ import (
 	"aibox/workspace"
 )
 
-// tellBranches tells what belongs to a branch that was made: those of submodules, and in
+// printBranches tells what belongs to a branch that was made: those of submodules, and in
 // a repository that aibox cloned from a URL, how to get it from there.
-func (a *cli) tellBranches(ws *workspace.Workspace, accepted *accept.Result) {
+func (c *console) printBranches(ws *workspace.Workspace, accepted *accept.Result) {
 	for _, m := range accepted.Modules {
-		fmt.Fprintf(a.err, "%s submodule %s: branch %s in %s, which the commit records\n",
-			a.errTerm.good("✓"), m.Path, termtext.Escape(m.Branch), termtext.Escape(m.Repo))
+		fmt.Fprintf(c.err, "%s submodule %s: branch %s in %s, which the commit records\n",
+			c.errTerm.good("✓"), m.Path, termtext.Escape(m.Branch), termtext.Escape(m.Repo))
 	}
 	if accepted.Branch == "" || ws == nil || ws.URL == "" {
 		return
 	}
 	repo, branch := termtext.Escape(quoteAll([]string{accepted.Repo})), termtext.Escape(quoteAll([]string{accepted.Branch}))
-	fmt.Fprintf(a.err, "%s git fetch %s %s:%s  gets it into a clone of yours\n", a.errTerm.faint("→"), repo, branch, branch)
-	fmt.Fprintf(a.err, "%s git -C %s push origin %s  sends it to %s\n", a.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
+	fmt.Fprintf(c.err, "%s git fetch %s %s:%s  gets it into a clone of yours\n", c.errTerm.faint("→"), repo, branch, branch)
+	fmt.Fprintf(c.err, "%s git -C %s push origin %s  sends it to %s\n", c.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
 }

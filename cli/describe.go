@@ -18,11 +18,13 @@ import (
 
 // describeOptions are the flags of `aibox describe`.
 type describeOptions struct {
+	*cli
+
 	request, json bool
 }
 
-func (a *cli) describeCommand() *cobra.Command {
-	var o describeOptions
+func newDescribeCommand(a *cli) *cobra.Command {
+	o := describeOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "describe ID [PATH…]",
 		Short: "Propose a commit message or the text of a pull request",
@@ -37,7 +39,7 @@ as quoted data only.`,
 		Args:              sessionAndPaths,
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.describeWork(cmd.Context(), args[0], args[1:], o)
+			return o.run(cmd.Context(), args[0], args[1:])
 		},
 	}
 	cmd.Flags().BoolVar(&o.request, "pr", false, "the text of a pull request")
@@ -45,11 +47,11 @@ as quoted data only.`,
 	return cmd
 }
 
-func (a *cli) describeWork(ctx context.Context, text string, paths []string, o describeOptions) error {
+func (o *describeOptions) run(ctx context.Context, text string, paths []string) error {
 	if o.request && o.json {
 		return fault.New(fault.Usage, "--pr and --json exclude each other").Hint("--json holds the text of a pull request, too")
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -61,16 +63,16 @@ func (a *cli) describeWork(ctx context.Context, text string, paths []string, o d
 	if err != nil {
 		return err
 	}
-	described, err := a.describeSet(service, found, scope.Set())
+	described, err := o.describeSet(service, found, scope.Set())
 	switch {
 	case err != nil:
 		return err
 	case o.json:
-		return printJSON(a.out, described)
+		return printJSON(o.out, described)
 	case o.request:
-		_, err = io.WriteString(a.out, described.Title+"\n\n"+described.Body)
+		_, err = io.WriteString(o.out, described.Title+"\n\n"+described.Body)
 	default:
-		_, err = io.WriteString(a.out, described.Message)
+		_, err = io.WriteString(o.out, described.Message)
 	}
 	return quietly(err)
 }
@@ -98,7 +100,7 @@ func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, fo
 const scissors = "# ------------------------ >8 ------------------------"
 
 // editMessage lets the person edit a commit message. An empty one cancels.
-func (a *cli) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
+func (c *console) editMessage(ctx context.Context, message string, part *review.ChangeSet) (string, error) {
 	dir, err := os.MkdirTemp("", "aibox-message-")
 	if err != nil {
 		return "", err
@@ -117,7 +119,7 @@ func (a *cli) editMessage(ctx context.Context, message string, part *review.Chan
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		return "", err
 	}
-	if err := a.edit(ctx, file); err != nil {
+	if err := c.edit(ctx, file); err != nil {
 		return "", err
 	}
 	data, err := os.ReadFile(file)

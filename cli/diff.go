@@ -16,6 +16,8 @@ import (
 
 // diffOptions are the flags of `aibox diff`.
 type diffOptions struct {
+	*cli
+
 	paths, hunk                             []string // what part; both empty means all
 	stat, names, status, json, hunks, patch bool
 	null, contextGiven                      bool
@@ -23,8 +25,8 @@ type diffOptions struct {
 	context                                 int
 }
 
-func (a *cli) diffCommand() *cobra.Command {
-	var o diffOptions
+func newDiffCommand(a *cli) *cobra.Command {
+	o := diffOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "diff ID [PATH…]",
 		Short: "Show what a session's agent changed",
@@ -47,7 +49,7 @@ wrote.`,
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.paths, o.contextGiven = args[1:], cmd.Flags().Changed("unified")
-			return a.diff(cmd.Context(), args[0], o)
+			return o.run(cmd.Context(), args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -102,11 +104,11 @@ func (o *diffOptions) check() error {
 	return nil
 }
 
-func (a *cli) diff(ctx context.Context, text string, o diffOptions) error {
+func (o *diffOptions) run(ctx context.Context, text string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -120,18 +122,18 @@ func (a *cli) diff(ctx context.Context, text string, o diffOptions) error {
 	}
 	switch {
 	case o.json:
-		return a.diffJSON(ctx, service, found.ID, scope, o.hunks)
+		return o.printJSON(ctx, service, found.ID, scope, o.hunks)
 	case o.hunks:
-		return a.listHunks(ctx, scope)
-	case o.patch || o.plain(a.term):
-		printNotes(a.err, set)
-		return a.diffPatch(ctx, scope, o)
+		return o.listHunks(ctx, scope)
+	case o.patch || o.plain(o.term):
+		printNotes(o.err, set)
+		return o.printPatch(ctx, scope)
 	case o.stat || o.names || o.status:
-		printNotes(a.err, set)
-		return a.piped(func(w io.Writer) error { return a.diffList(ctx, w, scope.Set(), o) })
+		printNotes(o.err, set)
+		return o.piped(func(w io.Writer) error { return o.printList(ctx, w, scope.Set()) })
 	}
-	return a.paged(ctx, func(ctx context.Context, w io.Writer) error {
-		return a.showDiff(ctx, w, service, found, scope, o)
+	return o.paged(ctx, func(ctx context.Context, w io.Writer) error {
+		return o.show(ctx, w, service, found, scope)
 	})
 }
 
@@ -141,27 +143,27 @@ func (o *diffOptions) plain(t terminal) bool {
 }
 
 // diffPatch writes bytes as the agent wrote them.
-func (a *cli) diffPatch(ctx context.Context, scope *decision.Scope, o diffOptions) error {
+func (o *diffOptions) printPatch(ctx context.Context, scope *decision.Scope) error {
 	if scope.Whole.Empty() {
-		fmt.Fprintln(a.err, "nothing was changed")
+		fmt.Fprintln(o.err, "nothing was changed")
 		return nil
 	}
 	set, err := scope.Standalone(ctx)
 	if err != nil {
 		return err
 	}
-	return a.piped(func(w io.Writer) error { return set.PatchWithin(ctx, w, o.context) })
+	return o.piped(func(w io.Writer) error { return set.PatchWithin(ctx, w, o.context) })
 }
 
 // diffList writes one line for each file.
-func (a *cli) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, o diffOptions) error {
+func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.ChangeSet) error {
 	if set.Empty() {
-		fmt.Fprintln(a.err, "nothing was changed")
+		fmt.Fprintln(o.err, "nothing was changed")
 		return nil
 	}
 	switch {
 	case o.stat:
-		return set.Stat(w, a.term.width)
+		return set.Stat(w, o.term.width)
 	case o.names && o.null:
 		return set.NamesZ(ctx, w)
 	case o.names:
@@ -175,13 +177,13 @@ func (a *cli) diffList(ctx context.Context, w io.Writer, set *review.ChangeSet, 
 
 // showDiff writes the diff for a person: what there is to know, the files that are
 // held back because of their risks, the others.
-func (a *cli) showDiff(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope, o diffOptions) error {
-	t := a.term
+func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope) error {
+	t := o.term
 	if o.color != "auto" {
 		t.color = o.color == "always"
 	}
 	set := scope.Set()
-	if err := a.showHead(w, t, service, found, scope); err != nil || set.Empty() {
+	if err := o.showHead(w, t, service, found, scope); err != nil || set.Empty() {
 		return err
 	}
 	remarks, err := remarksOf(ctx, service, found.ID, scope.Whole)

@@ -17,7 +17,7 @@ import (
 
 // showHead writes what a person wants to know before the lines: the task, how it
 // was verified, what was said of all of it, what is not in the diff at all.
-func (a *cli) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
+func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
 	task := termtext.Escape(firstLine(session.Describe(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (a *cli) showHead(w io.Writer, t terminal, service *session.Sessions, found
 	if !t.color {
 		head = plainly{w}
 	}
-	if err := a.printVerification(head, service, found.ID, scope.Whole.Tree); err != nil {
+	if err := c.printVerification(head, service, found.ID, scope.Whole.Tree); err != nil {
 		return err
 	}
 	if open := found.OpenTools(); open != "" {

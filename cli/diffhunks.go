@@ -18,12 +18,12 @@ import (
 const shortID = 12
 
 // listHunks writes a line for each hunk: its id, its file, what it does.
-func (a *cli) listHunks(ctx context.Context, scope *decision.Scope) error {
+func (c *console) listHunks(ctx context.Context, scope *decision.Scope) error {
 	if scope.Whole.Empty() {
-		printNotes(a.err, scope.Whole)
+		printNotes(c.err, scope.Whole)
 		return nil
 	}
-	return a.piped(func(w io.Writer) error {
+	return c.piped(func(w io.Writer) error {
 		return scope.Files(ctx, func(file review.FileDiff) error {
 			for _, h := range file.Hunks {
 				_, err := fmt.Fprintf(w, "%.*s  %s  %s\n", shortID, h.ID, h.Path, hunkTitle(h, file.Change))
@@ -143,7 +143,7 @@ type diffFacts struct {
 
 // diffJSON writes the change set with its verifications and feedback. With hunks, each
 // change is on a line of its own, so that only one file is in memory at a time.
-func (a *cli) diffJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
+func (o *diffOptions) printJSON(ctx context.Context, service *session.Sessions, id session.ID, scope *decision.Scope, hunks bool) error {
 	facts := diffFacts{ChangeSet: scope.Set()}
 	feedback, err := service.Feedback(id)
 	if err == nil {
@@ -156,7 +156,7 @@ func (a *cli) diffJSON(ctx context.Context, service *session.Sessions, id sessio
 		facts.Feedback = &feedback
 	}
 	if !hunks {
-		return a.piped(func(w io.Writer) error { return printJSON(w, facts) })
+		return o.piped(func(w io.Writer) error { return printJSON(w, facts) })
 	}
 	const changes = `"changes":null`
 	head := *facts.ChangeSet
@@ -167,7 +167,7 @@ func (a *cli) diffJSON(ctx context.Context, service *session.Sessions, id sessio
 		return err
 	}
 	before, after, _ := bytes.Cut(data.Bytes(), []byte(changes))
-	return a.piped(func(w io.Writer) error {
+	return o.piped(func(w io.Writer) error {
 		if _, err := fmt.Fprintf(w, "%s\"changes\":[", before); err != nil {
 			return err
 		}

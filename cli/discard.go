@@ -11,7 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) discardCommand() *cobra.Command {
+// discardOptions is one call of `aibox discard`.
+type discardOptions struct{ *cli }
+
+func newDiscardCommand(a *cli) *cobra.Command {
+	o := discardOptions{cli: a}
 	return &cobra.Command{
 		Use:   "discard ID…",
 		Short: "Drop sessions' changes and remove their workspaces",
@@ -22,20 +26,20 @@ cannot hold.`,
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.each(cmd.Context(), args, a.discard)
+			return a.each(cmd.Context(), args, o.run)
 		},
 	}
 }
 
-func (a *cli) discard(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (o *discardOptions) run(ctx context.Context, service *session.Sessions, found session.Session) error {
 	saved, err := service.Discard(ctx, found.ID)
 	if err != nil || saved == nil {
 		return err
 	}
 	for _, lost := range saved.NotKept {
-		fmt.Fprintf(a.err, "%s not kept: %s %s\n", a.errTerm.warn("!"), lost.Path, safe(lost.Reason))
+		fmt.Fprintf(o.err, "%s not kept: %s %s\n", o.errTerm.warn("!"), lost.Path, safe(lost.Reason))
 	}
-	fmt.Fprintf(a.err, "%s aibox recover %s --ref %s  brings it back as a branch, until %s at least\n", a.errTerm.faint("→"),
+	fmt.Fprintf(o.err, "%s aibox recover %s --ref %s  brings it back as a branch, until %s at least\n", o.errTerm.faint("→"),
 		found.ID, path.Base(saved.Ref), saved.Until.Local().Format(time.DateOnly))
 	return nil
 }

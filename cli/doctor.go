@@ -15,13 +15,15 @@ import (
 
 // doctorOptions are the flags of `aibox doctor`.
 type doctorOptions struct {
+	*cli
+
 	json, probe bool
 	fix         bool
 	fixing
 }
 
-func (a *cli) doctorCommand() *cobra.Command {
-	var options doctorOptions
+func newDoctorCommand(a *cli) *cobra.Command {
+	o := doctorOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine, and prove the isolation",
@@ -33,45 +35,45 @@ could reach and what it could not.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.doctor(cmd.Context(), options)
+			return o.run(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&options.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&options.probe, "probe", false, "start a sandbox and prove what it can reach")
-	cmd.Flags().BoolVar(&options.fix, "fix", false, "set up what is missing, after a question")
-	cmd.Flags().BoolVar(&options.yes, "yes", false, "with --fix: do not ask")
-	cmd.Flags().BoolVar(&options.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.probe, "probe", false, "start a sandbox and prove what it can reach")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after a question")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix: do not ask")
+	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
 	return cmd
 }
 
-func (a *cli) doctor(ctx context.Context, options doctorOptions) error {
-	if options.yes && !options.fix {
+func (o *doctorOptions) run(ctx context.Context) error {
+	if o.yes && !o.fix {
 		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
 	}
-	if options.replace && !options.fix {
+	if o.replace && !o.fix {
 		return fault.New(fault.Usage, "%s goes with --fix", doctor.ReplaceFlag).Hint("`%s %s` shows what it replaces, and asks", doctor.SetupCommand, doctor.ReplaceFlag)
 	}
-	findings := doctor.All(ctx, a.app.Doctor().Checks())
+	findings := doctor.All(ctx, o.app.Doctor().Checks())
 	report := doctorReport{Findings: findings}
 	var unfinished error
-	if options.fix {
-		if report.Findings, unfinished = a.fix(ctx, findings, options.fixing); report.Findings == nil {
+	if o.fix {
+		if report.Findings, unfinished = o.cli.fix(ctx, findings, o.fixing); report.Findings == nil {
 			return unfinished
 		}
 		report.Fixed = doctor.Fixed(findings, report.Findings)
 	}
-	if !options.json {
-		a.printFindings(report)
+	if !o.json {
+		o.printFindings(report)
 	}
 	missing := doctor.Count(report.Findings, doctor.Missing)
 	var err error
-	if options.probe && missing == 0 {
-		if report.Proof, err = a.proveByLines(ctx, options.json); err != nil {
+	if o.probe && missing == 0 {
+		if report.Proof, err = o.proveByLines(ctx, o.json); err != nil {
 			return err
 		}
 	}
-	if options.json {
-		err = printJSON(a.out, report)
+	if o.json {
+		err = printJSON(o.out, report)
 	}
 	switch {
 	case err != nil:
@@ -96,13 +98,13 @@ type doctorReport struct {
 }
 
 // proveByLines proves the isolation and prints each probe as it ends, unless quiet.
-func (a *cli) proveByLines(ctx context.Context, quiet bool) (*doctor.Proof, error) {
-	progress := newSteps(a.err, a.errTerm)
-	lines := proofTable{out: a.out, term: a.term}
+func (o *doctorOptions) proveByLines(ctx context.Context, quiet bool) (*doctor.Proof, error) {
+	progress := newSteps(o.err, o.errTerm)
+	lines := proofTable{out: o.out, term: o.term}
 	if !quiet {
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(o.out)
 	}
-	proof, err := a.prove(ctx, a.offerToBake, func(step session.Step) {
+	proof, err := o.prove(ctx, o.offerToBake, func(step session.Step) {
 		switch {
 		case step.Probe == nil:
 			progress.handle(step)
@@ -112,20 +114,20 @@ func (a *cli) proveByLines(ctx context.Context, quiet bool) (*doctor.Proof, erro
 	})
 	progress.close()
 	if err == nil && !quiet {
-		a.printProof(proof)
+		o.printProof(proof)
 	}
 	return proof, err
 }
 
-func (a *cli) printFindings(r doctorReport) {
+func (o *doctorOptions) printFindings(r doctorReport) {
 	var rows [][]string
 	for _, f := range r.Findings {
-		mark := a.term.good("✓")
+		mark := o.term.good("✓")
 		switch f.State {
 		case doctor.Warning:
-			mark = a.term.warn("!")
+			mark = o.term.warn("!")
 		case doctor.Missing:
-			mark = a.term.style("31", "✗") // the table counts escapes, so all are of one length
+			mark = o.term.style("31", "✗") // the table counts escapes, so all are of one length
 		}
 		detail := safe(f.Detail)
 		if f.Fix != "" {
@@ -133,9 +135,9 @@ func (a *cli) printFindings(r doctorReport) {
 		}
 		rows = append(rows, []string{mark + " " + f.Name, detail})
 	}
-	_ = table(a.out, "", rows)
+	_ = table(o.out, "", rows)
 	if len(r.Fixed) > 0 {
-		fmt.Fprintf(a.out, "\nmended: %s\n", strings.Join(r.Fixed, ", "))
+		fmt.Fprintf(o.out, "\nmended: %s\n", strings.Join(r.Fixed, ", "))
 	}
 }
 

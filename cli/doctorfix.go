@@ -83,37 +83,37 @@ func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]do
 
 // showSetupPlan prints the command of the set-up, what it would do, and what it would
 // replace.
-func (a *cli) showSetupPlan(ctx context.Context, setup *doctor.Setup, replaced []string) error {
+func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replaced []string) error {
 	plan, err := setup.Plan(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(setup.Command())))
+	fmt.Fprintf(c.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(setup.Command())))
 	for _, step := range plan {
-		fmt.Fprintf(a.err, "  %s\n", safe(step))
+		fmt.Fprintf(c.err, "  %s\n", safe(step))
 	}
 	for _, registered := range replaced {
-		fmt.Fprintf(a.err, "\nIt would replace this runtime, which is registered with Docker:\n\n  %s\n", safe(registered))
+		fmt.Fprintf(c.err, "\nIt would replace this runtime, which is registered with Docker:\n\n  %s\n", safe(registered))
 	}
-	fmt.Fprintln(a.err)
+	fmt.Fprintln(c.err)
 	return nil
 }
 
 // askToFix asks whether to run the set-up. The return key means no.
-func (a *cli) askToFix(ctx context.Context, how fixing) (bool, error) {
-	if !a.errTerm.interactive || !terminalOf(a.in).interactive {
+func (c *console) askToFix(ctx context.Context, how fixing) (bool, error) {
+	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
 		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(how.args(), " "))
 	}
 	question := "Do that? [y/N] "
 	if how.replace {
 		question = "Do that, and replace the registered runtime? [y/N] "
 	}
-	agreed, err := a.yes(ctx, question)
+	agreed, err := c.yes(ctx, question)
 	switch {
 	case err != nil:
 		return false, fault.New(fault.Interrupted, "interrupted; nothing was changed")
 	case !agreed:
-		fmt.Fprint(a.err, "nothing was changed\n\n")
+		fmt.Fprint(c.err, "nothing was changed\n\n")
 	}
 	return agreed, nil
 }

@@ -11,8 +11,8 @@ import (
 
 // edit opens a file of the user's in the editor that $VISUAL or $EDITOR names, and
 // waits until it is closed. It needs a terminal.
-func (a *cli) edit(ctx context.Context, path string) error {
-	if !a.term.interactive || !terminalOf(a.in).interactive {
+func (c *console) edit(ctx context.Context, path string) error {
+	if !c.term.interactive || !terminalOf(c.in).interactive {
 		return fault.New(fault.Usage, "an editor needs a terminal").Hint("the file is %s", path)
 	}
 	var words []string
@@ -31,7 +31,7 @@ func (a *cli) edit(ctx context.Context, path string) error {
 	}
 	// The path is absolute, so that no editor takes it for an option.
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the user's own choice
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.in, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fault.New(fault.Environment, "the editor %s failed: %w", words[0], err).Hint("export EDITOR=…   # another one")
 	}

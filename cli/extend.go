@@ -11,7 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) extendCommand() *cobra.Command {
+// extendOptions is one call of `aibox extend`.
+type extendOptions struct{ *cli }
+
+func newExtendCommand(a *cli) *cobra.Command {
+	o := extendOptions{cli: a}
 	return &cobra.Command{
 		Use:   "extend ID DURATION",
 		Short: "Give a running session more time than its limit",
@@ -20,7 +24,7 @@ in what it prints, shortly before its time limit ends it.`,
 		Example:           "  aibox extend 0dq4f 30m",
 		Args:              sessionAndDuration,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.extend(cmd.Context(), args[0], args[1]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1]) },
 	}
 }
 
@@ -31,12 +35,12 @@ func sessionAndDuration(cmd *cobra.Command, args []string) error {
 	return fault.New(fault.Usage, "%s takes a session id and a duration", cmd.CommandPath()).Hint("`%s 0dq4f 30m` gives half an hour", cmd.CommandPath())
 }
 
-func (a *cli) extend(ctx context.Context, text, duration string) error {
+func (o *extendOptions) run(ctx context.Context, text, duration string) error {
 	by, err := spec.ParseDuration(duration)
 	if err != nil {
 		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m, 1h30m and 2d are")
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -45,9 +49,9 @@ func (a *cli) extend(ctx context.Context, text, duration string) error {
 	}
 	live, err := service.Live(found.ID)
 	if err != nil || live.Deadline.IsZero() {
-		fmt.Fprintln(a.out, found.ID)
+		fmt.Fprintln(o.out, found.ID)
 		return err
 	}
-	fmt.Fprintf(a.out, "%s may run until %s\n", found.ID, live.Deadline.Local().Format(time.DateTime))
+	fmt.Fprintf(o.out, "%s may run until %s\n", found.ID, live.Deadline.Local().Format(time.DateTime))
 	return nil
 }

@@ -29,7 +29,7 @@ func quietApp(t *testing.T) (*cli, *strings.Builder) {
 	}
 	t.Cleanup(func() { in.Close() })
 	progress := new(strings.Builder)
-	return newCLI(in, new(strings.Builder), progress, terminal{}, terminal{}), progress
+	return newCLI(&console{in: in, out: new(strings.Builder), err: progress}), progress
 }
 
 func TestWithNobodyToAskThePlanIsShownAndNothingIsDone(t *testing.T) {
@@ -77,7 +77,7 @@ func TestFixIsRefusedForTheSystemsDocker(t *testing.T) {
 func TestYesAndReplaceRuntimeAloneAreAWrongUsage(t *testing.T) {
 	for _, how := range []fixing{{yes: true}, {replace: true}} {
 		a, _ := quietApp(t)
-		if err := a.doctor(context.Background(), doctorOptions{fixing: how}); fault.KindOf(err) != fault.Usage {
+		if err := (&doctorOptions{cli: a, fixing: how}).run(context.Background()); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: error %v", how, err)
 		}
 	}

@@ -31,23 +31,23 @@ type follower struct {
 
 // followRun shows the agent's output until the session has ended; quiet shows it on
 // standard error.
-func (a *cli) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
-	return a.followFrom(ctx, service, id, 0, quiet)
+func (c *console) followRun(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+	return c.followFrom(ctx, service, id, 0, quiet)
 }
 
 // followFrom is followRun from byte offset from of the output.
-func (a *cli) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
+func (c *console) followFrom(ctx context.Context, service *session.Sessions, id session.ID, from int64, quiet bool) (session.Session, error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	if ctx.Err() != nil {
 		signals <- syscall.SIGTERM // it arrived before Notify
 	}
-	out := a.out
+	out := c.out
 	if quiet {
-		out = a.err
+		out = c.err
 	}
-	f := follower{sessions: service, id: id, output: a.agentOutput(out), signals: signals}
+	f := follower{sessions: service, id: id, output: c.agentOutput(out), signals: signals}
 	return f.run(context.WithoutCancel(ctx), from)
 }
 

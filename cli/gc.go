@@ -20,12 +20,14 @@ import (
 
 // gcOptions are the flags of `aibox gc`.
 type gcOptions struct {
+	*cli
+
 	olderThan    string
 	dryRun, json bool
 }
 
-func (a *cli) gcCommand() *cobra.Command {
-	var o gcOptions
+func newGcCommand(a *cli) *cobra.Command {
+	o := gcOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Tidy away old sessions that are reviewed, and what else nobody needs",
@@ -40,7 +42,7 @@ or cannot be read. What a workspace holds is saved before it is removed. Nothing
 tidied away unless you type this command.`,
 		Example: "  aibox gc --dry-run\n  aibox gc\n  aibox gc --older-than 7d",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.gc(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would go")
@@ -49,25 +51,25 @@ tidied away unless you type this command.`,
 	return cmd
 }
 
-func (a *cli) gc(ctx context.Context, o gcOptions) error {
-	olderThan, err := a.retention(o.olderThan)
+func (o *gcOptions) run(ctx context.Context) error {
+	olderThan, err := o.retention(o.olderThan)
 	if err != nil {
 		return err
 	}
-	service, err := a.app.Sessions()
+	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	a.repair(ctx, service)
+	o.repair(ctx, service)
 	report, err := service.GC(ctx, session.GCOptions{OlderThan: olderThan, DryRun: o.dryRun})
 	if report == nil {
 		return err
 	}
-	err = errors.Join(err, a.gcImages(ctx, service, report, olderThan), a.gcCaches(ctx, report, olderThan))
+	err = errors.Join(err, o.images(ctx, service, report, olderThan), o.caches(ctx, report, olderThan))
 	if o.json {
-		return errors.Join(printJSON(a.out, report), unfinished(ctx, err))
+		return errors.Join(printJSON(o.out, report), unfinished(ctx, err))
 	}
-	return errors.Join(a.printFreed(report), unfinished(ctx, err))
+	return errors.Join(o.printFreed(report), unfinished(ctx, err))
 }
 
 // unfinished says what a clean-up could not do.
@@ -84,9 +86,9 @@ func unfinished(ctx context.Context, err error) error {
 
 // retention is how old what goes must be: what the command line says, or else the
 // settings.
-func (a *cli) retention(text string) (time.Duration, error) {
+func (o *gcOptions) retention(text string) (time.Duration, error) {
 	if text == "" {
-		own, err := a.app.UserSettings()
+		own, err := o.app.UserSettings()
 		if err != nil {
 			return 0, err
 		}
@@ -100,7 +102,7 @@ func (a *cli) retention(text string) (time.Duration, error) {
 }
 
 // gcImages removes outdated images of aibox.
-func (a *cli) gcImages(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
+func (o *gcOptions) images(ctx context.Context, service *session.Sessions, report *session.GCReport, olderThan time.Duration) error {
 	named, known, err := service.Images()
 	if err != nil {
 		return err
@@ -109,12 +111,12 @@ func (a *cli) gcImages(ctx context.Context, service *session.Sessions, report *s
 		report.Keep("images", "a session whose record cannot be read may need them")
 		return nil
 	}
-	own, err := a.app.UserSettings()
+	own, err := o.app.UserSettings()
 	if err != nil {
 		return err
 	}
 	named[own.Settings.Image], named[own.Images.Base] = true, true
-	builder, err := a.app.Builder(ctx)
+	builder, err := o.app.Builder(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,9 +152,9 @@ func (a *cli) gcImages(ctx context.Context, service *session.Sessions, report *s
 }
 
 // printFreed tells people what went and what stays.
-func (a *cli) printFreed(report *session.GCReport) error {
+func (o *gcOptions) printFreed(report *session.GCReport) error {
 	for _, kept := range report.Kept {
-		fmt.Fprintf(a.err, "%s kept: %s: %s\n", a.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))
+		fmt.Fprintf(o.err, "%s kept: %s: %s\n", o.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))
 	}
 	_, bytes := report.Total()
 	rows := make([][]string, 0, len(report.Freed))
@@ -163,12 +165,12 @@ func (a *cli) printFreed(report *session.GCReport) error {
 	}
 	switch {
 	case len(rows) == 0:
-		fmt.Fprintln(a.err, "there is nothing to tidy away")
+		fmt.Fprintln(o.err, "there is nothing to tidy away")
 		return nil
 	case report.DryRun:
-		fmt.Fprintf(a.err, "about %s would be free; this was a dry run\n", amount.Bytes(bytes))
+		fmt.Fprintf(o.err, "about %s would be free; this was a dry run\n", amount.Bytes(bytes))
 	default:
-		fmt.Fprintf(a.err, "%s %s freed\n", a.errTerm.good("✓"), amount.Bytes(bytes))
+		fmt.Fprintf(o.err, "%s %s freed\n", o.errTerm.good("✓"), amount.Bytes(bytes))
 	}
-	return a.overview("KIND\tCOUNT\tFILES\tSIZE\tWHAT", rows)
+	return o.overview("KIND\tCOUNT\tFILES\tSIZE\tWHAT", rows)
 }

@@ -21,7 +21,7 @@ const scratchAge = 24 * time.Hour
 
 // gcCaches removes what can be made again and was not needed for long, and what
 // commands that were killed have left.
-func (a *cli) gcCaches(ctx context.Context, report *session.GCReport, olderThan time.Duration) error {
+func (o *gcOptions) caches(ctx context.Context, report *session.GCReport, olderThan time.Duration) error {
 	dirs, err := paths.Default()
 	if err != nil {
 		return err

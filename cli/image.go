@@ -9,14 +9,14 @@ import (
 )
 
 // offerToBake bakes a missing image where a person is there to say yes.
-func (a *cli) offerToBake(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
+func (c *console) offerToBake(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
 	stands := "is not there yet"
 	if _, err := builder.Find(ctx, image); errors.Is(err, bakery.ErrOutdated) {
 		stands = "is outdated"
 	}
-	if !a.offer(fmt.Sprintf("The image of %s %s. Bake it now? It takes some minutes.", agent, stands)) {
+	if !c.offer(fmt.Sprintf("The image of %s %s. Bake it now? It takes some minutes.", agent, stands)) {
 		return false, nil
 	}
-	_, err := a.bakeWith(ctx, builder, []string{image})
+	_, err := c.bakeWith(ctx, builder, []string{image})
 	return err == nil, err
 }

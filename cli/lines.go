@@ -22,8 +22,8 @@ type lines struct {
 
 // answers reads lines of the standard input until ctx ends: a read that waits ends
 // with it. close must be called.
-func (a *cli) answers(ctx context.Context) (*lines, error) {
-	in, err := cancelable(a.in)
+func (c *console) answers(ctx context.Context) (*lines, error) {
+	in, err := cancelable(c.in)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,11 @@ type looking struct {
 }
 
 // looking is for session.Deps: one look at a workspace.
-func (a *cli) looking() (progress func(names int), over func()) {
-	if !a.errTerm.interactive {
+func (c *console) looking() (progress func(names int), over func()) {
+	if !c.errTerm.interactive {
 		return nil, func() {}
 	}
-	l := &looking{out: a.err, clock: time.Now, begun: time.Now()}
+	l := &looking{out: c.err, clock: time.Now, begun: time.Now()}
 	return l.progress, l.over
 }
 

@@ -27,7 +27,7 @@ func TestOnlyALongLookAtAWorkspaceIsTold(t *testing.T) {
 }
 
 func TestNothingIsToldWhereNoPersonLooks(t *testing.T) {
-	a := &cli{err: new(bytes.Buffer)}
+	a := &console{err: new(bytes.Buffer)}
 	if progress, over := a.looking(); progress != nil || over == nil {
 		t.Error("progress is told to a pipe")
 	}

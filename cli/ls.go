@@ -15,7 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) listCommand() *cobra.Command {
+// listOptions is one call of `aibox ls`.
+type listOptions struct{ *cli }
+
+func newListCommand(a *cli) *cobra.Command {
+	o := listOptions{cli: a}
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use:     "ls",
@@ -23,21 +27,21 @@ func (a *cli) listCommand() *cobra.Command {
 		Short:   "List sessions, the newest first",
 		Example: "  aibox ls\n  aibox ls --json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), asJSON, all) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), asJSON, all) },
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also the sessions that verify another one's work")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *cli) list(ctx context.Context, asJSON, all bool) error {
-	service, err := a.app.Sessions()
+func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
+	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	a.mendWorktrees(service)
+	o.repairWorktrees(service)
 	if asJSON {
-		a.repair(ctx, service)
+		o.repair(ctx, service)
 		service.ComputeUnknown(ctx)
 		sessions, damaged := service.List()
 		if !all {
@@ -47,11 +51,11 @@ func (a *cli) list(ctx context.Context, asJSON, all bool) error {
 			sessions = []session.Session{}
 		}
 		session.SortByAge(sessions)
-		return errors.Join(printJSON(a.out, sessions), damaged)
+		return errors.Join(printJSON(o.out, sessions), damaged)
 	}
 	briefs, damaged := service.Summaries()
 	if damaged != nil || slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Phase != session.Ended }) {
-		a.repair(ctx, service)
+		o.repair(ctx, service)
 		briefs, damaged = service.Summaries()
 	}
 	if slices.ContainsFunc(briefs, func(b session.Summary) bool { return b.Unknown }) && service.ComputeUnknown(ctx) {
@@ -62,7 +66,7 @@ func (a *cli) list(ctx context.Context, asJSON, all bool) error {
 		briefs, damaged = append(briefs, verifying...), errors.Join(damaged, unread)
 	}
 	if len(briefs) == 0 {
-		fmt.Fprintln(a.err, "no sessions; `aibox run` starts one")
+		fmt.Fprintln(o.err, "no sessions; `aibox run` starts one")
 		return damaged
 	}
 	slices.SortFunc(briefs, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
@@ -72,8 +76,8 @@ func (a *cli) list(ctx context.Context, asJSON, all bool) error {
 			string(b.ID), string(b.Status()), termtext.Escape(filepath.Base(b.Repository)), changed(b), amount.Age(time.Since(b.Created)), termtext.Escape(firstLine(b.Task, 40)),
 		})
 	}
-	err = a.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
-	a.hintAtStale(service)
+	err = o.overview("ID\tSTATE\tREPOSITORY\tCHANGES\tAGE\tTASK", rows)
+	o.hintAtStale(service)
 	return errors.Join(err, damaged)
 }
 
@@ -81,13 +85,13 @@ func (a *cli) list(ctx context.Context, asJSON, all bool) error {
 const manyStale = 20
 
 // hintAtStale tells a person of a clean-up where it would free much.
-func (a *cli) hintAtStale(service *session.Sessions) {
-	own, err := a.app.UserSettings()
-	if err != nil || !a.errTerm.interactive {
+func (o *listOptions) hintAtStale(service *session.Sessions) {
+	own, err := o.app.UserSettings()
+	if err != nil || !o.errTerm.interactive {
 		return
 	}
 	if stale := service.Stale(own.Settings.Keep); stale >= manyStale {
-		fmt.Fprintln(a.err, a.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run tells what they take", stale)))
+		fmt.Fprintln(o.err, o.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run tells what they take", stale)))
 	}
 }
 

@@ -17,13 +17,15 @@ import (
 
 // modelsOptions are the flags of `aibox models`.
 type modelsOptions struct {
+	*cli
+
 	inference string
 	json      bool
 	refresh   bool
 }
 
-func (a *cli) modelsCommand() *cobra.Command {
-	var o modelsOptions
+func newModelsCommand(a *cli) *cobra.Command {
+	o := modelsOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models of a model server",
@@ -37,7 +39,7 @@ every five minutes.`,
 			if o.inference, err = a.inferenceOf(cmd); err != nil {
 				return err
 			}
-			return a.models(cmd.Context(), o)
+			return o.run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringVar(&o.inference, "inference", config.Defaults().Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
@@ -64,8 +66,8 @@ func (a *cli) inferenceOf(cmd *cobra.Command) (string, error) {
 	return resolved.Settings.Inference, nil
 }
 
-func (a *cli) models(ctx context.Context, o modelsOptions) error {
-	if err := a.askAboutServer(ctx, o.inference); err != nil {
+func (o *modelsOptions) run(ctx context.Context) error {
+	if err := o.askAboutServer(ctx, o.inference); err != nil {
 		return err
 	}
 	report, err := app.Models(ctx, o.inference, o.refresh)
@@ -73,25 +75,25 @@ func (a *cli) models(ctx context.Context, o modelsOptions) error {
 		return err
 	}
 	if report.Stale {
-		fmt.Fprintf(a.err, "%s %s; this is its list of %s\n", a.errTerm.warn("!"), safe(report.Err.Error()), report.Asked.Local().Format(time.DateTime))
+		fmt.Fprintf(o.err, "%s %s; this is its list of %s\n", o.errTerm.warn("!"), safe(report.Err.Error()), report.Asked.Local().Format(time.DateTime))
 	}
 	if o.json {
-		return printJSON(a.out, report)
+		return printJSON(o.out, report)
 	}
 	if report.Models == nil {
 		return fault.New(fault.Environment, "%s does not list its models", report.Server).Hint("aibox run --inference %s --model ID …", o.inference)
 	}
-	return a.printModels(report)
+	return o.print(report)
 }
 
-func (a *cli) printModels(report app.ModelReport) error {
+func (o *modelsOptions) print(report app.ModelReport) error {
 	where := report.Server
 	if report.Address != "" && report.Address != where {
 		where = fmt.Sprintf("%s (%s)", where, report.Address)
 	}
-	fmt.Fprintf(a.err, "%s, asked %s\n", safe(where), report.Asked.Local().Format(time.TimeOnly))
+	fmt.Fprintf(o.err, "%s, asked %s\n", safe(where), report.Asked.Local().Format(time.TimeOnly))
 	for _, other := range report.Others {
-		fmt.Fprintf(a.err, "also there: --inference %s\n", safe(other))
+		fmt.Fprintf(o.err, "also there: --inference %s\n", safe(other))
 	}
 	header, sized := "MODEL\tCONTEXT", slices.ContainsFunc(report.Models, func(m app.Model) bool { return m.Size > 0 })
 	if sized {
@@ -105,7 +107,7 @@ func (a *cli) printModels(report app.ModelReport) error {
 		}
 		rows = append(rows, row)
 	}
-	return table(a.out, header, rows)
+	return table(o.out, header, rows)
 }
 
 // windowText is how much fits into a request, in tokens; with "up to" when that is

@@ -15,7 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) netguardCommand() *cobra.Command {
+// netguardOptions is one call of `aibox netguard`.
+type netguardOptions struct{ *cli }
+
+func newNetguardCommand(a *cli) *cobra.Command {
+	o := netguardOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "netguard",
 		Short: "The locks around the sandboxes' networks",
@@ -35,25 +39,25 @@ is only for looking at them beforehand.`,
 		return client.Up(cmd.Context())
 	}}
 	down := &cobra.Command{Use: "down", Short: "Take the locks away; refused while a session runs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.netguardDown(cmd)
+		return o.down(cmd)
 	}}
 	status := &cobra.Command{Use: "status", Short: "Show what is in place, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return a.netguardStatus(cmd, asJSON)
+		return o.status(cmd, asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	log := &cobra.Command{Use: "log [ID]", Short: "Show what sandboxes were refused", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeSessions, RunE: func(cmd *cobra.Command, args []string) error {
-		return a.netguardLog(cmd, args)
+		return o.log(cmd, args)
 	}}
 	cmd.AddCommand(up, down, status, log)
 	return cmd
 }
 
-func (a *cli) netguardDown(cmd *cobra.Command) error {
-	service, err := a.app.Sessions()
+func (o *netguardOptions) down(cmd *cobra.Command) error {
+	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	a.repair(cmd.Context(), service)
+	o.repair(cmd.Context(), service)
 	sessions, err := service.List()
 	if err != nil {
 		return err
@@ -63,15 +67,15 @@ func (a *cli) netguardDown(cmd *cobra.Command) error {
 			return fault.New(fault.Refused, "%s is running behind these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
 		}
 	}
-	client, err := a.app.Guard(cmd.Context())
+	client, err := o.app.Guard(cmd.Context())
 	if err != nil {
 		return err
 	}
 	return client.Down(cmd.Context())
 }
 
-func (a *cli) netguardStatus(cmd *cobra.Command, asJSON bool) error {
-	client, err := a.app.Guard(cmd.Context())
+func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
+	client, err := o.app.Guard(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -80,13 +84,13 @@ func (a *cli) netguardStatus(cmd *cobra.Command, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printJSON(a.out, status)
+		return printJSON(o.out, status)
 	}
 	mark := func(on bool) string {
 		if on {
-			return a.term.good("up")
+			return o.term.good("up")
 		}
-		return a.term.warn("not up")
+		return o.term.warn("not up")
 	}
 	rows := [][]string{
 		{"alias 10.200.200.1", mark(status.Alias)},
@@ -98,11 +102,11 @@ func (a *cli) netguardStatus(cmd *cobra.Command, asJSON bool) error {
 	for _, drift := range status.Drift {
 		rows = append(rows, []string{"differs", termtext.Escape(drift)})
 	}
-	if err := table(a.out, "", rows); err != nil {
+	if err := table(o.out, "", rows); err != nil {
 		return err
 	}
 	for _, rule := range append(append(status.Firewall.Rules, status.Firewall6.Rules...), status.Routing.Rules...) {
-		fmt.Fprintln(a.out, "  "+termtext.Escape(rule))
+		fmt.Fprintln(o.out, "  "+termtext.Escape(rule))
 	}
 	return nil
 }
@@ -113,12 +117,12 @@ func firewallLine(f app.Firewall) string {
 	return fmt.Sprintf("%s (%s), %d packets let through, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
 }
 
-func (a *cli) netguardLog(cmd *cobra.Command, args []string) error {
-	service, err := a.app.Sessions()
+func (o *netguardOptions) log(cmd *cobra.Command, args []string) error {
+	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	a.repair(cmd.Context(), service)
+	o.repair(cmd.Context(), service)
 	sessions, damaged := service.List()
 	if len(args) > 0 {
 		one, err := service.Find(args[0])
@@ -133,7 +137,7 @@ func (a *cli) netguardLog(cmd *cobra.Command, args []string) error {
 			if e.Type != audit.AccessRefused || !ok {
 				return nil
 			}
-			_, err := fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.Local().Format(time.DateTime), s.ID, traffic.Say(asked))
+			_, err := fmt.Fprintf(o.out, "%s  %s  %s\n", e.Time.Local().Format(time.DateTime), s.ID, traffic.Say(asked))
 			return err
 		})
 		damaged = errors.Join(damaged, err)

@@ -71,19 +71,19 @@ func pagerOf(setting, variable, terminal string) (words []string, chosen bool) {
 // throughPager runs the pager with what show writes on its standard input. ctrl-c
 // belongs to the pager meanwhile: less takes it for "stop reading on". However the
 // pager ends, the terminal is given back as it was.
-func (a *cli) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
+func (c *console) throughPager(ctx context.Context, program string, args []string, show func(context.Context, io.Writer) error) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
-	if before, err := term.GetState(int(a.in.Fd())); err == nil {
-		defer func() { _ = term.Restore(int(a.in.Fd()), before) }()
+	if before, err := term.GetState(int(c.in.Fd())); err == nil {
+		defer func() { _ = term.Restore(int(c.in.Fd()), before) }()
 	}
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(ends)
 
 	cmd := exec.Command(program, args...) //nolint:gosec,noctx // the person's own choice; it ends by their keys
-	cmd.Stdout, cmd.Stderr = a.out, os.Stderr
+	cmd.Stdout, cmd.Stderr = c.out, os.Stderr
 	cmd.Env = pagerEnvironment()
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -91,8 +91,8 @@ func (a *cli) throughPager(ctx context.Context, program string, args []string, s
 	}
 	if err := cmd.Start(); err != nil {
 		_ = input.Close()
-		fmt.Fprintf(a.err, "%s the pager cannot be run, so there is none: %s\n", a.errTerm.warn("!"), safe(err.Error()))
-		return quietly(show(ctx, a.out))
+		fmt.Fprintf(c.err, "%s the pager cannot be run, so there is none: %s\n", c.errTerm.warn("!"), safe(err.Error()))
+		return quietly(show(ctx, c.out))
 	}
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -141,8 +141,8 @@ func quietly(err error) error {
 
 // piped writes to a.out through a buffer of ours, so that a reader who leaves early
 // is noticed here and not by a program that writes for us.
-func (a *cli) piped(write func(io.Writer) error) error {
-	out := bufio.NewWriterSize(struct{ io.Writer }{a.out}, 64<<10)
+func (c *console) piped(write func(io.Writer) error) error {
+	out := bufio.NewWriterSize(struct{ io.Writer }{c.out}, 64<<10)
 	err := write(out)
 	return quietly(errors.Join(err, out.Flush()))
 }

@@ -15,7 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) promptsCommand() *cobra.Command {
+// promptsOptions is one call of `aibox prompts`.
+type promptsOptions struct{ *cli }
+
+func newPromptsCommand(a *cli) *cobra.Command {
+	o := promptsOptions{cli: a}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "prompts",
@@ -27,7 +31,7 @@ the repository that has the name of your own is called repo:NAME.`,
   aibox prompts edit careful
   aibox run codex --system careful --prompt "fix the failing test"`,
 		Args: knownCommand,
-		RunE: func(*cobra.Command, []string) error { return a.prompts(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return o.list(asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
@@ -36,19 +40,19 @@ the repository that has the name of your own is called repo:NAME.`,
 		Example:           "  aibox prompts show careful",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completePrompts,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.showPrompt(args[0]) },
+		RunE:              func(_ *cobra.Command, args []string) error { return o.show(args[0]) },
 	}, &cobra.Command{
 		Use:               "edit NAME",
 		Short:             "Write or change one of your system prompts in your editor",
 		Example:           "  aibox prompts edit careful",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completePrompts,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.editPrompt(cmd.Context(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.edit(cmd.Context(), args[0]) },
 	})
 	return cmd
 }
 
-func (a *cli) prompts(asJSON bool) error {
+func (o *promptsOptions) list(asJSON bool) error {
 	library, err := app.Prompts(".")
 	if err != nil {
 		return err
@@ -58,10 +62,10 @@ func (a *cli) prompts(asJSON bool) error {
 		if all == nil {
 			all = []prompts.Prompt{}
 		}
-		return errors.Join(printJSON(a.out, all), damaged)
+		return errors.Join(printJSON(o.out, all), damaged)
 	}
 	if len(all) == 0 && damaged == nil {
-		fmt.Fprintln(a.err, "no system prompts; `aibox prompts edit NAME` writes one")
+		fmt.Fprintln(o.err, "no system prompts; `aibox prompts edit NAME` writes one")
 		return nil
 	}
 	var rows [][]string
@@ -71,10 +75,10 @@ func (a *cli) prompts(asJSON bool) error {
 	if damaged != nil {
 		damaged = fault.New(fault.Usage, "not every system prompt can be read: %w", damaged)
 	}
-	return errors.Join(a.overview("NAME\tOF\tBEGINS", rows), damaged)
+	return errors.Join(o.overview("NAME\tOF\tBEGINS", rows), damaged)
 }
 
-func (a *cli) showPrompt(name string) error {
+func (o *promptsOptions) show(name string) error {
 	library, err := app.Prompts(".")
 	if err != nil {
 		return err
@@ -83,11 +87,11 @@ func (a *cli) showPrompt(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.out, safe(prompt.Text))
+	_, err = fmt.Fprintln(o.out, safe(prompt.Text))
 	return err
 }
 
-func (a *cli) editPrompt(ctx context.Context, name string) error {
+func (o *promptsOptions) edit(ctx context.Context, name string) error {
 	library, err := app.Prompts(".")
 	if err != nil {
 		return err
@@ -99,11 +103,11 @@ func (a *cli) editPrompt(ctx context.Context, name string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := a.edit(ctx, path); err != nil {
+	if err := o.edit(ctx, path); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		fmt.Fprintln(a.err, "nothing was saved")
+		fmt.Fprintln(o.err, "nothing was saved")
 		return nil
 	}
 	_, err = library.Find(name)

@@ -40,10 +40,10 @@ func (t *proofTable) line(r probe.Result) {
 }
 
 // printProof prints the sum of a proof.
-func (a *cli) printProof(p *doctor.Proof) {
+func (c *console) printProof(p *doctor.Proof) {
 	where := ""
 	if p.Kernel != "" {
 		where = ", in a sandbox with kernel " + safe(p.Kernel)
 	}
-	fmt.Fprintf(a.out, "%d of %d passed%s\n", len(p.Results)-p.Failed, len(p.Results), where)
+	fmt.Fprintf(c.out, "%d of %d passed%s\n", len(p.Results)-p.Failed, len(p.Results), where)
 }

@@ -18,12 +18,14 @@ import (
 
 // recoverOptions are the flags of `aibox recover`.
 type recoverOptions struct {
+	*cli
+
 	ref, branch             string
 	toWorkspace, diff, json bool
 }
 
-func (a *cli) recoverCommand() *cobra.Command {
-	var o recoverOptions
+func newRecoverCommand(a *cli) *cobra.Command {
+	o := recoverOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
 		Short: "List what can be brought back, look at it, or bring it back",
@@ -46,7 +48,7 @@ newest state.`,
 			if len(args) > 0 {
 				text = args[0]
 			}
-			return a.recover(cmd.Context(), text, o)
+			return o.run(cmd.Context(), text)
 		},
 	}
 	f := cmd.Flags()
@@ -59,7 +61,7 @@ newest state.`,
 	return cmd
 }
 
-func (a *cli) recover(ctx context.Context, text string, o recoverOptions) error {
+func (o *recoverOptions) run(ctx context.Context, text string) error {
 	switch {
 	case o.toWorkspace && o.diff:
 		return fault.New(fault.Usage, "--to-workspace and --diff exclude each other").Hint("keep one of them")
@@ -70,20 +72,20 @@ func (a *cli) recover(ctx context.Context, text string, o recoverOptions) error 
 	case text == "" && (o.toWorkspace || o.diff) && o.ref == "":
 		return fault.New(fault.Usage, "no session was named").Hint("`aibox recover` lists what can be brought back")
 	}
-	service, err := a.app.Sessions()
+	service, err := o.app.Sessions()
 	if err != nil {
 		return err
 	}
-	a.repair(ctx, service)
+	o.repair(ctx, service)
 	saved, err := service.Recoverable(ctx, text)
 	if err != nil && len(saved) == 0 {
 		return err
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+		fmt.Fprintf(o.err, "%s %s\n", o.errTerm.warn("!"), safe(err.Error()))
 	}
 	if o.ref == "" && !o.diff && !o.toWorkspace {
-		return a.listSaved(saved, o.json)
+		return o.list(saved, o.json)
 	}
 	state, err := session.Pick(saved, text, o.ref)
 	if err != nil {
@@ -91,23 +93,23 @@ func (a *cli) recover(ctx context.Context, text string, o recoverOptions) error 
 	}
 	switch {
 	case o.diff:
-		return a.diffSaved(ctx, state, o.json)
+		return o.showDiff(ctx, state, o.json)
 	case o.toWorkspace:
-		return a.restoreWorkspace(ctx, service, text, state, o.json)
+		return o.restoreWorkspace(ctx, service, text, state, o.json)
 	default:
-		return a.restoreBranch(ctx, service, state, o)
+		return o.restoreBranch(ctx, service, state)
 	}
 }
 
-func (a *cli) listSaved(saved []recovery.Point, asJSON bool) error {
+func (o *recoverOptions) list(saved []recovery.Point, asJSON bool) error {
 	if asJSON {
 		if saved == nil {
 			saved = []recovery.Point{}
 		}
-		return printJSON(a.out, saved)
+		return printJSON(o.out, saved)
 	}
 	if len(saved) == 0 {
-		fmt.Fprintln(a.err, "nothing is saved")
+		fmt.Fprintln(o.err, "nothing is saved")
 		return nil
 	}
 	rows := make([][]string, 0, len(saved))
@@ -117,44 +119,44 @@ func (a *cli) listSaved(saved []recovery.Point, asJSON bool) error {
 			fmt.Sprintf("%s +%d -%d", amount.Of(s.Files, "file"), s.Added, s.Deleted), termtext.Escape(s.Repo),
 		})
 	}
-	return a.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
+	return o.overview("SESSION\tREF\tWHAT\tAGE\tUNTIL\tCHANGES\tREPOSITORY", rows)
 }
 
-func (a *cli) diffSaved(ctx context.Context, state recovery.Point, asJSON bool) error {
+func (o *recoverOptions) showDiff(ctx context.Context, state recovery.Point, asJSON bool) error {
 	set, err := state.Changes(ctx)
 	switch {
 	case err != nil:
 		return err
 	case asJSON:
-		return printJSON(a.out, set)
+		return printJSON(o.out, set)
 	case set.Empty():
-		fmt.Fprintln(a.err, "nothing was changed")
+		fmt.Fprintln(o.err, "nothing was changed")
 		return nil
-	case a.term.interactive:
-		return set.Show(ctx, a.out, review.ShowOptions{Color: a.term.color, Context: -1})
+	case o.term.interactive:
+		return set.Show(ctx, o.out, review.ShowOptions{Color: o.term.color, Context: -1})
 	default:
-		return set.Patch(ctx, a.out)
+		return set.Patch(ctx, o.out)
 	}
 }
 
-func (a *cli) restoreBranch(ctx context.Context, service *session.Sessions, state recovery.Point, o recoverOptions) error {
+func (o *recoverOptions) restoreBranch(ctx context.Context, service *session.Sessions, state recovery.Point) error {
 	restored, err := service.Restore(ctx, state, o.branch)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return printJSON(a.out, restored)
+		return printJSON(o.out, restored)
 	}
-	fmt.Fprintln(a.out, termtext.Escape(restored.Branch))
-	fmt.Fprintf(a.err, "%s what was %s on %s is branch %s in %s\n", a.errTerm.good("✓"), termtext.Escape(string(state.What)),
+	fmt.Fprintln(o.out, termtext.Escape(restored.Branch))
+	fmt.Fprintf(o.err, "%s what was %s on %s is branch %s in %s\n", o.errTerm.good("✓"), termtext.Escape(string(state.What)),
 		state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
-	a.tellBranches(nil, restored)
+	o.printBranches(nil, restored)
 	return nil
 }
 
 // restoreWorkspace brings a state back as the workspace of the session that text
 // names, or of the one that the state was saved of.
-func (a *cli) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state recovery.Point, asJSON bool) error {
+func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.Sessions, text string, state recovery.Point, asJSON bool) error {
 	if text == "" {
 		text = state.By
 	}
@@ -168,12 +170,12 @@ func (a *cli) restoreWorkspace(ctx context.Context, service *session.Sessions, t
 		return err
 	}
 	if asJSON {
-		return printJSON(a.out, ws)
+		return printJSON(o.out, ws)
 	}
-	fmt.Fprintln(a.out, termtext.Escape(ws.Path))
-	fmt.Fprintf(a.err, "%s %s has its workspace again, with what was %s on %s\n", a.errTerm.good("✓"), found.ID,
+	fmt.Fprintln(o.out, termtext.Escape(ws.Path))
+	fmt.Fprintf(o.err, "%s %s has its workspace again, with what was %s on %s\n", o.errTerm.good("✓"), found.ID,
 		termtext.Escape(string(state.What)), state.When.Local().Format(time.DateTime))
-	fmt.Fprintf(a.err, "  aibox run --resume %s\n", found.ID)
+	fmt.Fprintf(o.err, "  aibox run --resume %s\n", found.ID)
 	return nil
 }
 

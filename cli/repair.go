@@ -9,14 +9,14 @@ import (
 
 // repair cleans up after crashes before a command does its work. What it cannot repair
 // it only reports, so that the sessions can still be looked at.
-func (a *cli) repair(ctx context.Context, service *session.Sessions) {
-	a.mendWorktrees(service)
+func (c *console) repair(ctx context.Context, service *session.Sessions) {
+	c.repairWorktrees(service)
 	repaired, err := service.Repair(ctx)
 	for _, r := range repaired {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), repairedLine(r))
+		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.warn("!"), repairedLine(r))
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.warn("!"), safe(err.Error()))
 	}
 }
 

@@ -9,7 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) reviewCommand() *cobra.Command {
+// reviewOptions is one call of `aibox review`.
+type reviewOptions struct{ *cli }
+
+func newReviewCommand(a *cli) *cobra.Command {
+	o := reviewOptions{cli: a}
 	return &cobra.Command{
 		Use:   "review ID",
 		Short: "Review what a session changed, hunk by hunk on one screen",
@@ -18,18 +22,18 @@ first, decisions by hunk, file or folder, comments, verification, and the delive
 		Example:           "  aibox review 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.review(cmd.Context(), args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 }
 
-func (a *cli) review(ctx context.Context, text string) error {
-	if !a.conversable() || accessible() {
+func (o *reviewOptions) run(ctx context.Context, text string) error {
+	if !o.conversable() || accessible() {
 		return fault.New(fault.Usage, "a review on the screen needs a terminal that can show it").
 			Hint("`aibox diff %s` prints the changes, `aibox accept %s -p` asks line by line", text, text)
 	}
-	_, found, err := a.find(ctx, text)
+	_, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
-	return crashed(a.terminalUI(ctx, page.Review{ID: found.ID}))
+	return crashed(o.terminalUI(ctx, page.Review{ID: found.ID}))
 }

@@ -229,11 +229,11 @@ func TestImagesAreBakedAsTheSettingsSay(t *testing.T) {
 	if err != nil || options.Base != "debian:trixie" || options.Versions["codex"].String() != "0.170.0" {
 		t.Errorf("got %+v, %v", options, err)
 	}
-	a.tellUnsaved(bakeOptions{versions: []string{"codex=0.170.0"}, base: "debian:trixie"})
+	(&bakeOptions{cli: a, versions: []string{"codex=0.170.0"}, base: "debian:trixie"}).printUnsaved()
 	if errOut.Len() > 0 {
 		t.Errorf("says %q of what is set already", errOut)
 	}
-	a.tellUnsaved(bakeOptions{versions: []string{"codex=0.171.0"}, base: "other"})
+	(&bakeOptions{cli: a, versions: []string{"codex=0.171.0"}, base: "other"}).printUnsaved()
 	if text := errOut.String(); !strings.Contains(text, "aibox config set images.versions.codex 0.171.0") || !strings.Contains(text, "aibox config set images.base other") {
 		t.Errorf("says %q", text)
 	}

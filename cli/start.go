@@ -97,7 +97,7 @@ func (a *cli) imageOf(ctx context.Context, spec *session.Spec, bake baker) (runt
 		return "", err
 	}
 	image, err := builder.Find(ctx, name)
-	if missingImage(err) {
+	if isMissingImage(err) {
 		wanted, failed := bake(ctx, builder, spec.Agent, name)
 		if failed != nil {
 			return "", failed

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) stopCommand() *cobra.Command {
+func newStopCommand(a *cli) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "stop ID…",
@@ -38,7 +38,7 @@ needs the changes computes them.`,
 	return cmd
 }
 
-func (a *cli) removeCommand() *cobra.Command {
+func newRemoveCommand(a *cli) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "rm ID…",

@@ -15,7 +15,7 @@ import (
 
 // superviseCommand is the process that runs one session. `aibox run` starts it;
 // it is not for people.
-func (a *cli) superviseCommand() *cobra.Command {
+func newSuperviseCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "supervise",
 		Short:  "Run one session (started by aibox run)",
@@ -36,7 +36,7 @@ func (a *cli) superviseCommand() *cobra.Command {
 
 // jobCommand acts on the network namespace it is started in. The guard starts it
 // through nsenter; it is not for people.
-func (a *cli) jobCommand() *cobra.Command {
+func newJobCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "netguard-job",
 		Short:  "Change the network of one namespace (started by aibox)",

@@ -31,24 +31,24 @@ func table(out io.Writer, header string, rows [][]string) error {
 
 // overview is table on the standard output, with its last column cut where a
 // terminal's line ends: it holds words that other commands tell in full.
-func (a *cli) overview(header string, rows [][]string) error {
-	if a.term.interactive {
-		room := lastColumn(append([][]string{strings.Split(header, "\t")}, rows...), a.term.width)
+func (c *console) overview(header string, rows [][]string) error {
+	if c.term.interactive {
+		room := lastColumn(append([][]string{strings.Split(header, "\t")}, rows...), c.term.width)
 		for _, row := range rows {
 			last := len(row) - 1
 			row[last] = firstLine(row[last], room)
 		}
 	}
-	return table(a.out, header, rows)
+	return table(c.out, header, rows)
 }
 
 // explained is table on the standard output without a header, with its last column
 // broken into lines where a terminal's line ends.
-func (a *cli) explained(rows [][]string) error {
-	if !a.term.interactive {
-		return table(a.out, "", rows)
+func (c *console) explained(rows [][]string) error {
+	if !c.term.interactive {
+		return table(c.out, "", rows)
 	}
-	room := lastColumn(rows, a.term.width)
+	room := lastColumn(rows, c.term.width)
 	var broken [][]string
 	for _, row := range rows {
 		last := len(row) - 1
@@ -61,7 +61,7 @@ func (a *cli) explained(rows [][]string) error {
 			broken = append(broken, next)
 		}
 	}
-	return table(a.out, "", broken)
+	return table(c.out, "", broken)
 }
 
 // lastColumn is how many characters the last column may have so that lines of

@@ -11,12 +11,12 @@ import (
 func TestATableOnATerminalKeepsToItsWidth(t *testing.T) {
 	words := strings.TrimSpace(strings.Repeat("word ", 30))
 	for _, width := range []int{40, 60, 200} {
-		for name, print := range map[string]func(*cli, [][]string) error{
-			"cut":    func(a *cli, rows [][]string) error { return a.overview("AGENT\tIMAGE\tWHAT IT IS", rows) },
-			"broken": func(a *cli, rows [][]string) error { return a.explained(rows) },
+		for name, print := range map[string]func(*console, [][]string) error{
+			"cut":    func(a *console, rows [][]string) error { return a.overview("AGENT\tIMAGE\tWHAT IT IS", rows) },
+			"broken": func(a *console, rows [][]string) error { return a.explained(rows) },
 		} {
 			var out bytes.Buffer
-			a := &cli{in: os.Stdin, out: &out, term: terminal{interactive: true, width: width}}
+			a := &console{in: os.Stdin, out: &out, term: terminal{interactive: true, width: width}}
 			if err := print(a, [][]string{{"opencode", "fresh", words}, {"é", "missing", "short"}}); err != nil {
 				t.Fatal(err)
 			}

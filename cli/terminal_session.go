@@ -32,21 +32,21 @@ var (
 // session, until the agent has ended or the person leaves. The terminal is as it
 // was when it returns, whatever happened. Leaving is errDetached; a signal is the
 // end of ctx.
-func (a *cli) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
-	out, ok := a.out.(*os.File)
-	if !ok || !a.conversable() {
+func (c *console) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
+	out, ok := c.out.(*os.File)
+	if !ok || !c.conversable() {
 		return needsTerminal()
 	}
-	t := &conversation{in: a.in, out: out, label: string(id), closes: id.Hidden()}
+	t := &conversation{in: c.in, out: out, label: string(id), closes: id.Hidden()}
 	for {
-		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(a.term))
+		attachment, err := service.Attach(ctx, id, t.agentSize(), colorDepth(c.term))
 		if err != nil {
 			return err
 		}
 		left, err := t.run(ctx, attachment)
 		switch {
 		case errors.Is(err, errScrollsBack):
-			err = a.scrollBack(ctx, service, id)
+			err = c.scrollBack(ctx, service, id)
 		case err == nil:
 			_, err = out.Write(left)
 			return err
@@ -60,9 +60,9 @@ func (a *cli) converse(ctx context.Context, service *session.Sessions, id sessio
 // scrollBack shows what the agent's terminal has shown, until the person has seen
 // enough. Nobody is attached meanwhile, so that nothing typed there can reach the agent,
 // and the whole screen is painted for whoever comes back.
-func (a *cli) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
-	_, err := ui.Run(ctx, ui.Request{In: a.in, Out: a.out, Sessions: service, Only: page.Scrollback{ID: id}})
-	dropKeys(a.in)
+func (c *console) scrollBack(ctx context.Context, service *session.Sessions, id session.ID) error {
+	_, err := ui.Run(ctx, ui.Request{In: c.in, Out: c.out, Sessions: service, Only: page.Scrollback{ID: id}})
+	dropKeys(c.in)
 	return crashed(err)
 }
 
@@ -83,15 +83,15 @@ func (a *cli) checkInteractive(o *runOptions) error {
 
 // agentSize is the size of an agent's terminal on this one; zero, which means 24 by
 // 80, when this is none.
-func (a *cli) agentSize() screen.Size {
-	if out, ok := a.out.(*os.File); ok && a.conversable() {
+func (c *console) agentSize() screen.Size {
+	if out, ok := c.out.(*os.File); ok && c.conversable() {
 		return (&conversation{out: out}).agentSize()
 	}
 	return screen.Size{}
 }
 
 // conversable reports whether a person sits at both ends.
-func (a *cli) conversable() bool { return a.term.interactive && terminalOf(a.in).interactive }
+func (c *console) conversable() bool { return c.term.interactive && terminalOf(c.in).interactive }
 
 func needsTerminal() error {
 	return fault.New(fault.Usage, "an interactive session needs a terminal for input and output").
@@ -298,14 +298,14 @@ func (a *cli) runInteractive(ctx context.Context, o *runOptions, service *sessio
 }
 
 // attachInteractive is `aibox attach` for an interactive session.
-func (a *cli) attachInteractive(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (o *attachOptions) interactive(ctx context.Context, service *session.Sessions, found session.Session) error {
 	id := found.ID
 	if found.State.Phase != session.Ended {
-		err := a.converse(ctx, service, id)
+		err := o.converse(ctx, service, id)
 		if err != nil && !errors.Is(err, session.ErrNotAttached) {
-			return a.left(ctx, service, id, err)
+			return o.left(ctx, service, id, err)
 		}
-		ended, followErr := a.awaitEnd(ctx, service, id, false)
+		ended, followErr := o.awaitEnd(ctx, service, id, false)
 		if followErr != nil {
 			return followErr
 		}
@@ -314,26 +314,26 @@ func (a *cli) attachInteractive(ctx context.Context, service *session.Sessions, 
 		}
 		found = ended
 	}
-	return errors.Join(a.printScreen(ctx, service, found), found.State.Result.Fault.Err())
+	return errors.Join(o.printScreen(ctx, service, found), found.State.Result.Fault.Err())
 }
 
 // printScreen prints what the terminal of an interactive session shows, or showed
 // last. When that is lost, it is the record.
-func (a *cli) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
+func (c *console) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
 	if !found.Interactive {
 		return fault.New(fault.Usage, "%s is not interactive, so it has no screen", found.ID).
 			Hint("`aibox logs %s` prints what its agent said", found.ID)
 	}
 	text, err := service.Screen(ctx, found.ID)
 	if errors.Is(err, session.ErrNoScreen) {
-		printer := a.agentOutput(a.out)
+		printer := c.agentOutput(c.out)
 		_, err = service.Output(found.ID, 0, printer.show)
 		return errors.Join(err, printer.close())
 	}
 	if err != nil {
 		return err
 	}
-	_, err = a.out.Write(screen.Recolor(text, colorDepth(a.term)))
+	_, err = c.out.Write(screen.Recolor(text, colorDepth(c.term)))
 	return err
 }
 
@@ -342,10 +342,10 @@ func (a *cli) printScreen(ctx context.Context, service *session.Sessions, found 
 const behindAll = 1 << 62
 
 // left says how things stand when a conversation did not end with the agent.
-func (a *cli) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
+func (c *console) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
 	switch {
 	case errors.Is(err, errDetached):
-		fmt.Fprintf(a.err, "%s %s goes on; `aibox attach %s` comes back to it, `aibox stop %s` ends it\n", a.errTerm.faint("→"), id, id, id)
+		fmt.Fprintf(c.err, "%s %s goes on; `aibox attach %s` comes back to it, `aibox stop %s` ends it\n", c.errTerm.faint("→"), id, id, id)
 		return nil
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "detached; %s goes on", id).

@@ -159,7 +159,7 @@ func TestInteractiveWantsATerminalAndNoJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	a := &cli{in: null, out: null}
+	a := newCLI(&console{in: null, out: null})
 	for _, c := range []struct {
 		o    runOptions
 		want bool

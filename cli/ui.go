@@ -90,15 +90,15 @@ const goodbye = 10 * time.Second
 
 // read waits until the person has read what stands on the terminal, and says so with
 // enter or ctrl-c.
-func (a *cli) read(ctx context.Context) error {
+func (c *console) read(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	lines, err := a.answers(ctx)
+	lines, err := c.answers(ctx)
 	if err != nil {
 		return err
 	}
 	defer lines.close()
-	fmt.Fprintf(a.err, "\n%s ", a.errTerm.faint("enter goes back"))
+	fmt.Fprintf(c.err, "\n%s ", c.errTerm.faint("enter goes back"))
 	_, _ = lines.next(ctx)
 	return nil
 }

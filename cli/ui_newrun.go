@@ -269,7 +269,7 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 			return err == nil, err
 		},
 	})
-	return newrun.Started{ID: id, NoImage: missingImage(err), Said: baking.said}, err
+	return newrun.Started{ID: id, NoImage: isMissingImage(err), Said: baking.said}, err
 }
 
 // Remember keeps the choices in the state folder.

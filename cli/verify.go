@@ -53,6 +53,8 @@ func (f *verifyFlags) check() error {
 
 // verifyOptions are the flags of `aibox verify`.
 type verifyOptions struct {
+	*cli
+
 	verifyFlags
 	show, json bool
 	number     int
@@ -60,8 +62,8 @@ type verifyOptions struct {
 	given func(flag string) bool
 }
 
-func (a *cli) verifyCommand() *cobra.Command {
-	var o verifyOptions
+func newVerifyCommand(a *cli) *cobra.Command {
+	o := verifyOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "verify ID",
 		Short: "Run a command on a session's work, in a sandbox",
@@ -75,7 +77,7 @@ of your settings.`,
 		ValidArgsFunction: a.completeSessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.given = cmd.Flags().Changed
-			return a.verify(cmd.Context(), args[0], o)
+			return o.run(cmd.Context(), args[0])
 		},
 	}
 	o.bind(cmd.Flags(), config.Defaults())
@@ -85,43 +87,43 @@ of your settings.`,
 	return cmd
 }
 
-func (a *cli) verify(ctx context.Context, text string, o verifyOptions) error {
+func (o *verifyOptions) run(ctx context.Context, text string) error {
 	if o.show && (o.given("verify") || o.given("verify-timeout")) {
 		return fault.New(fault.Usage, "--show runs nothing").Hint("leave it out, or the command")
 	}
 	if o.number != 0 && !o.show {
 		return fault.New(fault.Usage, "--number says which one --show shows").Hint("add --show")
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
 	if o.show {
-		return a.showVerifications(service, found, o)
+		return o.list(service, found)
 	}
-	request, err := a.verifyRequest(found, o.verifyFlags, o.given)
+	request, err := o.verifyRequest(found, o.verifyFlags, o.given)
 	if err != nil {
 		return err
 	}
-	out := a.out
+	out := o.out
 	if o.json {
-		out = a.err
+		out = o.err
 	}
-	a.warnUnset(found.Env)
-	output := a.agentOutput(out)
+	o.warnUnset(found.Env)
+	output := o.agentOutput(out)
 	request.Show = output.show
 	v, err := service.Verify(ctx, found.ID, request)
 	if err = errors.Join(err, output.close()); err != nil {
 		return err
 	}
 	if o.json {
-		return errors.Join(printJSON(a.out, v), v.Fault.Err())
+		return errors.Join(printJSON(o.out, v), v.Fault.Err())
 	}
 	for _, note := range v.Notes {
-		fmt.Fprintf(a.err, "note: %s\n", notice(note))
+		fmt.Fprintf(o.err, "note: %s\n", notice(note))
 	}
 	if v.Passed() {
-		fmt.Fprintln(a.err, a.verificationLine(v))
+		fmt.Fprintln(o.err, o.verificationLine(v))
 	}
 	return v.Fault.Err()
 }
@@ -166,16 +168,16 @@ func ownVariables(names []string) []string {
 
 // warnUnset names those of a session's variables that the user lacks now: a command may
 // give another result without them.
-func (a *cli) warnUnset(names []string) {
+func (c *console) warnUnset(names []string) {
 	for _, name := range names {
 		if _, ok := os.LookupEnv(name); !ok {
-			fmt.Fprintf(a.err, "%s %s is not set here, so the command runs without it\n", a.errTerm.warn("!"), safe(name))
+			fmt.Fprintf(c.err, "%s %s is not set here, so the command runs without it\n", c.errTerm.warn("!"), safe(name))
 		}
 	}
 }
 
 // showVerifications prints what came of a session's verifications.
-func (a *cli) showVerifications(service *session.Sessions, found session.Session, o verifyOptions) error {
+func (o *verifyOptions) list(service *session.Sessions, found session.Session) error {
 	all, err := service.Verifications(found.ID)
 	if err != nil {
 		return err
@@ -184,14 +186,14 @@ func (a *cli) showVerifications(service *session.Sessions, found session.Session
 		if all == nil {
 			all = []session.Verification{}
 		}
-		return printJSON(a.out, all)
+		return printJSON(o.out, all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(a.err, "nobody has verified the work of %s; `aibox verify %s` does\n", found.ID, found.ID)
+		fmt.Fprintf(o.err, "nobody has verified the work of %s; `aibox verify %s` does\n", found.ID, found.ID)
 		return nil
 	}
 	for _, v := range all {
-		fmt.Fprintf(a.err, "%d %s\n", v.Number, a.verificationLine(v))
+		fmt.Fprintf(o.err, "%d %s\n", v.Number, o.verificationLine(v))
 	}
 	if o.number == 0 {
 		o.number = all[len(all)-1].Number
@@ -200,23 +202,23 @@ func (a *cli) showVerifications(service *session.Sessions, found session.Session
 	if err != nil {
 		return err
 	}
-	shown := a.agentOutput(a.out)
+	shown := o.agentOutput(o.out)
 	err = shown.show(output.Chunk{Stream: output.Stdout, Data: printed})
 	return errors.Join(err, shown.close())
 }
 
 // verificationLine says in a line for standard error what came of a verification.
-func (a *cli) verificationLine(v session.Verification) string {
+func (c *console) verificationLine(v session.Verification) string {
 	took := amount.Took(time.Duration(v.Seconds * float64(time.Second)))
 	if v.Passed() {
-		return fmt.Sprintf("%s verified: %s passed in %s", a.errTerm.good("✓"), termtext.Escape(firstLine(v.Command, 60)), took)
+		return fmt.Sprintf("%s verified: %s passed in %s", c.errTerm.good("✓"), termtext.Escape(firstLine(v.Command, 60)), took)
 	}
-	return fmt.Sprintf("%s not verified: %s", a.errTerm.bad("✗"), notice(v.Fault.Message))
+	return fmt.Sprintf("%s not verified: %s", c.errTerm.bad("✗"), notice(v.Fault.Message))
 }
 
 // printVerification prints the result of the last verification of a session's work, if
 // there was one, in the header of a diff. tree is the work as it is now.
-func (a *cli) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) error {
+func (c *console) printVerification(w io.Writer, service *session.Sessions, id session.ID, tree string) error {
 	all, err := service.Verifications(id)
 	if err != nil || len(all) == 0 {
 		return err
@@ -226,13 +228,13 @@ func (a *cli) printVerification(w io.Writer, service *session.Sessions, id sessi
 	if last.Tree != tree {
 		note = " (of a part, or before the work was changed)"
 	}
-	_, err = fmt.Fprintln(w, a.verificationLine(last)+note)
+	_, err = fmt.Fprintln(w, c.verificationLine(last)+note)
 	return err
 }
 
 // awaitEnd waits for the end of an interactive session whose agent has ended, and
 // shows the output of its verification.
-func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
+func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id session.ID, quiet bool) (session.Session, error) {
 	from, err := service.VerificationStart(ctx, id)
 	if err != nil {
 		return session.Session{}, err
@@ -240,7 +242,7 @@ func (a *cli) awaitEnd(ctx context.Context, service *session.Sessions, id sessio
 	if from < 0 {
 		return service.Follow(ctx, id, behindAll, func(output.Chunk) error { return nil })
 	}
-	return a.followFrom(ctx, service, id, from, quiet)
+	return c.followFrom(ctx, service, id, from, quiet)
 }
 
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.

@@ -13,7 +13,7 @@ import (
 // build information tells the commit.
 var Version string
 
-func (a *cli) versionCommand() *cobra.Command {
+func newVersionCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",

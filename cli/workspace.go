@@ -13,7 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *cli) workspaceCommand() *cobra.Command {
+// workspaceOptions is one call of `aibox workspace`.
+type workspaceOptions struct{ *cli }
+
+func newWorkspaceCommand(a *cli) *cobra.Command {
+	o := workspaceOptions{cli: a}
 	return &cobra.Command{
 		Use:   "workspace ID [-- COMMAND…]",
 		Short: "Look around in a copy of a session's workspace, in a sandbox",
@@ -30,7 +34,7 @@ agent wrote, such as the .git of a nested repository, can make git run any progr
   aibox workspace 0dq4f -- git diff --stat`,
 		Args:              sessionAndCommand,
 		ValidArgsFunction: a.completeSessions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.workspace(cmd.Context(), args[0], args[1:]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
 	}
 }
 
@@ -42,36 +46,36 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 		Hint("`aibox workspace 0dq4f -- git diff`")
 }
 
-func (a *cli) workspace(ctx context.Context, text string, command []string) (err error) {
+func (o *workspaceOptions) run(ctx context.Context, text string, command []string) (err error) {
 	shell := len(command) == 0
-	if shell && !a.conversable() {
+	if shell && !o.conversable() {
 		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox workspace %s -- git diff` runs a command", text)
 	}
-	service, found, err := a.find(ctx, text)
+	service, found, err := o.find(ctx, text)
 	if err != nil {
 		return err
 	}
 	if ws := found.State.Workspace; shell && ws != nil {
-		fmt.Fprintf(a.err, "%s\n%s\n", a.errTerm.faint("in a sandbox, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
-			a.errTerm.faint("git compares with what the agent started from; exit comes back"))
+		fmt.Fprintf(o.err, "%s\n%s\n", o.errTerm.faint("in a sandbox, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
+			o.errTerm.faint("git compares with what the agent started from; exit comes back"))
 	}
-	a.warnUnset(found.Env)
-	request := session.OpenRequest{Command: command, Env: ownVariables(found.Env), Size: a.agentSize()}
+	o.warnUnset(found.Env)
+	request := session.OpenRequest{Command: command, Env: ownVariables(found.Env), Size: o.agentSize()}
 	opened, err := service.Open(ctx, found.ID, request, func(session.Step) {})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close(context.WithoutCancel(ctx))) }()
 	if shell {
-		return a.shellIn(ctx, service, opened)
+		return o.shell(ctx, service, opened)
 	}
-	return a.commandIn(ctx, service, opened, command[0])
+	return o.command(ctx, service, opened, command[0])
 }
 
 // shellIn puts the user's terminal through to a shell. It ends with what its last
 // command ended with, which is no failure.
-func (a *cli) shellIn(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
-	err := a.converse(ctx, service, opened.ID)
+func (o *workspaceOptions) shell(ctx context.Context, service *session.Sessions, opened *session.Opened) error {
+	err := o.converse(ctx, service, opened.ID)
 	if errors.Is(err, errDetached) || errors.Is(err, session.ErrNotAttached) {
 		return nil
 	}
@@ -79,8 +83,8 @@ func (a *cli) shellIn(ctx context.Context, service *session.Sessions, opened *se
 }
 
 // commandIn shows what a command prints until it ends.
-func (a *cli) commandIn(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
-	printer := a.agentOutput(a.out)
+func (o *workspaceOptions) command(ctx context.Context, service *session.Sessions, opened *session.Opened, name string) error {
+	printer := o.agentOutput(o.out)
 	ended, err := service.Follow(ctx, opened.ID, 0, func(chunk output.Chunk) error {
 		if chunk.Stream == output.Notice {
 			return nil

@@ -19,52 +19,52 @@ func (o *runOptions) acceptTarget() *accept.Target {
 	return target
 }
 
-// tellPlaced says what was put onto the working tree.
-func (a *cli) tellPlaced(accepted *accept.Result) {
-	fmt.Fprintf(a.err, "%s %s in your working tree %s\n", a.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
+// printPlaced says what was put onto the working tree.
+func (c *console) printPlaced(accepted *accept.Result) {
+	fmt.Fprintf(c.err, "%s %s in your working tree %s\n", c.errTerm.good("✓"), amount.Of(len(accepted.Paths), "file"), termtext.Escape(accepted.Repo))
 }
 
-// tellSteps says what of a plan is not plain: what would be merged, what is there
+// printSteps says what of a plan is not plain: what would be merged, what is there
 // already, and what stands in the way. plan may be nil.
-func (a *cli) tellSteps(plan *worktree.Plan) {
+func (c *console) printSteps(plan *worktree.Plan) {
 	if plan == nil {
 		return
 	}
 	for _, step := range plan.Steps {
 		switch step.Action {
 		case worktree.ActionMerge:
-			fmt.Fprintf(a.err, "  %s: would be merged with what you changed\n", step.Path)
+			fmt.Fprintf(c.err, "  %s: would be merged with what you changed\n", step.Path)
 		case worktree.ActionKeep:
-			fmt.Fprintf(a.err, "  %s: is so already\n", step.Path)
+			fmt.Fprintf(c.err, "  %s: is so already\n", step.Path)
 		case worktree.ActionConflict:
-			fmt.Fprintf(a.err, "%s %s: %s\n", a.errTerm.warn("!"), step.Path, step.Reason)
+			fmt.Fprintf(c.err, "%s %s: %s\n", c.errTerm.warn("!"), step.Path, step.Reason)
 		default:
 		}
 	}
 	if clashes := len(plan.Conflicts()); clashes > 0 {
-		fmt.Fprintf(a.err, "%s %s in the way, so nothing would be changed\n", a.errTerm.warn("!"), amount.Of(clashes, "file"))
+		fmt.Fprintf(c.err, "%s %s in the way, so nothing would be changed\n", c.errTerm.warn("!"), amount.Of(clashes, "file"))
 	}
 }
 
-// mendWorktrees takes back what an accept onto a working tree had done when it was
+// repairWorktrees takes back what an accept onto a working tree had done when it was
 // killed, and says so.
-func (a *cli) mendWorktrees(service *session.Sessions) {
+func (c *console) repairWorktrees(service *session.Sessions) {
 	mended, err := service.RepairWorktrees()
 	for _, m := range mended {
 		done := "taken back"
 		if m.Placed {
 			done = "complete, and is cleared up"
 		}
-		fmt.Fprintf(a.err, "%s an accept of %s onto %s was cut short; it is %s\n",
-			a.errTerm.warn("!"), termtext.Escape(m.Session), termtext.Escape(m.Repo), done)
+		fmt.Fprintf(c.err, "%s an accept of %s onto %s was cut short; it is %s\n",
+			c.errTerm.warn("!"), termtext.Escape(m.Session), termtext.Escape(m.Repo), done)
 		for _, path := range m.Left {
-			fmt.Fprintf(a.err, "  left as it is, because it was changed since: %s\n", path)
+			fmt.Fprintf(c.err, "  left as it is, because it was changed since: %s\n", path)
 		}
 		if len(m.Left) > 0 {
-			fmt.Fprintf(a.err, "  what they held before: aibox recover %s --ref %s\n", termtext.Escape(m.Session), termtext.Escape(m.Ref))
+			fmt.Fprintf(c.err, "  what they held before: aibox recover %s --ref %s\n", termtext.Escape(m.Session), termtext.Escape(m.Ref))
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "%s %s\n", a.errTerm.warn("!"), safe(err.Error()))
+		fmt.Fprintf(c.err, "%s %s\n", c.errTerm.warn("!"), safe(err.Error()))
 	}
 }

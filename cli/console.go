@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"aibox/internal/fault"
+)
+
+// console is what commands print to and read from.
+type console struct {
+	in            *os.File
+	out, err      io.Writer // results and progress
+	term, errTerm terminal  // what out and err are
+	noPager       bool      // --no-pager
+}
+
+// newConsole returns the console on the streams of this process.
+func newConsole(in, out, errOut *os.File) *console {
+	return &console{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
+}
+
+// report prints an error for people: the sentence, then the hints.
+func (c *console) report(err error) {
+	fmt.Fprintf(c.err, "%s %s\n", c.errTerm.bad("aibox:"), safe(err.Error()))
+	for _, hint := range fault.Hints(err) {
+		fmt.Fprintf(c.err, "  %s %s\n", c.errTerm.faint("→"), safe(hint))
+	}
+}
