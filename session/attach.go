@@ -11,7 +11,7 @@ import (
 // Attach shows the terminal of a running interactive session on a terminal of this
 // size. A session that has ended, or whose supervisor died, is ErrNotAttached.
 // Any number of terminals may show one session: it has the size of the smallest.
-func (s *Sessions) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
+func (s *contact) Attach(ctx context.Context, id ID, size screen.Size, colors screen.Colors) (*control.Attachment, error) {
 	dir := s.store.Dir(id)
 	for isLocked(dir) {
 		attachment, err := s.store.dial(id).Attach(ctx, size, colors)

@@ -13,7 +13,7 @@ import (
 // state. Changes that come faster than they are taken are one. The channel is closed
 // at the end. The kernel tells, nothing is polled: every new state touches the folder
 // of all sessions.
-func (s *Sessions) Changed(ctx context.Context) (<-chan struct{}, error) {
+func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	if err := paths.MakePrivate(s.store.root); err != nil {
 		return nil, fmt.Errorf("watching the sessions: %w", err)
 	}

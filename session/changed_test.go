@@ -8,8 +8,7 @@ import (
 )
 
 func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
+	sessions := newSessions(Deps{}, testStore(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := sessions.Changed(ctx)
 	if err != nil {

@@ -14,11 +14,19 @@ import (
 	"aibox/review/scan"
 )
 
-func (s *Sessions) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
+func (s *reader) auditPath(id ID) string { return filepath.Join(s.store.Dir(id), auditFile) }
+
+// changeSets computes and keeps what sessions changed. It changes records only while it
+// holds the lock of their session.
+type changeSets struct {
+	*contact
+	store Store
+	deps  *Deps
+}
 
 // Changes is the change set of an ended session: computed from the workspace
 // while that is there, else the one computed at the session's end.
-func (s *Sessions) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
+func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, error) {
 	var set *review.ChangeSet
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		var err error
@@ -30,12 +38,12 @@ func (s *Sessions) Changes(ctx context.Context, id ID) (*review.ChangeSet, error
 
 // FinalChanges is the change set as it was computed at the session's end. Unlike
 // Changes it looks at no workspace and waits for nobody.
-func (s *Sessions) FinalChanges(id ID) (*review.ChangeSet, error) {
+func (s *reader) FinalChanges(id ID) (*review.ChangeSet, error) {
 	set := new(review.ChangeSet)
 	return set, s.store.read(id, changesFile, set)
 }
 
-func (s *Sessions) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
+func (s *changeSets) changes(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
@@ -67,7 +75,7 @@ func (s *Sessions) changes(ctx context.Context, session *Session) (*review.Chang
 }
 
 // compute looks at the workspace.
-func (s *Sessions) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
+func (s *changeSets) compute(ctx context.Context, session *Session) (*review.ChangeSet, error) {
 	ws, opts := session.State.Workspace, scan.Options{}
 	over := func() {}
 	if s.deps.Looking != nil {
@@ -90,7 +98,7 @@ const cleanupTimeout = 10 * time.Second
 
 // withEnded runs use with the session loaded and locked. A session that is alive or
 // never had a workspace is refused.
-func (s *Sessions) withEnded(ctx context.Context, id ID, use func(*Session) error) error {
+func (s *changeSets) withEnded(ctx context.Context, id ID, use func(*Session) error) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if session.State.Workspace == nil {
 			return fault.New(fault.Usage, "%s ended before it had a workspace", id).Hint("`aibox rm %s` removes it", id)
@@ -104,7 +112,7 @@ func removedFault(id ID) error {
 }
 
 // withRecord is withEnded for sessions without a workspace, too.
-func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
+func (s *changeSets) withRecord(ctx context.Context, id ID, use func(*Session) error) error {
 	file, err := lock(s.store.Dir(id))
 	for begin := time.Now(); errors.Is(err, errLocked) && time.Since(begin) < cleanupTimeout && ctx.Err() == nil; {
 		if session, loadErr := s.store.Load(id); loadErr != nil || session.State.Phase != Ended {
@@ -140,7 +148,7 @@ func (s *Sessions) withRecord(ctx context.Context, id ID, use func(*Session) err
 }
 
 // storeReview stores what became of a session's changes.
-func (s *Sessions) storeReview(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
+func (s *changeSets) storeReview(session *Session, to Review, kind audit.Type, data any, change func(*State)) error {
 	session.State.Review = to
 	change(&session.State)
 	err := s.append(session.ID, kind, data)
@@ -148,7 +156,7 @@ func (s *Sessions) storeReview(session *Session, to Review, kind audit.Type, dat
 }
 
 // append adds an event to the log of an ended session.
-func (s *Sessions) append(id ID, kind audit.Type, data any) error {
+func (s *changeSets) append(id ID, kind audit.Type, data any) error {
 	log, err := audit.Open(s.auditPath(id))
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (s *Session) UnknownChanges() error {
 }
 
 // concludeComputing ends a session whose supervisor died while it computed the changes.
-func (s *Sessions) concludeComputing(session *Session) error {
+func (s *repairs) concludeComputing(session *Session) error {
 	result := session.State.Result
 	result.Changes = Changes{Unknown: diedComputing, Tries: max(1, result.Changes.Tries)}
 	if session.Verify != "" {
@@ -58,7 +58,7 @@ func (s *Sessions) concludeComputing(session *Session) error {
 
 // beginCompute notes, before the unknown changes of a session are computed, that they are: a
 // try that does not come to an end is counted. It returns what was on record.
-func (s *Sessions) beginCompute(session *Session) (Changes, error) {
+func (s *changeSets) beginCompute(session *Session) (Changes, error) {
 	if !session.State.Result.unknown() {
 		return Changes{}, nil
 	}
@@ -72,7 +72,7 @@ func (s *Sessions) beginCompute(session *Session) (Changes, error) {
 }
 
 // storeComputed stores what the unknown changes of a session turned out to be.
-func (s *Sessions) storeComputed(session *Session, set *review.ChangeSet) error {
+func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) error {
 	if !session.State.Result.unknown() {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (s *Sessions) storeComputed(session *Session, set *review.ChangeSet) error 
 // storeFailure stores why the changes of a session are still unknown. A try that the user has
 // broken off says nothing of them, so that what was on record stands again; one that
 // found no room does not count.
-func (s *Sessions) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
+func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
 	if !session.State.Result.unknown() {
 		return nil
 	}

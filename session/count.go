@@ -10,7 +10,7 @@ import (
 // CountChanges sums up what the agent of a running session has changed by now. It
 // changes nothing in the workspace, looks for no risks and keeps nothing. A session that
 // does not run is an error.
-func (s *Sessions) CountChanges(ctx context.Context, id ID) (Changes, error) {
+func (s *reader) CountChanges(ctx context.Context, id ID) (Changes, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return Changes{}, err

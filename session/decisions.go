@@ -24,7 +24,7 @@ type Decisions struct {
 }
 
 // Decisions of a session: nothing taken when there was no accept.
-func (s *Sessions) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
+func (s *reader) Decisions(id ID) (*Decisions, error) { return s.store.decisions(id) }
 
 func (s Store) decisions(id ID) (*Decisions, error) {
 	d := &Decisions{}
@@ -87,12 +87,18 @@ func (s Store) ReviewOf(id ID, set *review.ChangeSet) (Review, error) {
 	return decisions.review(set), nil
 }
 
+// deliveries brings accepted work to the user's repository.
+type deliveries struct {
+	*changeSets
+	store Store
+}
+
 // AcceptSet delivers what opts choose of set, the session's changes as Changes or
 // FinalChanges told them, whatever has become of the workspace since; what was accepted
 // before is taken into account, so opts.Before stays empty. Hunks that are rejected are
 // left out unless the choice names hunks. A session without changes, and nothing
 // chosen, is review.ErrNothing.
-func (s *Sessions) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
+func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet, opts accept.Options) (*accept.Result, error) {
 	var accepted *accept.Result
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {

@@ -19,7 +19,7 @@ const LiveChanged audit.Type = "live.changed"
 // come in order and once, whatever becomes of its supervisor; between them come
 // LiveChanged, one at the start of a session that runs and one at the end of every
 // session. Damage to the log is audit.ErrBroken.
-func (s *Sessions) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
+func (s *contact) Watch(ctx context.Context, id ID, from int, visit func(audit.Event) error) error {
 	dir := s.store.Dir(id)
 	each := func(e audit.Event) error {
 		if e.Seq >= 0 {

@@ -85,7 +85,7 @@ func (f Feedback) Rejects(hunk review.HunkID) bool {
 }
 
 // Feedback is what was said of the session's work. Nothing said is no error.
-func (s *Sessions) Feedback(id ID) (Feedback, error) {
+func (s *reader) Feedback(id ID) (Feedback, error) {
 	var f Feedback
 	err := s.store.read(id, feedbackFile, &f)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,10 +94,16 @@ func (s *Sessions) Feedback(id ID) (Feedback, error) {
 	return f, err
 }
 
+// feedbacks keeps what the user says of sessions' work.
+type feedbacks struct {
+	*changeSets
+	store Store
+}
+
 // Comment adds a comment to an ended session. Path, Line and Hunk must name
 // something there is in its work; what cannot be found is a Usage fault. It returns
 // the comment as it is kept.
-func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, error) {
+func (s *feedbacks) Comment(ctx context.Context, id ID, c Comment) (Comment, error) {
 	c.Text = strings.TrimSpace(strings.ToValidUTF8(c.Text, "\uFFFD"))
 	switch {
 	case c.Text == "":
@@ -131,7 +137,7 @@ func (s *Sessions) Comment(ctx context.Context, id ID, c Comment) (Comment, erro
 
 // mayQuote refuses a comment on a line that the agent was not to see: the comment quotes
 // it to the agent. The tree of the change set holds the user's hidden files, too.
-func (s *Sessions) mayQuote(id ID, c Comment, set *review.ChangeSet) error {
+func (s *feedbacks) mayQuote(id ID, c Comment, set *review.ChangeSet) error {
 	if c.Line == 0 || c.Path == "" || len(set.Changed([]review.Path{c.Path})) > 0 {
 		return nil
 	}
@@ -173,7 +179,7 @@ func (c *Comment) locate(ctx context.Context, set *review.ChangeSet) error {
 
 // Uncomment takes comments back, by their numbers. One that is not there is a
 // Usage fault, and none is taken back then.
-func (s *Sessions) Uncomment(ctx context.Context, id ID, numbers ...int) error {
+func (s *feedbacks) Uncomment(ctx context.Context, id ID, numbers ...int) error {
 	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, number := range numbers {
 			at := -1
@@ -195,7 +201,7 @@ func (s *Sessions) Uncomment(ctx context.Context, id ID, numbers ...int) error {
 // prefix that only it has; note says why, and may be empty. A hunk that is rejected
 // already gets the new note. A hunk that is not there is a Usage fault, and none is
 // marked then.
-func (s *Sessions) Reject(ctx context.Context, id ID, hunks []review.HunkID, note string) error {
+func (s *feedbacks) Reject(ctx context.Context, id ID, hunks []review.HunkID, note string) error {
 	note = strings.TrimSpace(strings.ToValidUTF8(note, "\uFFFD"))
 	if len(note) > maxComment {
 		return fault.New(fault.Usage, "the comment is longer than %d KiB", maxComment>>10).Hint("say it shorter")
@@ -223,7 +229,7 @@ func (s *Sessions) Reject(ctx context.Context, id ID, hunks []review.HunkID, not
 
 // Unreject takes rejections back, by the hunks' ids or prefixes of them. One that
 // is not there is a Usage fault, and none is taken back then.
-func (s *Sessions) Unreject(ctx context.Context, id ID, hunks []review.HunkID) error {
+func (s *feedbacks) Unreject(ctx context.Context, id ID, hunks []review.HunkID) error {
 	return s.changeFeedback(ctx, id, func(f *Feedback) error {
 		for _, prefix := range hunks {
 			before := len(f.Rejected)
@@ -258,7 +264,7 @@ func (f *Feedback) drop(hunk review.HunkID) {
 }
 
 // changeFeedback changes the feedback of an ended session whose work is its own.
-func (s *Sessions) changeFeedback(ctx context.Context, id ID, change func(*Feedback) error) error {
+func (s *feedbacks) changeFeedback(ctx context.Context, id ID, change func(*Feedback) error) error {
 	return s.withEnded(ctx, id, func(session *Session) error {
 		if err := checkNotContinued(session); err != nil {
 			return err

@@ -75,7 +75,7 @@ func (f Feedback) rejected(ctx context.Context, set *review.ChangeSet) ([]string
 
 // WithoutRejected is the choice without the hunks that the person has rejected and
 // not sent back yet. A choice that names hunks means them, and stays as it is.
-func (s *Sessions) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
+func (s *reader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
 	if len(choice.Hunks) > 0 {
 		return choice, nil
 	}
@@ -93,7 +93,7 @@ func (s *Sessions) WithoutRejected(ctx context.Context, id ID, set *review.Chang
 }
 
 // choiceRejects reports whether the choice leaves out something that is rejected.
-func (s *Sessions) choiceRejects(id ID, choice review.Choice) bool {
+func (s *reader) choiceRejects(id ID, choice review.Choice) bool {
 	f, err := s.Feedback(id)
 	return err == nil && slices.ContainsFunc(choice.Except, func(hunk string) bool { return f.Rejects(review.HunkID(hunk)) })
 }

@@ -15,7 +15,7 @@ const maxFeedback = 256 << 10
 // session to, which continues it and whose folder is there: it is marked as sent,
 // and text is the part of the prompt that it makes, empty for none. With keep the
 // session to only inherits it, for another time. The caller holds from.
-func (s *Sessions) SendFeedback(from, to ID, keep bool) (text string, err error) {
+func (s *feedbacks) SendFeedback(from, to ID, keep bool) (text string, err error) {
 	f, err := s.Feedback(from)
 	if err != nil {
 		return "", err
@@ -41,7 +41,7 @@ func (s *Sessions) SendFeedback(from, to ID, keep bool) (text string, err error)
 }
 
 // takeBackFeedback marks what was sent to a session that never started as not sent.
-func (s *Sessions) takeBackFeedback(from, to ID) error {
+func (s *feedbacks) takeBackFeedback(from, to ID) error {
 	f, err := s.Feedback(from)
 	if err != nil {
 		return err

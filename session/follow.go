@@ -14,9 +14,12 @@ import (
 	"aibox/session/output"
 )
 
+// reader reads the records of sessions. It changes nothing and talks to no supervisor.
+type reader struct{ store Store }
+
 // List is every session, oldest first. Damaged ones are left out and named in
 // the error, which may come beside a list.
-func (s *Sessions) List() ([]Session, error) {
+func (s *reader) List() ([]Session, error) {
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (s *Sessions) List() ([]Session, error) {
 }
 
 // Find is the session that text names: an id or a unique prefix.
-func (s *Sessions) Find(text string) (Session, error) {
+func (s *reader) Find(text string) (Session, error) {
 	id, err := s.store.resolve(text)
 	if err != nil {
 		return Session{}, err
@@ -51,11 +54,17 @@ func (s *Sessions) Find(text string) (Session, error) {
 	return s.store.Load(id)
 }
 
+// contact talks to the supervisors of running sessions.
+type contact struct {
+	*reader
+	store Store
+}
+
 // Follow visits the session's output from byte offset from on: what there is
 // and, while the session is alive, what comes, until it has ended. It returns the
 // session as it then stands. A supervisor that died on the way is an error of
 // kind Internal, after everything recorded was visited.
-func (s *Sessions) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
+func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
 	dir, finished := s.store.Dir(id), false
 	for isLocked(dir) {
 		err := s.whileResponsive(ctx, id, func(ctx context.Context) (err error) {
@@ -103,20 +112,20 @@ const reconnectPause = 50 * time.Millisecond
 
 // Output visits what is recorded now, from byte offset from on, and returns the
 // offset behind it.
-func (s *Sessions) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
+func (s *reader) Output(id ID, from int64, visit func(output.Chunk) error) (int64, error) {
 	return output.Read(s.store.Dir(id), from, true, visit)
 }
 
 // Events visits the session's audit events in order. Damage to the log is
 // audit.ErrBroken.
-func (s *Sessions) Events(id ID, visit func(audit.Event) error) error {
+func (s *reader) Events(id ID, visit func(audit.Event) error) error {
 	return audit.Read(s.auditPath(id), visit)
 }
 
 // Stop ends a running session and waits until it has ended. reason is for the
 // record. A session that has ended is no error; one whose supervisor does not answer is
 // left to Kill, with an error that says so.
-func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, error) {
+func (s *contact) Stop(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
 	if isLocked(dir) {
 		err := s.store.dial(id).Stop(ctx, reason)
@@ -133,7 +142,7 @@ func (s *Sessions) Stop(ctx context.Context, id ID, reason string) (Session, err
 }
 
 // Signal sends a signal to the session's agent.
-func (s *Sessions) Signal(ctx context.Context, id ID, number int) error {
+func (s *contact) Signal(ctx context.Context, id ID, number int) error {
 	return s.store.dial(id).Signal(ctx, number)
 }
 

@@ -111,7 +111,8 @@ func (r *GCReport) Total() (files int, bytes int64) {
 
 // gc is one clean-up.
 type gc struct {
-	*Sessions
+	store   Store
+	deps    *Deps
 	options GCOptions
 	report  *GCReport
 	gone    map[ID]bool     // what went, or would have gone
@@ -126,7 +127,7 @@ func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error)
 	if options.minScratchAge == 0 {
 		options.minScratchAge = minScratchAge
 	}
-	g := &gc{Sessions: s, options: options, gone: map[ID]bool{}, saves: map[string]bool{}, report: &GCReport{
+	g := &gc{store: s.store, deps: s.deps, options: options, gone: map[ID]bool{}, saves: map[string]bool{}, report: &GCReport{
 		DryRun: options.DryRun, OlderThan: amount.Duration(options.OlderThan), Freed: []Freed{}, Kept: []Kept{},
 	}}
 	if options.OlderThan < 0 {

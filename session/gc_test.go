@@ -234,7 +234,7 @@ func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
 
 func TestTwoCleanUpsDoNotGoOnAtOnce(t *testing.T) {
 	d := newFixture(t)
-	first := &gc{Sessions: d.Sessions}
+	first := &gc{store: d.Sessions.store, deps: d.Sessions.deps}
 	turn, err := first.lock()
 	d.must(err)
 	if _, err := d.GC(t.Context(), GCOptions{}); err == nil || !strings.Contains(err.Error(), "at work") {

@@ -216,6 +216,6 @@ func (g *gc) networks(ctx context.Context, networks runtime.Networks) error {
 // Images are the images that the records there are name, by id and by reference. Not
 // known means that a record cannot be read, so there may be more.
 func (s *Sessions) Images() (named map[string]bool, known bool, err error) {
-	r, err := (&gc{Sessions: s}).references()
+	r, err := (&gc{store: s.store, deps: s.deps}).references()
 	return r.images, !r.damaged, err
 }

@@ -18,7 +18,7 @@ const SandboxEndTimeout = 5 * time.Second
 // is killed, and what it would have done is done here. The agent's work so far is kept.
 // reason is for the record. A session that has ended is no error; one whose agent had not
 // started yet is removed, and the Session returned is as it was.
-func (s *Sessions) Kill(ctx context.Context, id ID, reason string) (Session, error) {
+func (s *repairs) Kill(ctx context.Context, id ID, reason string) (Session, error) {
 	dir := s.store.Dir(id)
 	session, err := s.store.Load(id)
 	if err != nil {

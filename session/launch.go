@@ -67,9 +67,12 @@ type Launcher struct {
 // maxStderr bounds what is kept of a supervisor's words.
 const maxStderr = 4 << 10
 
+// launches starts supervisors.
+type launches struct{ deps *Deps }
+
 // Spawn starts a supervisor of its own process session. It does nothing before
 // Launch, and ends when it is closed instead.
-func (s *Sessions) Spawn() (*Launcher, error) {
+func (s *launches) Spawn() (*Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding aibox itself: %w", err)
@@ -131,7 +134,7 @@ func (l *Launcher) Close() error {
 }
 
 // Launch is Spawn and Launcher.Launch in one.
-func (s *Sessions) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
+func (s *launches) Launch(ctx context.Context, launch Launch, step func(Step)) (ID, error) {
 	l, err := s.Spawn()
 	if err != nil {
 		return "", err

@@ -27,7 +27,7 @@ type Live struct {
 
 // Live is what a session has come to: of one that runs as it stood at most a second
 // ago, of one that has ended from its result.
-func (s *Sessions) Live(id ID) (Live, error) {
+func (s *reader) Live(id ID) (Live, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return Live{}, err
@@ -39,7 +39,7 @@ func (s *Sessions) Live(id ID) (Live, error) {
 }
 
 // Requests are the questions of all running sessions, oldest session first.
-func (s *Sessions) Requests() ([]Request, error) {
+func (s *reader) Requests() ([]Request, error) {
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err

@@ -10,8 +10,7 @@ import (
 )
 
 func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
+	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // logBegin logs that something is about to happen that cannot be taken back, before it
 // does. What cannot be logged must not happen.
-func (s *Sessions) logBegin(session *Session, kind audit.Type, data map[string]any) error {
+func (s *changeSets) logBegin(session *Session, kind audit.Type, data map[string]any) error {
 	data["session"] = session.ID
 	return s.append(session.ID, kind, data)
 }

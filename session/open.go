@@ -23,7 +23,7 @@ var shell = []string{"/bin/sh", "-c", "if command -v bash >/dev/null; then exec 
 type Opened struct {
 	ID ID // of the session that shows it: to be attached to, or followed
 
-	sessions *Sessions
+	sessions *verifications
 }
 
 // Open starts a shell or a command on a copy of the session's workspace, in a box of
@@ -31,7 +31,7 @@ type Opened struct {
 // in a workspace, so nothing is done there outside a box. Nothing comes back. The .git
 // of the copy compares with what the agent started from. The session may run; it goes
 // on beside it. The box ends with this process.
-func (s *Sessions) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
+func (s *verifications) Open(ctx context.Context, id ID, req OpenRequest, step func(Step)) (*Opened, error) {
 	session, err := s.store.Load(id)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ const (
 // there is room by now. It takes only so long, tries only so often, and leaves alone what
 // another command is at: Changes tries whenever it is asked. It reports whether any are
 // known now.
-func (s *Sessions) ComputeUnknown(ctx context.Context) bool {
+func (s *changeSets) ComputeUnknown(ctx context.Context) bool {
 	ids, err := s.store.ids()
 	if err != nil {
 		return false
@@ -37,7 +37,7 @@ func (s *Sessions) ComputeUnknown(ctx context.Context) bool {
 	return computed
 }
 
-func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
+func (s *changeSets) computeUnknown(ctx context.Context, id ID) bool {
 	if session, err := s.store.Load(id); err != nil || !s.canRecompute(&session) {
 		return false
 	}
@@ -60,7 +60,7 @@ func (s *Sessions) computeUnknown(ctx context.Context, id ID) bool {
 
 // canRecompute reports whether a session's changes are unknown for want of room that there
 // is now.
-func (s *Sessions) canRecompute(session *Session) bool {
+func (s *changeSets) canRecompute(session *Session) bool {
 	ws := session.State.Workspace
 	if !session.State.Result.unknown() || ws == nil || session.State.ContinuedBy != "" {
 		return false

@@ -17,11 +17,18 @@ import (
 	"aibox/workspace"
 )
 
+// recoveries restores saved work.
+type recoveries struct {
+	*changeSets
+	store Store
+	deps  *Deps
+}
+
 // Recoverable lists what can be brought back, newest first, each with its Handle. text is
 // a session's id or a unique prefix of one, of sessions that are gone, too; "" means
 // everything. The sessions that went on with one workspace, one after the other, share
 // their states. The error may come beside a list.
-func (s *Sessions) Recoverable(ctx context.Context, text string) ([]recovery.Point, error) {
+func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.Point, error) {
 	all, damaged := recovery.Points(ctx, s.deps.Dirs.Repos(), "")
 	setHandles(all)
 	if text == "" {
@@ -135,7 +142,7 @@ func matching(saved []recovery.Point, ref string) []recovery.Point {
 
 // resolveSaved finds the session that text names: the whole id of one that has a record
 // or that something is saved of, else the beginning of one, those with records first.
-func (s *Sessions) resolveSaved(text string, all []recovery.Point) (ID, error) {
+func (s *recoveries) resolveSaved(text string, all []recovery.Point) (ID, error) {
 	if slices.ContainsFunc(all, func(saved recovery.Point) bool { return saved.Session == text || saved.By == text }) {
 		return ID(text), nil
 	}
@@ -165,7 +172,7 @@ func (s *Sessions) resolveSaved(text string, all []recovery.Point) (ID, error) {
 }
 
 // Restore brings saved back as a branch of the user's repository.
-func (s *Sessions) Restore(ctx context.Context, saved recovery.Point, branch string) (*accept.Result, error) {
+func (s *recoveries) Restore(ctx context.Context, saved recovery.Point, branch string) (*accept.Result, error) {
 	restored, err := accept.Restore(ctx, saved, branch)
 	if err != nil {
 		return nil, err
@@ -178,7 +185,7 @@ func (s *Sessions) Restore(ctx context.Context, saved recovery.Point, branch str
 }
 
 // RestoreNewest is RestoreWorkspace with the newest state that is saved of a session's work.
-func (s *Sessions) RestoreNewest(ctx context.Context, id ID) error {
+func (s *recoveries) RestoreNewest(ctx context.Context, id ID) error {
 	saved, err := s.Recoverable(ctx, string(id))
 	if len(saved) > 0 {
 		_, err = s.RestoreWorkspace(ctx, id, s.ofOwnWorkspace(id, saved)[0])
@@ -192,7 +199,7 @@ func (s *Sessions) RestoreNewest(ctx context.Context, id ID) error {
 
 // ofOwnWorkspace are the states of the session's own workspace among those of its id, or all of them
 // when there is none of its own.
-func (s *Sessions) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Point {
+func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Point {
 	session, err := s.store.Load(id)
 	if err != nil || session.State.Workspace == nil {
 		return saved
@@ -213,7 +220,7 @@ func (s *Sessions) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Poin
 // RestoreWorkspace makes the workspace of an ended session anew with what is saved,
 // so that the session can be resumed and reviewed again: it counts as unreviewed. A
 // session that has its workspace is refused, and so is a state of other work.
-func (s *Sessions) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
+func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {
 	var restored *workspace.Workspace
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := checkNotContinued(session); err != nil {

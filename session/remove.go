@@ -14,9 +14,15 @@ import (
 	"aibox/workspace"
 )
 
+// removals discards work and removes sessions. What it removes is saved first.
+type removals struct {
+	*changeSets
+	store Store
+}
+
 // Discard drops the session's changes: the workspace is removed, and what it held
 // can be brought back for a while.
-func (s *Sessions) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
+func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) {
 	var saved *recovery.Point
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		err := checkNotContinued(session)
@@ -39,7 +45,7 @@ func (s *Sessions) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 
 // discardWorkspace saves and removes the workspace, or gives what a discard has saved that was
 // broken off behind that.
-func (s *Sessions) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
+func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
 	gone, err := session.State.Workspace.Gone()
 	switch {
 	case err != nil:
@@ -60,7 +66,7 @@ func (s *Sessions) discardWorkspace(ctx context.Context, session *Session) (*rec
 
 // unfinishedDiscard is what was saved by a discard that began and whose end is not on record;
 // nil when there was none.
-func (s *Sessions) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
+func (s *removals) unfinishedDiscard(ctx context.Context, session *Session) (*recovery.Point, error) {
 	var begun time.Time
 	err := audit.Read(s.auditPath(session.ID), func(e audit.Event) error {
 		switch e.Type {
@@ -90,7 +96,7 @@ func (s *Sessions) unfinishedDiscard(ctx context.Context, session *Session) (*re
 
 // saveAndRemove saves what the session's workspace holds and removes that. Of a workspace
 // that is gone already, what it held when it was last looked at is saved.
-func (s *Sessions) saveAndRemove(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
+func (s *removals) saveAndRemove(ctx context.Context, session *Session, what recovery.Reason) (*recovery.Point, error) {
 	ws := session.State.Workspace
 	gone, err := ws.Gone()
 	if err != nil {
@@ -127,7 +133,7 @@ func hasOpenWork(session *Session) bool {
 // Remove deletes the session's record and workspace. What the workspace holds is
 // saved first, as Discard does. Work that nobody has reviewed to its end is a
 // Conflict, unless force is set.
-func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
+func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
 		if err := s.removeWorkspace(ctx, session, force); err != nil {
 			return err
@@ -136,7 +142,7 @@ func (s *Sessions) Remove(ctx context.Context, id ID, force bool) error {
 	})
 }
 
-func (s *Sessions) removeWorkspace(ctx context.Context, session *Session, force bool) error {
+func (s *removals) removeWorkspace(ctx context.Context, session *Session, force bool) error {
 	ws := session.State.Workspace
 	if ws == nil || session.State.ContinuedBy != "" {
 		return nil

@@ -30,10 +30,18 @@ type Repaired struct {
 	Returned ID
 }
 
+// repairs ends and cleans up sessions whose supervisors have died.
+type repairs struct {
+	*verifications
+	*handovers
+	store Store
+	deps  *Deps
+}
+
 // Repair ends what crashed supervisors left: their boxes are gone afterwards,
 // their networks back in the pool, their workspaces and records kept. It returns
 // the sessions it repaired; an error beside them says what could not be mended.
-func (s *Sessions) Repair(ctx context.Context) ([]Repaired, error) {
+func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	_, _ = s.RepairWorktrees() // who wants to tell of that has called it before
 	ids, err := s.store.ids()
 	if err != nil {
@@ -54,7 +62,7 @@ func (s *Sessions) Repair(ctx context.Context) ([]Repaired, error) {
 }
 
 // repair mends one session, and returns nil when it did not need that.
-func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
+func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if id.Hidden() {
 		return nil, s.repairVerification(ctx, id)
 	}
@@ -66,7 +74,7 @@ func (s *Sessions) repair(ctx context.Context, id ID) (*Repaired, error) {
 }
 
 // endDead ends a session that has no supervisor any more; cause is why.
-func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
+func (s *repairs) endDead(ctx context.Context, id ID, cause error) (*Repaired, error) {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.repairUnlaunched(id)
@@ -101,7 +109,7 @@ func (s *Sessions) endDead(ctx context.Context, id ID, cause error) (*Repaired, 
 }
 
 // repairUnlaunched removes a folder whose supervisor died before it wrote a spec.
-func (s *Sessions) repairUnlaunched(id ID) (*Repaired, error) {
+func (s *repairs) repairUnlaunched(id ID) (*Repaired, error) {
 	dir := s.store.Dir(id)
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()) < launchTimeout || isLocked(dir) {
@@ -110,10 +118,16 @@ func (s *Sessions) repairUnlaunched(id ID) (*Repaired, error) {
 	return &Repaired{ID: id}, os.RemoveAll(dir)
 }
 
+// boxes ends what is left of sessions' boxes.
+type boxes struct {
+	store Store
+	deps  *Deps
+}
+
 // endBox makes sure that no process of the session's box runs and that the daemon
 // has forgotten it. The kernel is asked first: after a crash of the daemon its
 // word is worth nothing.
-func (s *Sessions) endBox(ctx context.Context, session *Session) error {
+func (s *boxes) endBox(ctx context.Context, session *Session) error {
 	if sandbox := session.State.Sandbox; sandbox.PID > 0 {
 		if err := runtime.KillProcess(sandbox); err != nil {
 			return err
@@ -154,7 +168,7 @@ const boxAppearTimeout = 20 * time.Second
 
 // boxesOf finds the session's boxes. When the supervisor may have asked for one
 // that is not there yet, it waits for that: nobody would look for it later.
-func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Box, error) {
+func (s *boxes) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Box, error) {
 	for {
 		boxes, err := backend.Boxes(ctx)
 		if err != nil {
@@ -178,7 +192,7 @@ func (s *Sessions) boxesOf(ctx context.Context, backend runtime.Backend, session
 
 // forget removes a session whose agent never started: nothing of it is worth
 // keeping.
-func (s *Sessions) forget(ctx context.Context, session *Session) error {
+func (s *repairs) forget(ctx context.Context, session *Session) error {
 	switch ws := session.State.Workspace; {
 	case session.Resumes != "":
 		if err := s.ReturnWorkspace(session.Resumes, session.ID); err != nil {
@@ -193,7 +207,7 @@ func (s *Sessions) forget(ctx context.Context, session *Session) error {
 }
 
 // conclude writes the result that the dead supervisor could not.
-func (s *Sessions) conclude(session *Session, cause error) error {
+func (s *repairs) conclude(session *Session, cause error) error {
 	if err := releaseReserves(s.store.Dir(session.ID)); err != nil {
 		return err
 	}

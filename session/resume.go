@@ -18,10 +18,17 @@ import (
 // and the folders in which its agents keep their conversations. The other session
 // keeps its record and says who continued it.
 
+// handovers passes the workspace of a session to the one that resumes it, and back.
+type handovers struct {
+	*feedbacks
+	store Store
+	deps  *Deps
+}
+
 // TakeOver hands the workspace and the conversations of the session from to the
 // session to, whose folder is there. save is given the workspace before anything
 // is moved, so that a crash at any point can be mended by giveBack.
-func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
+func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
 		if err := checkNotContinued(old); err != nil {
@@ -68,7 +75,7 @@ func (s *Sessions) TakeOver(ctx context.Context, from, to ID, save func(*workspa
 }
 
 // ReturnWorkspace undoes takeOver, or as much of it as was done.
-func (s *Sessions) ReturnWorkspace(from, to ID) error {
+func (s *handovers) ReturnWorkspace(from, to ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile: there is nobody to give it to
@@ -89,7 +96,7 @@ func (s *Sessions) ReturnWorkspace(from, to ID) error {
 }
 
 // storeContinuation stores who continues a session, and logs it.
-func (s *Sessions) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
+func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
 	session.State.ContinuedBy = by
 	err := s.append(session.ID, kind, map[string]ID{"by": other})
 	return errors.Join(err, s.store.write(session.ID, stateFile, session.State))
@@ -97,7 +104,7 @@ func (s *Sessions) storeContinuation(session *Session, by ID, kind audit.Type, o
 
 // adoptLegacyHome brings the state of the agent of a session that an earlier version
 // has made to where it is kept now. That of an agent that is gone stays where it is.
-func (s *Sessions) adoptLegacyHome(session *Session) error {
+func (s *handovers) adoptLegacyHome(session *Session) error {
 	agent, err := s.deps.Agents.Find(session.Agent)
 	if err != nil {
 		return nil //nolint:nilerr // nobody can go on with its conversation
@@ -107,7 +114,7 @@ func (s *Sessions) adoptLegacyHome(session *Session) error {
 
 // moveStateFolders moves the agents' state folders. They are moved as one and never looked
 // into, since an agent wrote what is in them.
-func (s *Sessions) moveStateFolders(from, to ID) error {
+func (s *handovers) moveStateFolders(from, to ID) error {
 	err := os.Rename(filepath.Join(s.store.Dir(from), stateDirsName), filepath.Join(s.store.Dir(to), stateDirsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -117,7 +124,7 @@ func (s *Sessions) moveStateFolders(from, to ID) error {
 
 // returnLegacyHome gives back what the start of an earlier version has moved, and
 // then failed or was killed.
-func (s *Sessions) returnLegacyHome(from, to ID) error {
+func (s *handovers) returnLegacyHome(from, to ID) error {
 	err := os.Rename(filepath.Join(s.store.Dir(from), legacyHomeName), filepath.Join(s.store.Dir(to), legacyHomeName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

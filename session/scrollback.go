@@ -10,7 +10,7 @@ import (
 
 // Scrollback is what a session's terminal has shown so far. ErrNoScreen says that it never
 // had one, or that its supervisor died before anything scrolled off.
-func (s *Sessions) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
+func (s *contact) Scrollback(ctx context.Context, id ID) (*output.Scrollback, error) {
 	shown, screenErr := s.Screen(ctx, id)
 	if screenErr != nil && !errors.Is(screenErr, ErrNoScreen) {
 		return nil, screenErr

@@ -16,8 +16,7 @@ import (
 // ofPast is the sessions with one, and the folder of that.
 func ofPast(t *testing.T) (*Sessions, ID, string) {
 	t.Helper()
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
+	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("shell", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -59,11 +59,42 @@ type Sockets interface {
 
 // Sessions are the sessions of one user. It is safe for concurrent use.
 type Sessions struct {
-	deps  Deps
 	store Store
+	deps  *Deps
+
+	*reader
+	*contact
+	*changeSets
+	*feedbacks
+	*deliveries
+	*removals
+	*recoveries
+	*handovers
+	*launches
+	*verifications
+	*repairs
 }
 
 // New makes Sessions. It touches nothing.
-func New(deps Deps) *Sessions {
-	return &Sessions{deps: deps, store: NewStore(deps.Dirs)}
+func New(deps Deps) *Sessions { return newSessions(deps, NewStore(deps.Dirs)) }
+
+func newSessions(deps Deps, store Store) *Sessions {
+	reader := &reader{store: store}
+	contact := &contact{reader: reader, store: store}
+	sets := &changeSets{contact: contact, store: store, deps: &deps}
+	feedbacks := &feedbacks{changeSets: sets, store: store}
+	handovers := &handovers{feedbacks: feedbacks, store: store, deps: &deps}
+	launches := &launches{deps: &deps}
+	verifications := &verifications{changeSets: sets, launches: launches, boxes: &boxes{store: store, deps: &deps}, store: store}
+	return &Sessions{
+		store: store, deps: &deps,
+		reader: reader, contact: contact, changeSets: sets, feedbacks: feedbacks,
+		deliveries:    &deliveries{changeSets: sets, store: store},
+		removals:      &removals{changeSets: sets, store: store},
+		recoveries:    &recoveries{changeSets: sets, store: store, deps: &deps},
+		handovers:     handovers,
+		launches:      launches,
+		verifications: verifications,
+		repairs:       &repairs{verifications: verifications, handovers: handovers, store: store, deps: &deps},
+	}
 }

@@ -120,7 +120,7 @@ const summaryFormat = 4
 // Summaries is every session in a line, oldest first, without those that verify (see
 // VerifyingBriefs). Damaged ones are left out and named in the error, which may come
 // beside a list.
-func (s *Sessions) Summaries() ([]Summary, error) {
+func (s *reader) Summaries() ([]Summary, error) {
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (s Store) cacheSummaries(all []cachedSummary) {
 // Stale counts the sessions that a clean-up with this retention would look at: those
 // that have ended, are reviewed or changed nothing, and that nothing has happened to.
 // It looks into no workspace.
-func (s *Sessions) Stale(olderThan time.Duration) int {
+func (s *reader) Stale(olderThan time.Duration) int {
 	briefs, _ := s.Summaries()
 	stale := 0
 	for _, b := range briefs {

@@ -84,7 +84,7 @@ type Traffic struct {
 // ask from now on, and of those that have ended what they asked, the latest first,
 // until about history accesses were visited. visit is called by one goroutine at a
 // time; its error is returned. Sessions whose logs are damaged are left out.
-func (s *Sessions) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
+func (s *contact) WatchTraffic(ctx context.Context, history int, visit func(Traffic) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	changed, err := s.Changed(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Sessions) WatchTraffic(ctx context.Context, history int, visit func(Tra
 
 // trafficWatch is a WatchTraffic under way.
 type trafficWatch struct {
-	sessions *Sessions
+	sessions *contact
 	seen     map[ID]*position
 	fail     context.CancelCauseFunc
 	watching sync.WaitGroup

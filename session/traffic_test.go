@@ -80,8 +80,7 @@ func TestWhatIsLetThroughAndWhatIsRefusedIsToldApart(t *testing.T) {
 }
 
 func TestOnlySoMuchHistoryIsRead(t *testing.T) {
-	sessions := New(Deps{})
-	sessions.store = testStore(t)
+	sessions := newSessions(Deps{}, testStore(t))
 	past(t, sessions, "old.example")
 	past(t, sessions, "new.example", "newer.example")
 	enough := errors.New("enough")

@@ -21,7 +21,7 @@ const (
 
 // whileResponsive runs talk, which waits for the session's supervisor in some way, and ends it
 // with an error for people when that says nothing any more.
-func (s *Sessions) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
+func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
 	talking, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	silent := false
@@ -42,7 +42,7 @@ func (s *Sessions) whileResponsive(ctx context.Context, id ID, talk func(context
 
 // awaitUnresponsive waits until the session's supervisor does not answer any more. False means
 // that ctx has ended first.
-func (s *Sessions) awaitUnresponsive(ctx context.Context, id ID) bool {
+func (s *contact) awaitUnresponsive(ctx context.Context, id ID) bool {
 	for ctx.Err() == nil {
 		if s.unresponsive(ctx, id) {
 			return ctx.Err() == nil
@@ -54,7 +54,7 @@ func (s *Sessions) awaitUnresponsive(ctx context.Context, id ID) bool {
 
 // unresponsive reports whether the session's supervisor does not answer. One that opens its
 // socket only now, or ends, is not deaf.
-func (s *Sessions) unresponsive(ctx context.Context, id ID) bool {
+func (s *contact) unresponsive(ctx context.Context, id ID) bool {
 	for range control.Attempts {
 		err := s.store.dial(id).Ping(ctx)
 		if err != nil && ctx.Err() == nil && s.supervisorStopped(id) {
@@ -68,13 +68,13 @@ func (s *Sessions) unresponsive(ctx context.Context, id ID) bool {
 }
 
 // supervisorStopped reports whether the session's supervisor is known to stand still.
-func (s *Sessions) supervisorStopped(id ID) bool {
+func (s *contact) supervisorStopped(id ID) bool {
 	session, err := s.store.Load(id)
 	return err == nil && session.State.Supervisor.Stopped()
 }
 
 // unresponsiveFault is what to say of a session whose supervisor does not answer.
-func (s *Sessions) unresponsiveFault(id ID) error {
+func (s *contact) unresponsiveFault(id ID) error {
 	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
 	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
 		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).

@@ -16,9 +16,9 @@ import (
 // one that hangs does.
 func hanging(t *testing.T) (*Sessions, ID) {
 	t.Helper()
-	s := New(Deps{})
-	s.store = testStore(t)
-	s.store.timeout = 20 * time.Millisecond
+	store := testStore(t)
+	store.timeout = 20 * time.Millisecond
+	s := newSessions(Deps{}, store)
 	id, err := s.store.Create("codex", time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -84,11 +84,19 @@ func (id ID) Hidden() bool {
 	return strings.HasPrefix(string(id), verificationPrefix) || strings.HasPrefix(string(id), openedPrefix)
 }
 
+// verifications runs commands on the work of sessions and keeps the results.
+type verifications struct {
+	*changeSets
+	*launches
+	*boxes
+	store Store
+}
+
 // Verify runs a command on the work of an ended session, in a box, and keeps the
 // result with the session. A command that fails is no error but a result; an error
 // means that the session cannot be verified at all. When ctx ends the command is
 // ended, and the result says so.
-func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
+func (s *verifications) Verify(ctx context.Context, id ID, req VerifyRequest) (Verification, error) {
 	var v *VerificationRun
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := checkNotContinued(session); err != nil {
@@ -119,7 +127,7 @@ func (s *Sessions) Verify(ctx context.Context, id ID, req VerifyRequest) (Verifi
 // command, neither in req nor of the session. A tree that has passed the same
 // command before is not run again. The function works only while Accept holds the
 // session.
-func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context.Context, tree string) error {
+func (s *verifications) Verifier(session Session, req VerifyRequest) func(ctx context.Context, tree string) error {
 	if req.Command == "" && session.Verify == "" {
 		return nil
 	}
@@ -148,7 +156,7 @@ func (s *Sessions) Verifier(session Session, req VerifyRequest) func(ctx context
 }
 
 // passedBefore reports whether the tree passed the command the last time.
-func (s *Sessions) passedBefore(id ID, req VerifyRequest) bool {
+func (s *verifications) passedBefore(id ID, req VerifyRequest) bool {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return false
@@ -162,7 +170,7 @@ func (s *Sessions) passedBefore(id ID, req VerifyRequest) bool {
 }
 
 // Verifications are the results kept with the session, oldest first.
-func (s *Sessions) Verifications(id ID) ([]Verification, error) {
+func (s *reader) Verifications(id ID) ([]Verification, error) {
 	var all []Verification
 	err := s.store.read(id, verificationsFile, &all)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,7 +181,7 @@ func (s *Sessions) Verifications(id ID) ([]Verification, error) {
 
 // VerificationOutput is the end of what a verification printed, raw: it must pass
 // the terminal filter before a person sees it.
-func (s *Sessions) VerificationOutput(id ID, number int) ([]byte, error) {
+func (s *reader) VerificationOutput(id ID, number int) ([]byte, error) {
 	output, err := os.ReadFile(s.verificationOutput(id, number))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fault.New(fault.Usage, "%s has no output of verification %d", id, number).Hint("`aibox verify %s --show` lists what there is", id)
@@ -181,12 +189,12 @@ func (s *Sessions) VerificationOutput(id ID, number int) ([]byte, error) {
 	return output, err
 }
 
-func (s *Sessions) verificationOutput(id ID, number int) string {
+func (s *reader) verificationOutput(id ID, number int) string {
 	return filepath.Join(s.store.Dir(id), fmt.Sprintf("verification-%d.raw", number))
 }
 
 // KeepVerification stores a result with the session and gives it its number.
-func (s *Sessions) KeepVerification(id ID, v *VerificationRun) error {
+func (s *verifications) KeepVerification(id ID, v *VerificationRun) error {
 	all, err := s.Verifications(id)
 	if err != nil {
 		return err
@@ -224,7 +232,7 @@ func ShortCommand(command string) string {
 
 // VerificationStart waits until a session whose agent has ended verifies the work,
 // and returns where that begins in the record; -1 when the session ends without.
-func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) {
+func (s *contact) VerificationStart(ctx context.Context, id ID) (int64, error) {
 	for {
 		alive := isLocked(s.store.Dir(id)) // first: a state that is read later is the last one
 		session, err := s.store.Load(id)
@@ -244,7 +252,7 @@ func (s *Sessions) VerificationStart(ctx context.Context, id ID) (int64, error) 
 }
 
 // VerificationSummaries is every session that works for another one, in a line.
-func (s *Sessions) VerificationSummaries() ([]Summary, error) {
+func (s *reader) VerificationSummaries() ([]Summary, error) {
 	all, err := s.List()
 	var briefs []Summary
 	for _, session := range all {

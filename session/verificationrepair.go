@@ -14,7 +14,7 @@ type Waiter = runtime.Process
 
 // concludeVerifying writes the end of a session whose supervisor died while it
 // waited for the verification: the agent's own result is there.
-func (s *Sessions) concludeVerifying(ctx context.Context, session *Session) error {
+func (s *repairs) concludeVerifying(ctx context.Context, session *Session) error {
 	if err := s.clearVerifications(ctx, session.ID); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (r *VerifyRequest) applyDefaults(asked Spec) {
 // RunVerification runs the command in a session of its own and leaves nothing of that
 // behind. The caller holds the session whose work it is; has is the tree of that
 // work. begun is told the id of the session that runs the command.
-func (s *Sessions) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
+func (s *verifications) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
 	req.applyDefaults(session.Spec)
 	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
 	err := s.runVerification(ctx, session, has, req, v, begun)
@@ -65,7 +65,7 @@ func verificationFault(ctx context.Context, req VerifyRequest, err error) error 
 }
 
 // runVerification starts the command's session, follows it and reads its result.
-func (s *Sessions) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *VerificationRun, begun func(ID)) error {
+func (s *verifications) runVerification(ctx context.Context, session *Session, has string, req VerifyRequest, v *VerificationRun, begun func(ID)) error {
 	self, err := runtime.FindProcess(os.Getpid())
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (v *VerificationRun) applyResult(ended Session) {
 
 // clearVerifications removes what there is of verifications of the session's work,
 // whose holder calls this, so that none is under way.
-func (s *Sessions) clearVerifications(ctx context.Context, of ID) error {
+func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 	ids, err := s.store.ids()
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ const verificationEndTimeout = 30 * time.Second
 
 // clearVerification removes all there is of one verification that has ended or
 // whose supervisor died.
-func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
+func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	ending, cancel := context.WithTimeout(ctx, verificationEndTimeout)
 	defer cancel()
 	if err := awaitFree(ending, s.store.Dir(id)); err != nil {
@@ -200,7 +200,7 @@ func (s *Sessions) clearVerification(ctx context.Context, id ID) error {
 }
 
 // repairVerification removes a verification that nobody waits for any more.
-func (s *Sessions) repairVerification(ctx context.Context, id ID) error {
+func (s *repairs) repairVerification(ctx context.Context, id ID) error {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = s.repairUnlaunched(id)

@@ -9,7 +9,7 @@ import (
 // WatchOutput says that the session's agent said something more, until the session has
 // ended or ctx ends; then the channel is closed. What is said faster than it is taken
 // is one. Nothing is polled: the session's supervisor tells.
-func (s *Sessions) WatchOutput(ctx context.Context, id ID) (<-chan struct{}, error) {
+func (s *contact) WatchOutput(ctx context.Context, id ID) (<-chan struct{}, error) {
 	from, err := output.Size(s.store.Dir(id)) // the record may be about to be made
 	if err != nil {
 		return nil, err

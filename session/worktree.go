@@ -10,14 +10,14 @@ import (
 
 // RepairWorktrees takes back what accepts onto users' working trees had done when they
 // were killed. Repair does so, too, without telling what it mended.
-func (s *Sessions) RepairWorktrees() ([]worktree.Recovered, error) {
+func (s *repairs) RepairWorktrees() ([]worktree.Recovered, error) {
 	return worktree.RecoverAll(s.deps.Dirs.Repos())
 }
 
 // PlanWorktree says what AcceptSet would do with choice to the files of the user's
 // working tree, and what stands in its way. It changes nothing. Nothing to do is
 // review.ErrNothing.
-func (s *Sessions) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
+func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
 	var plan *worktree.Plan
 	err := s.withEnded(ctx, id, func(session *Session) error {
 		if err := session.Deliverable(); err != nil {
