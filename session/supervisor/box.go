@@ -40,10 +40,19 @@ const (
 	callTimeout = 20 * time.Second
 )
 
+// sandbox is the session's box, with the services that answer it and the watchdog that
+// ends it.
+type sandbox struct {
+	*preparation
+	init     func() (string, error) // waits for the host path of PID 1
+	line     *lifeline.Conn         // nil until the box has called
+	watchdog *watchdog.Watchdog     // nil until it guards the box
+}
+
 // startBox creates the box while its network is being closed, starts it when that
 // is done, and waits until its PID 1 has called. The lifeline's listener is closed
 // then, before any agent exists, so nothing in the box can pose as PID 1.
-func (s *supervisor) startBox(ctx, services context.Context, k *resources) (runtime.Box, error) {
+func (s *sandbox) startBox(ctx, services context.Context, k *resources) (runtime.Box, error) {
 	done := s.report.step("sandbox")
 	spec, err := s.boxSpec(k)
 	if err != nil {
@@ -113,7 +122,7 @@ func checkKernel(inside string) error {
 // launchBox starts the box, gives the watchdog charge of it, and notes which process
 // it is, for those who may have to end it without the daemon. The box may call before
 // this returns, but no agent runs in it yet.
-func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
+func (s *sandbox) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := box.Start(ctx); err != nil {
 		_ = listener.Close() // nobody will call
 		return runtime.Process{}, err
@@ -138,7 +147,7 @@ func (s *supervisor) launchBox(ctx context.Context, box runtime.Box, listener ne
 }
 
 // boxSpec says what the box is made from.
-func (s *supervisor) boxSpec(k *resources) (runtime.Spec, error) {
+func (s *sandbox) boxSpec(k *resources) (runtime.Spec, error) {
 	init, err := s.init()
 	if err != nil {
 		return runtime.Spec{}, err
@@ -174,7 +183,7 @@ func (s *supervisor) boxSpec(k *resources) (runtime.Spec, error) {
 // etcFiles are the host files that every box has in /etc, read-only, by name. Docker's
 // own name server cannot be reached from gVisor's network stack; and its own files of
 // hosts and host name lie on the host's disk, where a box could fill them without end.
-func (s *supervisor) etcFiles() (map[string]string, error) {
+func (s *sandbox) etcFiles() (map[string]string, error) {
 	if err := paths.MakePrivate(s.deps.Dirs.Cache); err != nil {
 		return nil, err
 	}
@@ -206,7 +215,7 @@ func (s *supervisor) etcFiles() (map[string]string, error) {
 // acceptLine waits for the box's call and its first word, and closes the listener.
 // On a slow machine PID 1 gives up an attempt that took too long and calls again,
 // so a connection that ends without a word is not the last.
-func (s *supervisor) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
+func (s *sandbox) acceptLine(ctx context.Context, listener net.Listener) (*lifeline.Conn, lifeline.Hello, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
@@ -250,7 +259,7 @@ func (k *resources) workdir() string {
 
 // startAgent proves the network and waits for the workspace, and only then starts
 // the agent.
-func (s *supervisor) startAgent(ctx context.Context, k *resources, box runtime.Box) error {
+func (s *sandbox) startAgent(ctx context.Context, k *resources, box runtime.Box) error {
 	proven := async(func() ([]probe.Result, error) { return s.prove(ctx, k) })
 	process, err := k.awaitProcess()
 	if err != nil {
@@ -302,7 +311,7 @@ func (s *supervisor) startAgent(ctx context.Context, k *resources, box runtime.B
 
 // prove runs the probes in the box. One that does not come out as it must is an
 // error beside the results.
-func (s *supervisor) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
+func (s *sandbox) prove(ctx context.Context, k *resources) ([]probe.Result, error) {
 	done := s.report.step(probesStage)
 	plan := ProbePlan(s.launch.Spec.Policy(), k.model.server != nil, k.network)
 	var ended func(int, probe.Result)

@@ -32,7 +32,7 @@ func unenforcedLimits(info runtime.Info) []string {
 // then it is said and recorded. One whose runtime may let the box out is refused
 // whatever the user allows; the backend does so too, and here it is before there is
 // anything to undo.
-func (s *supervisor) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
+func (s *preparation) checkDaemonLimits(ctx context.Context, backend runtime.Backend) error {
 	info, err := backend.Info(ctx)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func watched(t *testing.T) (*session.Sessions, *supervisor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &supervisor{id: id, store: store, dir: store.Dir(id), ended: make(chan struct{})}
+	s := newSupervisor(&run{id: id, store: store, dir: store.Dir(id), ended: make(chan struct{})})
 	if err := store.WriteSpec(id, session.Spec{ID: id, Run: config.Run{Network: netguard.None.String()}}); err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (s *supervisor) conclude(ctx context.Context, k *resources, result *session
 
 // awaitSandboxEnd waits until the sandbox's process is gone, and kills it when it
 // takes too long. Only then may the workspace be read.
-func (s *supervisor) awaitSandboxEnd() error {
+func (s *sandbox) awaitSandboxEnd() error {
 	sandbox := s.state().Sandbox
 	for _, last := range []bool{false, true} {
 		err := sandbox.AwaitEnd(session.SandboxEndTimeout)
@@ -144,7 +144,7 @@ func (s *supervisor) awaitSandboxEnd() error {
 
 // release gives back everything but the workspace: the box, the sockets, the
 // network.
-func (s *supervisor) release(ctx context.Context, k *resources, box runtime.Box) error {
+func (s *sandbox) release(ctx context.Context, k *resources, box runtime.Box) error {
 	closed := async(func() (struct{}, error) {
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})

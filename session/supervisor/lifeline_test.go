@@ -27,7 +27,7 @@ func TestAnAbandonedConnectionIsNotTheLifeline(t *testing.T) {
 	if err := box.SendMessage(lifeline.TypeHello, lifeline.Hello{Version: lifeline.Version, Kernel: "gVisor"}); err != nil {
 		t.Fatal(err)
 	}
-	line, hello, err := new(supervisor).acceptLine(t.Context(), listener)
+	line, hello, err := new(sandbox).acceptLine(t.Context(), listener)
 	if err != nil || hello.Kernel != "gVisor" {
 		t.Fatalf("got %+v, %v", hello, err)
 	}

@@ -76,7 +76,7 @@ type modelServer struct {
 // inference finds the model server, unless the policy wants none. The server's word
 // about the model may take longer than everything else here, so it is waited for
 // only before the agent starts: it goes on until chosen returns or working ends.
-func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
+func (s *preparation) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
 		return modelServer{}, nil
@@ -125,7 +125,7 @@ func (s *supervisor) inference(ctx, working context.Context, agent agents.Agent)
 
 // findServer is the model server that was asked for. An agent that needs one waits for
 // one that is not ready.
-func (s *supervisor) findServer(ctx context.Context, needed bool) (server Inference, err error) {
+func (s *preparation) findServer(ctx context.Context, needed bool) (server Inference, err error) {
 	find := func() error {
 		server, err = s.deps.Inference(ctx, s.launch.Spec.Inference, func(name string) (string, bool) {
 			value, ok := s.launch.Keys[name]
@@ -142,7 +142,7 @@ func (s *supervisor) findServer(ctx context.Context, needed bool) (server Infere
 
 // checkSearching refuses models that reach the web by themselves, unless web search is
 // open: the gateway could not keep them from it.
-func (s *supervisor) checkSearching(server Inference, models []string) error {
+func (s *preparation) checkSearching(server Inference, models []string) error {
 	if slices.Contains(s.launch.Spec.ServerTools(), netguard.WebSearch) {
 		return nil
 	}
@@ -176,7 +176,7 @@ func sessionModels(ctx context.Context, server Inference, agent agents.Agent, ch
 
 // chooseModel asks the server for the model. Agents without a dialect are not kept
 // waiting for it: they may not need one.
-func (s *supervisor) chooseModel(ctx context.Context, server Inference, info agents.Info) (Model, error) {
+func (s *preparation) chooseModel(ctx context.Context, server Inference, info agents.Info) (Model, error) {
 	done := s.report.step("model")
 	chosen := Model{ID: s.launch.Spec.Model}
 	if len(info.Dialects) > 0 {

@@ -2,7 +2,6 @@ package supervisor
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/session"
-	"aibox/session/output"
 )
 
 // failed reports whether the model did not answer a request although it was waited for.
@@ -64,13 +62,22 @@ type Calls struct {
 	Ended    func(session.ModelCall) // a request, for an answer or not, has ended
 }
 
+// modelWatch counts the requests to the model, records them, and ends the session when
+// the model fails for good or a limit of it is reached.
+type modelWatch struct {
+	*run
+	counters    counters
+	model       modelHealth
+	keyVariable string // Inference.KeyVariable; set before the agent starts
+}
+
 // calls is what the gateway tells of this session's model.
-func (s *supervisor) calls() Calls {
+func (s *modelWatch) calls() Calls {
 	return Calls{Began: s.model.began, Received: s.model.pieceReceived, Ended: s.modelCalled}
 }
 
 // modelCalled records one request to the model.
-func (s *supervisor) modelCalled(call session.ModelCall) {
+func (s *modelWatch) modelCalled(call session.ModelCall) {
 	log, tell := s.counters.addCall(call)
 	if log {
 		s.audit(audit.ModelAnswered, call)
@@ -89,19 +96,9 @@ func (s *supervisor) modelCalled(call session.ModelCall) {
 	s.publishing.trigger()
 }
 
-// postNotice tells those who follow the session something that is not from the agent.
-// text is one line that is fit for a terminal.
-func (s *supervisor) postNotice(text string) {
-	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
-		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
-	}
-	s.term.ShowNotice(text)
-	s.audit(audit.NoticeGiven, map[string]string{"text": text})
-}
-
 // watchModel ends the run when its model is dead. A person at a terminal sees what
 // is the matter, and commands without a model of their own do as they please.
-func (s *supervisor) watchModel(info agents.Info) {
+func (s *modelWatch) watchModel(info agents.Info) {
 	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
 		return
 	}
@@ -112,7 +109,7 @@ func (s *supervisor) watchModel(info agents.Info) {
 }
 
 // modelDeathText says why a run ends whose model is dead.
-func (s *supervisor) modelDeathText(last session.ModelCall) string {
+func (s *modelWatch) modelDeathText(last session.ModelCall) string {
 	trouble := strings.TrimRight(failureText(last), ".!")
 	if last.Outcome == session.Silent {
 		return trouble
@@ -125,7 +122,7 @@ func (s *supervisor) modelDeathText(last session.ModelCall) string {
 }
 
 // modelFault adds what to do about a failure of the model.
-func (s *supervisor) modelFault(info agents.Info, call session.ModelCall, f *fault.Fault) *fault.Fault {
+func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fault.Fault) *fault.Fault {
 	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
 	switch {
 	case call.Error != "" && call.Outcome == session.Refused:

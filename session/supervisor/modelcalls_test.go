@@ -123,7 +123,7 @@ func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
 		{true, failing, "the model server answered 500: Out of memory, and talker did not get over it", "aibox models --inference scripted"},
 		{false, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}, "the model ended its answer without a word or a tool call, and talker did not get over it", "--model chooses another"},
 	} {
-		s := &supervisor{id: "0abc-talker", keyVariable: "SOME_KEY"}
+		s := &modelWatch{run: &run{id: "0abc-talker"}, keyVariable: "SOME_KEY"}
 		s.launch.Spec.Agent, s.launch.Spec.Inference = "talker", "scripted"
 		if test.answered {
 			s.counters.addCall(session.ModelCall{Generates: true, Status: 200})
@@ -183,7 +183,7 @@ func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
 		{"a signal", &talker{}, nil, boxOutcome{exit: &lifeline.Exit{Signal: 9}}, false, "talker was ended by signal 9", ""},
 		{"no word", &talker{}, nil, boxOutcome{cause: errors.New("gone")}, false, "the sandbox ended without a word: gone", ""},
 	} {
-		s := &supervisor{id: "0abc-talker"}
+		s := newSupervisor(&run{id: "0abc-talker"})
 		s.launch.Spec.Agent, s.launch.Spec.Prompt, s.launch.Spec.Inference = "talker", "go", "scripted"
 		for _, call := range test.calls {
 			s.counters.addCall(call)

@@ -27,7 +27,7 @@ func nearLimit(used, limit int64) bool {
 }
 
 // warnOfModelLimits says once for each limit that it is near.
-func (s *supervisor) warnOfModelLimits() {
+func (s *modelWatch) warnOfModelLimits() {
 	spec := s.launch.Spec
 	uploaded, tokens := s.counters.usage()
 	if nearLimit(tokens, int64(spec.MaxTokens)) && s.counters.firstTime(tokenLimit) {
@@ -40,7 +40,7 @@ func (s *supervisor) warnOfModelLimits() {
 
 // reachedModelLimit ends the session for a limit that the gateway has refused a
 // request for.
-func (s *supervisor) reachedModelLimit(limit string) {
+func (s *modelWatch) reachedModelLimit(limit string) {
 	spec := s.launch.Spec
 	var f *fault.Fault
 	var name, value string

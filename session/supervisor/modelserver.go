@@ -25,7 +25,7 @@ type notReadyError interface {
 // awaitServer asks until the answer is another than that the server is not ready: for
 // as long as a model may be silent when it says that it loads, and not for long when it
 // says nothing. The wait is printed as a step of the start.
-func (s *supervisor) awaitServer(ctx context.Context, ask func() error) error {
+func (s *preparation) awaitServer(ctx context.Context, ask func() error) error {
 	err := ask()
 	var loading notReadyError
 	if !errors.As(err, &loading) {

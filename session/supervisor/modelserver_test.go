@@ -49,7 +49,7 @@ func TestAServerThatIsNotReadyIsWaitedForAndReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out bytes.Buffer
-				s := &supervisor{report: reporter{unclosed{&out}}, launch: session.Launch{Spec: session.Spec{Run: config.Run{ModelTimeout: test.timeout}}}}
+				s := newSupervisor(&run{report: reporter{unclosed{&out}}, launch: session.Launch{Spec: session.Spec{Run: config.Run{ModelTimeout: test.timeout}}}})
 				begin, asked := time.Now(), 0
 				err := s.awaitServer(context.Background(), func() error {
 					if asked++; test.ready == time.Nanosecond || test.ready > 0 && time.Since(begin) >= test.ready {

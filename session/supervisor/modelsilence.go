@@ -106,7 +106,7 @@ func requestTimeout(spec *session.Spec) time.Duration {
 }
 
 // reportSilence tells that the model has been silent for a while.
-func (s *supervisor) reportSilence(length time.Duration) {
+func (s *modelWatch) reportSilence(length time.Duration) {
 	text := "no answer from the model for " + formatWait(length)
 	limit := time.Duration(s.launch.Spec.ModelTimeout)
 	switch {

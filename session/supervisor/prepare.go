@@ -50,11 +50,17 @@ func openDaemon(ctx context.Context, deps session.Deps) (daemon, error) {
 	return daemon{docker, guard}, err
 }
 
+// preparation makes what a session needs before its box starts.
+type preparation struct {
+	*modelWatch
+	docker func() (daemon, error) // waits for the daemon
+}
+
 // prepare makes workspace, network and inference side by side, because each of
 // them waits for something else: the disk, the kernel, a server. The network is
 // still being closed and the workspace still being filled when it returns: the box
 // needs the one before it starts, the agent the other.
-func (s *supervisor) prepare(working context.Context) (*resources, error) {
+func (s *preparation) prepare(working context.Context) (*resources, error) {
 	ctx, cancel := context.WithCancel(working)
 	defer cancel()
 	k := new(resources)
@@ -87,7 +93,7 @@ func (s *supervisor) prepare(working context.Context) (*resources, error) {
 }
 
 // invocation is the agent's command line with a model.
-func (s *supervisor) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
+func (s *preparation) invocation(k *resources, inference agents.Inference) (agents.Invocation, error) {
 	asked := s.launch.Spec
 	task := agents.Task{
 		Prompt: asked.Task(), Args: asked.Args, Interactive: asked.Interactive, Workdir: k.workdir(), Root: boxWorkdir,
@@ -123,7 +129,7 @@ func firstCause(errs ...error) error {
 }
 
 // configuredAgent is the agent with the options the user set.
-func (s *supervisor) configuredAgent() (agents.Agent, error) {
+func (s *preparation) configuredAgent() (agents.Agent, error) {
 	agent, err := s.deps.Agents.Find(s.launch.Spec.Agent)
 	if err != nil {
 		return nil, err
@@ -155,7 +161,7 @@ func (s *supervisor) configuredAgent() (agents.Agent, error) {
 
 // beginWorkspace returns when the workspace's folder is there, and has it filled
 // meanwhile.
-func (s *supervisor) beginWorkspace(ctx context.Context, k *resources) error {
+func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	if s.launch.Spec.Resumes != "" {
 		ws, err := s.takeOver(ctx, k.agent.Info().Scratch)
 		if err != nil {
@@ -193,7 +199,7 @@ func (s *supervisor) beginWorkspace(ctx context.Context, k *resources) error {
 
 // saveWorkspace keeps a workspace in the record as soon as its folder is there, and tells
 // made.
-func (s *supervisor) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
+func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
 	return func(begun workspace.Workspace) error {
 		err := s.save(func(st *session.State) { st.Workspace = &begun })
 		if err == nil {
@@ -205,7 +211,7 @@ func (s *supervisor) saveWorkspace(made func(path string)) func(workspace.Worksp
 
 // prepareWorkspace makes the workspace for an agent with these folders of its own, and
 // tells made its folder when that is there.
-func (s *supervisor) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
+func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
 	ws, err := workspace.Prepare(ctx, workspace.Request{
@@ -251,7 +257,7 @@ func hiddenFiles(ws *workspace.Workspace) string {
 
 // network takes a bridge from the pool and has it closed, which goes on until
 // guarded returns or guarding ends.
-func (s *supervisor) network(ctx, guarding context.Context) (*resources, error) {
+func (s *preparation) network(ctx, guarding context.Context) (*resources, error) {
 	done := s.report.step("network")
 	docker, err := s.docker()
 	if err != nil {
@@ -283,7 +289,7 @@ func (s *supervisor) network(ctx, guarding context.Context) (*resources, error) 
 }
 
 // closeNetwork closes a bridge to all but the session's sockets.
-func (s *supervisor) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
+func (s *preparation) closeNetwork(ctx context.Context, guard session.Guard, bridge string) (session.Sockets, error) {
 	policy := s.launch.Spec.Policy()
 	sockets, err := guard.Guard(ctx, bridge, policy.TCPPorts(), policy.UDPPorts())
 	if err != nil {

@@ -113,7 +113,7 @@ func (l *requestQueue) pending() []session.Request {
 }
 
 // ask puts a question to the session's user; yes is done when they agree in time.
-func (s *supervisor) ask(r session.Request, yes func() error) {
+func (s *limits) ask(r session.Request, yes func() error) {
 	r.Session = s.id
 	r, ok := s.requests.ask(r, yes)
 	if !ok {
@@ -124,10 +124,10 @@ func (s *supervisor) ask(r session.Request, yes func() error) {
 }
 
 // answered records how a request ended.
-func (s *supervisor) answered(r session.Request, answer string) {
+func (s *limits) answered(r session.Request, answer string) {
 	s.audit(audit.RequestAnswered, map[string]any{"id": r.ID, "what": r.What, "answer": answer})
 	s.publishing.flush()
 }
 
 // Answer is the user's word on a request.
-func (s *supervisor) Answer(request int, yes bool) error { return s.requests.answer(request, yes) }
+func (s *limits) Answer(request int, yes bool) error { return s.requests.answer(request, yes) }

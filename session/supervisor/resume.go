@@ -11,7 +11,7 @@ import (
 )
 
 // takeOver takes over the workspace of the session that this one goes on with.
-func (s *supervisor) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
+func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
 	sessions := session.New(s.deps.Deps)
@@ -36,14 +36,14 @@ func (s *supervisor) takeOver(ctx context.Context, scratch []string) (*workspace
 
 // hasConversation reports whether the agent has a conversation to go on with: whether
 // there is anything in one of its state folders.
-func (s *supervisor) hasConversation(stateDirs []string) bool {
+func (s *preparation) hasConversation(stateDirs []string) bool {
 	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {
 		return session.StateFolderUsed(s.dir, s.launch.Spec.Agent, stateDir)
 	})
 }
 
 // takeFeedback puts the feedback on the resumed session's work into this one's spec.
-func (s *supervisor) takeFeedback(sessions *session.Sessions, from session.ID) error {
+func (s *preparation) takeFeedback(sessions *session.Sessions, from session.ID) error {
 	text, err := sessions.SendFeedback(from, s.id, s.launch.Spec.NoFeedback)
 	if err != nil || text == "" {
 		return err

@@ -20,7 +20,7 @@ func gatewayURL() string {
 // serve starts what answers the box: names, the model, refusals. They end with
 // ctx; one that fails before that ends the session, because a box must not run
 // on without its guard.
-func (s *supervisor) serve(ctx context.Context, k *resources) {
+func (s *sandbox) serve(ctx context.Context, k *resources) {
 	s.service(ctx, "name server", func() error {
 		return s.deps.Names(ctx, k.sockets.Packet(netguard.PortDNS), k.sockets.Listener(netguard.PortDNS),
 			func(name, kind string) { s.refused("name", name, unresolved(kind)) })
@@ -55,7 +55,7 @@ func unresolved(kind string) string {
 	return why + " (" + kind + ")"
 }
 
-func (s *supervisor) service(ctx context.Context, name string, run func() error) {
+func (s *sandbox) service(ctx context.Context, name string, run func() error) {
 	go func() {
 		err := run()
 		switch {
@@ -69,7 +69,7 @@ func (s *supervisor) service(ctx context.Context, name string, run func() error)
 }
 
 // refused records what the network refused, once for each kind.
-func (s *supervisor) refused(what, target, reason string) {
+func (s *modelWatch) refused(what, target, reason string) {
 	if s.counters.addRefusal(what, target, reason) {
 		s.audit(audit.AccessRefused, session.Refusal{What: what, Target: target, Reason: reason, Times: 1})
 	}

@@ -62,7 +62,7 @@ func (m *stateMeter) measured(begin, end time.Time, used, free int64) (warn bool
 
 // limitState ends the session when the agent's state folders outgrow their limit. It
 // returns when ctx ends.
-func (s *supervisor) limitState(ctx context.Context, folders []string) {
+func (s *limits) limitState(ctx context.Context, folders []string) {
 	limit := s.launch.Spec.StateSize.Bytes()
 	if limit == 0 || len(folders) == 0 {
 		return
@@ -89,7 +89,7 @@ func (s *supervisor) limitState(ctx context.Context, folders []string) {
 
 // enforceStateLimit ends the session when usage is beyond the limit, at once when it is far
 // beyond: an agent has a few seconds to end, in which it may write on.
-func (s *supervisor) enforceStateLimit(usage diskuse.Usage, limit int64, err error) {
+func (s *limits) enforceStateLimit(usage diskuse.Usage, limit int64, err error) {
 	what := fmt.Sprintf("the agent's conversation folders have outgrown their limit of %s", amount.Bytes(limit))
 	far := usage.Bytes > limit+limit/4
 	switch {

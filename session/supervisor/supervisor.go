@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"time"
 
@@ -24,9 +23,6 @@ import (
 	"aibox/audit"
 	"aibox/internal/fault"
 	"aibox/internal/flock"
-	"aibox/internal/lifeline"
-	"aibox/internal/undo"
-	"aibox/internal/watchdog"
 	"aibox/runtime"
 	"aibox/session"
 	"aibox/session/control"
@@ -50,42 +46,28 @@ type Deps struct {
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 }
 
-// supervisor runs one session from its start to its record. It owns the donated
-// sockets, the gateway, the box, the record and the limits.
+// supervisor runs one session from its start to its record.
 type supervisor struct {
-	deps   Deps
-	launch session.Launch
-	store  session.Store
-	report reporter
-	docker func() (daemon, error) // waits for it
-	init   func() (string, error) // waits for PID 1's host path
+	*run
+	*modelWatch
+	*preparation
+	*sandbox
+	*limits
+	*verifier
 
-	id         session.ID
-	dir        string
-	held       *flock.Lock // the lock, until the process ends
-	log        *audit.Log
-	record     *output.Recorder
-	scrollback *output.ScrollbackWriter // of term
-	counters   counters
-	model      modelHealth        // of the model
-	timeLimit  countdown          // of the time limit
-	requests   requestQueue       // of questions to the user
-	publishing throttle           // publishes
-	updates    broadcast          // of what was published
-	term       *terminal.Terminal // nil unless the session is interactive
+	held       *flock.Lock // the session's lock, until the process ends
+	scrollback *output.ScrollbackWriter
+	updates    broadcast // the numbers that were published
+}
 
-	mu      sync.Mutex
-	undo    undo.Stack // takes back what a failed start has made
-	current session.State
-	line    *lifeline.Conn // nil until the box has called
-	cause   error          // why the session is being ended, the first reason only
-	ended   chan struct{}  // closed with cause
-
-	keyVariable string // Inference.KeyVariable, from before the agent starts
-
-	watchdog *watchdog.Watchdog // nil until it has charge of the box
-
-	verifying *runningVerification // nil unless the user's command runs on the work
+func newSupervisor(r *run) *supervisor {
+	models := &modelWatch{run: r}
+	prepared := &preparation{modelWatch: models}
+	box := &sandbox{preparation: prepared}
+	return &supervisor{
+		run: r, modelWatch: models, preparation: prepared, sandbox: box,
+		limits: &limits{sandbox: box}, verifier: &verifier{run: r},
+	}
 }
 
 // Run runs a session: it reads a Launch from in, reports the start on out
@@ -94,12 +76,12 @@ type supervisor struct {
 // session has ended and everything it used is released. SIGTERM ends the session
 // as `aibox stop` does.
 func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error {
-	s := &supervisor{
+	s := newSupervisor(&run{
 		deps:   deps,
 		store:  session.NewStore(deps.Dirs),
 		report: reporter{out},
 		ended:  make(chan struct{}),
-	}
+	})
 	defer out.Close()
 	s.docker = async(func() (daemon, error) { return openDaemon(ctx, deps.Deps) })
 	s.init = async(deps.Init)
@@ -116,7 +98,7 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 	return err
 }
 
-// supervise is Supervise with errors for the launcher: they mean that the agent
+// supervise is Run with errors for the launcher: they mean that the agent
 // never started.
 func (s *supervisor) supervise(ctx context.Context) (err error) {
 	defer func() {
@@ -250,41 +232,6 @@ func divertStderr(file string) error {
 	return unix.Dup3(int(log.Fd()), int(os.Stderr.Fd()), 0)
 }
 
-// save changes the state and stores it.
-func (s *supervisor) save(change func(*session.State)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.current)
-	return s.store.WriteState(s.id, s.current)
-}
-
-// audit logs an event. An event that cannot be written ends the session: what is
-// not on record must not go on.
-func (s *supervisor) audit(kind audit.Type, data any) {
-	if _, err := s.log.Append(kind, data); err != nil {
-		fmt.Fprintln(os.Stderr, "audit:", err)
-		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
-			Hint("see whether the disk of %s is full", s.deps.Dirs.State))
-	}
-}
-
-// end asks for the end of the session; the first cause counts.
-func (s *supervisor) end(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cause == nil {
-		s.cause = cause
-		close(s.ended)
-	}
-}
-
-// onUndo registers a step that takes back a failed start, from any goroutine.
-func (s *supervisor) onUndo(step func(context.Context) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.undo.Add(step)
-}
-
 // startControl opens the control socket.
 func (s *supervisor) startControl() (*http.Server, error) {
 	listener, err := control.Listen(s.dir)
@@ -303,14 +250,6 @@ func shutdown(server *http.Server) {
 	if server.Shutdown(ctx) != nil {
 		_ = server.Close()
 	}
-}
-
-// state, follow, stop and signal are what the control socket offers.
-
-func (s *supervisor) state() session.State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.current
 }
 
 func (s *supervisor) Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error {

@@ -139,9 +139,16 @@ func (c *countdown) check() {
 	}
 }
 
+// limits ends the session at its limits, and asks the user for more time first.
+type limits struct {
+	*sandbox
+	timeLimit countdown
+	requests  requestQueue
+}
+
 // limitTime begins to count the session's time. Nobody is asked for more for a
 // verification, whose session belongs to another one.
-func (s *supervisor) limitTime() {
+func (s *limits) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)
 	s.timeLimit.start(limit, func(until time.Time) {
@@ -157,7 +164,7 @@ func (s *supervisor) limitTime() {
 }
 
 // askForTime asks whether the session gets as much time again as it was given first.
-func (s *supervisor) askForTime(step time.Duration, until time.Time) {
+func (s *limits) askForTime(step time.Duration, until time.Time) {
 	s.ask(session.Request{
 		What: session.RequestTime, Until: until.UTC(),
 		Question: fmt.Sprintf("The time of %s is almost up. Without an answer it is ended then; its work so far is kept.", s.id),
@@ -168,7 +175,7 @@ func (s *supervisor) askForTime(step time.Duration, until time.Time) {
 }
 
 // Extend gives the session more time.
-func (s *supervisor) Extend(by time.Duration) error {
+func (s *limits) Extend(by time.Duration) error {
 	limit, err := s.timeLimit.extend(by)
 	if err != nil {
 		return err

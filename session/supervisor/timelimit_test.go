@@ -19,7 +19,7 @@ import (
 // limited is a supervisor whose session has a time limit and counts its time.
 func limited(t *testing.T, limit time.Duration) *supervisor {
 	t.Helper()
-	s := &supervisor{id: "0abc-talker", dir: t.TempDir(), store: session.NewStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})}
+	s := newSupervisor(&run{id: "0abc-talker", dir: t.TempDir(), store: session.NewStore(paths.Dirs{State: t.TempDir()}), ended: make(chan struct{})})
 	s.launch.Spec.Timeout = amount.Duration(limit)
 	s.requests.record = s.answered
 	var err error

@@ -9,7 +9,7 @@ import (
 )
 
 // exitFault says why a session that nobody ended counts as failed, or nil.
-func (s *supervisor) exitFault(agent agents.Agent, out boxOutcome) error {
+func (s *modelWatch) exitFault(agent agents.Agent, out boxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {
 	case out.exit == nil:
@@ -28,7 +28,7 @@ func (s *supervisor) exitFault(agent agents.Agent, out boxOutcome) error {
 
 // exitCodeFault says what an exit code means: what the agent means by it, and the
 // model's failure, when the last thing it got from the model was one.
-func (s *supervisor) exitCodeFault(agent agents.Agent, code int) error {
+func (s *modelWatch) exitCodeFault(agent agents.Agent, code int) error {
 	text := fmt.Sprintf("%s ended with exit code %d", s.launch.Spec.Agent, code)
 	if meaning := agents.Meaning(agent, code); meaning != "" {
 		text += " (" + meaning + ")"
@@ -42,7 +42,7 @@ func (s *supervisor) exitCodeFault(agent agents.Agent, code int) error {
 
 // checkWork looks at what an agent that ended well has done: some end well although
 // they could not do a thing.
-func (s *supervisor) checkWork(k *resources, result *session.Result) {
+func (s *modelWatch) checkWork(k *resources, result *session.Result) {
 	info, name, model := k.agent.Info(), s.launch.Spec.Agent, s.counters.modelCalls()
 	switch {
 	case result.Fault != nil, k.model.server == nil, len(info.Dialects) == 0, s.launch.Spec.Interactive:

@@ -21,10 +21,17 @@ type runningVerification struct {
 	id   session.ID // empty until it runs
 }
 
+// verifier runs the user's command on the agent's work. It also serves the supervisor of
+// such a command, whose session ends with the process that waits for it.
+type verifier struct {
+	*run
+	verifying *runningVerification // nil unless the command runs
+}
+
 // verifyWork runs the user's command on the agent's work, as the last part of the
 // session: the box is dead, and what the agent changed is on record. It ends when
 // told does, too. What goes wrong is part of the result.
-func (s *supervisor) verifyWork(ctx context.Context, told <-chan struct{}, result *session.Result) {
+func (s *verifier) verifyWork(ctx context.Context, told <-chan struct{}, result *session.Result) {
 	asked := s.launch.Spec
 	switch {
 	case asked.Verify == "":
@@ -69,7 +76,7 @@ func (s *supervisor) verifyWork(ctx context.Context, told <-chan struct{}, resul
 }
 
 // runVerify runs the command; so far is the result without it.
-func (s *supervisor) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
+func (s *verifier) runVerify(ctx context.Context, soFar session.Result) (*session.VerificationRun, error) {
 	asked, record := s.launch.Spec, s.record
 	err := s.save(func(st *session.State) { st.Phase, st.Result, st.VerifyFrom = session.Verifying, &soFar, record.Size() })
 	s.postNotice("verifying: " + session.ShortCommand(asked.Verify))
@@ -93,7 +100,7 @@ func (s *supervisor) runVerify(ctx context.Context, soFar session.Result) (*sess
 
 // watchWaiter ends the verification when the process that waits for it is gone, and
 // returns the context that ends then.
-func (s *supervisor) watchWaiter(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *verifier) watchWaiter(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	verifies := s.launch.Spec.Verifies
 	if verifies == nil {
@@ -116,7 +123,7 @@ func (s *supervisor) watchWaiter(ctx context.Context) (context.Context, context.
 const waiterPoll = 200 * time.Millisecond
 
 // copyWorkspace makes the throwaway copy that is worked on.
-func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
+func (s *preparation) copyWorkspace(ctx context.Context, made func(path string)) (*workspace.Workspace, error) {
 	verifies := s.launch.Spec.Verifies
 	of, err := s.store.Load(verifies.Session)
 	if err != nil {
@@ -138,7 +145,7 @@ func (s *supervisor) copyWorkspace(ctx context.Context, made func(path string)) 
 
 // removeAbandoned removes the verification's own folder when nobody is there to read its
 // result.
-func (s *supervisor) removeAbandoned() {
+func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
 		if err := os.RemoveAll(s.dir); err != nil {
 			fmt.Fprintln(os.Stderr, "removing the verification:", err)
@@ -147,7 +154,7 @@ func (s *supervisor) removeAbandoned() {
 }
 
 // signalVerification sends a signal to the command that verifies the work.
-func (s *supervisor) signalVerification(v *runningVerification, number int) error {
+func (s *verifier) signalVerification(v *runningVerification, number int) error {
 	s.mu.Lock()
 	id := v.id
 	s.mu.Unlock()

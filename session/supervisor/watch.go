@@ -87,7 +87,7 @@ const drainTimeout = 300 * time.Millisecond
 // endUnreachable ends a box that nobody holds any more: its daemon went away, or its PID
 // 1 says nothing. Other errors are the ends of boxes and connections, which the
 // line tells better.
-func (s *supervisor) endUnreachable(err error) {
+func (s *sandbox) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):
 		s.end(fault.New(fault.Environment, "Docker went away while the agent worked, so the sandbox was ended").
@@ -103,7 +103,7 @@ func (s *supervisor) endUnreachable(err error) {
 
 // killSandbox ends the box without anyone's help: its PID 1 ends when the line
 // closes, and its process on the host is killed.
-func (s *supervisor) killSandbox() {
+func (s *sandbox) killSandbox() {
 	_ = s.line.Close()
 	if sandbox := s.state().Sandbox; sandbox.PID > 0 {
 		if err := runtime.KillProcess(sandbox); err != nil {

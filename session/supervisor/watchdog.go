@@ -18,7 +18,7 @@ import (
 // it. The supervisor in turn ends the session when the watchdog dies.
 
 // startWatchdog starts the session's watchdog, from the program that is PID 1 in boxes.
-func (s *supervisor) startWatchdog(program string) (*watchdog.Watchdog, error) {
+func (s *sandbox) startWatchdog(program string) (*watchdog.Watchdog, error) {
 	dog, err := watchdog.Start(program, string(s.id), os.Stderr)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *supervisor) startWatchdog(program string) (*watchdog.Watchdog, error) {
 }
 
 // watchBox gives the watchdog charge of a box. No agent may run in it before.
-func (s *supervisor) watchBox(box string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
+func (s *sandbox) watchBox(box string, sandbox runtime.Process, watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *supervisor) watchBox(box string, sandbox runtime.Process, watched func(
 }
 
 // releaseWatchdog ends the watchdog of a start that has failed.
-func (s *supervisor) releaseWatchdog(watched func() (*watchdog.Watchdog, error)) error {
+func (s *sandbox) releaseWatchdog(watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
 		return nil //nolint:nilerr // told already, and there is no watchdog

@@ -1,0 +1,88 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"aibox/audit"
+	"aibox/internal/fault"
+	"aibox/internal/undo"
+	"aibox/session"
+	"aibox/session/output"
+	"aibox/session/terminal"
+)
+
+// run is the session that is supervised: what was requested, its record, and why it is
+// ended.
+type run struct {
+	deps   Deps
+	launch session.Launch
+	store  session.Store
+	report reporter
+
+	id         session.ID
+	dir        string
+	log        *audit.Log
+	record     *output.Recorder
+	term       *terminal.Terminal // nil unless the session is interactive
+	publishing throttle           // of the numbers of the running session
+
+	mu      sync.Mutex // guards what follows
+	undo    undo.Stack // takes back what a failed start has made
+	current session.State
+	cause   error         // why the session is being ended, the first reason only
+	ended   chan struct{} // closed with cause
+}
+
+// save changes the state and stores it.
+func (s *run) save(change func(*session.State)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.current)
+	return s.store.WriteState(s.id, s.current)
+}
+
+// audit logs an event. An event that cannot be written ends the session: what is
+// not on record must not go on.
+func (s *run) audit(kind audit.Type, data any) {
+	if _, err := s.log.Append(kind, data); err != nil {
+		fmt.Fprintln(os.Stderr, "audit:", err)
+		s.end(fault.New(fault.Environment, "the session's log cannot be written: %w", err).
+			Hint("see whether the disk of %s is full", s.deps.Dirs.State))
+	}
+}
+
+// end asks for the end of the session; the first cause counts.
+func (s *run) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+		close(s.ended)
+	}
+}
+
+// onUndo registers a step that takes back a failed start, from any goroutine.
+func (s *run) onUndo(step func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.undo.Add(step)
+}
+
+func (s *run) state() session.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// postNotice tells those who follow the session something that is not from the agent.
+// text is one line that is fit for a terminal.
+func (s *run) postNotice(text string) {
+	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
+		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
+	}
+	s.term.ShowNotice(text)
+	s.audit(audit.NoticeGiven, map[string]string{"text": text})
+}
