@@ -55,10 +55,10 @@ type inference struct {
 // the one in use belongs to another user.
 func ownerNotices(ctx context.Context, u modelserver.Server) []string {
 	var notices []string
-	for _, owner := range u.Passed {
+	for _, owner := range u.Skipped {
 		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine and is not used")
 	}
-	if owner, other := modelserver.Bystander(ctx, u); other {
+	if owner, other := modelserver.OtherOwner(ctx, u); other {
 		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine, who sees your prompts")
 	}
 	return notices
@@ -80,7 +80,7 @@ func (i inference) Leaves(models []string) string {
 func (i inference) Notices(models []string) []string {
 	notices := slices.Clone(i.notices)
 	for _, name := range models {
-		if host := i.upstream.Elsewhere(modelserver.Model{ID: name}); host != "" {
+		if host := i.upstream.RemoteHost(modelserver.Model{ID: name}); host != "" {
 			notices = append(notices, leaves(name, host))
 		}
 	}
@@ -146,7 +146,7 @@ func (i inference) Model(ctx context.Context, asked string) (supervisor.Model, e
 		chosen.Warnings = append(chosen.Warnings, text)
 	}
 	// Notices covers a name that shows where the model runs.
-	if host := i.upstream.Elsewhere(model); host != "" && i.upstream.Elsewhere(modelserver.Model{ID: asked}) == "" {
+	if host := i.upstream.RemoteHost(model); host != "" && i.upstream.RemoteHost(modelserver.Model{ID: asked}) == "" {
 		chosen.Warnings = append(chosen.Warnings, leaves(model.ID, host))
 	}
 	return chosen, nil
@@ -183,7 +183,7 @@ func (i inference) choose(models []modelserver.Model, asked string) (modelserver
 			Hint("name one with --model, such as --model %s", models[0].ID).
 			Hint("%s lists them", list)
 	}
-	if host := i.upstream.Elsewhere(models[0]); host != "" {
+	if host := i.upstream.RemoteHost(models[0]); host != "" {
 		return modelserver.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s: your prompts would leave this machine", i.Name(), models[0].ID, host).
 			Hint("--model %s uses it", models[0].ID).
 			Hint("ollama pull qwen3-coder   # a model that runs here")
@@ -223,7 +223,7 @@ func (i inference) contextWarning(model modelserver.Model) string {
 
 func (i inference) Serve(ctx context.Context, listener net.Listener, access supervisor.ModelAccess) error {
 	handler, err := gateway.New(gateway.Config{
-		Upstream: i.upstream, Placeholder: access.Placeholder, Begin: access.Calls.Began, Heard: access.Calls.Received, Timeout: access.Timeout,
+		Upstream: i.upstream, Placeholder: access.Placeholder, OnRequest: access.Calls.Began, OnAnswer: access.Calls.Received, Timeout: access.Timeout,
 		Models: access.Models, ServerTools: access.ServerTools, UploadLimit: access.UploadLimit, TokenLimit: access.TokenLimit,
 		Log: func(e gateway.Event) {
 			access.Calls.Ended(session.ModelCall{

@@ -95,7 +95,7 @@ type ForeignServer struct {
 // user has to decide about before it is used. A server that was refused counts as
 // undecided again when it is named.
 func UndecidedServer(ctx context.Context, inference string) (server ForeignServer, found bool, err error) {
-	owner, ok := modelserver.Foreign(ctx, inference, os.LookupEnv, admitsOwner)
+	owner, ok := modelserver.UntrustedOwner(ctx, inference, os.LookupEnv, admitsOwner)
 	if !ok {
 		return ForeignServer{}, false, nil
 	}

@@ -1,6 +1,6 @@
-// Package egress holds what a box may ask of the outside. For now that is names:
-// a resolver that knows the guard's own and refuses all others at once. It never
-// asks another resolver, so no name leaves the machine.
+// Package egress serves the box's requests for the outside. For now that is DNS: a
+// resolver that answers the guard's own names and refuses all others at once. It never
+// queries another resolver, so no name leaves the machine.
 package egress
 
 import (
@@ -30,9 +30,9 @@ type Question struct {
 // DNS answers the guard's names (netguard.Names) with netguard.Address and every
 // other name with NXDOMAIN. The zero value works and logs nothing.
 type DNS struct {
-	// Log is told each refused name, one call at a time. Each name is told at most
-	// once in ten seconds and all of them no more than fifty times a second; what is
-	// beyond that is answered but not told.
+	// Log receives each refused name, one call at a time. It receives the same name at
+	// most once in ten seconds and at most fifty names a second; names beyond that are
+	// answered but not logged.
 	Log func(Question)
 }
 
@@ -51,16 +51,16 @@ const (
 func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	teller := &teller{log: d.Log, told: map[Question]time.Time{}}
+	responder := &responder{log: d.Log, logged: map[Question]time.Time{}}
 	errs := make([]error, 2)
 	var wait sync.WaitGroup
 	if udp != nil {
 		defer context.AfterFunc(ctx, func() { _ = udp.Close() })()
-		wait.Go(func() { errs[0] = serveUDP(udp, teller); cancel() })
+		wait.Go(func() { errs[0] = serveUDP(udp, responder); cancel() })
 	}
 	if tcp != nil {
 		defer context.AfterFunc(ctx, func() { _ = tcp.Close() })()
-		wait.Go(func() { errs[1] = serveTCP(ctx, netutil.LimitListener(tcp, connections), teller); cancel() })
+		wait.Go(func() { errs[1] = serveTCP(ctx, netutil.LimitListener(tcp, connections), responder); cancel() })
 	}
 	wait.Wait()
 	for i, err := range errs {
@@ -71,20 +71,20 @@ func (d DNS) Serve(ctx context.Context, udp net.PacketConn, tcp net.Listener) er
 	return errors.Join(errs...)
 }
 
-func serveUDP(conn net.PacketConn, teller *teller) error {
+func serveUDP(conn net.PacketConn, responder *responder) error {
 	packet := make([]byte, dns.MaxMsgSize)
 	for {
 		n, from, err := conn.ReadFrom(packet)
 		if err != nil {
 			return err
 		}
-		if answer := teller.answer(packet[:n]); answer != nil {
+		if answer := responder.answer(packet[:n]); answer != nil {
 			_, _ = conn.WriteTo(answer, from) // a lost answer is asked for again
 		}
 	}
 }
 
-func serveTCP(ctx context.Context, listener net.Listener, teller *teller) error {
+func serveTCP(ctx context.Context, listener net.Listener, responder *responder) error {
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	for {
@@ -95,14 +95,14 @@ func serveTCP(ctx context.Context, listener net.Listener, teller *teller) error 
 		wait.Go(func() {
 			defer conn.Close()
 			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-			converse(conn, teller)
+			serveConn(conn, responder)
 		})
 	}
 }
 
-// converse answers the questions of one connection, each with its length before
+// serveConn answers the questions of one connection, each with its length before
 // it (RFC 1035, 4.2.2).
-func converse(conn net.Conn, teller *teller) {
+func serveConn(conn net.Conn, responder *responder) {
 	for {
 		_ = conn.SetDeadline(time.Now().Add(connectionTime))
 		var length uint16
@@ -113,7 +113,7 @@ func converse(conn net.Conn, teller *teller) {
 		if _, err := io.ReadFull(conn, packet); err != nil {
 			return
 		}
-		answer := teller.answer(packet)
+		answer := responder.answer(packet)
 		if answer == nil {
 			return
 		}
@@ -123,37 +123,37 @@ func converse(conn net.Conn, teller *teller) {
 	}
 }
 
-// teller answers packets and tells what was refused.
-type teller struct {
+// responder answers queries and logs the refused ones.
+type responder struct {
 	log func(Question)
 
 	mu       sync.Mutex
-	told     map[Question]time.Time
+	logged   map[Question]time.Time
 	budget   int
 	refilled time.Time
 }
 
-func (t *teller) answer(packet []byte) []byte {
+func (t *responder) answer(packet []byte) []byte {
 	answer, refused := answer(packet)
 	if refused != nil && t.log != nil {
-		t.tell(*refused, time.Now())
+		t.logQuestion(*refused, time.Now())
 	}
 	return answer
 }
 
-func (t *teller) tell(q Question, now time.Time) {
+func (t *responder) logQuestion(q Question, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.Sub(t.refilled) >= time.Second {
 		t.budget, t.refilled = logsPerSecond, now
 	}
-	if last, ok := t.told[q]; t.budget == 0 || ok && now.Sub(last) < repeatAfter {
+	if last, ok := t.logged[q]; t.budget == 0 || ok && now.Sub(last) < repeatAfter {
 		return
 	}
-	if len(t.told) >= rememberLimit {
-		clear(t.told)
+	if len(t.logged) >= rememberLimit {
+		clear(t.logged)
 	}
-	t.told[q] = now
+	t.logged[q] = now
 	t.budget--
 	q.Time = now
 	t.log(q)
@@ -169,7 +169,7 @@ func answer(packet []byte) ([]byte, *Question) {
 	if err := query.Unpack(packet); err != nil {
 		reply.Id, reply.Response, reply.Rcode = binary.BigEndian.Uint16(packet), true, dns.RcodeFormatError
 		if packet[2]&0x80 != 0 {
-			return nil, nil // an answer; answering those would make two servers talk for ever
+			return nil, nil // an answer; answering those could make two servers answer each other forever
 		}
 		return pack(&reply), nil
 	}

@@ -21,10 +21,10 @@ func (g *Gateway) admit(r *http.Request, c *call) (*problem, error) {
 		r.Body, r.ContentLength = http.NoBody, 0
 		return nil, nil
 	}
-	if refusal := plainJSON(r.Header); refusal != nil {
+	if refusal := requireJSON(r.Header); refusal != nil {
 		return refusal, nil
 	}
-	body, refusal, err := g.readBody(c.upgrade, r)
+	body, refusal, err := g.readBody(c.writer, r)
 	held := int64(cap(body))
 	release := func() { g.ledger.release(held) }
 	if refusal == nil && err == nil {
@@ -59,13 +59,13 @@ func (g *Gateway) filter(r *http.Request, c *call, body []byte, release func()) 
 		return &problem{status: http.StatusForbidden, message: fmt.Sprintf("this session has sent the model all of the %d bytes that its settings allow", g.uploadLimit)}
 	}
 	c.sent = result.Size
-	r.Body, r.ContentLength = &outgoing{rest: result.Body, done: release}, result.Size
+	r.Body, r.ContentLength = &outgoingBody{rest: result.Body, done: release}, result.Size
 	r.TransferEncoding = nil
 	return nil
 }
 
-// plainJSON refuses a body that another reader could take for something else.
-func plainJSON(header http.Header) *problem {
+// requireJSON refuses a body that another reader could take for something else.
+func requireJSON(header http.Header) *problem {
 	for _, encoding := range header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
 			return &problem{status: http.StatusBadRequest, message: "aibox reads each request before it goes to the model's server, so a request's body must not be encoded; send it without Content-Encoding"}
@@ -130,7 +130,7 @@ func (g *Gateway) spend(c *call) {
 	if input == 0 {
 		input = c.sent / bytesOfToken
 	}
-	if output == 0 || c.left || c.cut {
+	if output == 0 || c.hungUp || c.brokeOff {
 		per := int64(bytesOfToken)
 		if strings.HasPrefix(c.header.Get("Content-Type"), "text/event-stream") {
 			per = bytesOfEvent

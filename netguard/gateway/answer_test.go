@@ -108,7 +108,7 @@ func TestAnAnswerIsWhatItsAPIHasForOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var heard atomic.Int64
 			b := newBench(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, test.body) },
-				func(c *Config) { c.Heard = func() { heard.Add(1) } })
+				func(c *Config) { c.OnAnswer = func() { heard.Add(1) } })
 			if body := text(t, b.send(t, "POST", test.path, `{"model":"m"}`)); body != test.body {
 				t.Errorf("the agent got %q", body)
 			}
@@ -125,7 +125,7 @@ func TestAnAnswerIsWhatItsAPIHasForOne(t *testing.T) {
 
 // What is asked about models, or counted and embedded, says nothing about answers.
 func TestWhatAsksForNoAnswerIsNotJudgedByOne(t *testing.T) {
-	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.Heard = func() { t.Error("heard") } })
+	b := newBench(t, func(http.ResponseWriter, *http.Request) {}, func(c *Config) { c.OnAnswer = func() { t.Error("heard") } })
 	for _, request := range []string{
 		"GET /openai/v1/models", "POST /openai/v1/embeddings", "POST /openai/v1/responses/input_tokens", "POST /anthropic/v1/messages/count_tokens",
 		"POST /gemini/v1beta/models/m:countTokens", "POST /ollama/api/show", "POST /ollama/api/embed",
@@ -177,7 +177,7 @@ func TestEachPieceOfAnAnswerIsHeardWhenItComes(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			<-next
 		}
-	}, func(c *Config) { c.Heard = func() { heard <- struct{}{} } })
+	}, func(c *Config) { c.OnAnswer = func() { heard <- struct{}{} } })
 	response := b.send(t, "POST", pathChat, `{"model":"m"}`)
 	for range 3 {
 		<-heard

@@ -45,7 +45,7 @@ func betaHeader(header http.Header, open []netguard.ServerTool) (name, value str
 				case name == "Anthropic-Beta" && passesBeta(one, open), name == "Openai-Beta" && one == "responses=experimental":
 					pass = append(pass, one)
 				default:
-					leftOut = append(leftOut, strings.ToLower(name)+"="+bound(one, 64))
+					leftOut = append(leftOut, strings.ToLower(name)+"="+truncate(one, 64))
 				}
 			}
 		}

@@ -68,7 +68,7 @@ func (g *Gateway) grow(body []byte, length int64) ([]byte, bool) {
 		size = min(size, length+1) // one more, to see its end
 	}
 	size = min(size, g.maxBody+1)
-	if !g.ledger.hold(size - int64(cap(body))) {
+	if !g.ledger.reserve(size - int64(cap(body))) {
 		return body, false
 	}
 	more := make([]byte, len(body), size)
@@ -76,16 +76,16 @@ func (g *Gateway) grow(body []byte, length int64) ([]byte, bool) {
 	return more, true
 }
 
-// outgoing is a filtered body on its way upstream. The transport may close it in a
+// outgoingBody is a filtered body on its way upstream. The transport may close it in a
 // goroutine that outlives the answer. It lets go of its memory when it has been read,
 // long before the answer ends.
-type outgoing struct {
+type outgoingBody struct {
 	mu   sync.Mutex
 	rest net.Buffers
 	done func()
 }
 
-func (p *outgoing) Read(into []byte) (int, error) {
+func (p *outgoingBody) Read(into []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n, err := p.rest.Read(into)
@@ -95,14 +95,14 @@ func (p *outgoing) Read(into []byte) (int, error) {
 	return n, err
 }
 
-func (p *outgoing) Close() error {
+func (p *outgoingBody) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop()
 	return nil
 }
 
-func (p *outgoing) drop() {
+func (p *outgoingBody) drop() {
 	p.rest = nil
 	if p.done != nil {
 		p.done()

@@ -24,15 +24,15 @@ type call struct {
 	endpoint *endpoint // nil for a call that does not pass
 	path     string
 	usage    *usage.Usage
-	upgrade  *statusWriter
+	writer   *statusWriter
 	sent     int64       // bytes of the request's body that went upstream
 	header   http.Header // of the upstream's answer, nil when there was none
 	failed   []byte      // the beginning of a failed answer
 	opening  []byte      // the beginning of what is no answer so far
-	heard    func()      // called when a piece of an answer has come
+	onAnswer func()      // called when a piece of an answer has come
 	received int64       // bytes of the answer
-	cut      bool        // the answer broke off
-	left     bool        // the agent hung up while it came
+	brokeOff bool        // the answer broke off
+	hungUp   bool        // the agent hung up while it came
 }
 
 // api is the called endpoint; 0 when it takes no body, or does not pass.
@@ -86,56 +86,56 @@ func (w *statusWriter) interrupt() {
 
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// giveUp notes that the agent hung up before there was an answer.
-func (c *call) giveUp() {
+// recordAbandoned notes that the agent hung up before there was an answer.
+func (c *call) recordAbandoned() {
 	c.event.Error = errGone.Error()
 	c.event.Status, c.event.Outcome = 499, GivenUp
 }
 
-// followed is an answer that is counted while it is read.
-type followed struct {
+// countedBody is an answer that is counted while it is read.
+type countedBody struct {
 	io.ReadCloser
 	response *http.Response
 	call     *call
 }
 
-func (f *followed) Read(p []byte) (int, error) {
+func (f *countedBody) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
-	f.call.follow(p[:n])
+	f.call.observe(p[:n])
 	if room := failure.Limit - len(f.call.failed); f.response.StatusCode >= http.StatusBadRequest {
 		f.call.failed = append(f.call.failed, p[:min(n, room)]...)
 	}
 	if err != nil {
 		f.response.Trailer = nil // read by now, and as little to be trusted as headers
 		gone := f.response.Request.Context().Err() != nil
-		f.call.left = gone && !f.whole()
-		f.call.cut = !errors.Is(err, io.EOF) && !gone
+		f.call.hungUp = gone && !f.whole()
+		f.call.brokeOff = !errors.Is(err, io.EOF) && !gone
 	}
 	return n, err
 }
 
 // whole reports whether all has come that was announced. Many clients hang up then and
 // do not wait for the very end.
-func (f *followed) whole() bool {
+func (f *countedBody) whole() bool {
 	length := f.response.ContentLength
 	return length >= 0 && f.call.received >= length || bytes.Contains(f.call.opening, []byte("data: [DONE]"))
 }
 
-// follow takes a piece of what the upstream sends.
-func (c *call) follow(p []byte) {
+// observe takes a piece of what the upstream sends.
+func (c *call) observe(p []byte) {
 	before := c.usage.Pieces()
 	_, _ = c.usage.Write(p)
 	c.received += int64(len(p))
 	if c.usage.Pieces() > before {
-		c.heard()
+		c.onAnswer()
 	}
 	if room := openingLimit - len(c.opening); c.usage.Pieces() == 0 && room > 0 {
 		c.opening = append(c.opening, p[:min(len(p), room)]...)
 	}
 }
 
-// judge says how the request went, when the upstream was reached.
-func (c *call) judge(secrets *redact.Set) {
+// classify says how the request went, when the upstream was reached.
+func (c *call) classify(secrets *redact.Set) {
 	if c.header == nil || c.event.Outcome != Answered {
 		return
 	}
@@ -149,15 +149,15 @@ func (c *call) judge(secrets *redact.Set) {
 		if c.event.Outcome = outcomeOf(c.event.Status, c.header, failed); c.event.Outcome == Busy {
 			c.event.RetryAfter = retryAfter(c.header, time.Now())
 		}
-	case c.cut:
+	case c.brokeOff:
 		c.event.Error, c.event.Outcome = "the model server broke off its answer", Broken
 	case !c.event.Generates, c.usage.Pieces() > 0:
 	case c.usage.Ended():
 		c.event.Outcome = Blank
-	case c.left:
+	case c.hungUp:
 		c.event.Outcome = GivenUp
 	default:
-		c.event.Error, c.event.Outcome = c.instead(secrets), NoAnswer
+		c.event.Error, c.event.Outcome = c.describeNonAnswer(secrets), NoAnswer
 	}
 }
 
@@ -165,8 +165,8 @@ func (c *call) judge(secrets *redact.Set) {
 // is.
 const openingLimit = 1 << 10
 
-// instead says what a server sent instead of an answer, in a clause.
-func (c *call) instead(secrets *redact.Set) string {
+// describeNonAnswer says what a server sent instead of an answer, in a clause.
+func (c *call) describeNonAnswer(secrets *redact.Set) string {
 	opening := strings.TrimSpace(string(c.opening))
 	kind := c.header.Get("Content-Type")
 	switch {
@@ -182,7 +182,7 @@ func (c *call) instead(secrets *redact.Set) string {
 	case strings.HasPrefix(opening, "{"), strings.HasPrefix(opening, "["):
 		return fmt.Sprintf("its JSON holds nothing that the %s API has for one", c.event.Dialect)
 	default:
-		return fmt.Sprintf("it sent “%s”", failure.Line(bound(opening, 100), secrets))
+		return fmt.Sprintf("it sent “%s”", failure.Line(truncate(opening, 100), secrets))
 	}
 }
 
@@ -196,9 +196,9 @@ func newBuffers() *buffers {
 func (b *buffers) Get() []byte       { return *b.pool.Get().(*[]byte) }
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
-// silent drops what net/http would print on stderr: it could hold bytes of the
+// discardLogger drops what net/http would print on stderr: it could hold bytes of the
 // agent.
-func silent() *log.Logger { return log.New(io.Discard, "", 0) }
+func discardLogger() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// bound cuts text off at limit bytes.
-func bound(text string, limit int) string { return text[:min(len(text), limit)] }
+// truncate cuts text off at limit bytes.
+func truncate(text string, limit int) string { return text[:min(len(text), limit)] }

@@ -10,8 +10,8 @@ import (
 
 // connections is a listener that bounds how many connections are open at a time. When
 // there are as many, a new one takes the place of the one that has gone longest
-// without a complete request: whoever opens many and sends nothing loses them, and a
-// client that means it gets in at once.
+// without a complete request: a client that opens many and sends nothing loses
+// them, and an honest client gets in at once.
 type connections struct {
 	net.Listener
 	limit int

@@ -1,9 +1,14 @@
-// Package gateway is the inference gateway of one session: a streaming reverse
-// proxy between an agent that holds a placeholder key and a model server that
-// wants the real one. It passes the inference paths of four dialects and nothing
-// else, counts tokens, and answers its own errors in the dialect's shape. It never
-// translates between dialects, never follows a redirect for the agent, and never
-// lets the real key reach the agent, an event or an error.
+// Package gateway is the inference gateway of one session: a streaming reverse proxy
+// between an agent that holds a placeholder key and a model server that requires the
+// real one. It forwards the inference paths of four API dialects and nothing else,
+// counts tokens, and reports its own errors in the format of the dialect. It never
+// translates between dialects, never follows a redirect, and never lets the real key
+// reach the agent, an event or an error.
+//
+// A request passes these steps: ServeHTTP checks the path, the key and the session's
+// limits; admit reads the body and keeps only what package schema lists; the reverse
+// proxy sends it to the server of package modelserver with the real key; inspect strips
+// the answer's headers, and package usage counts its tokens while it streams.
 package gateway
 
 import (
@@ -30,16 +35,16 @@ import (
 // Config describes a gateway.
 type Config struct {
 	Upstream    modelserver.Server
-	Placeholder secret.Value // what the agent must present; required
-	Begin       func()       // called when a request for an answer begins, from any goroutine; may be nil
-	Heard       func()       // called when a piece of an answer has come, from any goroutine; must not block, may be nil
+	Placeholder secret.Value // the key that the agent must present; required
+	OnRequest   func()       // called when a request for an answer begins, from any goroutine; may be nil
+	OnAnswer    func()       // called when a piece of an answer has come, from any goroutine; must not block, may be nil
 	Log         func(Event)  // called once per request when it has ended, from any goroutine; may be nil
 	MaxBody     int64        // bytes of one request's body; 0 means 32 MiB
 	Concurrent  int          // requests at a time; 0 means 32; more get 429
 
 	// Models are the session's own models: the chosen one and those that the agent's
 	// options name. A request for any other is refused, and with none every one is. It
-	// is called once per request from any goroutine, and may wait for the server's word.
+	// is called once per request from any goroutine, and may wait for the server.
 	Models func() []string
 	// ServerTools are the kinds of server-side tools that the user's settings open.
 	ServerTools []netguard.ServerTool
@@ -60,17 +65,17 @@ type Event struct {
 	Status       int            `json:"status"`
 	InputTokens  int64          `json:"input_tokens"`
 	OutputTokens int64          `json:"output_tokens"`
-	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
+	Uncounted    bool           `json:"uncounted,omitempty"` // there was an answer, and the server did not report its tokens: they are unknown, not 0
 	Millis       int64          `json:"millis"`
 	Error        string         `json:"error,omitempty"` // why the gateway itself refused or failed, a short sentence
-	// Reason is what the model server says of its failure: one escaped line of at most
-	// 300 bytes, in its own words, without the key.
+	// Reason is the model server's own message about its failure: one escaped line of at
+	// most 300 bytes, without the key.
 	Reason  string  `json:"reason,omitempty"`
 	Outcome Outcome `json:"outcome,omitempty"`
-	// RetryAfter is how long a busy server asks to wait; 0 when it does not say.
+	// RetryAfter is how long a busy server asks to wait; 0 if it does not say.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
-	// Generates tells that the model was asked for an answer, so that Begin was called
-	// before. Other requests ask about models or are none.
+	// Generates reports whether the request asks the model for an answer; OnRequest was
+	// called for it. Other requests ask about models or are invalid.
 	Generates bool `json:"-"`
 	// LeftOut names the fields, tool kinds and beta headers of the request that did not
 	// go upstream because no list names them, each once per session and at most 32 in
@@ -84,24 +89,24 @@ type Event struct {
 
 // Gateway is the handler of one session. It is safe for concurrent use.
 type Gateway struct {
-	upstream    modelserver.Server
-	placeholder [sha256.Size]byte
-	begin       func()
-	heard       func()
-	log         func(Event)
-	maxBody     int64
-	slots       *slots
-	arrivals    *arrivals
-	filters     chan struct{}
-	endpoints   []endpoint
-	models      func() []string
-	serverTools []netguard.ServerTool
-	uploadLimit int64
-	tokenLimit  int64
-	ledger      *ledger
-	transport   http.RoundTripper
-	proxy       *httputil.ReverseProxy
-	secrets     *redact.Set // what no answer may carry
+	upstream       modelserver.Server
+	placeholder    [sha256.Size]byte
+	onRequest      func()
+	onAnswer       func()
+	log            func(Event)
+	maxBody        int64
+	slots          *slots
+	incomingBodies *incomingBodies
+	filters        chan struct{}
+	endpoints      []endpoint
+	models         func() []string
+	serverTools    []netguard.ServerTool
+	uploadLimit    int64
+	tokenLimit     int64
+	ledger         *ledger
+	transport      http.RoundTripper
+	proxy          *httputil.ReverseProxy
+	secrets        *redact.Set // values that no answer may contain
 }
 
 // New makes the handler that agents reach on netguard.Address:PortGateway:
@@ -126,8 +131,8 @@ func New(c Config) (*Gateway, error) {
 	if c.Upstream.Kind == modelserver.Scripted {
 		c.MaxBody = min(cmp.Or(c.MaxBody, scriptedBody), scriptedBody)
 	}
-	if c.Heard == nil {
-		c.Heard = func() {}
+	if c.OnAnswer == nil {
+		c.OnAnswer = func() {}
 	}
 	transport, err := c.Upstream.Transport()
 	if err != nil {
@@ -137,23 +142,23 @@ func New(c Config) (*Gateway, error) {
 		t.ResponseHeaderTimeout = c.Timeout // a local model may think long before its first byte
 	}
 	g := &Gateway{
-		upstream:    c.Upstream,
-		placeholder: sha256.Sum256([]byte(c.Placeholder.Reveal())),
-		begin:       c.Begin,
-		heard:       c.Heard,
-		log:         c.Log,
-		maxBody:     cmp.Or(c.MaxBody, 32<<20),
-		slots:       newSlots(cmp.Or(c.Concurrent, 32)),
-		arrivals:    newArrivals(cmp.Or(c.MaxBody, 32<<20)),
-		filters:     make(chan struct{}, filters),
-		endpoints:   endpoints(),
-		models:      c.Models,
-		serverTools: c.ServerTools,
-		uploadLimit: c.UploadLimit,
-		tokenLimit:  c.TokenLimit,
-		ledger:      newLedger(),
-		transport:   transport,
-		secrets:     c.Upstream.Secrets(),
+		upstream:       c.Upstream,
+		placeholder:    sha256.Sum256([]byte(c.Placeholder.Reveal())),
+		onRequest:      c.OnRequest,
+		onAnswer:       c.OnAnswer,
+		log:            c.Log,
+		maxBody:        cmp.Or(c.MaxBody, 32<<20),
+		slots:          newSlots(cmp.Or(c.Concurrent, 32)),
+		incomingBodies: newIncomingBodies(cmp.Or(c.MaxBody, 32<<20)),
+		filters:        make(chan struct{}, filters),
+		endpoints:      endpoints(),
+		models:         c.Models,
+		serverTools:    c.ServerTools,
+		uploadLimit:    c.UploadLimit,
+		tokenLimit:     c.TokenLimit,
+		ledger:         newLedger(),
+		transport:      transport,
+		secrets:        c.Upstream.Secrets(),
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
@@ -161,7 +166,7 @@ func New(c Config) (*Gateway, error) {
 		FlushInterval:  -1, // each piece of a stream at once
 		ModifyResponse: g.inspect,
 		ErrorHandler:   g.fail,
-		ErrorLog:       silent(),
+		ErrorLog:       discardLogger(),
 		BufferPool:     newBuffers(),
 	}
 	return g, nil
@@ -190,56 +195,56 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	dialect, path := target(r)
 	call := &call{
-		event:    Event{Time: time.Now(), Dialect: dialect, Method: bound(r.Method, 16), Path: bound(path, 256), Model: modelInPath(dialect, path)},
+		event:    Event{Time: time.Now(), Dialect: dialect, Method: truncate(r.Method, 16), Path: truncate(path, 256), Model: modelInPath(dialect, path)},
 		endpoint: g.endpoint(dialect, r.Method, path),
 		path:     path,
-		upgrade:  &statusWriter{ResponseWriter: w},
-		heard:    g.heard,
+		writer:   &statusWriter{ResponseWriter: w},
+		onAnswer: g.onAnswer,
 	}
 	call.usage = usage.New(dialect, call.api())
-	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.begin != nil {
-		g.begin()
+	if call.event.Generates = generates(r.Method, path); call.event.Generates && g.onRequest != nil {
+		g.onRequest()
 	}
 	defer g.finish(call)
 	if refusal := g.check(r, call); refusal != nil {
 		g.refuse(call, *refusal)
 		return
 	}
-	arrival := g.arrivals.begin(r, w)
-	defer arrival.release()
-	r.Body = arrival
+	incomingBody := g.incomingBodies.begin(r, w)
+	defer incomingBody.release()
+	r.Body = incomingBody
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), callKey{}, call))
 	defer cancel(nil)
-	slot := g.slots.take(func() { cancel(errStalled); arrival.interrupt(); call.upgrade.interrupt() })
+	slot := g.slots.take(func() { cancel(errStalled); incomingBody.interrupt(); call.writer.interrupt() })
 	if slot == nil {
 		g.refuse(call, problem{status: http.StatusTooManyRequests, message: fmt.Sprintf("more than %d requests at a time", g.slots.limit)})
 		return
 	}
 	defer g.slots.release(slot)
-	arrival.slot, call.upgrade.slot = slot, slot
+	incomingBody.slot, call.writer.slot = slot, slot
 	if refusal, err := g.admit(r, call); err != nil {
-		call.giveUp()
+		call.recordAbandoned()
 		return
 	} else if refusal != nil {
 		g.refuse(call, *refusal)
 		return
 	}
 	defer r.Body.Close()
-	g.proxy.ServeHTTP(call.upgrade, r.WithContext(ctx))
+	g.proxy.ServeHTTP(call.writer, r.WithContext(ctx))
 }
 
 // refuse answers without asking the upstream, and does not wait long for the rest
 // of the request's body.
 func (g *Gateway) refuse(c *call, refusal problem) {
-	_ = http.NewResponseController(c.upgrade).SetReadDeadline(time.Now().Add(refusedPause))
+	_ = http.NewResponseController(c.writer).SetReadDeadline(time.Now().Add(refusedPause))
 	c.event.Error, c.event.Outcome = refusal.message, Refused
 	if refusal.status == http.StatusTooManyRequests {
 		c.event.Outcome = Busy
 	}
-	refusal.write(c.upgrade, c.event.Dialect)
+	refusal.write(c.writer, c.event.Dialect)
 }
 
-// check says why a request may not pass, or nil.
+// check returns why a request is refused, or nil.
 func (g *Gateway) check(r *http.Request, c *call) *problem {
 	dialect := c.event.Dialect
 	switch {
@@ -261,7 +266,7 @@ func (g *Gateway) check(r *http.Request, c *call) *problem {
 }
 
 // authorized compares every credential that the request carries: all of them have
-// to be the placeholder, so that no other key slips into the sandbox unnoticed.
+// to be the placeholder, so that no other key enters the sandbox unnoticed.
 func (g *Gateway) authorized(r *http.Request, dialect schema.Dialect) bool {
 	keys := append(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"]...)
 	keys = append(keys, r.URL.Query()["key"]...)
@@ -280,7 +285,7 @@ func (g *Gateway) authorized(r *http.Request, dialect schema.Dialect) bool {
 	return right == 1 && (len(keys) > 0 || dialect == schema.Ollama)
 }
 
-// rewrite makes the upstream's request from nothing but what is known to be safe.
+// rewrite builds the upstream's request from allowed parts only.
 func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	c := callOf(r.In.Context())
 	base := g.upstream.Base()
@@ -310,14 +315,14 @@ func (g *Gateway) rewrite(r *httputil.ProxyRequest) {
 	r.Out.Trailer = nil
 }
 
-// fail answers when the upstream did not.
+// fail answers if the upstream did not.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	c := callOf(r.Context())
 	answer := problem{status: http.StatusBadGateway}
 	c.event.Outcome = Broken
 	switch {
 	case r.Context().Err() != nil:
-		c.giveUp()
+		c.recordAbandoned()
 		return
 	case errors.Is(err, errRedirect), errors.Is(err, errEncoded), errors.Is(err, errProxy):
 		answer.message = fmt.Sprintf("%s: %s", g.upstream.Name, err)
@@ -330,19 +335,19 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer.write(w, c.event.Dialect)
 }
 
-// finish tells what happened.
+// finish logs the request.
 func (g *Gateway) finish(c *call) {
 	c.event.Sent = c.sent
 	c.event.Millis = time.Since(c.event.Time).Milliseconds()
-	c.event.Status = cmp.Or(c.event.Status, c.upgrade.status, http.StatusOK)
+	c.event.Status = cmp.Or(c.event.Status, c.writer.status, http.StatusOK)
 	c.event.InputTokens, c.event.OutputTokens = c.usage.Tokens()
-	c.judge(g.secrets)
+	c.classify(g.secrets)
 	c.event.Uncounted = c.event.Generates && c.usage.Pieces() > 0 && !c.usage.Reported()
 	c.event.Error = g.secrets.Text(c.event.Error)
 	g.ledger.answer(c.usage.ID())
 	g.spend(c)
-	c.event.Model = bound(c.event.Model, 128)
-	c.event.LeftOut = g.ledger.news(c.event.LeftOut)
+	c.event.Model = truncate(c.event.Model, 128)
+	c.event.LeftOut = g.ledger.unlogged(c.event.LeftOut)
 	if g.log != nil {
 		g.log(c.event)
 	}

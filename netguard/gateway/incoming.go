@@ -19,29 +19,29 @@ const (
 	// scriptedBody bounds a request to the built-in server, in bytes: it needs no more,
 	// and runs in the supervisor's memory.
 	scriptedBody = 4 << 20
-	// stalled is how long a client may keep others waiting.
+	// stalled is how long a client may make others wait.
 	stalled = time.Second
 )
 
 var errStalled = errors.New("the request kept a place that others were waiting for and did not go on")
 
-// arrivals bounds what the bodies that are still coming have sent, in bytes: so much
+// incomingBodies bounds what the bodies that are still coming have sent, in bytes: so much
 // may lie in memory and wait for the rest. When there is no more room, the one that
 // has been coming longest makes some.
-type arrivals struct {
+type incomingBodies struct {
 	mu     sync.Mutex
 	free   int64
-	coming map[*arrival]int64 // how much of each has come
+	coming map[*incomingBody]int64 // how much of each has come
 }
 
-func newArrivals(limit int64) *arrivals {
-	return &arrivals{free: limit, coming: map[*arrival]int64{}}
+func newIncomingBodies(limit int64) *incomingBodies {
+	return &incomingBodies{free: limit, coming: map[*incomingBody]int64{}}
 }
 
-// arrival is the body of a request on its way from the agent. Reading it is bounded
+// incomingBody is the body of a request on its way from the agent. Reading it is bounded
 // in pauses and in time: a client that sends a byte a second is cut off, too.
-type arrival struct {
-	all     *arrivals
+type incomingBody struct {
+	all     *incomingBodies
 	ctx     context.Context // of the request, which the body belongs to
 	source  io.ReadCloser
 	control *http.ResponseController
@@ -53,21 +53,21 @@ type arrival struct {
 
 // begin is the arrival of a request's body. The caller releases it when the request
 // has ended.
-func (a *arrivals) begin(r *http.Request, w http.ResponseWriter) *arrival {
-	arrival := &arrival{all: a, ctx: r.Context(), source: r.Body, control: http.NewResponseController(w), begun: time.Now()}
+func (a *incomingBodies) begin(r *http.Request, w http.ResponseWriter) *incomingBody {
+	incomingBody := &incomingBody{all: a, ctx: r.Context(), source: r.Body, control: http.NewResponseController(w), begun: time.Now()}
 	if r.Body == nil || r.Body == http.NoBody {
-		arrival.source = http.NoBody
-		arrival.arrived()
-		return arrival
+		incomingBody.source = http.NoBody
+		incomingBody.complete()
+		return incomingBody
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.coming[arrival] = 0
-	return arrival
+	a.coming[incomingBody] = 0
+	return incomingBody
 }
 
 // Read reads on. It sees to the read deadline of the connection.
-func (a *arrival) Read(p []byte) (int, error) {
+func (a *incomingBody) Read(p []byte) (int, error) {
 	now := time.Now()
 	deadline := a.begun.Add(bodyPause + time.Duration(a.got/leastRate)*time.Second)
 	if next := now.Add(bodyPause); next.Before(deadline) {
@@ -82,31 +82,31 @@ func (a *arrival) Read(p []byte) (int, error) {
 	a.slot.working()
 	a.got += int64(n)
 	if errors.Is(err, io.EOF) {
-		a.arrived()
+		a.complete()
 	} else if n > 0 && !a.all.take(a, int64(n)) {
 		return n, errStalled
 	}
 	return n, err
 }
 
-// arrived notes that all has come.
-func (a *arrival) arrived() {
+// complete notes that all has come.
+func (a *incomingBody) complete() {
 	_ = a.control.SetReadDeadline(time.Time{}) // else it would end the answer
 	completed(a.ctx)
 	a.release()
 }
 
 // Close closes the body.
-func (a *arrival) Close() error { return a.source.Close() }
+func (a *incomingBody) Close() error { return a.source.Close() }
 
 // interrupt ends a Read that is under way, and all later ones.
-func (a *arrival) interrupt() {
+func (a *incomingBody) interrupt() {
 	a.cut.Store(true)
 	_ = a.control.SetReadDeadline(time.Unix(1, 0))
 }
 
 // release gives back what arrival has of the room.
-func (a *arrival) release() {
+func (a *incomingBody) release() {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
 	a.all.free += a.all.coming[a]
@@ -114,11 +114,11 @@ func (a *arrival) release() {
 }
 
 // take gives arrival room for n more bytes, or reports that there is none.
-func (a *arrivals) take(arrival *arrival, n int64) bool {
+func (a *incomingBodies) take(incomingBody *incomingBody, n int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.free < n {
-		oldest := a.oldest(arrival)
+		oldest := a.oldest(incomingBody)
 		if oldest == nil {
 			return false
 		}
@@ -126,17 +126,17 @@ func (a *arrivals) take(arrival *arrival, n int64) bool {
 		delete(a.coming, oldest)
 		oldest.interrupt()
 	}
-	if _, ok := a.coming[arrival]; !ok {
+	if _, ok := a.coming[incomingBody]; !ok {
 		return false // it had to make room itself
 	}
 	a.free -= n
-	a.coming[arrival] += n
+	a.coming[incomingBody] += n
 	return true
 }
 
-// oldest is who has had room longest without being all there, besides one.
-func (a *arrivals) oldest(besides *arrival) *arrival {
-	var oldest *arrival
+// oldest returns the incomplete body that has held memory longest, other than besides.
+func (a *incomingBodies) oldest(besides *incomingBody) *incomingBody {
+	var oldest *incomingBody
 	for other, size := range a.coming {
 		if other != besides && size > 0 && time.Since(other.begun) >= stalled && (oldest == nil || other.begun.Before(oldest.begun)) {
 			oldest = other

@@ -37,8 +37,8 @@ func newLedger() *ledger {
 	return l
 }
 
-// hold takes n more bytes of memory for a body, and says whether there are any.
-func (l *ledger) hold(n int64) bool {
+// reserve reserves n bytes of memory for a body, and reports whether they are available.
+func (l *ledger) reserve(n int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n > heldLimit-l.held {
@@ -80,8 +80,8 @@ func (l *ledger) spent(limit int64) bool {
 	return limit > 0 && l.tokens >= limit
 }
 
-// news are those of names that this session has not logged yet.
-func (l *ledger) news(names []string) []string {
+// unlogged returns those of names that this session has not logged yet, and marks them.
+func (l *ledger) unlogged(names []string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var fresh []string
@@ -118,8 +118,8 @@ func (l *ledger) answered(id string) bool {
 	return l.answers[id]
 }
 
-// alias stands for the ID of an item, always the same one. It keeps the prefix that
-// says of which kind the item is, since servers check that.
+// alias returns a replacement for the ID of an item, always the same one. It keeps the
+// prefix that names the kind of the item, since servers check that.
 func (l *ledger) alias(id string) string {
 	mac := hmac.New(sha256.New, l.secret[:])
 	_, _ = mac.Write([]byte(id))

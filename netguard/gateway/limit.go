@@ -6,7 +6,7 @@ type Limit uint8
 
 // The limits.
 const (
-	NoLimit     Limit = iota
+	_           Limit = iota
 	UploadLimit       // Config.UploadLimit: bytes of all request bodies
 	TokenLimit        // Config.TokenLimit: tokens in and out of all requests
 )

@@ -90,13 +90,13 @@ func TestAnAnswerThatIsNotWaitedForCounts(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	}, func(c *Config) { c.TokenLimit = 1000 })
-	limit := NoLimit
+	limit := Limit(0)
 	for range 10 {
 		b.events = nil
 		answer := b.send(t, "POST", chat, ask(1))
 		_, _ = io.ReadFull(answer.Body, make([]byte, 50_000))
 		answer.Body.Close()
-		if limit = b.last(t).Limit; limit != NoLimit {
+		if limit = b.last(t).Limit; limit != Limit(0) {
 			break
 		}
 	}

@@ -51,7 +51,7 @@ func TestAFailureIsLoggedInTheServersOwnWords(t *testing.T) {
 				}
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
-			}, func(c *Config) { c.Begin = func() { begun.Add(1) } })
+			}, func(c *Config) { c.OnRequest = func() { begun.Add(1) } })
 			_ = text(t, b.send(t, "POST", test.path, `{"model":"x"}`))
 			event := b.last(t)
 			if event.Outcome != test.outcome || event.Reason != test.reason || !event.Generates || begun.Load() != 1 {

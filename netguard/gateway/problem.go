@@ -7,15 +7,15 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// problem is an answer of the gateway itself.
+// problem is an error that the gateway itself reports.
 type problem struct {
 	status  int
-	message string // one sentence, with what to do
+	message string // one sentence, with what to do about it
 }
 
-// write sends p in the shape that clients of dialect understand. Clients are told
-// not to retry what will not get better: some would for minutes (the header is
-// what the SDKs of OpenAI and Anthropic look at).
+// write sends p in the format that clients of dialect understand. A header, which the
+// SDKs of OpenAI and Anthropic honor, tells clients not to retry permanent errors: some
+// would for minutes.
 func (p problem) write(w http.ResponseWriter, dialect schema.Dialect) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -30,7 +30,7 @@ func (p problem) write(w http.ResponseWriter, dialect schema.Dialect) {
 }
 
 func (p problem) body(dialect schema.Dialect) any {
-	kind, status := p.words()
+	kind, status := p.errorNames()
 	switch dialect {
 	case schema.Anthropic:
 		return map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": p.message}}
@@ -43,8 +43,8 @@ func (p problem) body(dialect schema.Dialect) any {
 	}
 }
 
-// words are what Anthropic (and OpenAI) and Gemini call an HTTP status.
-func (p problem) words() (kind, status string) {
+// errorNames are what Anthropic (and OpenAI) and Gemini call an HTTP status.
+func (p problem) errorNames() (kind, status string) {
 	switch p.status {
 	case http.StatusUnauthorized:
 		return "authentication_error", "UNAUTHENTICATED"

@@ -45,7 +45,7 @@ func (g *Gateway) inspect(response *http.Response) error {
 	response.Header = passedHeader(response, g.secrets)
 	response.Trailer = nil // what is announced
 	c.header = response.Header
-	response.Body = &followed{ReadCloser: g.secrets.Reader(response.Body), response: response, call: c}
+	response.Body = &countedBody{ReadCloser: g.secrets.Reader(response.Body), response: response, call: c}
 	return nil
 }
 
@@ -58,7 +58,7 @@ var (
 	limit     = regexp.MustCompile(`^(?:[0-9]{1,15}|(?:[0-9]{1,6}(?:\.[0-9]{1,9})?(?:ms|d|h|m|s)){1,5}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2}))$`)
 )
 
-// limitName matches the headers that tell rate limits, which clients wait by.
+// limitName matches the headers that report rate limits, which clients obey.
 var limitName = regexp.MustCompile(`^(?:X-Ratelimit-(?:Limit|Remaining|Reset)(?:-(?:Requests|Tokens))?|Anthropic-Ratelimit-(?:Requests|Tokens|Input-Tokens|Output-Tokens)-(?:Limit|Remaining|Reset))$`)
 
 // headerForm is the form that a header's value must have; nil when the header does

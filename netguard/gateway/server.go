@@ -35,6 +35,6 @@ func NewServer(handler http.Handler) *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          silent(),
+		ErrorLog:          discardLogger(),
 	}
 }

@@ -41,7 +41,7 @@ func (s *slots) take(evict func()) *slot {
 	return taken
 }
 
-// slowest is who has waited longest for a client, from before a time on.
+// slowest returns the slot that has waited longest for its client, since before a time.
 func (s *slots) slowest(before int64) *slot {
 	var slowest *slot
 	for other := range s.taken {

@@ -80,10 +80,10 @@ func removeAlias() error {
 	return nil
 }
 
-// serving reports whether any process holds a socket on the guard's address, as
+// sessionListening reports whether any process holds a socket on the guard's address, as
 // each running session does. Sockets die with their process, so a crash leaves
 // nothing that looks like one.
-func serving() (bool, error) {
+func sessionListening() (bool, error) {
 	octets := netguard.Address().As4()
 	// The kernel prints addresses as one number in the machine's order.
 	address := fmt.Sprintf(" %08X:", binary.NativeEndian.Uint32(octets[:]))
@@ -103,9 +103,9 @@ func serving() (bool, error) {
 	return false, nil
 }
 
-// inhabited names a session's bridge that still has a box on it, or "". A box whose
+// occupiedBridge names a session's bridge that still has a box on it, or "". A box whose
 // supervisor was killed has no sockets left to be known by.
-func inhabited() (string, error) {
+func occupiedBridge() (string, error) {
 	links, err := netlink.LinkList()
 	if err != nil {
 		return "", err

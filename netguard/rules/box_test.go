@@ -28,11 +28,11 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 		{"lock 1 off", unmatched, "lock-and-open"},
 		{"lock 2 off", netguard.BridgePrefix + "x", "open"},
 	} {
-		for _, doorman := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, doorman %v", test.name, doorman), func(t *testing.T) {
+		for _, rejecter := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, doorman %v", test.name, rejecter), func(t *testing.T) {
 				l, other := newLab(t, test.prefix, image), newLab(t, test.prefix, image)
-				serving := startServer(t, other.box("serve", ":0"))
-				target := "tcp " + other.peer + ":" + serving
+				sessionListening := startServer(t, other.box("serve", ":0"))
+				target := "tcp " + other.peer + ":" + sessionListening
 				letPast(t, l.bridge, other.bridge)
 				var sockets *Sockets
 				if test.op == "" {
@@ -43,7 +43,7 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 				} else {
 					sockets = unguarded(t, test.op, l.bridge, labPorts)
 				}
-				seen := answer(t, sockets, doorman)
+				seen := answer(t, sockets, rejecter)
 				all, _ := l.forbidden(wild, target)
 				found := l.probe(append(slices.Clone(allowed), all...)...)
 				for _, target := range allowed {
@@ -53,7 +53,7 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 				}
 				// A busy machine is late now and then; without a doorman nearly every one of
 				// so many is, since the kernel refuses about one a second.
-				for again := 0; doorman && again < 3; again++ {
+				for again := 0; rejecter && again < 3; again++ {
 					for target, result := range l.probe(all...) {
 						if before := found[target]; !before.Open && result.Millis < before.Millis || result.Open {
 							found[target] = result
@@ -64,11 +64,11 @@ func TestABoxReachesTheGuardAndNothingElseUnderEitherLockAlone(t *testing.T) {
 					switch result := found[target]; {
 					case result.Open:
 						t.Errorf("%s answered", target)
-					case doorman && result.Millis > 100:
+					case rejecter && result.Millis > 100:
 						t.Errorf("%s was refused only after %d ms: %s", target, result.Millis, result.Err)
 					}
 				}
-				if doorman && test.op == "" && !seen.has("tcp 1.1.1.1:443") {
+				if rejecter && test.op == "" && !seen.has("tcp 1.1.1.1:443") {
 					t.Errorf("the refusal of 1.1.1.1:443 was not told: %v", seen.list)
 				}
 			})

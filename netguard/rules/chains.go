@@ -20,7 +20,7 @@ const (
 	markComment = "aibox-made-this-table"
 )
 
-// own is what our chains hold.
+// own returns the rules of our chains.
 func (f *firewall) own() map[string][]string {
 	if f.v6 {
 		deny := []string{"-p tcp -j REJECT --reject-with tcp-reset", "-j REJECT --reject-with icmp6-port-unreachable"}
@@ -37,8 +37,8 @@ func (f *firewall) own() map[string][]string {
 	return map[string][]string{chainInput: append(input, deny...), chainForward: deny}
 }
 
-// jumps is what has to stand first in the chains that are not ours. Docker's chain
-// gets ours too, because Docker puts its jump back on top of FORWARD whenever it
+// jumps are the rules that must come first in the chains that are not ours. Docker's
+// chain gets them too, because Docker puts its jump back on top of FORWARD whenever it
 // makes a network.
 func (f *firewall) jumps() map[string][]string {
 	in, out := "-i "+netguard.BridgePrefix+"+ -j ", "-o "+netguard.BridgePrefix+"+ -j "
@@ -50,42 +50,42 @@ func (f *firewall) jumps() map[string][]string {
 	return jumps
 }
 
-// drift says what differs from own and jumps.
+// drift reports what differs from own and jumps.
 func (f *firewall) drift() []string {
 	var drift []string
 	for _, chain := range []string{chainInput, chainForward} {
-		if !f.holds(chain) {
+		if !f.isCurrent(chain) {
 			drift = append(drift, fmt.Sprintf("%s: chain %s is not as it should be", f.name(), chain))
 		}
 	}
 	for _, chain := range []string{"INPUT", "FORWARD", chainDocker} {
-		if jumps, ok := f.jumps()[chain]; ok && !f.begins(chain, jumps) {
+		if jumps, ok := f.jumps()[chain]; ok && !f.startsWith(chain, jumps) {
 			drift = append(drift, fmt.Sprintf("%s: chain %s does not begin with aibox's rules", f.name(), chain))
 		}
 	}
 	return drift
 }
 
-// holds reports whether one of our chains holds what it should and nothing else.
-func (f *firewall) holds(chain string) bool {
+// isCurrent reports whether one of our chains holds what it should and nothing else.
+func (f *firewall) isCurrent(chain string) bool {
 	rules, ok := f.chains[chain]
-	rules = slices.DeleteFunc(slices.Clone(rules), func(rule listed) bool { return isMark(rule.spec) })
+	rules = slices.DeleteFunc(slices.Clone(rules), func(rule listedRule) bool { return isMark(rule.spec) })
 	return ok && slices.EqualFunc(rules, f.own()[chain], sameRule)
 }
 
-// begins reports whether a chain begins with jumps. FORWARD may begin with Docker's
+// startsWith reports whether a chain begins with jumps. FORWARD may begin with Docker's
 // chain instead, which begins with ours and has turned everything away before the
 // rest of FORWARD is asked: Docker puts its jumps on top for each network it makes.
-func (f *firewall) begins(chain string, jumps []string) bool {
+func (f *firewall) startsWith(chain string, jumps []string) bool {
 	rules := f.chains[chain]
 	if chain == "FORWARD" && len(rules) > 0 && rules[0].spec == "-j "+chainDocker {
-		have := slices.DeleteFunc(slices.Clone(rules), func(rule listed) bool { return !leadsToUs(rule.spec) })
+		have := slices.DeleteFunc(slices.Clone(rules), func(rule listedRule) bool { return !jumpsToOwnChain(rule.spec) })
 		return slices.EqualFunc(have, jumps, sameRule)
 	}
 	return len(rules) >= len(jumps) && slices.EqualFunc(rules[:len(jumps)], jumps, sameRule)
 }
 
-func leadsToUs(spec string) bool {
+func jumpsToOwnChain(spec string) bool {
 	return strings.HasSuffix(spec, " -j "+chainInput) || strings.HasSuffix(spec, " -j "+chainForward)
 }
 
@@ -94,13 +94,13 @@ func isMark(spec string) bool {
 }
 
 func (f *firewall) marked() bool {
-	return slices.ContainsFunc(f.chains[chainInput], func(rule listed) bool { return isMark(rule.spec) })
+	return slices.ContainsFunc(f.chains[chainInput], func(rule listedRule) bool { return isMark(rule.spec) })
 }
 
 // sameRule compares two rules as iptables prints them. Versions differ in whether
 // protocols are names or numbers and in whether the match that a protocol implies
 // is named.
-func sameRule(a listed, b string) bool { return a.spec == b || plainRule(a.spec) == plainRule(b) }
+func sameRule(a listedRule, b string) bool { return a.spec == b || plainRule(a.spec) == plainRule(b) }
 
 func plainRule(rule string) string {
 	return strings.NewReplacer("-p 6 ", "-p tcp ", "-p 17 ", "-p udp ", "-m tcp ", "", "-m udp ", "").Replace(rule + " ")

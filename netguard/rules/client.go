@@ -157,7 +157,7 @@ func (c Client) command() (command.Cmd, error) {
 			net = "--net=" + site.NetNS
 		}
 		// The legacy tables are changed by reading, editing and writing them whole, so the
-		// lock has to be the one that dockerd takes. It is where dockerd sees /run.
+		// isolate has to be the one that dockerd takes. It is where dockerd sees /run.
 		env := append(command.Base(), lockFile+"=/proc/"+strconv.Itoa(site.PID)+"/root/run/xtables.lock")
 		enter := []string{"-t", strconv.Itoa(site.PID), "-U", "--preserve-credentials", net, "--", exe}
 		return command.Cmd{Name: "nsenter", Args: append(enter, args...), Env: env}, nil

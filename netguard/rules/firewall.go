@@ -33,18 +33,18 @@ type firewall struct {
 	v6     bool
 	tool   string // path of iptables or ip6tables, of the backend that dockerd uses
 	table  *iptables.IPTables
-	chains map[string][]listed // rules by chain, in order
+	chains map[string][]listedRule // rules by chain, in order
 }
 
-// listed is one rule of a chain.
-type listed struct {
+// listedRule is one rule of a chain.
+type listedRule struct {
 	line    string // as -S -v prints it
 	spec    string // without its chain and counters
 	packets uint64 // that it matched
 }
 
-// lookFirewalls reads the tables of both families at the same time.
-func lookFirewalls() ([]*firewall, error) {
+// readFirewalls reads the tables of both families at the same time.
+func readFirewalls() ([]*firewall, error) {
 	kinds, err := families()
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func findFirewall(v6 bool) (*firewall, error) {
 		if f == nil {
 			continue
 		}
-		if f.docker() || f.ours() {
+		if f.hasDockerChains() || f.hasOwnChains() {
 			return f, nil
 		}
 		if first == nil {
@@ -158,8 +158,8 @@ func (f *firewall) read() error {
 var counters = regexp.MustCompile(` -c (\d+) \d+( |$)`)
 
 // parseRules reads the lines of iptables -S -v: rules by chain, in order.
-func parseRules(lines []string) map[string][]listed {
-	chains := map[string][]listed{}
+func parseRules(lines []string) map[string][]listedRule {
+	chains := map[string][]listedRule{}
 	for _, line := range lines {
 		fields := strings.Fields(line)
 		if len(fields) < 2 {
@@ -167,9 +167,9 @@ func parseRules(lines []string) map[string][]listed {
 		}
 		switch chain := fields[1]; fields[0] {
 		case "-P", "-N":
-			chains[chain] = []listed{}
+			chains[chain] = []listedRule{}
 		case "-A":
-			rule := listed{line: line, spec: strings.Join(fields[2:], " ")}
+			rule := listedRule{line: line, spec: strings.Join(fields[2:], " ")}
 			if at := counters.FindStringSubmatchIndex(" " + rule.spec); at != nil {
 				text := " " + rule.spec
 				rule.packets, _ = strconv.ParseUint(text[at[2]:at[3]], 10, 64)
@@ -181,13 +181,13 @@ func parseRules(lines []string) map[string][]listed {
 	return chains
 }
 
-func (f *firewall) docker() bool {
+func (f *firewall) hasDockerChains() bool {
 	_, user := f.chains[chainDocker]
 	_, docker := f.chains["DOCKER"]
 	return user || docker
 }
 
-func (f *firewall) ours() bool {
+func (f *firewall) hasOwnChains() bool {
 	_, input := f.chains[chainInput]
 	_, forward := f.chains[chainForward]
 	return input || forward
@@ -203,7 +203,7 @@ func (f *firewall) view(ctx context.Context) (Firewall, error) {
 	for _, chain := range []string{"INPUT", "FORWARD", chainDocker, chainInput, chainForward} {
 		own := chain == chainInput || chain == chainForward
 		for _, rule := range f.chains[chain] {
-			if !own && !leadsToUs(rule.spec) {
+			if !own && !jumpsToOwnChain(rule.spec) {
 				continue
 			}
 			view.Rules = append(view.Rules, rule.line)
@@ -218,7 +218,7 @@ func (f *firewall) view(ctx context.Context) (Firewall, error) {
 	return view, nil
 }
 
-// backend is nf_tables or legacy; the library knows it but does not tell.
+// backend is nf_tables or legacy; the library does not expose it.
 func (f *firewall) backend(ctx context.Context) (string, error) {
 	version, err := command.Cmd{Name: f.tool, Args: []string{"--version"}, Env: toolEnv()}.Output(ctx)
 	if err != nil {

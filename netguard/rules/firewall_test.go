@@ -27,7 +27,7 @@ func TestRulesAreReadWithTheirCounters(t *testing.T) {
 			got[chain][i].line = ""
 		}
 	}
-	want := map[string][]listed{"AIBOX-INPUT": {}, "INPUT": {
+	want := map[string][]listedRule{"AIBOX-INPUT": {}, "INPUT": {
 		{spec: "-i aibox-+ -j AIBOX-INPUT", packets: 12},
 		{spec: "-j DROP", packets: 7},
 		{spec: `-m comment --comment "say twice" -c 5 6 -j DROP`, packets: 1}, // nobody's business, and never taken for ours
@@ -137,17 +137,17 @@ func TestRefusedPacketsAreCountedWhereLockOneTurnsThemAway(t *testing.T) {
 }
 
 func TestADockerJumpCoversForwardOnlyWithTheRulesBehindIt(t *testing.T) {
-	jump := func(specs ...string) (rules []listed) {
+	jump := func(specs ...string) (rules []listedRule) {
 		for _, spec := range specs {
-			rules = append(rules, listed{spec: spec})
+			rules = append(rules, listedRule{spec: spec})
 		}
 		return rules
 	}
 	const in, out, user = "-i aibox-+ -j AIBOX-FORWARD", "-o aibox-+ -j AIBOX-FORWARD", "-j DOCKER-USER"
 	for _, test := range []struct {
 		name         string
-		forward, own []listed
-		whole        bool
+		forward, own []listedRule
+		intact       bool
 	}{
 		{"ours first", jump(in, out, user), jump(in, out), true},
 		{"Docker's first", jump(user, "-j DOCKER-ISOLATION-STAGE-1", in, out), jump(in, out), true},
@@ -157,11 +157,11 @@ func TestADockerJumpCoversForwardOnlyWithTheRulesBehindIt(t *testing.T) {
 		{"a conditional jump first", jump("-i eth0 "+user, "-j ACCEPT", in, out), jump(in, out), false},
 		{"somebody else's first", jump("-j ACCEPT", user, in, out), jump(in, out), false},
 	} {
-		f := &firewall{chains: map[string][]listed{"INPUT": jump("-i aibox-+ -j AIBOX-INPUT"), "FORWARD": test.forward, chainDocker: test.own}}
+		f := &firewall{chains: map[string][]listedRule{"INPUT": jump("-i aibox-+ -j AIBOX-INPUT"), "FORWARD": test.forward, chainDocker: test.own}}
 		for chain, rules := range f.own() {
 			f.chains[chain] = jump(rules...)
 		}
-		if drift := f.drift(); (len(drift) == 0) != test.whole {
+		if drift := f.drift(); (len(drift) == 0) != test.intact {
 			t.Errorf("%s: %v", test.name, drift)
 		}
 	}
@@ -247,8 +247,8 @@ func TestAJobLocksTheLegacyTablesWhereDockerdDoes(t *testing.T) {
 }
 
 func TestTheTransactionLeavesAloneWhatIsAsItShouldBe(t *testing.T) {
-	f := &firewall{v6: true, chains: map[string][]listed{"INPUT": {}, "FORWARD": {}}}
-	all := f.loading(true)
+	f := &firewall{v6: true, chains: map[string][]listedRule{"INPUT": {}, "FORWARD": {}}}
+	all := f.restoreScript(true)
 	for _, line := range []string{":AIBOX-INPUT - [0:0]", ":AIBOX-FORWARD - [0:0]", "-A AIBOX-INPUT -m comment --comment " + markComment, "-I INPUT 1 -i " + netguard.BridgePrefix + "+ -j AIBOX-INPUT", "-I FORWARD 2 -o aibox-+ -j AIBOX-FORWARD"} {
 		if !strings.Contains(all, line+"\n") {
 			t.Errorf("%q is not in\n%s", line, all)
@@ -256,10 +256,10 @@ func TestTheTransactionLeavesAloneWhatIsAsItShouldBe(t *testing.T) {
 	}
 	for chain, rules := range f.own() {
 		for _, rule := range rules {
-			f.chains[chain] = append(f.chains[chain], listed{spec: rule})
+			f.chains[chain] = append(f.chains[chain], listedRule{spec: rule})
 		}
 	}
-	if jumps := f.loading(true); strings.Contains(jumps, "[0:0]") || strings.Contains(jumps, "-A ") || !strings.Contains(jumps, "-I INPUT 1 ") {
+	if jumps := f.restoreScript(true); strings.Contains(jumps, "[0:0]") || strings.Contains(jumps, "-A ") || !strings.Contains(jumps, "-I INPUT 1 ") {
 		t.Errorf("chains that hold what they should are made anew:\n%s", jumps)
 	}
 }

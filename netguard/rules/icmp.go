@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The kernel sends about one ICMP error a second to one peer unless told
-// otherwise: with that limit a refused UDP packet looks like a lost one.
+// By default the kernel sends about one ICMP error a second to one peer: with that limit a refused UDP packet looks like a lost one.
 const (
 	icmpRateFile    = "/proc/sys/net/ipv4/icmp_ratelimit"
 	icmpRateDefault = 1000

@@ -150,7 +150,7 @@ func (l *lab) probe(targets ...string) map[string]probed {
 	l.t.Helper()
 	out, said, err := l.run("probe", targets...)
 	// gVisor now and then loses a race with a program that ends soon, whose process is
-	// gone when it is given its score.
+	// interfaceGone when it is given its score.
 	for try := 0; err != nil && try < 5 && strings.Contains(said, "oom_score_adj"); try++ {
 		out, said, err = l.run("probe", targets...)
 	}
@@ -169,7 +169,7 @@ func (l *lab) probe(targets ...string) map[string]probed {
 }
 
 // unguarded runs a job that production does not have, to open sockets with one
-// lock or both missing.
+// isolate or both missing.
 func unguarded(t testing.TB, op, bridge string, ports GuardRequest) *Sockets {
 	t.Helper()
 	client := Client{Site: site(t), Args: []string{"test-job"}}
@@ -225,7 +225,7 @@ func serveEcho(listener net.Listener) {
 }
 
 // answer makes every socket of a session answer until the test ends.
-func answer(t testing.TB, sockets *Sockets, doorman bool) *refusals {
+func answer(t testing.TB, sockets *Sockets, rejecter bool) *refusals {
 	var wait sync.WaitGroup
 	for _, listener := range sockets.TCP {
 		wait.Go(func() { serveEcho(listener) })
@@ -243,7 +243,7 @@ func answer(t testing.TB, sockets *Sockets, doorman bool) *refusals {
 		})
 	}
 	seen := &refusals{}
-	if doorman {
+	if rejecter {
 		wait.Go(func() {
 			if err := sockets.Refuse(context.Background(), seen.add); err != nil {
 				t.Errorf("doorman: %v", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // open makes the sockets of one session: TCP listeners, then UDP sockets, in the
-// order of ports, then the doorman's packet socket. All are bound to bridge, so
+// order of ports, then the rejecter's packet socket. All are bound to bridge, so
 // two sessions own the same address and port, each on its own bridge.
 func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 	defer func() {
@@ -44,10 +44,10 @@ func open(bridge string, ports GuardRequest) (files []*os.File, err error) {
 	return append(files, file), nil
 }
 
-// letGo is how long a socket's last holder gets to let go of it: a process that was
+// releaseTime is how long to wait for a socket's last holder to close it: a process that was
 // killed has not died yet, and one that just forked has a copy in its child until
 // that one runs its program.
-const letGo = 250 * time.Millisecond
+const releaseTime = 250 * time.Millisecond
 
 func bind(bridge string, kind, port int) (*os.File, error) {
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -55,7 +55,7 @@ func bind(bridge string, kind, port int) (*os.File, error) {
 		if err == nil || !errors.Is(err, unix.EADDRINUSE) {
 			return file, err
 		}
-		if time.Since(begin) > letGo {
+		if time.Since(begin) > releaseTime {
 			return nil, fault.New(fault.Environment, "port %d is taken where Docker's bridges are", port).
 				Hint("aibox ls   # another session may still hold bridge %s", bridge).
 				Hint("docker ps  # a container that publishes port %d on all addresses takes it: publish on 127.0.0.1", port)

@@ -12,11 +12,11 @@ import (
 
 // load puts the lock in place, or what differs of it. It is one transaction of
 // iptables-restore, not calls of the library, because sessions may be running
-// behind a lock that is being repaired: between the emptying and the filling of a
+// while the lock is repaired: between the emptying and the filling of a
 // chain, or the deletion of a jump that slid down and its return on top, the lock
 // would be open.
 func (f *firewall) load(ctx context.Context) error {
-	script := f.loading(f.marked() || f.pristine(ctx))
+	script := f.restoreScript(f.marked() || f.pristine(ctx))
 	tool := program(filepath.Base(f.tool) + "-restore")
 	if tool == "" {
 		return fault.New(fault.Environment, "%s-restore is not installed", filepath.Base(f.tool)).Hint("apt-get install iptables")
@@ -29,12 +29,12 @@ func (f *firewall) load(ctx context.Context) error {
 	return nil
 }
 
-// loading is the transaction. Chains that hold what they should keep their counters.
-func (f *firewall) loading(mark bool) string {
+// restoreScript is the transaction. Chains that hold what they should keep their counters.
+func (f *firewall) restoreScript(mark bool) string {
 	var b strings.Builder
 	b.WriteString("*" + filter + "\n")
 	for _, chain := range []string{chainInput, chainForward} {
-		if f.holds(chain) {
+		if f.isCurrent(chain) {
 			continue
 		}
 		fmt.Fprintf(&b, ":%s - [0:0]\n", chain) // made, or emptied
@@ -47,7 +47,7 @@ func (f *firewall) loading(mark bool) string {
 	}
 	for chain, rules := range f.chains {
 		for _, rule := range rules {
-			if leadsToUs(rule.spec) {
+			if jumpsToOwnChain(rule.spec) {
 				fmt.Fprintf(&b, "-D %s %s\n", chain, rule.spec)
 			}
 		}
@@ -74,7 +74,7 @@ func removeFirewalls(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if !f.ours() {
+			if !f.hasOwnChains() {
 				break
 			}
 			if err := f.remove(ctx); err != nil {
@@ -86,14 +86,14 @@ func removeFirewalls(ctx context.Context) error {
 }
 
 // remove takes the lock away, and the table itself if it was not there before. No
-// box is behind the lock any more, so it may happen in steps, jumps first; one that
-// was interrupted goes on the next time.
+// box depends on the lock any more, so it may happen in steps, jumps first; an
+// interrupted removal continues the next time.
 func (f *firewall) remove(ctx context.Context) error {
 	marked := f.marked()
 	for chain, rules := range f.chains {
 		for _, rule := range rules {
-			if !leadsToUs(rule.spec) || strings.Contains(rule.spec, `"`) {
-				continue // somebody else's, with a comment: deleting our chain will tell
+			if !jumpsToOwnChain(rule.spec) || strings.Contains(rule.spec, `"`) {
+				continue // another program's, with a comment: deleting our chain will fail
 			}
 			if err := f.table.Delete(filter, chain, strings.Fields(rule.spec)...); err != nil {
 				return fmt.Errorf("deleting a rule of chain %s: %w", chain, err)
@@ -112,10 +112,10 @@ func (f *firewall) remove(ctx context.Context) error {
 }
 
 // pristine reports whether the family has no filter table at all, and could be left
-// so. Only nf_tables can tell and delete one.
+// so. Only nf_tables can list and delete one.
 func (f *firewall) pristine(ctx context.Context) bool {
 	nft := program("nft")
-	if nft == "" || f.docker() || f.ours() {
+	if nft == "" || f.hasDockerChains() || f.hasOwnChains() {
 		return false
 	}
 	if backend, err := f.backend(ctx); err != nil || backend != "nf_tables" {
@@ -145,10 +145,10 @@ func (f *firewall) removeTable(ctx context.Context) error {
 		return fmt.Errorf("reading the empty table: %w", err)
 	}
 	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
+		ruleText := strings.Fields(line)
 		switch {
-		case len(words) == 0, words[0] == "#", words[0] == "table", words[0] == "chain", words[0] == "}":
-		case words[0] == "type" && strings.HasSuffix(strings.TrimSpace(line), "policy accept;"):
+		case len(ruleText) == 0, ruleText[0] == "#", ruleText[0] == "table", ruleText[0] == "chain", ruleText[0] == "}":
+		case ruleText[0] == "type" && strings.HasSuffix(strings.TrimSpace(line), "policy accept;"):
 		default:
 			return nil
 		}

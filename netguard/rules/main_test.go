@@ -102,7 +102,7 @@ func performUnguarded(_ context.Context, req request) (answer reply) {
 	var err error
 	switch req.Op {
 	case "lock-and-open":
-		if err = lock(req.Bridge, req.GuardRequest); err == nil {
+		if err = isolate(req.Bridge, req.GuardRequest); err == nil {
 			answer.files, err = open(req.Bridge, req.GuardRequest)
 		}
 	case "open":

@@ -14,13 +14,14 @@ import (
 	"aibox/netguard"
 )
 
-// doorman reads what a box sends to forbidden places and turns it away.
-type doorman struct {
+// rejecter reads packets that a box sends to forbidden destinations and answers them
+// with a rejection.
+type rejecter struct {
 	file   *os.File // AF_PACKET, from the network header on, filtered by refusedFilter
 	closed atomic.Bool
 }
 
-func (d *doorman) close() error {
+func (d *rejecter) close() error {
 	d.closed.Store(true)
 	return d.file.Close()
 }
@@ -28,7 +29,7 @@ func (d *doorman) close() error {
 // answersPerSecond bounds the work; beyond it the kernel's slower answers have to do.
 const answersPerSecond = 2000
 
-func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
+func (d *rejecter) serve(ctx context.Context, log func(Refusal)) error {
 	stop := context.AfterFunc(ctx, func() { _ = d.close() })
 	defer stop()
 	conn, err := d.file.SyscallConn()
@@ -56,7 +57,7 @@ func (d *doorman) serve(ctx context.Context, log func(Refusal)) error {
 			continue
 		}
 		budget--
-		refusal, answer := turnAway(packet[:n])
+		refusal, answer := reject(packet[:n])
 		if !refusal.Dst.IsValid() {
 			continue
 		}
@@ -94,10 +95,10 @@ func read(conn rawConn, packet []byte) (n int, from *unix.SockaddrLinklayer, err
 	return n, from, err
 }
 
-// turnAway reads one IPv4 packet (its first bytes) and makes the answer to it: a
+// reject reads one IPv4 packet (its first bytes) and makes the answer to it: a
 // reset for TCP (RFC 9293, 3.10.7.1), an ICMP error for the rest. The answer is nil
 // where none may be sent: to errors, resets, fragments, groups (RFC 1122, 3.2.2).
-func turnAway(packet []byte) (Refusal, []byte) {
+func reject(packet []byte) (Refusal, []byte) {
 	if len(packet) < 20 || packet[0]>>4 != 4 {
 		return Refusal{}, nil
 	}

@@ -54,7 +54,7 @@ func TestARefusedPacketIsAnsweredAsItsProtocolWants(t *testing.T) {
 		{"a group", ipv4("224.0.0.251", 17, udp(5353)...), Refusal{Protocol: netguard.UDP, Dst: netip.MustParseAddrPort("224.0.0.251:5353")}, 0, 0, 0, 0, 0},
 		{"SCTP", ipv4("8.8.8.8", 132, 0, 1, 0, 2), Refusal{Dst: netip.MustParseAddrPort("8.8.8.8:0")}, 1, 0, 13, 0, 0},
 	} {
-		refusal, answer := turnAway(test.packet)
+		refusal, answer := reject(test.packet)
 		if refusal != test.refusal {
 			t.Errorf("%s: %+v", test.name, refusal)
 		}
@@ -86,14 +86,14 @@ func FuzzTurnAwayNeverAmplifies(f *testing.F) {
 	f.Add(ipv4("1.2.3.4", 1, 8, 0))
 	f.Add([]byte{0x4f, 0, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, packet []byte) {
-		_, answer := turnAway(packet)
+		_, answer := reject(packet)
 		if answer == nil {
 			return
 		}
 		if len(answer) > len(packet)+36 {
 			t.Errorf("%d bytes to %d", len(answer), len(packet))
 		}
-		if _, again := turnAway(answer); again != nil {
+		if _, again := reject(answer); again != nil {
 			t.Errorf("the answer %x is answered by %x: two doormen would talk for ever", answer, again)
 		}
 	})
@@ -128,6 +128,6 @@ func TestTheFilterKeepsExactlyWhatIsNotAllowed(t *testing.T) {
 func BenchmarkTurnAway(b *testing.B) {
 	packet := ipv4("1.2.3.4", 6, tcp(443, 2, 0)...)
 	for b.Loop() {
-		turnAway(packet)
+		reject(packet)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // Lock 2 has to be asked before the table of local addresses: else every listener
 // of the namespace, on any of its addresses, would answer a box. That table's rule
-// stands at priority 0, where nothing can come before it, so it moves behind ours.
+// has priority 0, where nothing can come before it, so it moves after ours.
 // VRF set-ups do the same (Documentation/networking/vrf.rst).
 const (
 	prefAllow  = 10 // one per port: to the guard's address, look up local addresses
@@ -28,9 +28,9 @@ const (
 	actUnreachable = 7 // FR_ACT_UNREACHABLE of linux/fib_rules.h
 )
 
-// lock lets bridge reach exactly ports on the guard's address. The denials come
+// isolate lets bridge reach exactly ports on the guard's address. The denials come
 // first, so that no moment is open.
-func lock(bridge string, ports GuardRequest) error {
+func isolate(bridge string, ports GuardRequest) error {
 	link, err := netlink.LinkByName(bridge)
 	if err != nil {
 		return err
@@ -61,12 +61,12 @@ func release(bridge string) error {
 	if err := checkBridge(bridge); err != nil {
 		return err
 	}
-	unlock, err := hold(unix.LOCK_SH) // not while down looks
+	unlock, err := lockNamespace(unix.LOCK_SH) // not while down looks
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if gone(bridge) {
+	if interfaceGone(bridge) {
 		return setRules(bridge, nil)
 	}
 	return setRules(bridge, denials(bridge))
@@ -75,29 +75,29 @@ func release(bridge string) error {
 // setRules makes want the rules of bridge, adding before it deletes. It also
 // deletes the rules of bridges that are no more.
 func setRules(bridge string, want []*netlink.Rule) error {
-	have, err := ours()
+	have, err := ownRules()
 	if err != nil {
 		return err
 	}
 	wanted := map[string]bool{}
 	present := map[string]bool{}
 	for _, rule := range have {
-		present[words(rule)] = true
+		present[ruleText(rule)] = true
 	}
 	for _, rule := range want {
-		wanted[words(*rule)] = true
-		if present[words(*rule)] {
+		wanted[ruleText(*rule)] = true
+		if present[ruleText(*rule)] {
 			continue
 		}
 		if err := netlink.RuleAdd(rule); err != nil && !errors.Is(err, unix.EEXIST) {
 			if rule.Family == unix.AF_INET6 && (errors.Is(err, unix.EAFNOSUPPORT) || errors.Is(err, unix.EOPNOTSUPP)) {
 				continue // a kernel without IPv6
 			}
-			return fmt.Errorf("adding routing rule %q: %w", words(*rule), err)
+			return fmt.Errorf("adding routing rule %q: %w", ruleText(*rule), err)
 		}
 	}
 	for _, rule := range have {
-		if rule.IifName == bridge && !wanted[words(rule)] || rule.IifName != bridge && gone(rule.IifName) {
+		if rule.IifName == bridge && !wanted[ruleText(rule)] || rule.IifName != bridge && interfaceGone(rule.IifName) {
 			if err := deleteRule(rule); err != nil {
 				return err
 			}
@@ -106,8 +106,8 @@ func setRules(bridge string, want []*netlink.Rule) error {
 	return nil
 }
 
-// gone reports whether there is certainly no such interface.
-func gone(name string) bool {
+// interfaceGone reports whether there is certainly no such interface.
+func interfaceGone(name string) bool {
 	_, err := netlink.LinkByName(name)
 	var missing netlink.LinkNotFoundError
 	return errors.As(err, &missing)
@@ -147,8 +147,8 @@ func allowance(bridge string, protocol, port int) *netlink.Rule {
 	return rule
 }
 
-// ours lists the rules of every bridge, IPv4 and IPv6.
-func ours() ([]netlink.Rule, error) {
+// hasOwnChains lists the rules of every bridge, IPv4 and IPv6.
+func ownRules() ([]netlink.Rule, error) {
 	var found []netlink.Rule
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
 		rules, err := listRules(family)
@@ -184,14 +184,14 @@ func deleteRule(rule netlink.Rule) error {
 		rule.Type = actUnreachable // lists do not carry the type
 	}
 	if err := netlink.RuleDel(&rule); err != nil && !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("deleting routing rule %q: %w", words(rule), err)
+		return fmt.Errorf("deleting routing rule %q: %w", ruleText(rule), err)
 	}
 	return nil
 }
 
-// words prints a rule of ours much as ip rule does. Two rules that do the same
+// ruleText prints one of our rules much like ip rule does. Two rules that do the same
 // print the same.
-func words(rule netlink.Rule) string {
+func ruleText(rule netlink.Rule) string {
 	var b strings.Builder
 	family := ""
 	if rule.Family == unix.AF_INET6 {
@@ -233,7 +233,7 @@ func looksUpLocal(rule netlink.Rule) bool {
 }
 
 // routingOrder says what lets a packet pass before lock 2 is asked. Only the lookup
-// of local addresses is moved; rules that are somebody else's are for a person.
+// of local addresses is moved; the user has to decide about other programs' rules.
 func routingOrder() ([]string, error) {
 	drift := []string{}
 	for _, family := range []int{unix.AF_INET, unix.AF_INET6} {
@@ -242,28 +242,28 @@ func routingOrder() ([]string, error) {
 			return nil, err
 		}
 		for _, rule := range rules {
-			switch ours := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
-			case rule.Priority > prefRest, ours && rule.Priority >= prefAllow:
-			case rule.OifName != "", rule.IifName != "" && !ours && !rule.Invert:
+			switch ownRules := strings.HasPrefix(rule.IifName, netguard.BridgePrefix); {
+			case rule.Priority > prefRest, ownRules && rule.Priority >= prefAllow:
+			case rule.OifName != "", rule.IifName != "" && !ownRules && !rule.Invert:
 				// Not asked for what comes from a bridge.
 			case looksUpLocal(rule):
 				drift = append(drift, fmt.Sprintf("local addresses are looked up at priority %d, before the bridges' locks%s", rule.Priority, familyWord(family)))
 			default:
-				drift = append(drift, fmt.Sprintf("a routing rule at priority %d stands before the bridges' locks%s", rule.Priority, familyWord(family)))
+				drift = append(drift, fmt.Sprintf("a routing rule at priority %d comes before the bridges' locks%s", rule.Priority, familyWord(family)))
 			}
 		}
 	}
 	return drift, nil
 }
 
-// orderRouting moves the lookup of local addresses behind the bridges' locks: the
+// orderRouting moves the lookup of local addresses after the bridges' locks: the
 // new rule is there before the old one goes.
 func orderRouting() error {
 	return moveLocal(func(pref int) bool { return pref <= prefRest }, prefLocal)
 }
 
 func removeRouting() error {
-	rules, err := ours()
+	rules, err := ownRules()
 	if err != nil {
 		return err
 	}
@@ -304,13 +304,13 @@ func moveLocal(misplaced func(pref int) bool, to int) error {
 }
 
 func viewRouting() (Routing, error) {
-	rules, err := ours()
+	rules, err := ownRules()
 	if err != nil {
 		return Routing{}, err
 	}
 	view := Routing{Locked: []string{}, Rules: []string{}}
 	for _, rule := range rules {
-		view.Rules = append(view.Rules, words(rule))
+		view.Rules = append(view.Rules, ruleText(rule))
 		if rule.Priority == prefRest && rule.Family == unix.AF_INET {
 			view.Locked = append(view.Locked, rule.IifName)
 		}

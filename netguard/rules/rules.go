@@ -1,12 +1,15 @@
-// Package rules puts a box's network in order where the bridges are: the guard's
-// address, a firewall (lock 1), routing rules (lock 2), and the sockets that are
-// handed to the session's process. Each lock alone keeps a box from reaching
-// anything but the guard's own ports.
+// Package rules configures the network namespace that holds the bridges: the guard's
+// address, a firewall (lock 1), routing rules (lock 2), and the sockets that are passed
+// to the session's process. Each lock alone keeps a box from reaching anything but the
+// guard's own ports.
 //
-// The work is done by a job: a short-lived process in the bridges' namespace that
-// acts only on "the namespace I run in" and leaves no process behind. The package
-// never decides which namespace that is (Site does), never talks to Docker, and
-// keeps no state outside the kernel.
+// A job does the work: a short-lived process in that namespace, which acts only on "the
+// namespace I run in". The caller chooses the namespace (Site). The package never talks
+// to Docker and keeps no state outside the kernel.
+//
+// The chains are loaded with iptables-restore because go-iptables changes rules one at a
+// time, which would leave a repaired lock open between two calls; the library reads them
+// and removes them.
 package rules
 
 import (
@@ -26,28 +29,28 @@ import (
 
 // up puts everything in place that is not per session and checks that it holds.
 func up(ctx context.Context) error {
-	state, err := look()
+	state, err := readState()
 	if err != nil {
 		return err
 	}
-	if state.whole() && state.icmp {
+	if state.intact() && state.icmp {
 		return nil
 	}
-	unlock, err := hold(unix.LOCK_EX)
+	unlock, err := lockNamespace(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	var drift []string
 	for try := range repairs {
-		time.Sleep(time.Duration(try) * settling)
-		if state, err = look(); err != nil { // another job may have done it
+		time.Sleep(time.Duration(try) * repairPause)
+		if state, err = readState(); err != nil { // another job may have done it
 			return err
 		}
 		if err := state.repair(ctx); err != nil {
 			return err
 		}
-		if state, err = look(); err != nil {
+		if state, err = readState(); err != nil {
 			return err
 		}
 		if drift = state.drift(); len(drift) == 0 {
@@ -62,18 +65,18 @@ func up(ctx context.Context) error {
 // the other. A guard that was repaired in between is repaired again, later and
 // later, before it counts as one that does not hold.
 const (
-	repairs  = 6
-	settling = 15 * time.Millisecond
+	repairs     = 6
+	repairPause = 15 * time.Millisecond
 )
 
 // down takes back everything, unless a session is still being served.
 func down(ctx context.Context) error {
-	unlock, err := hold(unix.LOCK_EX)
+	unlock, err := lockNamespace(unix.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	busy, err := serving()
+	busy, err := sessionListening()
 	if err != nil {
 		return err
 	}
@@ -81,7 +84,7 @@ func down(ctx context.Context) error {
 		return fault.New(fault.Refused, "a session is running behind the network guard").
 			Hint("`aibox ls` lists the sessions, and `aibox stop` with an id ends one")
 	}
-	bridge, err := inhabited()
+	bridge, err := occupiedBridge()
 	if err != nil {
 		return err
 	}
@@ -105,8 +108,8 @@ func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, 
 		return nil, errors.New("a session has at least one TCP port")
 	}
 	for range repairs {
-		files, whole, err := tryGuard(ctx, bridge, ports)
-		if whole || err != nil {
+		files, intact, err := tryGuard(ctx, bridge, ports)
+		if intact || err != nil {
 			return files, err
 		}
 		if err := up(ctx); err != nil {
@@ -116,21 +119,21 @@ func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, 
 	return nil, fault.New(fault.Refused, "something takes the network guard away as often as it is put up").Hint("aibox netguard status")
 }
 
-func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, whole bool, err error) {
-	unlock, err := hold(unix.LOCK_SH)
+func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, intact bool, err error) {
+	unlock, err := lockNamespace(unix.LOCK_SH)
 	if err != nil {
 		return nil, false, err
 	}
 	defer unlock()
-	state, err := look()
-	if err != nil || !state.whole() {
+	state, err := readState()
+	if err != nil || !state.intact() {
 		return nil, false, err
 	}
 	// The sockets first: if another session holds them, its rules stay as they are.
 	if files, err = open(bridge, ports); err != nil {
 		return nil, false, err
 	}
-	if err := lock(bridge, ports); err != nil {
+	if err := isolate(bridge, ports); err != nil {
 		closeAll(files)
 		return nil, false, fmt.Errorf("locking bridge %s: %w", bridge, err)
 	}
@@ -145,8 +148,8 @@ type state struct {
 	icmp   bool
 }
 
-func look() (*state, error) {
-	tables, err := lookFirewalls()
+func readState() (*state, error) {
+	tables, err := readFirewalls()
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +164,7 @@ func look() (*state, error) {
 	return &state{alias: alias, tables: tables, order: order, icmp: icmpRate() == icmpRateOff}, nil
 }
 
-// drift says what is not as it must be for a box to be safe.
+// drift reports what differs from the state in which a box is safe.
 func (s *state) drift() []string {
 	drift := []string{}
 	if !s.alias {
@@ -173,11 +176,11 @@ func (s *state) drift() []string {
 	return append(drift, s.order...)
 }
 
-func (s *state) whole() bool { return len(s.drift()) == 0 }
+func (s *state) intact() bool { return len(s.drift()) == 0 }
 
 func (s *state) repair(ctx context.Context) error {
 	rate := icmpRate()
-	if slices.ContainsFunc(s.tables, (*firewall).ours) {
+	if slices.ContainsFunc(s.tables, (*firewall).hasOwnChains) {
 		rate = icmpRateDefault // what is in force is our own, or was put back
 	}
 	for _, table := range s.tables { // locks first, the address that answers last
@@ -195,12 +198,12 @@ func (s *state) repair(ctx context.Context) error {
 }
 
 func status(ctx context.Context) (Status, error) {
-	unlock, err := hold(unix.LOCK_SH) // not while another job is half done
+	unlock, err := lockNamespace(unix.LOCK_SH) // not while another job is half done
 	if err != nil {
 		return Status{}, err
 	}
 	defer unlock()
-	state, err := look()
+	state, err := readState()
 	if err != nil {
 		return Status{}, err
 	}
@@ -222,10 +225,10 @@ func status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// hold keeps other jobs in the same network namespace out (unix.LOCK_EX), or only
+// lockNamespace keeps other jobs in the same network namespace out (unix.LOCK_EX), or only
 // those that change what is not per session (unix.LOCK_SH), until it is undone. The
-// lock is on the namespace itself, so it needs no path that all jobs can write.
-func hold(kind int) (unlock func(), err error) {
+// isolate is on the namespace itself, so it needs no path that all jobs can write.
+func lockNamespace(kind int) (unlock func(), err error) {
 	file, err := os.Open("/proc/self/ns/net")
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type Sockets struct {
 	TCP map[int]net.Listener   // by port
 	UDP map[int]net.PacketConn // by port
 
-	doorman *doorman
+	rejecter *rejecter
 }
 
 // newSockets takes over files, in the order that open made them.
@@ -29,7 +29,7 @@ func newSockets(files []*os.File, ports GuardRequest) (*Sockets, error) {
 		return nil, errors.New("netguard: the job sent another number of sockets than asked for")
 	}
 	last := len(files) - 1
-	s.doorman = &doorman{file: files[last]}
+	s.rejecter = &rejecter{file: files[last]}
 	defer closeAll(files[:last]) // net makes its own copies
 	for i, port := range ports.TCP {
 		listener, err := net.FileListener(files[i])
@@ -58,17 +58,17 @@ type Refusal struct {
 // Refuse answers whatever the box sends to any other place at once (TCP with a
 // reset, the rest with an ICMP error), so that a tool inside fails in
 // milliseconds instead of at a timeout; the kernel's own answers are limited to
-// about one a second. It does not keep anything out: the two locks do. Each
-// attempt is told to log (may be nil), at most 2000 a second, from
-// the one goroutine that Refuse runs in. It returns when ctx ends or Close is
+// about one a second. It does not enforce the isolation; the two locks do. Each
+// attempt is passed to log (may be nil), at most 2000 a second, from the goroutine that
+// Refuse runs in. It returns when ctx ends or Close is
 // called.
 func (s *Sockets) Refuse(ctx context.Context, log func(Refusal)) error {
-	return s.doorman.serve(ctx, log)
+	return s.rejecter.serve(ctx, log)
 }
 
 // Close closes every socket. It is safe to call twice.
 func (s *Sockets) Close() error {
-	errs := []error{s.doorman.close()}
+	errs := []error{s.rejecter.close()}
 	for _, listener := range s.TCP {
 		errs = append(errs, listener.Close())
 	}

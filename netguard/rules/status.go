@@ -19,7 +19,7 @@ type Firewall struct {
 	// Accepted counts the packets that they let through to the guard's ports, Refused
 	// those that they rejected, since the chain was last put in place. What lock 2
 	// turned away before they were asked, which with both in place is nearly all, is
-	// in neither: Sockets.Refuse tells of it.
+	// in neither: Sockets.Refuse reports it.
 	Accepted uint64 `json:"accepted"`
 	Refused  uint64 `json:"refused"`
 }

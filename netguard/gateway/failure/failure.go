@@ -21,7 +21,7 @@ const (
 	errorDepth = 4       // levels of JSON that are looked through
 )
 
-// trouble is what a failed answer says of itself.
+// trouble is what a failed answer reports.
 type Failure struct {
 	Message string // raw
 	Kind    string // the server's own words for what sort of failure it is, raw
@@ -136,8 +136,8 @@ func Unquote(raw string) string {
 	return ""
 }
 
-// oneLine makes text fit to be told: the key goes (servers repeat the one they
-// refuse), white space is single, the rest is escaped and cut off.
+// oneLine makes text safe to display: it removes the key (servers repeat the one they
+// refuse), collapses white space, escapes the rest and truncates it.
 func Line(text string, secrets *redact.Set) string {
 	text = secrets.Text(text)
 	text = termtext.Escape(strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " "))

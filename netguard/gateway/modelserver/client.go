@@ -16,30 +16,30 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// asker asks an upstream about itself. It follows no redirect and asks for nothing
-// that costs money or changes the server.
-type asker struct {
+// client queries a model server about itself. It follows no redirect and makes no
+// request that costs money or changes the server.
+type client struct {
 	u         Server
 	transport http.RoundTripper
 	secrets   *redact.Set
 }
 
-func (u Server) asker() (asker, error) {
+func (u Server) newClient() (client, error) {
 	transport, err := u.Transport()
-	return asker{u, transport, u.Secrets()}, err
+	return client{u, transport, u.Secrets()}, err
 }
 
-func (a asker) close() {
+func (a client) close() {
 	if t, ok := a.transport.(*http.Transport); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-func (a asker) get(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*http.Response, error) {
+func (a client) get(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*http.Response, error) {
 	return a.send(ctx, http.MethodGet, dialect, path, query, nil)
 }
 
-func (a asker) send(ctx context.Context, method string, dialect schema.Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
+func (a client) send(ctx context.Context, method string, dialect schema.Dialect, path string, query url.Values, body []byte) (*http.Response, error) {
 	address := *a.u.Base()
 	address.Path += path
 	address.RawQuery = query.Encode()
@@ -61,7 +61,7 @@ func (a asker) send(ctx context.Context, method string, dialect schema.Dialect, 
 }
 
 // fetch reads a JSON answer into value and reports whether there was one.
-func (a asker) fetch(ctx context.Context, method, path string, body []byte, value any) bool {
+func (a client) fetch(ctx context.Context, method, path string, body []byte, value any) bool {
 	response, err := a.send(ctx, method, a.u.Dialects[0], path, nil, body)
 	if err != nil {
 		return false
@@ -70,15 +70,15 @@ func (a asker) fetch(ctx context.Context, method, path string, body []byte, valu
 	return response.StatusCode == http.StatusOK && decode(response.Body, value)
 }
 
-// provesKey asks whether the key is taken where the list of models is public:
+// verifyKey asks whether the key is taken where the list of models is public:
 // OpenRouter's is.
-func (a asker) provesKey(ctx context.Context) error {
+func (a client) verifyKey(ctx context.Context) error {
 	if a.u.Kind != Hosted || a.u.Name != "openrouter" && a.u.Base().Host != "openrouter.ai" {
 		return nil
 	}
 	response, err := a.get(ctx, schema.OpenAI, "/v1/key", nil)
 	if err != nil {
-		return nil // the list tells whether the server is there
+		return nil // listing the models shows whether the server is there
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusUnauthorized {
@@ -90,7 +90,7 @@ func (a asker) provesKey(ctx context.Context) error {
 
 // describe adds what the list does not hold.
 func (u Server) describe(ctx context.Context, models []Model) []Model {
-	ask, err := u.asker()
+	ask, err := u.newClient()
 	if err != nil {
 		return models
 	}
@@ -107,21 +107,21 @@ func (u Server) describe(ctx context.Context, models []Model) []Model {
 	}
 }
 
-// lmStudio asks LM Studio's own API, which tells how large the loaded context is.
+// lmStudio asks LM Studio's own API, which reports the size of the loaded context.
 // https://lmstudio.ai/docs/developer/rest/endpoints
-func (a asker) lmStudio(ctx context.Context, models []Model) []Model {
-	var told listing
-	if !a.fetch(ctx, http.MethodGet, "/api/v0/models", nil, &told) {
+func (a client) lmStudio(ctx context.Context, models []Model) []Model {
+	var answer listing
+	if !a.fetch(ctx, http.MethodGet, "/api/v0/models", nil, &answer) {
 		return models
 	}
 	known := map[string]entry{}
-	for _, entry := range told.Data {
+	for _, entry := range answer.Data {
 		known[entry.ID] = entry
 	}
 	var better []Model
 	for _, model := range models {
 		entry, ok := known[model.ID]
-		if ok && !entry.talks() {
+		if ok && !entry.generates() {
 			continue
 		}
 		if ok {
@@ -132,9 +132,9 @@ func (a asker) lmStudio(ctx context.Context, models []Model) []Model {
 	return better
 }
 
-// llamaCpp asks llama.cpp's server how large a slot's context is: the list tells
-// what the model was trained with.
-func (a asker) llamaCpp(ctx context.Context, models []Model) []Model {
+// llamaCpp asks llama.cpp's server how large a slot's context is: the list has
+// the size that the model was trained with.
+func (a client) llamaCpp(ctx context.Context, models []Model) []Model {
 	var props struct {
 		Settings struct {
 			Context count `json:"n_ctx"`
@@ -147,10 +147,10 @@ func (a asker) llamaCpp(ctx context.Context, models []Model) []Model {
 }
 
 // ollama asks for each model's own settings, and for what is loaded: only that
-// tells the size of a context for certain, which Ollama chooses by the machine's
-// memory unless somebody has set it.
+// shows the size of a context for certain, which Ollama chooses by the machine's
+// memory unless the user has set it.
 // https://docs.ollama.com/context-length
-func (a asker) ollama(ctx context.Context, models []Model) []Model {
+func (a client) ollama(ctx context.Context, models []Model) []Model {
 	var loaded listing
 	var wait sync.WaitGroup
 	wait.Go(func() { a.fetch(ctx, http.MethodGet, "/api/ps", nil, &loaded) })
@@ -185,26 +185,26 @@ func (a asker) ollama(ctx context.Context, models []Model) []Model {
 }
 
 // show asks an Ollama about one model, and whether it answers prompts.
-func (a asker) show(ctx context.Context, model Model) (Model, bool) {
+func (a client) show(ctx context.Context, model Model) (Model, bool) {
 	body, err := json.Marshal(map[string]string{"model": model.ID})
 	if err != nil {
 		return model, true
 	}
-	var told struct {
+	var answer struct {
 		Parameters   string                     `json:"parameters"`
 		Info         map[string]json.RawMessage `json:"model_info"`
 		Capabilities []string                   `json:"capabilities"`
 	}
-	if !a.fetch(ctx, http.MethodPost, "/api/show", body, &told) {
+	if !a.fetch(ctx, http.MethodPost, "/api/show", body, &answer) {
 		return model, true
 	}
-	for key, value := range told.Info {
+	for key, value := range answer.Info {
 		var size count
 		if _ = size.UnmarshalJSON(value); strings.HasSuffix(key, ".context_length") && size > 0 {
 			model.Limit = int(size)
 		}
 	}
-	for line := range strings.Lines(told.Parameters) {
+	for line := range strings.Lines(answer.Parameters) {
 		words := strings.Fields(line)
 		if len(words) == 2 && words[0] == "num_ctx" {
 			if size, err := strconv.ParseInt(words[1], 10, 32); err == nil && size > 0 {
@@ -215,10 +215,10 @@ func (a asker) show(ctx context.Context, model Model) (Model, bool) {
 	if hostedByOllama(model.ID) {
 		model.Context = model.Limit // always the largest there
 	}
-	if len(told.Capabilities) == 0 {
+	if len(answer.Capabilities) == 0 {
 		return model, true
 	}
-	for _, capability := range told.Capabilities {
+	for _, capability := range answer.Capabilities {
 		if capability == "completion" {
 			return model, true
 		}

@@ -17,16 +17,16 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// local is a model server that people run on their own machine.
-type local struct {
+// localServer is a model server that users run on their own machine.
+type localServer struct {
 	name string
 	root string
 	path string // answers JSON without a key
 	key  string // a key of that JSON
 }
 
-func locals() []local {
-	return []local{
+func localServers() []localServer {
+	return []localServer{
 		{"Ollama", ollamaRoot, "/api/version", "version"},
 		{"LM Studio", "http://127.0.0.1:1234", "/v1/models", "data"},
 		{"llama.cpp", "http://127.0.0.1:8080", "/v1/models", "data"},
@@ -44,59 +44,59 @@ func Detect(ctx context.Context, value string, env func(string) (string, bool), 
 		u.Admits = admits
 		return u, err
 	}
-	return detect(ctx, candidates(env), env, admits)
+	return detect(ctx, serversToProbe(env), env, admits)
 }
 
 // Local is which of Ollama, LM Studio, llama.cpp and vLLM answer on this machine's
 // loopback, in this order, and may be used. It takes at most half a second.
 func Local(ctx context.Context, env func(string) (string, bool), admits func(Owner) bool) []Server {
-	return present(ctx, candidates(env), env, admits).found
+	return detectLocal(ctx, serversToProbe(env), env, admits).found
 }
 
-// candidates are the servers to look for. OLLAMA_HOST moves Ollama.
-func candidates(env func(string) (string, bool)) []local {
-	all := locals()
+// serversToProbe lists the servers to look for. OLLAMA_HOST moves Ollama.
+func serversToProbe(env func(string) (string, bool)) []localServer {
+	all := localServers()
 	if u, err := ollama(env); err == nil {
 		all[0].root = u.URL.String()
 	}
 	return all
 }
 
-// presence is what was found of the servers on this machine.
-type presence struct {
+// detection is what was found of the servers on this machine.
+type detection struct {
 	found   []Server // those that answer and may be used
 	loading *Loading // the first of those that are there, may be used and are not ready; nil for none
-	passed  []Owner  // the owners of those that may not be used
+	skipped []Owner  // the owners of those that may not be used
 }
 
-// present looks for candidates.
-func present(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (p presence) {
+// detectLocal looks for candidates.
+func detectLocal(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool) (p detection) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	looks := make([]look, len(candidates))
+	probes := make([]probe, len(servers))
 	var wait sync.WaitGroup
-	for i, candidate := range candidates {
-		wait.Go(func() { looks[i] = candidate.look(ctx) })
+	for i, server := range servers {
+		wait.Go(func() { probes[i] = server.probe(ctx) })
 	}
 	wait.Wait()
-	for i, candidate := range candidates {
-		owner, state := looks[i].owner, looks[i].state
+	for i, server := range servers {
+		owner, state := probes[i].owner, probes[i].state
 		if state == absent {
 			continue
 		}
-		u, err := candidate.upstream(env)
+		u, err := server.upstream(env)
 		if u.Admits = admits; err != nil {
 			continue
 		}
 		switch {
 		case owner.Address != "" && !u.admits(owner):
-			p.passed = append(p.passed, owner)
+			p.skipped = append(p.skipped, owner)
 		case state == ready:
-			u.Passed = p.passed
+			u.Skipped = p.skipped
 			p.found = append(p.found, u)
 		case p.loading == nil:
-			p.loading = &Loading{Server: candidate.name + " on " + u.Address(), Told: state == saysLoading}
-			if candidate.name != "Ollama" && state != saysLoading { // the port alone tells little
+			p.loading = &Loading{Server: server.name + " on " + u.Address(), Reported: state == saysLoading}
+			if server.name != "Ollama" && state != saysLoading { // the port alone does not identify the program
 				p.loading.Server = "what is on " + u.Address()
 			}
 		}
@@ -104,7 +104,7 @@ func present(ctx context.Context, candidates []local, env func(string) (string, 
 	return p
 }
 
-func (l local) upstream(env func(string) (string, bool)) (Server, error) {
+func (l localServer) upstream(env func(string) (string, bool)) (Server, error) {
 	if l.name == "Ollama" {
 		root, err := url.Parse(l.root)
 		return Server{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []schema.Dialect{schema.OpenAI, schema.Anthropic, schema.Ollama}}, err
@@ -114,9 +114,9 @@ func (l local) upstream(env func(string) (string, bool)) (Server, error) {
 	return u, err
 }
 
-func detect(ctx context.Context, candidates []local, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
-	local := present(ctx, candidates, env, admits)
-	passed := local.passed
+func detect(ctx context.Context, servers []localServer, env func(string) (string, bool), admits func(Owner) bool) (Server, error) {
+	local := detectLocal(ctx, servers, env, admits)
+	skipped := local.skipped
 	switch {
 	case len(local.found) > 0:
 		return local.found[0], nil
@@ -125,12 +125,12 @@ func detect(ctx context.Context, candidates []local, env func(string) (string, b
 	}
 	for _, v := range vendors() {
 		if u, err := v.upstream(env); err == nil {
-			u.Passed, u.Fallback = passed, true
+			u.Skipped, u.Fallback = skipped, true
 			return u, nil
 		}
 	}
-	if len(passed) > 0 {
-		return Server{}, foreignError{passed[0]}.fault()
+	if len(skipped) > 0 {
+		return Server{}, foreignError{skipped[0]}.fault()
 	}
 	f := fault.New(fault.Environment, "there is no model to use: no model server answers on this machine, and no key is set").
 		Hint("ollama serve   # or LM Studio, llama.cpp, vLLM on their usual ports")
@@ -150,18 +150,18 @@ const (
 	saysLoading       // it says that it loads its model
 )
 
-// look is what there is at a server's address. A server on another machine has an
+// probe is what there is at a server's address. A server on another machine has an
 // owner without an address.
-type look struct {
+type probe struct {
 	owner Owner
 	state state
 }
 
-// look asks the server. It does not follow the user's proxy settings: this is loopback.
-func (l local) look(ctx context.Context) look {
+// probe asks the server. It does not follow the user's proxy settings: this is loopback.
+func (l localServer) probe(ctx context.Context) probe {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.root+l.path, nil)
 	if err != nil {
-		return look{}
+		return probe{}
 	}
 	var owner Owner
 	connected := false
@@ -178,11 +178,11 @@ func (l local) look(ctx context.Context) look {
 	}
 	response, err := transport.RoundTrip(r)
 	if err != nil {
-		// On Ollama's own port one that hangs up starts, too, such as behind Docker's proxy.
+		// On Ollama's own port one that hangs up starts, too, for example Docker's proxy.
 		if transport.CloseIdleConnections(); connected && (ctx.Err() != nil || l.name == "Ollama") {
-			return look{owner, quiet}
+			return probe{owner, quiet}
 		}
-		return look{}
+		return probe{}
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
@@ -192,11 +192,11 @@ func (l local) look(ctx context.Context) look {
 	switch {
 	// A server that wants a key is there too.
 	case ok, response.StatusCode == http.StatusUnauthorized && l.key == "data":
-		return look{owner, ready}
+		return probe{owner, ready}
 	case failure.IsLoading(response.StatusCode, string(text)):
-		return look{owner, saysLoading}
+		return probe{owner, saysLoading}
 	case err != nil && ctx.Err() != nil, l.name == "Ollama" && response.StatusCode >= 500:
-		return look{owner, quiet}
+		return probe{owner, quiet}
 	}
-	return look{}
+	return probe{}
 }

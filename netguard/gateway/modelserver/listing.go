@@ -57,16 +57,16 @@ func (e entry) model() Model {
 		}
 	}
 	m := Model{ID: name, Remote: remoteHost(e.Remote), program: e.program()}
-	for _, told := range []count{e.LoadedContext, e.MaxModelLen, e.Meta.Context, e.ContextLength, e.ContextWindow, e.MaxInputTokens, e.InputTokenLimit} {
-		m.Context = max(m.Context, int(told))
+	for _, answer := range []count{e.LoadedContext, e.MaxModelLen, e.Meta.Context, e.ContextLength, e.ContextWindow, e.MaxInputTokens, e.InputTokenLimit} {
+		m.Context = max(m.Context, int(answer))
 	}
 	m.Limit = int(max(e.MaxContext, e.Meta.Training))
 	m.Size = int64(max(e.Size, e.Meta.Size))
 	return m
 }
 
-// talks reports whether the model answers prompts, as far as the list tells.
-func (e entry) talks() bool {
+// generates reports whether the model answers prompts, as far as the list says.
+func (e entry) generates() bool {
 	return e.Type != "embeddings" && (e.Methods == nil || slices.Contains(e.Methods, "generateContent"))
 }
 
@@ -91,7 +91,7 @@ func (e entry) program() program {
 	}
 }
 
-// entries is a list that takes no more than maxModels elements, so that a hostile
+// entries is a list that accepts at most maxModels elements, so that a hostile
 // answer of a few megabytes does not become hundreds of them in memory.
 type entries []entry
 

@@ -6,24 +6,24 @@ import (
 
 // Loading is the error of a model server on this machine, or of one that was named,
 // that is there and not ready yet: it says that it loads its model, or takes
-// connections and does not answer. Whoever needs it asks again later.
+// connections and does not answer. The caller may try again later.
 type Loading struct {
-	Server string // its name and address
-	Told   bool   // it says so itself
+	Server   string // its name and address
+	Reported bool   // it says so itself
 }
 
-// Error says what is the matter, in a clause.
+// Error describes the state of the server.
 func (l *Loading) Error() string { return l.fault().Message }
 
 // Loads reports whether the server says itself that it loads its model.
-func (l *Loading) Loads() bool { return l.Told }
+func (l *Loading) Loads() bool { return l.Reported }
 
-// Unwrap is the fault for people.
+// Unwrap returns the fault that describes the error.
 func (l *Loading) Unwrap() error { return l.fault() }
 
 func (l *Loading) fault() *fault.Fault {
 	f := fault.New(fault.Environment, "%s takes connections and does not answer yet", l.Server)
-	if l.Told {
+	if l.Reported {
 		f = fault.New(fault.Environment, "%s is still loading its model", l.Server)
 	}
 	return f.Hint("run it again when the server answers; its own log says how far it is").

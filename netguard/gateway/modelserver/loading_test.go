@@ -48,26 +48,26 @@ func hangsUp(t *testing.T) string {
 // Code must not leave the machine because its own model server starts slowly.
 func TestAutoNeverTurnsToAProviderWhileAServerOfThisMachineStarts(t *testing.T) {
 	const llamaLoading = `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`
-	ollama := func(root string) local { return local{"Ollama", root, "/api/version", "version"} }
-	llama := func(root string) local { return local{"llama.cpp", root, "/v1/models", "data"} }
+	ollama := func(root string) localServer { return localServer{"Ollama", root, "/api/version", "version"} }
+	llama := func(root string) localServer { return localServer{"llama.cpp", root, "/v1/models", "data"} }
 	ready := llama(always(t, 200, `{"data":[]}`))
 	env := environment("OPENAI_API_KEY", "sk-11111")
 	for name, test := range map[string]struct {
-		candidates []local
-		name       string // of the server that is taken
-		why        string // it is not ready
+		servers []localServer
+		name    string // of the server that is taken
+		why     string // it is not ready
 	}{
-		"Ollama that does not answer":      {[]local{ollama(deaf(t))}, "", "does not answer yet"},
-		"Ollama that hangs up":             {[]local{ollama(hangsUp(t))}, "", "does not answer yet"},
-		"Ollama that fails":                {[]local{ollama(always(t, 502, "bad gateway"))}, "", "does not answer yet"},
-		"llama.cpp that loads":             {[]local{llama(always(t, 503, llamaLoading))}, "", "is still loading its model"},
-		"llama.cpp that does not answer":   {[]local{llama(deaf(t))}, "", "does not answer yet"},
-		"one that loads, one that is up":   {[]local{llama(always(t, 503, llamaLoading)), ready}, "llama.cpp on ", ""},
-		"another program that hangs up":    {[]local{llama(hangsUp(t))}, "openai", ""},
-		"another program that fails":       {[]local{llama(always(t, 503, "<h1>maintenance</h1>"))}, "openai", ""},
-		"another program on Ollama's port": {[]local{ollama(always(t, 404, "<html>"))}, "openai", ""},
+		"Ollama that does not answer":      {[]localServer{ollama(deaf(t))}, "", "does not answer yet"},
+		"Ollama that hangs up":             {[]localServer{ollama(hangsUp(t))}, "", "does not answer yet"},
+		"Ollama that fails":                {[]localServer{ollama(always(t, 502, "bad gateway"))}, "", "does not answer yet"},
+		"llama.cpp that loads":             {[]localServer{llama(always(t, 503, llamaLoading))}, "", "is still loading its model"},
+		"llama.cpp that does not answer":   {[]localServer{llama(deaf(t))}, "", "does not answer yet"},
+		"one that loads, one that is up":   {[]localServer{llama(always(t, 503, llamaLoading)), ready}, "llama.cpp on ", ""},
+		"another program that hangs up":    {[]localServer{llama(hangsUp(t))}, "openai", ""},
+		"another program that fails":       {[]localServer{llama(always(t, 503, "<h1>maintenance</h1>"))}, "openai", ""},
+		"another program on Ollama's port": {[]localServer{ollama(always(t, 404, "<html>"))}, "openai", ""},
 	} {
-		u, err := detect(context.Background(), test.candidates, env, nil)
+		u, err := detect(context.Background(), test.servers, env, nil)
 		var loading *Loading
 		switch {
 		case test.why == "":

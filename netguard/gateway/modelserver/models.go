@@ -18,19 +18,19 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Model is one model that an upstream offers. What a server says of it is bounded
-// and checked, and still the server's word: its id holds no control characters and
+// Model is one model that an upstream offers. What a server reports is bounded
+// and checked, but still untrusted: its id holds no control characters and
 // does not look like a flag.
 type Model struct {
 	ID string `json:"id"`
 	// Context is how many tokens fit into one request as the server is set up; 0 when
-	// it does not tell.
+	// it does not report that.
 	Context int `json:"context,omitempty"`
 	// Limit is how many the model was made for, which may be more; 0 when unknown.
 	Limit int   `json:"limit,omitempty"`
 	Size  int64 `json:"size,omitempty"` // bytes on the server's disk; 0 when unknown
 	// Remote is the host that the server forwards the model's requests to, escaped; empty
-	// when it runs the model itself or does not tell.
+	// if it runs the model itself or does not say.
 	Remote string `json:"remote,omitempty"`
 
 	program program // whose list it is from
@@ -53,20 +53,19 @@ const (
 )
 
 // Preflight asks the upstream for its models (bounded by ctx and 10 s): proof that
-// it is there and takes the key. Errors are faults with a sentence a person can
-// act on. A server that lists no models by design, or that does not show its list
+// it is there and takes the key. Errors are faults that say what to do. A server that lists no models by design, or that does not show its list
 // to this key, gives nil. Scripted upstreams are asked through their Handler. Sizes
 // are there where the list itself holds them: see Models and Describe.
 func Preflight(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	ask, err := u.asker()
+	ask, err := u.newClient()
 	if err != nil {
 		return nil, err
 	}
 	defer ask.close()
 	key := make(chan error, 1)
-	go func() { key <- ask.provesKey(ctx) }()
+	go func() { key <- ask.verifyKey(ctx) }()
 	models, err := ask.pages(ctx)
 	if keyErr := <-key; err == nil {
 		err = keyErr
@@ -80,7 +79,7 @@ func Preflight(ctx context.Context, u Server) ([]Model, error) {
 	return models, nil
 }
 
-// Models is Preflight with the sizes of contexts wherever the server tells them,
+// Models is Preflight with the sizes of contexts wherever the server reports them,
 // also where each model has to be asked about by itself.
 func Models(ctx context.Context, u Server) ([]Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -92,8 +91,8 @@ func Models(ctx context.Context, u Server) ([]Model, error) {
 	return u.describe(ctx, models), nil
 }
 
-// Describe is model with the size of its context, when the server tells it within
-// ctx. It never fails: what is not told stays as it is.
+// Describe is model with the size of its context, if the server reports it within
+// ctx. It never fails: what the server does not report stays unchanged.
 func Describe(ctx context.Context, u Server, model Model) Model {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -104,7 +103,7 @@ func Describe(ctx context.Context, u Server, model Model) Model {
 }
 
 // pages reads a list to its end. Nil means that there is none.
-func (a asker) pages(ctx context.Context) ([]Model, error) {
+func (a client) pages(ctx context.Context) ([]Model, error) {
 	dialect, path := a.u.models()
 	query := url.Values{}
 	switch dialect {
@@ -135,7 +134,7 @@ func (a asker) pages(ctx context.Context) ([]Model, error) {
 }
 
 // page reads one page; nil when the server has no list for this key.
-func (a asker) page(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*listing, error) {
+func (a client) page(ctx context.Context, dialect schema.Dialect, path string, query url.Values) (*listing, error) {
 	response, err := a.get(ctx, dialect, path, query)
 	if err != nil {
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && a.u.nearby() {
@@ -159,14 +158,14 @@ func (a asker) page(ctx context.Context, dialect schema.Dialect, path string, qu
 }
 
 // refusal says why there is no list, or nil when only the list is refused.
-func (a asker) refusal(response *http.Response) error {
+func (a client) refusal(response *http.Response) error {
 	u, status, why := a.u, response.StatusCode, ""
 	if text := failure.Reason(response.Body, a.secrets); text != "" {
 		why = ": " + text
 	}
 	switch {
 	case failure.IsLoading(status, why):
-		return &Loading{Server: u.Name, Told: true}
+		return &Loading{Server: u.Name, Reported: true}
 	case status == http.StatusForbidden && strings.Contains(strings.ToLower(why), "scope"):
 		return nil // OpenAI's restricted keys may be good for answers and not for lists
 	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest && u.Speaks(schema.Gemini):
@@ -205,7 +204,7 @@ func (l *listing) add(models []Model) []Model {
 	}
 	for _, entry := range entries {
 		model := entry.model()
-		if len(models) < maxModels && usableID(model.ID) && entry.talks() {
+		if len(models) < maxModels && usableID(model.ID) && entry.generates() {
 			models = append(models, model)
 		}
 	}

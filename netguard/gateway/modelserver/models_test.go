@@ -45,8 +45,8 @@ func answers(t *testing.T, texts map[string]string) *url.URL {
 	return root
 }
 
-// told is a model in one word.
-func told(models []Model) string {
+// summary is a model in one word.
+func summary(models []Model) string {
 	words := make([]string, 0, len(models))
 	for _, m := range models {
 		words = append(words, fmt.Sprintf("%s:%d/%d", m.ID, m.Context, m.Limit))
@@ -104,7 +104,7 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			u := Server{Kind: test.kind, Name: "x", URL: answers(t, test.texts), Dialects: test.dialects}
 			models, err := Models(context.Background(), u)
-			if got := told(models); got != test.want || err != nil {
+			if got := summary(models); got != test.want || err != nil {
 				t.Errorf("%s, %v", got, err)
 			}
 			listed, err := Preflight(context.Background(), u)
@@ -113,8 +113,8 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 			}
 			for _, want := range models {
 				for _, model := range listed {
-					if got := Describe(context.Background(), u, model); model.ID == want.ID && told([]Model{got}) != told([]Model{want}) && test.name != "llama.cpp" {
-						t.Errorf("%s asked about alone: %s", told([]Model{want}), told([]Model{got}))
+					if got := Describe(context.Background(), u, model); model.ID == want.ID && summary([]Model{got}) != summary([]Model{want}) && test.name != "llama.cpp" {
+						t.Errorf("%s asked about alone: %s", summary([]Model{want}), summary([]Model{got}))
 					}
 				}
 			}
@@ -125,7 +125,7 @@ func TestEachKindOfServerTellsItsModelsAndTheirContext(t *testing.T) {
 func TestTheScriptedServerIsAskedInProcess(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":[{"id":"scripted"}]}`) })
 	models, err := Models(context.Background(), Server{Kind: Scripted, Dialects: []schema.Dialect{schema.OpenAI}, Handler: handler})
-	if told(models) != "scripted:0/0" || err != nil {
+	if summary(models) != "scripted:0/0" || err != nil {
 		t.Errorf("%v %v", models, err)
 	}
 }
@@ -145,8 +145,8 @@ func TestAHostileListIsBounded(t *testing.T) {
 		"too large":         {`{"data":[` + strings.Repeat(`{"id":"`+strings.Repeat("x", 200)+`"},`, 60_000) + `{"id":"a"}]}`, "", false},
 	} {
 		models, err := Preflight(context.Background(), Server{Kind: Compatible, Name: "x", URL: answers(t, map[string]string{"/v1/models": test.body}), Dialects: []schema.Dialect{schema.OpenAI}})
-		if told(models) != test.want || (err == nil) != test.ok {
-			t.Errorf("%s: %.100s %v", name, told(models), err)
+		if summary(models) != test.want || (err == nil) != test.ok {
+			t.Errorf("%s: %.100s %v", name, summary(models), err)
 		}
 	}
 	many := strings.TrimSuffix(strings.Repeat(`{"id":"a"},`, 3*maxModels), ",")

@@ -26,11 +26,11 @@ import (
 // Owner is the user that a server on this machine runs as.
 type Owner struct {
 	Address string // host and port, as it was called
-	UID     int64  // -1 when the system does not tell
+	UID     int64  // -1 if unknown
 	Name    string // the account's; empty when there is none
 }
 
-// unknownOwner is the UID of an owner that the system does not tell.
+// unknownOwner is the UID of an owner that the system does not report.
 const unknownOwner = -1
 
 // overflowUID stands for every user that a user namespace does not know.
@@ -48,7 +48,7 @@ func (o Owner) String() string {
 	}
 }
 
-// ownerOf is the user behind a connection within this machine.
+// ownerOf returns the user at the other end of a connection within this machine.
 func ownerOf(conn net.Conn, address string) Owner {
 	uid, err := peer.Owner(conn)
 	if err != nil {
@@ -93,11 +93,11 @@ func (e foreignError) fault() *fault.Fault {
 	} else {
 		f = f.Hint("aibox models   # on a terminal: asks whether you trust it, and remembers the answer")
 	}
-	return f.Hint("aibox run --inference http://%s …   # uses it whoever runs it", printable(e.owner.Address))
+	return f.Hint("aibox run --inference http://%s …   # uses it regardless of its owner", printable(e.owner.Address))
 }
 
-// dial connects to the server, and to nobody else who happens to be there. A proxy of
-// the user's may belong to anybody: it stands for the server far away.
+// dial connects to the server, and refuses another user's server at its address. A
+// proxy in the user's settings may belong to anyone: it stands for a remote server.
 func (u Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -124,11 +124,11 @@ func (u Server) hostPort() string {
 	return net.JoinHostPort(base.Hostname(), port)
 }
 
-// Foreign is the server that value ("auto", "ollama") means and that is not used
-// because of who runs it: whom to ask about. ok is false when there is none, or when
+// UntrustedOwner is the server that value ("auto", "ollama") means and that is not used
+// because of its owner, so that the caller can ask about it. ok is false when there is none, or when
 // another server is used instead. It takes at most half a second.
-func Foreign(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (owner Owner, ok bool) {
-	all := candidates(env)
+func UntrustedOwner(ctx context.Context, value string, env func(string) (string, bool), admits func(Owner) bool) (owner Owner, ok bool) {
+	all := serversToProbe(env)
 	switch value {
 	case "auto", "":
 	case "ollama":
@@ -136,20 +136,20 @@ func Foreign(ctx context.Context, value string, env func(string) (string, bool),
 	default:
 		return Owner{}, false
 	}
-	if !slices.ContainsFunc(all, local.suspicious) {
+	if !slices.ContainsFunc(all, localServer.mayBeForeign) {
 		return Owner{}, false
 	}
-	local := present(ctx, all, env, admits)
-	passed := local.passed
-	if len(local.found) > 0 || local.loading != nil || len(passed) == 0 || passed[0].UID == unknownOwner {
+	local := detectLocal(ctx, all, env, admits)
+	skipped := local.skipped
+	if len(local.found) > 0 || local.loading != nil || len(skipped) == 0 || skipped[0].UID == unknownOwner {
 		return Owner{}, false
 	}
-	return passed[0], true
+	return skipped[0], true
 }
 
-// suspicious reports whether another user may be at the server's address: a look that
+// mayBeForeign reports whether another user may be at the server's address: a look that
 // costs no request. It is only about whether to look closer.
-func (l local) suspicious() bool {
+func (l localServer) mayBeForeign() bool {
 	root, err := url.Parse(l.root)
 	if err != nil {
 		return false
@@ -158,15 +158,15 @@ func (l local) suspicious() bool {
 	if err != nil {
 		return true
 	}
-	if !address.Addr().IsLoopback() && !thisMachines(address.Addr()) {
+	if !address.Addr().IsLoopback() && !isLocalAddress(address.Addr()) {
 		return false
 	}
 	uid, err := peer.Listener(address)
 	return err == nil && int64(uid) != int64(os.Getuid())
 }
 
-// thisMachines reports whether an interface of this machine has the address.
-func thisMachines(address netip.Addr) bool {
+// isLocalAddress reports whether an interface of this machine has the address.
+func isLocalAddress(address netip.Addr) bool {
 	all, _ := net.InterfaceAddrs()
 	return slices.ContainsFunc(all, func(a net.Addr) bool {
 		prefix, err := netip.ParsePrefix(a.String())
@@ -174,16 +174,16 @@ func thisMachines(address netip.Addr) bool {
 	})
 }
 
-// Bystander is the owner of a server on this machine that the user has named by its
+// OtherOwner is the owner of a server on this machine that the user has named by its
 // URL, when it is another user. ok is false for every other server.
-func Bystander(ctx context.Context, u Server) (owner Owner, ok bool) {
+func OtherOwner(ctx context.Context, u Server) (owner Owner, ok bool) {
 	if !u.AnyOwner || u.URL == nil {
 		return Owner{}, false
 	}
 	dialer := &net.Dialer{Timeout: time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", u.hostPort())
 	if err != nil {
-		return Owner{}, false // said by whoever asks it for something
+		return Owner{}, false // the next request reports it
 	}
 	defer conn.Close()
 	if !peer.Local(conn) {

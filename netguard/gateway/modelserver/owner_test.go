@@ -17,45 +17,45 @@ import (
 
 func TestMain(m *testing.M) { peertest.Main(m) }
 
-// theirs are candidates of which an Ollama belongs to another user.
-func theirs(t *testing.T) (program *peertest.Server, candidates []local) {
-	program = peertest.Start(t)
-	return program, []local{{"Ollama", "http://" + program.Address.String(), "/api/version", "version"}}
+// otherUsersServer are candidates of which an Ollama belongs to another user.
+func otherUsersServer(t *testing.T) (server *peertest.Server, servers []localServer) {
+	server = peertest.Start(t)
+	return server, []localServer{{"Ollama", "http://" + server.Address.String(), "/api/version", "version"}}
 }
 
 func TestAServerOfAnotherUserIsPassedOver(t *testing.T) {
-	program, candidates := theirs(t)
+	server, servers := otherUsersServer(t)
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"data":[]}`)) }))
 	t.Cleanup(own.Close)
-	with := append(candidates, local{"vLLM", own.URL, "/v1/models", "data"})
+	with := append(servers, localServer{"vLLM", own.URL, "/v1/models", "data"})
 	u, err := detect(t.Context(), with, environment(), nil)
-	if err != nil || !strings.HasPrefix(u.Name, "vLLM on ") || len(u.Passed) != 1 || u.Passed[0].Address != program.Address.String() {
+	if err != nil || !strings.HasPrefix(u.Name, "vLLM on ") || len(u.Skipped) != 1 || u.Skipped[0].Address != server.Address.String() {
 		t.Errorf("with a server of the user's: %+v, %v", u, err)
 	}
-	u, err = detect(t.Context(), candidates, environment("OPENAI_API_KEY", "sk-11111"), nil)
-	if err != nil || u.Name != "openai" || len(u.Passed) != 1 {
+	u, err = detect(t.Context(), servers, environment("OPENAI_API_KEY", "sk-11111"), nil)
+	if err != nil || u.Name != "openai" || len(u.Skipped) != 1 {
 		t.Errorf("with a key: %+v, %v", u, err)
 	}
-	_, err = detect(t.Context(), candidates, environment(), nil)
-	if fault.KindOf(err) != fault.Refused || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--inference http://"+program.Address.String()) {
+	_, err = detect(t.Context(), servers, environment(), nil)
+	if fault.KindOf(err) != fault.Refused || !strings.Contains(strings.Join(fault.Hints(err), "\n"), "--inference http://"+server.Address.String()) {
 		t.Errorf("with nothing else: %v %q", err, fault.Hints(err))
 	}
-	admits := func(o Owner) bool { return o.Address == program.Address.String() && o.UID > 0 }
-	if u, err = detect(t.Context(), candidates, environment(), admits); err != nil || u.Name != "ollama" || len(u.Passed) != 0 {
+	admits := func(o Owner) bool { return o.Address == server.Address.String() && o.UID > 0 }
+	if u, err = detect(t.Context(), servers, environment(), admits); err != nil || u.Name != "ollama" || len(u.Skipped) != 0 {
 		t.Errorf("admitted: %+v, %v", u, err)
 	}
 }
 
 // What answered when the server was looked for may not be what is there later.
 func TestEachConnectionIsCheckedAndNotOnlyTheFirstOne(t *testing.T) {
-	program, _ := theirs(t)
-	root, _ := url.Parse("http://" + program.Address.String())
+	server, _ := otherUsersServer(t)
+	root, _ := url.Parse("http://" + server.Address.String())
 	admitted := true
 	u := Server{Kind: OllamaHost, Name: "ollama", URL: root, Dialects: []schema.Dialect{schema.OpenAI}, Admits: func(Owner) bool { return admitted }}
 	if models, err := Preflight(t.Context(), u); err != nil || len(models) != 1 {
 		t.Fatalf("admitted: %+v, %v", models, err)
 	}
-	before := len(program.Requests())
+	before := len(server.Requests())
 	admitted = false
 	_, err := Preflight(t.Context(), u)
 	if fault.KindOf(err) != fault.Refused || !strings.Contains(err.Error(), "another user of this machine") {
@@ -65,14 +65,14 @@ func TestEachConnectionIsCheckedAndNotOnlyTheFirstOne(t *testing.T) {
 	if _, err := Preflight(t.Context(), u); fault.KindOf(err) != fault.Refused {
 		t.Errorf("never admitted: %v", err)
 	}
-	if after := len(program.Requests()); after != before {
+	if after := len(server.Requests()); after != before {
 		t.Errorf("it was asked %d more times", after-before)
 	}
 	u.AnyOwner = true
 	if _, err := Preflight(t.Context(), u); err != nil {
 		t.Errorf("by its address: %v", err)
 	}
-	if owner, other := Bystander(t.Context(), u); !other || owner.UID <= 0 {
+	if owner, other := OtherOwner(t.Context(), u); !other || owner.UID <= 0 {
 		t.Errorf("its owner is %+v, %t", owner, other)
 	}
 }
@@ -104,22 +104,22 @@ func TestWhoIsTrustedWithoutAQuestion(t *testing.T) {
 }
 
 func TestForeignNamesTheServerToAskAbout(t *testing.T) {
-	program, _ := theirs(t)
-	env := environment("OLLAMA_HOST", program.Address.String())
-	if owner, ok := Foreign(context.Background(), "ollama", env, nil); !ok || owner.Address != program.Address.String() {
+	server, _ := otherUsersServer(t)
+	env := environment("OLLAMA_HOST", server.Address.String())
+	if owner, ok := UntrustedOwner(context.Background(), "ollama", env, nil); !ok || owner.Address != server.Address.String() {
 		t.Errorf("%+v, %t", owner, ok)
 	}
-	if owner, ok := Foreign(context.Background(), "ollama", env, func(Owner) bool { return true }); ok {
+	if owner, ok := UntrustedOwner(context.Background(), "ollama", env, func(Owner) bool { return true }); ok {
 		t.Errorf("admitted: %+v", owner)
 	}
-	for _, value := range []string{"openai", "scripted", "http://" + program.Address.String()} {
-		if owner, ok := Foreign(context.Background(), value, env, nil); ok {
+	for _, value := range []string{"openai", "scripted", "http://" + server.Address.String()} {
+		if owner, ok := UntrustedOwner(context.Background(), value, env, nil); ok {
 			t.Errorf("%s: %+v", value, owner)
 		}
 	}
 	var foreign foreignError
 	u, _ := Parse("ollama", env)
-	if _, err := u.dial(t.Context(), "tcp", program.Address.String()); !errors.As(err, &foreign) {
+	if _, err := u.dial(t.Context(), "tcp", server.Address.String()); !errors.As(err, &foreign) {
 		t.Errorf("dialed: %v", err)
 	}
 }

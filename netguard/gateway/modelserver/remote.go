@@ -8,10 +8,10 @@ import (
 // ollamaCloud is where Ollama's own cloud runs models.
 const ollamaCloud = "ollama.com"
 
-// Elsewhere is the host that a server on this machine or its network forwards a
+// RemoteHost is the host that a server on this machine or its network forwards a
 // model's requests to, so that prompts leave it; empty when the model runs there, as
-// far as its name and the server's list tell. It is escaped.
-func (u Server) Elsewhere(model Model) string {
+// far as its name and the server's list show. It is escaped.
+func (u Server) RemoteHost(model Model) string {
 	if u.Kind != OllamaHost {
 		return ""
 	}
@@ -22,14 +22,14 @@ func (u Server) Elsewhere(model Model) string {
 }
 
 // remoteHost is the host of what Ollama says about a model that it forwards, escaped.
-func remoteHost(told string) string {
-	if told == "" {
+func remoteHost(answer string) string {
+	if answer == "" {
 		return ""
 	}
-	if address, err := url.Parse(told); err == nil && address.Hostname() != "" {
-		told = address.Hostname()
+	if address, err := url.Parse(answer); err == nil && address.Hostname() != "" {
+		answer = address.Hostname()
 	}
-	return printable(told[:min(len(told), maxModelID)])
+	return printable(answer[:min(len(answer), maxModelID)])
 }
 
 // Searches reports whether a model goes to the web by itself, without any tool that

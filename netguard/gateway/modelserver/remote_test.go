@@ -15,11 +15,11 @@ func TestAModelThatALocalServerForwardsIsKnown(t *testing.T) {
 		t.Fatalf("%+v, %v", models, err)
 	}
 	for i, want := range []string{"", "ollama.com", "ollama.com", `\x1b[2J`} {
-		if got := ollama.Elsewhere(models[i]); got != want {
+		if got := ollama.RemoteHost(models[i]); got != want {
 			t.Errorf("%s runs on %q, not %q", models[i].ID, got, want)
 		}
 	}
-	if got := (Server{Kind: Compatible}).Elsewhere(Model{ID: "gpt-oss:120b-cloud"}); got != "" {
+	if got := (Server{Kind: Compatible}).RemoteHost(Model{ID: "gpt-oss:120b-cloud"}); got != "" {
 		t.Errorf("elsewhere: %q", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// Resolve finds the model that a person means by asked in the server's list. known
-// is false when the server is sure not to have it. A model that is known and not
+// Resolve finds the model that the user means by asked in the server's list. known is
+// false if the server certainly does not have it. A model that is known and not
 // listed has its id alone.
 //
 // How sure a list makes, by the kind of server:
@@ -24,7 +24,7 @@ import (
 //     "…-latest") and the short names that Claude Code translates itself ("sonnet").
 //   - Gemini: names with or without "models/"; "…-latest", tuned models and the
 //     short names that Gemini CLI translates itself ("pro", "flash", "auto").
-//   - OpenRouter: a listed model with any variant behind it (":free", ":nitro",
+//   - OpenRouter: a listed model with any variant after it (":free", ":nitro",
 //     "@preset/…"), presets, and its names for the latest of a family ("~…").
 //   - any other server far away: whatever is asked, since gateways of companies take
 //     more names than they list.
@@ -96,7 +96,7 @@ func sameOllama(a, b string) bool {
 	return strings.EqualFold(full(a), full(b))
 }
 
-// cutLast cuts text at the last separator; without one all of it is behind it.
+// cutLast cuts text at the last separator; without one all of it is after it.
 func cutLast(text, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(text, separator); i >= 0 {
 		return text[:i], text[i+len(separator):], true
@@ -136,7 +136,7 @@ func aliasOfAnthropic(models []Model, asked string) (Model, bool) {
 	return unlisted, false
 }
 
-// variantOfOpenRouter finds a model by its name with a variant or preset behind it.
+// variantOfOpenRouter finds a model by its name with a variant or preset after it.
 func variantOfOpenRouter(models []Model, asked string) (Model, bool) {
 	base := asked
 	for _, mark := range []string{"@preset/", ":"} {

@@ -49,11 +49,11 @@ type Server struct {
 	// goroutine. Nil admits none. The user's own, root's and Ollama's own account are
 	// not asked about.
 	Admits func(Owner) bool
-	// Fallback tells that nobody named the server, and that none on this machine was
-	// found: prompts and code leave it.
+	// Fallback reports that the user named no server and none was found on this machine:
+	// prompts and code leave it.
 	Fallback bool
-	// Passed are the servers that were found first and not admitted.
-	Passed []Owner
+	// Skipped are the owners of servers that were found first and not admitted.
+	Skipped []Owner
 
 	// Proxy chooses the proxy of a request; nil means by the environment.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -317,8 +317,8 @@ func (u Server) Authorize(header http.Header, dialect schema.Dialect) {
 	}
 }
 
-// explain turns a failed request into a sentence a person can act on. It never
-// quotes err, which could hold a URL that somebody put a key into.
+// explain turns a failed request into a fault that says what to do. It never
+// quotes err, which could hold a URL with a key in it.
 func (u Server) Explain(err error) *fault.Fault {
 	where := u.Base().Host
 	var dns *net.DNSError

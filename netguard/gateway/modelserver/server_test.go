@@ -110,14 +110,14 @@ func TestAutoTakesALocalServerBeforeAKey(t *testing.T) {
 	ollama, other, page := serve("/api/version", `{"version":"0.14"}`), serve("/v1/models", `{"data":[]}`), serve("/", "<html>")
 	env := environment("OPENAI_API_KEY", "sk-11111")
 	for _, test := range []struct {
-		candidates []local
-		want       string
+		servers []localServer
+		want    string
 	}{
-		{[]local{{"Ollama", ollama, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "ollama"},
-		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "vLLM on " + strings.TrimPrefix(other, "http://")},
-		{[]local{{"Ollama", closed.URL, "/api/version", "version"}, {"llama.cpp", page, "/v1/models", "data"}}, "openai"},
+		{[]localServer{{"Ollama", ollama, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "ollama"},
+		{[]localServer{{"Ollama", closed.URL, "/api/version", "version"}, {"vLLM", other, "/v1/models", "data"}}, "vLLM on " + strings.TrimPrefix(other, "http://")},
+		{[]localServer{{"Ollama", closed.URL, "/api/version", "version"}, {"llama.cpp", page, "/v1/models", "data"}}, "openai"},
 	} {
-		u, err := detect(context.Background(), test.candidates, env, nil)
+		u, err := detect(context.Background(), test.servers, env, nil)
 		if err != nil || u.Name != test.want || u.URL == nil {
 			t.Errorf("%q, %v; want %q", u.Name, err, test.want)
 		}

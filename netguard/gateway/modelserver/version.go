@@ -35,15 +35,15 @@ func OllamaVersion(ctx context.Context, u Server) Version {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	ask, err := u.asker()
+	ask, err := u.newClient()
 	if err != nil {
 		return Version{}
 	}
 	defer ask.close()
-	var told struct{ Version string }
-	ask.fetch(ctx, http.MethodGet, "/api/version", nil, &told)
+	var answer struct{ Version string }
+	ask.fetch(ctx, http.MethodGet, "/api/version", nil, &answer)
 	var v Version
-	if n, _ := fmt.Sscanf(told.Version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < 3 || min(v[0], v[1], v[2]) < 0 {
+	if n, _ := fmt.Sscanf(answer.Version, "%d.%d.%d", &v[0], &v[1], &v[2]); n < 3 || min(v[0], v[1], v[2]) < 0 {
 		return Version{}
 	}
 	return v

@@ -84,7 +84,7 @@ var webSearchTool = typed(fields{
 
 var computerTool = typed(fields{"display_width": scalar{}, "display_height": scalar{}, "environment": scalar{}})
 
-// responseToolChoice names one of the tools, which are judged where they stand.
+// responseToolChoice names one of the tools, which are checked where they are declared.
 var responseToolChoice = tagged{key: "type", of: map[string]rule{
 	"function":      typed(fields{"name": scalar{}}),
 	"custom":        typed(fields{"name": scalar{}}),
@@ -95,7 +95,7 @@ var responseToolChoice = tagged{key: "type", of: map[string]rule{
 }}
 
 // responseItem is one item of a conversation. One without a type is a message, and
-// one that is nothing but an ID stands for a stored item.
+// one that is nothing but an ID refers to a stored item.
 var responseItem = tagged{key: "type", absent: "message", of: map[string]rule{
 	"message": object{need: []string{"role", "content"}, fields: responseItemOf(fields{"role": scalar{}, "content": responseContent, "status": scalar{}, "phase": scalar{}})},
 	"reasoning": responseItemOf(fields{

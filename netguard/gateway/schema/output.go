@@ -21,7 +21,7 @@ func (o *output) write(text []byte) {
 	o.size += int64(len(text))
 }
 
-// refer takes a part of the old body as it is.
+// refer copies a part of the old body unchanged.
 func (o *output) refer(part []byte) {
 	if len(part) <= copyLimit {
 		o.write(part)

@@ -28,7 +28,7 @@ func (scalar) apply(w *walk) (bool, error) {
 	return anything{}.apply(w)
 }
 
-// anything passes a value as it is, as long as it is neither too deep nor too wide:
+// anything passes a value unchanged if it is neither too deep nor too wide:
 // what the model is given as data, and no server acts on.
 type anything struct{}
 
@@ -181,7 +181,7 @@ func (w *walk) nullOr(r rule) (bool, error) {
 	return true, nil
 }
 
-// camelCase is a name of Gemini's API as it stands there: both spellings mean the
+// camelCase is a name as Gemini's API spells it: both spellings mean the
 // same field.
 func camelCase(name string) string {
 	if !strings.Contains(name, "_") {
@@ -266,8 +266,8 @@ func (e either) apply(w *walk) (bool, error) {
 	return r.apply(w)
 }
 
-// tagged passes an object by what its member key says that it is. "NAME_*" stands
-// for a name with a date behind it.
+// tagged passes an object according to the kind that its member key names. "NAME_*"
+// stands for a name with a date after it.
 type tagged struct {
 	key    string
 	absent string // what an object without the member is; empty for nothing that passes

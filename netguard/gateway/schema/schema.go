@@ -82,7 +82,7 @@ type Policy struct {
 	Model func(asked string) (name string, own bool)
 	// Answered reports whether an answer of this very session had the ID.
 	Answered func(id string) bool
-	// Alias stands for the ID of an item of a conversation, so that the ID of an item
+	// Alias replaces the ID of an item of a conversation, so that the ID of an item
 	// that the user's account stores elsewhere refers to nothing. Without it IDs of items
 	// are left out.
 	Alias func(id string) string

@@ -59,7 +59,7 @@ func (modelName) apply(w *walk) (bool, error) {
 	return true, w.writeText(name)
 }
 
-// online behind a model's name makes OpenRouter search the web for it.
+// online after a model's name makes OpenRouter search the web for it.
 const online = ":online"
 
 func (p Policy) model(asked string) string {
@@ -124,7 +124,7 @@ var (
 )
 
 // dataURL passes a data: URL with base64 of a known type. Any other URL would be
-// fetched by whoever serves the model, from where that is.
+// fetched by the machine that serves the model.
 type dataURL struct{}
 
 func (dataURL) apply(w *walk) (bool, error) {
@@ -211,7 +211,7 @@ func (mediaName) apply(w *walk) (bool, error) {
 	return true, w.writeText(name)
 }
 
-// isBase64 reports whether text, as it stands in JSON, holds nothing but base64.
+// isBase64 reports whether text, as written in JSON, holds nothing but base64.
 func isBase64(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]

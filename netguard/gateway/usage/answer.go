@@ -4,7 +4,7 @@ import "aibox/netguard/gateway/schema"
 
 // answer finds out whether what a server sends is an answer: a piece of text or of
 // thinking, a tool call, or a refusal, in the form that the called API has for it. A
-// status of 200 alone is none, and neither are signs of life such as pings. It looks at
+// status of 200 alone is none, and neither are keep-alives such as pings. It looks at
 // values as they stream by and keeps none of them.
 type answer struct {
 	api    schema.Endpoint // 0 for a call that does not generate
@@ -12,7 +12,7 @@ type answer struct {
 	ended  bool            // the server said, in the API's form, why the answer ends
 }
 
-// inList stands for a list in the paths that a scanner tells.
+// inList stands for a list in the paths that a scanner reports.
 const inList = "[]"
 
 // answerKeys are those that answer looks for. Other keys read as "".

@@ -5,12 +5,12 @@ import (
 )
 
 // scanner finds scalar values in JSON that streams by, in pieces of any size: one
-// document, one per line, or one per server-sent event. It keeps no more than one
+// document, one per line, or one per server-sent event. It keeps at most one
 // key, one value and the names of depthLimit levels, whatever it is fed, and never
 // fails: what it does not understand it passes over.
 type scanner struct {
 	keys  map[string]string // the keys that are looked for, by themselves; others read as ""
-	long  bool              // values that are too long are told too, cut off
+	long  bool              // values that are too long are reported too, truncated
 	value func(path []string, text []byte, isString bool)
 
 	levels  []level
@@ -154,8 +154,8 @@ func (s *scanner) endString() {
 	top.key, top.hasKey = s.keys[string(s.token)], true
 }
 
-// emit tells a value with the keys that lead to it; inList stands for an array. One at
-// the top is one of documents and counts for nothing.
+// emit reports a value with the keys that lead to it; inList stands for an array. An
+// array at the top is a list of documents and is ignored.
 func (s *scanner) emit(isString bool) {
 	defer func() { s.top().hasKey = false }()
 	if s.tooLong && !s.long {

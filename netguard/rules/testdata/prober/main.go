@@ -17,7 +17,7 @@ import (
 
 type probed struct {
 	Target string
-	Open   bool // somebody answered
+	Open   bool // there was an answer
 	Millis int64
 	Err    string
 }
