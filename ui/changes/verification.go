@@ -43,25 +43,25 @@ type verification struct {
 	err     error
 }
 
-func (c *verification) resize(width int) {
-	if c != nil && c.field != nil {
-		c.field.SetWidth(max(10, min(64, width-12)))
+func (v *verification) resize(width int) {
+	if v != nil && v.field != nil {
+		v.field.SetWidth(max(10, min(64, width-12)))
 	}
 }
 
 // asks reports whether the question is open.
-func (c *verification) asks() bool { return c != nil && c.field != nil }
+func (v *verification) asks() bool { return v != nil && v.field != nil }
 
 // shown reports whether the output is on the screen.
-func (c *verification) shown() bool { return c != nil && c.field == nil && !c.hidden }
+func (v *verification) shown() bool { return v != nil && v.field == nil && !v.hidden }
 
 // running reports whether the command runs.
-func (c *verification) running() bool { return c != nil && c.started && !c.ended }
+func (v *verification) running() bool { return v != nil && v.started && !v.ended }
 
 // paste gives text to the question's field.
-func (c *verification) paste(msg tea.Msg) { *c.field, _ = c.field.Update(msg) }
+func (v *verification) paste(msg tea.Msg) { *v.field, _ = v.field.Update(msg) }
 
-func (c *verification) scroll(by int) { c.back = max(0, min(c.back-by, len(c.lines)-1)) }
+func (v *verification) scroll(by int) { v.back = max(0, min(v.back-by, len(v.lines)-1)) }
 
 // newVerification asks for the command. tally says what there is to verify.
 func newVerification(command string, tally decision.Tally) *verification {
@@ -80,28 +80,28 @@ var (
 	scrollDown  = keymap.Bind("down", "down", "j", "pgdown")
 )
 
-func (c *verification) keys() []binding {
+func (v *verification) keys() []binding {
 	stop, again := stopVerify, againVerify
-	stop.SetEnabled(c.running())
-	again.SetEnabled(!c.running())
+	stop.SetEnabled(v.running())
+	again.SetEnabled(!v.running())
 	return []binding{stop, again, leaveVerify, scrollUp, scrollDown}
 }
 
 // pressOutput handles a key on the output.
-func (c *verification) pressOutput(msg tea.KeyPressMsg) {
+func (v *verification) pressOutput(msg tea.KeyPressMsg) {
 	by := 1
 	if strings.HasPrefix(msg.String(), "pg") {
-		by = max(1, c.height-2)
+		by = max(1, v.height-2)
 	}
 	switch {
 	case key.Matches(msg, leaveVerify):
-		c.hidden = true
+		v.hidden = true
 	case key.Matches(msg, scrollUp):
-		c.scroll(-by)
+		v.scroll(-by)
 	case key.Matches(msg, scrollDown):
-		c.scroll(by)
-	case key.Matches(msg, stopVerify) && c.running():
-		c.stop()
+		v.scroll(by)
+	case key.Matches(msg, stopVerify) && v.running():
+		v.stop()
 	}
 }
 
@@ -120,21 +120,21 @@ type checked struct {
 }
 
 // start runs the command on a tree, which tree finds; empty means all of the work.
-func (c *verification) start(ctx context.Context, services Services, id session.ID, request session.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
-	c.command = strings.TrimSpace(c.field.Value())
-	if c.command == "" {
+func (v *verification) start(ctx context.Context, services Services, id session.ID, request session.VerifyRequest, tree func(context.Context) (string, error)) tea.Cmd {
+	v.command = strings.TrimSpace(v.field.Value())
+	if v.command == "" {
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
 	out := make(chan string, 256)
-	c.field, c.started, c.stop, c.output = nil, true, stop, out
-	request.Command = c.command
+	v.field, v.started, v.stop, v.output = nil, true, stop, out
+	request.Command = v.command
 	run := func() tea.Msg {
 		defer stop()
 		defer close(out)
 		var err error
 		if request.Tree, err = tree(ctx); err != nil {
-			return checked{of: c, err: err}
+			return checked{of: v, err: err}
 		}
 		filter := termtext.NewFilter(sender{ctx, out}, termtext.Plain)
 		request.Show = func(chunk output.Chunk) error {
@@ -142,9 +142,9 @@ func (c *verification) start(ctx context.Context, services Services, id session.
 			return err
 		}
 		result, err := services.Verify(ctx, id, request)
-		return checked{c, result, err}
+		return checked{v, result, err}
 	}
-	return tea.Batch(run, c.listen())
+	return tea.Batch(run, v.listen())
 }
 
 // sender sends output to a channel until ctx ends.
@@ -164,8 +164,8 @@ func (s sender) Write(text []byte) (int, error) {
 }
 
 // listen waits for the next output, and takes all that is there.
-func (c *verification) listen() tea.Cmd {
-	out := c.output
+func (v *verification) listen() tea.Cmd {
+	out := v.output
 	return func() tea.Msg {
 		text, more := <-out
 		for more && len(text) < 64<<10 {
@@ -177,117 +177,117 @@ func (c *verification) listen() tea.Cmd {
 			}
 			break
 		}
-		return printed{c, text, more}
+		return printed{v, text, more}
 	}
 }
 
 // print keeps output.
-func (c *verification) print(msg printed) tea.Cmd {
+func (v *verification) print(msg printed) tea.Cmd {
 	for line := range strings.Lines(msg.text) {
 		text, ended := strings.CutSuffix(line, "\n")
-		if n := len(c.lines); c.partial && n > 0 {
-			c.lines[n-1] = cutText(c.lines[n-1] + text)
+		if n := len(v.lines); v.partial && n > 0 {
+			v.lines[n-1] = cutText(v.lines[n-1] + text)
 		} else {
-			c.lines = append(c.lines, cutText(text))
-			if c.back > 0 {
-				c.back++ // the view stays
+			v.lines = append(v.lines, cutText(text))
+			if v.back > 0 {
+				v.back++ // the view stays
 			}
 		}
-		c.partial = !ended
+		v.partial = !ended
 	}
-	if over := len(c.lines) - maxPrinted; over > 0 {
-		c.lines = append(c.lines[:0:0], c.lines[over:]...)
-		c.back = min(c.back, len(c.lines)-1)
+	if over := len(v.lines) - maxPrinted; over > 0 {
+		v.lines = append(v.lines[:0:0], v.lines[over:]...)
+		v.back = min(v.back, len(v.lines)-1)
 	}
 	if !msg.more {
 		return nil
 	}
-	return c.listen()
+	return v.listen()
 }
 
 // cutText cuts a line to what can be shown of it.
 func cutText(text string) string { return text[:min(len(text), maxColumn)] }
 
 // end keeps the result. note is what to say while the output is hidden.
-func (c *verification) end(msg checked) (note string, err error) {
-	c.ended, c.err = true, msg.err
+func (v *verification) end(msg checked) (note string, err error) {
+	v.ended, v.err = true, msg.err
 	if msg.err != nil {
 		return "", msg.err
 	}
-	c.result = &msg.result
-	if c.hidden {
-		note = c.outcome()
+	v.result = &msg.result
+	if v.hidden {
+		note = v.outcome()
 	}
 	return note, nil
 }
 
 // what names what the command runs on.
-func (c *verification) what() string {
-	if c.part {
+func (v *verification) what() string {
+	if v.part {
 		return "what is taken"
 	}
 	return "all of the work"
 }
 
 // outcome is the result in a sentence.
-func (c *verification) outcome() string {
-	switch v := c.result; {
-	case c.running():
+func (v *verification) outcome() string {
+	switch r := v.result; {
+	case v.running():
 		return "running…"
-	case c.err != nil:
-		return termtext.Escape(c.err.Error())
-	case v == nil:
+	case v.err != nil:
+		return termtext.Escape(v.err.Error())
+	case r == nil:
 		return ""
-	case v.Passed():
-		return "passed in " + amount.Took(time.Duration(v.Seconds*float64(time.Second)))
+	case r.Passed():
+		return "passed in " + amount.Took(time.Duration(r.Seconds*float64(time.Second)))
 	default:
-		return termtext.Escape(v.Fault.Message)
+		return termtext.Escape(r.Fault.Message)
 	}
 }
 
 // View returns the output and the result.
-func (c *verification) View(t theme.Theme, width, height int) []string {
-	c.height = height
+func (v *verification) View(t theme.Theme, width, height int) []string {
+	v.height = height
 	style := t.Live
 	switch {
-	case c.running():
-	case c.result != nil && c.result.Passed():
+	case v.running():
+	case v.result != nil && v.result.Passed():
 		style = t.Good
 	default:
 		style = t.Bad
 	}
 	out := []string{
-		ansi.Truncate(t.Title.Render("Verify "+c.what()+": ")+termtext.Escape(c.command), width, "…"),
-		style.Render(ansi.Truncate(c.outcome(), width, "…")),
+		ansi.Truncate(t.Title.Render("Verify "+v.what()+": ")+termtext.Escape(v.command), width, "…"),
+		style.Render(ansi.Truncate(v.outcome(), width, "…")),
 		"",
 	}
-	if c.result != nil {
-		for _, text := range c.result.Notes {
+	if v.result != nil {
+		for _, text := range v.result.Notes {
 			out = append(out, t.Warn.Render(ansi.Truncate("! "+text, width, "…")))
 		}
 	}
 	room := max(1, height-len(out))
-	end := max(0, len(c.lines)-c.back)
-	for _, text := range c.lines[max(0, end-room):end] {
+	end := max(0, len(v.lines)-v.back)
+	for _, text := range v.lines[max(0, end-room):end] {
 		out = append(out, ansi.Truncate(untab(termtext.Text(text)), width, "…"))
 	}
 	return frame.Fill(out, height)
 }
 
 // Question returns the framed question for the command.
-func (c *verification) Question(t theme.Theme) string {
-	width := c.field.Width()
-	what := c.what()
-	if !c.any {
+func (v *verification) Question(t theme.Theme) string {
+	width := v.field.Width()
+	what := v.what()
+	if !v.any {
 		what += " (nothing is taken yet)"
 	}
 	keys := t.Key.Render("enter") + " run · "
-	if c.any {
+	if v.any {
 		keys += t.Key.Render("tab") + " all or what is taken · "
 	}
 	keys += t.Key.Render("esc") + " back"
 	about := "On a copy of " + what + ", in a sandbox without any network."
 	lines := append([]string{t.Title.Render("Verify with which command?"), ""}, frame.Wrap(about, width)...)
-	lines = append(append(lines, "", c.field.View(), ""), frame.Wrap(keys, width)...)
+	lines = append(append(lines, "", v.field.View(), ""), frame.Wrap(keys, width)...)
 	return t.Dialog.Render(strings.Join(lines, "\n"))
 }

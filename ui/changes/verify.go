@@ -29,20 +29,20 @@ func (m *Model) openVerify() {
 
 // pressVerify handles a key on the question or on the output.
 func (m *Model) pressVerify(msg tea.KeyPressMsg) tea.Cmd {
-	c := m.verify
+	v := m.verify
 	switch name := msg.String(); {
-	case !c.asks() && key.Matches(msg, againVerify) && !c.running():
+	case !v.asks() && key.Matches(msg, againVerify) && !v.running():
 		m.openVerify()
-	case !c.asks():
-		c.pressOutput(msg)
+	case !v.asks():
+		v.pressOutput(msg)
 	case name == "esc", name == "ctrl+c":
 		m.verify = nil
 	case name == "tab":
-		c.part = !c.part && c.any
+		v.part = !v.part && v.any
 	case name == "enter":
 		return m.startVerify()
 	default:
-		c.paste(msg)
+		v.paste(msg)
 	}
 	return nil
 }

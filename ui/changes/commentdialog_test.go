@@ -1,0 +1,48 @@
+package changes
+
+import (
+	"testing"
+
+	"aibox/review"
+	"aibox/session"
+	"aibox/ui/widget/dialog"
+	"aibox/ui/widget/keymap"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+func TestACommentIsOnWhatTheCursorIsOn(t *testing.T) {
+	hunk := review.Hunk{ID: "1", Kind: review.HunkText}
+	for name, c := range map[string]struct {
+		change review.Change
+		at     row
+		want   session.Comment
+		about  string
+	}{
+		"a line":          {review.Change{Path: "a"}, row{kind: lineRow, hunk: 0, new: 7}, session.Comment{Path: "a", Line: 7}, "line 7 of a"},
+		"a deleted line":  {review.Change{Path: "a"}, row{kind: lineRow, hunk: 0, old: 7}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a heading":       {review.Change{Path: "a"}, row{kind: headRow, hunk: 0}, session.Comment{Hunk: "1"}, "a hunk of a"},
+		"a line in a gap": {review.Change{Path: "a"}, row{kind: lineRow, gap: true, hunk: 0, new: 9}, session.Comment{Path: "a", Line: 9}, "line 9 of a"},
+		"hidden lines":    {review.Change{Path: "a"}, row{kind: gapRow, gap: true, hunk: 0, new: 9}, session.Comment{Path: "a"}, "a"},
+		"above the hunks": {review.Change{Path: "a\x1b"}, row{hunk: -1}, session.Comment{Path: "a\x1b"}, `a\x1b`},
+		"a deleted file":  {review.Change{Path: "a", Kind: review.Deleted}, row{kind: lineRow, hunk: 0, new: 1}, session.Comment{Hunk: "1"}, "a hunk of a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newCommentDialog(newFile(&c.change, hunk), c.at)
+			if d.on != c.want || d.about != c.about {
+				t.Errorf("%+v about %q", d.on, d.about)
+			}
+		})
+	}
+}
+
+func TestACommentIsKeptUnlessItIsEmpty(t *testing.T) {
+	d := newCommentDialog(newFile(&review.Change{Path: "a"}), row{hunk: -1})
+	if d.Update(keymap.Press("ctrl+s")) != dialog.Open {
+		t.Error("an empty comment is kept")
+	}
+	typeText(func(msg tea.Msg) { d.Update(msg) }, "why?")
+	if d.comment().Text != "why?" || d.Update(keymap.Press("ctrl+s")) != dialog.Taken || d.Update(keymap.Press("esc")) != dialog.Left {
+		t.Errorf("%+v", d.comment())
+	}
+}
