@@ -20,17 +20,17 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.stop):
-		m.askStop(m.able(canStop))
+		m.askStop(m.list.able(canStop))
 	case key.Matches(msg, k.discard):
-		m.askDiscard(m.able(canDiscard))
+		m.askDiscard(m.list.able(canDiscard))
 	case key.Matches(msg, k.back):
-		m.askBack(m.able(canBringBack))
+		m.askBack(m.list.able(canBringBack))
 	case key.Matches(msg, k.remove):
-		m.askRemove(m.able(canRemove))
+		m.askRemove(m.list.able(canRemove))
 	case key.Matches(msg, k.newRun):
 		return page.Ask(page.NewRun{})
 	default:
-		if b := m.current(); b != nil {
+		if b := m.list.current(); b != nil {
 			return m.actOn(b, msg)
 		}
 	}
@@ -138,7 +138,7 @@ func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done s
 	if len(ids) > 1 {
 		what, text = amount.Of(len(ids), "session"), named(ids)+"\n\n"+many
 	}
-	if left := len(m.chosen()) - len(ids); left > 0 {
+	if left := len(m.list.chosen()) - len(ids); left > 0 {
 		text += fmt.Sprintf(" With %d more of the marked ones this cannot be done; they stay as they are.", left)
 	}
 	m.confirm(verb+" "+what+"?", text, strings.ToLower(verb), m.each(ids, done, do))

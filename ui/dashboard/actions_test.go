@@ -64,8 +64,8 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 		{"0bbbb-aider", "enter open · n new run · delete remove"},
 		{"0aaaa-codex", "enter open · r review · a accept · x discard · n new run"},
 	} {
-		if string(p.m.at) != c.id {
-			t.Fatalf("at %s", p.m.at)
+		if string(p.m.list.at) != c.id {
+			t.Fatalf("at %s", p.m.list.at)
 		}
 		p.Sees(c.offered)
 		p.Press("down")

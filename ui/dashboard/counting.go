@@ -50,7 +50,7 @@ type countEnded struct {
 // planCount has the next count begin when it may; nil when there is none to be made.
 func (m *Model) planCount() tea.Cmd {
 	c := &m.counting
-	if c.due || c.under != "" || m.uncounted() == nil {
+	if c.due || c.under != "" || c.next(m.visible()) == nil {
 		return nil
 	}
 	c.due = true
@@ -60,7 +60,7 @@ func (m *Model) planCount() tea.Cmd {
 // beginCount counts the session whose turn it is.
 func (m *Model) beginCount() tea.Cmd {
 	m.counting.due = false
-	b := m.uncounted()
+	b := m.counting.next(m.visible())
 	if b == nil {
 		return nil
 	}
@@ -94,50 +94,51 @@ func (m *Model) endCount(msg countEnded) {
 	}
 }
 
-// uncounted is the session that is to be counted next: of those that run, are to be seen
-// and have done something since they were counted, the one whose count is the oldest.
-func (m *Model) uncounted() *session.Summary {
-	var next *session.Summary
-	for _, b := range m.seen() {
-		known := m.counting.known[b.ID]
+// next returns the session to count next: of the visible ones that run and have done
+// something since they were counted, the one with the oldest count.
+func (c *counting) next(visible []*session.Brief) *session.Brief {
+	var next *session.Brief
+	for _, b := range visible {
+		known := c.known[b.ID]
 		if b.Phase != session.Running || b.Done == known.done {
 			continue
 		}
-		if next == nil || known.began.Before(m.counting.known[next.ID].began) {
+		if next == nil || known.began.Before(c.known[next.ID].began) {
 			next = b
 		}
 	}
 	return next
 }
 
-// seen are the sessions whose changes have a place on the screen.
-func (m *Model) seen() []*session.Summary {
+// visible returns the sessions whose changes are on the screen.
+func (m *Model) visible() []*session.Brief {
 	if m.covered {
 		return nil
 	}
-	var seen []*session.Summary
+	var visible []*session.Brief
 	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
-		for _, r := range m.rows[m.top:min(len(m.rows), m.top+m.listHeight())] {
+		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
 			if r.brief != nil {
-				seen = append(seen, r.brief)
+				visible = append(visible, r.brief)
 			}
 		}
 	}
-	if b := m.current(); b != nil && m.preview {
-		seen = append(seen, b)
+	if b := m.list.current(); b != nil && m.preview {
+		visible = append(visible, b)
 	}
-	return seen
+	return visible
 }
 
-// recall puts what was counted into a new list, and forgets what is not needed any more.
-func (m *Model) recall() {
-	was := m.counting.known
-	m.counting.known = make(map[session.ID]count, len(was))
-	for i := range m.all {
-		b := &m.all[i]
+// apply puts the counts into a new list of sessions and drops those of sessions that no
+// longer run.
+func (c *counting) apply(all []session.Brief) {
+	was := c.known
+	c.known = make(map[session.ID]count, len(was))
+	for i := range all {
+		b := &all[i]
 		if known, there := was[b.ID]; there && b.Phase == session.Running {
-			m.counting.known[b.ID] = known
-			m.counting.fill(b)
+			c.known[b.ID] = known
+			c.fill(b)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestWhatARunningSessionHasChangedSoFarIsShown(t *testing.T) {
 		p.Show("one that is counted")
 		p.Golden("counting-")
 		sessions.briefs[3].Phase, sessions.briefs[4].Phase = session.Ended, session.Ended
-		p.Run(p.m.list())
+		p.Run(p.m.load())
 		p.DoesNotSee("~")
 		p.DoesNotSee("not counted")
 	}
@@ -89,7 +89,7 @@ func TestNothingIsCountedWhileAllSessionsRest(t *testing.T) {
 	}
 	for range 5 {
 		p.now = p.now.Add(time.Hour)
-		p.Run(p.m.list())
+		p.Run(p.m.load())
 		p.Press("down", "up", "S", "v")
 		p.Send(tick{})
 		if p.counting() {
@@ -97,7 +97,7 @@ func TestNothingIsCountedWhileAllSessionsRest(t *testing.T) {
 		}
 	}
 	sessions.briefs[5].Done++
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	p.countAll()
 	if len(sessions.counted) != 4 || sessions.counted[3] != sessions.briefs[5].ID {
 		t.Errorf("counted %v", sessions.counted)
@@ -138,7 +138,7 @@ func TestACountThatComesLateIsDropped(t *testing.T) {
 	sessions.count = func(session.ID) (session.Changes, error) {
 		sessions.briefs[0].Phase, sessions.briefs[0].Changed = session.Ended, true
 		sessions.briefs[0].Files, sessions.briefs[0].Added = 5, 9
-		p.Run(p.m.list())
+		p.Run(p.m.load())
 		return session.Changes{Files: 3}, nil
 	}
 	p.counting()
@@ -165,7 +165,7 @@ func TestCountsTakeAFiftiethOfTheTimeAtMost(t *testing.T) {
 		took = time.Duration(random.ExpFloat64() * float64(300*time.Millisecond))
 		sessions.briefs[random.IntN(6)].Done++
 		planned := len(p.waits)
-		p.Run(p.m.list())
+		p.Run(p.m.load())
 		if len(p.waits) > planned {
 			t.Fatal("another count is planned while one is under way")
 		}
@@ -176,7 +176,7 @@ func TestCountsTakeAFiftiethOfTheTimeAtMost(t *testing.T) {
 	for range 2000 {
 		p.now = p.now.Add(time.Duration(random.IntN(3000)) * time.Millisecond)
 		sessions.briefs[random.IntN(6)].Done++
-		p.Run(p.m.list())
+		p.Run(p.m.load())
 		planned := len(p.waits)
 		p.Press([]string{"down", "up", "S", "home"}[random.IntN(4)])
 		if len(p.waits) > planned {

@@ -57,13 +57,7 @@ type Model struct {
 	loaded        bool
 	alive         bool // it was started: its times grow
 	growing       bool // a tick is under way
-	rows          []row
-	at            session.ID // the session a person is at; it stays so when rows come and go
-	top           int        // first row shown
-	order         column
-	reversed      bool
-	grouping      grouping
-	marked        map[session.ID]bool
+	list          list
 	clicked       clicked
 	filter        textinput.Model
 	filtering     bool
@@ -91,7 +85,7 @@ func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model
 	filter.Placeholder = "words, state:running agent:codex -word"
 	return &Model{
 		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, breath: breath,
-		filter: filter, preview: true, order: byTime, marked: map[session.ID]bool{}, welcome: welcome.New(machine),
+		filter: filter, preview: true, list: list{order: byTime, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
 	}
 }
 
@@ -102,7 +96,7 @@ func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
 	m.filter.SetWidth(max(10, min(40, width-56)))
-	m.scroll()
+	m.list.fit(m.listHeight())
 }
 
 // Init lists the sessions, mends what crashes left and begins to watch.
@@ -110,7 +104,7 @@ func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
 	m.alive = true
 	return tea.Batch(
-		m.list(),
+		m.load(),
 		func() tea.Msg {
 			changed, err := sessions.Changed(ctx)
 			return watching{changed, err}
@@ -144,7 +138,8 @@ type acted struct {
 	done []session.ID
 }
 
-func (m *Model) list() tea.Cmd {
+// load lists the sessions.
+func (m *Model) load() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
 		briefs, err := sessions.Summaries()
@@ -181,19 +176,19 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.changed = msg.changed
 		return m.await()
 	case news:
-		return tea.Batch(m.list(), m.await())
+		return tea.Batch(m.load(), m.await())
 	case acted:
 		m.say(msg.said, msg.err)
 		for _, id := range msg.done {
-			delete(m.marked, id)
+			delete(m.list.marked, id)
 		}
-		return m.list()
+		return m.load()
 	case page.Covered:
 		m.covered = true
 	case page.Returned:
 		m.covered = false
 		m.say(msg.Text, msg.Err)
-		return tea.Batch(m.list(), m.greetAgain())
+		return tea.Batch(m.load(), m.greetAgain())
 	case tick:
 		m.growing = false
 		return m.grow()
@@ -232,8 +227,14 @@ func (m *Model) say(text string, err error) {
 // take shows a new list.
 func (m *Model) take(msg listed) tea.Cmd {
 	m.all, m.trouble, m.loaded = msg.briefs, msg.err, true
-	m.forget()
-	m.recall()
+	m.list.forget(m.all)
+	m.counting.apply(m.all)
 	m.arrange()
 	return tea.Batch(m.look(), m.grow(), m.greet())
+}
+
+// arrange makes the rows of the list again.
+func (m *Model) arrange() {
+	m.list.arrange(m.all, session.ParseFilter(m.filter.Value()))
+	m.list.fit(m.listHeight())
 }

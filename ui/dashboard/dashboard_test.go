@@ -48,21 +48,21 @@ func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	p, sessions := open(t, 80, 24)
 	p.Press("down", "down")
-	if p.m.at != "0bbbb-aider" {
-		t.Fatalf("at %s", p.m.at)
+	if p.m.list.at != "0bbbb-aider" {
+		t.Fatalf("at %s", p.m.list.at)
 	}
-	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
-	p.Run(p.m.list())
-	if p.m.at != "0bbbb-aider" {
-		t.Errorf("at %s after a session has come", p.m.at)
+	sessions.briefs = append(sessions.briefs, session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
+	p.Run(p.m.load())
+	if p.m.list.at != "0bbbb-aider" {
+		t.Errorf("at %s after a session has come", p.m.list.at)
 	}
 	sessions.briefs = append(sessions.briefs[:1], sessions.briefs[2:]...)
-	p.Run(p.m.list())
-	if p.m.at != "0aaaa-codex" {
-		t.Errorf("at %s after the session has gone", p.m.at)
+	p.Run(p.m.load())
+	if p.m.list.at != "0aaaa-codex" {
+		t.Errorf("at %s after the session has gone", p.m.list.at)
 	}
 	sessions.briefs = nil
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	p.Press("down", "enter", "x", "d")
 	p.Sees("There is no session yet")
 	if len(p.Asked)+len(sessions.done) > 0 {
@@ -75,7 +75,7 @@ func TestADamagedSessionIsSaidUnlessThereIsNewsAndTheOthersAreListed(t *testing.
 	p.Sees("0eeee-codex is damaged")
 	p.Sees("4 sessions")
 	p.Press("c")
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	p.Sees("copied: aibox attach 0dddd-shell")
 	p.Press("down")
 	p.DoesNotSee("copied")
@@ -87,7 +87,7 @@ func TestWhatWasSaidGoesWithTheNextKey(t *testing.T) {
 	for _, key := range []string{"down", "/", "x", "z", "S"} {
 		p.Press("esc", "end", "c")
 		p.Sees("copied: aibox diff 0aaaa-codex")
-		p.Run(p.m.list()) // no key
+		p.Run(p.m.load()) // no key
 		p.Sees("copied: aibox diff 0aaaa-codex")
 		p.Press(key)
 		p.DoesNotSee("copied")
@@ -99,8 +99,8 @@ func TestWhatWasSaidGoesWithTheNextKey(t *testing.T) {
 func TestTheMouseGoesToASessionAndOpensItWithASecondClick(t *testing.T) {
 	p, _ := open(t, 80, 24)
 	p.ClickOn("0bbbb-aider")
-	if p.m.at != "0bbbb-aider" || len(p.Asked) > 0 {
-		t.Fatalf("at %s, asked for %v", p.m.at, p.Asked)
+	if p.m.list.at != "0bbbb-aider" || len(p.Asked) > 0 {
+		t.Fatalf("at %s, asked for %v", p.m.list.at, p.Asked)
 	}
 	p.now = p.now.Add(doubleTime)
 	p.ClickOn("0bbbb-aider") // too late for a double click
@@ -111,8 +111,8 @@ func TestTheMouseGoesToASessionAndOpensItWithASecondClick(t *testing.T) {
 	p.ClickOn("0cccc-qwen")
 	p.asked("[{0cccc-qwen}]")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
-	if p.m.at != "0bbbb-aider" {
-		t.Errorf("at %s after the wheel", p.m.at)
+	if p.m.list.at != "0bbbb-aider" {
+		t.Errorf("at %s after the wheel", p.m.list.at)
 	}
 }
 
@@ -129,9 +129,9 @@ func TestThePreviewShowsWhatAnAgentSaysAsItSaysIt(t *testing.T) {
 func TestALateAnswerIsDropped(t *testing.T) {
 	p, sessions := open(t, 80, 24)
 	sessions.briefs = nil
-	list := p.m.list()()
+	list := p.m.load()()
 	sessions.briefs = some()
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	p.Send(list)
 	p.Sees("4 sessions")
 	p.m.shown = preview{}
@@ -148,13 +148,13 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 	p := newPerson(t, sessions, 80, 24)
 	p.m.Init()
 	p.now = noon.Add(10 * time.Second)
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	if fmt.Sprint(p.waits) != "[50s]" {
 		t.Fatalf("waits for %v", p.waits)
 	}
 	p.Send(tick{})
-	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
-	p.Run(p.m.list())
+	sessions.briefs = append(sessions.briefs, session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Running})
+	p.Run(p.m.load())
 	p.Send(tick{})
 	if fmt.Sprint(p.waits) != "[50s 50s 1s]" {
 		t.Errorf("waits for %v", p.waits)
@@ -197,7 +197,7 @@ func FuzzKeys(f *testing.F) {
 		p, sessions := open(t, max(40, int(width)), max(11, int(height)))
 		for range 6 {
 			sessions.briefs = some()[:random.IntN(5)]
-			p.Run(p.m.list())
+			p.Run(p.m.load())
 			p.Mash(random, 10, names)
 		}
 		if len(sessions.done) > 0 { // the clock stands still, so no question was open long enough

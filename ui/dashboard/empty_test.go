@@ -27,7 +27,7 @@ func (f *fresh) Checks() []doctor.Check {
 func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int) *uitest.Person {
 	m := New(t.Context(), sessions, machine)
 	p := uitest.New(t, m, width, height)
-	p.Run(m.list())
+	p.Run(m.load())
 	return p
 }
 

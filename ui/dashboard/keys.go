@@ -40,7 +40,7 @@ func newKeys() keys {
 
 // fit enables what can be done now.
 func (m *Model) fit() {
-	k, b := &m.keys, m.current()
+	k, b := &m.keys, m.list.current()
 	for _, binding := range []*key.Binding{&k.attach, &k.attend, &k.read, &k.review, &k.diff, &k.accept, &k.again, &k.network, &k.shell, &k.copy, &k.mark} {
 		binding.SetEnabled(b != nil)
 	}
@@ -54,14 +54,14 @@ func (m *Model) fit() {
 		k.accept.SetEnabled(can.Accept)
 		k.shell.SetEnabled(can.Workspace)
 	}
-	k.stop.SetEnabled(len(m.able(canStop)) > 0)
-	k.discard.SetEnabled(len(m.able(canDiscard)) > 0)
-	k.back.SetEnabled(len(m.able(canBringBack)) > 0)
-	k.remove.SetEnabled(len(m.able(canRemove)) > 0)
+	k.stop.SetEnabled(len(m.list.able(canStop)) > 0)
+	k.discard.SetEnabled(len(m.list.able(canDiscard)) > 0)
+	k.back.SetEnabled(len(m.list.able(canBringBack)) > 0)
+	k.remove.SetEnabled(len(m.list.able(canRemove)) > 0)
 	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.turn, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
 	}
-	k.clear.SetEnabled(len(m.marked) > 0 || m.filter.Value() != "")
+	k.clear.SetEnabled(len(m.list.marked) > 0 || m.filter.Value() != "")
 }
 
 // Short is the keys for the foot of the screen.
@@ -77,7 +77,7 @@ func (m *Model) Short() []key.Binding {
 	if m.bare() {
 		return m.firstKeys()
 	}
-	if len(m.marked) > 0 {
+	if len(m.list.marked) > 0 {
 		return []key.Binding{k.stop, k.discard, k.back, k.remove, k.mark, k.markAll, k.clear}
 	}
 	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.back, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
@@ -137,25 +137,25 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.filter):
 		m.filtering = true
 		return m.filter.Focus()
-	case key.Matches(msg, k.clear) && len(m.marked) > 0:
-		clear(m.marked)
+	case key.Matches(msg, k.clear) && len(m.list.marked) > 0:
+		clear(m.list.marked)
 	case key.Matches(msg, k.clear):
 		m.filter.SetValue("")
 	case key.Matches(msg, k.order):
-		m.order, m.reversed = (m.order+1)%columnCount, false
-		m.note.Say("sorted by "+kinds[m.order].name+", "+kinds[m.order].first, nil)
+		m.list.order, m.list.reversed = (m.list.order+1)%columnCount, false
+		m.note.Say("sorted by "+kinds[m.list.order].name+", "+kinds[m.list.order].first, nil)
 	case key.Matches(msg, k.turn):
-		m.reversed = !m.reversed
+		m.list.reversed = !m.list.reversed
 	case key.Matches(msg, k.group):
-		m.grouping = (m.grouping + 1) % groupings
-		m.note.Say(m.grouping.String(), nil)
+		m.list.grouping = (m.list.grouping + 1) % groupings
+		m.note.Say(m.list.grouping.String(), nil)
 	case key.Matches(msg, k.preview):
 		m.preview = !m.preview
 	case key.Matches(msg, k.mark):
-		m.mark()
+		m.list.mark()
 		return m.look()
 	case key.Matches(msg, k.markAll):
-		m.markAll()
+		m.list.markAll()
 		return nil
 	default:
 		return m.act(msg)
@@ -166,7 +166,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // move goes through the list, by the keys of every list.
 func (m *Model) move(msg tea.KeyPressMsg) bool {
-	return m.moved(func(c *cursor.Cursor) bool { return c.Press(msg) })
+	return m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
 }
 
 // typed is a key or a paste while a person filters.

@@ -25,7 +25,7 @@ type heard struct{ over bool }
 
 // listen listens to the session that is looked at, and to no other one.
 func (m *Model) listen() tea.Cmd {
-	b := m.current()
+	b := m.list.current()
 	wanted := b != nil && m.preview && b.Phase != session.Ended && m.shown.id == b.ID
 	if m.ear != nil && (!wanted || m.ear.id != b.ID) {
 		m.ear.stop()

@@ -5,75 +5,75 @@ import (
 	"aibox/ui/widget/cursor"
 )
 
-// mark marks the session a person is at, or unmarks it, and goes on to the next one.
-func (m *Model) mark() {
-	b := m.current()
+// mark marks or unmarks the selected session and selects the next one.
+func (l *list) mark() {
+	b := l.current()
 	if b == nil {
 		return
 	}
-	if m.marked[b.ID] {
-		delete(m.marked, b.ID)
+	if l.marked[b.ID] {
+		delete(l.marked, b.ID)
 	} else {
-		m.marked[b.ID] = true
+		l.marked[b.ID] = true
 	}
-	m.moved(func(c *cursor.Cursor) bool { c.Go(c.At() + 1); return true })
+	l.move(func(c *cursor.Cursor) bool { c.Go(c.At() + 1); return true })
 }
 
-// markAll marks every session of the list; where all are marked already, none.
-func (m *Model) markAll() {
+// markAll marks every session of the list, or none if all are marked.
+func (l *list) markAll() {
 	all := true
-	for _, r := range m.rows {
-		all = all && (r.brief == nil || m.marked[r.brief.ID])
+	for _, r := range l.rows {
+		all = all && (r.brief == nil || l.marked[r.brief.ID])
 	}
-	clear(m.marked)
+	clear(l.marked)
 	if all {
 		return
 	}
-	for _, r := range m.rows {
+	for _, r := range l.rows {
 		if r.brief != nil {
-			m.marked[r.brief.ID] = true
+			l.marked[r.brief.ID] = true
 		}
 	}
 }
 
 // forget drops the marks of sessions that are gone.
-func (m *Model) forget() {
-	if len(m.marked) == 0 {
+func (l *list) forget(all []session.Brief) {
+	if len(l.marked) == 0 {
 		return
 	}
-	there := make(map[session.ID]bool, len(m.all))
-	for i := range m.all {
-		there[m.all[i].ID] = true
+	there := make(map[session.ID]bool, len(all))
+	for i := range all {
+		there[all[i].ID] = true
 	}
-	for id := range m.marked {
+	for id := range l.marked {
 		if !there[id] {
-			delete(m.marked, id)
+			delete(l.marked, id)
 		}
 	}
 }
 
-// chosen are the sessions that an action is about: those that are marked and in the
-// list, else the one a person is at.
-func (m *Model) chosen() []*session.Summary {
-	var chosen []*session.Summary
-	if len(m.marked) > 0 {
-		for _, r := range m.rows {
-			if r.brief != nil && m.marked[r.brief.ID] {
+// chosen returns the sessions that an action applies to: the marked ones in the list,
+// else the selected one.
+func (l *list) chosen() []*session.Brief {
+	var chosen []*session.Brief
+	if len(l.marked) > 0 {
+		for _, r := range l.rows {
+			if r.brief != nil && l.marked[r.brief.ID] {
 				chosen = append(chosen, r.brief)
 			}
 		}
 	}
-	if b := m.current(); b != nil && len(chosen) == 0 {
+	if b := l.current(); b != nil && len(chosen) == 0 {
 		chosen = append(chosen, b)
 	}
 	return chosen
 }
 
-// able are those of the chosen sessions that something can be done with.
-func (m *Model) able(can func(session.Actions) bool) []*session.Summary {
-	var able []*session.Summary
-	for _, b := range m.chosen() {
-		if can(b.Actions()) {
+// able returns the chosen sessions that allow an action.
+func (l *list) able(can func(session.Offer) bool) []*session.Brief {
+	var able []*session.Brief
+	for _, b := range l.chosen() {
+		if can(b.Offer()) {
 			able = append(able, b)
 		}
 	}

@@ -24,7 +24,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	if m.ask != nil {
 		return nil
 	}
-	m.moved(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
+	m.list.move(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
 	return m.look()
 }
 
@@ -34,24 +34,25 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.ask == nil && m.bare() && msg.Button == tea.MouseLeft {
 		return m.welcome.Click(msg.Y - frame.HeadRows)
 	}
-	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.rows) == 0 {
+	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.list.rows) == 0 {
 		return nil
 	}
 	if msg.Y == frame.HeadRows {
 		layout := layoutOf(m.listWidth())
 		if by, hit := layout.at(msg.X - leadWidth); hit {
-			m.sort(by)
+			m.list.sortBy(by)
+			m.arrange()
 			return m.look()
 		}
 		return nil
 	}
-	i := m.top + msg.Y - headRows
-	if msg.Y < headRows || msg.Y >= headRows+m.listHeight() || i >= len(m.rows) || m.rows[i].brief == nil {
+	i := m.list.top + msg.Y - headRows
+	if msg.Y < headRows || msg.Y >= headRows+m.listHeight() || i >= len(m.list.rows) || m.list.rows[i].brief == nil {
 		return nil
 	}
 	m.note.Say("", nil)
-	b, before := m.rows[i].brief, m.clicked
-	m.at, m.clicked = b.ID, clicked{b.ID, m.now()}
+	b, before := m.list.rows[i].brief, m.clicked
+	m.list.at, m.clicked = b.ID, clicked{b.ID, m.now()}
 	if before.id == b.ID && m.now().Sub(before.at) < doubleTime && !m.filtering {
 		m.clicked = clicked{}
 		return m.open(b)

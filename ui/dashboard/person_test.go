@@ -127,7 +127,7 @@ func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
 	p.m.breath = 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }
 	p.Person = uitest.New(t, p.m, width, height)
-	p.Run(p.m.list())
+	p.Run(p.m.load())
 	return p
 }
 

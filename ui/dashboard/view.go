@@ -11,6 +11,7 @@ import (
 	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/status"
+	"aibox/ui/widget/theme"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -30,7 +31,7 @@ func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
 
 // listHeight is the rows of the list.
 func (m *Model) listHeight() int {
-	if !m.preview || m.wide() || len(m.rows) == 0 {
+	if !m.preview || m.wide() || len(m.list.rows) == 0 {
 		return m.bodyHeight()
 	}
 	return max(1, (m.bodyHeight()-1)/2)
@@ -48,7 +49,7 @@ func (m *Model) View() string {
 	left, right := m.head()
 	lines := frame.Head(m.theme, m.width, left, right)
 	body := m.body()
-	if m.preview && len(m.rows) > 0 {
+	if m.preview && len(m.list.rows) > 0 {
 		body = m.withPreview(body)
 	}
 	lines = append(append(lines, body...), m.foot())
@@ -81,7 +82,7 @@ func (m *Model) head() (left, right string) {
 		what  string
 		style lipgloss.Style
 	}{
-		{counts[asks], "waiting for you", t.Warn}, {counts[goesOn], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.marked), "marked", t.Key},
+		{counts[asks], "waiting for you", t.Warn}, {counts[goesOn], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.list.marked), "marked", t.Key},
 	} {
 		if part.n > 0 {
 			words = append(words, part.style.Render(fmt.Sprintf("%d %s", part.n, part.what)))
@@ -105,13 +106,13 @@ func (m *Model) body() []string {
 		out = append(out, "", m.theme.Faint.Render("  looking for sessions…"))
 	case len(m.all) == 0:
 		out = append(out, m.empty()...)
-	case len(m.rows) == 0:
+	case len(m.list.rows) == 0:
 		out = append(out, "", m.theme.Faint.Render(ansi.Truncate("  esc clears the filter: no session has all of its words", width, "…")))
 	default:
 		layout := layoutOf(width)
 		out = append(out, m.names(&layout))
-		for i := m.top; i < min(len(m.rows), m.top+height); i++ {
-			out = append(out, m.row(&m.rows[i], &layout, width))
+		for i := m.list.top; i < min(len(m.list.rows), m.list.top+height); i++ {
+			out = append(out, m.row(&m.list.rows[i], &layout, width))
 		}
 	}
 	return frame.Fill(out, height+1)
@@ -130,20 +131,20 @@ func (m *Model) withPreview(list []string) []string {
 // names is the line of the columns' names, with an arrow at the one that sorts.
 func (m *Model) names(layout *layout) string {
 	arrow := "↓"
-	if m.reversed {
+	if m.list.reversed {
 		arrow = "↑"
 	}
 	return strings.Repeat(" ", leadWidth) + m.theme.Faint.Render(layout.line(func(c column) string {
-		if c == m.order {
+		if c == m.list.order {
 			return kinds[c].name + arrow
 		}
 		return kinds[c].name
 	}))
 }
 
-func (m *Model) state(b *session.Summary) string {
+func stateView(t *theme.Theme, b *session.Brief) string {
 	current := b.Status()
-	return status.Style(&m.theme, current).Render(status.Text(current))
+	return status.Style(t, current).Render(status.Text(current))
 }
 
 // row is a line of the list. Where a person is and what is marked is told by the
@@ -154,14 +155,14 @@ func (m *Model) row(r *row, layout *layout, width int) string {
 		return m.theme.Title.Render(ansi.Truncate(" "+title, width, "…"))
 	}
 	b := r.brief
-	lead := cursor.Here(b.ID == m.at)
-	if m.marked[b.ID] {
+	lead := cursor.Here(b.ID == m.list.at)
+	if m.list.marked[b.ID] {
 		lead += m.theme.Key.Render("*")
 	} else {
 		lead += " "
 	}
 	line := layout.line(func(c column) string { return kinds[c].text(m, b) })
-	if b.ID == m.at {
+	if b.ID == m.list.at {
 		return m.theme.Selected.Render(frame.Pad(ansi.Strip(lead)+line, width))
 	}
 	// The state alone is colored: it begins the line.

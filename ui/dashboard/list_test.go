@@ -8,7 +8,7 @@ import (
 // order is the ids as they stand in the list.
 func (p *person) order() string {
 	var ids []string
-	for _, r := range p.m.rows {
+	for _, r := range p.m.list.rows {
 		if r.brief == nil {
 			ids = append(ids, "/"+r.heading)
 		} else {
