@@ -63,11 +63,13 @@ const breath = 120 * time.Millisecond
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, builder Builder) *Model {
-	return &Model{
+	m := &Model{
 		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, breath: breath,
 		after:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
-		marked: map[string]bool{}, log: newLog(),
+		marked: map[string]bool{},
 	}
+	m.log = newLog(&m.note)
+	return m
 }
 
 // SetTheme changes the styles.
@@ -83,7 +85,7 @@ func (m *Model) SetSize(width, height int) {
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now.
-func (m *Model) Typing() bool { return m.ask != nil || m.log.typing }
+func (m *Model) Typing() bool { return m.ask != nil || m.log.search.Typing() }
 
 // Init looks at the images and begins to watch the bakes.
 func (m *Model) Init() tea.Cmd {
@@ -149,7 +151,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.PasteMsg:
-		m.log.paste(msg)
+		m.log.typed(msg)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	case tea.MouseClickMsg:

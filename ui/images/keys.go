@@ -80,14 +80,14 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.ask != nil:
 		return m.answer(msg)
-	case m.log.typing:
-		m.search(msg)
+	case m.log.search.Typing():
+		m.log.press(msg)
 		return nil
 	case key.Matches(msg, m.keys.cancel):
 		m.giveUp(m.current().Name)
 		return nil
 	case m.log.open:
-		m.pressLog(msg)
+		m.log.press(msg)
 		return nil
 	case m.cursor.Press(msg):
 		m.chosen()
@@ -105,9 +105,8 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.back):
 		return page.Leave("", nil)
 	case key.Matches(msg, k.open):
-		m.log.open = true
+		m.log.show()
 		m.note.Say("", nil)
-		m.log.follow = true
 		m.fitLog()
 	case key.Matches(msg, k.bake):
 		return m.put(false, m.meant())

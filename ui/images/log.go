@@ -5,32 +5,34 @@ import (
 	"strings"
 
 	"aibox/ui/widget/cursor"
+	"aibox/ui/widget/dialog"
 	"aibox/ui/widget/frame"
 	"aibox/ui/widget/keymap"
+	"aibox/ui/widget/searchbar"
+	"aibox/ui/widget/theme"
 
 	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
-// log is the output of one image's bake, on the whole screen.
+// log shows the output of one image's bake on the whole screen.
 type log struct {
 	open   bool
 	follow bool // stay at the end as it grows
+	lines  []string
 	cursor cursor.Cursor
-	query  textinput.Model
-	typing bool
-	left   int // columns that are not shown of each line
+	search searchbar.Line
+	note   *frame.Note // of the screen
+	left   int         // columns that are not shown of each line
 
 	find, next, previous, end, further, back, close key.Binding
 }
 
-func newLog() log {
-	query := keymap.Field("/")
+func newLog(note *frame.Note) log {
 	return log{
-		query: query,
-		find:  keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("hit before", "N"),
+		note: note, search: searchbar.New("search", "leave it"),
+		find: keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("hit before", "N"),
 		end: keymap.Bind("follow its end", "f"), further: keymap.Bind("the rest of long lines", "right"), back: keymap.Bind("their start", "left"),
 		close: keymap.Bind("back to the images", "esc", "q", "l"),
 	}
@@ -40,10 +42,10 @@ func (l *log) all() []key.Binding {
 	return []key.Binding{l.find, l.next, l.previous, l.end, l.further, l.back, l.close}
 }
 
-// short is the keys for the foot, with the one that gives up what r does.
+// short returns the keys for the foot, with the one that cancels the bake of r.
 func (l *log) short(r *row) []key.Binding {
-	if l.typing {
-		return []key.Binding{keymap.Bind("search", "enter"), keymap.Bind("leave it", "esc")}
+	if l.search.Typing() {
+		return l.search.Keys()
 	}
 	keys := []key.Binding{l.find, l.next, l.previous, l.close, l.end, l.further}
 	if r != nil && r.working() {
@@ -52,37 +54,26 @@ func (l *log) short(r *row) []key.Binding {
 	return keys
 }
 
-// lines are the output of the image a person is at.
-func (m *Model) lines() []string {
-	if r := m.current(); r != nil && r.job != nil {
-		return r.job.Log
-	}
-	return nil
-}
+// show opens the log at its end.
+func (l *log) show() { l.open, l.follow = true, true }
 
-// fitLog tells the log how long it is now.
-func (m *Model) fitLog() {
-	if !m.log.open {
-		return
-	}
-	lines := m.lines()
-	if lines == nil && m.jobOf(m.at) == nil {
-		m.log.open = false
-		return
-	}
-	m.log.cursor.Fit(len(lines), m.bodyHeight())
-	if m.log.follow {
-		m.log.cursor.Go(len(lines) - 1)
+// fit sets the lines of the output and the rows they have.
+func (l *log) fit(lines []string, height int) {
+	l.lines = lines
+	l.cursor.Fit(len(lines), height)
+	if l.follow {
+		l.cursor.Go(len(lines) - 1)
 	}
 }
 
-// sideways is by how many columns long lines are moved.
+// sideways is by how many columns long lines move.
 const sideways = 20
 
-// pressLog is a key on the output.
-func (m *Model) pressLog(msg tea.KeyPressMsg) {
-	l := &m.log
+// press takes a key while the log is open.
+func (l *log) press(msg tea.KeyPressMsg) {
 	switch {
+	case l.search.Typing():
+		l.typed(msg)
 	case key.Matches(msg, l.close):
 		l.open, l.left = false, 0
 	case key.Matches(msg, l.further):
@@ -90,18 +81,17 @@ func (m *Model) pressLog(msg tea.KeyPressMsg) {
 	case key.Matches(msg, l.back):
 		l.left = max(0, l.left-sideways)
 	case key.Matches(msg, l.find):
-		l.typing = true
-		l.query.SetValue("")
-		l.query.Focus()
+		l.search.Clear()
+		l.search.Open()
 	case key.Matches(msg, l.next):
-		m.hit(1)
+		l.hit(1)
 	case key.Matches(msg, l.previous):
-		m.hit(-1)
+		l.hit(-1)
 	case key.Matches(msg, l.end):
 		l.follow = true
-		m.fitLog()
+		l.cursor.Go(len(l.lines) - 1)
 	case l.cursor.Press(msg):
-		l.follow = l.cursor.At() == len(m.lines())-1
+		l.follow = l.cursor.At() == len(l.lines)-1
 	}
 }
 
@@ -113,78 +103,60 @@ func (l *log) wheel(msg tea.MouseWheelMsg) {
 	}
 }
 
-// search is a key while a person types what to look for.
-func (m *Model) search(msg tea.KeyPressMsg) {
-	l := &m.log
-	switch msg.String() {
-	case "enter":
-		l.typing = false
-		l.query.Blur()
-		m.hit(-1) // what is of interest stands at the end
-	case "esc", "ctrl+c":
-		l.typing = false
-		l.query.Blur()
-		l.query.SetValue("")
-	default:
-		l.query, _ = l.query.Update(msg)
+// typed takes a key or a paste for the search.
+func (l *log) typed(msg tea.Msg) {
+	if l.search.Typing() && l.search.Update(msg) == dialog.Taken {
+		l.hit(-1) // errors are at the end
 	}
 }
 
-func (l *log) paste(msg tea.PasteMsg) {
-	if l.typing {
-		l.query, _ = l.query.Update(msg)
-	}
-}
-
-// hit goes to the next line in a direction, 1 or -1, that has what is looked for, and
+// hit goes to the next line in a direction, 1 or -1, that contains the search, and
 // around at the ends.
-func (m *Model) hit(direction int) {
-	want, lines := strings.ToLower(m.log.query.Value()), m.lines()
-	if want == "" || len(lines) == 0 {
+func (l *log) hit(direction int) {
+	want := strings.ToLower(l.search.Value())
+	if want == "" || len(l.lines) == 0 {
 		return
 	}
-	n, at := len(lines), m.log.cursor.At()
+	n, at := len(l.lines), l.cursor.At()
 	for i := 1; i <= n; i++ {
 		line := ((at+direction*i)%n + n) % n
-		if strings.Contains(strings.ToLower(lines[line]), want) {
-			m.log.follow = false
-			m.log.cursor.Go(line)
-			m.note.Say("", nil)
+		if strings.Contains(strings.ToLower(l.lines[line]), want) {
+			l.follow = false
+			l.cursor.Go(line)
+			l.note.Say("", nil)
 			return
 		}
 	}
-	m.note.Say("", fmt.Errorf("nothing says %q", m.log.query.Value()))
+	l.note.Say("", fmt.Errorf("no line contains %q", l.search.Value()))
 }
 
-// logView is the output on the whole screen.
-func (m *Model) logView() []string {
-	lines := m.lines()
-	from, to := m.log.cursor.Window()
-	out := make([]string, 0, m.bodyHeight())
-	for i := from; i < min(to, len(lines)); i++ {
-		line := ansi.Truncate(ansi.TruncateLeft(lines[i], m.log.left, ""), m.width, "…")
-		switch {
-		case i == m.log.cursor.At() && !m.log.follow:
-			line = m.theme.Selected.Render(frame.Pad(line, m.width))
-		default:
-			line = m.dress(line, lines[i])
+// view returns the rows of the log.
+func (l *log) view(t theme.Theme, width, height int) []string {
+	from, to := l.cursor.Window()
+	out := make([]string, 0, height)
+	for i := from; i < min(to, len(l.lines)); i++ {
+		line := ansi.Truncate(ansi.TruncateLeft(l.lines[i], l.left, ""), width, "…")
+		if i == l.cursor.At() && !l.follow {
+			line = t.Selected.Render(frame.Pad(line, width))
+		} else {
+			line = styled(t, line, l.lines[i])
 		}
 		out = append(out, line)
 	}
-	if len(lines) == 0 {
-		out = append(out, m.theme.Faint.Render("nothing yet"))
+	if len(l.lines) == 0 {
+		out = append(out, t.Faint.Render("nothing yet"))
 	}
-	return frame.Fill(out, m.bodyHeight())
+	return frame.Fill(out, height)
 }
 
-// dress gives what is shown of a line its style, if it is not a step's own words.
-func (m *Model) dress(shown, line string) string {
+// styled gives the visible part of a line the style of the whole line.
+func styled(t theme.Theme, visible, line string) string {
 	switch {
 	case strings.HasPrefix(line, "FAILED "), line == "not built":
-		return m.theme.Bad.Render(shown)
+		return t.Bad.Render(visible)
 	case !strings.HasPrefix(line, " "):
-		return m.theme.Title.Render(shown)
+		return t.Title.Render(visible)
 	default:
-		return shown
+		return visible
 	}
 }

@@ -44,7 +44,7 @@ func TestTheOutputIsSearchedInBothDirections(t *testing.T) {
 	}
 	p.Type("PACKAGE 1")
 	p.Press("enter")
-	at := func() string { return p.m.lines()[p.m.log.cursor.At()] }
+	at := func() string { return p.m.log.lines[p.m.log.cursor.At()] }
 	if line := at(); line != "  added package 19" {
 		t.Errorf("the last hit is %q", line)
 	}
@@ -59,9 +59,9 @@ func TestTheOutputIsSearchedInBothDirections(t *testing.T) {
 	p.Press("/")
 	p.Send(tea.PasteMsg{Content: "nowhere"})
 	p.Press("enter")
-	p.Sees(`nothing says "nowhere"`)
+	p.Sees(`no line contains "nowhere"`)
 	p.Press("/", "esc")
-	if p.m.Typing() || p.m.log.query.Value() != "" {
+	if p.m.Typing() || p.m.log.search.Value() != "" {
 		t.Error("the search is not left")
 	}
 }

@@ -148,7 +148,7 @@ func (m *Model) step(step bakery.JobStep, width int) string {
 func (m *Model) tail(log []string, width, height int) []string {
 	out := make([]string, 0, height)
 	for _, line := range log[max(0, len(log)-height):] {
-		out = append(out, m.dress(ansi.Truncate(line, width, "…"), line))
+		out = append(out, styled(m.theme, ansi.Truncate(line, width, "…"), line))
 	}
 	return out
 }

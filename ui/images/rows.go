@@ -34,6 +34,20 @@ func (m *Model) arrange() {
 	m.fitLog()
 }
 
+// fitLog passes the output of the selected image to the log, which closes when there is
+// no bake of it any more.
+func (m *Model) fitLog() {
+	if !m.log.open {
+		return
+	}
+	r := m.current()
+	if r == nil || r.job == nil {
+		m.log.open = false
+		return
+	}
+	m.log.fit(r.job.Log, m.bodyHeight())
+}
+
 func (m *Model) jobOf(name string) *bakery.Job {
 	for i := range m.jobs {
 		if m.jobs[i].Name == name {

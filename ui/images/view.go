@@ -51,7 +51,7 @@ func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.right())
 	switch {
 	case m.log.open:
-		lines = append(lines, m.logView()...)
+		lines = append(lines, m.log.view(m.theme, m.width, m.bodyHeight())...)
 	case m.wide():
 		width := m.listWidth()
 		pane := m.pane(m.width-width-frame.PaneGap, m.bodyHeight())
@@ -91,10 +91,10 @@ func (m *Model) head() string {
 // right is the end of the head.
 func (m *Model) right() string {
 	switch {
-	case m.log.typing:
-		return m.log.query.View()
-	case m.log.open && m.log.query.Value() != "":
-		return m.theme.Key.Render("/") + termtext.Escape(m.log.query.Value())
+	case m.log.search.Typing():
+		return m.log.search.View()
+	case m.log.open && m.log.search.Value() != "":
+		return m.theme.Key.Render("/") + termtext.Escape(m.log.search.Value())
 	case m.log.open && m.log.follow:
 		return m.theme.Faint.Render("at its end")
 	case len(m.marked) > 0 && !m.log.open:
