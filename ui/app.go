@@ -86,7 +86,7 @@ func (a *app) Init() tea.Cmd {
 
 // Update routes.
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	defer a.letQuestions()
+	defer a.showQuestions()
 	msg, current := page.Current(msg)
 	if !current {
 		return a, nil
@@ -94,7 +94,7 @@ func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if cmd, taken := a.takeQuestion(msg); taken {
 		return a, cmd
 	}
-	if cmd, taken := a.takeUnseen(msg); taken {
+	if cmd, taken := a.takeTooSmall(msg); taken {
 		return a, cmd
 	}
 	switch msg := msg.(type) {
@@ -151,7 +151,7 @@ func (a *app) fit() {
 func (a *app) do(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Command:
-		return a.hand(of)
+		return a.runCommand(of)
 	case page.Close:
 		return a.leave(of)
 	default:
@@ -195,9 +195,9 @@ func (a *app) layerOf(request page.Request) *layer {
 	return l
 }
 
-// home reports whether the dashboard is shown: what quits and what leads to the screens
+// onDashboard reports whether the dashboard is shown: what quits and what leads to the screens
 // beside it counts there.
-func (a *app) home() bool { return len(a.open) == 1 && a.request.Only == nil }
+func (a *app) onDashboard() bool { return len(a.open) == 1 && a.request.Only == nil }
 
 // leave closes the screen that is shown, and tells the one below. With the only screen
 // the program ends.
@@ -229,12 +229,12 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, a.keys.palette):
 		a.openPalette()
 		return nil
-	case key.Matches(msg, a.keys.quit) && a.home():
+	case key.Matches(msg, a.keys.quit) && a.onDashboard():
 		return a.quit()
 	}
 	for i, binding := range a.sideKeys() {
 		if key.Matches(msg, binding) {
-			return a.aside(i)
+			return a.goAside(i)
 		}
 	}
 	return a.page().Update(msg)
@@ -243,14 +243,14 @@ func (a *app) press(msg tea.KeyPressMsg) tea.Cmd {
 // sideKeys are the keys to the dashboard and the screens beside it. On a screen where
 // something would be lost there are none.
 func (a *app) sideKeys() []key.Binding {
-	if !a.home() && !a.page().side {
+	if !a.onDashboard() && !a.page().side {
 		return nil
 	}
 	return a.keys.sides
 }
 
-// aside goes to the dashboard, 0, or to one of sides, from 1 on.
-func (a *app) aside(i int) tea.Cmd {
+// goAside goes to the dashboard, 0, or to one of sides, from 1 on.
+func (a *app) goAside(i int) tea.Cmd {
 	var left tea.Cmd
 	if len(a.open) > 1 {
 		left = a.leave(page.Close{})
@@ -297,8 +297,8 @@ func (a *app) button(msg tea.MouseClickMsg) (cmd tea.Cmd, asks bool) {
 	return nil, true
 }
 
-// hand gives the terminal to a command.
-func (a *app) hand(c page.Command) tea.Cmd {
+// runCommand gives the terminal to a command.
+func (a *app) runCommand(c page.Command) tea.Cmd {
 	return tea.Exec(handover{a.ctx, a.request.Do, c}, func(err error) tea.Msg { return page.Returned{Err: err} })
 }
 
@@ -312,12 +312,12 @@ type handover struct {
 // Run does the command.
 func (h handover) Run() error {
 	// The library's renderer stops its clock a moment after it has said that it is at
-	// rest. Started anew before that, it would never draw again.
+	// rest. Restarted before that, it would never draw again.
 	time.Sleep(restTime)
 	return guarded(func() error { return h.do(h.ctx, h.command) })
 }
 
-// restTime is many times that moment, and nothing to a person.
+// restTime is many times that moment, and too short to notice.
 const restTime = 20 * time.Millisecond
 
 // SetStdin and the others are not needed: the command knows the terminal.

@@ -56,7 +56,7 @@ func (one) Changes(context.Context, session.ID) (*review.ChangeSet, error) {
 	return nil, errors.New("the workspace is gone")
 }
 
-// drive sends a message and all that its commands bring, but for ticks.
+// drive sends a message and all that its commands bring, except for ticks.
 func drive(a *app, msg tea.Msg) (quits bool) {
 	_, cmd := a.Update(msg)
 	var run func(cmd tea.Cmd) bool
@@ -85,7 +85,7 @@ func drive(a *app, msg tea.Msg) (quits bool) {
 func newTestApp(t *testing.T, width, height int) *app {
 	a := newApp(t.Context(), Request{Sessions: one{}, Changes: one{}})
 	drive(a, tea.WindowSizeMsg{Width: width, Height: height})
-	drive(a, page.Returned{}) // whoever comes back looks again
+	drive(a, page.Returned{}) // coming back lists the sessions again
 	return a
 }
 

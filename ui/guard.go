@@ -11,7 +11,7 @@ import (
 )
 
 // Crash is a bug that ended the UI: some screen, or what it had asked for, panicked.
-// The terminal was given back, and what runs goes on.
+// The terminal was restored, and sessions continue.
 type Crash struct {
 	Value string // what was said, escaped
 	Stack []byte // where; for a report
@@ -22,7 +22,7 @@ func (c *Crash) Error() string { return "the terminal UI failed: " + c.Value }
 
 // guard stands around the root model. A panic in it or in one of its commands ends the
 // program as its context would, which gives the terminal back in every case. The
-// library would print the raw value and a page of stack over the person's shell.
+// library would print the raw value and a page of stack over the user's shell.
 type guard struct {
 	tea.Model
 	end context.CancelCauseFunc

@@ -132,7 +132,7 @@ func faultyTerminal(t *testing.T, before ...string) (*terminal.Terminal, context
 }
 
 // ends checks that the program ends with this code, that the terminal is given back,
-// and that a person then reads what pattern matches.
+// and that the user then reads what pattern matches.
 func ends(ctx context.Context, t *testing.T, on *terminal.Terminal, code int, pattern string) {
 	t.Helper()
 	if got, err := on.Wait(ctx); err != nil || got != code {

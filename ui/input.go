@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// errHungUp says that the person's terminal has gone.
+// errHungUp reports that the user's terminal is gone.
 var errHungUp = errors.New("the terminal has gone")
 
-// input is the person's terminal as what they type comes from. A terminal that goes
-// away ends the program: the kernel signals that to the leader of its session alone,
-// which may be a program in between that keeps it to itself, as runuser and sudo do.
+// input reads the user's terminal. A terminal that goes away ends the program. The kernel
+// signals that only to the session's leader, which may be a program such as runuser or
+// sudo that does not pass it on.
 type input struct {
 	*os.File
 	end context.CancelCauseFunc

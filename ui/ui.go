@@ -36,7 +36,7 @@ type Sessions interface {
 
 // Request is what the UI works with.
 type Request struct {
-	In       io.Reader // a person's terminal
+	In       io.Reader // the user's terminal
 	Out      io.Writer // the same
 	Sessions Sessions
 	Guard    network.Guard
@@ -49,14 +49,14 @@ type Request struct {
 	// the dashboard.
 	Only page.Request
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
-	// screen, and returns when the person may come back.
+	// screen, and returns when the user may come back.
 	Do func(ctx context.Context, command page.Command) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string
 }
 
-// Run shows the UI until the person leaves it, ctx ends or something panics (a
+// Run shows the UI until the user leaves it, ctx ends or something panics (a
 // *Crash). The terminal is as it was when it returns. said is what became of the only
 // screen, if that has something to say: escaped, empty for nothing.
 func Run(ctx context.Context, r Request) (said string, err error) {

@@ -124,7 +124,7 @@ func (a *app) rest() []key.Binding {
 		return nil
 	}
 	keys := []key.Binding{keymap.Bind("help", "?")}
-	if a.home() {
+	if a.onDashboard() {
 		keys = append(keys, keymap.Bind("quit", "q"))
 	}
 	return keys
@@ -133,7 +133,7 @@ func (a *app) rest() []key.Binding {
 // ownKeys are the app's own keys that count on the screen that is shown.
 func (a *app) ownKeys() keymap.Group {
 	keys := []key.Binding{a.keys.help, a.keys.palette}
-	if a.home() {
+	if a.onDashboard() {
 		keys = append(keys, a.keys.quit)
 	}
 	if a.questions.Waiting() > 0 {

@@ -11,7 +11,7 @@ import (
 	"aibox/internal/ctrlseq"
 )
 
-// attacks are what must not reach a person's terminal, each with a canary that
+// attacks are what must not reach the user's terminal, each with a canary that
 // would be seen there.
 var attacks = []struct{ name, bytes, canary string }{
 	{"title", "\x1b]0;CANARY\x07", "CANARY"},

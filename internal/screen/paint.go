@@ -7,7 +7,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// Enter prepares a person's terminal for a Painter: a screen of its own, without
+// Enter prepares the user's terminal for a Painter: a screen of its own, without
 // wrapping, cleared.
 const Enter = "\x1b[?1049h\x1b[?7l\x1b[m\x1b[2J\x1b[H"
 
@@ -19,7 +19,7 @@ const Leave = "\x1b[m\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x
 // is not safe for concurrent use.
 type Painter struct {
 	colors Colors
-	size   Size   // of the person's terminal
+	size   Size   // of the user's terminal
 	shown  []cell // row by row
 	pen    uv.Style
 	modes  modes
@@ -54,7 +54,7 @@ func (p *Painter) Resize(size Size) {
 // Paint returns the bytes that make the terminal show the screen: nothing when it
 // does already. Where the terminal is smaller, it shows the upper left; where it
 // is larger, the rest is empty. The bytes are valid until the next call. full says
-// that the whole terminal was painted anew.
+// that the whole terminal was painted again.
 func (p *Painter) Paint(s *Screen) (out []byte, full bool) {
 	p.out, full = p.out[:0], p.fresh
 	if p.fresh {
@@ -65,8 +65,8 @@ func (p *Painter) Paint(s *Screen) (out []byte, full bool) {
 	return p.out, full
 }
 
-// clear empties the terminal's rows one by one, since what stands below belongs to
-// somebody else.
+// clear empties the terminal's rows one by one, since the rows below belong to
+// another program.
 func (p *Painter) clear() {
 	p.fresh, p.pen, p.x = false, uv.Style{}, -1
 	p.write("\x1b[m")
@@ -117,7 +117,7 @@ func (p *Painter) cellOf(s *Screen, x, y int) (cell, int) {
 }
 
 // safe is a cell's content again, or a replacement when it is not one character of
-// bounded size: the last look at what goes to a person's terminal.
+// bounded size: the last check before the user's terminal.
 func safe(content string) string {
 	if len(content) == 1 && content[0] >= 0x20 && content[0] < 0x7f {
 		return content

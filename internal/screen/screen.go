@@ -100,7 +100,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 // Resize changes the size, within bounds. As on any terminal, what does not fit is
-// gone, and agents draw anew.
+// gone, and agents draw again.
 func (s *Screen) Resize(size Size) {
 	if size = size.Bound(); size == s.size {
 		return

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// terminal is a person's terminal that shows what a Painter sends: another
+// terminal is the user's terminal that shows what a Painter sends: another
 // emulator, which knows everything that Enter, a Painter and Leave use.
 type person struct {
 	*Painter

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Colors is how many colors a person's terminal has.
+// Colors is how many colors the user's terminal has.
 type Colors int
 
 // The color depths. The zero value is none: bold and the like remain.

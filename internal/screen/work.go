@@ -6,8 +6,8 @@ import (
 	"aibox/internal/ctrlseq"
 )
 
-// The emulator's work is counted in cells that it may touch, so that whoever feeds it can
-// do so in slices. The counts are upper bounds: x/vt copies a screen to scroll it by one
+// The emulator's work is counted in cells that it may touch, so that input can be
+// taken in slices. The counts are upper bounds: x/vt copies a screen to scroll it by one
 // line.
 
 // Advance takes bytes of the agent as Write does, but stops once it has done about as

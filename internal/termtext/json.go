@@ -12,7 +12,7 @@ import (
 // in a string becomes an escape of JSON (RFC 8259, section 7), with surrogates above the
 // Basic Multilingual Plane, so that a program reads the same values. A byte that is not
 // UTF-8 becomes \ufffd, as which a decoder would read it. The input must be valid JSON
-// but for such bytes, in writes of any size. Not safe for concurrent use.
+// except for such bytes, in writes of any size. Not safe for concurrent use.
 type JSON struct {
 	out   io.Writer
 	carry []byte // the beginning of a character

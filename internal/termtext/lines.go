@@ -9,7 +9,7 @@ import (
 
 // Lines keeps the output of an agent apart from the rest of a terminal: each row of
 // it begins with a mark, and whatever the agent prints, it reaches neither the mark nor
-// any row before. So whoever prints rows without the mark is not the agent. Lines makes
+// any row before. So no row without the mark is the agent's. Lines makes
 // the rows itself, since a terminal begins one without a mark where a line is too long.
 // It is shared by the filters of all streams that one terminal shows, and is not safe for
 // concurrent use.

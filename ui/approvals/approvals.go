@@ -53,9 +53,9 @@ type Model struct {
 	answered      map[name]bool // they may still stand in what is read
 	seen          map[name]bool // they do not appear by themselves any more
 	shown         *session.Request
-	rested        time.Time // when the question appeared, or a key came within the grace
+	lastKey       time.Time // when the question appeared, or a key came within the grace
 	choice        choice
-	outcome       outcome // of the last question, where the person has to know; empty is no news
+	outcome       outcome // of the last question, where the user has to know; empty is no news
 }
 
 // choice is a button.
@@ -85,16 +85,16 @@ func (m *Model) SetSize(width, height int) { m.width, m.height = width, height }
 
 // The messages of this package, which no screen gets.
 type (
-	watching struct {
+	watchStarted struct {
 		changed <-chan struct{}
 		err     error
 	}
-	news   struct{}
-	listed struct {
+	requestsChanged struct{}
+	requestsLoaded  struct {
 		all []session.Request
 		err error
 	}
-	replied struct {
+	answerSent struct {
 		of  name
 		err error
 	}
@@ -105,7 +105,7 @@ func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
 	return tea.Batch(m.list(), func() tea.Msg {
 		changed, err := sessions.Changed(ctx)
-		return watching{changed, err}
+		return watchStarted{changed, err}
 	})
 }
 
@@ -113,7 +113,7 @@ func (m *Model) list() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
 		all, err := sessions.Requests()
-		return listed{all, err}
+		return requestsLoaded{all, err}
 	})
 }
 
@@ -123,27 +123,27 @@ func (m *Model) await() tea.Cmd {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
-		return news{}
+		return requestsChanged{}
 	}
 }
 
-// Take takes a message; false means that it is none of its own.
+// Take takes a message; false means that it belongs to another part.
 func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	switch msg := msg.(type) {
-	case watching:
+	case watchStarted:
 		if msg.err != nil {
 			return nil, true // the dashboard watches the same, and says so
 		}
 		m.changed = msg.changed
 		return m.await(), true
-	case news:
+	case requestsChanged:
 		return tea.Batch(m.list(), m.await()), true
-	case listed:
+	case requestsLoaded:
 		if msg.err == nil {
-			m.learn(msg.all)
+			m.takeRequests(msg.all)
 		}
 		return nil, true
-	case replied:
+	case answerSent:
 		if msg.err != nil {
 			m.outcome = outcome{"Your answer did not count", termtext.Escape(msg.err.Error())}
 			delete(m.answered, msg.of)
@@ -156,8 +156,8 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	return nil, false
 }
 
-// learn takes the questions that are open now.
-func (m *Model) learn(all []session.Request) {
+// takeRequests takes the questions that are open now.
+func (m *Model) takeRequests(all []session.Request) {
 	open := map[name]bool{}
 	for _, r := range all {
 		open[nameOf(r)] = true
@@ -172,22 +172,22 @@ func (m *Model) learn(all []session.Request) {
 	m.waiting = slices.DeleteFunc(all, func(r session.Request) bool { return m.answered[nameOf(r)] })
 	if m.shown != nil && !slices.ContainsFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == nameOf(*m.shown) }) {
 		// Keys that were meant for it must not reach the screen below.
-		m.outcome, m.shown = m.settled(m.shown), nil
+		m.outcome, m.shown = m.closedOutcome(m.shown), nil
 	}
 }
 
 // outcome is why a question went away, or an answer did not count.
 type outcome struct{ title, text string } // escaped
 
-// settled is what became of a question that is not open any more.
-func (m *Model) settled(r *session.Request) outcome {
+// closedOutcome is what became of a question that is not open any more.
+func (m *Model) closedOutcome(r *session.Request) outcome {
 	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
 		return outcome{"Too late", "nobody answered the question of " + string(r.Session) + " in time"}
 	}
 	return outcome{"Not open any more", "the question of " + string(r.Session) + " was answered elsewhere, or its session has ended"}
 }
 
-// Let shows the first question that nobody has seen yet, unless the person is busy:
+// Let shows the first question that nobody has seen yet, unless the user is busy:
 // types, or looks at another question. The owner calls it after every message.
 func (m *Model) Let(busy bool) {
 	if busy || m.Open() {
@@ -210,7 +210,7 @@ func (m *Model) Show() {
 
 func (m *Model) show(r session.Request) {
 	m.seen[nameOf(r)] = true
-	m.shown, m.choice, m.rested = &r, later, m.Now()
+	m.shown, m.choice, m.lastKey = &r, later, m.Now()
 }
 
 // Waiting is the number of questions that wait for an answer.
@@ -233,17 +233,17 @@ func (m *Model) Mark() string {
 func Key() key.Binding { return keymap.Bind("questions of sessions", "!") }
 
 var (
-	toggle = keymap.Bind("choose", "tab", "right", "l")
-	back   = keymap.Bind("choose back", "shift+tab", "left", "h")
-	take   = keymap.Bind("take the choice", "enter")
-	accept = keymap.Bind("yes", "y")
-	refuse = keymap.Bind("no", "n")
-	put    = keymap.Bind("later", "esc", "q", "ctrl+c")
+	toggle   = keymap.Bind("choose", "tab", "right", "l")
+	back     = keymap.Bind("choose back", "shift+tab", "left", "h")
+	take     = keymap.Bind("take the choice", "enter")
+	accept   = keymap.Bind("yes", "y")
+	refuse   = keymap.Bind("no", "n")
+	postpone = keymap.Bind("later", "esc", "q", "ctrl+c")
 )
 
 // Keys are the question's keys.
 func (m *Model) Keys() []keymap.Group {
-	return []keymap.Group{{Title: "Question", Keys: []key.Binding{accept, refuse, put, toggle, back, take}}}
+	return []keymap.Group{{Title: "Question", Keys: []key.Binding{accept, refuse, postpone, toggle, back, take}}}
 }
 
 // Short is the keys for the foot of the screen.
@@ -251,7 +251,7 @@ func (m *Model) Short() []key.Binding {
 	if m.shown == nil {
 		return []key.Binding{keymap.Bind("close", "esc")}
 	}
-	return []key.Binding{accept, refuse, put, toggle}
+	return []key.Binding{accept, refuse, postpone, toggle}
 }
 
 // Press takes a key while a question is open.
@@ -260,9 +260,9 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case m.shown == nil:
 		m.outcome = outcome{}
-	case now.Sub(m.rested) < dialog.Grace:
-		m.rested = now // whoever presses keys has not read it yet
-	case key.Matches(msg, put):
+	case now.Sub(m.lastKey) < dialog.Grace:
+		m.lastKey = now // these keys were meant for something else
+	case key.Matches(msg, postpone):
 		m.shown = nil
 	case key.Matches(msg, accept):
 		return m.reply(yes)
@@ -288,5 +288,5 @@ func (m *Model) reply(c choice) tea.Cmd {
 	m.answered[nameOf(r)] = true
 	m.waiting = slices.DeleteFunc(m.waiting, func(other session.Request) bool { return nameOf(other) == nameOf(r) })
 	ctx, sessions := m.ctx, m.sessions
-	return func() tea.Msg { return replied{nameOf(r), sessions.Answer(ctx, r.Session, r.ID, c == yes)} }
+	return func() tea.Msg { return answerSent{nameOf(r), sessions.Answer(ctx, r.Session, r.ID, c == yes)} }
 }

@@ -19,19 +19,21 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// desk is sessions that ask.
-type desk struct {
+// fakeSessions is sessions that ask.
+type fakeSessions struct {
 	open  []session.Request
 	said  []string
 	fails error
 }
 
-func (d *desk) Changed(context.Context) (<-chan struct{}, error) { return make(chan struct{}), nil }
-func (d *desk) Requests() ([]session.Request, error) {
+func (d *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
+	return make(chan struct{}), nil
+}
+func (d *fakeSessions) Requests() ([]session.Request, error) {
 	return append([]session.Request(nil), d.open...), nil
 }
 
-func (d *desk) Answer(_ context.Context, id session.ID, request int, yes bool) error {
+func (d *fakeSessions) Answer(_ context.Context, id session.ID, request int, yes bool) error {
 	d.said = append(d.said, fmt.Sprintf("%s %d %v", id, request, yes))
 	return d.fails
 }
@@ -47,15 +49,15 @@ func asks(id session.ID, number int) session.Request {
 
 // person is before a screen over which questions appear.
 type person struct {
-	t    testing.TB
-	m    *Model
-	desk *desk
-	now  time.Time
+	t            testing.TB
+	m            *Model
+	fakeSessions *fakeSessions
+	now          time.Time
 }
 
 func sit(t testing.TB, open ...session.Request) *person {
-	p := &person{t: t, desk: &desk{open: open}, now: noon}
-	p.m = New(t.Context(), p.desk)
+	p := &person{t: t, fakeSessions: &fakeSessions{open: open}, now: noon}
+	p.m = New(t.Context(), p.fakeSessions)
 	p.m.Now = func() time.Time { return p.now }
 	p.m.SetSize(80, 24)
 	p.look(false)
@@ -103,8 +105,8 @@ func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 			t.Fatalf("it does not appear:\n%s", p.view())
 		}
 		p.press(key)
-		if len(p.desk.said) != 1 || p.desk.said[0] != want {
-			t.Errorf("%s says %v", key, p.desk.said)
+		if len(p.fakeSessions.said) != 1 || p.fakeSessions.said[0] != want {
+			t.Errorf("%s says %v", key, p.fakeSessions.said)
 		}
 		p.look(false) // it still stands in what is read
 		if p.m.Open() || p.m.Waiting() != 0 {
@@ -115,24 +117,24 @@ func TestAQuestionAppearsAndItsAnswerCounts(t *testing.T) {
 
 func TestKeysThatWereMeantForSomethingElseAnswerNothing(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
-	for range 50 { // somebody types on
+	for range 50 { // the user keeps typing
 		p.now = p.now.Add(dialog.Grace - time.Millisecond)
 		for _, name := range []string{"y", "n", "enter", "esc"} {
 			p.run(p.m.Press(keymap.Press(name)))
 		}
 	}
-	if p.desk.said != nil || !p.m.Open() {
-		t.Errorf("said %v, open %v", p.desk.said, p.m.Open())
+	if p.fakeSessions.said != nil || !p.m.Open() {
+		t.Errorf("said %v, open %v", p.fakeSessions.said, p.m.Open())
 	}
 	p.press("enter") // later has the focus
-	if p.desk.said != nil || p.m.Open() || p.m.Waiting() != 1 {
-		t.Errorf("said %v, open %v, %d wait", p.desk.said, p.m.Open(), p.m.Waiting())
+	if p.fakeSessions.said != nil || p.m.Open() || p.m.Waiting() != 1 {
+		t.Errorf("said %v, open %v, %d wait", p.fakeSessions.said, p.m.Open(), p.m.Waiting())
 	}
 }
 
 func TestAQuestionWaitsWhileSomebodyTypes(t *testing.T) {
 	p := sit(t)
-	p.desk.open = []session.Request{asks("0a-x", 1)}
+	p.fakeSessions.open = []session.Request{asks("0a-x", 1)}
 	p.look(true)
 	if p.m.Open() || !strings.Contains(p.m.Mark(), "! 1 question") {
 		t.Errorf("open %v, marked %q", p.m.Open(), p.m.Mark())
@@ -162,28 +164,28 @@ func TestAQuestionThatIsPutOffStaysAsAMarkAndIsNotLost(t *testing.T) {
 	p.press("y")
 	p.m.Show()
 	p.press("tab", "enter")
-	if got := strings.Join(p.desk.said, ", "); got != "0a-x 1 true, 0b-y 3 false" {
+	if got := strings.Join(p.fakeSessions.said, ", "); got != "0a-x 1 true, 0b-y 3 false" {
 		t.Errorf("said %s", got)
 	}
 }
 
 func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
-	p.desk.open = nil
+	p.fakeSessions.open = nil
 	p.look(false)
 	if !strings.Contains(p.view(), "Not open any more") || !strings.Contains(p.view(), "the question of 0a-x was answered elsewhere") || p.m.Mark() != "" {
 		t.Errorf("keys that were meant for it reach the screen below:\n%s", p.view())
 	}
 	p.press("y")
-	if p.m.Open() || p.desk.said != nil {
+	if p.m.Open() || p.fakeSessions.said != nil {
 		t.Error("it stays, or is answered")
 	}
-	p.desk.open = []session.Request{asks("0a-x", 2)}
+	p.fakeSessions.open = []session.Request{asks("0a-x", 2)}
 	p.look(false)
 	if !p.m.Open() {
 		t.Error("the session's next one does not appear")
 	}
-	p.desk.open = nil
+	p.fakeSessions.open = nil
 	p.now = noon.Add(time.Minute)
 	p.look(false)
 	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "nobody answered the question of 0a-x in time") {
@@ -194,7 +196,7 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
 	p := sit(t)
 	early := p.m.list()() // sees nothing
-	p.desk.open = []session.Request{asks("0a-x", 1)}
+	p.fakeSessions.open = []session.Request{asks("0a-x", 1)}
 	p.look(false)
 	p.run(func() tea.Msg { return early })
 	if p.m.Waiting() != 1 || !strings.Contains(p.view(), "0a-x asks") {
@@ -204,7 +206,7 @@ func TestALookThatBeganEarlierAndEndsLaterDoesNotCount(t *testing.T) {
 
 func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
-	p.desk.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
+	p.fakeSessions.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")
 	if !p.m.Open() || !strings.Contains(p.view(), "Your answer did not count") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
 		t.Error(p.view())
@@ -213,7 +215,7 @@ func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
 	if p.m.Open() || p.m.Waiting() != 1 {
 		t.Error("it cannot be answered again")
 	}
-	p.desk.fails = fault.New(fault.Conflict, "the question is not open any more")
+	p.fakeSessions.fails = fault.New(fault.Conflict, "the question is not open any more")
 	p.m.Show()
 	p.press("y", "esc")
 	if p.m.Waiting() != 0 {
@@ -236,12 +238,12 @@ func TestAClickChoosesAndASecondOneAnswers(t *testing.T) {
 	}
 	click("asks")
 	click("give it")
-	if p.desk.said != nil || !strings.Contains(p.view(), "[give it 1h more (y)]") {
-		t.Errorf("said %v:\n%s", p.desk.said, p.view())
+	if p.fakeSessions.said != nil || !strings.Contains(p.view(), "[give it 1h more (y)]") {
+		t.Errorf("said %v:\n%s", p.fakeSessions.said, p.view())
 	}
 	click("give it")
-	if len(p.desk.said) != 1 || p.desk.said[0] != "0a-x 1 true" {
-		t.Errorf("said %v", p.desk.said)
+	if len(p.fakeSessions.said) != 1 || p.fakeSessions.said[0] != "0a-x 1 true" {
+		t.Errorf("said %v", p.fakeSessions.said)
 	}
 }
 
@@ -287,8 +289,8 @@ func FuzzKeys(f *testing.F) {
 			p.look(random.IntN(2) == 0)
 			_ = p.view()
 		}
-		if p.desk.said != nil {
-			t.Errorf("said %v", p.desk.said)
+		if p.fakeSessions.said != nil {
+			t.Errorf("said %v", p.fakeSessions.said)
 		}
 	})
 }

@@ -80,8 +80,8 @@ func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 		m.outcome = outcome{}
 		return nil
 	}
-	if now := m.Now(); now.Sub(m.rested) < dialog.Grace {
-		m.rested = now
+	if now := m.Now(); now.Sub(m.lastKey) < dialog.Grace {
+		m.lastKey = now
 		return nil
 	}
 	c, hit := m.button(msg.X, msg.Y)

@@ -1,6 +1,5 @@
-// Package checkup is a look at this machine that goes on behind a screen: what is
-// found arrives while the rest is still looked at. It looks at nothing itself and
-// shows nothing; the screens that hold one do.
+// Package checkup runs the checks of this machine in the background: findings arrive
+// while other checks run. It shows nothing; the screens that hold a Checkup do.
 package checkup
 
 import (
@@ -13,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Machine is what can be looked at.
+// Machine is what can be checked.
 type Machine interface {
 	// Checks are the looks of one examination.
 	Checks() []doctor.Check
@@ -22,7 +21,7 @@ type Machine interface {
 // Row is one finding, or a check that has found nothing yet.
 type Row struct {
 	doctor.Finding
-	Looking bool // it is looked at now; what Finding says is from before, if anything
+	Looking bool // it is being checked; Finding is the last result, if any
 }
 
 // Checkup is the examination that was begun last.
@@ -57,8 +56,8 @@ type found struct {
 // New makes one that has not begun.
 func New(machine Machine) *Checkup { return &Checkup{machine: machine} }
 
-// Begin looks at everything anew, until ctx ends. An examination that goes on is given
-// up; what it had found stays until it is found again.
+// Begin checks everything again, until ctx ends. It cancels a running
+// examination, whose findings stay until they are replaced.
 func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 	if c.now != nil {
 		c.now.stop()
@@ -122,12 +121,12 @@ func (c *Checkup) next() tea.Cmd {
 	})
 }
 
-// Busy reports whether something is still looked at.
+// Busy reports whether something is still checked.
 func (c *Checkup) Busy() bool {
 	return c.now != nil && (c.now.checks == nil || slices.Contains(c.now.ended, false))
 }
 
-// Looking reports whether something of a part is still looked at.
+// Looking reports whether something of a part is still checked.
 func (c *Checkup) Looking(part doctor.Part) bool {
 	if c.now == nil || c.now.checks == nil {
 		return true
@@ -161,7 +160,7 @@ func (c *Checkup) Rows() []Row {
 	return rows
 }
 
-// Findings is what is known without what is still looked at.
+// Findings is what is known without what is still checked.
 func (c *Checkup) Findings() []doctor.Finding {
 	var all []doctor.Finding
 	for _, row := range c.Rows() {

@@ -14,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// act does what a key asks for with the session a person is at, or with those that
+// act does what a key asks for with the selected session, or with those that
 // are marked. What cannot be taken back by a key asks first.
 func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
@@ -24,7 +24,7 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.discard):
 		m.askDiscard(m.list.able(canDiscard))
 	case key.Matches(msg, k.back):
-		m.askBack(m.list.able(canBringBack))
+		m.askBringBack(m.list.able(canBringBack))
 	case key.Matches(msg, k.remove):
 		m.askRemove(m.list.able(canRemove))
 	case key.Matches(msg, k.newRun):
@@ -74,8 +74,8 @@ func (m *Model) open(b *session.Summary) tea.Cmd {
 	return page.Ask(page.Session{ID: b.ID})
 }
 
-// commandFor is the command line that goes on with a session.
-func commandFor(b *session.Summary) string {
+// commandFor is the command line that continues with a session.
+func commandFor(b *session.Brief) string {
 	switch {
 	case b.Phase != session.Ended:
 		return "aibox attach " + string(b.ID)
@@ -110,7 +110,7 @@ func (m *Model) askDiscard(of []*session.Summary) {
 		"are discarded; u or `aibox recover` brings them back", m.sessions.discard)
 }
 
-func (m *Model) askBack(of []*session.Summary) {
+func (m *Model) askBringBack(of []*session.Brief) {
 	m.confirmAll("Bring back", of, "Its workspace is made anew, with what it held when it was discarded but for ignored files. It waits for your review then.",
 		"Their workspaces are made anew, with what they held when they were discarded but for ignored files. They wait for your review then.",
 		"are back, to be reviewed", m.sessions.bringBack)
@@ -126,7 +126,7 @@ const most = 6
 
 // confirmAll asks whether to do something with each of some sessions. verb is the
 // title's, one and many say what will happen, and done what has.
-func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done string, do deed) {
+func (m *Model) confirmAll(verb string, of []*session.Brief, one, many, done string, do action) {
 	if len(of) == 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done s
 	}
 	what, text := string(ids[0]), one
 	if len(ids) > 1 {
-		what, text = amount.Of(len(ids), "session"), named(ids)+"\n\n"+many
+		what, text = amount.Of(len(ids), "session"), joinIDs(ids)+"\n\n"+many
 	}
 	if left := len(m.list.chosen()) - len(ids); left > 0 {
 		text += fmt.Sprintf(" With %d more of the marked ones this cannot be done; they stay as they are.", left)
@@ -144,8 +144,8 @@ func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done s
 	m.confirm(verb+" "+what+"?", text, strings.ToLower(verb), m.each(ids, done, do))
 }
 
-// named lists ids.
-func named(ids []session.ID) string {
+// joinIDs lists ids.
+func joinIDs(ids []session.ID) string {
 	words := make([]string, 0, most+1)
 	for i, id := range ids {
 		if i == most {
@@ -157,11 +157,11 @@ func named(ids []session.ID) string {
 	return strings.Join(words, ", ")
 }
 
-// deed is something that is done with a session.
-type deed func(ctx context.Context, id session.ID) error
+// action is something that is done with a session.
+type action func(ctx context.Context, id session.ID) error
 
 // each does something with sessions, one after another, and says what became of it.
-func (m *Model) each(ids []session.ID, done string, do deed) tea.Cmd {
+func (m *Model) each(ids []session.ID, done string, do action) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
 		var first error
@@ -176,13 +176,13 @@ func (m *Model) each(ids []session.ID, done string, do deed) tea.Cmd {
 		}
 		switch failed := len(ids) - len(did); {
 		case first != nil && len(ids) > 1:
-			return acted{err: fmt.Errorf("%d of %d failed: %w", failed, len(ids), first), done: did}
+			return actionDone{err: fmt.Errorf("%d of %d failed: %w", failed, len(ids), first), done: did}
 		case first != nil:
-			return acted{err: first}
+			return actionDone{err: first}
 		case len(ids) == 1:
-			return acted{said: string(ids[0]) + " " + singular(done), done: did}
+			return actionDone{said: string(ids[0]) + " " + singular(done), done: did}
 		default:
-			return acted{said: amount.Of(len(ids), "session") + " " + done, done: did}
+			return actionDone{said: amount.Of(len(ids), "session") + " " + done, done: did}
 		}
 	}
 }

@@ -29,10 +29,10 @@ func TestKeysTypedBeforeAQuestionAppearedDoNotAnswerIt(t *testing.T) {
 }
 
 func TestWhatWasDiscardedIsBroughtBackAfterAQuestion(t *testing.T) {
-	briefs := some()
+	briefs := sampleBriefs()
 	briefs[0].Review = session.Discarded
-	sessions := &recorded{briefs: briefs}
-	p := newPerson(t, sessions, 120, 40)
+	sessions := &fakeSessions{briefs: briefs}
+	p := newUser(t, sessions, 120, 40)
 	p.Press("u") // of one that runs
 	p.DoesNotSee("Bring back")
 	p.Press("end")
@@ -47,8 +47,8 @@ func TestWhatWasDiscardedIsBroughtBackAfterAQuestion(t *testing.T) {
 }
 
 func TestAFailureIsSaid(t *testing.T) {
-	sessions := &recorded{briefs: some(), fail: errors.New("the disk is \x1b[31mfull")}
-	p := newPerson(t, sessions, 80, 24)
+	sessions := &fakeSessions{briefs: sampleBriefs(), fail: errors.New("the disk is \x1b[31mfull")}
+	p := newUser(t, sessions, 80, 24)
 	p.Press("home", "s")
 	p.wait()
 	p.Press("y")
@@ -75,7 +75,7 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
-	p := newPerson(t, &recorded{briefs: []session.Summary{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
+	p := newUser(t, &fakeSessions{briefs: []session.Brief{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
 	p.Press("enter")
 	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Session{ID: "0eeee-codex"}}) {
 		t.Errorf("asked for %v", p.Asked)
@@ -95,10 +95,10 @@ func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
 }
 
 func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
-	sessions := &recorded{briefs: append(some(),
-		session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
-		session.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
-	p := newPerson(t, sessions, 120, 40)
+	sessions := &fakeSessions{briefs: append(sampleBriefs(),
+		session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
+		session.Brief{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
+	p := newUser(t, sessions, 120, 40)
 	p.Press("ctrl+a")
 	p.Sees("6 marked")
 	p.Press("ctrl+a")
@@ -131,8 +131,8 @@ func TestAMarkThatIsFilteredAwayIsNotActedOn(t *testing.T) {
 }
 
 func TestOfSeveralThatFailTheFirstIsSaidAndTheMarksStay(t *testing.T) {
-	sessions := &recorded{briefs: some(), fail: errors.New("the disk is full")}
-	p := newPerson(t, sessions, 200, 60)
+	sessions := &fakeSessions{briefs: sampleBriefs(), fail: errors.New("the disk is full")}
+	p := newUser(t, sessions, 200, 60)
 	p.Press("ctrl+a", "delete")
 	p.wait()
 	p.Press("y")

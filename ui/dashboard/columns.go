@@ -33,7 +33,7 @@ const (
 // kind is what a column shows and how it sorts.
 type kind struct {
 	name    string
-	first   string // for people: what comes first
+	first   string // what comes first, in words
 	right   bool   // its end stands at its right
 	text    func(m *Model, b *session.Summary) string
 	compare func(a, b *session.Summary) int // what people look for comes first
@@ -62,7 +62,7 @@ var kinds = [columnCount]kind{
 			return ""
 		}
 		text := fmt.Sprintf("%d +%d -%d", b.Files, b.Added, b.Deleted)
-		if soFar(b) {
+		if partial(b) {
 			text = "~" + text
 		}
 		return text
@@ -112,7 +112,7 @@ func (m *Model) took(b *session.Summary) string {
 // layout is the width of each column; 0 leaves it out.
 type layout [columnCount]int
 
-// leadWidth is the columns before the first one: where a person is, and what is
+// leadWidth is the columns before the first one: what is selected, and what is
 // marked.
 const leadWidth = 2
 

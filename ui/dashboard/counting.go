@@ -149,5 +149,5 @@ func (c *counting) fill(b *session.Summary) {
 	b.Changed, b.Files, b.Added, b.Deleted = sum.Files > 0, sum.Files, sum.Added, sum.Deleted
 }
 
-// soFar reports whether what is known of a session's changes is not the end of them.
-func soFar(b *session.Summary) bool { return b.Phase == session.Running }
+// partial reports whether what is known of a session's changes is not the end of them.
+func partial(b *session.Brief) bool { return b.Phase == session.Running }

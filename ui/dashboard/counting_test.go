@@ -27,7 +27,7 @@ func working(n int) []session.Summary {
 
 // counting lets the time pass that the next count waits for, and the count happen; it
 // reports whether there is one to wait for.
-func (p *person) counting() bool {
+func (p *user) counting() bool {
 	if !p.m.counting.due {
 		return false
 	}
@@ -37,7 +37,7 @@ func (p *person) counting() bool {
 }
 
 // countAll lets everything be counted that is to be.
-func (p *person) countAll() {
+func (p *user) countAll() {
 	p.T.Helper()
 	for range 200 {
 		if !p.counting() {
@@ -54,13 +54,13 @@ func always(changes session.Changes, err error) func(session.ID) (session.Change
 
 func TestWhatARunningSessionHasChangedSoFarIsShown(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		sessions := &recorded{briefs: append(some()[:3], working(2)...), count: func(id session.ID) (session.Changes, error) {
+		sessions := &fakeSessions{briefs: append(sampleBriefs()[:3], working(2)...), count: func(id session.ID) (session.Changes, error) {
 			if id == "00001-codex" {
 				return session.Changes{}, errors.New("its folder is \x1b[31mgone")
 			}
 			return session.Changes{Files: 12, Added: 340, Deleted: 7}, nil
 		}}
-		p := newPerson(t, sessions, size[0], size[1])
+		p := newUser(t, sessions, size[0], size[1])
 		p.DoesNotSee("~")
 		p.countAll()
 		p.Show("one that cannot be counted")
@@ -81,8 +81,8 @@ func TestWhatARunningSessionHasChangedSoFarIsShown(t *testing.T) {
 }
 
 func TestNothingIsCountedWhileAllSessionsRest(t *testing.T) {
-	sessions := &recorded{briefs: append(some(), working(3)...), count: always(session.Changes{Files: 1}, nil)}
-	p := newPerson(t, sessions, 100, 40)
+	sessions := &fakeSessions{briefs: append(sampleBriefs(), working(3)...), count: always(session.Changes{Files: 1}, nil)}
+	p := newUser(t, sessions, 100, 40)
 	p.countAll()
 	if len(sessions.counted) != 3 {
 		t.Fatalf("counted %v", sessions.counted)
@@ -105,8 +105,8 @@ func TestNothingIsCountedWhileAllSessionsRest(t *testing.T) {
 }
 
 func TestOnlySessionsOnTheScreenAreCounted(t *testing.T) {
-	sessions := &recorded{briefs: working(100), count: always(session.Changes{}, nil)}
-	p := newPerson(t, sessions, 100, 24)
+	sessions := &fakeSessions{briefs: working(100), count: always(session.Changes{}, nil)}
+	p := newUser(t, sessions, 100, 24)
 	p.countAll()
 	if n := len(sessions.counted); n != p.m.listHeight() {
 		t.Errorf("%d of %d are counted", n, p.m.listHeight())
@@ -120,8 +120,8 @@ func TestOnlySessionsOnTheScreenAreCounted(t *testing.T) {
 	if !p.counting() || sessions.counted[len(sessions.counted)-1] > "00024" {
 		t.Errorf("counted %v", sessions.counted)
 	}
-	narrow := &recorded{briefs: working(9), count: always(session.Changes{}, nil)}
-	p = newPerson(t, narrow, 40, 20) // without a column for changes there is the preview
+	narrow := &fakeSessions{briefs: working(9), count: always(session.Changes{}, nil)}
+	p = newUser(t, narrow, 40, 20) // without a column for changes there is the preview
 	p.countAll()
 	if fmt.Sprint(narrow.counted) != "[00008-codex]" {
 		t.Errorf("counted %v", narrow.counted)
@@ -133,8 +133,8 @@ func TestOnlySessionsOnTheScreenAreCounted(t *testing.T) {
 }
 
 func TestACountThatComesLateIsDropped(t *testing.T) {
-	sessions := &recorded{briefs: working(1), count: always(session.Changes{Files: 3}, nil)}
-	p := newPerson(t, sessions, 100, 24)
+	sessions := &fakeSessions{briefs: working(1), count: always(session.Changes{Files: 3}, nil)}
+	p := newUser(t, sessions, 100, 24)
 	sessions.count = func(session.ID) (session.Changes, error) {
 		sessions.briefs[0].Phase, sessions.briefs[0].Changed = session.Ended, true
 		sessions.briefs[0].Files, sessions.briefs[0].Added = 5, 9
@@ -149,12 +149,12 @@ func TestACountThatComesLateIsDropped(t *testing.T) {
 	}
 }
 
-// Whatever happens and however long counts take, one at a time is made, and they take
-// no more than a fiftieth of the time.
-func TestCountsTakeAFiftiethOfTheTimeAtMost(t *testing.T) {
+// Whatever happens and however long counts take: one runs at a time, and they use at most
+// 2% of the time.
+func TestCountsUseAtMostTwoPercentOfTheTime(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 8))
-	sessions := &recorded{briefs: working(6)}
-	p := newPerson(t, sessions, 100, 40)
+	sessions := &fakeSessions{briefs: working(6)}
+	p := newUser(t, sessions, 100, 40)
 	var spent, took time.Duration
 	ended, under := noon, false
 	sessions.count = func(session.ID) (session.Changes, error) {

@@ -48,15 +48,15 @@ type Model struct {
 	keys     keys
 	now      func() time.Time
 	after    func(time.Duration, tea.Msg) tea.Cmd
-	breath   time.Duration // how long news are gathered before they are shown
+	debounce time.Duration // how long news are gathered before they are shown
 
 	width, height int
-	all           []session.Summary
-	trouble       error // of the last list: sessions that cannot be read
+	all           []session.Brief
+	listErr       error // of the last list: sessions that cannot be read
 	lists         page.Latest
 	loaded        bool
 	alive         bool // it was started: its times grow
-	growing       bool // a tick is under way
+	ticking       bool // a tick is under way
 	list          list
 	clicked       clicked
 	filter        textinput.Model
@@ -64,8 +64,8 @@ type Model struct {
 	preview       bool
 	shown         preview
 	previews      page.Latest
-	ear           *ear // nil while nobody who talks is looked at
-	ears          page.Latest
+	outputWatch   *outputWatch // nil while the selected session does not run
+	outputSeries  page.Latest
 	ask           *dialog.Confirm
 	note          frame.Note
 	welcome       *welcome.Model
@@ -76,15 +76,15 @@ type Model struct {
 
 // breath is how long news are gathered, so that many sessions that are busy at once
 // do not keep the screen busy.
-const breath = 120 * time.Millisecond
+const debounce = 120 * time.Millisecond
 
-// New makes the dashboard. Its commands end with ctx. machine is what is looked at for
-// somebody without a session; it may be nil.
+// New makes the dashboard. Its commands end with ctx. machine is what is checked for a
+// user without a session; it may be nil.
 func New(ctx context.Context, sessions Sessions, machine checkup.Machine) *Model {
 	filter := keymap.Field("/")
 	filter.Placeholder = "words, state:running agent:codex -word"
 	return &Model{
-		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, breath: breath,
+		ctx: ctx, sessions: service{sessions}, theme: theme.New(true), keys: newKeys(), now: time.Now, after: later, debounce: debounce,
 		filter: filter, preview: true, list: list{order: byTime, marked: map[session.ID]bool{}}, welcome: welcome.New(machine),
 	}
 }
@@ -99,7 +99,7 @@ func (m *Model) SetSize(width, height int) {
 	m.list.fit(m.listHeight())
 }
 
-// Init lists the sessions, mends what crashes left and begins to watch.
+// Init lists the sessions, repairs what crashes left and begins to watch.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
 	m.alive = true
@@ -107,32 +107,32 @@ func (m *Model) Init() tea.Cmd {
 		m.load(),
 		func() tea.Msg {
 			changed, err := sessions.Changed(ctx)
-			return watching{changed, err}
+			return watchStarted{changed, err}
 		},
 		func() tea.Msg {
 			_, err := sessions.Repair(ctx)
-			return acted{err: err}
+			return actionDone{err: err}
 		},
 	)
 }
 
-// listed brings the sessions.
-type listed struct {
-	briefs []session.Summary
+// sessionsLoaded brings the sessions.
+type sessionsLoaded struct {
+	briefs []session.Brief
 	err    error
 }
 
-// watching brings the channel that tells of changes.
-type watching struct {
+// watchStarted brings the channel that tells of changes.
+type watchStarted struct {
 	changed <-chan struct{}
 	err     error
 }
 
-// news says that something has changed.
-type news struct{}
+// sessionsChanged says that something has changed.
+type sessionsChanged struct{}
 
-// acted says what became of an action, and which sessions it was done to.
-type acted struct {
+// actionDone says what became of an action, and which sessions it was done to.
+type actionDone struct {
 	said string
 	err  error
 	done []session.ID
@@ -142,19 +142,19 @@ type acted struct {
 func (m *Model) load() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
-		briefs, err := sessions.Summaries()
-		return listed{briefs, err}
+		briefs, err := sessions.Briefs()
+		return sessionsLoaded{briefs, err}
 	})
 }
 
 func (m *Model) await() tea.Cmd {
-	ctx, changed, pause := m.ctx, m.changed, m.breath
+	ctx, changed, pause := m.ctx, m.changed, m.debounce
 	return func() tea.Msg {
 		if _, ok := <-changed; !ok {
 			return nil
 		}
 		wait(ctx, pause)
-		return news{}
+		return sessionsChanged{}
 	}
 }
 
@@ -166,18 +166,18 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		return cmd
 	}
 	switch msg := msg.(type) {
-	case listed:
+	case sessionsLoaded:
 		return m.take(msg)
-	case watching:
+	case watchStarted:
 		if msg.err != nil {
 			m.note.Say("", msg.err)
 			return nil
 		}
 		m.changed = msg.changed
 		return m.await()
-	case news:
+	case sessionsChanged:
 		return tea.Batch(m.load(), m.await())
-	case acted:
+	case actionDone:
 		m.say(msg.said, msg.err)
 		for _, id := range msg.done {
 			delete(m.list.marked, id)
@@ -188,21 +188,21 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case page.Returned:
 		m.covered = false
 		m.say(msg.Text, msg.Err)
-		return tea.Batch(m.load(), m.greetAgain())
+		return tea.Batch(m.load(), m.recheckMachine())
 	case tick:
-		m.growing = false
-		return m.grow()
+		m.ticking = false
+		return m.scheduleTick()
 	case countDue:
 		return m.beginCount()
 	case countEnded:
 		m.endCount(msg)
-	case looked:
-		return m.see(msg)
-	case hearing:
-		m.ear.said = msg.said
+	case previewLoaded:
+		return m.takePreview(msg)
+	case outputWatched:
+		m.outputWatch.said = msg.said
 		return m.next()
-	case heard:
-		return m.hear(msg)
+	case outputChanged:
+		return m.takeOutput(msg)
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
@@ -211,7 +211,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		return m.click(msg)
 	case tea.PasteMsg:
 		if m.filtering {
-			return m.typed(msg)
+			return m.typeFilter(msg)
 		}
 	}
 	return nil
@@ -225,12 +225,12 @@ func (m *Model) say(text string, err error) {
 }
 
 // take shows a new list.
-func (m *Model) take(msg listed) tea.Cmd {
-	m.all, m.trouble, m.loaded = msg.briefs, msg.err, true
+func (m *Model) take(msg sessionsLoaded) tea.Cmd {
+	m.all, m.listErr, m.loaded = msg.briefs, msg.err, true
 	m.list.forget(m.all)
 	m.counting.apply(m.all)
 	m.arrange()
-	return tea.Batch(m.look(), m.grow(), m.greet())
+	return tea.Batch(m.loadPreview(), m.scheduleTick(), m.checkMachine())
 }
 
 // arrange makes the rows of the list again.

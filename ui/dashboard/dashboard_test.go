@@ -71,7 +71,7 @@ func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 }
 
 func TestADamagedSessionIsSaidUnlessThereIsNewsAndTheOthersAreListed(t *testing.T) {
-	p := newPerson(t, &recorded{briefs: some(), damaged: errors.New("0eeee-codex is damaged")}, 80, 24)
+	p := newUser(t, &fakeSessions{briefs: sampleBriefs(), damaged: errors.New("0eeee-codex is damaged")}, 80, 24)
 	p.Sees("0eeee-codex is damaged")
 	p.Sees("4 sessions")
 	p.Press("c")
@@ -120,8 +120,8 @@ func TestThePreviewShowsWhatAnAgentSaysAsItSaysIt(t *testing.T) {
 	said := make(chan struct{}, 1)
 	said <- struct{}{}
 	close(said)
-	sessions := &recorded{briefs: some()[3:], said: said, tails: []string{"the first word", "the last word"}}
-	p := newPerson(t, sessions, 80, 24)
+	sessions := &fakeSessions{briefs: sampleBriefs()[3:], said: said, tails: []string{"the first word", "the last word"}}
+	p := newUser(t, sessions, 80, 24)
 	p.Sees("the last word")
 	p.DoesNotSee("the first word")
 }
@@ -130,13 +130,13 @@ func TestALateAnswerIsDropped(t *testing.T) {
 	p, sessions := open(t, 80, 24)
 	sessions.briefs = nil
 	list := p.m.load()()
-	sessions.briefs = some()
+	sessions.briefs = sampleBriefs()
 	p.Run(p.m.load())
 	p.Send(list)
 	p.Sees("4 sessions")
 	p.m.shown = preview{}
 	sessions.tails = []string{"of an earlier request"}
-	old := p.m.look()()
+	old := p.m.loadPreview()()
 	sessions.tails = nil
 	p.Press("down", "up")
 	p.Send(old)
@@ -144,8 +144,8 @@ func TestALateAnswerIsDropped(t *testing.T) {
 }
 
 func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
-	sessions := &recorded{briefs: some()[:3]} // the youngest ended 40 minutes ago
-	p := newPerson(t, sessions, 80, 24)
+	sessions := &fakeSessions{briefs: sampleBriefs()[:3]} // the youngest ended 40 minutes ago
+	p := newUser(t, sessions, 80, 24)
 	p.m.Init()
 	p.now = noon.Add(10 * time.Second)
 	p.Run(p.m.load())
@@ -174,10 +174,10 @@ func TestNothingIsToldByColorAlone(t *testing.T) {
 func BenchmarkAKeyWithManySessions(b *testing.B) {
 	briefs := make([]session.Summary, 200)
 	for i := range briefs {
-		briefs[i] = some()[i%4]
+		briefs[i] = sampleBriefs()[i%4]
 		briefs[i].ID = session.ID(fmt.Sprintf("0%04d-codex", i))
 	}
-	p := newPerson(b, &recorded{briefs: briefs}, 200, 60)
+	p := newUser(b, &fakeSessions{briefs: briefs}, 200, 60)
 	for i := range b.N {
 		p.m.Update(keymap.Press([]string{"down", "up", "pgdown", "G", "S", "home"}[i%6]))
 		_ = p.m.View()
@@ -196,7 +196,7 @@ func FuzzKeys(f *testing.F) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		p, sessions := open(t, max(40, int(width)), max(11, int(height)))
 		for range 6 {
-			sessions.briefs = some()[:random.IntN(5)]
+			sessions.briefs = sampleBriefs()[:random.IntN(5)]
 			p.Run(p.m.load())
 			p.Mash(random, 10, names)
 		}

@@ -128,7 +128,7 @@ func (d *details) numbers() string {
 	}
 	if b.Changed {
 		text := fmt.Sprintf("%s +%d -%d", amount.Of(b.Files, "file"), b.Added, b.Deleted)
-		if soFar(b) {
+		if partial(b) {
 			text += " so far"
 		}
 		words = append(words, text)

@@ -33,12 +33,12 @@ func newcomer(t *testing.T, sessions Sessions, machine *fresh, width, height int
 
 func TestSomebodyWithoutASessionIsLedToTheFirst(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p := newcomer(t, &recorded{}, &fresh{}, size[0], size[1])
+		p := newcomer(t, &fakeSessions{}, &fresh{}, size[0], size[1])
 		p.Show("no session yet")
 		p.Golden("first-")
 	}
 	machine := &fresh{}
-	p := newcomer(t, &recorded{}, machine, 80, 24)
+	p := newcomer(t, &fakeSessions{}, machine, 80, 24)
 	p.Press("enter", "n")
 	p.ClickOn("a model")
 	want := []page.Request{page.Images{}, page.NewRun{}, page.Doctor{}}
@@ -56,9 +56,9 @@ func TestSomebodyWithoutASessionIsLedToTheFirst(t *testing.T) {
 
 func TestWithASessionTheMachineIsNotLookedAt(t *testing.T) {
 	machine := &fresh{}
-	m := New(t.Context(), &recorded{briefs: some()}, machine)
+	m := New(t.Context(), &fakeSessions{briefs: sampleBriefs()}, machine)
 	p := uitest.New(t, m, 80, 24)
-	p.Send(listed{briefs: some()})
+	p.Send(sessionsLoaded{briefs: sampleBriefs()})
 	p.Send(page.Returned{})
 	p.DoesNotSee("a first run")
 	if machine.looks != 0 {

@@ -11,17 +11,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the dashboard's keys, but for those that move. Those for sessions are
-// enabled when it can be done with the one a person is at, or with one that is marked.
+// keys are the dashboard's keys, except for those that move. Those for sessions are
+// enabled when it can be done with the selected one, or with one that is marked.
 type keys struct {
-	attach, attend, read, review, diff key.Binding
-	accept, discard, back              key.Binding
-	stop, remove                       key.Binding
-	newRun, again                      key.Binding
-	network, shell, copy               key.Binding
-	filter, clear, order, turn, group  key.Binding
-	preview, mark, markAll             key.Binding
-	keep, drop                         key.Binding // while filtering
+	attach, attend, read, review, diff   key.Binding
+	accept, discard, back                key.Binding
+	stop, remove                         key.Binding
+	newRun, again                        key.Binding
+	network, shell, copy                 key.Binding
+	filter, clear, order, reverse, group key.Binding
+	preview, mark, markAll               key.Binding
+	keep, drop                           key.Binding // while filtering
 }
 
 func newKeys() keys {
@@ -32,7 +32,7 @@ func newKeys() keys {
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
-		order: keymap.Bind("sort by the next column", "S"), turn: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
+		order: keymap.Bind("sort by the next column", "S"), reverse: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
 		keep: keymap.Bind("keep", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
 	}
@@ -58,7 +58,7 @@ func (m *Model) fit() {
 	k.discard.SetEnabled(len(m.list.able(canDiscard)) > 0)
 	k.back.SetEnabled(len(m.list.able(canBringBack)) > 0)
 	k.remove.SetEnabled(len(m.list.able(canRemove)) > 0)
-	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.turn, &k.group, &k.preview, &k.markAll} {
+	for _, binding := range []*key.Binding{&k.filter, &k.order, &k.reverse, &k.group, &k.preview, &k.markAll} {
 		binding.SetEnabled(len(m.all) > 0)
 	}
 	k.clear.SetEnabled(len(m.list.marked) > 0 || m.filter.Value() != "")
@@ -74,7 +74,7 @@ func (m *Model) Short() []key.Binding {
 		return []key.Binding{k.keep, k.drop}
 	}
 	m.fit()
-	if m.bare() {
+	if m.noSessions() {
 		return m.firstKeys()
 	}
 	if len(m.list.marked) > 0 {
@@ -93,12 +93,12 @@ func (m *Model) Keys() []keymap.Group {
 	case m.filtering:
 		return []keymap.Group{{Title: "Filter", Keys: []key.Binding{k.keep, k.drop}}}
 	}
-	if m.bare() {
+	if m.noSessions() {
 		return []keymap.Group{{Title: "First run", Keys: m.firstKeys()}}
 	}
 	return []keymap.Group{
 		group("Session", k.attach, k.attend, k.read, k.review, k.diff, k.accept, k.discard, k.back, k.stop, k.remove, k.newRun, k.again, k.network, k.shell, k.copy),
-		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.turn, k.group, k.preview),
+		group("List", k.filter, k.mark, k.markAll, k.clear, k.order, k.reverse, k.group, k.preview),
 		cursor.Keys(),
 	}
 }
@@ -124,10 +124,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.note.Say("", nil) // it was about the key before
 	switch {
 	case m.filtering:
-		return m.typed(msg)
+		return m.typeFilter(msg)
 	case m.move(msg):
-		return m.look()
-	case m.bare():
+		return m.loadPreview()
+	case m.noSessions():
 		if cmd, own := m.welcome.Press(m.ctx, msg); own {
 			return cmd
 		}
@@ -144,7 +144,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.order):
 		m.list.order, m.list.reversed = (m.list.order+1)%columnCount, false
 		m.note.Say("sorted by "+kinds[m.list.order].name+", "+kinds[m.list.order].first, nil)
-	case key.Matches(msg, k.turn):
+	case key.Matches(msg, k.reverse):
 		m.list.reversed = !m.list.reversed
 	case key.Matches(msg, k.group):
 		m.list.grouping = (m.list.grouping + 1) % groupings
@@ -153,7 +153,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.preview = !m.preview
 	case key.Matches(msg, k.mark):
 		m.list.mark()
-		return m.look()
+		return m.loadPreview()
 	case key.Matches(msg, k.markAll):
 		m.list.markAll()
 		return nil
@@ -161,7 +161,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.act(msg)
 	}
 	m.arrange()
-	return m.look()
+	return m.loadPreview()
 }
 
 // move goes through the list, by the keys of every list.
@@ -169,8 +169,8 @@ func (m *Model) move(msg tea.KeyPressMsg) bool {
 	return m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
 }
 
-// typed is a key or a paste while a person filters.
-func (m *Model) typed(msg tea.Msg) tea.Cmd {
+// typeFilter is a key or a paste while the user filters.
+func (m *Model) typeFilter(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		switch press.String() {
 		case "enter":
@@ -182,14 +182,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 			m.filter.Blur()
 			m.filter.SetValue("")
 			m.arrange()
-			return m.look()
+			return m.loadPreview()
 		case "up", "down", "pgup", "pgdown":
 			m.move(press)
-			return m.look()
+			return m.loadPreview()
 		}
 	}
 	var cmd tea.Cmd
 	m.filter, cmd = m.filter.Update(msg)
 	m.arrange()
-	return tea.Batch(cmd, m.look())
+	return tea.Batch(cmd, m.loadPreview())
 }

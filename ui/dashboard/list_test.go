@@ -6,7 +6,7 @@ import (
 )
 
 // order is the ids as they stand in the list.
-func (p *person) order() string {
+func (p *user) order() string {
 	var ids []string
 	for _, r := range p.m.list.rows {
 		if r.brief == nil {

@@ -25,13 +25,13 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 		return nil
 	}
 	m.list.move(func(c *cursor.Cursor) bool { c.Wheel(msg); return true })
-	return m.look()
+	return m.loadPreview()
 }
 
 // click sorts by the column whose name is under the mouse, or goes to the session
 // there; a second click opens it.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
-	if m.ask == nil && m.bare() && msg.Button == tea.MouseLeft {
+	if m.ask == nil && m.noSessions() && msg.Button == tea.MouseLeft {
 		return m.welcome.Click(msg.Y - frame.HeadRows)
 	}
 	if m.ask != nil || msg.Button != tea.MouseLeft || msg.X >= m.listWidth() || len(m.list.rows) == 0 {
@@ -42,7 +42,7 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 		if by, hit := layout.at(msg.X - leadWidth); hit {
 			m.list.sortBy(by)
 			m.arrange()
-			return m.look()
+			return m.loadPreview()
 		}
 		return nil
 	}
@@ -57,5 +57,5 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 		m.clicked = clicked{}
 		return m.open(b)
 	}
-	return m.look()
+	return m.loadPreview()
 }

@@ -23,8 +23,8 @@ type preview struct {
 	known   bool
 }
 
-// looked brings what there is to show.
-type looked struct {
+// previewLoaded brings what there is to show.
+type previewLoaded struct {
 	id      session.ID
 	part    bool // of a session that is known: only what it said
 	session session.Session
@@ -36,18 +36,18 @@ type looked struct {
 // tailBytes is how much of a session's output is read for the preview.
 const tailBytes = 16 << 10
 
-// look asks for the session a person is at.
-func (m *Model) look() tea.Cmd {
+// loadPreview asks for the selected session.
+func (m *Model) loadPreview() tea.Cmd {
 	b := m.list.current()
 	if b == nil || !m.preview || m.shown.asked == b.ID {
-		return m.listen()
+		return m.watchOutput()
 	}
 	m.shown.asked, m.shown.again = b.ID, false
 	sessions, of, said := m.sessions, *b, m.said(b)
 	return m.previews.Replace(func() tea.Msg {
 		found, err := sessions.Find(string(of.ID))
 		if err != nil {
-			return looked{id: of.ID, err: err}
+			return previewLoaded{id: of.ID, err: err}
 		}
 		msg := said()
 		msg.session = found
@@ -58,8 +58,8 @@ func (m *Model) look() tea.Cmd {
 	})
 }
 
-// glance asks for what the session that is looked at said last.
-func (m *Model) glance() tea.Cmd {
+// loadTail asks for the latest output of the selected session.
+func (m *Model) loadTail() tea.Cmd {
 	b := m.list.current()
 	switch {
 	case b == nil || !m.preview || m.shown.id != b.ID:
@@ -78,19 +78,19 @@ func (m *Model) glance() tea.Cmd {
 }
 
 // said is how to get what a session shows on its terminal, or said last.
-func (m *Model) said(b *session.Summary) func() looked {
+func (m *Model) said(b *session.Brief) func() previewLoaded {
 	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
-	return func() looked {
+	return func() previewLoaded {
 		if interactive {
 			if text, err := sessions.Screen(ctx, id); err == nil {
-				return looked{id: id, output: lines(string(screen.Recolor(text, screen.Colors16)))}
+				return previewLoaded{id: id, output: lines(string(screen.Recolor(text, screen.Colors16)))}
 			}
 		}
 		text, err := sessions.Tail(id, tailBytes)
 		if err != nil {
-			return looked{id: id, err: err}
+			return previewLoaded{id: id, err: err}
 		}
-		return looked{id: id, output: lines(termtext.Text(string(text)))}
+		return previewLoaded{id: id, output: lines(termtext.Text(string(text)))}
 	}
 }
 
@@ -99,8 +99,8 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }
 
-// see takes the preview that was asked for last.
-func (m *Model) see(msg looked) tea.Cmd {
+// takePreview takes the preview that was asked for last.
+func (m *Model) takePreview(msg previewLoaded) tea.Cmd {
 	p := &m.shown
 	p.asked = ""
 	if msg.part {
@@ -111,9 +111,9 @@ func (m *Model) see(msg looked) tea.Cmd {
 		p.id, p.session, p.changes, p.output, p.known = msg.id, msg.session, msg.changes, msg.output, msg.err == nil
 	}
 	if p.again {
-		return m.glance()
+		return m.loadTail()
 	}
-	return m.listen()
+	return m.watchOutput()
 }
 
 // previewView returns the pane: exactly height lines of at most width columns.

@@ -20,10 +20,10 @@ import (
 const (
 	headRows = frame.HeadRows + 1 // and the names of the columns
 	footRows = 1                  // what was said
-	beside   = 120                // from this width on the preview stands beside the list
+	beside   = 120                // from this width on the preview is beside the list
 )
 
-// wide reports whether the preview stands beside the list.
+// wide reports whether the preview is beside the list.
 func (m *Model) wide() bool { return m.width >= beside }
 
 // bodyHeight is the rows between head and foot.
@@ -60,11 +60,11 @@ func (m *Model) View() string {
 	return view
 }
 
-// foot is what was said last; when nothing was, what is wrong with the list.
+// foot is the last note; when nothing was, what is wrong with the list.
 func (m *Model) foot() string {
 	note := m.note
-	if note.Text() == "" && m.trouble != nil {
-		note.Say("", m.trouble)
+	if note.Text() == "" && m.listErr != nil {
+		note.Say("", m.listErr)
 	}
 	return note.View(m.theme, m.width)
 }
@@ -82,7 +82,7 @@ func (m *Model) head() (left, right string) {
 		what  string
 		style lipgloss.Style
 	}{
-		{counts[asks], "waiting for you", t.Warn}, {counts[goesOn], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.list.marked), "marked", t.Key},
+		{counts[asks], "waiting for you", t.Warn}, {counts[active], "running", t.Live}, {counts[toReview], "to review", t.Warn}, {len(m.list.marked), "marked", t.Key},
 	} {
 		if part.n > 0 {
 			words = append(words, part.style.Render(fmt.Sprintf("%d %s", part.n, part.what)))
@@ -147,8 +147,8 @@ func stateView(t *theme.Theme, b *session.Brief) string {
 	return status.Style(t, current).Render(status.Text(current))
 }
 
-// row is a line of the list. Where a person is and what is marked is told by the
-// first two columns, too, for those who see no colors.
+// row is a line of the list. The first two columns mark what is
+// selected and what is marked, also without colors.
 func (m *Model) row(r *row, layout *layout, width int) string {
 	if r.brief == nil {
 		title := fmt.Sprintf("%s (%d)", termtext.Escape(r.heading), r.count)

@@ -1,6 +1,6 @@
 // Package doctor is the screen about this machine: every requirement with its state
-// and its reason as soon as it is known, what mends it on a key, and the proof in a
-// real box. It mends nothing itself: `aibox doctor --fix`, on the whole terminal, and
+// and its reason as soon as it is known, what fixes it on a key, and the proof in a
+// real box. It fixes nothing itself: `aibox doctor --fix`, on the whole terminal, and
 // bakes do.
 package doctor
 
@@ -40,11 +40,11 @@ type Model struct {
 	checkup       *checkup.Checkup
 	rows          []checkup.Row
 	cursor        cursor.Cursor
-	at            string           // the name of the row a person is at; it stays so when rows come
-	moved         bool             // the person has chosen where they are
-	before        []doctor.Finding // what was known when the person came back from mending; nil once it is compared
-	trial         *trial           // the proof, nil before there is one
-	trials        page.Latest
+	at            string           // the name of the selected row; it stays so when rows come
+	moved         bool             // the user has chosen where they are
+	before        []doctor.Finding // what was known when the user came back from fixing; nil once it is compared
+	proofRun      *proofRun        // the proof, nil before there is one
+	proofRuns     page.Latest
 	proving       bool          // the proof is shown in place of the list
 	probe         cursor.Cursor // in the proof
 	note          frame.Note
@@ -64,30 +64,30 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
-// Typing is never so: no key is text here.
+// Typing is always false: no key is text here.
 func (m *Model) Typing() bool { return false }
 
-// Init looks at everything.
-func (m *Model) Init() tea.Cmd { return m.look() }
+// Init checks everything.
+func (m *Model) Init() tea.Cmd { return m.check() }
 
-func (m *Model) look() tea.Cmd { return m.checkup.Begin(m.ctx) }
+func (m *Model) check() tea.Cmd { return m.checkup.Begin(m.ctx) }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, own := m.checkup.Take(msg); own {
 		m.arrange()
-		m.compare()
+		m.reportFixed()
 		return cmd
 	}
 	switch msg := msg.(type) {
 	case stage:
-		return m.staged(msg)
-	case proved:
-		m.proved(msg)
-	case page.Returned: // something may be mended now
+		return m.takeStage(msg)
+	case proofEnded:
+		m.proofEnded(msg)
+	case page.Returned: // something may be fixed now
 		m.note.Say(msg.Text, msg.Err)
 		m.before = m.checkup.Findings()
-		return m.look()
+		return m.check()
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
@@ -96,7 +96,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		m.cursor.Wheel(msg)
-		m.chosen()
+		m.keepSelection()
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft {
 			m.click(msg)
@@ -112,13 +112,13 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	case m.proving:
 		m.probe.Click(row - len(m.proofHead()))
 	case (!m.wide() || msg.X < m.listWidth()) && m.cursor.Click(row):
-		m.chosen()
+		m.keepSelection()
 	}
 }
 
-// compare says what is better than it was before the person came back, once all is
-// looked at.
-func (m *Model) compare() {
+// reportFixed says what is better than it was before the user came back, once all is
+// checked.
+func (m *Model) reportFixed() {
 	if m.before == nil || m.checkup.Busy() {
 		return
 	}
@@ -128,8 +128,8 @@ func (m *Model) compare() {
 	m.before = nil
 }
 
-// arrange takes the rows anew. A person stays at the row they have chosen; until they
-// have chosen one, they are at the worst that is known.
+// arrange takes the rows again. The row that the user chose stays selected; until then
+// the worst one is.
 func (m *Model) arrange() {
 	m.rows = m.checkup.Rows()
 	m.fitProof()
@@ -140,7 +140,7 @@ func (m *Model) arrange() {
 			m.cursor.Go(i)
 			return
 		}
-		if bad := badness(row); bad > worst {
+		if bad := severity(row); bad > worst {
 			worst, place = bad, i
 		}
 	}
@@ -149,9 +149,9 @@ func (m *Model) arrange() {
 	}
 }
 
-// badness says which row a person wants to see first: what is missing, then the model,
-// which every run needs, then what can be mended.
-func badness(row checkup.Row) int {
+// severity says which row the user wants to see first: what is missing, then the model,
+// which every run needs, then what can be fixed.
+func severity(row checkup.Row) int {
 	switch {
 	case row.Looking || row.State == doctor.OK:
 		return 0
@@ -166,14 +166,14 @@ func badness(row checkup.Row) int {
 	}
 }
 
-// chosen keeps the row that the person went to.
-func (m *Model) chosen() {
+// keepSelection keeps the row that the user went to.
+func (m *Model) keepSelection() {
 	if row := m.current(); row != nil {
 		m.at, m.moved = row.Name, true
 	}
 }
 
-// current is the row a person is at, nil while there is none.
+// current is the selected row, nil while there is none.
 func (m *Model) current() *checkup.Row {
 	if m.cursor.At() >= len(m.rows) {
 		return nil

@@ -33,13 +33,13 @@ func (m *Model) fit() {
 	m.keys.mend.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.again.SetEnabled(!m.proving)
-	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.trial.running())
-	m.keys.setUp.SetEnabled(!m.proving && m.anyBySetUp())
+	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proofRun.running())
+	m.keys.setUp.SetEnabled(!m.proving && m.setUpHelps())
 	m.keys.list.SetEnabled(m.proving)
 	m.keys.back.SetEnabled(!m.proving)
 }
 
-func (m *Model) anyBySetUp() bool {
+func (m *Model) setUpHelps() bool {
 	for _, row := range m.rows {
 		if !row.Looking && row.FixedBySetup() {
 			return true
@@ -78,7 +78,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.prove()
 	case key.Matches(msg, k.again):
 		m.note.Say("", nil)
-		return m.look()
+		return m.check()
 	case key.Matches(msg, k.mend):
 		return m.mend(m.current())
 	case key.Matches(msg, k.setUp):
@@ -90,12 +90,12 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.proving:
 		m.probe.Press(msg)
 	case m.cursor.Press(msg):
-		m.chosen()
+		m.keepSelection()
 	}
 	return nil
 }
 
-// mend does what mends a finding: a bake, or one of aibox's own commands on the whole
+// mend does what fixes a finding: a bake, or one of aibox's own commands on the whole
 // terminal, which asks before it changes anything.
 func (m *Model) mend(row *checkup.Row) tea.Cmd {
 	if row.FixedByBuild() {
@@ -106,13 +106,13 @@ func (m *Model) mend(row *checkup.Row) tea.Cmd {
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
-// setUp mends all that the set-up can.
+// setUp fixes all that the set-up can.
 func setUp() tea.Cmd {
 	args, _ := doctor.Finding{Fix: doctor.SetupCommand}.Command()
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
-// commandOf is the command that mends a row, if one does.
+// commandOf is the command that fixes a row, if one does.
 func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
 	if row == nil || row.Looking || row.State == doctor.OK {
 		return nil, false

@@ -11,25 +11,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// trial is a proof that goes on or is over.
-type trial struct {
+// proofRun is a proof, running or ended.
+type proofRun struct {
 	stages  []session.Step
 	probing doctor.Probing
 	kernel  string // of the box, once it is known
 	over    bool
 	stream  <-chan session.Step
-	result  <-chan proved
+	result  <-chan proofEnded
 }
 
-func (t *trial) running() bool { return t != nil && !t.over }
+func (t *proofRun) running() bool { return t != nil && !t.over }
 
 // stage is a stage of a trial that begins or ends.
 type stage struct {
 	step session.Step
 }
 
-// proved is the end of a trial.
-type proved struct {
+// proofEnded is the end of a trial.
+type proofEnded struct {
 	proof *doctor.Proof
 	err   error
 }
@@ -37,13 +37,13 @@ type proved struct {
 // prove begins a trial and shows it.
 func (m *Model) prove() tea.Cmd {
 	ctx, machine := m.ctx, m.machine
-	stages, result := make(chan session.Step), make(chan proved, 1)
-	m.trial, m.proving = &trial{stream: stages, result: result}, true
+	stages, result := make(chan session.Step), make(chan proofEnded, 1)
+	m.proofRun, m.proving = &proofRun{stream: stages, result: result}, true
 	m.probe.Go(0)
 	m.fitProof()
 	m.note.Say("", nil)
-	next := m.trial.next()
-	return m.trials.Replace(func() tea.Msg {
+	next := m.proofRun.next()
+	return m.proofRuns.Replace(func() tea.Msg {
 		go func() {
 			defer close(stages)
 			proof, err := machine.Prove(ctx, func(step session.Step) {
@@ -52,14 +52,14 @@ func (m *Model) prove() tea.Cmd {
 				case <-ctx.Done():
 				}
 			})
-			result <- proved{proof, err}
+			result <- proofEnded{proof, err}
 		}()
 		return next()
 	})
 }
 
 // next waits for the next stage, or for the end.
-func (t *trial) next() tea.Cmd {
+func (t *proofRun) next() tea.Cmd {
 	return func() tea.Msg {
 		if step, more := <-t.stream; more {
 			return stage{step}
@@ -68,14 +68,14 @@ func (t *trial) next() tea.Cmd {
 	}
 }
 
-func (m *Model) staged(msg stage) tea.Cmd {
-	m.trial.take(msg.step)
+func (m *Model) takeStage(msg stage) tea.Cmd {
+	m.proofRun.take(msg.step)
 	m.fitProof()
-	return m.trials.Continue(m.trial.next())
+	return m.proofRuns.Continue(m.proofRun.next())
 }
 
 // take takes a stage, or a probe, that begins or ends.
-func (t *trial) take(step session.Step) {
+func (t *proofRun) take(step session.Step) {
 	if step.Probe != nil {
 		t.probing.Take(*step.Probe, step.Done)
 		return
@@ -89,28 +89,28 @@ func (t *trial) take(step session.Step) {
 	t.stages = append(t.stages, step)
 }
 
-func (m *Model) proved(msg proved) {
-	m.trial.over = true
+func (m *Model) proofEnded(msg proofEnded) {
+	m.proofRun.over = true
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		return
 	}
-	m.trial.kernel = msg.proof.Kernel
+	m.proofRun.kernel = msg.proof.Kernel
 	for _, result := range msg.proof.Results {
-		m.trial.probing.Take(result, true)
+		m.proofRun.probing.Take(result, true)
 	}
 	m.fitProof()
 	if msg.proof.Failed == 0 {
 		m.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is closed", len(msg.proof.Results)), nil)
 		return
 	}
-	m.probe.Go(slices.IndexFunc(m.trial.probing.Results, func(r probe.Result) bool { return !r.OK }))
+	m.probe.Go(slices.IndexFunc(m.proofRun.probing.Results, func(r probe.Result) bool { return !r.OK }))
 	m.note.Say("", fmt.Errorf("%d of %d probes came out wrong: the sandbox is not closed", msg.proof.Failed, len(msg.proof.Results)))
 }
 
 // fitProof tells how many probes there are and how many of them can be seen.
 func (m *Model) fitProof() {
-	if m.trial != nil {
-		m.probe.Fit(len(m.trial.probing.Results), max(1, m.bodyHeight()-len(m.proofHead())-probePane))
+	if m.proofRun != nil {
+		m.probe.Fit(len(m.proofRun.probing.Results), max(1, m.bodyHeight()-len(m.proofHead())-probePane))
 	}
 }

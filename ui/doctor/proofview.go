@@ -16,14 +16,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// probePane is the rows about the probe a person is at, below the list, its rule
+// probePane is the rows about the selected probe, below the list, its rule
 // included.
 const probePane = 4
 
 // proofView is the stages of the start and, once they have begun, the probes.
 func (m *Model) proofView() []string {
 	lines := m.proofHead()
-	if len(m.trial.probing.Results) == 0 {
+	if len(m.proofRun.probing.Results) == 0 {
 		return frame.Fill(lines, m.bodyHeight())
 	}
 	from, to := m.probe.Window()
@@ -37,15 +37,15 @@ func (m *Model) proofView() []string {
 // proofHead is what stands over the probes: the stages, in one line where they would
 // leave too little room, and how far it is.
 func (m *Model) proofHead() []string {
-	stages := make([]string, 0, len(m.trial.stages))
-	for _, step := range m.trial.stages {
+	stages := make([]string, 0, len(m.proofRun.stages))
+	for _, step := range m.proofRun.stages {
 		line := fmt.Sprintf("%s %-10s %s", m.stageMark(step), termtext.Escape(step.Name), termtext.Escape(step.Detail))
 		if step.Done {
 			line += m.theme.Faint.Render(" " + amount.Took(step.Took))
 		}
 		stages = append(stages, frame.Pad(line, m.width))
 	}
-	probes := len(m.trial.probing.Results)
+	probes := len(m.proofRun.probing.Results)
 	if probes == 0 {
 		return stages
 	}
@@ -62,13 +62,13 @@ func (m *Model) proofHead() []string {
 
 func (m *Model) stagesInOneLine() string {
 	var all strings.Builder
-	for _, step := range m.trial.stages {
+	for _, step := range m.proofRun.stages {
 		all.WriteString(m.stageMark(step) + " " + termtext.Escape(step.Name) + "  ")
 	}
 	return ansi.Truncate(all.String(), m.width, "…")
 }
 
-// stageMark tells without color whether a stage is over.
+// stageMark shows without color whether a stage is over.
 func (m *Model) stageMark(step session.Step) string {
 	if step.Done {
 		return m.theme.Good.Render("✓")
@@ -79,28 +79,28 @@ func (m *Model) stageMark(step session.Step) string {
 // proofTitle says where the proof is, or where it was made.
 func (m *Model) proofTitle() string {
 	ended := 0
-	for i := range m.trial.probing.Results {
-		if m.trial.probing.Ended(i) {
+	for i := range m.proofRun.probing.Results {
+		if m.proofRun.probing.Ended(i) {
 			ended++
 		}
 	}
 	switch {
-	case m.trial.kernel != "":
-		return "In a sandbox with kernel " + termtext.Escape(m.trial.kernel)
-	case m.trial.over:
+	case m.proofRun.kernel != "":
+		return "In a sandbox with kernel " + termtext.Escape(m.proofRun.kernel)
+	case m.proofRun.over:
 		return "In a sandbox that no agent was started in"
 	default:
-		return fmt.Sprintf("%d of %d probes have ended", ended, len(m.trial.probing.Results))
+		return fmt.Sprintf("%d of %d probes have ended", ended, len(m.proofRun.probing.Results))
 	}
 }
 
 // probeRow is the line of a probe; what has no room on it stands in full below.
 func (m *Model) probeRow(i int) string {
 	name, target := 0, 0
-	for _, r := range m.trial.probing.Results {
+	for _, r := range m.proofRun.probing.Results {
 		name, target = max(name, len(r.Name)), max(target, len(r.Target))
 	}
-	r := m.trial.probing.Results[i]
+	r := m.proofRun.probing.Results[i]
 	mark, style := m.probeMark(i)
 	text := frame.Pad(termtext.Escape(r.Name), min(name, m.width*2/5)) + "  "
 	if m.wide() {
@@ -113,25 +113,25 @@ func (m *Model) probeRow(i int) string {
 	return "  " + style.Render(mark) + " " + ansi.Truncate(text, m.width-4, "…")
 }
 
-// probeMark tells without color what came of a probe.
+// probeMark shows without color what came of a probe.
 func (m *Model) probeMark(i int) (string, lipgloss.Style) {
 	switch {
-	case !m.trial.probing.Ended(i) && m.trial.over:
+	case !m.proofRun.probing.Ended(i) && m.proofRun.over:
 		return "?", m.theme.Warn
-	case !m.trial.probing.Ended(i):
+	case !m.proofRun.probing.Ended(i):
 		return "…", m.theme.Faint
-	case m.trial.probing.Results[i].OK:
+	case m.proofRun.probing.Results[i].OK:
 		return "✓", m.theme.Good
 	default:
 		return "✗", m.theme.Bad
 	}
 }
 
-// probeInFull is everything that is known of the probe a person is at.
+// probeInFull is everything that is known of the selected probe.
 func (m *Model) probeInFull() []string {
-	r := m.trial.probing.Results[m.probe.At()]
+	r := m.proofRun.probing.Results[m.probe.At()]
 	came := "not ended"
-	if m.trial.probing.Ended(m.probe.At()) {
+	if m.proofRun.probing.Ended(m.probe.At()) {
 		came = termtext.Escape(r.Detail) + m.theme.Faint.Render(", after "+probeTook(r))
 	}
 	lines := []string{m.theme.Title.Render(termtext.Escape(r.Name)) + " " + r.Want.Must(), termtext.Escape(r.Target), came}

@@ -17,7 +17,7 @@ import (
 
 const (
 	noteRows   = 1
-	beside     = 110 // from this width on the pane stands beside the list
+	beside     = 110 // from this width on the pane is beside the list
 	paneHeight = 6   // below the list, its rule included
 	nameWidth  = 24
 )
@@ -107,7 +107,7 @@ func (m *Model) row(row checkup.Row, selected bool) string {
 	return "  " + style.Render(mark) + " " + ansi.Truncate(text, width-4, "…")
 }
 
-// mark tells a state without color.
+// mark shows a state without color.
 func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	switch {
 	case row.Looking:
@@ -121,7 +121,7 @@ func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	}
 }
 
-// pane is the whole of the row a person is at.
+// pane is the whole of the selected row.
 func (m *Model) pane(width, height int) []string {
 	row := m.current()
 	if row == nil {

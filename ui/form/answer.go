@@ -44,7 +44,7 @@ func newAnswer(field spec.Field, draft any, s styles) *answer {
 	a.before = a.print()
 	a.dress(s)
 	if field.Type != spec.Choice && field.Type != spec.Choices {
-		// An input shows tabs and the like as spaces, which is no change of the person's.
+		// An input shows tabs and the like as spaces, which is no change of the user's.
 		a.update(nil)
 		a.before = a.print()
 	}

@@ -1,7 +1,7 @@
-// Package form asks a person for the options of a struct that package spec can
+// Package form asks the user for the options of a struct that package spec can
 // read: one question per field, under headings by group, with help, validation
 // while typing and a live preview. It knows nothing but fields, so an agent needs
-// no code to have a form. It never writes to the options before the person has
+// no code to have a form. It never writes to the options before the user has
 // said yes, never runs anything and does no I/O but at the terminal it is given.
 package form
 
@@ -18,13 +18,13 @@ import (
 
 // Request is a form to fill in.
 type Request struct {
-	In    io.Reader // the person's terminal
+	In    io.Reader // the user's terminal
 	Out   io.Writer
 	Title string // one line: what the form is for
 	// Action is the word for what happens at the end, "Run"; empty means "Done".
 	Action string
 	// Options is a pointer to the struct. Its values are the first answers; it is
-	// written once, when the person has finished, and not at all before.
+	// written once, when the user has finished, and not at all before.
 	Options any
 	// Mode leaves out the options that this way of running does not know.
 	Mode spec.Mode
@@ -43,7 +43,7 @@ type Request struct {
 }
 
 // Run shows the form until it is finished (done is true, Options is written) or
-// canceled by the person or by ctx (done is false, Options is as it was).
+// canceled by the user or by ctx (done is false, Options is as it was).
 func Run(ctx context.Context, r Request) (done bool, err error) {
 	if _, err := spec.Of(r.Options); err != nil || spec.Clone(r.Options) == nil {
 		return false, errors.Join(err, fmt.Errorf("form: %T holds no options to fill in", r.Options))

@@ -110,7 +110,7 @@ func keyNamed(t *testing.T, name string) tea.KeyPressMsg {
 	return msg
 }
 
-// screen is what the person sees, without colors.
+// screen is what the user sees, without colors.
 func (p *person) screen() string { return ansi.Strip(p.m.View().Content) }
 
 func (p *person) sees(want string) {

@@ -180,8 +180,8 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// review is a key on the last page. Tab goes no further: whoever walks through the
-// questions with it must not start anything by one too many.
+// review is a key on the last page. Tab goes no further: one
+// press too many must not start anything.
 func (m *model) review(msg tea.KeyPressMsg) tea.Cmd {
 	if !key.Matches(msg, m.keys.Line) {
 		m.scrolled(msg)
@@ -245,7 +245,7 @@ func (m *model) show(i int) {
 	m.resize()
 }
 
-// renew makes the current question anew, for other colors, and keeps what was
+// renew makes the current question again, for other colors, and keeps what was
 // typed.
 func (m *model) renew() tea.Cmd {
 	if m.current == nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Part is a form as a part of another screen: the questions alone, one at a time with
-// an overview beside it where there is room. It has no end of its own. Whoever shows
-// it reads Draft at any time, and is told when a person walks out of it.
+// an overview beside it where there is room. It has no end of its own. Its
+// owner reads Draft at any time; Update reports when the user leaves it.
 type Part struct{ m *model }
 
 // Outcome is what a key did to a Part.
@@ -20,7 +20,7 @@ type Outcome int
 
 // The outcomes.
 const (
-	Stays    Outcome = iota // the person is still among the questions
+	Stays    Outcome = iota // a question is still open
 	Onward                  // behind the last question
 	Backward                // before the first question
 	Unknown                 // the key is none of the part's

@@ -12,7 +12,7 @@ import (
 type styles struct {
 	Title   lipgloss.Style // what the form is for
 	Section lipgloss.Style // a heading
-	Current lipgloss.Style // what the person is at
+	Current lipgloss.Style // the current question
 	Value   lipgloss.Style // what is set
 	Faint   lipgloss.Style // help, and what is not set
 	Problem lipgloss.Style // what cannot stand

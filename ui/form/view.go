@@ -119,7 +119,7 @@ func (m *model) rule(name string) string {
 	return m.styles.Rule.Render(name + strings.Repeat("─", max(0, m.width-lipgloss.Width(name))))
 }
 
-// header is the title and how far the person is.
+// header is the title and the progress.
 func (m *model) header() string {
 	place := "review"
 	switch {
@@ -230,7 +230,7 @@ func (m *model) entry(field spec.Field, current bool) string {
 	return mark + label + " " + m.styles.Value.Render(value)
 }
 
-// footer is the keys that matter most where the person is.
+// footer is the keys that matter most now.
 func (m *model) footer() string {
 	next := m.keys.Next
 	var bindings []key.Binding

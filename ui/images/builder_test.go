@@ -22,7 +22,7 @@ type builder struct {
 	states []bakery.Status
 	err    error
 	jobs   []bakery.Job
-	put    []string
+	bake   []string
 	gone   []string
 	checks int
 }
@@ -32,8 +32,8 @@ func (k *builder) Check(context.Context) ([]bakery.Status, error) {
 	return slices.Clone(k.states), k.err
 }
 
-func (k *builder) Put(anew bool, names ...string) {
-	k.put = append(k.put, fmt.Sprint(anew, " ", strings.Join(names, " ")))
+func (k *builder) Put(force bool, names ...string) {
+	k.bake = append(k.bake, fmt.Sprint(force, " ", strings.Join(names, " ")))
 }
 
 func (k *builder) Cancel(name string) { k.gone = append(k.gone, name) }
@@ -104,7 +104,7 @@ type person struct {
 
 func sit(t testing.TB, k *builder, width, height int) *person {
 	m := New(t.Context(), k)
-	m.now, m.breath = func() time.Time { return noon }, 0
+	m.now, m.debounce = func() time.Time { return noon }, 0
 	m.after = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 	p := &person{uitest.New(t, m, width, height), m, k}
 	p.Run(m.Init())
@@ -112,7 +112,7 @@ func sit(t testing.TB, k *builder, width, height int) *person {
 }
 
 // open shows the images while nothing is baked, and watch while every kind of bake
-// goes on, at the usual size.
+// continues, at the usual size.
 func open(t testing.TB) *person { return sit(t, sample(), 80, 24) }
 
 func watch(t testing.TB) *person { return sit(t, busy(), 80, 24) }

@@ -1,6 +1,6 @@
 // Package images is the screen of the images that agents run in: how each stands to
 // its recipe, and bakes side by side, with their steps, their output and a way to give
-// one up. It builds nothing itself, and what goes on does so when the screen is left.
+// one up. It builds nothing itself, and bakes continue when the screen is left.
 package images
 
 import (
@@ -22,11 +22,11 @@ import (
 type Builder interface {
 	// Check tells how every image stands to its recipe.
 	Check(ctx context.Context) ([]bakery.Status, error)
-	// Put has images baked; anew builds even what has not changed.
-	Put(anew bool, names ...string)
+	// Put queues images to bake. force rebuilds even fresh ones without the cache.
+	Put(force bool, names ...string)
 	// Cancel gives up what Put began.
 	Cancel(name string)
-	// Jobs are the bakes of this program, as they stand now.
+	// Jobs are the bakes of this program, as they are now.
 	Jobs() []bakery.Job
 	// Changed tells that Jobs are not what they were. It is closed when ctx ends.
 	Changed(ctx context.Context) <-chan struct{}
@@ -34,13 +34,13 @@ type Builder interface {
 
 // Model is the screen.
 type Model struct {
-	ctx     context.Context //nolint:containedctx // it ends with the screen
-	builder Builder
-	theme   theme.Theme
-	keys    keys
-	now     func() time.Time
-	after   func(time.Duration, tea.Msg) tea.Cmd
-	breath  time.Duration // how long news are gathered before they are shown
+	ctx      context.Context //nolint:containedctx // it ends with the screen
+	builder  Builder
+	theme    theme.Theme
+	keys     keys
+	now      func() time.Time
+	after    func(time.Duration, tea.Msg) tea.Cmd
+	debounce time.Duration // how long news are gathered before they are shown
 
 	width, height int
 	states        []bakery.Status
@@ -50,21 +50,21 @@ type Model struct {
 	jobs          []bakery.Job
 	rows          []row
 	cursor        cursor.Cursor
-	at            string // the image a person is at
+	at            string // the selected image
 	marked        map[string]bool
-	growing       bool // a tick is under way
+	ticking       bool // a tick is under way
 	log           log
 	ask           *dialog.Confirm
 	note          frame.Note
 }
 
 // breath is how long news are gathered: a build says hundreds of lines in a second.
-const breath = 120 * time.Millisecond
+const debounce = 120 * time.Millisecond
 
 // New makes the screen. Its commands end with ctx.
 func New(ctx context.Context, builder Builder) *Model {
 	m := &Model{
-		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, breath: breath,
+		ctx: ctx, builder: builder, theme: theme.New(true), keys: newKeys(), now: time.Now, debounce: debounce,
 		after:  func(d time.Duration, msg tea.Msg) tea.Cmd { return tea.Tick(d, func(time.Time) tea.Msg { return msg }) },
 		marked: map[string]bool{},
 	}
@@ -92,18 +92,18 @@ func (m *Model) Init() tea.Cmd {
 	ctx, builder := m.ctx, m.builder
 	return tea.Batch(m.check(), func() tea.Msg {
 		changed := builder.Changed(ctx)
-		return news{builder.Jobs(), changed}
+		return jobsChanged{builder.Jobs(), changed}
 	})
 }
 
-// checked brings how the images stand.
-type checked struct {
+// statesLoaded brings how the images stand.
+type statesLoaded struct {
 	states []bakery.Status
 	err    error
 }
 
-// news brings the bakes, and where the next news come from.
-type news struct {
+// jobsChanged brings the bakes, and where the next news come from.
+type jobsChanged struct {
 	jobs    []bakery.Job
 	changed <-chan struct{}
 }
@@ -115,13 +115,13 @@ func (m *Model) check() tea.Cmd {
 	ctx, builder := m.ctx, m.builder
 	return m.checks.Replace(func() tea.Msg {
 		states, err := builder.Check(ctx)
-		return checked{states, err}
+		return statesLoaded{states, err}
 	})
 }
 
 // await waits for news, and a moment longer, so that many are shown at once.
 func (m *Model) await(changed <-chan struct{}) tea.Cmd {
-	ctx, builder, pause := m.ctx, m.builder, m.breath
+	ctx, builder, pause := m.ctx, m.builder, m.debounce
 	return func() tea.Msg {
 		if _, going := <-changed; !going {
 			return nil
@@ -130,21 +130,21 @@ func (m *Model) await(changed <-chan struct{}) tea.Cmd {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		return news{builder.Jobs(), changed}
+		return jobsChanged{builder.Jobs(), changed}
 	}
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case checked:
+	case statesLoaded:
 		m.states, m.loaded, m.broken = msg.states, true, msg.err
 		m.arrange()
-	case news:
+	case jobsChanged:
 		return m.take(msg)
 	case tick:
-		m.growing = false
-		return m.grow()
+		m.ticking = false
+		return m.scheduleTick()
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
 		return m.check()
@@ -160,21 +160,21 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// take shows the bakes as they stand now. One that has come to its end has changed how
+// take shows the bakes as they are now. One that has come to its end has changed how
 // its image stands.
-func (m *Model) take(msg news) tea.Cmd {
+func (m *Model) take(msg jobsChanged) tea.Cmd {
 	var again tea.Cmd
-	if over(msg.jobs) != over(m.jobs) {
+	if ended(msg.jobs) != ended(m.jobs) {
 		again = m.check()
 	}
-	m.tell(msg.jobs)
+	m.reportEnded(msg.jobs)
 	m.jobs = msg.jobs
 	m.arrange()
-	return tea.Batch(again, m.await(msg.changed), m.grow())
+	return tea.Batch(again, m.await(msg.changed), m.scheduleTick())
 }
 
-// tell says what has come to its end since the last news.
-func (m *Model) tell(jobs []bakery.Job) {
+// reportEnded says what has come to its end since the last news.
+func (m *Model) reportEnded(jobs []bakery.Job) {
 	for _, job := range jobs {
 		before := m.jobOf(job.Name)
 		if before == nil || before.State.Over() {
@@ -191,7 +191,7 @@ func (m *Model) tell(jobs []bakery.Job) {
 	}
 }
 
-func over(jobs []bakery.Job) int {
+func ended(jobs []bakery.Job) int {
 	n := 0
 	for _, j := range jobs {
 		if j.State.Over() {
@@ -201,14 +201,14 @@ func over(jobs []bakery.Job) int {
 	return n
 }
 
-// grow has the times of what is baked drawn again in a second.
-func (m *Model) grow() tea.Cmd {
-	if m.growing || m.baking() == 0 {
+// scheduleTick has the times of what is baked drawn again in a second.
+func (m *Model) scheduleTick() tea.Cmd {
+	if m.ticking || m.baking() == 0 {
 		return nil
 	}
-	m.growing = true
+	m.ticking = true
 	return m.after(time.Second, tick{})
 }
 
 // baking is how many images wait or are at work.
-func (m *Model) baking() int { return len(m.jobs) - over(m.jobs) }
+func (m *Model) baking() int { return len(m.jobs) - ended(m.jobs) }

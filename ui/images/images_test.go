@@ -53,11 +53,11 @@ func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
 	p.Sees("nothing to bake: codex, fresh; B bakes anew")
 	p.Press("B")
 	want := []string{"false gemini", "false claude gemini", "false claude gemini qwen", "true codex"}
-	if !slices.Equal(p.k.put, want) {
-		t.Errorf("put %q", p.k.put)
+	if !slices.Equal(p.k.bake, want) {
+		t.Errorf("put %q", p.k.bake)
 	}
 	p.Press("*", "B")
-	if last := p.k.put[len(p.k.put)-1]; last != "true base claude codex gemini qwen" {
+	if last := p.k.bake[len(p.k.bake)-1]; last != "true base claude codex gemini qwen" {
 		t.Errorf("put %q", last)
 	}
 }
@@ -68,8 +68,8 @@ func TestWhatIsBakedAlreadyIsNotPutAgain(t *testing.T) {
 	p.Press("b", "B")
 	p.Sees("it is being baked already")
 	p.Press("A")
-	if !slices.Equal(p.k.put, []string{"false qwen"}) {
-		t.Errorf("put %q", p.k.put)
+	if !slices.Equal(p.k.bake, []string{"false qwen"}) {
+		t.Errorf("put %q", p.k.bake)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestTheEndOfABakeChangesHowItsImageStands(t *testing.T) {
 	before := k.checks
 	k.jobs[0].State, k.jobs[0].Ended = bakery.Done, noon
 	k.states[1] = status("claude", bakery.Fresh, "2.1.0", 1e9)
-	p.Send(news{k.Jobs(), k.Changed(t.Context())})
+	p.Send(jobsChanged{k.Jobs(), k.Changed(t.Context())})
 	if k.checks != before+1 {
 		t.Errorf("%d checks", k.checks-before)
 	}
@@ -126,8 +126,8 @@ func TestTimesGrowOnlyWhileSomethingIsBaked(t *testing.T) {
 	if ticks != 0 {
 		t.Error("an idle screen ticks")
 	}
-	p.m.Update(news{baking(), nil})
-	p.m.Update(news{baking(), nil})
+	p.m.Update(jobsChanged{baking(), nil})
+	p.m.Update(jobsChanged{baking(), nil})
 	if ticks != 1 {
 		t.Errorf("%d ticks at once", ticks)
 	}
@@ -161,9 +161,9 @@ func TestWhyImagesCannotBeListedIsSaid(t *testing.T) {
 
 func TestAStaleAnswerIsDropped(t *testing.T) {
 	p := open(t)
-	stale := p.m.check()
+	outdated := p.m.check()
 	p.k.states = p.k.states[:1]
-	late := stale()
+	late := outdated()
 	p.Run(p.m.check())
 	p.k.states = sample().states
 	p.Send(late)

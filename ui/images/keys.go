@@ -18,12 +18,12 @@ import (
 
 // keys are the screen's keys.
 type keys struct {
-	bake, anew, all, mark, markAll, cancel, open, again, copy, back key.Binding
+	bake, force, all, mark, markAll, cancel, open, again, copy, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
-		bake: keymap.Bind("bake", "b"), anew: keymap.Bind("bake anew, without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
+		bake: keymap.Bind("bake", "b"), force: keymap.Bind("bake anew, without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
 		mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all, or none", "*"),
 		cancel: keymap.Bind("give up the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("look again", "r"),
 		copy: keymap.Bind("copy the command", "c"), back: keymap.Bind("back", "esc", "q"),
@@ -34,8 +34,8 @@ func newKeys() keys {
 func (m *Model) fit() {
 	r := m.current()
 	m.keys.bake.SetEnabled(r != nil)
-	m.keys.anew.SetEnabled(r != nil)
-	m.keys.all.SetEnabled(len(m.stale()) > 0)
+	m.keys.force.SetEnabled(r != nil)
+	m.keys.all.SetEnabled(len(m.outdated()) > 0)
 	m.keys.mark.SetEnabled(r != nil)
 	m.keys.markAll.SetEnabled(r != nil)
 	m.keys.copy.SetEnabled(r != nil)
@@ -53,7 +53,7 @@ func (m *Model) Short() []key.Binding {
 	case m.log.open:
 		return m.log.short(m.current())
 	default:
-		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.back, k.all, k.anew}
+		return []key.Binding{k.bake, k.open, k.cancel, k.mark, k.back, k.all, k.force}
 	}
 }
 
@@ -68,7 +68,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Output", Keys: append(m.log.all(), k.cancel)}, cursor.Keys()}
 	}
 	return []keymap.Group{
-		{Title: "Image", Keys: []key.Binding{k.bake, k.anew, k.cancel, k.open, k.copy}},
+		{Title: "Image", Keys: []key.Binding{k.bake, k.force, k.cancel, k.open, k.copy}},
 		{Title: "Images", Keys: []key.Binding{k.mark, k.markAll, k.all, k.again, k.back}},
 		cursor.Keys(),
 	}
@@ -84,13 +84,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		m.log.press(msg)
 		return nil
 	case key.Matches(msg, m.keys.cancel):
-		m.giveUp(m.current().Name)
+		m.askCancel(m.current().Name)
 		return nil
 	case m.log.open:
 		m.log.press(msg)
 		return nil
 	case m.cursor.Press(msg):
-		m.chosen()
+		m.keepSelection()
 		m.fitLog()
 		return nil
 	default:
@@ -109,11 +109,11 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 		m.note.Say("", nil)
 		m.fitLog()
 	case key.Matches(msg, k.bake):
-		return m.put(false, m.meant())
-	case key.Matches(msg, k.anew):
-		return m.put(true, m.meant())
+		return m.bake(false, m.targets())
+	case key.Matches(msg, k.force):
+		return m.bake(true, m.targets())
 	case key.Matches(msg, k.all):
-		return m.put(false, m.stale())
+		return m.bake(false, m.outdated())
 	case key.Matches(msg, k.mark):
 		m.mark(m.current().Name)
 	case key.Matches(msg, k.markAll):
@@ -121,22 +121,22 @@ func (m *Model) act(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.again):
 		return m.recheck()
 	case key.Matches(msg, k.copy):
-		command := "aibox bake " + strings.Join(m.meant(), " ")
+		command := "aibox bake " + strings.Join(m.targets(), " ")
 		m.note.Say("copied: "+command, nil)
 		return tea.SetClipboard(command)
 	}
 	return nil
 }
 
-// recheck looks at the images by hand, so that what was said before is gone.
+// recheck looks at the images by hand, so that the last note is cleared.
 func (m *Model) recheck() tea.Cmd {
 	m.note.Say("", nil)
 	return m.check()
 }
 
-// put has images baked that are not at work. A fresh one is left as it is unless it is
-// to be made anew.
-func (m *Model) put(anew bool, names []string) tea.Cmd {
+// bake has images baked that are not at work. A fresh one is left as it is unless it is
+// to be made again.
+func (m *Model) bake(force bool, names []string) tea.Cmd {
 	var wanted []string
 	working := false
 	for _, r := range m.rows {
@@ -144,7 +144,7 @@ func (m *Model) put(anew bool, names []string) tea.Cmd {
 			continue
 		}
 		working = working || r.working()
-		if !r.working() && (anew || r.State != bakery.Fresh) {
+		if !r.working() && (force || r.State != bakery.Fresh) {
 			wanted = append(wanted, r.Name)
 		}
 	}
@@ -164,7 +164,7 @@ func (m *Model) put(anew bool, names []string) tea.Cmd {
 	m.note.Say("baking "+said, nil)
 	builder := m.builder
 	return func() tea.Msg {
-		builder.Put(anew, wanted...)
+		builder.Put(force, wanted...)
 		return nil // the news come by themselves
 	}
 }
@@ -176,7 +176,7 @@ func (m *Model) mark(name string) {
 		m.marked[name] = true
 	}
 	m.cursor.Go(m.cursor.At() + 1)
-	m.chosen()
+	m.keepSelection()
 	m.fitLog()
 }
 
@@ -190,8 +190,8 @@ func (m *Model) markAll() {
 	}
 }
 
-// giveUp asks whether to end a bake.
-func (m *Model) giveUp(name string) {
+// askCancel asks whether to end a bake.
+func (m *Model) askCancel(name string) {
 	builder := m.builder
 	m.ask = dialog.Ask(dialog.Confirm{
 		Title: "Give up baking " + name + "?",
@@ -217,7 +217,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 		m.log.wheel(msg)
 	default:
 		m.cursor.Wheel(msg)
-		m.chosen()
+		m.keepSelection()
 		m.fitLog()
 	}
 }
@@ -228,7 +228,7 @@ func (m *Model) click(msg tea.MouseClickMsg) {
 	if m.ask != nil || m.log.open || msg.Button != tea.MouseLeft || m.wide() && msg.X >= m.listWidth() || !m.cursor.Click(row) {
 		return
 	}
-	m.chosen()
+	m.keepSelection()
 	m.fitLog()
 	if msg.X < 2 {
 		m.mark(m.at)

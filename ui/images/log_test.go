@@ -16,7 +16,7 @@ func TestTheOutputFollowsItsEndUntilAPersonScrolls(t *testing.T) {
 	more := p.k.Jobs()
 	say := func(line string) {
 		more[0].Log = append(slices.Clone(more[0].Log), line)
-		p.Send(news{more, p.k.Changed(t.Context())})
+		p.Send(jobsChanged{more, p.k.Changed(t.Context())})
 	}
 	say("  still warming")
 	p.Sees("still warming")

@@ -15,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pane is the image a person is at: what it is, or how its bake goes.
+// pane is the selected image: what it is, or how its bake goes.
 func (m *Model) pane(width, height int) []string {
 	r := m.current()
 	if r == nil {
@@ -34,14 +34,14 @@ func (m *Model) pane(width, height int) []string {
 }
 
 func (m *Model) title(r *row, width int) string {
-	l := m.look(r)
+	l := m.badge(r)
 	word, more := l.word, ""
 	switch {
 	case r.job == nil:
 	case r.job.State == bakery.Failed, r.job.State == bakery.Canceled && l.word != bakery.Fresh.String():
-		word = m.doing(r.job)
+		word = m.progressText(r.job)
 	default:
-		more = "  " + m.theme.Faint.Render(m.doing(r.job))
+		more = "  " + m.theme.Faint.Render(m.progressText(r.job))
 	}
 	return ansi.Truncate(m.theme.Title.Render(termtext.Escape(r.Name))+"  "+l.style.Render(l.mark+" "+word)+more, width, "…")
 }
@@ -72,8 +72,8 @@ func (m *Model) facts(r *row, width int) []string {
 	return out
 }
 
-// why is an error with its hints.
-func (m *Model) why(err error, width int) []string {
+// errorLines is an error with its hints.
+func (m *Model) errorLines(err error, width int) []string {
 	var out []string
 	for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(err.Error()), width, ""), "\n") {
 		out = append(out, m.theme.Bad.Render(line))
@@ -86,7 +86,7 @@ func (m *Model) why(err error, width int) []string {
 
 // failure is why an image was not made, and the last lines that its step said.
 func (m *Model) failure(job *bakery.Job, width, height int) []string {
-	out := m.why(job.Err, width)
+	out := m.errorLines(job.Err, width)
 	if room := height - len(out) - 1; room > 0 && len(job.Log) > 0 {
 		out = append(out, frame.Rule(m.theme, width))
 		out = append(out, m.tail(job.Log, width, room)...)

@@ -15,7 +15,7 @@ type row struct {
 // working reports whether the image waits or is at work.
 func (r *row) working() bool { return r.job != nil && !r.job.State.Over() }
 
-// arrange makes the rows anew. A person stays at the image they are at.
+// arrange makes the rows again. The selected image stays selected.
 func (m *Model) arrange() {
 	m.rows = m.rows[:0]
 	for _, s := range m.states {
@@ -30,7 +30,7 @@ func (m *Model) arrange() {
 	if i := slices.IndexFunc(m.rows, func(r row) bool { return r.Name == m.at }); i >= 0 {
 		m.cursor.Go(i)
 	}
-	m.chosen()
+	m.keepSelection()
 	m.fitLog()
 }
 
@@ -57,14 +57,14 @@ func (m *Model) jobOf(name string) *bakery.Job {
 	return nil
 }
 
-// chosen keeps the image that the person went to.
-func (m *Model) chosen() {
+// keepSelection keeps the image that the user went to.
+func (m *Model) keepSelection() {
 	if r := m.current(); r != nil {
 		m.at = r.Name
 	}
 }
 
-// current is the image a person is at, nil while there is none.
+// current is the selected image, nil while there is none.
 func (m *Model) current() *row {
 	if m.cursor.At() >= len(m.rows) {
 		return nil
@@ -72,8 +72,8 @@ func (m *Model) current() *row {
 	return &m.rows[m.cursor.At()]
 }
 
-// meant are the images that a key is for: the marked ones, or the one a person is at.
-func (m *Model) meant() []string {
+// targets are the images that a key is for: the marked ones, or the selected one.
+func (m *Model) targets() []string {
 	var names []string
 	for _, r := range m.rows {
 		if m.marked[r.Name] {
@@ -86,8 +86,8 @@ func (m *Model) meant() []string {
 	return names
 }
 
-// stale are the images that are not as their recipes say.
-func (m *Model) stale() []string {
+// outdated are the images that are not as their recipes say.
+func (m *Model) outdated() []string {
 	var names []string
 	for _, r := range m.rows {
 		if r.State != bakery.Fresh && !r.working() {

@@ -18,7 +18,7 @@ import (
 
 const (
 	noteRows = 1
-	beside   = 120 // from this width on the pane stands beside the list
+	beside   = 120 // from this width on the pane is beside the list
 )
 
 func (m *Model) wide() bool { return m.width >= beside }
@@ -70,7 +70,7 @@ func (m *Model) View() string {
 
 func (m *Model) head() string {
 	if r := m.current(); m.log.open && r != nil && r.job != nil {
-		return m.theme.Title.Render("Baking "+termtext.Escape(r.Name)) + " · " + m.doing(r.job)
+		return m.theme.Title.Render("Baking "+termtext.Escape(r.Name)) + " · " + m.progressText(r.job)
 	}
 	parts := []string{m.theme.Title.Render("Images")}
 	count := map[bakery.State]int{}
@@ -112,7 +112,7 @@ func (m *Model) list() []string {
 		return frame.Fill([]string{"", m.theme.Faint.Render("  looking at the images…")}, m.listHeight()+1)
 	}
 	if m.broken != nil && len(m.rows) == 0 {
-		return frame.Fill(append([]string{""}, m.why(m.broken, width)...), m.listHeight()+1)
+		return frame.Fill(append([]string{""}, m.errorLines(m.broken, width)...), m.listHeight()+1)
 	}
 	out = append(out, m.theme.Faint.Render(ansi.Truncate(m.columns("  ", "STATE", "IMAGE", "VERSION", "SIZE", "AGE", ""), width, "…")))
 	from, to := m.cursor.Window()
@@ -123,15 +123,15 @@ func (m *Model) list() []string {
 }
 
 // columns is a line of the list. The versions have the room that nothing else needs.
-func (m *Model) columns(mark, state, name, version, size, age, doing string) string {
+func (m *Model) columns(mark, state, name, version, size, age, progressText string) string {
 	names, versions := leastName, usualVersion
 	for _, r := range m.rows {
 		names = max(names, min(ansi.StringWidth(termtext.Escape(r.Name)), mostName))
 		versions = max(versions, ansi.StringWidth(termtext.Escape(r.Version)))
 	}
 	end := fmt.Sprintf("%7s %4s", size, age)
-	if doing != "" { // what is there already matters less
-		end = doing
+	if progressText != "" { // what is there already matters less
+		end = progressText
 	}
 	line := mark + frame.Pad(state, 11) + " " + frame.Pad(name, names) + "  "
 	versions = max(leastVersion, min(versions, m.listWidth()-ansi.StringWidth(line)-1-ansi.StringWidth(end)))
@@ -147,7 +147,7 @@ const (
 // row is a line of the list.
 func (m *Model) row(r *row, selected bool) string {
 	width := m.listWidth()
-	l := m.look(r)
+	l := m.badge(r)
 	mark := cursor.Here(selected)
 	if m.marked[r.Name] {
 		mark += "*"
@@ -161,11 +161,11 @@ func (m *Model) row(r *row, selected bool) string {
 	if !r.Image.Created.IsZero() {
 		age = amount.Age(m.now().Sub(r.Image.Created))
 	}
-	doing := ""
+	progressText := ""
 	if r.job != nil && r.job.State == bakery.Baking {
-		doing = m.doing(r.job)
+		progressText = m.progressText(r.job)
 	}
-	line := m.columns(mark, l.mark+" "+l.word, termtext.Escape(r.Name), termtext.Escape(r.Version), size, age, doing)
+	line := m.columns(mark, l.mark+" "+l.word, termtext.Escape(r.Name), termtext.Escape(r.Version), size, age, progressText)
 	if selected {
 		return m.theme.Selected.Render(frame.Pad(line, width))
 	}
@@ -173,34 +173,34 @@ func (m *Model) row(r *row, selected bool) string {
 	return m.theme.Key.Render(mark) + l.style.Render(line[len(mark):head]) + ansi.Truncate(line[head:], width-ansi.StringWidth(line[:head]), "…")
 }
 
-// look is a state as a person sees it.
-type look struct {
-	mark, word string // the mark tells it without color
+// badge is a state as the user sees it.
+type badge struct {
+	mark, word string // the mark shows it without color
 	style      lipgloss.Style
 }
 
-func (m *Model) look(r *row) look {
+func (m *Model) badge(r *row) badge {
 	if r.job != nil {
 		switch r.job.State {
 		case bakery.Waiting:
-			return look{"◌", "waiting", m.theme.Live}
+			return badge{"◌", "waiting", m.theme.Live}
 		case bakery.Baking:
-			return look{m.spinner(), "baking", m.theme.Live}
+			return badge{m.spinner(), "baking", m.theme.Live}
 		case bakery.Failed:
-			return look{"✗", "failed", m.theme.Bad}
+			return badge{"✗", "failed", m.theme.Bad}
 		case bakery.Canceled:
 			if r.State != bakery.Fresh {
-				return look{"–", "given up", m.theme.Warn}
+				return badge{"–", "given up", m.theme.Warn}
 			}
 		}
 	}
 	switch r.State {
 	case bakery.Fresh:
-		return look{"✓", "fresh", m.theme.Good}
+		return badge{"✓", "fresh", m.theme.Good}
 	case bakery.Outdated:
-		return look{"!", "outdated", m.theme.Warn}
+		return badge{"!", "outdated", m.theme.Warn}
 	default:
-		return look{"·", "missing", m.theme.Faint}
+		return badge{"·", "missing", m.theme.Faint}
 	}
 }
 
@@ -209,8 +209,8 @@ func (m *Model) spinner() string {
 	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[m.now().Unix()%10])
 }
 
-// doing is where a bake is, in a few words.
-func (m *Model) doing(job *bakery.Job) string {
+// progressText is where a bake is, in a few words.
+func (m *Model) progressText(job *bakery.Job) string {
 	switch job.State {
 	case bakery.Waiting:
 		return "waits for its turn"

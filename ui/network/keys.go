@@ -11,14 +11,14 @@ import (
 
 // keys are the screen's own.
 type keys struct {
-	open, refused, session, filter, look, up, back key.Binding
+	open, refused, session, filter, checkLocks, up, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
 		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only what was refused", "r"),
 		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
-		look: keymap.Bind("look at the locks again", "u"), up: keymap.Bind("put the locks up", "U"),
+		checkLocks: keymap.Bind("look at the locks again", "u"), up: keymap.Bind("put the locks up", "U"),
 		back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -29,7 +29,7 @@ func (m *Model) now() keys {
 	_, some := m.current()
 	k.open.SetEnabled(some)
 	k.session.SetEnabled(some || m.only != "")
-	k.up.SetEnabled(m.looked && m.unknown == nil && !m.locks.Up)
+	k.up.SetEnabled(m.locksKnown && m.locksErr == nil && !m.locks.Up)
 	if m.refused {
 		k.refused.SetHelp("r", "all")
 	}
@@ -46,7 +46,7 @@ func (m *Model) Keys() []keymap.Group {
 		return []keymap.Group{{Title: "Filter", Keys: m.filter.Keys()}}
 	}
 	return []keymap.Group{
-		{Title: "Network", Keys: []key.Binding{k.open, k.refused, k.session, k.filter, k.look, k.up, k.back}},
+		{Title: "Network", Keys: []key.Binding{k.open, k.refused, k.session, k.filter, k.checkLocks, k.up, k.back}},
 		cursor.Keys(),
 	}
 }
@@ -83,13 +83,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	case key.Matches(msg, k.filter):
 		m.filter.Open()
-	case key.Matches(msg, k.look):
-		return m.look()
+	case key.Matches(msg, k.checkLocks):
+		return m.checkLocks()
 	case key.Matches(msg, k.up):
 		return page.Ask(page.Command{Args: []string{"netguard", "up"}})
 	default:
 		if m.cursor.Press(msg) {
-			m.stay()
+			m.keepSelection()
 		}
 		return nil
 	}
@@ -113,14 +113,14 @@ func (m *Model) typed(msg tea.Msg) {
 	m.stale = true
 }
 
-// click goes to a row; on the one a person is at it opens the session.
+// click goes to a row; on the selected one it opens the session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	was, some := m.current()
 	if msg.Button != tea.MouseLeft || m.filter.Typing() || !some || !m.cursor.Click(msg.Y-headRows) {
 		return nil
 	}
-	m.stay()
-	if same(was, m.at) {
+	m.keepSelection()
+	if sameAccess(was, m.at) {
 		return page.Ask(page.Session{ID: was.Session})
 	}
 	return nil

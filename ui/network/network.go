@@ -26,7 +26,7 @@ type Sessions interface {
 	WatchTraffic(ctx context.Context, history int, visit func(session.Traffic) error) error
 }
 
-// Guard knows how the locks stand.
+// Guard knows the state of the locks.
 type Guard interface {
 	Locks(ctx context.Context) (Locks, error)
 }
@@ -55,16 +55,16 @@ type Model struct {
 	stale         bool             // rows are
 	news          *stream.Stream[session.Traffic]
 	cursor        cursor.Cursor
-	at            session.Access // where a person is, unless they are at the end
+	at            session.Access // the selected access, unless it is the last
 	last          bool           // they are, and stay there whatever comes
 
-	only    session.ID // show this session's alone; empty is all
-	refused bool       // show what was refused alone
-	filter  searchbar.Line
-	locks   Locks
-	looked  bool // the locks are known
-	unknown error
-	note    frame.Note
+	only       session.ID // show this session's alone; empty is all
+	refused    bool       // show what was refused alone
+	filter     searchbar.Line
+	locks      Locks
+	locksKnown bool // the locks are known
+	locksErr   error
+	note       frame.Note
 }
 
 // New makes the screen, for one session where only is not empty. What it waits for
@@ -89,8 +89,8 @@ func (m *Model) SetSize(width, height int) {
 // Typing reports whether keys are words to filter by.
 func (m *Model) Typing() bool { return m.filter.Typing() }
 
-// lookedAt is how the locks stand.
-type lookedAt struct {
+// locksChecked is the state of the locks.
+type locksChecked struct {
 	locks Locks
 	err   error
 }
@@ -101,39 +101,39 @@ func (m *Model) Init() tea.Cmd {
 	m.news = stream.Start(m.ctx, func(ctx context.Context, put func(session.Traffic) error) error {
 		return sessions.WatchTraffic(ctx, history, put)
 	})
-	return tea.Batch(m.take(), m.look())
+	return tea.Batch(m.await(), m.checkLocks())
 }
 
-func (m *Model) take() tea.Cmd {
+func (m *Model) await() tea.Cmd {
 	from := m.news
 	return func() tea.Msg { return from.Take() }
 }
 
-// look asks how the locks stand.
-func (m *Model) look() tea.Cmd {
+// checkLocks asks the state of the locks.
+func (m *Model) checkLocks() tea.Cmd {
 	ctx, guard := m.ctx, m.guard
 	return func() tea.Msg {
 		locks, err := guard.Locks(ctx)
-		return lookedAt{locks, err}
+		return locksChecked{locks, err}
 	}
 }
 
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case lookedAt:
-		m.locks, m.unknown, m.looked = msg.locks, msg.err, true
+	case locksChecked:
+		m.locks, m.locksErr, m.locksKnown = msg.locks, msg.err, true
 	case stream.Batch[session.Traffic]:
-		return m.learn(msg)
+		return m.takeTraffic(msg)
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
-		return m.look()
+		return m.checkLocks()
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseWheelMsg:
 		m.arrange()
 		m.cursor.Wheel(msg)
-		m.stay()
+		m.keepSelection()
 	case tea.MouseClickMsg:
 		return m.click(msg)
 	case tea.PasteMsg:
@@ -144,8 +144,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// learn takes what happened on the network.
-func (m *Model) learn(news stream.Batch[session.Traffic]) tea.Cmd {
+// takeTraffic takes what happened on the network.
+func (m *Model) takeTraffic(news stream.Batch[session.Traffic]) tea.Cmd {
 	for _, n := range news.All {
 		if n.Access != nil {
 			m.log.Add(*n.Access)
@@ -156,7 +156,7 @@ func (m *Model) learn(news stream.Batch[session.Traffic]) tea.Cmd {
 	}
 	m.stale = true
 	if !news.Over() {
-		return m.take()
+		return m.await()
 	}
 	if news.Err != nil {
 		m.note.Say("", news.Err)
@@ -164,7 +164,7 @@ func (m *Model) learn(news stream.Batch[session.Traffic]) tea.Cmd {
 	return nil
 }
 
-// arrange makes the rows from what is known, what is filtered and where a person is.
+// arrange makes the rows from what is known, what is filtered and what is selected.
 func (m *Model) arrange() {
 	if !m.stale {
 		return
@@ -173,7 +173,7 @@ func (m *Model) arrange() {
 	wanted := strings.Fields(strings.ToLower(m.filter.Value()))
 	m.rows = m.rows[:0]
 	for _, a := range m.log.All() {
-		if m.shows(a, wanted) {
+		if m.matches(a, wanted) {
 			m.rows = append(m.rows, a)
 		}
 	}
@@ -183,7 +183,7 @@ func (m *Model) arrange() {
 		m.cursor.Go(len(m.rows) - 1)
 		return
 	}
-	i := slices.IndexFunc(m.rows, func(a session.Access) bool { return same(a, m.at) })
+	i := slices.IndexFunc(m.rows, func(a session.Access) bool { return sameAccess(a, m.at) })
 	if i < 0 { // filtered away: the next one
 		i = slices.IndexFunc(m.rows, func(a session.Access) bool { return !a.Time.Before(m.at.Time) })
 	}
@@ -192,8 +192,8 @@ func (m *Model) arrange() {
 	}
 }
 
-// shows reports whether an access is to be seen.
-func (m *Model) shows(a session.Access, wanted []string) bool {
+// matches reports whether an access is to be seen.
+func (m *Model) matches(a session.Access, wanted []string) bool {
 	if m.only != "" && a.Session != m.only || m.refused && a.Allowed {
 		return false
 	}
@@ -205,18 +205,18 @@ func (m *Model) shows(a session.Access, wanted []string) bool {
 	return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-func same(a, b session.Access) bool {
+func sameAccess(a, b session.Access) bool {
 	return a.Session == b.Session && a.Time.Equal(b.Time) && a.What == b.What && a.Target == b.Target
 }
 
-// stay keeps where a person has gone.
-func (m *Model) stay() {
+// keepSelection keeps where the user has gone.
+func (m *Model) keepSelection() {
 	if a, some := m.current(); some {
 		m.at, m.last = a, m.cursor.At() == len(m.rows)-1
 	}
 }
 
-// current is the access that a person is at.
+// current is the selected access.
 func (m *Model) current() (session.Access, bool) {
 	m.arrange()
 	if m.cursor.At() >= len(m.rows) {

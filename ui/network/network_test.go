@@ -119,7 +119,7 @@ func TestAPersonStaysWhereTheyAreWhateverComes(t *testing.T) {
 	late := session.Access{Session: "0cccc-x", Time: noon.Add(time.Hour), What: "name", Target: "new.example", Times: 1}
 	early := session.Access{Session: "0cccc-x", Time: noon, What: "name", Target: "old.example", Times: 1}
 	p.Send(stream.Batch[session.Traffic]{All: []session.Traffic{{Access: &late}, {Access: &early}}})
-	if now, _ := m.current(); !same(now, at) {
+	if now, _ := m.current(); !sameAccess(now, at) {
 		t.Errorf("at %+v, not %+v", now, at)
 	}
 	p.DoesNotSee("new.example")
@@ -155,11 +155,11 @@ func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 	}
 	p := sit(t, down, "", 120, 40)
 	p.Sees(`▲ locks not up: the chain \x1b]0;x\x07 is missing`)
-	unknown := busy()
-	unknown.err = errors.New("there is no Docker")
-	p = sit(t, unknown, "", 120, 40)
+	locksErr := busy()
+	locksErr.err = errors.New("there is no Docker")
+	p = sit(t, locksErr, "", 120, 40)
 	p.Sees("locks unknown: there is no Docker")
-	unknown.err, unknown.locks.Up = nil, true
+	locksErr.err, locksErr.locks.Up = nil, true
 	p.Press("u")
 	p.Sees("✓ locks up")
 }

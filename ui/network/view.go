@@ -16,7 +16,7 @@ import (
 )
 
 // The rows of the screen around the list: the head, the names of the columns; below a
-// rule, what a person is at in full, and a line for what was said.
+// rule, the selected row in full, and a line for the note.
 const (
 	headRows = frame.HeadRows + 1
 	fullRows = 2
@@ -84,10 +84,10 @@ func (m *Model) View() string {
 func (m *Model) title() string {
 	title := m.theme.Title.Render("Network") + "  "
 	switch {
-	case !m.looked:
+	case !m.locksKnown:
 		return title + m.theme.Faint.Render("looking at the locks…")
-	case m.unknown != nil:
-		return title + m.theme.Warn.Render("? locks unknown: "+termtext.Escape(m.unknown.Error()))
+	case m.locksErr != nil:
+		return title + m.theme.Warn.Render("? locks unknown: "+termtext.Escape(m.locksErr.Error()))
 	case m.locks.Up:
 		return title + m.theme.Good.Render("✓ locks up") + ", " + amount.Of(m.locks.Bridges, "network") + " locked"
 	}
@@ -133,7 +133,7 @@ func (m *Model) empty() string {
 	return "no sandbox has asked the network for anything so far"
 }
 
-// line is a row of the table. The one a person is at begins with a mark.
+// line is a row of the table. The selected one begins with a mark.
 func (m *Model) line(c columns, here bool, cells ...string) string {
 	widths := []int{c.time, c.session, c.what, c.target}
 	var out strings.Builder
@@ -163,7 +163,7 @@ func (m *Model) row(c columns, a session.Access, selected bool) string {
 	return m.line(c, false, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
 }
 
-// full is what a person is at, with nothing cut as far as there is room.
+// full is the selected row, with nothing cut as far as there is room.
 func (m *Model) full() []string {
 	a, some := m.current()
 	if !some {

@@ -58,7 +58,7 @@ func (m *Model) SetSize(width, height int) {
 	m.fit()
 }
 
-// footRows is a line for what was said, or the words to look for.
+// footRows is a line for the note, or the words to look for.
 const footRows = 1
 
 // rows is the rows of the past.

@@ -35,14 +35,14 @@ func newKeys() keys {
 // current are the keys with those disabled that would do nothing now.
 func (m *Model) current() keys {
 	k := m.keys
-	runs := m.known && m.session.Alive && m.session.State.Phase == session.Running
+	runs := m.loaded && m.session.Alive && m.session.State.Phase == session.Running
 	k.attach.SetEnabled(runs && m.session.Interactive)
-	k.past.SetEnabled(m.known && m.pictured())
-	k.stop.SetEnabled(m.known && m.session.Alive)
+	k.past.SetEnabled(m.loaded && m.showsScreen())
+	k.stop.SetEnabled(m.loaded && m.session.Alive)
 	k.interrupt.SetEnabled(runs)
 	k.extend.SetEnabled(runs && m.session.Timeout > 0)
-	k.review.SetEnabled(m.known && m.reviewable())
-	k.again.SetEnabled(m.known && m.session.State.Phase == session.Ended)
+	k.review.SetEnabled(m.loaded && m.reviewable())
+	k.again.SetEnabled(m.loaded && m.session.State.Phase == session.Ended)
 	return k
 }
 
@@ -86,7 +86,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.current()
 	switch {
 	case m.ask != nil:
-		return m.reply(msg)
+		return m.answer(msg)
 	case m.record.Typing():
 		return m.record.Press(msg)
 	case key.Matches(msg, k.back):
@@ -103,7 +103,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if cmd, done := m.act(msg, k); done {
 		return cmd
 	}
-	if m.beside && m.browse(msg) {
+	if m.beside && m.pressSide(msg) {
 		return nil
 	}
 	return m.record.Press(msg)
@@ -143,8 +143,8 @@ func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
 }
 
-// reply is a key while a question is open.
-func (m *Model) reply(msg tea.KeyPressMsg) tea.Cmd {
+// answer is a key while a question is open.
+func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
 		m.note.Say(yes.Yes+"…", nil)
 		return yes.Do
@@ -156,7 +156,7 @@ func (m *Model) stop() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
 	return func() tea.Msg {
 		_, err := sessions.Stop(ctx, id, "stopped in the terminal UI")
-		return acted{"stopped " + string(id), err}
+		return actionDone{"stopped " + string(id), err}
 	}
 }
 
@@ -165,22 +165,22 @@ const interruptSignal = 2
 
 func (m *Model) interrupt() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return func() tea.Msg { return acted{"interrupted", sessions.Signal(ctx, id, interruptSignal)} }
+	return func() tea.Msg { return actionDone{"interrupted", sessions.Signal(ctx, id, interruptSignal)} }
 }
 
 func (m *Model) extend(by time.Duration) tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	return func() tea.Msg { return acted{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} }
+	return func() tea.Msg { return actionDone{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} }
 }
 
-// browse is a key while those that move do it in the pane of the network.
-func (m *Model) browse(msg tea.KeyPressMsg) bool {
+// pressSide is a key while those that move do it in the pane of the network.
+func (m *Model) pressSide(msg tea.KeyPressMsg) bool {
 	k := m.record.Keys()
 	switch n := k.Rows(msg, m.layout().record); {
 	case n != 0:
-		m.turn(n)
+		m.scrollSide(n)
 	case key.Matches(msg, k.First):
-		m.turn(-1 << 20)
+		m.scrollSide(-1 << 20)
 	case key.Matches(msg, k.Last):
 		m.back = 0
 	default:
@@ -189,9 +189,9 @@ func (m *Model) browse(msg tea.KeyPressMsg) bool {
 	return true
 }
 
-// turn goes down by n rows in the pane of the network, or up where n is negative.
-func (m *Model) turn(n int) {
-	m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.happened))))
+// scrollSide goes down by n rows in the pane of the network, or up where n is negative.
+func (m *Model) scrollSide(n int) {
+	m.back = max(0, min(m.back-n, 2*(len(m.traffic.All())+len(m.entries))))
 }
 
 // wheel scrolls the pane below the pointer.
@@ -200,7 +200,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 		return nil
 	}
 	if m.isBeside(msg.X, msg.Y) {
-		m.turn(logview.Turn(msg))
+		m.scrollSide(logview.Turn(msg))
 		return nil
 	}
 	return m.record.Scroll(logview.Turn(msg))

@@ -19,12 +19,12 @@ const id = session.ID("0abcd-codex")
 
 // scene is one session whose record and log are what a test says.
 type scene struct {
-	session session.Session
-	record  []output.Chunk
-	events  []audit.Event
-	picture string
-	done    []string
-	fails   error
+	session    session.Session
+	record     []output.Chunk
+	events     []audit.Event
+	screenRows string
+	done       []string
+	fails      error
 }
 
 func (s *scene) Find(string) (session.Session, error) { return s.session, nil }
@@ -71,16 +71,16 @@ func (s *scene) Watch(_ context.Context, _ session.ID, _ int, visit func(audit.E
 }
 
 func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
-	if s.picture == "" {
+	if s.screenRows == "" {
 		return nil, session.ErrNoScreen
 	}
-	return []byte(s.picture), nil
+	return []byte(s.screenRows), nil
 }
 
-func (s *scene) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
-	heard := make(chan struct{})
-	close(heard)
-	return heard, nil
+func (s *scene) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+	output := make(chan struct{})
+	close(output)
+	return output, nil
 }
 
 func (s *scene) Stop(_ context.Context, _ session.ID, reason string) (session.Session, error) {
@@ -110,8 +110,8 @@ func (s *scene) event(kind audit.Type, data any) {
 	s.events = append(s.events, audit.Event{Seq: len(s.events), Time: noon.Add(time.Duration(len(s.events)) * time.Second), Type: kind, Data: raw})
 }
 
-// say adds to the record.
-func (s *scene) say(stream output.Stream, text string) {
+// describe adds to the record.
+func (s *scene) describe(stream output.Stream, text string) {
 	s.record = append(s.record, output.Chunk{Offset: s.size(), Stream: stream, Data: []byte(text)})
 }
 
@@ -132,11 +132,11 @@ func running() *scene {
 		Refused: []session.Refusal{{What: "name", Target: "registry.example", Reason: "no name is resolved outside", Times: 3}, {What: "tcp", Target: "192.0.2.1:443", Reason: "the sandbox has no route out", Times: 1}},
 	})
 	s.events[len(s.events)-1].Seq = -1
-	s.say(output.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
-	s.say(output.Stderr, "a warning\n")
-	s.say(output.Notice, "the model server answered 500: try again\n")
+	s.describe(output.Stdout, "I will look at the \x1b[32mtests\x1b[m first.\n\x1b]52;c;ZXZpbA==\x07")
+	s.describe(output.Stderr, "a warning\n")
+	s.describe(output.Notice, "the model server answered 500: try again\n")
 	for i := range 60 {
-		s.say(output.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
+		s.describe(output.Stdout, fmt.Sprintf("step %d of many: running the checks, which takes its time and says a good deal about what it does\n", i))
 	}
 	return s
 }

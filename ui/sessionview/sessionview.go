@@ -44,17 +44,17 @@ type Model struct {
 
 	width, height int
 	session       session.Session
-	known         bool // session is
+	loaded        bool // session is
 
-	record   *logview.Model
-	picture  []string // of an interactive session's agent
-	noScreen bool     // there is none of it, so its record is shown
-	heard    <-chan struct{}
+	record     *logview.Model
+	screenRows []string // of an interactive session's agent
+	noScreen   bool     // there is none of it, so its record is shown
+	output     <-chan struct{}
 
-	events   *stream.Stream[audit.Event]
-	live     session.Live
-	traffic  traffic.Log
-	happened []happening
+	events  *stream.Stream[audit.Event]
+	live    session.Live
+	traffic traffic.Log
+	entries []logEntry
 
 	side   bool // the pane of the network is shown
 	beside bool // keys move in it
@@ -94,7 +94,7 @@ func (m *Model) Init() tea.Cmd {
 	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(audit.Event) error) error {
 		return sessions.Watch(ctx, id, 0, put)
 	})
-	return tea.Batch(m.find(), m.takeEvents())
+	return tea.Batch(m.find(), m.awaitEvents())
 }
 
 // The answers.
@@ -103,18 +103,18 @@ type (
 		session session.Session
 		err     error
 	}
-	listened struct {
-		heard <-chan struct{}
-		err   error
+	outputWatched struct {
+		output <-chan struct{}
+		err    error
 	}
-	pictured struct {
+	screenLoaded struct {
 		text []byte
 		more bool // the agent may say more
 		err  error
 	}
-	acted struct {
-		said string
-		err  error
+	actionDone struct {
+		outputView string
+		err        error
 	}
 )
 
@@ -127,7 +127,7 @@ func (m *Model) find() tea.Cmd {
 	}
 }
 
-func (m *Model) takeEvents() tea.Cmd {
+func (m *Model) awaitEvents() tea.Cmd {
 	events := m.events
 	return func() tea.Msg { return events.Take() }
 }
@@ -136,16 +136,16 @@ func (m *Model) takeEvents() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case found:
-		return m.meet(msg)
+		return m.takeSession(msg)
 	case stream.Batch[audit.Event]:
-		return m.witness(msg)
-	case listened:
-		m.heard = msg.heard
-		return m.look()
-	case pictured:
-		return m.see(msg)
-	case acted:
-		m.note.Say(msg.said, msg.err)
+		return m.takeEvents(msg)
+	case outputWatched:
+		m.output = msg.output
+		return m.loadScreen()
+	case screenLoaded:
+		return m.takeScreen(msg)
+	case actionDone:
+		m.note.Say(msg.outputView, msg.err)
 		return m.find()
 	case page.Returned:
 		m.note.Say(msg.Text, msg.Err)
@@ -162,45 +162,45 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// meet takes the session as it stands. The first time its record, or its screen, is
+// takeSession takes the session as it is now. The first time its record, or its screen, is
 // asked for.
-func (m *Model) meet(msg found) tea.Cmd {
+func (m *Model) takeSession(msg found) tea.Cmd {
 	if msg.err != nil {
 		m.note.Say("", msg.err)
 		return nil
 	}
-	first := !m.known
-	m.session, m.known = msg.session, true
+	first := !m.loaded
+	m.session, m.loaded = msg.session, true
 	m.record.SetOver(m.finished())
 	m.fit()
 	switch {
 	case !first:
 		return nil
 	case m.session.Interactive:
-		return m.hear()
+		return m.watchOutput()
 	default:
 		return m.record.Start()
 	}
 }
 
-// witness takes events of the session.
-func (m *Model) witness(msg stream.Batch[audit.Event]) tea.Cmd {
-	var look tea.Cmd
+// takeEvents takes events of the session.
+func (m *Model) takeEvents(msg stream.Batch[audit.Event]) tea.Cmd {
+	var loadScreen tea.Cmd
 	for _, e := range msg.All {
 		if live, ok := session.LiveOf(e); ok {
 			m.live = live
 			m.traffic.Count(m.id, live)
 		} else if access, ok := session.AccessOf(m.id, e); ok {
 			m.traffic.Add(access)
-		} else if turns[e.Type] {
-			look = m.find()
+		} else if stateChanges[e.Type] {
+			loadScreen = m.find()
 		}
-		if h, ok := say(e); ok {
-			m.happened = append(m.happened, h)
+		if h, ok := describe(e); ok {
+			m.entries = append(m.entries, h)
 		}
 	}
 	if !msg.Over() {
-		return tea.Batch(look, m.takeEvents())
+		return tea.Batch(loadScreen, m.awaitEvents())
 	}
 	if msg.Err != nil {
 		m.note.Say("", msg.Err)

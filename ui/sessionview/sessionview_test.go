@@ -112,7 +112,7 @@ func TestThePaneOfTheNetworkBeginsWithAWholeEntry(t *testing.T) {
 
 func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 	interactive := running()
-	interactive.session.Interactive, interactive.picture = true, "a prompt\n> \n"
+	interactive.session.Interactive, interactive.screenRows = true, "a prompt\n> \n"
 	for _, test := range []struct {
 		scene *scene
 		key   string
@@ -147,7 +147,7 @@ func TestEveryWayOutLeadsWhereItSays(t *testing.T) {
 
 func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *testing.T) {
 	s := running()
-	s.session.Interactive, s.picture = true, "codex \x1b[31mwaits\x1b[m\x1b]0;evil\x07\n> \n"
+	s.session.Interactive, s.screenRows = true, "codex \x1b[31mwaits\x1b[m\x1b]0;evil\x07\n> \n"
 	p := open(t, s)
 	p.Sees("codex waits")
 	p.DoesNotSee("step 59")
@@ -159,7 +159,7 @@ func TestTheScreenOfAnInteractiveAgentIsShownAndItsRecordWhenThereIsNone(t *test
 
 func TestNothingOfTheAgentsReachesTheTerminalRaw(t *testing.T) {
 	s := running()
-	s.say(output.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
+	s.describe(output.Stdout, "\x1b]0;CANARY\x07\x1b[2J\x1b[5;5H\u202eevil\n")
 	s.event(audit.AccessRefused, session.Refusal{What: "na\x1bme", Target: "x\x1b]52;c;CANARY\x07", Reason: "\u202e", Times: 1})
 	s.event(audit.StopRequested, map[string]string{"reason": "\x1b]0;CANARY\x07"})
 	s.session.Prompt = "\x1b]0;CANARY\x07"

@@ -21,8 +21,8 @@ import (
 
 const (
 	headRows = frame.HeadRows + 1 // the head and the task
-	footRows = 1                  // what was said last, or the words to look for
-	wide     = 100                // from this width on the network stands beside the record
+	footRows = 1                  // the last note, or the words to look for
+	wide     = 100                // from this width on the network is beside the record
 	lowest   = 14                 // rows that both panes need below each other
 )
 
@@ -70,15 +70,15 @@ func (m *Model) isBeside(x, y int) bool {
 	}
 }
 
-// pictured reports whether the screen of the agent is shown, and not its record.
-func (m *Model) pictured() bool { return m.session.Interactive && !m.noScreen }
+// showsScreen reports whether the screen of the agent is shown, and not its record.
+func (m *Model) showsScreen() bool { return m.session.Interactive && !m.noScreen }
 
 // View is the screen.
 func (m *Model) View() string {
 	l := m.layout()
 	var record, side []string
 	if l.record > 0 {
-		record = frame.Fill(m.said(l), l.record)
+		record = frame.Fill(m.outputView(l), l.record)
 	}
 	if l.side > 0 {
 		side = m.network(l.right, l.side)
@@ -109,8 +109,8 @@ func (m *Model) View() string {
 func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
-	if m.known {
-		b := m.session.Summary()
+	if m.loaded {
+		b := m.session.Brief()
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
 	}
@@ -130,7 +130,7 @@ func (m *Model) head() []string {
 	if refused > 0 {
 		right = append(right, t.Warn.Render(fmt.Sprintf("%d refused", refused)))
 	}
-	if open := m.session.OpenTools(); m.known && open != "" {
+	if open := m.session.OpenTools(); m.loaded && open != "" {
 		right = append(right, t.Warn.Render("way out: "+open))
 	}
 	if !m.live.Deadline.IsZero() {
@@ -141,7 +141,7 @@ func (m *Model) head() []string {
 
 // task is what the agent is to do, and where; at the end what went wrong.
 func (m *Model) task() string {
-	if !m.known {
+	if !m.loaded {
 		return ""
 	}
 	if r := m.session.State.Result; r != nil && r.Fault != nil {
@@ -151,18 +151,18 @@ func (m *Model) task() string {
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 
-// said is what the agent says, or the screen that it shows.
-func (m *Model) said(l layout) []string {
-	if m.pictured() {
+// outputView is what the agent says, or the screen that it shows.
+func (m *Model) outputView(l layout) []string {
+	if m.showsScreen() {
 		return m.screen(l)
 	}
 	return m.record.View()
 }
 
 // finished reports whether the session is known to have ended.
-func (m *Model) finished() bool { return m.known && m.session.State.Phase == session.Ended }
+func (m *Model) finished() bool { return m.loaded && m.session.State.Phase == session.Ended }
 
-// foot is what was said last, or the words that are typed.
+// foot is the last note, or the words that are typed.
 func (m *Model) foot() string {
 	if m.record.Typing() {
 		return m.record.Line()
@@ -182,10 +182,10 @@ func (m *Model) network(width, height int) []string {
 	rows := m.latest(width, room+m.back)
 	back := max(0, min(m.back, len(rows)-room))
 	rows = rows[max(0, len(rows)-room-back):]
-	if whole := slices.IndexFunc(rows, func(row string) bool { return !strings.HasPrefix(row, besides) }); whole > 0 && back == 0 {
+	if whole := slices.IndexFunc(rows, func(row string) bool { return !strings.HasPrefix(row, indentText) }); whole > 0 && back == 0 {
 		rows = rows[whole:] // the end of what is cut says nothing
 	}
-	if len(rows) == 0 && m.known {
+	if len(rows) == 0 && m.loaded {
 		rows = []string{m.theme.Faint.Render("nothing so far")}
 	}
 	return frame.Fill(append(out, rows[:min(len(rows), room)]...), height)
@@ -193,15 +193,15 @@ func (m *Model) network(width, height int) []string {
 
 // latest is at least the last n rows of what happened, if there are so many.
 func (m *Model) latest(width, n int) []string {
-	accesses, happened := m.traffic.All(), m.happened
+	accesses, entries := m.traffic.All(), m.entries
 	var out []string // last first
-	for len(out) < n && len(accesses)+len(happened) > 0 {
+	for len(out) < n && len(accesses)+len(entries) > 0 {
 		var rows []string
-		i, j := len(accesses)-1, len(happened)-1
-		if i >= 0 && (j < 0 || !accesses[i].Time.Before(happened[j].time)) {
+		i, j := len(accesses)-1, len(entries)-1
+		if i >= 0 && (j < 0 || !accesses[i].Time.Before(entries[j].time)) {
 			rows, accesses = m.access(accesses[i], width), accesses[:i]
 		} else {
-			rows, happened = m.event(happened[j], width), happened[:j]
+			rows, entries = m.event(entries[j], width), entries[:j]
 		}
 		slices.Reverse(rows)
 		out = append(out, rows...)
@@ -210,10 +210,10 @@ func (m *Model) latest(width, n int) []string {
 	return out
 }
 
-// besides stands before what is said of an access, or goes on from the row above.
+// besides stands before what is said of an access, or continues from the row above.
 const (
-	besides = "           "
-	indent  = len(besides)
+	indentText = "           "
+	indent     = len(indentText)
 )
 
 // access is what was asked of the network, in two rows.
@@ -228,7 +228,7 @@ func (m *Model) access(a session.Access, width int) []string {
 }
 
 // event is what else happened.
-func (m *Model) event(h happening, width int) []string {
+func (m *Model) event(h logEntry, width int) []string {
 	style := m.theme.Faint
 	if h.mark != "·" {
 		style = m.theme.Warn
@@ -242,5 +242,5 @@ func (m *Model) event(h happening, width int) []string {
 }
 
 func (m *Model) below(text string, width int, style lipgloss.Style) string {
-	return besides + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
+	return indentText + style.Render(ansi.Truncate(text, max(1, width-indent), "…"))
 }

@@ -15,19 +15,19 @@ import (
 
 // edit is a value that is being changed: typed, or chosen from a list.
 type edit struct {
-	setting config.Setting
-	line    textinput.Model // where there is nothing to choose from
-	choices []string
-	at      int    // the choice a person is at
-	several bool   // any number of the choices
-	picked  []bool // of several
-	blank   bool   // a line opened empty and nothing was typed yet: nothing to save or to find fault with
-	problem error  // why the value cannot be saved; nil when it can
+	setting  config.Setting
+	line     textinput.Model // where there is nothing to choose from
+	choices  []string
+	at       int    // the selected choice
+	multiple bool   // any number of the choices
+	picked   []bool // of several
+	blank    bool   // a line opened empty and nothing was typed yet: nothing to save or to find fault with
+	problem  error  // why the value cannot be saved; nil when it can
 }
 
-// begin begins to change the setting a person is at, from what their file says or
+// startEdit begins to change the selected setting, from what their file says or
 // else from what holds.
-func (m *Model) begin() {
+func (m *Model) startEdit() {
 	setting, some := m.current()
 	if !some || m.busy {
 		return
@@ -47,13 +47,13 @@ func (m *Model) begin() {
 		m.note.Say("this value has several lines; o opens your file in the editor", nil)
 		return
 	}
-	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.book.Choices(setting), several: setting.Field.Type == spec.Choices}
+	e := &edit{setting: setting, line: keymap.Field("› "), choices: m.book.Choices(setting), multiple: setting.Field.Type == spec.Choices}
 	e.line.SetValue(text)
 	e.line.CursorEnd()
 	e.line.Focus()
 	words := strings.Split(text, ",")
 	for i, choice := range e.choices {
-		e.picked = append(e.picked, e.several && slices.Contains(words, choice))
+		e.picked = append(e.picked, e.multiple && slices.Contains(words, choice))
 		if choice == text {
 			e.at = i
 		}
@@ -74,7 +74,7 @@ func (e *edit) value() string {
 		return none
 	case len(e.choices) == 0:
 		return e.line.Value()
-	case !e.several:
+	case !e.multiple:
 		return e.choices[e.at]
 	}
 	var words []string
@@ -92,8 +92,8 @@ func (e *edit) value() string {
 // check looks whether the value can be saved.
 func (m *Model) check() { m.edit.problem = m.book.Check(m.edit.setting.Key, m.edit.value()) }
 
-// touched checks a value that the person has changed.
-func (m *Model) touched() {
+// checkChanged checks a value that the user has changed.
+func (m *Model) checkChanged() {
 	m.edit.blank = m.edit.blank && m.edit.line.Value() == ""
 	m.check()
 }
@@ -119,7 +119,7 @@ func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.toggle):
 		e.picked[e.at] = !e.picked[e.at]
 	}
-	m.touched()
+	m.checkChanged()
 	return nil
 }
 
@@ -150,8 +150,8 @@ func (m *Model) unset() tea.Cmd {
 	return func() tea.Msg { return written{key: key, was: was, err: settings.Unset(ctx, key)} }
 }
 
-// pick is a click while a value is changed: on a choice it goes there, and on the one
-// a person is at it saves that, or switches it where there may be several.
+// pick is a click while a value is changed: on a choice it goes there; on the
+// selected one it saves that, or toggles it where there may be several.
 func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	e := m.edit
 	top, from, room := m.choicesAt()
@@ -161,11 +161,11 @@ func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	}
 	again := e.at == i
 	e.at = i
-	if e.several {
+	if e.multiple {
 		e.picked[i] = !e.picked[i]
 	}
-	m.touched()
-	if again && !e.several {
+	m.checkChanged()
+	if again && !e.multiple {
 		return m.save()
 	}
 	return nil

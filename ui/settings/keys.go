@@ -27,8 +27,8 @@ func newKeys() keys {
 	}
 }
 
-// offer enables what can be done with the setting a person is at.
-func (m *Model) offer() {
+// enableKeys enables what can be done with the selected setting.
+func (m *Model) enableKeys() {
 	setting, some := m.current()
 	m.keys.edit.SetEnabled(some)
 	m.keys.reset.SetEnabled(some && m.book.Own[setting.Key].From != nil && m.book.Own[setting.Key].Source().Kind == config.UserFile)
@@ -37,12 +37,12 @@ func (m *Model) offer() {
 	choosing := m.edit != nil && len(m.edit.choices) > 0
 	m.keys.up.SetEnabled(choosing)
 	m.keys.down.SetEnabled(choosing)
-	m.keys.toggle.SetEnabled(choosing && m.edit.several)
+	m.keys.toggle.SetEnabled(choosing && m.edit.multiple)
 }
 
 // Short is the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
-	m.offer()
+	m.enableKeys()
 	k := m.keys
 	switch {
 	case m.edit != nil:
@@ -55,7 +55,7 @@ func (m *Model) Short() []key.Binding {
 
 // Keys is every key that counts now.
 func (m *Model) Keys() []keymap.Group {
-	m.offer()
+	m.enableKeys()
 	k := m.keys
 	if m.edit != nil {
 		return []keymap.Group{{Title: "Value", Keys: []key.Binding{k.save, k.cancel, k.up, k.down, k.toggle}}}
@@ -72,7 +72,7 @@ func (m *Model) Typing() bool { return m.filtering || m.edit != nil }
 
 // press is one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	m.offer()
+	m.enableKeys()
 	switch {
 	case m.edit != nil:
 		return m.editing(msg)
@@ -88,7 +88,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.keys
 	switch {
 	case key.Matches(msg, k.edit):
-		m.begin()
+		m.startEdit()
 	case key.Matches(msg, k.reset):
 		return m.unset()
 	case key.Matches(msg, k.open):
@@ -120,7 +120,7 @@ func (m *Model) moved(before int) {
 	if m.cursor.At() < before {
 		direction = -1
 	}
-	m.settle(direction)
+	m.skipHeadings(direction)
 }
 
 // section goes to the first setting of the next section, or of the one before.
@@ -134,13 +134,13 @@ func (m *Model) section(direction int) {
 	for i += direction; i >= 0 && i < len(m.rows); i += direction {
 		if m.rows[i].heading != "" {
 			m.cursor.Go(i)
-			m.settle(1)
+			m.skipHeadings(1)
 			return
 		}
 	}
 }
 
-// typed is a key while a person filters.
+// typed is a key while the user filters.
 func (m *Model) typed(msg tea.KeyPressMsg) {
 	switch msg.String() {
 	case "enter":
@@ -167,7 +167,7 @@ func (m *Model) paste(msg tea.PasteMsg) {
 	switch {
 	case m.edit != nil && len(m.edit.choices) == 0:
 		m.edit.line, _ = m.edit.line.Update(msg)
-		m.touched()
+		m.checkChanged()
 	case m.filtering:
 		m.filter, _ = m.filter.Update(msg)
 		m.arrange()
@@ -184,7 +184,7 @@ func (m *Model) wheel(msg tea.MouseWheelMsg) {
 	m.moved(before)
 }
 
-// click goes to the setting under the mouse; on the one a person is at it begins to
+// click goes to the setting under the mouse; on the selected one it begins to
 // change it. On a value it picks that one.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft {
@@ -201,9 +201,9 @@ func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 		m.cursor.Go(before)
 		return nil
 	}
-	m.settle(1)
+	m.skipHeadings(1)
 	if m.at == at {
-		m.begin()
+		m.startEdit()
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 // Package settings is the screen that shows every setting with its value and where
 // that came from, and changes the user's own file. It decides nothing about what a
-// value may be: the same code that `aibox config set` goes by says so while a person
+// value may be: the same code that `aibox config set` goes by says so while the user
 // types. It never shows a secret, and never writes any other file.
 package settings
 
@@ -22,7 +22,7 @@ import (
 
 // Settings are the use cases that the screen asks for.
 type Settings interface {
-	// Read reads everything anew. Its error says which file is wrong, and where.
+	// Read reads everything again. Its error says which file is wrong, and where.
 	Read(ctx context.Context) (Book, error)
 	// Set writes one setting into the user's own file, as `aibox config set` does.
 	Set(ctx context.Context, key, text string) error
@@ -32,10 +32,10 @@ type Settings interface {
 
 // Book is all settings at one moment.
 type Book struct {
-	Held       []config.Setting          // what holds where the person is, in the order of documentation
+	Held       []config.Setting          // what holds in the current folder, in the order of documentation
 	Own        map[string]config.Setting // by key: what the user's own file says, built in where it says nothing
 	File       string                    // the user's own file, which need not be there
-	Repository string                    // the top of the repository the person is in; empty for none
+	Repository string                    // the top of the repository the user is in; empty for none
 	// Choices are the values to choose from; nil when there are too many to list.
 	Choices func(setting config.Setting) []string
 	// Check says whether text can be the value of a setting, as Set would, without
@@ -57,10 +57,10 @@ type Model struct {
 	broken        error // why there are no settings; nil when there are
 	rows          []row
 	cursor        cursor.Cursor
-	at            string // key of the setting a person is at; it stays so when rows come and go
+	at            string // key of the selected setting; it stays so when rows come and go
 	filter        textinput.Model
 	filtering     bool
-	changed       bool // only what somebody has set
+	changed       bool // only what the user has set
 	edit          *edit
 	busy          bool // a change is being written
 	note          frame.Note
@@ -118,7 +118,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case read:
 		m.take(msg)
 	case written:
-		return m.wrote(msg)
+		return m.takeWritten(msg)
 	case page.Returned: // from the editor
 		m.note.Say(msg.Text, msg.Err)
 		return m.reread()
@@ -143,8 +143,8 @@ func (m *Model) take(msg read) {
 	m.arrange()
 }
 
-// wrote says what became of a change, and reads what holds now.
-func (m *Model) wrote(msg written) tea.Cmd {
+// takeWritten says what became of a change, and reads what holds now.
+func (m *Model) takeWritten(msg written) tea.Cmd {
 	m.busy = false
 	if msg.err != nil {
 		m.note.Say("", msg.err)
@@ -166,7 +166,7 @@ func (m *Model) arrange() {
 	m.rows = nil
 	section := "\x00"
 	for _, setting := range m.book.Held {
-		if m.changed && setting.Source().Kind == config.BuiltIn || !holds(setting, words) {
+		if m.changed && setting.Source().Kind == config.BuiltIn || !matches(setting, words) {
 			continue
 		}
 		if setting.Section() != section {
@@ -183,11 +183,11 @@ func (m *Model) arrange() {
 	}
 	m.fit()
 	m.cursor.Go(at)
-	m.settle(1)
+	m.skipHeadings(1)
 }
 
-// holds reports whether a setting has every word in its name, its value or its help.
-func holds(setting config.Setting, words []string) bool {
+// matches reports whether a setting has every word in its name, its value or its help.
+func matches(setting config.Setting, words []string) bool {
 	text := strings.ToLower(setting.Key + " " + setting.Text() + " " + setting.Field.Label + " " + setting.Field.Help)
 	for _, word := range words {
 		if !strings.Contains(text, word) {
@@ -197,7 +197,7 @@ func holds(setting config.Setting, words []string) bool {
 	return true
 }
 
-// title is the name of a section for people.
+// title is the name of a section for users.
 func title(section string) string {
 	if section == "" {
 		return "sessions"
@@ -205,29 +205,29 @@ func title(section string) string {
 	return section
 }
 
-// settle moves off a heading, in the direction given if there is a setting there.
-func (m *Model) settle(direction int) {
+// skipHeadings moves off a heading, in the direction given if there is a setting there.
+func (m *Model) skipHeadings(direction int) {
 	for _, step := range []int{direction, -direction} {
 		for i := m.cursor.At(); i >= 0 && i < len(m.rows); i += step {
 			if m.rows[i].heading == "" {
 				m.cursor.Go(i)
 				m.at = m.rows[i].setting.Key
-				m.entitle()
+				m.showHeading()
 				return
 			}
 		}
 	}
 }
 
-// entitle shows the heading of a section with its first setting: the cursor alone, which
+// showHeading shows the heading of a section with its first setting: the cursor alone, which
 // goes to no heading, would leave it above the screen for good.
-func (m *Model) entitle() {
+func (m *Model) showHeading() {
 	if i := m.cursor.At(); i > 0 && i < len(m.rows) && m.rows[i-1].heading != "" {
 		m.cursor.Show()
 	}
 }
 
-// current is the setting a person is at.
+// current is the selected setting.
 func (m *Model) current() (config.Setting, bool) {
 	if i := m.cursor.At(); i < len(m.rows) && m.rows[i].heading == "" {
 		return m.rows[i].setting, true
@@ -238,7 +238,7 @@ func (m *Model) current() (config.Setting, bool) {
 // fit tells the parts how much room they have.
 func (m *Model) fit() {
 	m.cursor.Fit(len(m.rows), m.listHeight())
-	m.entitle()
+	m.showHeading()
 	if m.edit != nil {
 		m.edit.line.SetWidth(max(5, m.paneWidth()-4))
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 	for _, size := range uitest.Sizes {
-		p, _ := sit(t, newDesk(), size[0], size[1])
+		p, _ := sit(t, newFake(), size[0], size[1])
 		p.Show("opened")
 		goTo(p, "timeout")
 		p.Show("a setting of three places")
@@ -35,7 +35,7 @@ func TestEachSettingIsShownWithItsValueAndWhereThatCameFrom(t *testing.T) {
 }
 
 func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
-	p, _ := sit(t, newDesk(), 120, 20)
+	p, _ := sit(t, newFake(), 120, 20)
 	p.Sees("\nsessions  ")
 	p.Resize(120, 4) // a single row is left to the list
 	p.DoesNotSee("\nsessions  ")
@@ -46,7 +46,7 @@ func TestAHeadingIsShownAgainWithItsFirstSetting(t *testing.T) {
 }
 
 func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "pids")
 	p.Press("enter", "backspace", "backspace", "backspace", "backspace")
@@ -62,7 +62,7 @@ func TestAValueIsWrittenToTheFileAndTheRestOfItStays(t *testing.T) {
 }
 
 func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	before := d.user
 	p, m := sit(t, d, 120, 40)
 	goTo(p, "painter layers")
@@ -81,7 +81,7 @@ func TestAValueThatCannotStandIsNotWritten(t *testing.T) {
 }
 
 func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
-	p, _ := sit(t, newDesk(), 120, 40)
+	p, _ := sit(t, newFake(), 120, 40)
 	goTo(p, "verify-timeout")
 	p.Press("enter", "backspace", "backspace", "backspace")
 	p.Type("90")
@@ -94,7 +94,7 @@ func TestWhatIsTypedIsCheckedByEachKey(t *testing.T) {
 
 func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) {
 	for _, name := range []string{"pager", "system", "notes"} {
-		d := newDesk()
+		d := newFake()
 		before := d.user
 		p, m := sit(t, d, 120, 40)
 		goTo(p, name)
@@ -115,7 +115,7 @@ func TestAFieldThatOpensEmptyIsNotFoundFaultWithBeforeItIsChanged(t *testing.T) 
 }
 
 func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "agent")
 	p.Press("enter")
@@ -127,7 +127,7 @@ func TestTheFirstChoiceCanBeTakenWhereNothingIsSet(t *testing.T) {
 }
 
 func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "hide")
 	p.Press("enter", "ctrl+u")
@@ -139,7 +139,7 @@ func TestAListThatIsEmptiedIsSavedAsEmpty(t *testing.T) {
 }
 
 func TestASettingIsTakenOutOfTheFile(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "painter layers")
 	p.Press("u")
@@ -154,7 +154,7 @@ func TestASettingIsTakenOutOfTheFile(t *testing.T) {
 }
 
 func TestChoicesArePickedByKeyAndByMouse(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 120, 40)
 	goTo(p, "painter color")
 	p.Press("enter", "down", "down", "enter")
@@ -180,7 +180,7 @@ func TestChoicesArePickedByKeyAndByMouse(t *testing.T) {
 }
 
 func TestASecretIsNeitherShownNorTaken(t *testing.T) {
-	p, m := sit(t, newDesk(), 120, 40)
+	p, m := sit(t, newFake(), 120, 40)
 	goTo(p, "painter key")
 	p.Sees("••••")
 	p.DoesNotSee("hush")
@@ -192,7 +192,7 @@ func TestASecretIsNeitherShownNorTaken(t *testing.T) {
 }
 
 func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	d.user = "[agents.painter]\nnotes = \"one\\ntwo\"\n"
 	p, m := sit(t, d, 120, 40)
 	goTo(p, "notes")
@@ -207,7 +207,7 @@ func TestAValueOfSeveralLinesIsLeftToTheEditor(t *testing.T) {
 }
 
 func TestABrokenFileIsSaidWithItsPlaceAndHowToMendIt(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	d.user = "timeout = 5\npids = \n"
 	p, _ := sit(t, d, 80, 24)
 	p.Sees("config.toml:2:")
@@ -220,7 +220,7 @@ func TestABrokenFileIsSaidWithItsPlaceAndHowToMendIt(t *testing.T) {
 }
 
 func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, m := sit(t, d, 120, 40)
 	goTo(p, "verify-timeout")
 	d.fail = errors.New("the disk is full\x1b[2J")
@@ -237,7 +237,7 @@ func TestAFileThatCannotBeWrittenLosesNothingTyped(t *testing.T) {
 }
 
 func TestOnlyTheLastReadingCounts(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, m := sit(t, d, 120, 40)
 	old := m.reread()
 	p.Press("r")
@@ -251,7 +251,7 @@ func TestOnlyTheLastReadingCounts(t *testing.T) {
 
 func TestLeavingIsByEscOrQ(t *testing.T) {
 	for _, name := range []string{"esc", "q"} {
-		p, _ := sit(t, newDesk(), 80, 24)
+		p, _ := sit(t, newFake(), 80, 24)
 		p.Press(name)
 		if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
 			t.Errorf("%s asks for %v", name, p.Asked)
@@ -260,7 +260,7 @@ func TestLeavingIsByEscOrQ(t *testing.T) {
 }
 
 func TestTheMouseGoesToASettingAndOpensIt(t *testing.T) {
-	p, m := sit(t, newDesk(), 120, 40)
+	p, m := sit(t, newFake(), 120, 40)
 	p.ClickOn("verify-timeout")
 	if m.at != "verify-timeout" || m.edit != nil {
 		t.Fatalf("at %s", m.at)
@@ -286,7 +286,7 @@ var names = []string{
 }
 
 func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
-	d := newDesk()
+	d := newFake()
 	p, _ := sit(t, d, 80, 24)
 	p.Mash(rand.New(rand.NewPCG(1, 2)), 700, names)
 	if _, err := d.Read(t.Context()); err != nil && !strings.Contains(err.Error(), "looser") {
@@ -297,7 +297,7 @@ func TestRandomKeysNeverBreakTheScreenOrTheFile(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte{0, 2, 3, 10, 11})
 	f.Fuzz(func(t *testing.T, pressed []byte) {
-		p, _ := sit(t, newDesk(), 60, 20)
+		p, _ := sit(t, newFake(), 60, 20)
 		for _, b := range pressed {
 			p.Press(names[int(b)%len(names)])
 		}

@@ -17,8 +17,8 @@ import (
 // The measures of the screen, in cells.
 const (
 	listTop  = frame.HeadRows
-	footRows = 1   // what was said last
-	beside   = 100 // from this width on the setting stands beside the list
+	footRows = 1   // the last note
+	beside   = 100 // from this width on the setting is beside the list
 	leastRow = 3   // of the list, however small the screen is
 )
 
@@ -42,7 +42,7 @@ func (m *Model) listWidth() int {
 	return m.width
 }
 
-// paneLeft, paneTop, paneWidth and paneHeight are where the setting a person is at is
+// paneLeft, paneTop, paneWidth and paneHeight are where the selected setting is
 // told.
 func (m *Model) paneLeft() int {
 	if m.wide() {
@@ -185,7 +185,7 @@ func tail(text string, width int) string {
 	return text
 }
 
-// pane tells everything about the setting a person is at, or lets them change it.
+// pane tells everything about the selected setting, or lets them change it.
 func (m *Model) pane() []string {
 	setting, some := m.current()
 	if !some {
@@ -290,9 +290,9 @@ func (m *Model) choice(i, width int) string {
 	e := m.edit
 	mark := cursor.Here(i == e.at) + " "
 	switch {
-	case e.several && e.picked[i]:
+	case e.multiple && e.picked[i]:
 		mark += "[x] "
-	case e.several:
+	case e.multiple:
 		mark += "[ ] "
 	}
 	text := mark + termtext.Escape(e.choices[i])

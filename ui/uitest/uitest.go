@@ -1,4 +1,4 @@
-// Package uitest drives a screen as a person does, without a terminal: keys in,
+// Package uitest drives a screen as the user does, without a terminal: keys in,
 // views out, commands run where they stand. Only tests import it.
 package uitest
 

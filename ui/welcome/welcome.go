@@ -1,4 +1,4 @@
-// Package welcome is what a person sees who has no session yet: the steps to a first
+// Package welcome is what the user sees who has no session yet: the steps to a first
 // run, how far they are, and a key for the next one. It is a part of the dashboard, and
 // looks at nothing once there is a session.
 package welcome
@@ -33,7 +33,7 @@ func New(machine checkup.Machine) *Model {
 	return &Model{machine: machine, checkup: checkup.New(machine)}
 }
 
-// Begin looks at the machine, unless it has before.
+// Begin checks the machine, unless it has before.
 func (m *Model) Begin(ctx context.Context) tea.Cmd {
 	if m.begun {
 		return nil
@@ -41,7 +41,7 @@ func (m *Model) Begin(ctx context.Context) tea.Cmd {
 	return m.Again(ctx)
 }
 
-// Again looks at the machine anew.
+// Again checks the machine again.
 func (m *Model) Again(ctx context.Context) tea.Cmd {
 	if m.machine == nil {
 		return nil
@@ -127,7 +127,7 @@ func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) 
 	}
 }
 
-// do asks for what a step needs. One that is still looked at has to be waited for.
+// do asks for what a step needs. One that is still checked has to be waited for.
 func (m *Model) do(s step) tea.Cmd {
 	if s.State == "" && s.Detail == "" {
 		return nil
@@ -156,7 +156,7 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	title := "  " + t.Title.Render("There is no session yet.") + " What leads to the first one:"
 	out := []string{"", ansi.Truncate(title, width, "…"), ""}
 	for i, s := range steps {
-		mark, style := look(t, s, i == len(steps)-1)
+		mark, style := stepMark(t, s, i == len(steps)-1)
 		detail := s.Detail
 		if s.State == "" && detail == "" {
 			detail = "looking…"
@@ -181,8 +181,8 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	return out
 }
 
-// look is the mark of a step, which tells its state without color.
-func look(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
+// stepMark is the mark of a step, which shows its state without color.
+func stepMark(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
 	switch {
 	case s.State == doctor.OK:
 		return "✓", t.Good

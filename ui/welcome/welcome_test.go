@@ -49,7 +49,7 @@ var (
 	ollama   = doctor.Finding{Name: "model", Part: doctor.Model, State: doctor.OK, Detail: "ollama"}
 )
 
-// looked is a model that has looked at all there is.
+// looked is a model that has checked all there is.
 func looked(t *testing.T, m *machine) *Model {
 	t.Helper()
 	model := New(m)

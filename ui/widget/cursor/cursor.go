@@ -1,4 +1,4 @@
-// Package cursor is the line a person is at in a list, and the part of the list that
+// Package cursor is the selected line in a list, and the part of the list that
 // is on the screen. It knows no list, only how long it is.
 package cursor
 
@@ -9,10 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Mark stands before the line a person is at, so that it is told without colors, too.
+// Mark stands before the selected line, so that it is told without colors, too.
 const Mark = "▸"
 
-// Here is what stands before a line: Mark where the person is, else a space.
+// Here is what stands before a line: Mark where the user is, else a space.
 func Here(at bool) string {
 	if at {
 		return Mark
@@ -49,7 +49,7 @@ func (c *Cursor) Fit(n, height int) {
 	c.Go(c.at)
 }
 
-// At is the line a person is at; it is 0 in an empty list, too.
+// At is the selected line; it is 0 in an empty list, too.
 func (c *Cursor) At() int { return c.at }
 
 // Window is the lines that are shown: from, and up to but without to.
@@ -62,7 +62,7 @@ func (c *Cursor) Go(line int) {
 	c.top = max(0, min(c.top, c.n-c.height))
 }
 
-// Show brings the line before the one a person is at onto the screen, where there is
+// Show brings the line before the selected one onto the screen, where there is
 // room for both: a heading of it, which no cursor goes to.
 func (c *Cursor) Show() {
 	if c.height > 1 && c.at > 0 {

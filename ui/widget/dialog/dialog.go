@@ -1,6 +1,6 @@
 // Package dialog asks a question in the middle of the screen. The choice that does
 // nothing has the focus, and for a moment after the question has appeared no key
-// counts: what was typed before a person could read it answers nothing.
+// counts: what was typed before the user could read it answers nothing.
 package dialog
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Grace is how long a question that has just appeared takes no answer. It begins anew
+// Grace is how long a question that has just appeared takes no answer. It restarts
 // with each key that comes too early.
 const Grace = 300 * time.Millisecond
 
@@ -64,7 +64,7 @@ func (c *Confirm) Keys() []keymap.Group {
 func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 	switch {
 	case now.Sub(c.since) < Grace:
-		c.since = now // whoever still types something else has not read it yet
+		c.since = now // this key was meant for something else
 		return Open
 	case key.Matches(msg, leave):
 		return Left

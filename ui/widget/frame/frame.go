@@ -1,5 +1,5 @@
 // Package frame is what all screens have in common to look at: a head, two panes
-// beside each other, a line for what was said last. It knows nothing of what is
+// beside each other, a line for the note last. It knows nothing of what is
 // shown and keeps every line within its width.
 package frame
 
@@ -67,7 +67,7 @@ type Note struct {
 }
 
 // Say keeps text, which is escaped, or when err is not nil what went wrong and how to
-// mend it. Both empty clear the note.
+// fix it. Both empty clear the note.
 func (n *Note) Say(text string, err error) {
 	n.text, n.failed = text, err != nil
 	if err == nil {

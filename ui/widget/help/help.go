@@ -61,7 +61,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{keys.search, keys.up, keys.down, keys.leave}
 }
 
-// Update takes a message. The outcome is Left when the person has read enough.
+// Update takes a message. The outcome is Left when the user has read enough.
 func (m *Model) Update(msg tea.Msg) dialog.Outcome {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -111,7 +111,7 @@ func (m *Model) press(msg tea.KeyPressMsg) dialog.Outcome {
 	return dialog.Open
 }
 
-// typed is a key while the person searches.
+// typed is a key while the user searches.
 func (m *Model) typed(msg tea.KeyPressMsg) {
 	switch {
 	case key.Matches(msg, keys.done):

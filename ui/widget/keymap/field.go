@@ -20,7 +20,7 @@ func Field(prompt string) textinput.Model {
 	return field
 }
 
-// Area is some lines to type in, with all that holds of Field, of any length and
+// Area is some lines to type in, with all that applies to Field, of any length and
 // without numbers.
 func Area() textarea.Model {
 	area := textarea.New()

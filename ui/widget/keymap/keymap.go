@@ -20,7 +20,7 @@ type Group struct {
 	Keys  []key.Binding
 }
 
-// Bind makes a binding: the keys, and a verb for people. The first key is the one
+// Bind makes a binding: the keys, and a verb for users. The first key is the one
 // that is shown.
 func Bind(help string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Shown(keys[0]), help))

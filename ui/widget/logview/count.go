@@ -15,10 +15,10 @@ import (
 const maxHits = 10_000
 
 // hits is where the words stand, as far as that was counted. It is done behind the
-// screen, and anew for what was recorded since with each step from hit to hit.
+// screen, and again for what was recorded since with each step from hit to hit.
 type hits struct {
 	at       []int64 // of lines, in order
-	next     int64   // where to go on counting
+	next     int64   // where to continue counting
 	beyond   bool    // there are more than maxHits
 	counting bool
 	ctx      context.Context //nolint:containedctx // ends when other words are looked for
@@ -32,8 +32,8 @@ type counted struct {
 	err  error
 }
 
-// lookFor forgets the words that were looked for before.
-func (m *Model) lookFor(words string) {
+// startSearch forgets the words that were looked for before.
+func (m *Model) startSearch(words string) {
 	if m.hits.cancel != nil {
 		m.hits.cancel()
 	}
@@ -42,7 +42,7 @@ func (m *Model) lookFor(words string) {
 	m.hits.ctx, m.hits.cancel = context.WithCancel(m.ctx)
 }
 
-// count goes on counting, unless that is under way or of no more use.
+// count continues counting, unless that is under way or of no more use.
 func (m *Model) count() tea.Cmd {
 	if m.hits.counting || m.hits.beyond {
 		return nil
@@ -60,8 +60,8 @@ func (m *Model) count() tea.Cmd {
 	})
 }
 
-// learn takes a count. A line that had not ended at the last one is in both.
-func (m *Model) learn(msg counted) {
+// takeCount takes a count. A line that had not ended at the last one is in both.
+func (m *Model) takeCount(msg counted) {
 	h := &m.hits
 	h.counting = false
 	if msg.err != nil {

@@ -124,6 +124,6 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	if !m.line.Typing() || m.line.Update(msg) != dialog.Taken {
 		return nil
 	}
-	m.lookFor(m.line.Value())
+	m.startSearch(m.line.Value())
 	return m.seek(false)
 }

@@ -20,9 +20,9 @@ type line struct {
 // maxLine is how many bytes of the record are one line at most.
 const maxLine = 16 << 10
 
-// liner makes lines of the record, chunk by chunk. Each stream has lines of its own:
+// lineReader makes lines of the record, chunk by chunk. Each stream has lines of its own:
 // they come in the order in which they end.
-type liner struct {
+type lineReader struct {
 	streams map[output.Stream]*flow
 	open    []output.Stream // with a line that has begun, in that order
 }
@@ -37,7 +37,7 @@ type flow struct {
 }
 
 // feed takes a chunk and returns the lines that end in it.
-func (l *liner) feed(chunk output.Chunk) []line {
+func (l *lineReader) feed(chunk output.Chunk) []line {
 	var ended []line
 	f := l.flow(chunk.Stream)
 	for at, data := chunk.Offset, chunk.Data; len(data) > 0; {
@@ -62,7 +62,7 @@ func (l *liner) feed(chunk output.Chunk) []line {
 }
 
 // rest is the lines that have begun, as far as they came.
-func (l *liner) rest() []line {
+func (l *lineReader) rest() []line {
 	var begun []line
 	for _, stream := range l.open {
 		begun = append(begun, l.flow(stream).line(stream))
@@ -70,7 +70,7 @@ func (l *liner) rest() []line {
 	return begun
 }
 
-func (l *liner) flow(stream output.Stream) *flow {
+func (l *lineReader) flow(stream output.Stream) *flow {
 	f := l.streams[stream]
 	if f == nil {
 		f = new(flow)
@@ -83,7 +83,7 @@ func (l *liner) flow(stream output.Stream) *flow {
 	return f
 }
 
-func (l *liner) close(stream output.Stream) {
+func (l *lineReader) close(stream output.Stream) {
 	for i, s := range l.open {
 		if s == stream {
 			l.open = append(l.open[:i:i], l.open[i+1:]...)
@@ -94,17 +94,17 @@ func (l *liner) close(stream output.Stream) {
 
 // line is the line so far.
 func (f *flow) line(stream output.Stream) line {
-	text, _ := settle(f.out.String(), f.style)
+	text, _ := render(f.out.String(), f.style)
 	return line{at: f.at, text: text, notice: stream == output.Notice}
 }
 
 // end is the line, and begins the next one.
 func (f *flow) end(stream output.Stream) line {
-	made := f.line(stream)
-	_, f.style = settle(f.out.String(), f.style)
+	reader := f.line(stream)
+	_, f.style = render(f.out.String(), f.style)
 	f.out.Reset()
 	f.raw = 0
-	return made
+	return reader
 }
 
 // cell is a character with its style.
@@ -113,10 +113,10 @@ type cell struct{ style, text string }
 // maxStyle bounds the sequences that make a style, in bytes.
 const maxStyle = 96
 
-// settle makes one row of what the filter let through, as a terminal would show it in
+// render makes one row of what the filter let through, as a terminal would show it in
 // the end: returns and backspaces go back and what follows writes over, tabs are
 // spaces. style is set at its beginning, and left at its end.
-func settle(text, style string) (row, left string) {
+func render(text, style string) (row, left string) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if style == "" && !strings.ContainsAny(text, "\r\b\t\x1b") {
 		return text, ""

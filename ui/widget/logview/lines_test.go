@@ -11,17 +11,17 @@ import (
 
 // texts is what a liner makes of pieces of standard output, the open line last.
 func texts(pieces ...string) []string {
-	var l liner
+	var l lineReader
 	var out []string
 	at := int64(0)
 	for _, piece := range pieces {
-		for _, made := range l.feed(output.Chunk{Offset: at, Stream: output.Stdout, Data: []byte(piece)}) {
-			out = append(out, made.text)
+		for _, reader := range l.feed(output.Chunk{Offset: at, Stream: output.Stdout, Data: []byte(piece)}) {
+			out = append(out, reader.text)
 		}
 		at += int64(len(piece))
 	}
-	for _, made := range l.rest() {
-		out = append(out, made.text)
+	for _, reader := range l.rest() {
+		out = append(out, reader.text)
 	}
 	return out
 }
@@ -67,7 +67,7 @@ func TestALineIsTheSameHoweverItIsCut(t *testing.T) {
 }
 
 func TestStreamsHaveLinesOfTheirOwn(t *testing.T) {
-	var l liner
+	var l lineReader
 	feed := func(at int64, stream output.Stream, text string) []line {
 		return l.feed(output.Chunk{Offset: at, Stream: stream, Data: []byte(text)})
 	}

@@ -39,7 +39,7 @@ type Model struct {
 	over    bool // nothing comes any more
 	loading bool // a part of the record is on its way
 	reads   page.Latest
-	said    *stream.Stream[output.Chunk]
+	chunks  *stream.Stream[output.Chunk]
 
 	line   searchbar.Line
 	words  string // that are looked for; empty is none
@@ -91,11 +91,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case loaded:
 		return m.load(msg)
 	case stream.Batch[output.Chunk]:
-		return m.listen(msg)
+		return m.takeOutput(msg)
 	case searched:
-		return m.arrive(msg)
+		return m.takeSearch(msg)
 	case counted:
-		m.learn(msg)
+		m.takeCount(msg)
 	case tea.PasteMsg:
 		return m.typed(msg)
 	}

@@ -95,7 +95,7 @@ func TestHitsAreCountedUpToABound(t *testing.T) {
 
 func TestACountForOtherWordsIsStaleAndEnds(t *testing.T) {
 	p := open(t, steps())
-	p.m.lookFor("step")
+	p.m.startSearch("step")
 	count := p.m.count()
 	p.search("warning")
 	p.Sees("1/1 · ")
@@ -153,7 +153,7 @@ func TestALongRecordIsReadInParts(t *testing.T) {
 func TestAnswersToWhatWasAskedBeforeAreNotTaken(t *testing.T) {
 	p := open(t, steps())
 	n := len(p.m.window.lines)
-	p.m.lookFor("step")
+	p.m.startSearch("step")
 	replaced := []tea.Cmd{p.m.part(around, 0, 10, 0), p.m.seek(false)}
 	newest := p.m.end()
 	for _, cmd := range replaced {
@@ -169,13 +169,13 @@ func TestAnswersToWhatWasAskedBeforeAreNotTaken(t *testing.T) {
 func TestAStreamOfTheRecordIsTakenAsItComes(t *testing.T) {
 	s := steps()
 	p := open(t, s)
-	said := make(chan output.Chunk)
-	p.m.said = stream.Start(t.Context(), func(_ context.Context, put func(output.Chunk) error) error {
-		return put(<-said)
+	chunks := make(chan output.Chunk)
+	p.m.chunks = stream.Start(t.Context(), func(_ context.Context, put func(output.Chunk) error) error {
+		return put(<-chunks)
 	})
 	text := "and now for something else\n"
-	go func() { said <- output.Chunk{Offset: s.size(), Stream: output.Stdout, Data: []byte(text)} }()
-	p.Send(p.m.takeSaid()())
+	go func() { chunks <- output.Chunk{Offset: s.size(), Stream: output.Stdout, Data: []byte(text)} }()
+	p.Send(p.m.awaitOutput()())
 	p.Sees("and now for something else")
 }
 

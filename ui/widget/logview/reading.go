@@ -117,19 +117,19 @@ func (m *Model) load(msg loaded) tea.Cmd {
 	case atEnd:
 		w.replace(msg.from, msg.chunks)
 		w.total, w.follow = w.hi, true
-		if m.said == nil {
+		if m.chunks == nil {
 			return m.follow()
 		}
 	}
 	return m.More()
 }
 
-// More reads what a person is about to scroll to.
+// More reads what the user is about to scroll to.
 func (m *Model) More() tea.Cmd {
 	w := &m.window
 	near := 2 * max(1, w.height)
 	switch {
-	case m.loading || m.said == nil:
+	case m.loading || m.chunks == nil:
 	case w.lo > 0 && w.top < near:
 		return m.part(before, w.lo-block, w.lo, -1)
 	case !w.complete() && (w.follow || len(w.lines)-w.top < near+w.height):
@@ -141,27 +141,27 @@ func (m *Model) More() tea.Cmd {
 // follow begins to follow the record from the end of what is here.
 func (m *Model) follow() tea.Cmd {
 	from, source := m.window.hi, m.source
-	m.said = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
+	m.chunks = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
 		return source.Follow(ctx, from, func(chunk output.Chunk) error {
 			chunk.Data = slices.Clone(chunk.Data)
 			return put(chunk)
 		})
 	})
-	return tea.Batch(m.takeSaid(), m.More())
+	return tea.Batch(m.awaitOutput(), m.More())
 }
 
-func (m *Model) takeSaid() tea.Cmd {
-	said := m.said
-	return func() tea.Msg { return said.Take() }
+func (m *Model) awaitOutput() tea.Cmd {
+	output := m.chunks
+	return func() tea.Msg { return output.Take() }
 }
 
-// listen takes what the agent says.
-func (m *Model) listen(said stream.Batch[output.Chunk]) tea.Cmd {
-	for _, chunk := range said.All {
+// takeOutput takes what the agent says.
+func (m *Model) takeOutput(output stream.Batch[output.Chunk]) tea.Cmd {
+	for _, chunk := range output.All {
 		m.window.feed(chunk)
 	}
-	if said.Over() {
+	if output.Over() {
 		return nil // how it ended is for the screen to know
 	}
-	return tea.Batch(m.takeSaid(), m.More())
+	return tea.Batch(m.awaitOutput(), m.More())
 }

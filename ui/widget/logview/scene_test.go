@@ -113,7 +113,7 @@ type person struct {
 	m *Model
 }
 
-// sit shows a record to somebody, without beginning to read it.
+// sit shows a record to the user, without beginning to read it.
 func sit(t testing.TB, s Source) *person {
 	all := &screen{}
 	all.Model = New(t.Context(), s, &all.note)

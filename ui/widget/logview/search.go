@@ -14,12 +14,12 @@ import (
 // searched says where the words stand; at is -1 when they do not.
 type searched struct {
 	at      int64
-	wrapped bool // it began anew at the other end
+	wrapped bool // it began again at the other end
 	err     error
 }
 
 // seek looks for the words, from where the last ones were found or from the first line
-// on the screen, on or back. It goes on at the other end of the record.
+// on the screen, on or back. It continues at the other end of the record.
 func (m *Model) seek(back bool) tea.Cmd {
 	if m.words == "" {
 		return nil
@@ -58,7 +58,7 @@ type scan struct {
 	source Source
 	words  string
 	err    error
-	// next is where a look has to go on from, once more is recorded, so that it misses
+	// next is where a look has to continue from, once more is recorded, so that it misses
 	// nothing.
 	next int64
 }
@@ -93,7 +93,7 @@ func (s *scan) last(from int64, wanted func(line) bool) int64 {
 
 // each visits the lines from offset from on, where one begins, that have the words.
 func (s *scan) each(from int64, visit func(line) (goOn bool)) {
-	var made liner
+	var reader lineReader
 	look := func(lines []line) error {
 		for _, l := range lines {
 			if l.holds(s.words) && !visit(l) {
@@ -105,17 +105,17 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 	s.next = from
 	err := s.source.Output(from, func(chunk output.Chunk) error {
 		s.next = chunk.Offset + int64(len(chunk.Data))
-		begin, end := s.dull(chunk.Data)
+		begin, end := s.skippable(chunk.Data)
 		before, after := chunk, chunk
 		before.Data = chunk.Data[:begin]
 		after.Data, after.Offset = chunk.Data[end:], chunk.Offset+int64(end)
-		if err := look(made.feed(before)); err != nil {
+		if err := look(reader.feed(before)); err != nil {
 			return err
 		}
-		return look(made.feed(after))
+		return look(reader.feed(after))
 	})
 	if err == nil {
-		rest := made.rest()
+		rest := reader.rest()
 		for _, l := range rest {
 			s.next = min(s.next, l.at)
 		}
@@ -126,9 +126,9 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 	}
 }
 
-// dull is where whole lines begin and end that cannot have the words: most of a long
+// skippable is where whole lines begin and end that cannot have the words: most of a long
 // record, which then needs no liner.
-func (s *scan) dull(data []byte) (begin, end int) {
+func (s *scan) skippable(data []byte) (begin, end int) {
 	begin, end = bytes.IndexByte(data, '\n')+1, bytes.LastIndexByte(data, '\n')+1
 	lines := data[min(begin, end):end]
 	if bytes.ContainsAny(lines, "\x1b\r\b") || bytes.Contains(bytes.ToLower(lines), []byte(s.words)) {
@@ -137,8 +137,8 @@ func (s *scan) dull(data []byte) (begin, end int) {
 	return begin, end
 }
 
-// arrive shows where the words stand.
-func (m *Model) arrive(msg searched) tea.Cmd {
+// takeSearch shows where the words stand.
+func (m *Model) takeSearch(msg searched) tea.Cmd {
 	m.loading = false
 	switch {
 	case msg.err != nil:

@@ -13,7 +13,7 @@ func (m *Model) View() []string {
 	width, height := m.window.width, m.window.height
 	rows := m.window.view()
 	if len(rows) == 0 {
-		return []string{m.theme.Faint.Render(m.nothing())}
+		return []string{m.theme.Faint.Render(m.emptyText())}
 	}
 	out := make([]string, 0, len(rows))
 	for _, row := range rows {
@@ -30,10 +30,10 @@ func (m *Model) View() []string {
 	return out
 }
 
-// nothing is what is said where there is no line.
-func (m *Model) nothing() string {
+// emptyText is what is said where there is no line.
+func (m *Model) emptyText() string {
 	switch {
-	case m.said == nil:
+	case m.chunks == nil:
 		return ""
 	case m.over:
 		return "it said nothing"

@@ -17,8 +17,8 @@ const maxLines = 20_000
 type window struct {
 	lines  []line
 	lo, hi int64
-	made   liner // of what follows hi
-	total  int64 // bytes that are recorded, as far as is known
+	reader lineReader // of what follows hi
+	total  int64      // bytes that are recorded, as far as is known
 
 	top, row int  // the first row that is shown: a line, and a row of it
 	follow   bool // the last rows are shown, whatever comes
@@ -28,7 +28,7 @@ type window struct {
 
 // replace shows another part of the record, which begins at lo.
 func (w *window) replace(lo int64, chunks []output.Chunk) {
-	w.lines, w.lo, w.hi, w.made, w.top, w.row = nil, lo, lo, liner{}, 0, 0
+	w.lines, w.lo, w.hi, w.reader, w.top, w.row = nil, lo, lo, lineReader{}, 0, 0
 	for _, chunk := range chunks {
 		w.feed(chunk)
 	}
@@ -43,11 +43,11 @@ func (w *window) feed(chunk output.Chunk) {
 		return
 	}
 	if !w.follow && len(w.lines) > 2*maxLines {
-		return // a person reads far above; it is read again when they come down
+		return // the user reads far above; it is read again when they scroll down
 	}
 	chunk.Data = chunk.Data[w.hi-chunk.Offset:]
 	chunk.Offset = w.hi
-	w.lines = append(w.lines, w.made.feed(chunk)...)
+	w.lines = append(w.lines, w.reader.feed(chunk)...)
 	w.hi = end
 	if over := len(w.lines) - maxLines; over > maxLines/10 && (w.follow || w.top >= over) {
 		w.lines = append([]line(nil), w.lines[over:]...)
@@ -57,16 +57,16 @@ func (w *window) feed(chunk output.Chunk) {
 
 // prepend takes what is before lo; it begins at from.
 func (w *window) prepend(from int64, chunks []output.Chunk) {
-	var made liner
+	var reader lineReader
 	var before []line
 	for _, chunk := range chunks {
-		before = append(before, made.feed(chunk)...)
+		before = append(before, reader.feed(chunk)...)
 	}
-	before = append(before, made.rest()...)
+	before = append(before, reader.rest()...)
 	w.lines = append(before, w.lines...)
 	w.lo, w.top = from, w.top+len(before)
 	if over := len(w.lines) - maxLines; over > maxLines/10 && w.top+w.height < maxLines && !w.follow {
-		w.hi, w.made = w.lines[maxLines].at, liner{}
+		w.hi, w.reader = w.lines[maxLines].at, lineReader{}
 		w.lines = w.lines[:maxLines:maxLines]
 	}
 }
@@ -76,7 +76,7 @@ func (w *window) complete() bool { return w.hi >= w.total }
 
 // all is every line with those that have not ended yet.
 func (w *window) all() []line {
-	if rest := w.made.rest(); len(rest) > 0 {
+	if rest := w.reader.rest(); len(rest) > 0 {
 		return append(w.lines[:len(w.lines):len(w.lines)], rest...)
 	}
 	return w.lines

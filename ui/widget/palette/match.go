@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// match says how well text answers what a person typed: every character of it in this
+// match says how well text answers what the user typed: every character of it in this
 // order, the better the more of them stand together or begin a word. ok is false when
 // one is missing. Nothing typed matches everything equally.
 func match(typed, text string) (score int, ok bool) {

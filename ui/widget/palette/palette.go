@@ -88,7 +88,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{keys.take, keys.up, keys.down, keys.leave}
 }
 
-// Update takes a message. When the outcome is Taken, press is the key that the person
+// Update takes a message. When the outcome is Taken, press is the key that the user
 // meant.
 func (m *Model) Update(msg tea.Msg) (outcome dialog.Outcome, press tea.KeyPressMsg) {
 	switch msg := msg.(type) {
@@ -130,7 +130,7 @@ func (m *Model) press(msg tea.KeyPressMsg) (dialog.Outcome, tea.KeyPressMsg) {
 	return dialog.Open, tea.KeyPressMsg{}
 }
 
-// take is the entry that the person is at, or nothing where none matches.
+// take is the selected entry, or nothing where none matches.
 func (m *Model) take() (dialog.Outcome, tea.KeyPressMsg) {
 	if len(m.shown) == 0 {
 		return dialog.Open, tea.KeyPressMsg{}
@@ -188,7 +188,7 @@ func (m *Model) filter() {
 // inner is the columns inside of the box.
 func (m *Model) inner() int { return max(10, min(widest, m.width-2*indent-2)) }
 
-// room is the rows for entries. It stays the same while a person types, so that the
+// room is the rows for entries. It stays the same while the user types, so that the
 // box does not jump.
 func (m *Model) room() int { return max(1, min(most, min(len(m.all), m.height-above-frame-2))) }
 

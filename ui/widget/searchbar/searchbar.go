@@ -1,4 +1,4 @@
-// Package searchbar is the line at the foot of a screen in which a person types what to
+// Package searchbar is the line at the foot of a screen in which the user types what to
 // look for, or what to show alone. It knows no screen and looks for nothing itself.
 package searchbar
 

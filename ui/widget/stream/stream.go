@@ -1,6 +1,5 @@
-// Package stream brings what happens elsewhere to a screen: one goroutine puts, the
-// screen's re-armed command takes. What comes faster than it is shown comes in
-// batches, and whoever puts waits. It never drops anything, and it knows no screen.
+// Package stream brings values from a goroutine to a screen, whose re-armed command takes
+// them in batches. A goroutine that is faster than the screen waits: nothing is dropped.
 package stream
 
 import (

@@ -15,11 +15,11 @@ type Theme struct {
 	Title    lipgloss.Style // names of screens and panes
 	Plain    lipgloss.Style
 	Faint    lipgloss.Style // what matters less
-	Selected lipgloss.Style // the row a person is at; over what is not styled itself
+	Selected lipgloss.Style // the selected row; over what is not styled itself
 	Good     lipgloss.Style // done, added
 	Bad      lipgloss.Style // failed, deleted, refused
 	Warn     lipgloss.Style // wants a look
-	Live     lipgloss.Style // goes on right now
+	Live     lipgloss.Style // runs right now
 	Key      lipgloss.Style // a key to press
 	Rule     lipgloss.Style // lines between panes
 	Button   lipgloss.Style // the choice that enter takes
@@ -29,7 +29,7 @@ type Theme struct {
 // colors are what the meanings are shown in.
 type colors struct {
 	faint, good, bad, warn, live, key, rule color.Color
-	selected, behind                        color.Color // the row a person is at; nil is the two of the terminal, turned around
+	selected, behind                        color.Color // the selected row; nil is the two of the terminal, turned around
 }
 
 // New makes the theme for a terminal with 256 colors or more, whose background is dark
@@ -48,7 +48,7 @@ func New(dark bool) Theme {
 	})
 }
 
-// Basic makes the theme for a terminal with 16 colors, which are the person's own
+// Basic makes the theme for a terminal with 16 colors, which are the user's own
 // palette, or with none: then what has a color is plain, and the rest is as bold,
 // faint or turned around as here.
 func Basic(dark bool) Theme {

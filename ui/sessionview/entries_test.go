@@ -29,9 +29,9 @@ func TestEventsAreSaidInWordsThatAreSafe(t *testing.T) {
 		{audit.ProbesRan, `{"results":[]}`, "·", ""},
 		{audit.NoticeGiven, `[1]`, "·", ""},
 	} {
-		h, said := say(audit.Event{Type: test.kind, Data: json.RawMessage(test.data)})
-		if said != (test.text != "") || said && (h.mark != test.mark || h.text != test.text) {
-			t.Errorf("%s %s: %+v, %v", test.kind, test.data, h, said)
+		h, outputView := describe(audit.Event{Type: test.kind, Data: json.RawMessage(test.data)})
+		if outputView != (test.text != "") || outputView && (h.mark != test.mark || h.text != test.text) {
+			t.Errorf("%s %s: %+v, %v", test.kind, test.data, h, outputView)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// quit leaves the program. Sessions go on without it, but bakes do not: where some are
+// quit leaves the program. Sessions continue without it, but bakes do not: where some are
 // under way it asks first.
 func (a *app) quit() tea.Cmd {
 	names := a.baking()

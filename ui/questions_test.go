@@ -57,7 +57,7 @@ func questioned(t *testing.T, typing bool) (*app, *[]bool) {
 		return now
 	}
 	drive(a, tea.WindowSizeMsg{Width: 120, Height: 40})
-	drive(a, page.Returned{}) // whoever comes back looks again
+	drive(a, page.Returned{}) // coming back lists the sessions again
 	if typing {
 		drive(a, keymap.Press("/"))
 	}

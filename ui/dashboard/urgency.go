@@ -9,21 +9,21 @@ import (
 // The urgencies that are counted in the head.
 const (
 	asks = iota
-	goesOn
+	active
 	toReview
-	hasFailed
+	failed
 	rest
 )
 
 var urgencies = map[session.Status]int{
 	session.StatusAsks:     asks,
 	session.StatusToReview: toReview, session.StatusPartly: toReview,
-	session.StatusFailed:   hasFailed,
+	session.StatusFailed:   failed,
 	session.StatusAccepted: rest, session.StatusDiscarded: rest, session.StatusContinued: rest, session.StatusUnchanged: rest,
 }
 
-// urgency is which sessions come first: those that go on and those that want a look.
-func urgency(b *session.Summary) int {
+// urgency ranks sessions: those that run and those to review come first.
+func urgency(b *session.Brief) int {
 	status := b.Status()
 	if status == session.StatusFailed && b.Open() {
 		return toReview // what it did until then waits, too
@@ -31,7 +31,7 @@ func urgency(b *session.Summary) int {
 	if u, known := urgencies[status]; known {
 		return u
 	}
-	return goesOn
+	return active
 }
 
 // since is when what the time of a session is counted from was.

@@ -12,7 +12,7 @@ import (
 // for what is below (see requests).
 
 // takeQuestion brings a message to the questions: their own in any case, and while one
-// is on the screen keys and clicks, too. false means that it is for somebody else.
+// is on the screen keys and clicks, too. It returns false for other messages.
 func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	if cmd, own := a.questions.Take(msg); own || !a.questions.Open() || a.tooSmall() {
 		return cmd, own
@@ -31,9 +31,8 @@ func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// letQuestions has a question appear, if there is one and the person does nothing that
-// it would be in the way of.
-func (a *app) letQuestions() { a.questions.Let(a.typing() || a.over.open() || a.tooSmall()) }
+// showQuestions lets a question appear unless the user is busy.
+func (a *app) showQuestions() { a.questions.Let(a.typing() || a.over.open() || a.tooSmall()) }
 
 // withQuestion is a screen with the question over it.
 func (a *app) withQuestion(screen string) string {

@@ -13,65 +13,65 @@ import (
 )
 
 // pictureTime is the shortest time between two looks at the screen of an agent.
-const pictureTime = 150 * time.Millisecond
+const screenPause = 150 * time.Millisecond
 
-func (m *Model) hear() tea.Cmd {
+func (m *Model) watchOutput() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
 	return func() tea.Msg {
-		heard, err := sessions.WatchOutput(ctx, id)
-		return listened{heard, err}
+		output, err := sessions.Heard(ctx, id)
+		return outputWatched{output, err}
 	}
 }
 
-// look asks for the agent's screen.
-func (m *Model) look() tea.Cmd {
+// loadScreen asks for the agent's screen.
+func (m *Model) loadScreen() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
-	more := m.heard != nil
+	more := m.output != nil
 	return func() tea.Msg {
 		text, err := sessions.Screen(ctx, id)
 		if err == nil {
 			text = screen.Recolor(text, screen.TrueColors)
 		}
-		return pictured{text, more, err}
+		return screenLoaded{text, more, err}
 	}
 }
 
-// see takes the agent's screen and waits for another one.
-func (m *Model) see(msg pictured) tea.Cmd {
+// takeScreen takes the agent's screen and waits for another one.
+func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 	switch {
 	case errors.Is(msg.err, session.ErrNoScreen) && !m.session.Alive:
-		m.picture, m.noScreen = nil, true
+		m.screenRows, m.noScreen = nil, true
 		m.fit()
 		return m.record.Start()
 	case msg.err == nil:
-		m.picture = lines(string(msg.text))
+		m.screenRows = lines(string(msg.text))
 	}
-	heard := m.heard
-	if heard == nil || !msg.more {
+	output := m.output
+	if output == nil || !msg.more {
 		return nil
 	}
 	ctx := m.ctx
 	return func() tea.Msg {
-		if _, more := <-heard; !more {
-			return listened{} // the last look
+		if _, more := <-output; !more {
+			return outputWatched{} // the last look
 		}
-		timer := time.NewTimer(pictureTime)
+		timer := time.NewTimer(screenPause)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return listened{}
+			return outputWatched{}
 		}
-		return listened{heard: heard}
+		return outputWatched{output: output}
 	}
 }
 
 // screen is the agent's screen, as far as it fits.
 func (m *Model) screen(l layout) []string {
-	if len(m.picture) == 0 {
+	if len(m.screenRows) == 0 {
 		return nil
 	}
-	rows := m.picture[max(0, len(m.picture)-l.record):]
+	rows := m.screenRows[max(0, len(m.screenRows)-l.record):]
 	out := make([]string, len(rows))
 	for i, row := range rows {
 		out[i] = ansi.Truncate(row, l.left, "…") + ansi.ResetStyle

@@ -20,26 +20,26 @@ type painter struct {
 	Key     secret.Value `label:"Key" help:"To the studio" env:"PAINTER_KEY" secret:"true"`
 }
 
-// desk is a user with a file of settings in memory: what is written there is made by
+// fakeSettings is a user with a file of settings in memory: what is written there is made by
 // the code that makes the real one.
-type desk struct {
+type fakeSettings struct {
 	user, repository string
 	environment      []string
 	fail             error // of the next write
 	writes           int
 }
 
-func (d *desk) catalog() config.Catalog {
+func (d *fakeSettings) catalog() config.Catalog {
 	options := new(painter)
 	_ = spec.Defaults(options)
 	return config.Catalog{Agents: []config.Agent{{Name: "painter", Options: options}}, Images: []string{"painter"}}
 }
 
-func (d *desk) document() (*config.Document, error) {
+func (d *fakeSettings) document() (*config.Document, error) {
 	return config.Parse(config.UserFile, "/home/ann/.config/aibox/config.toml", []byte(d.user))
 }
 
-func (d *desk) Read(context.Context) (Book, error) {
+func (d *fakeSettings) Read(context.Context) (Book, error) {
 	document, err := d.document()
 	if err != nil {
 		return Book{}, fault.New(fault.Usage, "%w", err).Hint("`aibox config edit` opens it")
@@ -77,7 +77,7 @@ func (d *desk) Read(context.Context) (Book, error) {
 	return book, nil
 }
 
-func (d *desk) write(change func(*config.Document) ([]byte, error)) error {
+func (d *fakeSettings) write(change func(*config.Document) ([]byte, error)) error {
 	if d.fail != nil {
 		return d.fail
 	}
@@ -93,24 +93,24 @@ func (d *desk) write(change func(*config.Document) ([]byte, error)) error {
 	return err
 }
 
-func (d *desk) Set(_ context.Context, key, text string) error {
+func (d *fakeSettings) Set(_ context.Context, key, text string) error {
 	return d.write(func(document *config.Document) ([]byte, error) { return d.catalog().With(document, key, text) })
 }
 
-func (d *desk) Unset(_ context.Context, key string) error {
+func (d *fakeSettings) Unset(_ context.Context, key string) error {
 	return d.write(func(document *config.Document) ([]byte, error) { return d.catalog().Without(document, key) })
 }
 
-func newDesk() *desk {
-	return &desk{
+func newFake() *fakeSettings {
+	return &fakeSettings{
 		user:        "# mine\ntimeout = \"30m\"\nhide = [\"*.key\"]\n[agents.painter]\nlayers = 5\n",
 		repository:  "pids = 64\n",
 		environment: []string{"AIBOX_TIMEOUT=25m", "PAINTER_KEY=hush"},
 	}
 }
 
-// sit opens the screen before a person.
-func sit(t testing.TB, d *desk, width, height int) (*uitest.Person, *Model) {
+// sit opens the screen before the user.
+func sit(t testing.TB, d *fakeSettings, width, height int) (*uitest.Person, *Model) {
 	t.Setenv("HOME", "/home/ann")
 	m := New(t.Context(), d)
 	p := uitest.New(t, m, width, height)

@@ -22,9 +22,9 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// recorded are sessions that remember what was asked of them.
-type recorded struct {
-	briefs  []session.Summary
+// fakeSessions are sessions that remember what was asked of them.
+type fakeSessions struct {
+	briefs  []session.Brief
 	done    []string
 	fail    error
 	damaged error         // beside every list
@@ -34,23 +34,25 @@ type recorded struct {
 	counted []session.ID
 }
 
-func (r *recorded) do(verb string, id session.ID) error {
+func (r *fakeSessions) do(verb string, id session.ID) error {
 	r.done = append(r.done, verb+" "+string(id))
 	return r.fail
 }
 
-func (r *recorded) Summaries() ([]session.Summary, error) { return slices.Clone(r.briefs), r.damaged }
-func (r *recorded) Changed(context.Context) (<-chan struct{}, error) {
+func (r *fakeSessions) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), r.damaged }
+func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
-func (r *recorded) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
-func (r *recorded) Screen(context.Context, session.ID) ([]byte, error) {
+func (r *fakeSessions) Repair(context.Context) ([]session.Repaired, error) { return nil, nil }
+func (r *fakeSessions) Screen(context.Context, session.ID) ([]byte, error) {
 	return nil, session.ErrNoScreen
 }
 
-func (r *recorded) Remove(_ context.Context, id session.ID, _ bool) error { return r.do("remove", id) }
+func (r *fakeSessions) Remove(_ context.Context, id session.ID, _ bool) error {
+	return r.do("remove", id)
+}
 
-func (r *recorded) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
+func (r *fakeSessions) Heard(context.Context, session.ID) (<-chan struct{}, error) {
 	said := r.said
 	if said == nil {
 		said = make(chan struct{})
@@ -59,7 +61,7 @@ func (r *recorded) WatchOutput(context.Context, session.ID) (<-chan struct{}, er
 	return said, nil
 }
 
-func (r *recorded) Tail(session.ID, int64) ([]byte, error) {
+func (r *fakeSessions) Tail(session.ID, int64) ([]byte, error) {
 	if len(r.tails) > 0 {
 		text := r.tails[0]
 		r.tails = r.tails[min(1, len(r.tails)-1):]
@@ -68,7 +70,7 @@ func (r *recorded) Tail(session.ID, int64) ([]byte, error) {
 	return []byte("reading main.go\n\x1b]52;c;ZXZpbA==\x07all tests pass\n"), nil
 }
 
-func (r *recorded) CountChanges(_ context.Context, id session.ID) (session.Changes, error) {
+func (r *fakeSessions) CountChanges(_ context.Context, id session.ID) (session.Changes, error) {
 	r.counted = append(r.counted, id)
 	if r.count == nil {
 		return session.Changes{}, errors.New("nothing was to be counted")
@@ -76,11 +78,11 @@ func (r *recorded) CountChanges(_ context.Context, id session.ID) (session.Chang
 	return r.count(id)
 }
 
-func (r *recorded) FinalChanges(session.ID) (*review.ChangeSet, error) {
+func (r *fakeSessions) FinalChanges(session.ID) (*review.ChangeSet, error) {
 	return &review.ChangeSet{Changes: []review.Change{{Path: "main.go", Kind: review.Modified, Added: 3, Deleted: 1}, {Path: "evil\x1b[2J", Kind: review.Added, Added: 1}}}, nil
 }
 
-func (r *recorded) Find(text string) (session.Session, error) {
+func (r *fakeSessions) Find(text string) (session.Session, error) {
 	for _, b := range r.briefs {
 		if string(b.ID) == text {
 			spec := session.Spec{ID: b.ID, Agent: b.Agent, Created: b.Created, Run: config.Run{Model: "qwen3", Network: netguard.Local.String()}}
@@ -91,19 +93,19 @@ func (r *recorded) Find(text string) (session.Session, error) {
 	return session.Session{}, errors.New("there is none")
 }
 
-func (r *recorded) Stop(_ context.Context, id session.ID, _ string) (session.Session, error) {
+func (r *fakeSessions) Stop(_ context.Context, id session.ID, _ string) (session.Session, error) {
 	return session.Session{}, r.do("stop", id)
 }
 
-func (r *recorded) Discard(_ context.Context, id session.ID) (*recovery.Point, error) {
+func (r *fakeSessions) Discard(_ context.Context, id session.ID) (*recovery.Point, error) {
 	return nil, r.do("discard", id)
 }
 
-func (r *recorded) RestoreNewest(_ context.Context, id session.ID) error {
+func (r *fakeSessions) BringBack(_ context.Context, id session.ID) error {
 	return r.do("bring back", id)
 }
 
-func some() []session.Summary {
+func sampleBriefs() []session.Brief {
 	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
 	return []session.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at(90), Ended: at(80), Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2},
@@ -113,18 +115,18 @@ func some() []session.Summary {
 	}
 }
 
-// person is one before a dashboard whose clock stands still.
-type person struct {
+// user is one before a dashboard whose clock stands still.
+type user struct {
 	*uitest.Person
 	m     *Model
 	now   time.Time
 	waits []time.Duration // that the screen asked for
 }
 
-func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
-	p := &person{m: New(t.Context(), sessions, nil), now: noon}
+func newUser(t testing.TB, sessions Sessions, width, height int) *user {
+	p := &user{m: New(t.Context(), sessions, nil), now: noon}
 	p.m.now = func() time.Time { return p.now }
-	p.m.breath = 0
+	p.m.debounce = 0
 	p.m.after = func(d time.Duration, _ tea.Msg) tea.Cmd { p.waits = append(p.waits, d); return nil }
 	p.Person = uitest.New(t, p.m, width, height)
 	p.Run(p.m.load())
@@ -132,16 +134,16 @@ func newPerson(t testing.TB, sessions Sessions, width, height int) *person {
 }
 
 // open opens it with some sessions.
-func open(t testing.TB, width, height int) (*person, *recorded) {
-	sessions := &recorded{briefs: some()}
-	return newPerson(t, sessions, width, height), sessions
+func open(t testing.TB, width, height int) (*user, *fakeSessions) {
+	sessions := &fakeSessions{briefs: sampleBriefs()}
+	return newUser(t, sessions, width, height), sessions
 }
 
 // wait lets so much time pass that a question can be answered.
-func (p *person) wait() { p.now = p.now.Add(dialog.Grace) }
+func (p *user) wait() { p.now = p.now.Add(dialog.Grace) }
 
 // asked checks what the owner of the screen was asked for, all of it.
-func (p *person) asked(want string) {
+func (p *user) asked(want string) {
 	p.T.Helper()
 	if got := fmt.Sprint(p.Asked); got != want {
 		p.T.Errorf("asked for %s, not %s", got, want)
@@ -149,7 +151,7 @@ func (p *person) asked(want string) {
 }
 
 // did checks what was done to the sessions, all of it: "[stop 0dddd-shell]".
-func (r *recorded) did(t testing.TB, want string) {
+func (r *fakeSessions) did(t testing.TB, want string) {
 	t.Helper()
 	if got := fmt.Sprint(r.done); got != want {
 		t.Errorf("%s was done, not %s", got, want)

@@ -9,64 +9,64 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// ear listens to the agent of the session that is looked at, as long as it runs.
-type ear struct {
+// outputWatch watches the output of the selected session while it runs.
+type outputWatch struct {
 	id   session.ID
 	said <-chan struct{}
-	ctx  context.Context //nolint:containedctx // it ends when another session is looked at
+	ctx  context.Context //nolint:containedctx // it ends when another session is selected
 	stop context.CancelFunc
 }
 
-// hearing brings the channel of an ear.
-type hearing struct{ said <-chan struct{} }
+// outputWatched brings the channel of an ear.
+type outputWatched struct{ said <-chan struct{} }
 
-// heard reports that the agent printed more, or that it has ended.
-type heard struct{ over bool }
+// outputChanged reports that the agent printed more, or that it has ended.
+type outputChanged struct{ over bool }
 
-// listen listens to the session that is looked at, and to no other one.
-func (m *Model) listen() tea.Cmd {
+// watchOutput watches the output of the selected session and of no other.
+func (m *Model) watchOutput() tea.Cmd {
 	b := m.list.current()
 	wanted := b != nil && m.preview && b.Phase != session.Ended && m.shown.id == b.ID
-	if m.ear != nil && (!wanted || m.ear.id != b.ID) {
-		m.ear.stop()
-		m.ear = nil
-		m.ears.Cancel()
+	if m.outputWatch != nil && (!wanted || m.outputWatch.id != b.ID) {
+		m.outputWatch.stop()
+		m.outputWatch = nil
+		m.outputSeries.Cancel()
 	}
-	if !wanted || m.ear != nil {
+	if !wanted || m.outputWatch != nil {
 		return nil
 	}
 	ctx, stop := context.WithCancel(m.ctx)
-	m.ear = &ear{id: b.ID, ctx: ctx, stop: stop}
+	m.outputWatch = &outputWatch{id: b.ID, ctx: ctx, stop: stop}
 	id, sessions := b.ID, m.sessions
-	return m.ears.Replace(func() tea.Msg {
-		said, err := sessions.WatchOutput(ctx, id)
+	return m.outputSeries.Replace(func() tea.Msg {
+		said, err := sessions.Heard(ctx, id)
 		if err != nil {
 			return nil // what it said is shown as it was
 		}
-		return hearing{said}
+		return outputWatched{said}
 	})
 }
 
 // next waits until the agent has said more, and a moment longer: what it says in one
 // breath is shown once.
 func (m *Model) next() tea.Cmd {
-	ctx, said, pause := m.ear.ctx, m.ear.said, m.breath
-	return m.ears.Continue(func() tea.Msg {
+	ctx, said, pause := m.outputWatch.ctx, m.outputWatch.said, m.debounce
+	return m.outputSeries.Continue(func() tea.Msg {
 		if _, open := <-said; !open {
-			return heard{over: true}
+			return outputChanged{over: true}
 		}
 		wait(ctx, pause)
-		return heard{}
+		return outputChanged{}
 	})
 }
 
-// hear shows what the agent printed and waits for more.
-func (m *Model) hear(msg heard) tea.Cmd {
+// takeOutput shows what the agent printed and waits for more.
+func (m *Model) takeOutput(msg outputChanged) tea.Cmd {
 	if msg.over {
-		m.ear.stop()
+		m.outputWatch.stop()
 		return nil // it stays, so that nobody listens again
 	}
-	return tea.Batch(m.glance(), m.next())
+	return tea.Batch(m.loadTail(), m.next())
 }
 
 // wait waits, or until ctx ends.
@@ -80,12 +80,12 @@ func wait(ctx context.Context, d time.Duration) {
 // tick makes times grow.
 type tick struct{}
 
-// grow has the screen drawn again when the next of its times is another one.
-func (m *Model) grow() tea.Cmd {
-	if !m.alive || m.growing || len(m.all) == 0 {
+// scheduleTick has the screen drawn again when the next of its times is another one.
+func (m *Model) scheduleTick() tea.Cmd {
+	if !m.alive || m.ticking || len(m.all) == 0 {
 		return nil
 	}
-	m.growing = true
+	m.ticking = true
 	return m.after(m.nextChange(), tick{})
 }
 

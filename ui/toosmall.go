@@ -5,9 +5,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// takeUnseen takes keys and the mouse while the terminal is too small for any screen:
+// takeTooSmall takes keys and the mouse while the terminal is too small for any screen:
 // nobody can see what they would answer, so that they can only quit.
-func (a *app) takeUnseen(msg tea.Msg) (cmd tea.Cmd, taken bool) {
+func (a *app) takeTooSmall(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 	if a.width == 0 || !a.tooSmall() {
 		return nil, false
 	}

@@ -10,15 +10,15 @@ import (
 	"aibox/internal/termtext"
 )
 
-// happening is something that the session's log says, for people.
-type happening struct {
+// logEntry is an entry of the session's log, in words.
+type logEntry struct {
 	time time.Time
 	mark string // one column
 	text string // escaped
 }
 
 // turns are the events after which the session is another one.
-var turns = map[audit.Type]bool{
+var stateChanges = map[audit.Type]bool{
 	audit.AgentStarted: true, audit.AgentEnded: true, audit.BoxDestroyed: true, audit.WorkVerified: true,
 	audit.SessionRepaired: true, audit.SessionContinued: true, audit.SessionReturned: true,
 	audit.ChangesAccepted: true, audit.ChangesDiscarded: true, audit.ChangesRecovered: true,
@@ -47,9 +47,9 @@ type details struct {
 	Deleted  int    `json:"deleted"`
 }
 
-// say puts an event in words; false for those that nobody needs to read here.
-func say(e audit.Event) (happening, bool) {
-	h := happening{time: e.Time, mark: "·"}
+// describe puts an event in words; false for those that nobody needs to read here.
+func describe(e audit.Event) (logEntry, bool) {
+	h := logEntry{time: e.Time, mark: "·"}
 	if text, ok := plain[e.Type]; ok {
 		h.text = text
 		return h, true
