@@ -75,7 +75,7 @@ func (m *Model) open(b *session.Summary) tea.Cmd {
 }
 
 // commandFor is the command line that continues with a session.
-func commandFor(b *session.Brief) string {
+func commandFor(b *session.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
 		return "aibox attach " + string(b.ID)
@@ -110,7 +110,7 @@ func (m *Model) askDiscard(of []*session.Summary) {
 		"are discarded; u or `aibox recover` brings them back", m.sessions.discard)
 }
 
-func (m *Model) askBringBack(of []*session.Brief) {
+func (m *Model) askBringBack(of []*session.Summary) {
 	m.confirmAll("Bring back", of, "Its workspace is made anew, with what it held when it was discarded but for ignored files. It waits for your review then.",
 		"Their workspaces are made anew, with what they held when they were discarded but for ignored files. They wait for your review then.",
 		"are back, to be reviewed", m.sessions.bringBack)
@@ -126,7 +126,7 @@ const most = 6
 
 // confirmAll asks whether to do something with each of some sessions. verb is the
 // title's, one and many say what will happen, and done what has.
-func (m *Model) confirmAll(verb string, of []*session.Brief, one, many, done string, do action) {
+func (m *Model) confirmAll(verb string, of []*session.Summary, one, many, done string, do action) {
 	if len(of) == 0 {
 		return
 	}

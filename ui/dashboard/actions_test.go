@@ -75,7 +75,7 @@ func TestOnlyWhatCanBeDoneIsOffered(t *testing.T) {
 }
 
 func TestAHeadlessSessionThatRunsIsReadAlong(t *testing.T) {
-	p := newUser(t, &fakeSessions{briefs: []session.Brief{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
+	p := newUser(t, &fakeSessions{briefs: []session.Summary{{ID: "0eeee-codex", Created: noon, Phase: session.Running}}}, 80, 24)
 	p.Press("enter")
 	if fmt.Sprint(p.Asked) != fmt.Sprint([]page.Request{page.Session{ID: "0eeee-codex"}}) {
 		t.Errorf("asked for %v", p.Asked)
@@ -96,8 +96,8 @@ func TestNothingIsAcceptedWithoutAQuestion(t *testing.T) {
 
 func TestWhatIsMarkedIsActedOnTogether(t *testing.T) {
 	sessions := &fakeSessions{briefs: append(sampleBriefs(),
-		session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
-		session.Brief{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
+		session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Ended, Changed: true, Files: 2, Added: 5},
+		session.Summary{ID: "0ffff-codex", Created: noon, Phase: session.Running})}
 	p := newUser(t, sessions, 120, 40)
 	p.Press("ctrl+a")
 	p.Sees("6 marked")

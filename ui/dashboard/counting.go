@@ -96,8 +96,8 @@ func (m *Model) endCount(msg countEnded) {
 
 // next returns the session to count next: of the visible ones that run and have done
 // something since they were counted, the one with the oldest count.
-func (c *counting) next(visible []*session.Brief) *session.Brief {
-	var next *session.Brief
+func (c *counting) next(visible []*session.Summary) *session.Summary {
+	var next *session.Summary
 	for _, b := range visible {
 		known := c.known[b.ID]
 		if b.Phase != session.Running || b.Done == known.done {
@@ -111,11 +111,11 @@ func (c *counting) next(visible []*session.Brief) *session.Brief {
 }
 
 // visible returns the sessions whose changes are on the screen.
-func (m *Model) visible() []*session.Brief {
+func (m *Model) visible() []*session.Summary {
 	if m.covered {
 		return nil
 	}
-	var visible []*session.Brief
+	var visible []*session.Summary
 	if layout := layoutOf(m.listWidth()); layout[byChanges] > 0 {
 		for _, r := range m.list.rows[m.list.top:min(len(m.list.rows), m.list.top+m.listHeight())] {
 			if r.brief != nil {
@@ -131,7 +131,7 @@ func (m *Model) visible() []*session.Brief {
 
 // apply puts the counts into a new list of sessions and drops those of sessions that no
 // longer run.
-func (c *counting) apply(all []session.Brief) {
+func (c *counting) apply(all []session.Summary) {
 	was := c.known
 	c.known = make(map[session.ID]count, len(was))
 	for i := range all {
@@ -150,4 +150,4 @@ func (c *counting) fill(b *session.Summary) {
 }
 
 // partial reports whether what is known of a session's changes is not the end of them.
-func partial(b *session.Brief) bool { return b.Phase == session.Running }
+func partial(b *session.Summary) bool { return b.Phase == session.Running }

@@ -51,7 +51,7 @@ type Model struct {
 	debounce time.Duration // how long news are gathered before they are shown
 
 	width, height int
-	all           []session.Brief
+	all           []session.Summary
 	listErr       error // of the last list: sessions that cannot be read
 	lists         page.Latest
 	loaded        bool
@@ -118,7 +118,7 @@ func (m *Model) Init() tea.Cmd {
 
 // sessionsLoaded brings the sessions.
 type sessionsLoaded struct {
-	briefs []session.Brief
+	briefs []session.Summary
 	err    error
 }
 
@@ -142,7 +142,7 @@ type actionDone struct {
 func (m *Model) load() tea.Cmd {
 	sessions := m.sessions
 	return m.lists.Replace(func() tea.Msg {
-		briefs, err := sessions.Briefs()
+		briefs, err := sessions.Summaries()
 		return sessionsLoaded{briefs, err}
 	})
 }

@@ -51,7 +51,7 @@ func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	if p.m.list.at != "0bbbb-aider" {
 		t.Fatalf("at %s", p.m.list.at)
 	}
-	sessions.briefs = append(sessions.briefs, session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
+	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running, Repository: "/r"})
 	p.Run(p.m.load())
 	if p.m.list.at != "0bbbb-aider" {
 		t.Errorf("at %s after a session has come", p.m.list.at)
@@ -153,7 +153,7 @@ func TestTheScreenIsDrawnAgainOnlyWhenATimeOnItChanges(t *testing.T) {
 		t.Fatalf("waits for %v", p.waits)
 	}
 	p.Send(tick{})
-	sessions.briefs = append(sessions.briefs, session.Brief{ID: "0eeee-codex", Created: noon, Phase: session.Running})
+	sessions.briefs = append(sessions.briefs, session.Summary{ID: "0eeee-codex", Created: noon, Phase: session.Running})
 	p.Run(p.m.load())
 	p.Send(tick{})
 	if fmt.Sprint(p.waits) != "[50s 50s 1s]" {

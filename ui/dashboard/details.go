@@ -21,7 +21,7 @@ import (
 type details struct {
 	theme     theme.Theme
 	now       time.Time
-	brief     *session.Brief
+	brief     *session.Summary
 	shown     *preview
 	uncounted error // why its changes could not be counted
 }
@@ -93,7 +93,7 @@ func (d *details) known() bool { return d.shown.known && d.shown.id == d.brief.I
 // run returns the lines about how the session was started and how it ended.
 func (d *details) run(s *session.Session) []string {
 	t := d.theme
-	words := []string{"network " + s.Network.String(), s.Created.Local().Format(time.DateTime)}
+	words := []string{"network " + s.Network, s.Created.Local().Format(time.DateTime)}
 	if model := modelOf(&s.Spec); model != "" {
 		words = slices.Insert(words, 0, termtext.Escape(model))
 	}

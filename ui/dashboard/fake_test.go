@@ -24,7 +24,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // fakeSessions are sessions that remember what was asked of them.
 type fakeSessions struct {
-	briefs  []session.Brief
+	briefs  []session.Summary
 	done    []string
 	fail    error
 	damaged error         // beside every list
@@ -39,7 +39,9 @@ func (r *fakeSessions) do(verb string, id session.ID) error {
 	return r.fail
 }
 
-func (r *fakeSessions) Briefs() ([]session.Brief, error) { return slices.Clone(r.briefs), r.damaged }
+func (r *fakeSessions) Summaries() ([]session.Summary, error) {
+	return slices.Clone(r.briefs), r.damaged
+}
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
@@ -52,7 +54,7 @@ func (r *fakeSessions) Remove(_ context.Context, id session.ID, _ bool) error {
 	return r.do("remove", id)
 }
 
-func (r *fakeSessions) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+func (r *fakeSessions) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
 	said := r.said
 	if said == nil {
 		said = make(chan struct{})
@@ -101,11 +103,11 @@ func (r *fakeSessions) Discard(_ context.Context, id session.ID) (*recovery.Poin
 	return nil, r.do("discard", id)
 }
 
-func (r *fakeSessions) BringBack(_ context.Context, id session.ID) error {
+func (r *fakeSessions) RestoreNewest(_ context.Context, id session.ID) error {
 	return r.do("bring back", id)
 }
 
-func sampleBriefs() []session.Brief {
+func sampleBriefs() []session.Summary {
 	at := func(minutes int) time.Time { return noon.Add(-time.Duration(minutes) * time.Minute) }
 	return []session.Summary{
 		{ID: "0aaaa-codex", Agent: "codex", Repository: "/home/ann/shop", Task: "fix the failing test", Created: at(90), Ended: at(80), Phase: session.Ended, Changed: true, Files: 3, Added: 40, Deleted: 2, Tokens: 12345, Refused: 2},

@@ -26,7 +26,7 @@ func (g grouping) String() string {
 }
 
 // heading is the group that a session belongs to.
-func (g grouping) heading(b *session.Brief) string {
+func (g grouping) heading(b *session.Summary) string {
 	switch g {
 	case perRepository:
 		return paths.Short(b.Repository)
@@ -40,7 +40,7 @@ func (g grouping) heading(b *session.Brief) string {
 }
 
 // compare brings the sessions of a group together.
-func (g grouping) compare(a, b *session.Brief) int {
+func (g grouping) compare(a, b *session.Summary) int {
 	first := 0
 	if g == perState {
 		first = cmp.Compare(urgency(a), urgency(b))
@@ -50,7 +50,7 @@ func (g grouping) compare(a, b *session.Brief) int {
 
 // row is a line of the list: a session, or the heading of a group.
 type row struct {
-	brief   *session.Brief // nil for a heading
+	brief   *session.Summary // nil for a heading
 	heading string
 	count   int // sessions below the heading
 }
@@ -69,9 +69,9 @@ type list struct {
 
 // arrange makes the rows again from all sessions. The selected session stays selected;
 // when it is gone, the one in its place is.
-func (l *list) arrange(all []session.Brief, filter session.Filter) {
+func (l *list) arrange(all []session.Summary, filter session.Filter) {
 	was := l.index()
-	kept := make([]*session.Brief, 0, len(all))
+	kept := make([]*session.Summary, 0, len(all))
 	for i := range all {
 		if filter.Match(&all[i]) {
 			kept = append(kept, &all[i])
@@ -96,12 +96,12 @@ func (l *list) arrange(all []session.Brief, filter session.Filter) {
 }
 
 // compare sorts sessions: by group, then by the chosen column, then the newest first.
-func (l *list) compare(a, b *session.Brief) int {
+func (l *list) compare(a, b *session.Summary) int {
 	chosen := kinds[l.order].compare(a, b)
 	if l.reversed {
 		chosen = -chosen
 	}
-	return cmp.Or(l.grouping.compare(a, b), chosen, session.Newest(a, b))
+	return cmp.Or(l.grouping.compare(a, b), chosen, session.NewestFirst(a, b))
 }
 
 // sortBy sorts by a column, or reverses the order if it sorts by that one already.
@@ -119,7 +119,7 @@ func (l *list) index() int {
 }
 
 // current returns the selected session, or nil.
-func (l *list) current() *session.Brief {
+func (l *list) current() *session.Summary {
 	if i := l.index(); i >= 0 {
 		return l.rows[i].brief
 	}

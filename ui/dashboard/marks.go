@@ -37,7 +37,7 @@ func (l *list) markAll() {
 }
 
 // forget drops the marks of sessions that are gone.
-func (l *list) forget(all []session.Brief) {
+func (l *list) forget(all []session.Summary) {
 	if len(l.marked) == 0 {
 		return
 	}
@@ -54,8 +54,8 @@ func (l *list) forget(all []session.Brief) {
 
 // chosen returns the sessions that an action applies to: the marked ones in the list,
 // else the selected one.
-func (l *list) chosen() []*session.Brief {
-	var chosen []*session.Brief
+func (l *list) chosen() []*session.Summary {
+	var chosen []*session.Summary
 	if len(l.marked) > 0 {
 		for _, r := range l.rows {
 			if r.brief != nil && l.marked[r.brief.ID] {
@@ -70,10 +70,10 @@ func (l *list) chosen() []*session.Brief {
 }
 
 // able returns the chosen sessions that allow an action.
-func (l *list) able(can func(session.Offer) bool) []*session.Brief {
-	var able []*session.Brief
+func (l *list) able(can func(session.Actions) bool) []*session.Summary {
+	var able []*session.Summary
 	for _, b := range l.chosen() {
-		if can(b.Offer()) {
+		if can(b.Actions()) {
 			able = append(able, b)
 		}
 	}

@@ -39,7 +39,7 @@ func (m *Model) watchOutput() tea.Cmd {
 	m.outputWatch = &outputWatch{id: b.ID, ctx: ctx, stop: stop}
 	id, sessions := b.ID, m.sessions
 	return m.outputSeries.Replace(func() tea.Msg {
-		said, err := sessions.Heard(ctx, id)
+		said, err := sessions.WatchOutput(ctx, id)
 		if err != nil {
 			return nil // what it said is shown as it was
 		}

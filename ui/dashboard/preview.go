@@ -78,7 +78,7 @@ func (m *Model) loadTail() tea.Cmd {
 }
 
 // said is how to get what a session shows on its terminal, or said last.
-func (m *Model) said(b *session.Brief) func() previewLoaded {
+func (m *Model) said(b *session.Summary) func() previewLoaded {
 	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
 	return func() previewLoaded {
 		if interactive {

@@ -23,7 +23,7 @@ var urgencies = map[session.Status]int{
 }
 
 // urgency ranks sessions: those that run and those to review come first.
-func urgency(b *session.Brief) int {
+func urgency(b *session.Summary) int {
 	status := b.Status()
 	if status == session.StatusFailed && b.Open() {
 		return toReview // what it did until then waits, too

@@ -142,7 +142,7 @@ func (m *Model) names(layout *layout) string {
 	}))
 }
 
-func stateView(t *theme.Theme, b *session.Brief) string {
+func stateView(t *theme.Theme, b *session.Summary) string {
 	current := b.Status()
 	return status.Style(t, current).Render(status.Text(current))
 }

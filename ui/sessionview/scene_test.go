@@ -77,7 +77,7 @@ func (s *scene) Screen(context.Context, session.ID) ([]byte, error) {
 	return []byte(s.screenRows), nil
 }
 
-func (s *scene) Heard(context.Context, session.ID) (<-chan struct{}, error) {
+func (s *scene) WatchOutput(context.Context, session.ID) (<-chan struct{}, error) {
 	output := make(chan struct{})
 	close(output)
 	return output, nil

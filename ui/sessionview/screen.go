@@ -18,7 +18,7 @@ const screenPause = 150 * time.Millisecond
 func (m *Model) watchOutput() tea.Cmd {
 	ctx, id, sessions := m.ctx, m.id, m.sessions
 	return func() tea.Msg {
-		output, err := sessions.Heard(ctx, id)
+		output, err := sessions.WatchOutput(ctx, id)
 		return outputWatched{output, err}
 	}
 }

@@ -110,7 +110,7 @@ func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
 	if m.loaded {
-		b := m.session.Brief()
+		b := m.session.Summary()
 		current := b.Status()
 		left += "  " + status.Style(&t, current).Render(status.Text(current))
 	}
