@@ -56,7 +56,7 @@ func newAgentOutput(out, errOut io.Writer, outTerm, errTerm terminal) *agentOutp
 	return o
 }
 
-// linesOf are the rows of the terminal behind w.
+// linesOf returns the rows of the terminal that w writes to.
 func linesOf(w io.Writer, t terminal) *termtext.Lines {
 	size := func() int { return t.width }
 	if file, ok := w.(*os.File); ok {

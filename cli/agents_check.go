@@ -58,14 +58,14 @@ const (
 type checkStep struct {
 	Name    string     `json:"name"`
 	State   checkState `json:"state"`
-	Detail  string     `json:"detail,omitempty"` // one line for people
+	Detail  string     `json:"detail,omitempty"` // one line for the user
 	Lines   []string   `json:"lines,omitempty"`  // what belongs to it: problems, the agent's last words
 	Hint    string     `json:"hint,omitempty"`
 	Seconds float64    `json:"seconds"`
 }
 
-// checkup is one check of one agent.
-type checkup struct {
+// agentCheck is one check of one agent.
+type agentCheck struct {
 	*cli
 	name  string
 	o     checkOptions
@@ -74,7 +74,7 @@ type checkup struct {
 }
 
 func (a *cli) checkAgent(ctx context.Context, name string, o checkOptions) error {
-	c := &checkup{cli: a, name: name, o: o, begun: time.Now()}
+	c := &agentCheck{cli: a, name: name, o: o, begun: time.Now()}
 	err := c.all(ctx)
 	failed := ""
 	for _, step := range c.steps {
@@ -100,7 +100,7 @@ func (a *cli) checkAgent(ctx context.Context, name string, o checkOptions) error
 }
 
 // all takes the steps. An error means that the check itself could not go on.
-func (c *checkup) all(ctx context.Context) error {
+func (c *agentCheck) all(ctx context.Context) error {
 	agent, err := c.read()
 	if agent == nil || err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *checkup) all(ctx context.Context) error {
 }
 
 // done ends a step and shows it.
-func (c *checkup) done(step checkStep) {
+func (c *agentCheck) done(step checkStep) {
 	took := time.Since(c.begun)
 	step.Seconds = float64(took.Milliseconds()) / 1000
 	c.steps, c.begun = append(c.steps, step), time.Now()
@@ -135,7 +135,7 @@ func (c *checkup) done(step checkStep) {
 }
 
 // read is the step that reads the agent's file. The agent is nil when it failed.
-func (c *checkup) read() (agents.Agent, error) {
+func (c *agentCheck) read() (agents.Agent, error) {
 	agent, err := c.app.Agents().Find(c.name)
 	var wrong *custom.Error
 	switch {
@@ -176,7 +176,7 @@ func problemLines(wrong *custom.Error) []string {
 var imagined = agents.Inference{BaseURL: "http://10.200.200.1:11434", Key: "placeholder", Model: "model", Context: 32768}
 
 // options is the step that makes the agent's command lines, with every option set.
-func (c *checkup) options(agent agents.Agent) bool {
+func (c *agentCheck) options(agent agents.Agent) bool {
 	fields, err := spec.Of(agents.Options(agent))
 	if err != nil {
 		c.done(checkStep{Name: "options", State: checkFailed, Detail: err.Error()})
@@ -201,11 +201,11 @@ func (c *checkup) options(agent agents.Agent) bool {
 	return true
 }
 
-// shellAgent runs what stands behind "--" and nothing else.
+// shellAgent runs the command after "--" and nothing else.
 const shellAgent = "shell"
 
 // image is the step that bakes the agent's image.
-func (c *checkup) image(ctx context.Context, agent agents.Agent) (bool, error) {
+func (c *agentCheck) image(ctx context.Context, agent agents.Agent) (bool, error) {
 	builder, err := c.app.Builder(ctx)
 	if err != nil {
 		return false, err

@@ -31,7 +31,7 @@ import (
 const checkTask = "- Write the file, byte for byte: \"double\" 'single' `tick` $HOME $(id) ${x} \\n %s {model} {{key}} <b> & ; | * ? [a-z] ~ # é 漢\n" +
 	"--second\tline\\"
 
-// checkAgain is asked of an agent that goes on with its conversation.
+// checkAgain is the prompt of an agent that continues its conversation.
 const checkAgain = "Now write the second file."
 
 // trial is one run of a check. The model has the agent write file, with its verdict
@@ -45,15 +45,15 @@ type trial struct {
 	typed   bool // on a terminal, where nobody types
 }
 
-// tried is what came of a trial.
-type tried struct {
+// trialResult is the result of a trial.
+type trialResult struct {
 	ended session.Session
 	heard string   // the model's verdict; empty when the file never arrived
 	said  []string // the agent's last words
 }
 
 // runs takes the steps that need a box.
-func (c *checkup) runs(ctx context.Context, agent agents.Agent) error {
+func (c *agentCheck) runs(ctx context.Context, agent agents.Agent) error {
 	info := agent.Info()
 	if info.OwnCloud {
 		c.done(checkStep{Name: "run", State: checkSkipped, Detail: "it talks to its vendor's cloud, and the built-in model cannot stand in for that"})
@@ -70,7 +70,7 @@ func (c *checkup) runs(ctx context.Context, agent agents.Agent) error {
 	c.repair(ctx, service)
 	var ids []session.ID
 	defer func() { c.clean(service, ids) }()
-	try := func(t trial) (tried, error) {
+	try := func(t trial) (trialResult, error) {
 		result, err := c.try(ctx, service, agent, repo, t)
 		if result.ended.ID != "" {
 			ids = append(ids, result.ended.ID)
@@ -100,16 +100,16 @@ func (c *checkup) runs(ctx context.Context, agent agents.Agent) error {
 	return nil
 }
 
-// try runs the agent once. An error means that it could not be tried.
-func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agents.Agent, repo string, t trial) (tried, error) {
+// try runs the agent once. An error means that it could not be run.
+func (c *agentCheck) try(ctx context.Context, service *session.Sessions, agent agents.Agent, repo string, t trial) (trialResult, error) {
 	script, remove, err := t.script()
 	if err != nil {
-		return tried{}, err
+		return trialResult{}, err
 	}
 	defer remove()
 	secrets, err := agentSecrets(agent)
 	if err != nil {
-		return tried{}, err
+		return trialResult{}, err
 	}
 	run := config.Defaults().Run
 	run.Hide, run.Inference, run.Timeout = []string{}, script, amount.Duration(c.o.timeout)
@@ -122,11 +122,11 @@ func (c *checkup) try(ctx context.Context, service *session.Sessions, agent agen
 	}
 	launch := session.Launch{Spec: spec, Secrets: secrets}
 	if launch.ImageID, err = c.imageOf(ctx, &launch.Spec, c.offerToBake); err != nil {
-		return tried{}, err
+		return trialResult{}, err
 	}
 	id, err := service.Launch(ctx, launch, func(session.Step) {})
 	if err != nil {
-		return tried{}, err
+		return trialResult{}, err
 	}
 	return c.watch(ctx, service, id, t)
 }
@@ -151,12 +151,12 @@ func (t trial) script() (inference string, remove func(), err error) {
 
 // watch follows a session to its end. One on a terminal has done its part when the
 // file is there, and is stopped then.
-func (c *checkup) watch(ctx context.Context, service *session.Sessions, id session.ID, t trial) (tried, error) {
-	result := tried{ended: session.Session{Spec: session.Spec{ID: id}}}
-	said := &lastWords{screen: screen.New(screen.Size{Rows: 40, Cols: 120})}
+func (c *agentCheck) watch(ctx context.Context, service *session.Sessions, id session.ID, t trial) (trialResult, error) {
+	result := trialResult{ended: session.Session{Spec: session.Spec{ID: id}}}
+	tail := &outputTail{screen: screen.New(screen.Size{Rows: 40, Cols: 120})}
 	finished := make(chan error, 1)
 	go func() {
-		ended, err := service.Follow(context.WithoutCancel(ctx), id, 0, said.take)
+		ended, err := service.Follow(context.WithoutCancel(ctx), id, 0, tail.take)
 		if err == nil {
 			result.ended = ended
 		}
@@ -176,7 +176,7 @@ func (c *checkup) watch(ctx context.Context, service *session.Sessions, id sessi
 				err = fault.New(fault.Interrupted, "interrupted")
 			}
 			if err == nil {
-				result.said = said.lines(t.typed)
+				result.said = tail.lines(t.typed)
 				result.heard, err = verdict(ctx, service, id)
 			}
 			return result, err
@@ -202,7 +202,7 @@ func arrived(service *session.Sessions, id session.ID, file string) bool {
 	return err == nil
 }
 
-// verdict is what the model wrote about what it heard, "" when it wrote nothing.
+// verdict returns what the model wrote about its request, "" when it wrote nothing.
 func verdict(ctx context.Context, service *session.Sessions, id session.ID) (string, error) {
 	set, err := service.FinalChanges(id)
 	if err != nil {
@@ -221,13 +221,13 @@ func verdict(ctx context.Context, service *session.Sessions, id session.ID) (str
 	return heard, nil
 }
 
-// lastWords keep the end of what an agent says, and its screen.
-type lastWords struct {
+// outputTail keeps the end of an agent's output, and its screen.
+type outputTail struct {
 	screen *screen.Screen
 	tail   []byte
 }
 
-func (w *lastWords) take(chunk output.Chunk) error {
+func (w *outputTail) take(chunk output.Chunk) error {
 	const most = 64 << 10
 	if w.tail = append(w.tail, chunk.Data...); len(w.tail) > most {
 		w.tail = w.tail[len(w.tail)-most:]
@@ -238,7 +238,7 @@ func (w *lastWords) take(chunk output.Chunk) error {
 
 // lines are the last lines that say something, of the screen for an agent on a
 // terminal.
-func (w *lastWords) lines(typed bool) []string {
+func (w *outputTail) lines(typed bool) []string {
 	text := w.tail
 	if typed {
 		text = w.screen.Text(0, false)
@@ -254,7 +254,7 @@ func (w *lastWords) lines(typed bool) []string {
 }
 
 // judge is the step of a trial. It reports whether the agent passed.
-func (c *checkup) judge(info agents.Info, t trial, r tried) bool {
+func (c *agentCheck) judge(info agents.Info, t trial, r trialResult) bool {
 	step := checkStep{Name: t.name, State: checkFailed, Lines: r.said}
 	result := r.ended.State.Result
 	switch {
@@ -284,17 +284,17 @@ func (c *checkup) judge(info agents.Info, t trial, r tried) bool {
 		step.Lines = []string{"sent  " + strconv.QuoteToASCII(t.expect), "heard " + r.heard}
 		step.Hint = `put it on standard input (stdin = "prompt"), or in a word of its own behind "--"`
 	default:
-		step.State, step.Lines, step.Detail = checkOK, nil, praise(t)
+		step.State, step.Lines, step.Detail = checkOK, nil, successText(t)
 		c.done(step)
-		c.aftermath(t, result)
+		c.addNotes(t, result)
 		return true
 	}
 	c.done(step)
 	return step.State == checkOK
 }
 
-// praise says what a trial has shown.
-func praise(t trial) string {
+// successText returns what a trial has shown.
+func successText(t trial) string {
 	switch {
 	case t.typed:
 		return "it set to work on a terminal without asking anything"
@@ -305,8 +305,8 @@ func praise(t trial) string {
 	}
 }
 
-// aftermath notes what is no failure and worth knowing.
-func (c *checkup) aftermath(t trial, result *session.Result) {
+// addNotes reports what is worth knowing although it is no failure.
+func (c *agentCheck) addNotes(t trial, result *session.Result) {
 	if result.Left && !t.typed { // one on a terminal was stopped
 		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it left processes behind, which were ended with the sandbox"})
 	}
@@ -322,7 +322,7 @@ func (c *checkup) aftermath(t trial, result *session.Result) {
 }
 
 // clean removes the sessions of a check, latest first.
-func (c *checkup) clean(service *session.Sessions, ids []session.ID) {
+func (c *agentCheck) clean(service *session.Sessions, ids []session.ID) {
 	if c.o.keep {
 		return
 	}

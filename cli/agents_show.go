@@ -9,7 +9,7 @@ import (
 	"aibox/bakery"
 )
 
-// showAgent prints an agent for people: what it is, then its options by group.
+// show prints an agent: its description, then its options by group.
 func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State) error {
 	info := agent.Info()
 	fmt.Fprintf(o.out, "%s %s\n%s.\n", o.term.bold(info.Title), info.Version, info.Summary)

@@ -9,8 +9,8 @@ import (
 	"aibox/internal/fault"
 )
 
-// offer asks a person a question with yes as the answer of the return key. Where
-// nobody can answer it is no.
+// offer asks a question on the terminal. The return key means yes; without a terminal
+// the answer is no.
 func (c *console) offer(question string) bool {
 	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
 		return false
@@ -29,11 +29,11 @@ func (c *console) offer(question string) bool {
 	}
 }
 
-// yes asks a question on the terminal, with no as the answer of the return key.
+// yes asks a question on the terminal. The return key means no.
 func (c *console) yes(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(c.err, question)
 	line := make(chan string, 1)
-	go func() { // ends with the program where nobody answers
+	go func() { // without an answer it ends with the program
 		text, _ := bufio.NewReader(c.in).ReadString('\n')
 		line <- text
 	}()

@@ -21,11 +21,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// memoryLimit is from how much memory on garbage is collected whatever it costs, in bytes:
-// an agent decides how large a change set is, and it must do with 100 MB.
+// memoryLimit is the heap size, in bytes, above which garbage is collected at any cost:
+// an agent decides how large a change set is, and aibox must get by with 100 MB.
 const memoryLimit = 48 << 20
 
-// Main runs aibox with the arguments behind the program's name and returns its
+// Main runs aibox with the arguments after the program's name and returns its
 // exit code (see fault.Kind).
 func Main(args []string, in, out, errOut *os.File) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -70,7 +70,7 @@ type cli struct {
 }
 
 // newCLI returns the commands on a console.
-func newCLI(c *console) *cli { return &cli{console: c, app: app.New(c.looking)} }
+func newCLI(c *console) *cli { return &cli{console: c, app: app.New(c.watchScan)} }
 
 func (a *cli) execute(ctx context.Context, args []string) error {
 	if goruntime.GOOS != "linux" {
@@ -107,9 +107,9 @@ changed comes back as a diff that you accept or discard.`,
 		Args:          knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case plain || a.conversable() && accessible():
+			case plain || a.isInteractive() && accessible():
 				return a.plainUI(cmd.Context())
-			case a.conversable():
+			case a.isInteractive():
 				return crashed(a.terminalUI(cmd.Context(), nil))
 			}
 			_ = cmd.Help()
@@ -148,7 +148,7 @@ changed comes back as a diff that you accept or discard.`,
 	return root
 }
 
-// knownCommand refuses a word that is none of cmd's commands, with the nearest.
+// knownCommand refuses an argument that is no subcommand, and suggests the nearest one.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -163,8 +163,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 const ranKey = "aibox.ran"
 
-// markRan notes that parsing is over, so that later errors are not taken for
-// complaints about the command line.
+// markRan records that parsing has ended, so that later errors are not taken for errors
+// of the command line.
 func markRan(root *cobra.Command) { root.Annotations = map[string]string{ranKey: "yes"} }
 
 func ran(root *cobra.Command) bool { return root.Annotations[ranKey] != "" }

@@ -221,7 +221,7 @@ them to the agent, which is to do them differently or to take them back.`,
 	return cmd
 }
 
-// completeSessionAndHunks completes an id, and behind it the ids of hunks.
+// completeSessionAndHunks completes an id, then the ids of hunks.
 func (a *cli) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeSessions(cmd, args, prefix)

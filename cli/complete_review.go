@@ -24,7 +24,7 @@ func sessionAndPaths(cmd *cobra.Command, args []string) error {
 	return fault.New(fault.Usage, "%s takes one session id, not 0", cmd.CommandPath()).Hint("`aibox ls` lists the sessions")
 }
 
-// completeSessionAndPaths completes an id, and behind it the names of changed files.
+// completeSessionAndPaths completes an id, then the names of changed files.
 func (a *cli) completeSessionAndPaths(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeSessions(cmd, args, prefix)

@@ -24,15 +24,15 @@ type runResult struct {
 	Accepted *accept.Result   `json:"accepted,omitempty"`
 }
 
-// conclude delivers the changes if asked to, prints what happened and returns the
-// error that makes the exit code.
+// conclude accepts the changes if asked to, prints the result and returns the error that
+// determines the exit code.
 func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sessions, ended session.Session) error {
 	result := ended.State.Result
 	out := runResult{Session: ended, Files: []review.Change{}}
 	failure := result.Fault.Err()
 	target := o.acceptTarget()
 	set, err := service.FinalChanges(ended.ID)
-	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has failed a moment ago
+	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has just failed
 		if target != nil {
 			unknown = fault.New(fault.Environment, "nothing was accepted: %w", unknown).
 				Hint("`aibox accept %s` accepts it when they are known", ended.ID)
@@ -67,7 +67,7 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	return failure
 }
 
-// summarize prints the end of a run for people, on the progress stream.
+// summarize prints the end of a run on standard error.
 func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	result, t := out.State.Result, a.errTerm
 	fmt.Fprintln(a.err)
@@ -106,7 +106,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		a.printBranches(out.State.Workspace, out.Accepted)
 	case result.Changed:
 		look := "diff"
-		if a.conversable() {
+		if a.isInteractive() {
 			look = "review"
 		}
 		for _, next := range [][2]string{{look, "go through the changes"}, {"accept", "take them on a branch"}, {"discard", "drop them"}} {

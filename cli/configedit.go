@@ -65,14 +65,14 @@ func (o *configEditOptions) run(ctx context.Context) error {
 	}
 }
 
-// dropTemplate removes the file that a person was given and wrote nothing into.
+// dropTemplate removes the template that the user did not change.
 func dropTemplate(file string, template []byte) {
 	if data, err := os.ReadFile(file); err == nil && bytes.Equal(data, template) {
 		_ = os.Remove(file)
 	}
 }
 
-// checkSettings says what is wrong with the user's own file.
+// checkSettings checks the user's own file.
 func (o *configEditOptions) check(file string) error {
 	document, err := config.ReadUser(file)
 	if err == nil {

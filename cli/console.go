@@ -21,7 +21,7 @@ func newConsole(in, out, errOut *os.File) *console {
 	return &console{in: in, out: out, err: errOut, term: terminalOf(out), errTerm: terminalOf(errOut)}
 }
 
-// report prints an error for people: the sentence, then the hints.
+// report prints an error: the message, then the hints.
 func (c *console) report(err error) {
 	fmt.Fprintf(c.err, "%s %s\n", c.errTerm.bad("aibox:"), safe(err.Error()))
 	for _, hint := range fault.Hints(err) {

@@ -86,7 +86,7 @@ func (a *cli) describeSet(service *session.Sessions, found session.Session, set 
 	return session.Describe(found, set, verified), nil
 }
 
-// proposedMessage is the message of a commit of what is chosen, or of all where that
+// proposedMessage is the commit message for the chosen changes, or of all where that
 // cannot be told apart.
 func (a *cli) proposedMessage(ctx context.Context, service *session.Sessions, found session.Session, set *review.ChangeSet, choice review.Choice) string {
 	if plan, err := decision.NewPlan(ctx, set, choice); err == nil {

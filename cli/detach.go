@@ -46,7 +46,7 @@ func readKeys(ctx context.Context, in *os.File, buf []byte, wait time.Duration) 
 	}
 }
 
-// detachKeys finds in what a person types what is not for the agent: ctrl-p ctrl-q and
+// detachKeys finds the keys that are not for the agent: ctrl-p ctrl-q and
 // ctrl-p ctrl-s.
 type detachKeys struct{ half bool }
 

@@ -175,7 +175,7 @@ func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.Ch
 	}
 }
 
-// showDiff writes the diff for a person: what there is to know, the files that are
+// show writes the diff for a terminal: what there is to know, the files that are
 // held back because of their risks, the others.
 func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Sessions, found session.Session, scope *decision.Scope) error {
 	t := o.term

@@ -15,8 +15,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// showHead writes what a person wants to know before the lines: the task, how it
-// was verified, what was said of all of it, what is not in the diff at all.
+// showHead writes what precedes the lines of a diff: the task, its verification, the
+// feedback on all of it, and what the diff does not show.
 func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, found session.Session, scope *decision.Scope) error {
 	task := termtext.Escape(firstLine(session.Describe(found, scope.Whole, nil).Title, max(20, t.width-len(found.ID)-4)))
 	if _, err := fmt.Fprintf(w, "%s  %s\n", t.bold(string(found.ID)), task); err != nil {

@@ -55,10 +55,10 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	}
 	findings := doctor.All(ctx, o.app.Doctor().Checks())
 	report := doctorReport{Findings: findings}
-	var unfinished error
+	var setupErr error
 	if o.fix {
-		if report.Findings, unfinished = o.cli.fix(ctx, findings, o.fixing); report.Findings == nil {
-			return unfinished
+		if report.Findings, setupErr = o.cli.fix(ctx, findings, o.fixing); report.Findings == nil {
+			return setupErr
 		}
 		report.Fixed = doctor.Fixed(findings, report.Findings)
 	}
@@ -78,8 +78,8 @@ func (o *doctorOptions) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case unfinished != nil:
-		return unfinished
+	case setupErr != nil:
+		return setupErr
 	case missing > 0:
 		return fault.New(fault.Environment, "%d of %d requirements are not met", missing, len(report.Findings)).
 			Hint("each line above names what mends it")

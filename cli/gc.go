@@ -67,13 +67,13 @@ func (o *gcOptions) run(ctx context.Context) error {
 	}
 	err = errors.Join(err, o.images(ctx, service, report, olderThan), o.caches(ctx, report, olderThan))
 	if o.json {
-		return errors.Join(printJSON(o.out, report), unfinished(ctx, err))
+		return errors.Join(printJSON(o.out, report), gcFault(ctx, err))
 	}
-	return errors.Join(o.printFreed(report), unfinished(ctx, err))
+	return errors.Join(o.printFreed(report), gcFault(ctx, err))
 }
 
-// unfinished says what a clean-up could not do.
-func unfinished(ctx context.Context, err error) error {
+// gcFault adds a hint to what a clean-up could not do.
+func gcFault(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -151,7 +151,7 @@ func (o *gcOptions) images(ctx context.Context, service *session.Sessions, repor
 	return errors.Join(errs...)
 }
 
-// printFreed tells people what went and what stays.
+// printFreed prints what was removed and what stays.
 func (o *gcOptions) printFreed(report *session.GCReport) error {
 	for _, kept := range report.Kept {
 		fmt.Fprintf(o.err, "%s kept: %s: %s\n", o.errTerm.warn("!"), termtext.Escape(kept.What), termtext.Escape(kept.Why))

@@ -11,7 +11,7 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// lines reads a person's answers, a line each. The terminal's own line editing
+// lines reads the user's answers, one per line. The terminal's own line editing
 // holds, so nothing about the terminal is changed that would have to be given back.
 // Not a byte behind a line is taken before it is asked for: it may be meant for a
 // command that is run in between.

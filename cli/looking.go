@@ -7,38 +7,38 @@ import (
 )
 
 const (
-	lookingAfter = time.Second            // a look that takes less is not worth a line
-	lookingEvery = 100 * time.Millisecond // how often the line changes
+	scanQuiet = time.Second            // a shorter scan shows no line
+	scanEvery = 100 * time.Millisecond // how often the line changes
 )
 
-// looking is the line that says how far a look at a large workspace is, on a
-// person's terminal alone.
-type looking struct {
+// scanProgress is the line that shows how far the scan of a large workspace is. Only a
+// terminal shows it.
+type scanProgress struct {
 	out   io.Writer
 	clock func() time.Time
 	begun time.Time
 	drawn time.Time // the last time; zero: never
 }
 
-// looking is for session.Deps: one look at a workspace.
-func (c *console) looking() (progress func(names int), over func()) {
+// watchScan is session.Deps.Looking.
+func (c *console) watchScan() (progress func(names int), over func()) {
 	if !c.errTerm.interactive {
 		return nil, func() {}
 	}
-	l := &looking{out: c.err, clock: time.Now, begun: time.Now()}
+	l := &scanProgress{out: c.err, clock: time.Now, begun: time.Now()}
 	return l.progress, l.over
 }
 
-func (l *looking) progress(names int) {
+func (l *scanProgress) progress(names int) {
 	now := l.clock()
-	if now.Sub(l.begun) < lookingAfter || now.Sub(l.drawn) < lookingEvery {
+	if now.Sub(l.begun) < scanQuiet || now.Sub(l.drawn) < scanEvery {
 		return
 	}
 	l.drawn = now
 	fmt.Fprintf(l.out, "\r\x1b[Klooking at the workspace: %d names", names)
 }
 
-func (l *looking) over() {
+func (l *scanProgress) over() {
 	if !l.drawn.IsZero() {
 		fmt.Fprint(l.out, "\r\x1b[K")
 	}

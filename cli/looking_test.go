@@ -9,7 +9,7 @@ import (
 func TestOnlyALongLookAtAWorkspaceIsTold(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
-	l := &looking{out: &out, clock: func() time.Time { return now }, begun: now}
+	l := &scanProgress{out: &out, clock: func() time.Time { return now }, begun: now}
 	l.progress(10)
 	l.over()
 	if out.Len() > 0 {
@@ -28,7 +28,7 @@ func TestOnlyALongLookAtAWorkspaceIsTold(t *testing.T) {
 
 func TestNothingIsToldWhereNoPersonLooks(t *testing.T) {
 	a := &console{err: new(bytes.Buffer)}
-	if progress, over := a.looking(); progress != nil || over == nil {
+	if progress, over := a.watchScan(); progress != nil || over == nil {
 		t.Error("progress is told to a pipe")
 	}
 }

@@ -84,7 +84,7 @@ func (o *listOptions) run(ctx context.Context, asJSON, all bool) error {
 // manyStale is how many old sessions are worth a word.
 const manyStale = 20
 
-// hintAtStale tells a person of a clean-up where it would free much.
+// hintAtStale suggests a clean-up where it would free much.
 func (o *listOptions) hintAtStale(service *session.Sessions) {
 	own, err := o.app.UserSettings()
 	if err != nil || !o.errTerm.interactive {

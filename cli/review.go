@@ -27,7 +27,7 @@ first, decisions by hunk, file or folder, comments, verification, and the delive
 }
 
 func (o *reviewOptions) run(ctx context.Context, text string) error {
-	if !o.conversable() || accessible() {
+	if !o.isInteractive() || accessible() {
 		return fault.New(fault.Usage, "a review on the screen needs a terminal that can show it").
 			Hint("`aibox diff %s` prints the changes, `aibox accept %s -p` asks line by line", text, text)
 	}

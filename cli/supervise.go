@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// superviseCommand is the process that runs one session. `aibox run` starts it;
-// it is not for people.
+// newSuperviseCommand is the process that runs one session. `aibox run` starts it, not
+// the user.
 func newSuperviseCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "supervise",
@@ -34,8 +34,8 @@ func newSuperviseCommand(a *cli) *cobra.Command {
 	}
 }
 
-// jobCommand acts on the network namespace it is started in. The guard starts it
-// through nsenter; it is not for people.
+// newJobCommand acts on the network namespace it is started in. The guard starts it
+// through nsenter, not the user.
 func newJobCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:    "netguard-job",

@@ -11,7 +11,7 @@ import (
 
 // terminal says how a stream may be written to. The zero value is a plain file.
 type terminal struct {
-	interactive bool // a person's terminal
+	interactive bool // a terminal
 	color       bool
 	width       int // columns, 80 when unknown
 	height      int // lines, 0 when unknown

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	errDetached    = errors.New("detached")         // the person left the session, which goes on
+	errDetached    = errors.New("detached")         // the user left the session, which continues
 	errScrollsBack = errors.New("scrolls back")     // the person wants to see what was there before
 	errLost        = errors.New("the session lost") // its supervisor said good-bye to nobody
 )
@@ -34,7 +34,7 @@ var (
 // end of ctx.
 func (c *console) converse(ctx context.Context, service *session.Sessions, id session.ID) error {
 	out, ok := c.out.(*os.File)
-	if !ok || !c.conversable() {
+	if !ok || !c.isInteractive() {
 		return needsTerminal()
 	}
 	t := &conversation{in: c.in, out: out, label: string(id), closes: id.Hidden()}
@@ -74,7 +74,7 @@ func (a *cli) checkInteractive(o *runOptions) error {
 	case o.json:
 		return fault.New(fault.Usage, "--json prints results for programs, and -i is for people").
 			Hint("leave one of them out")
-	case !a.conversable():
+	case !a.isInteractive():
 		return needsTerminal()
 	default:
 		return nil
@@ -84,14 +84,14 @@ func (a *cli) checkInteractive(o *runOptions) error {
 // agentSize is the size of an agent's terminal on this one; zero, which means 24 by
 // 80, when this is none.
 func (c *console) agentSize() screen.Size {
-	if out, ok := c.out.(*os.File); ok && c.conversable() {
+	if out, ok := c.out.(*os.File); ok && c.isInteractive() {
 		return (&conversation{out: out}).agentSize()
 	}
 	return screen.Size{}
 }
 
-// conversable reports whether a person sits at both ends.
-func (c *console) conversable() bool { return c.term.interactive && terminalOf(c.in).interactive }
+// isInteractive reports whether both input and output are a terminal.
+func (c *console) isInteractive() bool { return c.term.interactive && terminalOf(c.in).interactive }
 
 func needsTerminal() error {
 	return fault.New(fault.Usage, "an interactive session needs a terminal for input and output").
@@ -113,7 +113,7 @@ func colorDepth(t terminal) screen.Colors {
 	}
 }
 
-// conversation is a person's terminal while it shows an agent's.
+// conversation is the user's terminal while it shows an agent's.
 type conversation struct {
 	in, out *os.File
 	label   string // of the session, for the last row
@@ -337,9 +337,9 @@ func (c *console) printScreen(ctx context.Context, service *session.Sessions, fo
 	return err
 }
 
-// behindAll is an offset behind every record: who follows from there sees nothing
+// endOfOutput is an offset after every output: following from there shows nothing
 // but the end.
-const behindAll = 1 << 62
+const endOfOutput = 1 << 62
 
 // left says how things stand when a conversation did not end with the agent.
 func (c *console) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
@@ -355,7 +355,7 @@ func (c *console) left(ctx context.Context, service *session.Sessions, id sessio
 		return err
 	}
 	// What is on disk says how it ended.
-	if _, followErr := service.Follow(ctx, id, behindAll, func(output.Chunk) error { return nil }); followErr != nil {
+	if _, followErr := service.Follow(ctx, id, endOfOutput, func(output.Chunk) error { return nil }); followErr != nil {
 		return followErr
 	}
 	return err

@@ -18,8 +18,8 @@ import (
 	"aibox/ui/page"
 )
 
-// terminalUI is `aibox` on a person's terminal: it shows the sessions, or one screen
-// only, until they leave.
+// terminalUI is `aibox` on a terminal: it shows the sessions, or only one screen, until
+// the user leaves.
 func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	debug.SetMemoryLimit(math.MaxInt64)
 	debug.SetGCPercent(40) // it stays for hours, and a large diff should take little more than it is
@@ -34,11 +34,11 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	if err != nil {
 		return err
 	}
-	machine := a.openMachineDesk(ctx)
+	machine := a.openMachineScreens(ctx)
 	defer machine.close()
 	said, err := ui.Run(ctx, ui.Request{
-		In: a.in, Out: a.out, Sessions: service, Guard: locksDesk{a}, Changes: reviewDesk{service, a}, NewRuns: runs,
-		Settings: settingsDesk{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver,
+		In: a.in, Out: a.out, Sessions: service, Guard: guardScreen{a}, Changes: reviewScreen{service, a}, NewRuns: runs,
+		Settings: settingsScreen{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver,
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)
@@ -46,9 +46,8 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	return err
 }
 
-// handOver runs one of aibox's own commands on the whole terminal. It waits for the
-// person to have read what the command says where that is asked for, or where it
-// failed.
+// handOver runs one of aibox's own commands on the whole terminal. It waits for the user
+// to read the output where that is requested, or where the command failed.
 func (a *cli) handOver(ctx context.Context, command page.Command) error {
 	cmd, err := a.child(ctx, command.Args)
 	if err != nil {
@@ -58,7 +57,7 @@ func (a *cli) handOver(ctx context.Context, command page.Command) error {
 	var failed *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return nil //nolint:nilerr // the UI ends, and what the command says of its end is no news
+		return nil //nolint:nilerr // the UI ends, and the command's error is a result of that
 	case err != nil && !errors.As(err, &failed):
 		return fmt.Errorf("running aibox %s: %w", command.Args[0], err)
 	case failed == nil && !command.Wait:
@@ -81,15 +80,14 @@ func (a *cli) child(ctx context.Context, args []string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, a.err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = goodbye
+	cmd.WaitDelay = endTimeout
 	return cmd, nil
 }
 
-// goodbye is how long a command may take to end when the UI has to.
-const goodbye = 10 * time.Second
+// endTimeout bounds how long a command may take to end when the UI ends.
+const endTimeout = 10 * time.Second
 
-// read waits until the person has read what stands on the terminal, and says so with
-// enter or ctrl-c.
+// read waits until the user presses enter or ctrl-c.
 func (c *console) read(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()

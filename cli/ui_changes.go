@@ -7,18 +7,18 @@ import (
 	"aibox/session"
 )
 
-// reviewDesk is what the screen for a review works with.
-type reviewDesk struct {
+// reviewScreen implements the services of the review screen.
+type reviewScreen struct {
 	*session.Sessions
 	cli *cli
 }
 
 // VerifyRequest is how `aibox verify` would verify the work without a flag.
-func (d reviewDesk) VerifyRequest(of session.Session) (session.VerifyRequest, error) {
+func (d reviewScreen) VerifyRequest(of session.Session) (session.VerifyRequest, error) {
 	return d.cli.verifyRequest(of, verifyFlags{}, func(string) bool { return false })
 }
 
 // Edit is `aibox accept --edit`.
-func (d reviewDesk) Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error) {
+func (d reviewScreen) Edit(ctx context.Context, text string, part *review.ChangeSet) (string, error) {
 	return d.cli.editMessage(ctx, text, part)
 }

@@ -15,14 +15,14 @@ import (
 // crashFile holds where the terminal UI failed last, in the folder of states.
 const crashFile = "crash.txt"
 
-// crashed tells a person of a bug that ended the UI, and keeps where it was for a
-// report. Other errors stay as they are.
+// crashed reports a bug that ended the UI, and stores its stack for a bug report. It
+// returns other errors unchanged.
 func crashed(err error) error {
 	var crash *ui.Crash
 	if !errors.As(err, &crash) {
 		return err
 	}
-	told := fault.New(fault.Internal, "%w", err).Hint("`aibox ls` shows that what runs goes on")
+	f := fault.New(fault.Internal, "%w", err).Hint("`aibox ls` shows that what runs goes on")
 	dirs, failed := paths.Default()
 	if failed == nil {
 		failed = paths.MakePrivate(dirs.State)
@@ -32,8 +32,8 @@ func crashed(err error) error {
 		var report bytes.Buffer
 		fmt.Fprintf(&report, "aibox %s\n%s\n\n%s", version(), crash.Value, crash.Stack)
 		if failed = paths.WriteFile(file, report.Bytes()); failed == nil {
-			return told.Hint("this is a bug: report it with %s", termtext.Escape(file))
+			return f.Hint("this is a bug: report it with %s", termtext.Escape(file))
 		}
 	}
-	return told.Hint("this is a bug, and where it is could not be kept: %v", failed)
+	return f.Hint("this is a bug, and where it is could not be kept: %v", failed)
 }

@@ -10,47 +10,47 @@ import (
 	"aibox/session"
 )
 
-// machineDesk is what the screens about this machine and about images work with. What
-// it bakes goes on when a screen is left, and is given up with the program.
-type machineDesk struct {
+// machineScreens implements the services of the screens about this machine and about
+// images. Builds continue when a screen is left, and are canceled with the program.
+type machineScreens struct {
 	cli   *cli
 	queue *bakery.Queue
 }
 
-// sideBySide is how many images are baked at once: builds wait for the network most of
-// the time, and for each other's disk.
-const sideBySide = 3
+// maxBuilds bounds how many images are built at once: builds wait for the network most
+// of the time, and for each other's disk.
+const maxBuilds = 3
 
-// openMachineDesk makes the desk. Its queue has to be closed.
-func (a *cli) openMachineDesk(ctx context.Context) machineDesk {
-	return machineDesk{a, bakery.NewQueue(ctx, sideBySide, func(ctx context.Context, anew bool) (*bakery.Bakery, error) {
+// openMachineScreens opens the services. The caller closes them.
+func (a *cli) openMachineScreens(ctx context.Context) machineScreens {
+	return machineScreens{a, bakery.NewQueue(ctx, maxBuilds, func(ctx context.Context, noCache bool) (*bakery.Bakery, error) {
 		options, err := a.app.BuildOptions()
 		if err != nil {
 			return nil, err
 		}
-		options.NoCache = anew
+		options.NoCache = noCache
 		return a.app.BuilderWith(ctx, options)
 	})}
 }
 
-// Checks are the looks of one examination, by the settings as they are now.
-func (d machineDesk) Checks() []doctor.Check {
+// Checks returns the checks of one examination, by the current settings.
+func (d machineScreens) Checks() []doctor.Check {
 	d.cli.app.ForgetUserSettings()
 	return d.cli.app.Doctor().Checks()
 }
 
 // Prove starts a box and reads what it could reach. A missing image is an error here:
 // it is baked on a screen of its own.
-func (d machineDesk) Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error) {
+func (d machineScreens) Prove(ctx context.Context, step func(session.Step)) (*doctor.Proof, error) {
 	never := func(context.Context, *bakery.Bakery, string, string) (bool, error) { return false, nil }
 	return d.cli.prove(ctx, never, step)
 }
 
-// Bake has an image baked.
-func (d machineDesk) Bake(image string) { d.queue.Add(false, image) }
+// Bake builds an image.
+func (d machineScreens) Bake(image string) { d.queue.Add(false, image) }
 
-// Check tells how every image stands to its recipe.
-func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
+// Check compares every image with its recipe.
+func (d machineScreens) Check(ctx context.Context) ([]bakery.Status, error) {
 	builder, err := d.cli.app.Builder(ctx)
 	if err != nil {
 		return nil, err
@@ -62,20 +62,20 @@ func (d machineDesk) Check(ctx context.Context) ([]bakery.Status, error) {
 	return states, nil
 }
 
-// Put has images baked; anew builds even what has not changed.
-func (d machineDesk) Put(anew bool, names ...string) { d.queue.Add(anew, names...) }
+// Put builds images; noCache builds even what has not changed.
+func (d machineScreens) Put(noCache bool, names ...string) { d.queue.Add(noCache, names...) }
 
-// Cancel gives up what Put began.
-func (d machineDesk) Cancel(name string) { d.queue.Cancel(name) }
+// Cancel cancels a build of Put.
+func (d machineScreens) Cancel(name string) { d.queue.Cancel(name) }
 
-// Jobs are the bakes of this program.
-func (d machineDesk) Jobs() []bakery.Job { return d.queue.Jobs() }
+// Jobs are the builds of this program.
+func (d machineScreens) Jobs() []bakery.Job { return d.queue.Jobs() }
 
-// Changed tells that Jobs are not what they were.
-func (d machineDesk) Changed(ctx context.Context) <-chan struct{} { return d.queue.Changed(ctx) }
+// Changed signals each change of Jobs.
+func (d machineScreens) Changed(ctx context.Context) <-chan struct{} { return d.queue.Changed(ctx) }
 
-// close gives up what is still baked, and says so.
-func (d machineDesk) close() {
+// close cancels the builds in progress, and reports them.
+func (d machineScreens) close() {
 	if open := d.queue.Close(); len(open) > 0 {
 		fmt.Fprintf(d.cli.err, "%s baking %s was given up with the screens; `aibox bake %s` goes on from there\n",
 			d.cli.errTerm.warn("!"), strings.Join(open, ", "), strings.Join(open, " "))

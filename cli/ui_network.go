@@ -6,11 +6,11 @@ import (
 	"aibox/ui/network"
 )
 
-// locksDesk tells the network screen how the locks stand.
-type locksDesk struct{ cli *cli }
+// guardScreen implements the services of the network screen.
+type guardScreen struct{ cli *cli }
 
-// Locks looks at the locks.
-func (d locksDesk) Locks(ctx context.Context) (network.Locks, error) {
+// Locks returns the state of the network guard.
+func (d guardScreen) Locks(ctx context.Context) (network.Locks, error) {
 	client, err := d.cli.app.Guard(ctx)
 	if err != nil {
 		return network.Locks{}, err

@@ -8,13 +8,13 @@ import (
 	"aibox/ui/settings"
 )
 
-// settingsDesk is what the screen of settings works with: the files and the variables
+// settingsScreen is what the screen of settings works with: the files and the variables
 // that a run in this folder would go by.
-type settingsDesk struct{ cli *cli }
+type settingsScreen struct{ cli *cli }
 
-// Read reads everything anew, for this process too: the settings may have been changed
+// Read reads everything again, for this process too: the settings may have been changed
 // by another one.
-func (d settingsDesk) Read(context.Context) (settings.Book, error) {
+func (d settingsScreen) Read(context.Context) (settings.Book, error) {
 	d.cli.app.ForgetUserSettings()
 	file, err := app.UserSettingsFile()
 	if err != nil {
@@ -53,16 +53,16 @@ func (d settingsDesk) Read(context.Context) (settings.Book, error) {
 }
 
 // Set writes one setting into the user's own file.
-func (d settingsDesk) Set(_ context.Context, key, text string) error {
+func (d settingsScreen) Set(_ context.Context, key, text string) error {
 	return d.change(func(document *config.Document) ([]byte, error) { return d.cli.app.Catalog().With(document, key, text) })
 }
 
 // Unset takes one out of it.
-func (d settingsDesk) Unset(_ context.Context, key string) error {
+func (d settingsScreen) Unset(_ context.Context, key string) error {
 	return d.change(func(document *config.Document) ([]byte, error) { return d.cli.app.Catalog().Without(document, key) })
 }
 
-func (d settingsDesk) change(change func(*config.Document) ([]byte, error)) error {
+func (d settingsScreen) change(change func(*config.Document) ([]byte, error)) error {
 	_, err := rewriteSettings(change)
 	return err
 }

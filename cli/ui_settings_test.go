@@ -12,7 +12,7 @@ func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {
 	a, _, _ := testApp(t)
 	repo := settingsOf(t, "# mine\nkeep = \"10d\"\ntimeout = \"30m\"\n", "timeout = \"20m\"\n")
 	t.Chdir(repo)
-	desk := settingsDesk{a}
+	desk := settingsScreen{a}
 	book, err := desk.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)

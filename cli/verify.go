@@ -240,7 +240,7 @@ func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id se
 		return session.Session{}, err
 	}
 	if from < 0 {
-		return service.Follow(ctx, id, behindAll, func(output.Chunk) error { return nil })
+		return service.Follow(ctx, id, endOfOutput, func(output.Chunk) error { return nil })
 	}
 	return c.followFrom(ctx, service, id, from, quiet)
 }

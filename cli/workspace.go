@@ -48,7 +48,7 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 
 func (o *workspaceOptions) run(ctx context.Context, text string, command []string) (err error) {
 	shell := len(command) == 0
-	if shell && !o.conversable() {
+	if shell && !o.isInteractive() {
 		return fault.New(fault.Usage, "a shell needs a terminal").Hint("`aibox workspace %s -- git diff` runs a command", text)
 	}
 	service, found, err := o.find(ctx, text)

@@ -46,8 +46,7 @@ func (c *console) printSteps(plan *worktree.Plan) {
 	}
 }
 
-// repairWorktrees takes back what an accept onto a working tree had done when it was
-// killed, and says so.
+// repairWorktrees undoes an accept onto a working tree that was killed, and reports it.
 func (c *console) repairWorktrees(service *session.Sessions) {
 	mended, err := service.RepairWorktrees()
 	for _, m := range mended {
