@@ -104,7 +104,7 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 		}
 		hunks, files := p.draft.AcceptedHunks()
 		p.line("Chosen: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
-		if err := plan.Part.Stat(p.out, p.t.width); err != nil {
+		if err := review.Stat(plan.Part, p.out, p.t.width); err != nil {
 			return err
 		}
 		switch {

@@ -50,7 +50,7 @@ func (o *acceptOptions) printPlan(found session.Session, plan *decision.Plan, fi
 		where = "on branch " + termtext.Escape(o.branch) + " of"
 	}
 	fmt.Fprintf(o.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
-	err := plan.Part.Stat(o.out, o.term.width)
+	err := review.Stat(plan.Part, o.out, o.term.width)
 	o.printSteps(files)
 	return err
 }

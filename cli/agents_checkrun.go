@@ -22,6 +22,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
+	"aibox/review"
 	"aibox/session"
 	"aibox/session/output"
 )
@@ -209,7 +210,7 @@ func verdict(ctx context.Context, service *session.Sessions, id session.ID) (str
 		return "", err
 	}
 	var patch bytes.Buffer
-	if err := set.Patch(ctx, &patch); err != nil {
+	if err := review.Patch(ctx, set, &patch); err != nil {
 		return "", err
 	}
 	heard := ""

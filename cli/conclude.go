@@ -76,7 +76,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(a.err, "%s what was changed is not known\n", t.warn("!"))
 	case !set.Empty():
 		printRisks(a.err, t, set)
-		_ = set.Stat(a.err, t.width)
+		_ = review.Stat(set, a.err, t.width)
 		printNotes(a.err, set)
 	default:
 		fmt.Fprintln(a.err, "nothing was changed")

@@ -109,7 +109,7 @@ func (c *console) editMessage(ctx context.Context, message string, part *review.
 	var text strings.Builder
 	text.WriteString(message + "\n" + scissors + "\n# Everything below is left out. An empty message cancels.\n#\n")
 	var table strings.Builder
-	if err := part.Stat(&table, 72); err != nil {
+	if err := review.Stat(part, &table, 72); err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(table.String()) {

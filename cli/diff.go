@@ -152,7 +152,7 @@ func (o *diffOptions) printPatch(ctx context.Context, scope *decision.Scope) err
 	if err != nil {
 		return err
 	}
-	return o.piped(func(w io.Writer) error { return set.PatchWithin(ctx, w, o.context) })
+	return o.piped(func(w io.Writer) error { return review.PatchWithin(ctx, set, w, o.context) })
 }
 
 // diffList writes one line for each file.
@@ -163,15 +163,15 @@ func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.Ch
 	}
 	switch {
 	case o.stat:
-		return set.Stat(w, o.term.width)
+		return review.Stat(set, w, o.term.width)
 	case o.names && o.null:
-		return set.NamesZ(ctx, w)
+		return review.NamesZ(ctx, set, w)
 	case o.names:
-		return set.Names(ctx, w)
+		return review.Names(ctx, set, w)
 	case o.null:
-		return set.NameStatusZ(ctx, w)
+		return review.NameStatusZ(ctx, set, w)
 	default:
-		return set.NameStatus(ctx, w)
+		return review.NameStatus(ctx, set, w)
 	}
 }
 
@@ -195,7 +195,7 @@ func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Se
 		if !slices.ContainsFunc(set.Changes, func(c review.Change) bool { return only(&c) }) {
 			continue
 		}
-		err := scope.Whole.Show(ctx, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
+		err := review.Show(ctx, scope.Whole, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
 		if err != nil {
 			return err
 		}

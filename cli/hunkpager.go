@@ -21,7 +21,7 @@ type hunkPager struct {
 const questionLines = 3
 
 func newHunkPager(p *hunkPrompt, h review.Hunk, title string) hunkPager {
-	lines := append([]string{p.t.style("36", title)}, h.Show(p.t.color)...)
+	lines := append([]string{p.t.style("36", title)}, review.ShowHunk(h, p.t.color)...)
 	for _, feedback := range p.earlier[h.ID] {
 		for line := range strings.SplitSeq(feedback, "\n") {
 			lines = append(lines, p.t.style("36", "▌ "+termtext.Escape(line)))

@@ -133,9 +133,9 @@ func (o *recoverOptions) showDiff(ctx context.Context, state recovery.Point, asJ
 		fmt.Fprintln(o.err, "nothing was changed")
 		return nil
 	case o.term.interactive:
-		return set.Show(ctx, o.out, review.ShowOptions{Color: o.term.color, Context: -1})
+		return review.Show(ctx, set, o.out, review.ShowOptions{Color: o.term.color, Context: -1})
 	default:
-		return set.Patch(ctx, o.out)
+		return review.Patch(ctx, set, o.out)
 	}
 }
 

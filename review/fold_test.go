@@ -73,12 +73,12 @@ func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 		t.Errorf("%d files were changed", cs.Count())
 	}
 	var names, stat, shown bytes.Buffer
-	reviewtest.Must(t, cs.NamesZ(t.Context(), &names))
+	reviewtest.Must(t, review.NamesZ(t.Context(), cs, &names))
 	if n := strings.Count(names.String(), "\x00"); n != 404 || !strings.Contains(names.String(), "\x00data/042.csv\x00") {
 		t.Errorf("%d names:\n%q", n, names.String())
 	}
-	reviewtest.Must(t, cs.Stat(&stat, 100))
-	reviewtest.Must(t, cs.Show(t.Context(), &shown, review.ShowOptions{}))
+	reviewtest.Must(t, review.Stat(cs, &stat, 100))
+	reviewtest.Must(t, review.Show(t.Context(), cs, &shown, review.ShowOptions{}))
 	for _, form := range []string{stat.String(), shown.String()} {
 		if !strings.Contains(form, "apps/web/node_modules/") || !strings.Contains(form, "300 files") || strings.Contains(form, "package001") {
 			t.Errorf("shown is\n%s", form)

@@ -15,8 +15,8 @@ import (
 
 // NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
 // D, R, T), a tab, the name (for a rename: old, tab, new).
-func (cs *ChangeSet) NameStatus(ctx context.Context, w io.Writer) error {
-	return cs.names(ctx, w, func(c Change) string {
+func NameStatus(ctx context.Context, cs *ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c Change) string {
 		line := c.Kind.Letter() + "\t"
 		if c.OldPath != "" {
 			line += c.OldPath.String() + "\t"
@@ -27,8 +27,8 @@ func (cs *ChangeSet) NameStatus(ctx context.Context, w io.Writer) error {
 
 // NameStatusZ is NameStatus for programs, as git writes it with -z: letter and
 // names raw, each ended by a NUL.
-func (cs *ChangeSet) NameStatusZ(ctx context.Context, w io.Writer) error {
-	return cs.names(ctx, w, func(c Change) string {
+func NameStatusZ(ctx context.Context, cs *ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c Change) string {
 		line := c.Kind.Letter() + "\x00"
 		if c.OldPath != "" {
 			line += c.OldPath.Raw() + "\x00"
@@ -38,17 +38,17 @@ func (cs *ChangeSet) NameStatusZ(ctx context.Context, w io.Writer) error {
 }
 
 // Names writes the name of each file on a line, escaped; the new one of a rename.
-func (cs *ChangeSet) Names(ctx context.Context, w io.Writer) error {
-	return cs.names(ctx, w, func(c Change) string { return c.Path.String() + "\n" })
+func Names(ctx context.Context, cs *ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c Change) string { return c.Path.String() + "\n" })
 }
 
 // NamesZ is Names for programs: raw, each ended by a NUL.
-func (cs *ChangeSet) NamesZ(ctx context.Context, w io.Writer) error {
-	return cs.names(ctx, w, func(c Change) string { return c.Path.Raw() + "\x00" })
+func NamesZ(ctx context.Context, cs *ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c Change) string { return c.Path.Raw() + "\x00" })
 }
 
-// names writes a line for each file, those that are folded included.
-func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) string) error {
+// writeNames writes a line for each file, those that are folded included.
+func writeNames(ctx context.Context, cs *ChangeSet, w io.Writer, line func(Change) string) error {
 	out := bufio.NewWriter(w)
 	shown := map[Path]bool{}
 	for _, c := range cs.Changes {
@@ -74,7 +74,7 @@ func (cs *ChangeSet) names(ctx context.Context, w io.Writer, line func(Change) s
 
 // Stat writes a table of the changed files with + and -, escaped, at most width
 // columns wide (80 when width is 0), and a line with the sum.
-func (cs *ChangeSet) Stat(w io.Writer, width int) error {
+func Stat(cs *ChangeSet, w io.Writer, width int) error {
 	if width <= 0 {
 		width = 80
 	}
@@ -93,7 +93,7 @@ func (cs *ChangeSet) Stat(w io.Writer, width int) error {
 	room := max(5, width-longest-13)
 	for i, c := range cs.Changes {
 		pad := strings.Repeat(" ", longest-ansi.StringWidth(names[i]))
-		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.Letter(), names[i], pad, c.bar(most, room))
+		fmt.Fprintf(&out, " %s %s%s | %s\n", c.Kind.Letter(), names[i], pad, bar(c, most, room))
 	}
 	added, deleted := cs.Totals()
 	fmt.Fprintf(&out, " %s changed, +%d -%d\n", amount.Of(cs.Count(), "file"), added, deleted)
@@ -102,7 +102,7 @@ func (cs *ChangeSet) Stat(w io.Writer, width int) error {
 }
 
 // bar is the count of changed lines and a bar of at most room signs.
-func (c Change) bar(most, room int) string {
+func bar(c Change, most, room int) string {
 	switch {
 	case c.Kind == Folded:
 		return c.Folded()

@@ -67,10 +67,10 @@ func measuredChild(record string) error {
 	}
 	mark("JSON")
 	for _, form := range []func() error{
-		func() error { return set.Show(ctx, io.Discard, review.ShowOptions{}) },
-		func() error { return set.Patch(ctx, io.Discard) },
-		func() error { return set.Stat(io.Discard, 80) },
-		func() error { return set.NamesZ(ctx, io.Discard) },
+		func() error { return review.Show(ctx, set, io.Discard, review.ShowOptions{}) },
+		func() error { return review.Patch(ctx, set, io.Discard) },
+		func() error { return review.Stat(set, io.Discard, 80) },
+		func() error { return review.NamesZ(ctx, set, io.Discard) },
 		func() error { return set.Files(ctx, func(review.FileDiff) error { return nil }) },
 	} {
 		if err := form(); err != nil {

@@ -13,18 +13,18 @@ import (
 // Patch writes the unified diff in git's format, as git apply takes it. The
 // bytes are raw, as the agent wrote them: only for files and pipes. For a
 // terminal use Show.
-func (cs *ChangeSet) Patch(ctx context.Context, w io.Writer) error {
-	return cs.PatchWithin(ctx, w, DefaultContext)
+func Patch(ctx context.Context, cs *ChangeSet, w io.Writer) error {
+	return PatchWithin(ctx, cs, w, DefaultContext)
 }
 
 // PatchWithin is Patch with so many unchanged lines around each change; negative
 // means DefaultContext. git apply takes one without any only with --unidiff-zero.
-func (cs *ChangeSet) PatchWithin(ctx context.Context, w io.Writer, lines int) error {
+func PatchWithin(ctx context.Context, cs *ChangeSet, w io.Writer, lines int) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
 	args := slices.Concat(DiffTree, []string{"-p", "--binary", contextFlag(lines)})
-	if cs.movesSymlinkForFolder() {
+	if movesSymlinkForFolder(cs) {
 		args = append(args, "--no-renames")
 	}
 	err := git.Owned(cs.GitDir).Run(ctx, nil, w, append(args, cs.BaseTree, cs.Tree)...)
@@ -38,7 +38,7 @@ func (cs *ChangeSet) PatchWithin(ctx context.Context, w io.Writer, lines int) er
 // in its place. Written as a rename its mode is not in the patch, so that git
 // apply believes the symlink to be there still and refuses the files behind it
 // ("beyond a symbolic link", seen with git 2.39).
-func (cs *ChangeSet) movesSymlinkForFolder() bool {
+func movesSymlinkForFolder(cs *ChangeSet) bool {
 	for _, moved := range cs.Changes {
 		if moved.Kind != Renamed || moved.OldMode != "120000" {
 			continue

@@ -55,7 +55,7 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 		}
 		reviewtest.GitWith(t, index, nil, "read-tree", cs.BaseTree)
 		var patch bytes.Buffer
-		reviewtest.Must(t, cs.Patch(t.Context(), &patch))
+		reviewtest.Must(t, review.Patch(t.Context(), cs, &patch))
 		if patch.Len() > 0 {
 			reviewtest.GitWith(t, index, patch.Bytes(), "apply", "--cached", "--whitespace=nowarn", "-")
 		}

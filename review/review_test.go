@@ -67,7 +67,7 @@ func TestEveryKindOfChangeIsFound(t *testing.T) {
 	}
 	b.AppliesTo(cs)
 	var stat strings.Builder
-	reviewtest.Must(t, cs.Stat(&stat, 0))
+	reviewtest.Must(t, review.Stat(cs, &stat, 0))
 	t.Log("\n" + stat.String())
 	data, err := json.Marshal(cs)
 	reviewtest.Must(t, err)
@@ -190,7 +190,7 @@ func TestSymlinksAreTextAndNeverFollowed(t *testing.T) {
 	cs := b.Compute()
 	b.Want(cs, "A\tdir", "D\tdir/a.txt", "A\tetc", "A\tloop")
 	var patch bytes.Buffer
-	reviewtest.Must(t, cs.Patch(t.Context(), &patch))
+	reviewtest.Must(t, review.Patch(t.Context(), cs, &patch))
 	if strings.Contains(patch.String(), "secret") {
 		t.Error("the patch holds a file from outside")
 	}

@@ -37,7 +37,7 @@ const DefaultContext = 3
 
 // Show writes the diff for a person's terminal: filtered, binary content left
 // out, names readable. It is no patch: that is Patch.
-func (cs *ChangeSet) Show(ctx context.Context, w io.Writer, opts ShowOptions) error {
+func Show(ctx context.Context, cs *ChangeSet, w io.Writer, opts ShowOptions) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (s *shower) nextFile() {
 	if s.skipped = s.opts.Only != nil && !s.opts.Only(c); s.skipped {
 		return
 	}
-	s.print(bold, "diff --git a/"+c.oldName()+" b/"+c.Path.String())
+	s.print(bold, "diff --git a/"+oldName(c)+" b/"+c.Path.String())
 	if s.opts.Remarks != nil && s.sections == 1 {
 		s.remarks = slices.Clone(s.opts.Remarks(c))
 		s.remarked(func(r Remark) bool { return r.Line <= 0 })
@@ -254,11 +254,11 @@ func (s *shower) header(line string) {
 	switch {
 	case word == "index": // ids of objects tell a person nothing
 	case word == "---" && rest != "/dev/null":
-		s.print(bold, "--- a/"+c.oldName())
+		s.print(bold, "--- a/"+oldName(c))
 	case word == "+++" && rest != "/dev/null":
 		s.print(bold, "+++ b/"+c.Path.String())
 	case word == "rename" && strings.HasPrefix(rest, "from "):
-		s.print(bold, "rename from "+c.oldName())
+		s.print(bold, "rename from "+oldName(c))
 	case word == "rename" && strings.HasPrefix(rest, "to "):
 		s.print(bold, "rename to "+c.Path.String())
 	case word == "Binary":
@@ -269,7 +269,7 @@ func (s *shower) header(line string) {
 }
 
 // oldName is the escaped name in the baseline.
-func (c *Change) oldName() string {
+func oldName(c *Change) string {
 	if c.OldPath != "" {
 		return c.OldPath.String()
 	}

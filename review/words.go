@@ -44,7 +44,7 @@ func (l hunkLine) shown(color bool) string {
 
 // Show writes the lines for a person's terminal, each without its newline:
 // filtered, what differs within them marked.
-func (h Hunk) Show(color bool) []string {
+func ShowHunk(h Hunk, color bool) []string {
 	shown := make([]string, 0, len(h.Lines))
 	var waiting run
 	flush := func() {

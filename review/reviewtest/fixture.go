@@ -121,7 +121,7 @@ func (b *Fixture) Compute() *review.ChangeSet {
 
 func (b *Fixture) NameStatus(cs *review.ChangeSet) string {
 	var out strings.Builder
-	Must(b.T, cs.NameStatus(b.T.Context(), &out))
+	Must(b.T, review.NameStatus(b.T.Context(), cs, &out))
 	return out.String()
 }
 
@@ -150,7 +150,7 @@ func (b *Fixture) Refused(cs *review.ChangeSet, path, why string) {
 func (b *Fixture) AppliesTo(cs *review.ChangeSet) {
 	b.T.Helper()
 	var patch bytes.Buffer
-	Must(b.T, cs.Patch(b.T.Context(), &patch))
+	Must(b.T, review.Patch(b.T.Context(), cs, &patch))
 	work := b.T.TempDir()
 	run := func(stdin []byte, args ...string) string {
 		b.T.Helper()

@@ -64,7 +64,7 @@ func TestAwkwardNamesArriveUnchanged(t *testing.T) {
 		t.Errorf("the branch holds %s, want %s", got, cs.Tree)
 	}
 	var shown bytes.Buffer
-	reviewtest.Must(t, cs.Show(t.Context(), &shown, review.ShowOptions{Color: true, Context: -1}))
+	reviewtest.Must(t, review.Show(t.Context(), cs, &shown, review.ShowOptions{Color: true, Context: -1}))
 	if strings.Contains(regexp.MustCompile("\x1b\\[[0-9]{0,2}m").ReplaceAllString(shown.String(), ""), "\x1b") {
 		t.Error("the shown patch holds escapes of the agent")
 	}

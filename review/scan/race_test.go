@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/git"
+	"aibox/review"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 	"aibox/test/hostile"
@@ -141,7 +142,7 @@ func TestAChangeSetIsWholeWhileNamesAreSwapped(t *testing.T) {
 		for range 15 {
 			cs := b.Compute()
 			var out bytes.Buffer
-			reviewtest.Must(t, cs.Patch(t.Context(), &out))
+			reviewtest.Must(t, review.Patch(t.Context(), cs, &out))
 			if strings.Contains(out.String(), hostile.Secret) || strings.Contains(out.String(), "only-outside") {
 				t.Fatal("a file from outside is in the patch")
 			}
