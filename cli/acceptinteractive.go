@@ -12,6 +12,7 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/decision"
+	"aibox/review/printer"
 	"aibox/session"
 )
 
@@ -104,7 +105,7 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 		}
 		hunks, files := p.draft.AcceptedHunks()
 		p.line("Chosen: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
-		if err := review.Stat(plan.Part, p.out, p.t.width); err != nil {
+		if err := printer.Stat(plan.Part, p.out, p.t.width); err != nil {
 			return err
 		}
 		switch {

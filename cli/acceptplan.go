@@ -7,6 +7,7 @@ import (
 	"aibox/review"
 	"aibox/review/accept"
 	"aibox/review/decision"
+	"aibox/review/printer"
 	"aibox/review/worktree"
 	"aibox/session"
 )
@@ -50,7 +51,7 @@ func (o *acceptOptions) printPlan(found session.Session, plan *decision.Plan, fi
 		where = "on branch " + termtext.Escape(o.branch) + " of"
 	}
 	fmt.Fprintf(o.err, "would be accepted, %s %s:\n", where, termtext.Escape(repo))
-	err := review.Stat(plan.Part, o.out, o.term.width)
+	err := printer.Stat(plan.Part, o.out, o.term.width)
 	o.printSteps(files)
 	return err
 }

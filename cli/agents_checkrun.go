@@ -22,7 +22,7 @@ import (
 	"aibox/internal/paths"
 	"aibox/internal/screen"
 	"aibox/internal/termtext"
-	"aibox/review"
+	"aibox/review/printer"
 	"aibox/session"
 	"aibox/session/output"
 )
@@ -210,7 +210,7 @@ func verdict(ctx context.Context, service *session.Sessions, id session.ID) (str
 		return "", err
 	}
 	var patch bytes.Buffer
-	if err := review.Patch(ctx, set, &patch); err != nil {
+	if err := printer.Patch(ctx, set, &patch); err != nil {
 		return "", err
 	}
 	heard := ""

@@ -11,6 +11,7 @@ import (
 	"aibox/internal/termtext"
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/session"
 	"aibox/ui/traffic"
 )
@@ -76,7 +77,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(a.err, "%s what was changed is not known\n", t.warn("!"))
 	case !set.Empty():
 		printRisks(a.err, t, set)
-		_ = review.Stat(set, a.err, t.width)
+		_ = printer.Stat(set, a.err, t.width)
 		printNotes(a.err, set)
 	default:
 		fmt.Fprintln(a.err, "nothing was changed")

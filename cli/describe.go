@@ -14,6 +14,8 @@ import (
 	"aibox/session"
 
 	"github.com/spf13/cobra"
+
+	"aibox/review/printer"
 )
 
 // describeOptions are the flags of `aibox describe`.
@@ -109,7 +111,7 @@ func (c *console) editMessage(ctx context.Context, message string, part *review.
 	var text strings.Builder
 	text.WriteString(message + "\n" + scissors + "\n# Everything below is left out. An empty message cancels.\n#\n")
 	var table strings.Builder
-	if err := review.Stat(part, &table, 72); err != nil {
+	if err := printer.Stat(part, &table, 72); err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(table.String()) {

@@ -12,6 +12,8 @@ import (
 	"aibox/session"
 
 	"github.com/spf13/cobra"
+
+	"aibox/review/printer"
 )
 
 // diffOptions are the flags of `aibox diff`.
@@ -62,7 +64,7 @@ wrote.`,
 	f.BoolVarP(&o.patch, "patch", "p", false, "a patch that git apply takes, on a terminal, too: unfiltered")
 	f.BoolVar(&o.json, "json", false, "the change set as JSON")
 	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")
-	f.IntVarP(&o.context, "unified", "U", review.DefaultContext, "show `N` unchanged lines around each change")
+	f.IntVarP(&o.context, "unified", "U", printer.DefaultContext, "show `N` unchanged lines around each change")
 	f.BoolVar(&a.noPager, "no-pager", false, "print on the terminal, through no pager")
 	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
@@ -97,7 +99,7 @@ func (o *diffOptions) check() error {
 	case o.contextGiven && len(forms) > 0 && !o.patch:
 		return fault.New(fault.Usage, "--unified and %s exclude each other", forms[0]).Hint("keep one of them")
 	case o.context < 0:
-		return fault.New(fault.Usage, "--unified takes a number of lines, not %d", o.context).Hint("--unified %d", review.DefaultContext)
+		return fault.New(fault.Usage, "--unified takes a number of lines, not %d", o.context).Hint("--unified %d", printer.DefaultContext)
 	case !slices.Contains([]string{"auto", "always", "never"}, o.color):
 		return fault.New(fault.Usage, "--color takes auto, always or never, not %q", o.color).Hint("--color always")
 	}
@@ -152,7 +154,7 @@ func (o *diffOptions) printPatch(ctx context.Context, scope *decision.Scope) err
 	if err != nil {
 		return err
 	}
-	return o.piped(func(w io.Writer) error { return review.PatchWithin(ctx, set, w, o.context) })
+	return o.piped(func(w io.Writer) error { return printer.PatchWithContext(ctx, set, w, o.context) })
 }
 
 // diffList writes one line for each file.
@@ -163,15 +165,15 @@ func (o *diffOptions) printList(ctx context.Context, w io.Writer, set *review.Ch
 	}
 	switch {
 	case o.stat:
-		return review.Stat(set, w, o.term.width)
+		return printer.Stat(set, w, o.term.width)
 	case o.names && o.null:
-		return review.NamesZ(ctx, set, w)
+		return printer.NamesZ(ctx, set, w)
 	case o.names:
-		return review.Names(ctx, set, w)
+		return printer.Names(ctx, set, w)
 	case o.null:
-		return review.NameStatusZ(ctx, set, w)
+		return printer.NameStatusZ(ctx, set, w)
 	default:
-		return review.NameStatus(ctx, set, w)
+		return printer.NameStatus(ctx, set, w)
 	}
 }
 
@@ -195,7 +197,7 @@ func (o *diffOptions) show(ctx context.Context, w io.Writer, service *session.Se
 		if !slices.ContainsFunc(set.Changes, func(c review.Change) bool { return only(&c) }) {
 			continue
 		}
-		err := review.Show(ctx, scope.Whole, w, review.ShowOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
+		err := printer.Diff(ctx, scope.Whole, w, printer.DiffOptions{Color: t.color, Context: o.context, Remarks: remarks, Only: only})
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"aibox/session"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review/printer"
 )
 
 // showHead writes what precedes the lines of a diff: the task, its verification, the
@@ -66,12 +68,12 @@ func (p plainly) Write(text []byte) (int, error) {
 
 // remarksOf gathers what stands between the lines of a diff: risks, comments, and
 // rejections at the last line of their hunk.
-func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, set *review.ChangeSet) (func(*review.Change) []review.Remark, error) {
+func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, set *review.ChangeSet) (func(*review.Change) []printer.Remark, error) {
 	feedback, err := service.Feedback(id)
 	if err != nil {
 		return nil, err
 	}
-	said := map[review.Path][]review.Remark{}
+	said := map[review.Path][]printer.Remark{}
 	onHunks := map[review.HunkID]string{}
 	var paths []review.Path
 	for _, c := range feedback.Comments {
@@ -80,7 +82,7 @@ func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, se
 			onHunks[c.Hunk] += c.Text + "\n"
 			paths = append(paths, c.Path)
 		case c.Path != "":
-			said[c.Path] = append(said[c.Path], review.Remark{Line: c.Line, Text: c.Text})
+			said[c.Path] = append(said[c.Path], printer.Remark{Line: c.Line, Text: c.Text})
 		}
 	}
 	for _, r := range feedback.Rejected {
@@ -90,7 +92,7 @@ func remarksOf(ctx context.Context, service *session.Sessions, id session.ID, se
 	if err := placeOnHunks(ctx, set, paths, onHunks, said); err != nil {
 		return nil, err
 	}
-	return func(c *review.Change) []review.Remark { return append(riskRemarks(c), said[c.Path]...) }, nil
+	return func(c *review.Change) []printer.Remark { return append(riskRemarks(c), said[c.Path]...) }, nil
 }
 
 // rejectedText says that a hunk is rejected, and why.
@@ -106,7 +108,7 @@ func rejectedText(r session.Rejection) string {
 }
 
 // placeOnHunks finds the lines of what was said of hunks.
-func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Path, onHunks map[review.HunkID]string, said map[review.Path][]review.Remark) error {
+func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Path, onHunks map[review.HunkID]string, said map[review.Path][]printer.Remark) error {
 	if paths = set.Changed(paths); len(paths) == 0 {
 		return nil
 	}
@@ -124,8 +126,8 @@ func placeOnHunks(ctx context.Context, set *review.ChangeSet, paths []review.Pat
 
 // lastLine is the place of a hunk's last changed line; of one without lines it is
 // the file's head.
-func lastLine(h review.Hunk) review.Remark {
-	var last review.Remark
+func lastLine(h review.Hunk) printer.Remark {
+	var last printer.Remark
 	if h.Kind != review.HunkText {
 		return last
 	}
@@ -133,10 +135,10 @@ func lastLine(h review.Hunk) review.Remark {
 	for _, line := range h.Lines {
 		switch line.Op {
 		case '+':
-			last = review.Remark{Line: after}
+			last = printer.Remark{Line: after}
 			after++
 		case '-':
-			last = review.Remark{Line: before, Old: true}
+			last = printer.Remark{Line: before, Old: true}
 			before++
 		default:
 			before, after = before+1, after+1
@@ -146,10 +148,10 @@ func lastLine(h review.Hunk) review.Remark {
 }
 
 // riskRemarks are the risks of a file, to stand above it.
-func riskRemarks(c *review.Change) []review.Remark {
-	remarks := make([]review.Remark, 0, len(c.Risks))
+func riskRemarks(c *review.Change) []printer.Remark {
+	remarks := make([]printer.Remark, 0, len(c.Risks))
 	for _, r := range c.Risks {
-		remarks = append(remarks, review.Remark{Alarm: r.Holds(), Text: notice(r.String())})
+		remarks = append(remarks, printer.Remark{Alarm: r.Holds(), Text: notice(r.String())})
 	}
 	return remarks
 }

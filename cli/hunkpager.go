@@ -7,6 +7,8 @@ import (
 	"aibox/review"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review/printer"
 )
 
 // hunkPager shows a hunk one screenful at a time.
@@ -21,7 +23,7 @@ type hunkPager struct {
 const questionLines = 3
 
 func newHunkPager(p *hunkPrompt, h review.Hunk, title string) hunkPager {
-	lines := append([]string{p.t.style("36", title)}, review.ShowHunk(h, p.t.color)...)
+	lines := append([]string{p.t.style("36", title)}, printer.Hunk(h, p.t.color)...)
 	for _, feedback := range p.earlier[h.ID] {
 		for line := range strings.SplitSeq(feedback, "\n") {
 			lines = append(lines, p.t.style("36", "▌ "+termtext.Escape(line)))

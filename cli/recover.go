@@ -8,11 +8,11 @@ import (
 	"aibox/internal/amount"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/review"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
 
+	"aibox/review/printer"
 	"aibox/review/recovery"
 )
 
@@ -133,9 +133,9 @@ func (o *recoverOptions) showDiff(ctx context.Context, state recovery.Point, asJ
 		fmt.Fprintln(o.err, "nothing was changed")
 		return nil
 	case o.term.interactive:
-		return review.Show(ctx, set, o.out, review.ShowOptions{Color: o.term.color, Context: -1})
+		return printer.Diff(ctx, set, o.out, printer.DiffOptions{Color: o.term.color, Context: -1})
 	default:
-		return review.Patch(ctx, set, o.out)
+		return printer.Patch(ctx, set, o.out)
 	}
 }
 

@@ -149,9 +149,9 @@ func (a *assessment) feed(ctx context.Context, blobs *git.Blobs, jobs chan<- *jo
 			return err
 		}
 	}
-	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
+	return a.set.EachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
 		c := &Change{
-			Path: Path(d.Path), Kind: kindOf(d), OldMode: string(d.Old.Mode), NewMode: string(d.Now.Mode),
+			Path: Path(d.Path), Kind: KindOf(d), OldMode: string(d.Old.Mode), NewMode: string(d.Now.Mode),
 			OldBlob: d.Old.ID, NewBlob: d.Now.ID, Size: -1,
 		}
 		return f.send(ctx, fold, c)

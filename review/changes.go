@@ -34,10 +34,10 @@ var ErrTooMany = errors.New("too many files were changed to list them")
 // contents, by their paths, as far as they are known.
 func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
-	if cs.listed() == cs.BaseTree {
+	if cs.ListedTree() == cs.BaseTree {
 		return nil
 	}
-	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.listed()})...))
+	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", "--numstat", cs.BaseTree, cs.ListedTree()})...))
 	defer stop()
 	p := &rawParser{cs: cs, next: next, most: 2 * MaxListed}
 	if err := p.run(); err != nil {
@@ -61,7 +61,7 @@ type rawParser struct {
 	cs    *ChangeSet
 	next  func() (string, error, bool)
 	most  int // changes; more are errTooMany
-	total Listing
+	total ListSize
 	at    int // the change that numstat comes to next
 }
 

@@ -45,7 +45,7 @@ type folding struct {
 
 	split  map[string]bool // folders that are looked into
 	whole  map[string]bool // folders that are not
-	own    Listing         // changes of files that were there
+	own    ListSize        // changes of files that were there
 	groups map[string]*group
 	keys   int // bytes of the groups' names
 }
@@ -53,7 +53,7 @@ type folding struct {
 // group are the new files of one new folder and below, or of one folder that was there
 // and not below.
 type group struct {
-	Listing
+	ListSize
 	key  string // of a folder that was there with a slash behind it
 	in   string // the folder that has it
 	fold string // the path of the change that stands for it; empty: it is listed
@@ -174,7 +174,7 @@ func (f *folding) largest(in string) (files int) {
 
 // count sums up the groups.
 func (f *folding) count() error {
-	f.own, f.groups, f.keys = Listing{}, map[string]*group{}, 0
+	f.own, f.groups, f.keys = ListSize{}, map[string]*group{}, 0
 	return f.visit(func(d found) error {
 		if d.op != 'A' {
 			f.own.Add(d.entry.Path)
@@ -233,7 +233,7 @@ func (f *folding) choose() (into []string) {
 	slices.SortFunc(all, func(a, b *group) int { return cmp.Or(a.Files-b.Files, strings.Compare(a.key, b.key)) })
 	sum, folds := f.own, []*group{}
 	for _, g := range all {
-		next := Listing{sum.Files + g.Files, sum.weight + g.weight}
+		next := ListSize{sum.Files + g.Files, sum.weight + g.weight}
 		if next.Within(f.most) {
 			sum = next
 			continue
@@ -258,7 +258,7 @@ func (f *folding) choose() (into []string) {
 // each visits the differences with the path of the change that stands for them, which is
 // empty when they are listed themselves.
 func (f *folding) each(visit func(d found, fold string) error) error {
-	var own Listing
+	var own ListSize
 	return f.visit(func(d found) error {
 		if d.op == 'A' {
 			return visit(d, f.group(d).fold)

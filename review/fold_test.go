@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 )
@@ -73,12 +74,12 @@ func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 		t.Errorf("%d files were changed", cs.Count())
 	}
 	var names, stat, shown bytes.Buffer
-	reviewtest.Must(t, review.NamesZ(t.Context(), cs, &names))
+	reviewtest.Must(t, printer.NamesZ(t.Context(), cs, &names))
 	if n := strings.Count(names.String(), "\x00"); n != 404 || !strings.Contains(names.String(), "\x00data/042.csv\x00") {
 		t.Errorf("%d names:\n%q", n, names.String())
 	}
-	reviewtest.Must(t, review.Stat(cs, &stat, 100))
-	reviewtest.Must(t, review.Show(t.Context(), cs, &shown, review.ShowOptions{}))
+	reviewtest.Must(t, printer.Stat(cs, &stat, 100))
+	reviewtest.Must(t, printer.Diff(t.Context(), cs, &shown, printer.DiffOptions{}))
 	for _, form := range []string{stat.String(), shown.String()} {
 		if !strings.Contains(form, "apps/web/node_modules/") || !strings.Contains(form, "300 files") || strings.Contains(form, "package001") {
 			t.Errorf("shown is\n%s", form)
@@ -140,7 +141,7 @@ func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 	}
 	again, err := accept.Run(ctx, b.Workspace, cs, accept.Options{
 		Choice: review.Choice{All: true},
-		Before: &accept.Prior{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit},
+		Prior:  &accept.Prior{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit},
 	})
 	reviewtest.Must(t, err)
 	if got := reviewtest.GitIn(t, b.Repo, "rev-parse", again.Branch+"^{tree}"); got != cs.Tree || again.Branch != accepted.Branch {

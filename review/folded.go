@@ -35,7 +35,7 @@ func foldOf(folds map[Path]*Change, path string) *Change {
 
 // eachFolded visits the files that are folded, with the change that stands for them, in
 // the order of their paths.
-func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
+func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
 	folds := cs.folds()
 	if len(folds) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (cs *ChangeSet) eachFolded(ctx context.Context, repo *git.Repo, visit func(
 }
 
 // kindOf is what happened to the file.
-func kindOf(d git.Difference) Kind {
+func KindOf(d git.Difference) Kind {
 	switch {
 	case d.Old.Path == "":
 		return Added

@@ -97,8 +97,8 @@ func (a *assessment) calledFolded(ctx context.Context, visit func(fold *Change, 
 	if failed != nil {
 		return failed
 	}
-	sum := Listing{}
-	return a.set.eachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
+	sum := ListSize{}
+	return a.set.EachFolded(ctx, a.repo, func(fold *Change, d git.Difference) error {
 		if d.Now.Path == "" || !words.MayName(d.Path) {
 			return nil
 		}

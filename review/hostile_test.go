@@ -10,6 +10,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/review/recovery"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
@@ -33,10 +34,10 @@ func reviewAll(b *reviewtest.Fixture) string {
 	var out bytes.Buffer
 	cs := b.Compute()
 	reviewtest.Must(t, review.Assess(t.Context(), b.Workspace, cs))
-	reviewtest.Must(t, review.Patch(t.Context(), cs, &out))
-	reviewtest.Must(t, review.Show(t.Context(), cs, &out, review.ShowOptions{Color: true}))
-	reviewtest.Must(t, review.Stat(cs, &out, 0))
-	reviewtest.Must(t, review.NameStatus(t.Context(), cs, &out))
+	reviewtest.Must(t, printer.Patch(t.Context(), cs, &out))
+	reviewtest.Must(t, printer.Diff(t.Context(), cs, &out, printer.DiffOptions{Color: true}))
+	reviewtest.Must(t, printer.Stat(cs, &out, 0))
+	reviewtest.Must(t, printer.NameStatus(t.Context(), cs, &out))
 	reviewtest.Must(t, cs.Files(t.Context(), func(f review.FileDiff) error {
 		for _, hunk := range f.Hunks {
 			fmt.Fprintf(&out, "%s %s %v\n", hunk.ID, hunk.Path, hunk.Lines)
@@ -113,7 +114,7 @@ func TestEveryHostileTreeIsRefusedOrNoted(t *testing.T) {
 				b.AppliesTo(cs)
 			}
 			var out bytes.Buffer
-			reviewtest.Must(t, review.Patch(t.Context(), cs, &out))
+			reviewtest.Must(t, printer.Patch(t.Context(), cs, &out))
 			if strings.Contains(out.String(), hostile.Secret) {
 				t.Error("a file from outside is in the patch")
 			}

@@ -229,7 +229,7 @@ func (h *Hunk) id(c Change) HunkID {
 	case HunkMode:
 		add(c.OldMode, c.NewMode)
 	default:
-		add(c.OldMode, c.NewMode, c.state())
+		add(c.OldMode, c.NewMode, c.fingerprint())
 	}
 	return HunkID(hex.EncodeToString(sum.Sum(nil)[:16]))
 }

@@ -171,7 +171,7 @@ func (cs *ChangeSet) pathspecs(changes []int) []pathspec {
 // diffFiles asks git for the patch of paths, or of everything when there are none,
 // and visits the changes among it.
 func (cs *ChangeSet) diffFiles(ctx context.Context, changes []int, paths []string, visit func(FileDiff) error) error {
-	args := slices.Concat(DiffTree, []string{"--raw", "-p", cs.BaseTree, cs.listed()})
+	args := slices.Concat(DiffTree, []string{"--raw", "-p", cs.BaseTree, cs.ListedTree()})
 	if len(paths) > 0 {
 		if cs.Changes[changes[0]].Kind != Renamed {
 			args = append(args, "--no-renames")

@@ -3,7 +3,7 @@ package review
 import "strings"
 
 // listing is how much of a change set is listed change by change.
-type Listing struct{ Files, weight int }
+type ListSize struct{ Files, weight int }
 
 // What is listed at most. What is beyond is summed up by folder.
 const (
@@ -16,7 +16,7 @@ const (
 func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
 
 // add counts one more change.
-func (l *Listing) Add(path string) { l.Files, l.weight = l.Files+1, l.weight+weight(path) }
+func (l *ListSize) Add(path string) { l.Files, l.weight = l.Files+1, l.weight+weight(path) }
 
 // within reports whether that much is listed.
-func (l Listing) Within(most int) bool { return l.Files <= most && l.weight <= maxWeight }
+func (l ListSize) Within(most int) bool { return l.Files <= most && l.weight <= maxWeight }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/review"
+	"aibox/review/printer"
 	"aibox/review/recovery"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
@@ -67,10 +68,10 @@ func measuredChild(record string) error {
 	}
 	mark("JSON")
 	for _, form := range []func() error{
-		func() error { return review.Show(ctx, set, io.Discard, review.ShowOptions{}) },
-		func() error { return review.Patch(ctx, set, io.Discard) },
-		func() error { return review.Stat(set, io.Discard, 80) },
-		func() error { return review.NamesZ(ctx, set, io.Discard) },
+		func() error { return printer.Diff(ctx, set, io.Discard, printer.DiffOptions{}) },
+		func() error { return printer.Patch(ctx, set, io.Discard) },
+		func() error { return printer.Stat(set, io.Discard, 80) },
+		func() error { return printer.NamesZ(ctx, set, io.Discard) },
 		func() error { return set.Files(ctx, func(review.FileDiff) error { return nil }) },
 	} {
 		if err := form(); err != nil {

@@ -11,6 +11,9 @@ import (
 // Span is lines of a file: from one on, counted from 0, up to another.
 type Span struct{ From, To int }
 
+// MaxLine is how many bytes of a line are kept; a longer line is cut.
+const MaxLine = 64 << 10
+
 // lineCost is the bytes a line takes beside its text.
 const lineCost = 48
 
@@ -47,7 +50,7 @@ type lineReader struct {
 	at    int // the line under way
 	begun bool
 	line  []byte // of it, where it is wanted
-	room  room
+	room  textArena
 }
 
 // Write takes the next bytes of the file.

@@ -66,26 +66,26 @@ func readPatch(r io.Reader, to patchVisitor) error {
 }
 
 type patchReader struct {
-	in   *bufio.Reader
-	to   patchVisitor
-	now  *patchSection
-	room room
+	in    *bufio.Reader
+	to    patchVisitor
+	now   *patchSection
+	arena textArena
 }
 
 // room is for the texts of lines to come.
-type room []byte
+type textArena []byte
 
 // textRoom is how many bytes are allocated at once for the texts of lines, most of
 // which are far shorter.
-const textRoom = 32 << 10
+const arenaSize = 32 << 10
 
 // keep copies the text of a line.
-func (r *room) keep(text []byte) []byte {
-	if len(text) > textRoom/8 {
+func (r *textArena) keep(text []byte) []byte {
+	if len(text) > arenaSize/8 {
 		return bytes.Clone(text)
 	}
 	if len(text) > len(*r) {
-		*r = make([]byte, textRoom)
+		*r = make([]byte, arenaSize)
 	}
 	kept := (*r)[:len(text):len(text)]
 	*r = (*r)[len(text):]
@@ -176,7 +176,7 @@ func (p *patchReader) hunk(header string) error {
 			s.long, s.hunks, h.Lines = true, nil, nil
 		}
 		if !s.long {
-			h.Lines = append(h.Lines, Line{Op: line[0], Text: p.room.keep(line[1:])})
+			h.Lines = append(h.Lines, Line{Op: line[0], Text: p.arena.keep(line[1:])})
 		}
 		if old < 0 || fresh < 0 {
 			return errors.New("git diff-tree prints more lines in a hunk than it announces")

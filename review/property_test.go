@@ -11,6 +11,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 	"aibox/workspace"
@@ -55,7 +56,7 @@ func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
 		}
 		reviewtest.GitWith(t, index, nil, "read-tree", cs.BaseTree)
 		var patch bytes.Buffer
-		reviewtest.Must(t, review.Patch(t.Context(), cs, &patch))
+		reviewtest.Must(t, printer.Patch(t.Context(), cs, &patch))
 		if patch.Len() > 0 {
 			reviewtest.GitWith(t, index, patch.Bytes(), "apply", "--cached", "--whitespace=nowarn", "-")
 		}

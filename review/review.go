@@ -1,8 +1,10 @@
-// Package review finds what an agent changed and brings it back: the change
-// set from the file system against the baseline, its patch, accept to a branch,
-// discard, recover. It trusts nothing the agent wrote: it never opens the
-// workspace's .git, never follows a symlink, never runs a program there, and
-// reads files only through descriptors it has checked.
+// Package review holds the change set of a session: its changes, hunks and risks, what of them is selected, and
+// the tree that a selection gives. It reads the repository that aibox owns, never a workspace; package scan
+// computes change sets, and package accept delivers them.
+//
+// git computes the diffs. The reader of its patches is by hand because their content is the agent's: it bounds
+// the lines that it keeps of one file, counts the lines of each hunk, so that content cannot pose as a header,
+// and takes names from git's raw list, whatever bytes they have. Parsers such as go-gitdiff keep all lines of a file.
 package review
 
 import (
@@ -72,7 +74,7 @@ func (c *Change) Count() int {
 }
 
 // state tells what the change makes of its path.
-func (c *Change) state() string {
+func (c *Change) fingerprint() string {
 	if c.Folder != nil {
 		return c.Folder.Digest
 	}
@@ -129,7 +131,7 @@ func (cs *ChangeSet) Count() int {
 }
 
 // listed is the tree with the changes that are listed file by file, and no others.
-func (cs *ChangeSet) listed() string {
+func (cs *ChangeSet) ListedTree() string {
 	if cs.Listed != "" {
 		return cs.Listed
 	}

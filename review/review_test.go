@@ -16,6 +16,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/review/recovery"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
@@ -67,7 +68,7 @@ func TestEveryKindOfChangeIsFound(t *testing.T) {
 	}
 	b.AppliesTo(cs)
 	var stat strings.Builder
-	reviewtest.Must(t, review.Stat(cs, &stat, 0))
+	reviewtest.Must(t, printer.Stat(cs, &stat, 0))
 	t.Log("\n" + stat.String())
 	data, err := json.Marshal(cs)
 	reviewtest.Must(t, err)
@@ -190,7 +191,7 @@ func TestSymlinksAreTextAndNeverFollowed(t *testing.T) {
 	cs := b.Compute()
 	b.Want(cs, "A\tdir", "D\tdir/a.txt", "A\tetc", "A\tloop")
 	var patch bytes.Buffer
-	reviewtest.Must(t, review.Patch(t.Context(), cs, &patch))
+	reviewtest.Must(t, printer.Patch(t.Context(), cs, &patch))
 	if strings.Contains(patch.String(), "secret") {
 		t.Error("the patch holds a file from outside")
 	}

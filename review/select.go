@@ -63,7 +63,7 @@ func (cs *ChangeSet) Select(ctx context.Context, choice Choice) (*Selection, err
 // taken is what the choice takes of change i.
 func (cs *ChangeSet) taken(i int, whole bool, choice Choice, ids *idSearch) (Taken, bool) {
 	c := &cs.Changes[i]
-	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.state(), Mode: c.NewMode, Whole: whole}
+	t := Taken{Path: c.Path, OldPath: c.OldPath, Blob: c.fingerprint(), Mode: c.NewMode, Whole: whole}
 	if c.Folder != nil {
 		t.Files = c.Folder.Files
 	}
@@ -119,14 +119,14 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	for _, t := range s.Taken {
 		chosen[index[t.Path]] = true
 	}
-	r := newReplacing(cs, chosen, fine)
+	r := newExclusion(cs, chosen, fine)
 	for i := range cs.Changes {
 		if cs.Changes[i].Risky() {
-			r.drop(i, "")
+			r.exclude(i, "")
 		}
 	}
-	r.refused(cs.Refused)
-	r.close()
+	r.excludeRefused(cs.Refused)
+	r.excludeRelated()
 	s.Taken = slices.DeleteFunc(s.Taken, func(t Taken) bool {
 		i := index[t.Path]
 		if chosen[i] {

@@ -65,7 +65,7 @@ func (s *Selection) At(path Path) *Taken {
 
 // Fits reports whether t was chosen from c as it is now.
 func (t *Taken) Fits(c *Change) bool {
-	return t.OldPath == c.OldPath && t.Blob == c.state() && t.Mode == c.NewMode
+	return t.OldPath == c.OldPath && t.Blob == c.fingerprint() && t.Mode == c.NewMode
 }
 
 // Union is what s or other hold. Of a path that changed between the two, what other

@@ -36,7 +36,7 @@ func (cs *ChangeSet) treesOf(ctx context.Context, s *Selection) (tree, listed st
 	if err != nil {
 		return "", "", err
 	}
-	if err := cs.clashes(edit); err != nil {
+	if err := cs.checkPaths(edit); err != nil {
 		return "", "", err
 	}
 	return cs.write(ctx, edit)
@@ -75,7 +75,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 			partly[c.Path] = t
 			paths = append(paths, c.Path)
 		case !t.Fits(c):
-			return nil, changed(c.Path)
+			return nil, staleSelection(c.Path)
 		default:
 			e.whole(c)
 		}
@@ -83,7 +83,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 	if here < len(s.Taken) {
 		for _, t := range s.Taken {
 			if cs.Named(t.Path.Raw()) == nil {
-				return nil, changed(t.Path)
+				return nil, staleSelection(t.Path)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 }
 
 // changed says that a selection does not belong to the change set.
-func changed(path Path) error {
+func staleSelection(path Path) error {
 	return fault.New(fault.Conflict, "%s is not what it was when it was chosen", path).
 		Hint("look at the diff again, and choose again")
 }
@@ -152,7 +152,7 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 		}
 	}
 	if len(wanted) > 0 {
-		return changed(c.Path)
+		return staleSelection(c.Path)
 	}
 	e.put = append(e.put, entry)
 	if len(text) > 0 {
@@ -164,7 +164,7 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 // clashes refuses sets in which a path would be a file and a folder at once. The
 // baseline and the agent's tree are both possible, so what clashes is always a path
 // that comes with one that ought to go.
-func (cs *ChangeSet) clashes(e *treeEdit) error {
+func (cs *ChangeSet) checkPaths(e *treeEdit) error {
 	goes := make(map[string]bool, len(e.remove))
 	for _, path := range e.remove {
 		goes[path] = true
@@ -185,14 +185,14 @@ func (cs *ChangeSet) clashes(e *treeEdit) error {
 	for _, entry := range e.put {
 		for dir := slashpath.Parent(entry.Path); dir != ""; dir = slashpath.Parent(dir) {
 			if stays[dir] || comes[dir] {
-				return cs.together(entry.Path, dir)
+				return cs.pathConflict(entry.Path, dir)
 			}
 		}
 	}
 	for path := range stays {
 		for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 			if comes[dir] {
-				return cs.together(dir, path)
+				return cs.pathConflict(dir, path)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (cs *ChangeSet) clashes(e *treeEdit) error {
 }
 
 // together says that what comes cannot be taken while another path stays.
-func (cs *ChangeSet) together(comes, stays string) error {
+func (cs *ChangeSet) pathConflict(comes, stays string) error {
 	goes := "the deletion of " + Path(stays).String()
 	for _, c := range cs.Changes {
 		if c.Kind == Renamed && c.OldPath.Raw() == stays {
@@ -256,7 +256,7 @@ func (cs *ChangeSet) writeAll(ctx context.Context, repo *git.Repo, im *git.Impor
 		if len(e.folds) == 0 {
 			return nil
 		}
-		return cs.eachFolded(ctx, repo, func(fold *Change, d git.Difference) error {
+		return cs.EachFolded(ctx, repo, func(fold *Change, d git.Difference) error {
 			if e.folds[fold.Path] {
 				visit(d)
 			}

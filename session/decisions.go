@@ -118,7 +118,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
 			return err
 		}
-		opts.Before = decisions.before(opts.Target)
+		opts.Prior = decisions.before(opts.Target)
 		dir := s.store.Dir(id)
 		if err := reserveAccept(dir); err != nil {
 			return errors.Join(err, releaseFile(dir, acceptReserve))

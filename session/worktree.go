@@ -31,7 +31,7 @@ func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.Change
 			return err
 		}
 		plan, err = accept.PlanWorktree(ctx, session.State.Workspace, set, accept.Options{
-			Choice: choice, Target: accept.ToWorktree, Before: decisions.before(accept.ToWorktree),
+			Choice: choice, Target: accept.ToWorktree, Prior: decisions.before(accept.ToWorktree),
 		})
 		return err
 	})

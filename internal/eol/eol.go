@@ -1,3 +1,4 @@
+// Package eol tells and converts line endings by the rules of git.
 package eol
 
 import "bytes"

@@ -1,3 +1,5 @@
+// Package slashpath takes slash-separated paths of a repository apart. They are relative and clean, and the
+// top is "", where package path would return ".".
 package slashpath
 
 import "strings"

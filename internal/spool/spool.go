@@ -1,3 +1,5 @@
+// Package spool keeps records in order: in memory while they are few, then in an unnamed file. It bounds the
+// memory for lists whose length an agent decides.
 package spool
 
 import (

@@ -1,3 +1,5 @@
+// Package accept delivers the chosen part of a change set to the user's repository, as a commit on a branch or
+// onto the working tree. It never moves HEAD and never writes the index.
 package accept
 
 import (
@@ -25,7 +27,7 @@ type Options struct {
 	Choice  review.Choice // what to take; nothing chosen is ErrNothing
 	Target  Target
 
-	Before *Prior // what earlier accepts took; nil means nothing
+	Prior *Prior // what earlier accepts took; nil means nothing
 
 	FilterTime time.Duration // how long the user's filters may take in all; 0 means 10 minutes
 
@@ -121,7 +123,7 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 	if chosen.Empty() && len(chosen.Left) == 0 {
 		return nil, review.ErrNothing
 	}
-	before := opts.Before
+	before := opts.Prior
 	if before == nil || opts.Target == ToBranch && opts.Branch != "" && opts.Branch != before.Branch {
 		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
 	}
@@ -168,13 +170,13 @@ func Run(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opt
 		Tree: accepted.Tree, Parent: ws.BaseCommit(), Message: message, Who: workspace.Identity(ctx, ws),
 		Keep: review.RefPrefix(ws.Session) + "accepted-" + opts.Target.String(), Session: ws.Session,
 		Modules: ws.Modules, Joined: ws.Joined, Earlier: before.Modules,
-		Cleaning: &branch.Cleaning{
+		Cleaning: &branch.Cleaner{
 			GitDir: ws.GitDir, Session: ws.Session, Owner: ws.Owner(), Repo: ws.Repo, Base: ws.BaseTree, Folded: cs.Listed != "", AsStored: ws.AsStored,
 			Uncommitted: ws.Uncommitted != "", Consent: opts.Choice.Risky, Limit: opts.FilterTime,
 		},
 	}
 	if opts.Target == ToWorktree {
-		if _, err := d.Kept(ctx); err != nil {
+		if _, err := d.MakeCommit(ctx); err != nil {
 			return nil, err
 		}
 		accepted.Paths, err = worktree.Apply(ctx, worktree.Job{Workspace: ws, Before: before.Tree, After: accepted.Tree})
@@ -212,7 +214,7 @@ func PlanWorktree(ctx context.Context, ws *workspace.Workspace, cs *review.Chang
 	if chosen.Empty() {
 		return nil, review.ErrNothing
 	}
-	before := opts.Before
+	before := opts.Prior
 	if before == nil {
 		before = &Prior{Selection: &review.Selection{}, Tree: cs.BaseTree}
 	}

@@ -20,7 +20,7 @@ type accepting struct {
 
 func (a *accepting) accept(cs *review.ChangeSet, choice review.Choice) *accept.Result {
 	a.T.Helper()
-	accepted, err := accept.Run(a.T.Context(), a.Workspace, cs, accept.Options{Choice: choice, Before: a.before})
+	accepted, err := accept.Run(a.T.Context(), a.Workspace, cs, accept.Options{Choice: choice, Prior: a.before})
 	reviewtest.Must(a.T, err)
 	a.before = &accept.Prior{Selection: accepted.Selection, Tree: accepted.Tree, Branch: accepted.Branch, Commit: accepted.Commit}
 	return accepted
@@ -106,7 +106,7 @@ func TestABranchThatMovedIsLeftAlone(t *testing.T) {
 		t.Errorf("the new branch has %q", got)
 	}
 	named, err := accept.Run(t.Context(), a.Workspace, cs, accept.Options{
-		Branch: "only-two", Choice: review.Choice{Files: []string{"two"}}, Before: a.before,
+		Branch: "only-two", Choice: review.Choice{Files: []string{"two"}}, Prior: a.before,
 	})
 	reviewtest.Must(t, err)
 	if got := reviewtest.GitIn(t, a.Repo, "ls-tree", "--name-only", named.Branch); got != "f\ntwo" {

@@ -31,13 +31,13 @@ func Restore(ctx context.Context, saved recovery.Point, name string) (*Result, e
 	if err != nil {
 		return nil, fmt.Errorf("the saved state %s is not there: %s", saved.Ref, git.Message(err))
 	}
-	d.Cleaning = &branch.Cleaning{GitDir: saved.GitDir, Session: saved.Session, Repo: saved.Repo, Folded: saved.Files > review.MaxListed, Uncommitted: true}
+	d.Cleaning = &branch.Cleaner{GitDir: saved.GitDir, Session: saved.Session, Repo: saved.Repo, Folded: saved.Files > review.MaxListed, Uncommitted: true}
 	d.Cleaning.Base, d.Tree, _ = strings.Cut(trees, "\n")
 	if d.Modules, err = saved.ModulesOf(ctx, d.From); err != nil {
 		return nil, err
 	}
 	d.Session, d.Joined = saved.Session, saved.Base
-	if err := d.Name(name, saved.Session+"-recovered"); err != nil {
+	if err := d.ChooseName(name, saved.Session+"-recovered"); err != nil {
 		return nil, err
 	}
 	made, err := d.Run(ctx)

@@ -27,7 +27,7 @@ import (
 //
 // git itself does it, in the user's repository, since filters keep keys and contents
 // there, but in a folder of aibox's with nothing in it but these files and attributes.
-type Cleaning struct {
+type Cleaner struct {
 	GitDir      string // that aibox owns: it has the trees
 	Session     string
 	Owner       string // the session's id for hints; empty when nothing is accepted
@@ -66,7 +66,7 @@ const (
 // tree is the tree plain as the user's git would store it. What is as in base is stored
 // already. When that fails nothing of it is left; objects that no ref names are git's to
 // tidy.
-func (c *Cleaning) tree(ctx context.Context, plain string) (string, error) {
+func (c *Cleaner) tree(ctx context.Context, plain string) (string, error) {
 	if c.Limit <= 0 {
 		c.Limit = cleanLimit
 	}
@@ -101,7 +101,7 @@ func (c *Cleaning) tree(ctx context.Context, plain string) (string, error) {
 var errFilterTime = errors.New("the filters take too long")
 
 // cleanAll finds what is to be cleaned, and cleans it.
-func (c *Cleaning) cleanAll(ctx context.Context, plain string) error {
+func (c *Cleaner) cleanAll(ctx context.Context, plain string) error {
 	var first []git.Difference
 	files := 0
 	err := c.each(ctx, plain, func(d git.Difference) error {
@@ -118,7 +118,7 @@ func (c *Cleaning) cleanAll(ctx context.Context, plain string) error {
 	if err != nil || files == 0 {
 		return err
 	}
-	if err := c.recall(ctx, plain); err != nil {
+	if err := c.loadEarlier(ctx, plain); err != nil {
 		return err
 	}
 	var batch []git.Difference
@@ -159,7 +159,7 @@ func (c *Cleaning) cleanAll(ctx context.Context, plain string) error {
 }
 
 // each visits what differs between base and the tree plain.
-func (c *Cleaning) each(ctx context.Context, plain string, visit func(git.Difference) error) error {
+func (c *Cleaner) each(ctx context.Context, plain string, visit func(git.Difference) error) error {
 	for d, err := range c.differences(ctx, c.Base, plain) {
 		if err != nil {
 			return fmt.Errorf("comparing with what you have: %s", git.Message(err))
@@ -174,7 +174,7 @@ func (c *Cleaning) each(ctx context.Context, plain string, visit func(git.Differ
 func isFile(e git.Entry) bool { return e.Mode == git.File || e.Mode == git.Executable }
 
 // differences compares two trees file by file, without looking for renames.
-func (c *Cleaning) differences(ctx context.Context, from, to string) iter.Seq2[git.Difference, error] {
+func (c *Cleaner) differences(ctx context.Context, from, to string) iter.Seq2[git.Difference, error] {
 	if c.Folded {
 		return git.Differences(ctx, c.owned, from, to)
 	}
@@ -203,7 +203,7 @@ func (c *Cleaning) differences(ctx context.Context, from, to string) iter.Seq2[g
 // recall notes what earlier made of its files. A filter need not give the same twice, and
 // a file that was accepted before should not change again. Other attributes make a new
 // start.
-func (c *Cleaning) recall(ctx context.Context, plain string) error {
+func (c *Cleaner) loadEarlier(ctx context.Context, plain string) error {
 	if c.earlier == nil || c.earlier.plain == c.earlier.stored {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (c *Cleaning) recall(ctx context.Context, plain string) error {
 
 // write makes the tree plain with what was cleaned, in the repository that aibox owns,
 // which the caller holds.
-func (c *Cleaning) write(ctx context.Context, plain string) (string, error) {
+func (c *Cleaner) write(ctx context.Context, plain string) (string, error) {
 	change := git.Commit{
 		Ref: review.RefPrefix(c.Session) + "clean-" + rand.Text(), Tree: plain, Message: "As it is stored\n",
 		Who: review.Signature(time.Now()),
@@ -251,7 +251,7 @@ func (c *Cleaning) write(ctx context.Context, plain string) (string, error) {
 }
 
 // failed is the fault for what git could not store.
-func (c *Cleaning) failed(kind fault.Kind, what string) error {
+func (c *Cleaner) failed(kind fault.Kind, what string) error {
 	failed := fault.New(kind, "%s, so nothing was delivered", what).
 		Hint("see what your filters run: git -C %s config --get-regexp '^filter\\.'", termtext.Escape(c.Repo))
 	if c.Owner == "" {
@@ -284,7 +284,7 @@ func attributesAbove(paths []string) (names []string, few bool) {
 const maxAttributeNames = 16 << 20
 
 // allAttributes are the attribute files of the tree plain. They are listed once.
-func (c *Cleaning) allAttributes(ctx context.Context, plain string) ([]git.Entry, error) {
+func (c *Cleaner) allAttributes(ctx context.Context, plain string) ([]git.Entry, error) {
 	if c.attributes != nil {
 		return c.attributes, nil
 	}

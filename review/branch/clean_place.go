@@ -22,8 +22,8 @@ import (
 
 // cleanPlace is where some files are cleaned: a working tree with these and the attribute
 // files above them, and an index.
-type cleanPlace struct {
-	*Cleaning
+type cleanDir struct {
+	*Cleaner
 	dir   string
 	tree  *os.Root
 	git   *git.Repo // the user's, with this working tree and index
@@ -36,7 +36,7 @@ type cleanPlace struct {
 
 // clean notes in c.stored what becomes of some files of the tree plain that is not stored
 // as it is.
-func (c *Cleaning) clean(ctx context.Context, plain string, batch []git.Difference) (err error) {
+func (c *Cleaner) clean(ctx context.Context, plain string, batch []git.Difference) (err error) {
 	p, err := c.place(ctx)
 	if err != nil {
 		return fmt.Errorf("making a folder for your filters: %w", err)
@@ -78,7 +78,7 @@ const inMemory = 1 << 20
 const cleanPlaces = "*.clean-*"
 
 // place makes the folder. What killed processes have left goes first.
-func (c *Cleaning) place(ctx context.Context) (*cleanPlace, error) {
+func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 	if c.of == "" {
 		of, err := git.User(c.Repo).Line(ctx, "rev-parse", "--absolute-git-dir")
 		if err != nil {
@@ -106,18 +106,18 @@ func (c *Cleaning) place(ctx context.Context) (*cleanPlace, error) {
 	if c.Uncommitted {
 		repo = repo.With("GIT_ALTERNATE_OBJECT_DIRECTORIES=" + git.Quote(filepath.Join(c.GitDir, "objects")))
 	}
-	return &cleanPlace{Cleaning: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
+	return &cleanDir{Cleaner: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
 }
 
 // contents reads the trees' files.
-func (p *cleanPlace) contents() *git.Blobs {
+func (p *cleanDir) blobReader() *git.Blobs {
 	if p.blobs == nil {
 		p.blobs = p.read()
 	}
 	return p.blobs
 }
 
-func (p *cleanPlace) close() error {
+func (p *cleanDir) close() error {
 	if p.blobs != nil {
 		_ = p.blobs.Close()
 	}
@@ -126,7 +126,7 @@ func (p *cleanPlace) close() error {
 
 // putAttributes brings the attribute files of the tree that count for the paths. git takes
 // none that is a symlink.
-func (p *cleanPlace) putAttributes(ctx context.Context, plain string, paths []string) error {
+func (p *cleanDir) putAttributes(ctx context.Context, plain string, paths []string) error {
 	names, few := attributesAbove(paths)
 	if !few {
 		return p.putSomeAttributes(ctx, plain, paths)
@@ -147,7 +147,7 @@ func (p *cleanPlace) putAttributes(ctx context.Context, plain string, paths []st
 
 // putSomeAttributes does the same where the folders above the paths are too many to ask
 // for each.
-func (p *cleanPlace) putSomeAttributes(ctx context.Context, plain string, paths []string) error {
+func (p *cleanDir) putSomeAttributes(ctx context.Context, plain string, paths []string) error {
 	all, err := p.allAttributes(ctx, plain)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (p *cleanPlace) putSomeAttributes(ctx context.Context, plain string, paths 
 }
 
 // put writes one file.
-func (p *cleanPlace) put(e git.Entry) (size int64, err error) {
+func (p *cleanDir) put(e git.Entry) (size int64, err error) {
 	if dir := slashpath.Parent(e.Path); dir != "" {
 		if err := p.tree.MkdirAll(dir, 0o700); err != nil {
 			return 0, err
@@ -177,7 +177,7 @@ func (p *cleanPlace) put(e git.Entry) (size int64, err error) {
 		return 0, err
 	}
 	counted := &counting{file: file}
-	err = p.contents().Copy(e.ID, counted)
+	err = p.blobReader().Copy(e.ID, counted)
 	return counted.n, errors.Join(err, file.Close())
 }
 
@@ -194,7 +194,7 @@ func (c *counting) Write(data []byte) (int, error) {
 }
 
 // settings reads what the user's git says about the paths in the tree.
-func (c *Cleaning) settings(ctx context.Context, repo *git.Repo, paths []string) error {
+func (c *Cleaner) settings(ctx context.Context, repo *git.Repo, paths []string) error {
 	first := c.user.Git == nil
 	c.user.Git = repo
 	if first {
@@ -206,7 +206,7 @@ func (c *Cleaning) settings(ctx context.Context, repo *git.Repo, paths []string)
 }
 
 // consider puts a file into the working tree if git may store something else of it.
-func (p *cleanPlace) consider(d git.Difference) error {
+func (p *cleanDir) consider(d git.Difference) error {
 	was, ok := p.known[d.Path]
 	if ok && was.Old.ID == d.Now.ID {
 		p.stored[d.Path] = git.Entry{Mode: d.Now.Mode, ID: was.Now.ID, Path: d.Path}
@@ -214,19 +214,19 @@ func (p *cleanPlace) consider(d git.Difference) error {
 	}
 	filter := p.user.Attrs[d.Path]["filter"]
 	from := p.gone[d.Now.ID]
-	switch keeps := p.user.Filters[filter] || keeper(filter) != ""; {
+	switch keeps := p.user.Filters[filter] || filterProgram(filter) != ""; {
 	case p.AsStored && p.user.Encoding(d.Path) != "": // so is what the agent made of it
 		return nil
 	case keeps && from != "" && p.user.Attrs[from]["filter"] == filter:
 		return nil // the agent had what is stored, of a commit for one, and moved it
-	case keeps && !p.user.Filters[filter] && !p.consents(d.Path):
-		return p.hold(d)
+	case keeps && !p.user.Filters[filter] && !p.isConsented(d.Path):
+		return p.checkPlain(d)
 	}
-	if !p.user.Changes(d.Path) {
-		if !p.user.CrlfOf(d.Path).Converts {
+	if !p.user.Transforms(d.Path) {
+		if !p.user.LineEndings(d.Path).Converts {
 			return nil
 		}
-		content, cut, err := p.contents().ReadWithin(d.Now.ID, inMemory)
+		content, cut, err := p.blobReader().ReadWithin(d.Now.ID, inMemory)
 		if err != nil || !cut && !strings.Contains(string(content), "\r\n") {
 			return err
 		}
@@ -245,8 +245,8 @@ var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITC
 
 // hold notes a file that would go into the history in plain. Where a filter is not set up,
 // the agent has what is stored, and may have copied it.
-func (p *cleanPlace) hold(d git.Difference) error {
-	content, cut, err := p.contents().ReadWithin(d.Now.ID, inMemory)
+func (p *cleanDir) checkPlain(d git.Difference) error {
+	content, cut, err := p.blobReader().ReadWithin(d.Now.ID, inMemory)
 	if err == nil && (cut || !slices.ContainsFunc(storedForms, func(form string) bool { return strings.HasPrefix(string(content), form) })) {
 		p.plain = append(p.plain, d)
 	}
@@ -254,11 +254,11 @@ func (p *cleanPlace) hold(d git.Difference) error {
 }
 
 // notSetUp is the fault for files that would go into the history in plain.
-func (p *cleanPlace) notSetUp() error {
+func (p *cleanDir) notSetUp() error {
 	first := p.plain[0].Path
 	filter := p.user.Attrs[first]["filter"]
 	first = p.prefix + first
-	name, which, belong := keeper(filter), review.Path(first).String(), "belongs"
+	name, which, belong := filterProgram(filter), review.Path(first).String(), "belongs"
 	if more := len(p.plain) - 1; more > 0 {
 		which, belong = which+" and "+amount.Of(more, "more file"), "belong"
 	}
@@ -273,13 +273,13 @@ func (p *cleanPlace) notSetUp() error {
 }
 
 // consents reports whether the user takes a file by name in spite of its risks.
-func (p *cleanPlace) consents(name string) bool {
+func (p *cleanDir) isConsented(name string) bool {
 	name = p.prefix + name
 	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
 }
 
 // run has git store the files that wait.
-func (p *cleanPlace) run(ctx context.Context) error {
+func (p *cleanDir) run(ctx context.Context) error {
 	if len(p.wait) == 0 {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (p *cleanPlace) run(ctx context.Context) error {
 }
 
 // add adds the files that wait to the index.
-func (p *cleanPlace) add(ctx context.Context) error {
+func (p *cleanDir) add(ctx context.Context) error {
 	var known, names strings.Builder
 	for _, d := range p.wait {
 		names.WriteString(d.Path + "\x00")
@@ -337,7 +337,7 @@ func (p *cleanPlace) add(ctx context.Context) error {
 }
 
 // required makes git fail where it would store the plain content because a filter fails.
-func (p *cleanPlace) required() []string {
+func (p *cleanDir) required() []string {
 	var env []string
 	n := 0
 	for name, cleans := range p.user.Filters {
@@ -356,7 +356,7 @@ var setUp = map[string]string{
 
 // keeper names the program that files with this filter are kept out of the history by;
 // "" for filters that do something else, or that nobody knows.
-func keeper(filter string) string {
+func filterProgram(filter string) string {
 	switch {
 	case filter == "lfs":
 		return "Git LFS"

@@ -1,3 +1,7 @@
+// Package branch delivers a tree to a branch of the user's repository: a commit with the user's filters applied,
+// the objects it needs, and a branch for each submodule with changes. The user's own git does it, because
+// filters such as Git LFS and git-crypt are theirs; go-git runs no filters. It never touches the
+// working tree, the index or HEAD, and never moves a branch that has changed since.
 package branch
 
 import (
@@ -32,7 +36,7 @@ type Delivery struct {
 	branch   string // fixed name, or empty
 	prefer   []string
 	tip      string // commit that the branch points to now; empty when it is to be made
-	Cleaning *Cleaning
+	Cleaning *Cleaner
 	Keep     string // ref of the repository that aibox owns that keeps the commit; may be empty
 
 	Session string             // names refs of the repository that aibox owns
@@ -60,8 +64,8 @@ type PriorCommit struct {
 // deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
 // one, called branch, or after fallback when branch is empty.
 func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior PriorCommit) (*Delivered, error) {
-	if !d.onTop(ctx, prior) {
-		if err := d.Name(branch, fallback); err != nil {
+	if !d.continuesBranch(ctx, prior) {
+		if err := d.ChooseName(branch, fallback); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +75,7 @@ func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior P
 // onTop settles that the work goes on top of what aibox delivered before, if that is
 // still the tip of its branch, nobody has checked that out, and the repository that
 // aibox owns has it.
-func (d *Delivery) onTop(ctx context.Context, prior PriorCommit) bool {
+func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool {
 	if prior.Commit == "" {
 		return false
 	}
@@ -90,7 +94,7 @@ func (d *Delivery) onTop(ctx context.Context, prior PriorCommit) bool {
 }
 
 // name settles what the branch may be called.
-func (d *Delivery) Name(branch, fallback string) error {
+func (d *Delivery) ChooseName(branch, fallback string) error {
 	if branch == "" {
 		// A branch that is called just "aibox" forbids names below it.
 		d.prefer = []string{"aibox/" + fallback, "aibox-" + fallback}
@@ -120,7 +124,7 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 			return nil, err
 		}
 	}
-	known, err := d.meeting(ctx)
+	known, err := d.commonCommit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +132,14 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 	if d.Tree, err = d.Cleaning.tree(ctx, plain); err != nil {
 		return nil, err
 	}
-	commit, err := d.Kept(ctx)
+	commit, err := d.MakeCommit(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := d.transfer(ctx, commit, known); err != nil {
 		return nil, err
 	}
-	branch, err := d.point(ctx, commit)
+	branch, err := d.createBranch(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +148,7 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 
 // meeting is the newest commit below the work that the user's repository has; empty
 // when the work begins with a first commit.
-func (d *Delivery) meeting(ctx context.Context) (string, error) {
+func (d *Delivery) commonCommit(ctx context.Context) (string, error) {
 	if _, err := os.Stat(d.Repo); err != nil {
 		return "", fault.New(fault.Usage, "your repository %s is not there any more: %w", termtext.Escape(d.Repo), err).
 			Hint("put it back where it was; the work is kept: aibox recover %s", d.Owner)
@@ -195,7 +199,7 @@ func (d *Delivery) commit(ctx context.Context) (string, error) {
 }
 
 // kept makes the commit and keeps it by a ref, since the next accept goes on from it.
-func (d *Delivery) Kept(ctx context.Context) (string, error) {
+func (d *Delivery) MakeCommit(ctx context.Context) (string, error) {
 	commit, err := d.commit(ctx)
 	if err != nil || d.Keep == "" {
 		return commit, err
@@ -253,7 +257,7 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 const suffixes = 1000
 
 // point makes the branch. It never moves one that exists.
-func (d *Delivery) point(ctx context.Context, commit string) (string, error) {
+func (d *Delivery) createBranch(ctx context.Context, commit string) (string, error) {
 	create := func(branch string) error {
 		return d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))
 	}

@@ -123,7 +123,7 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 		to.Keep = s.Keep + "-" + hex.EncodeToString(sum[:6])
 	}
 	made := Module{Path: review.Path(m.Path), Repo: to.Repo, Tree: tree}
-	if earlier != nil && to.onTop(ctx, PriorCommit{Branch: earlier.Branch, Commit: earlier.Commit, Tree: earlier.Tree}) {
+	if earlier != nil && to.continuesBranch(ctx, PriorCommit{Branch: earlier.Branch, Commit: earlier.Commit, Tree: earlier.Tree}) {
 		made.was = earlier.Commit
 	} else if m.Uncommitted != "" {
 		made.Uncommitted = m.Uncommitted
@@ -139,7 +139,7 @@ func (s *splitting) module(ctx context.Context, m workspace.Module) error {
 }
 
 // clean is how the submodule's repository stores files.
-func (s *splitting) clean(ctx context.Context, m workspace.Module) (*Cleaning, error) {
+func (s *splitting) clean(ctx context.Context, m workspace.Module) (*Cleaner, error) {
 	base, err := s.From.Line(ctx, "rev-parse", "--verify", m.BaseCommit()+"^{tree}")
 	if err != nil {
 		return nil, fmt.Errorf("reading what the work in submodule %s started from: %s", review.Path(m.Path), git.Message(err))

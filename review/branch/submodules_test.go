@@ -46,7 +46,7 @@ func TestUntouchedSubmodulesAreNoChange(t *testing.T) {
 
 func acceptAll(t *testing.T, b *reviewtest.Fixture, cs *review.ChangeSet, choice review.Choice, before *accept.Prior) (*accept.Result, *accept.Prior) {
 	t.Helper()
-	a, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: choice, Before: before})
+	a, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: choice, Prior: before})
 	reviewtest.Must(t, err)
 	return a, &accept.Prior{
 		Selection: a.Selection, Tree: a.Tree, Branch: a.Branch, Commit: a.Commit, CommitTree: a.CommitTree, Modules: a.Modules,
@@ -227,7 +227,7 @@ func TestAConflictInASubmoduleChangesNothing(t *testing.T) {
 	b.Write("a.txt", "agent\n")
 	reviewtest.Write(t, b.Repo+"/lib/lib.txt", "mine\ntwo\nthree\n")
 	_, err := accept.Run(t.Context(), b.Workspace, b.Compute(), accept.Options{Choice: review.Choice{All: true}, Target: accept.ToWorktree})
-	if clash, ok := errors.AsType[*worktree.ConflictError](err); !ok || len(clash.Clashes) != 1 || clash.Clashes[0].Path != "lib/lib.txt" {
+	if clash, ok := errors.AsType[*worktree.ConflictError](err); !ok || len(clash.Conflicts) != 1 || clash.Conflicts[0].Path != "lib/lib.txt" {
 		t.Fatalf("error %v", err)
 	}
 	if got, _ := os.ReadFile(b.Repo + "/a.txt"); string(got) != "a\n" {

@@ -1,3 +1,7 @@
+// Package gitname recognizes names that git, or some file system, takes for .git, .gitmodules or .gitattributes.
+//
+// go-git has such checks in an internal package, which cannot be imported. A fuzz test compares this one with
+// git fsck.
 package gitname
 
 import (

@@ -1,3 +1,5 @@
+// Package recovery saves states of a workspace under refs before anything could lose them, and lists them. A
+// saved state is kept for at least Retention. It never changes the user's repository.
 package recovery
 
 import (

@@ -1,3 +1,4 @@
+// Package reviewtest makes repositories and workspaces for the tests of review and the packages below it.
 package reviewtest
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"aibox/internal/paths"
 	"aibox/review"
+	"aibox/review/printer"
 	"aibox/review/scan"
 	"aibox/workspace"
 )
@@ -121,7 +123,7 @@ func (b *Fixture) Compute() *review.ChangeSet {
 
 func (b *Fixture) NameStatus(cs *review.ChangeSet) string {
 	var out strings.Builder
-	Must(b.T, review.NameStatus(b.T.Context(), cs, &out))
+	Must(b.T, printer.NameStatus(b.T.Context(), cs, &out))
 	return out.String()
 }
 
@@ -150,7 +152,7 @@ func (b *Fixture) Refused(cs *review.ChangeSet, path, why string) {
 func (b *Fixture) AppliesTo(cs *review.ChangeSet) {
 	b.T.Helper()
 	var patch bytes.Buffer
-	Must(b.T, review.Patch(b.T.Context(), cs, &patch))
+	Must(b.T, printer.Patch(b.T.Context(), cs, &patch))
 	work := b.T.TempDir()
 	run := func(stdin []byte, args ...string) string {
 		b.T.Helper()

@@ -55,7 +55,7 @@ func (b *Fixture) WantRisks(cs *review.ChangeSet, path string, rules ...string) 
 // take accepts what choice says to a branch.
 func (b *Fixture) Take(cs *review.ChangeSet, choice review.Choice, before *accept.Prior) *accept.Result {
 	b.T.Helper()
-	accepted, err := accept.Run(b.T.Context(), b.Workspace, cs, accept.Options{Choice: choice, Before: before})
+	accepted, err := accept.Run(b.T.Context(), b.Workspace, cs, accept.Options{Choice: choice, Prior: before})
 	Must(b.T, err)
 	return accepted
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // errMoving says that a file changed while it was read.
-var errMoving = errors.New("it keeps changing")
+var errChanging = errors.New("it keeps changing")
 
 // refusedError is a file that is not taken, with the reason.
 type refusedError string
@@ -80,7 +80,7 @@ type collector struct {
 	mu    sync.Mutex
 	im    *git.Import
 	ended bool
-	made  findings // the changed files
+	made  results // the changed files
 
 	eol sync.Mutex
 }
@@ -169,10 +169,10 @@ func (c *collector) one(cand candidate) (outcome, error) {
 	}
 	for try := 0; ; try++ {
 		out, err := c.read(cand, was)
-		if errors.Is(err, errMoving) && try < moveTries {
+		if errors.Is(err, errChanging) && try < moveTries {
 			continue
 		}
-		if errors.Is(err, errMoving) {
+		if errors.Is(err, errChanging) {
 			return out, refusedError("cannot be read: it keeps changing")
 		}
 		return out, err
@@ -184,12 +184,12 @@ func (c *collector) read(cand candidate, was *workspace.File) (outcome, error) {
 		Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve,
 	})
 	if err != nil {
-		return outcome{}, refusedError("cannot be read: " + reason(err))
+		return outcome{}, refusedError("cannot be read: " + describeError(err))
 	}
 	defer unix.Close(pin)
 	var st unix.Stat_t
 	if err := unix.Fstat(pin, &st); err != nil {
-		return outcome{}, refusedError("cannot be read: " + reason(err))
+		return outcome{}, refusedError("cannot be read: " + describeError(err))
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFLNK:
@@ -197,14 +197,14 @@ func (c *collector) read(cand candidate, was *workspace.File) (outcome, error) {
 	case unix.S_IFREG:
 		return c.readFile(pin, &st, cand, was)
 	}
-	return outcome{}, refusedError("is " + special(st.Mode&unix.S_IFMT))
+	return outcome{}, refusedError("is " + describeKind(st.Mode&unix.S_IFMT))
 }
 
 func (c *collector) readLink(pin int, cand candidate, was *workspace.File) (outcome, error) {
 	buf := make([]byte, unix.PathMax+1)
 	n, err := unix.Readlinkat(pin, "", buf)
 	if err != nil {
-		return outcome{}, refusedError("cannot be read: " + reason(err))
+		return outcome{}, refusedError("cannot be read: " + describeError(err))
 	}
 	data := &content{size: int64(n), small: buf[:n]}
 	return c.store(cand, was, git.Symlink, data)
@@ -216,7 +216,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	if st.Size > c.opts.MaxFileSize {
 		return outcome{}, refusedError("is larger than " + humanBytes(c.opts.MaxFileSize))
 	}
-	if st.Nlink > 1 && !c.walk.allNames(st.Ino, st.Nlink) {
+	if st.Nlink > 1 && !c.walk.hasAllNames(st.Ino, st.Nlink) {
 		return outcome{}, refusedError("is a hard link to a file outside the workspace")
 	}
 	if c.bytes.Add(st.Size) > c.opts.MaxBytes {
@@ -224,10 +224,10 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 	}
 	file, err := c.walk.reopen(pin, st)
 	if err != nil {
-		return outcome{}, refusedError("cannot be read: " + reason(err))
+		return outcome{}, refusedError("cannot be read: " + describeError(err))
 	}
 	defer file.Close()
-	data, err := c.hold(file, st.Size)
+	data, err := c.snapshot(file, st.Size)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -237,7 +237,7 @@ func (c *collector) readFile(pin int, st *unix.Stat_t, cand candidate, was *work
 		return outcome{}, err
 	}
 	if now.Mode&unix.S_IFMT != unix.S_IFREG || now.Size != st.Size || now.Mtim != st.Mtim || now.Ino != st.Ino || data.size != st.Size {
-		return outcome{}, errMoving
+		return outcome{}, errChanging
 	}
 	if gitname.IsDotGitattributes(path.Base(cand.path)) && (data.large != nil || longLine(data.small)) {
 		return outcome{}, refusedError("has a line that is too long for git's attributes, or is too large for them")
@@ -255,7 +255,7 @@ func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 	proc := "/proc/self/fd/" + strconv.Itoa(pin)
 	flags := unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	fd, err := unix.Open(proc, flags, 0)
-	if err == unix.EACCES && !w.alive {
+	if err == unix.EACCES && !w.running {
 		if err = unix.Chmod(proc, st.Mode&0o777|0o400); err != nil {
 			return nil, unix.EACCES
 		}
@@ -268,7 +268,7 @@ func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 }
 
 // hold takes at most size+1 bytes of file into memory or a snapshot.
-func (c *collector) hold(file *os.File, size int64) (*content, error) {
+func (c *collector) snapshot(file *os.File, size int64) (*content, error) {
 	limited := io.LimitReader(file, size+1)
 	if size <= maxMemory {
 		buf := make([]byte, 0, size+1)
@@ -279,7 +279,7 @@ func (c *collector) hold(file *os.File, size int64) (*content, error) {
 				break
 			}
 			if err != nil {
-				return nil, refusedError("cannot be read: " + reason(err))
+				return nil, refusedError("cannot be read: " + describeError(err))
 			}
 		}
 		return &content{size: int64(len(buf)), small: buf}, nil
@@ -312,7 +312,7 @@ func (c *collector) store(cand candidate, was *workspace.File, mode git.Mode, da
 		return out, nil
 	}
 	if name := path.Base(cand.path); gitname.IsDotGitmodules(name) { // git looks at those in folders, too, when it takes objects
-		if why := refusesGitmodules(name, mode, data); why != "" {
+		if why := refuseGitmodules(name, mode, data); why != "" {
 			return out, refusedError(why)
 		}
 	}
@@ -354,7 +354,7 @@ func (c *collector) hash(data *content) ([]byte, error) {
 
 // allNames reports whether the walk saw every name of a file with several. Names
 // in the agent's .git and in ignored folders count as inside.
-func (w *walk) allNames(file, links uint64) bool {
+func (w *walk) hasAllNames(file, links uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if uint64(w.names[file]) >= links {
@@ -367,7 +367,7 @@ func (w *walk) allNames(file, links uint64) bool {
 			}
 		}
 		w.count(".git", count)
-		_ = w.folded.Each(func(dir []byte) error { // what is not counted is refused
+		_ = w.ignoredFolders.Each(func(dir []byte) error { // what is not counted is refused
 			w.count(string(dir), count)
 			return nil
 		})

@@ -44,7 +44,7 @@ func CountRunning(ctx context.Context, ws *workspace.Workspace) (_ Count, err er
 		return Count{}, fmt.Errorf("making a repository to count in: %s", git.Message(err))
 	}
 	set, err := computeInto(ctx, repo, ws, Options{
-		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, MaxListed: review.MaxListed, Workers: 1, alive: true,
+		MaxFileSize: aliveFileSize, MaxFiles: aliveFiles, MaxBytes: aliveBytes, MaxListed: review.MaxListed, Workers: 1, running: true,
 	})
 	if err != nil {
 		return Count{}, err

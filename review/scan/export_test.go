@@ -42,7 +42,7 @@ func Reread(ctx context.Context, ws *workspace.Workspace, times int, each func([
 		w := newWalk(root, device, baseline, ws, opts, scratch)
 		var readings []Reading
 		c := &collector{
-			walk: w, opts: opts, format: baseline.Format, scratch: scratch, im: im, made: newFindings(scratch, opts.MaxListed),
+			walk: w, opts: opts, format: baseline.Format, scratch: scratch, im: im, made: newResults(scratch, opts.MaxListed),
 			each: func(cand candidate, out outcome) {
 				readings = append(readings, Reading{Path: cand.path, ID: out.entry.ID, Refused: out.refused, Changed: out.changed})
 			},

@@ -21,20 +21,20 @@ func decodeCandidate(record []byte) candidate {
 }
 
 // findings are the changed files that a workspace holds.
-type findings struct {
+type results struct {
 	changed spool.Spool
-	total   review.Listing
+	total   review.ListSize
 	most    int              // files that are listed
 	sizes   map[string]int64 // of contents, by path; as long as all are listed
 	notes   map[string][]string
 }
 
-func newFindings(scratch string, most int) findings {
-	return findings{changed: spool.Spool{Dir: scratch}, most: most, sizes: map[string]int64{}, notes: map[string][]string{}}
+func newResults(scratch string, most int) results {
+	return results{changed: spool.Spool{Dir: scratch}, most: most, sizes: map[string]int64{}, notes: map[string][]string{}}
 }
 
 // add keeps a changed file.
-func (f *findings) add(out outcome) error {
+func (f *results) add(out outcome) error {
 	path := out.entry.Path
 	f.total.Add(path)
 	if !f.total.Within(f.most) {
@@ -49,7 +49,7 @@ func (f *findings) add(out outcome) error {
 }
 
 // each visits the changed files, in no order.
-func (f *findings) each(visit func(git.Entry)) error {
+func (f *results) each(visit func(git.Entry)) error {
 	return f.changed.Each(func(record []byte) error {
 		mode, rest, _ := strings.Cut(string(record), " ")
 		id, path, ok := strings.Cut(rest, " ")

@@ -16,17 +16,17 @@ import (
 )
 
 // reader is the work on one folder. What it finds is handed over in one go.
-type reader struct {
-	walk  *walk
-	fd    int
-	dir   folder
-	path  []byte // buffer: the folder's path and a slash, then a name
-	base  int    // length of the folder's part
-	count int
-	told  int // of count, how many progress knows about
-	subs  []folder
-	found []candidate
-	bytes int // of found and subs
+type folderReader struct {
+	walk     *walk
+	fd       int
+	dir      folder
+	path     []byte // buffer: the folder's path and a slash, then a name
+	base     int    // length of the folder's part
+	count    int
+	reported int // of count, how many progress knows about
+	subs     []folder
+	found    []candidate
+	bytes    int // of found and subs
 
 	foreign bool
 }
@@ -35,10 +35,10 @@ type reader struct {
 const batch = 64 << 10
 
 // full reports whether it is time to hand over what was found.
-func (r *reader) full() bool { return r.bytes > batch }
+func (r *folderReader) full() bool { return r.bytes > batch }
 
 // entries goes through one buffer of linux_dirent64 records.
-func (r *reader) entries(buf []byte) {
+func (r *folderReader) entries(buf []byte) {
 	const header = int(unsafe.Offsetof(unix.Dirent{}.Name))
 	for len(buf) > header {
 		size := int(binary.NativeEndian.Uint16(buf[unsafe.Offsetof(unix.Dirent{}.Reclen):]))
@@ -59,7 +59,7 @@ func (r *reader) entries(buf []byte) {
 }
 
 // entry sorts out one name.
-func (r *reader) entry(name []byte) {
+func (r *folderReader) entry(name []byte) {
 	w := r.walk
 	r.path = append(r.path[:r.base], name...)
 	if r.base == 0 && string(name) == ".git" {
@@ -69,7 +69,7 @@ func (r *reader) entry(name []byte) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(r.fd, string(name), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		if err != unix.ENOENT {
-			r.refuse("cannot be looked at: " + reason(err))
+			r.refuse("cannot be looked at: " + describeError(err))
 			if known {
 				w.seen[was] = true
 			}
@@ -102,7 +102,7 @@ func (r *reader) entry(name []byte) {
 		}
 		r.file(&st, was, known)
 	default:
-		r.refuse("is " + special(kind))
+		r.refuse("is " + describeKind(kind))
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *walk) unchanged(i int, st *unix.Stat_t) bool {
 }
 
 // folder decides what becomes of a folder.
-func (r *reader) folder() {
+func (r *folderReader) folder() {
 	w, path := r.walk, string(r.path)
 	switch {
 	case w.modules[path]:
@@ -125,7 +125,7 @@ func (r *reader) folder() {
 	case r.dir.ignored || w.ignore.Entry(path, true) || w.isScratch(path):
 		ignored := review.Ignored{Path: review.Path(path), More: true}
 		ignored.Scratch = !r.dir.ignored && !w.ignore.Entry(path, true)
-		if !w.alive { // where nobody reads it, and it may be most of what there is
+		if !w.running { // where nobody reads it, and it may be most of what there is
 			ignored.Files, ignored.More = w.count(path, nil)
 		}
 		w.addIgnored(ignored, true)
@@ -143,12 +143,12 @@ func (w *walk) isScratch(path string) bool {
 	})
 }
 
-func (r *reader) sub(f folder) {
+func (r *folderReader) sub(f folder) {
 	r.subs = append(r.subs, f)
 	r.bytes += len(f.path) + folderCost
 }
 
-func (r *reader) isEmpty(path string) bool {
+func (r *folderReader) isEmpty(path string) bool {
 	fd, err := r.walk.open(path)
 	if err != nil {
 		return false
@@ -160,7 +160,7 @@ func (r *reader) isEmpty(path string) bool {
 }
 
 // file decides what becomes of a changed or new file or symlink.
-func (r *reader) file(st *unix.Stat_t, was int, known bool) {
+func (r *folderReader) file(st *unix.Stat_t, was int, known bool) {
 	w, path := r.walk, string(r.path)
 	link := st.Mode&unix.S_IFMT == unix.S_IFLNK
 	if !link && st.Nlink > 1 {
@@ -181,10 +181,10 @@ func (r *reader) file(st *unix.Stat_t, was int, known bool) {
 	r.bytes += len(path) + folderCost
 }
 
-func (r *reader) refuse(why string) { r.walk.refuse(string(r.path), why) }
+func (r *folderReader) refuse(why string) { r.walk.refuse(string(r.path), why) }
 
 // refuseShort is refuse for paths of any length: it names the folder.
-func (r *reader) refuseShort(why string, kind uint32) {
+func (r *folderReader) refuseShort(why string, kind uint32) {
 	what := "a file"
 	if kind == unix.S_IFDIR {
 		what = "a folder"
@@ -193,24 +193,24 @@ func (r *reader) refuseShort(why string, kind uint32) {
 }
 
 // tell counts the names seen since it was called last. The walk must be locked.
-func (r *reader) tell() {
+func (r *folderReader) reportProgress() {
 	w := r.walk
-	w.looked += r.count - r.told
-	r.told = r.count
+	w.looked += r.count - r.reported
+	r.reported = r.count
 	if w.progress != nil {
 		w.progress(w.looked)
 	}
 }
 
 // flush hands what was found to the walk.
-func (r *reader) flush() error {
+func (r *folderReader) flush() error {
 	w := r.walk
 	if len(r.found) > 0 && w.first != nil {
 		w.once.Do(w.first)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r.tell()
+	r.reportProgress()
 	if err := w.queue.push(r.subs...); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func isModuleURL(url string) bool {
 
 // refusesGitmodules says why a .gitmodules named name is not taken, as a clause that
 // refers to the file; "" when it is.
-func refusesGitmodules(name string, mode git.Mode, content *content) string {
+func refuseGitmodules(name string, mode git.Mode, content *content) string {
 	const not = "says where submodules come from; aibox does not bring this back: "
 	switch {
 	case name != ".gitmodules":

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/review"
+	"aibox/review/printer"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 	"aibox/workspace"
@@ -91,7 +91,7 @@ func agrees(t *testing.T, ws *workspace.Workspace, scratch string) {
 		t.Fatalf("tree %s, git says %s:\n%s", cs.Tree, tree, git(ws.Path, nil, "diff", "--stat", cs.Tree, tree))
 	}
 	var names bytes.Buffer
-	reviewtest.Must(t, review.NameStatusZ(t.Context(), cs, &names))
+	reviewtest.Must(t, printer.NameStatusZ(t.Context(), cs, &names))
 	want := git(ws.Path, nil, "diff", "--cached", "--name-status", "-M", "-z", cs.BaseTree)
 	if got := strings.TrimSuffix(names.String(), "\n"); reviewtest.StripScores(got) != reviewtest.StripScores(want) {
 		t.Fatalf("names %q, git says %q", got, want)
@@ -102,7 +102,7 @@ func agrees(t *testing.T, ws *workspace.Workspace, scratch string) {
 	git(work, nil, "read-tree", cs.BaseTree)
 	git(work, nil, "checkout-index", "-a")
 	var patch bytes.Buffer
-	reviewtest.Must(t, review.Patch(t.Context(), cs, &patch))
+	reviewtest.Must(t, printer.Patch(t.Context(), cs, &patch))
 	if patch.Len() > 0 {
 		cmd := exec.CommandContext(t.Context(), "git", "apply", "--whitespace=nowarn", "-")
 		cmd.Dir, cmd.Stdin = work, &patch

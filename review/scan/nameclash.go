@@ -15,7 +15,7 @@ import (
 
 // folded is a name as the file systems compare it that know neither case nor
 // Unicode's normal forms (APFS, HFS+, NTFS).
-func folded(name string) string {
+func foldName(name string) string {
 	plain := true
 	for i := range len(name) {
 		if c := name[i]; c >= 0x80 || 'A' <= c && c <= 'Z' {
@@ -37,14 +37,14 @@ func folded(name string) string {
 
 // clashes finds new names, of files and of the folders they are in, that some file
 // system takes for another one.
-type clashes struct {
+type nameConflicts struct {
 	names   map[string][]string // folded → the ways it is written
 	folders map[string]bool     // folded names of the folders that those are in
 }
 
 // clashesOf gives for each new path that clashes what it clashes with.
-func clashesOf(changes []review.Change, b *workspace.Baseline) map[string]string {
-	c := clashes{names: map[string][]string{}, folders: map[string]bool{}}
+func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[string]string {
+	c := nameConflicts{names: map[string][]string{}, folders: map[string]bool{}}
 	gone := map[string]bool{}
 	for i := range changes {
 		switch change := &changes[i]; change.Kind {
@@ -58,7 +58,7 @@ func clashesOf(changes []review.Change, b *workspace.Baseline) map[string]string
 	if len(c.names) == 0 {
 		return nil
 	}
-	c.meet(b.Files, gone)
+	c.addBaseline(b.Files, gone)
 	found := map[string]string{}
 	for i := range changes {
 		if kind := changes[i].Kind; kind != review.Added && kind != review.Renamed {
@@ -66,9 +66,9 @@ func clashesOf(changes []review.Change, b *workspace.Baseline) map[string]string
 		}
 		path := changes[i].Path.Raw()
 		for name := path; name != ""; name = slashpath.Parent(name) {
-			for _, other := range c.names[folded(name)] {
+			for _, other := range c.names[foldName(name)] {
 				if other != name {
-					found[path] = clash(name, other)
+					found[path] = describeConflict(name, other)
 				}
 			}
 		}
@@ -77,9 +77,9 @@ func clashesOf(changes []review.Change, b *workspace.Baseline) map[string]string
 }
 
 // add takes in a new path and the folders above it.
-func (c *clashes) add(path string) {
+func (c *nameConflicts) add(path string) {
 	for name := path; name != ""; name = slashpath.Parent(name) {
-		key := folded(name)
+		key := foldName(name)
 		if slices.Contains(c.names[key], name) {
 			return // and so are those above it
 		}
@@ -90,31 +90,31 @@ func (c *clashes) add(path string) {
 
 // meet takes in what files of the baseline, and the folders they are in, some of
 // the names could be taken for.
-func (c *clashes) meet(files []workspace.File, gone map[string]bool) {
+func (c *nameConflicts) addBaseline(files []workspace.File, gone map[string]bool) {
 	dir, near := "", c.folders[""]
 	for i := range files {
 		path := files[i].Path
 		if at := slashpath.Parent(path); at != dir {
-			dir, near = at, c.folders[folded(at)]
+			dir, near = at, c.folders[foldName(at)]
 			for name := dir; name != ""; name = slashpath.Parent(name) {
-				c.see(name)
+				c.addSpelling(name)
 			}
 		}
 		if near && !gone[path] {
-			c.see(path)
+			c.addSpelling(path)
 		}
 	}
 }
 
-func (c *clashes) see(name string) {
-	key := folded(name)
+func (c *nameConflicts) addSpelling(name string) {
+	key := foldName(name)
 	if known := c.names[key]; len(known) > 0 && !slices.Contains(known, name) {
 		c.names[key] = append(known, name)
 	}
 }
 
 // clash says how a name differs from the one it clashes with.
-func clash(name, other string) string {
+func describeConflict(name, other string) string {
 	how := "its Unicode form"
 	if strings.EqualFold(name, other) {
 		how = "case"

@@ -13,6 +13,7 @@ import (
 
 	"aibox/review"
 	"aibox/review/accept"
+	"aibox/review/printer"
 	"aibox/review/recovery"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
@@ -64,7 +65,7 @@ func TestAwkwardNamesArriveUnchanged(t *testing.T) {
 		t.Errorf("the branch holds %s, want %s", got, cs.Tree)
 	}
 	var shown bytes.Buffer
-	reviewtest.Must(t, review.Show(t.Context(), cs, &shown, review.ShowOptions{Color: true, Context: -1}))
+	reviewtest.Must(t, printer.Diff(t.Context(), cs, &shown, printer.DiffOptions{Color: true, Context: -1}))
 	if strings.Contains(regexp.MustCompile("\x1b\\[[0-9]{0,2}m").ReplaceAllString(shown.String(), ""), "\x1b") {
 		t.Error("the shown patch holds escapes of the agent")
 	}

@@ -66,7 +66,7 @@ func (w *walk) open(path string) (int, error) {
 	}
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve}
 	fd, err := beneath.Open(w.root, path, &how)
-	if !errors.Is(err, fs.ErrPermission) || w.alive {
+	if !errors.Is(err, fs.ErrPermission) || w.running {
 		return fd, err
 	}
 	// The agent took its owner's rights away; the owner is us.
@@ -84,7 +84,7 @@ func (w *walk) open(path string) (int, error) {
 }
 
 // special names a kind of file that git cannot hold.
-func special(kind uint32) string {
+func describeKind(kind uint32) string {
 	switch kind {
 	case unix.S_IFIFO:
 		return "a named pipe"
@@ -97,7 +97,7 @@ func special(kind uint32) string {
 }
 
 // reason says an error of the system as a clause.
-func reason(err error) string {
+func describeError(err error) string {
 	switch {
 	case errors.Is(err, unix.EXDEV):
 		return "it leads out of the workspace"

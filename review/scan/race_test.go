@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aibox/internal/git"
-	"aibox/review"
+	"aibox/review/printer"
 	"aibox/review/reviewtest"
 	"aibox/review/scan"
 	"aibox/test/hostile"
@@ -142,7 +142,7 @@ func TestAChangeSetIsWholeWhileNamesAreSwapped(t *testing.T) {
 		for range 15 {
 			cs := b.Compute()
 			var out bytes.Buffer
-			reviewtest.Must(t, review.Patch(t.Context(), cs, &out))
+			reviewtest.Must(t, printer.Patch(t.Context(), cs, &out))
 			if strings.Contains(out.String(), hostile.Secret) || strings.Contains(out.String(), "only-outside") {
 				t.Fatal("a file from outside is in the patch")
 			}

@@ -157,7 +157,7 @@ func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
 			if got := reviewtest.GitIn(t, b.Repo, "ls-tree", "--name-only", one.Commit, "docs/"); got != "docs/b.txt" {
 				t.Errorf("docs is %q", got)
 			}
-			rest := accept.Options{Choice: review.Choice{All: true}, Before: &accept.Prior{
+			rest := accept.Options{Choice: review.Choice{All: true}, Prior: &accept.Prior{
 				Selection: one.Selection, Tree: one.Tree, Branch: one.Branch, Commit: one.Commit, CommitTree: one.CommitTree,
 			}}
 			two, err := accept.Run(t.Context(), b.Workspace, cs, rest)
@@ -182,7 +182,7 @@ func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
 				t.Errorf("the repository was\n%s\nand is\n%s", before, after)
 			}
 			if _, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{
-				Choice: rest.Choice, Before: &accept.Prior{Selection: two.Selection, Tree: two.Tree, Branch: two.Branch, Commit: two.Commit},
+				Choice: rest.Choice, Prior: &accept.Prior{Selection: two.Selection, Tree: two.Tree, Branch: two.Branch, Commit: two.Commit},
 			}); err != review.ErrNothing { //nolint:errorlint // it is returned as it is
 				t.Errorf("a third accept: %v", err)
 			}

@@ -1,3 +1,10 @@
+// Package scan finds what an agent changed: it walks a workspace, compares it with the baseline and stores
+// changed files in the repository that aibox owns. It trusts nothing the agent wrote: it never opens the
+// workspace's .git, never follows a symlink, never runs a program, and reads files only through descriptors
+// that it checked.
+//
+// go-git's worktree status does not fit: it opens files by name, so a symlink that is swapped in meanwhile
+// leads it out of the workspace, and it compares with the index in the workspace's .git, which is the agent's.
 package scan
 
 import (
@@ -46,7 +53,7 @@ func computeInto(ctx context.Context, repo *git.Repo, ws *workspace.Workspace, o
 	defer release()
 	scratch := filepath.Join(ws.GitDir, "aibox")
 	c := &collector{
-		opts: opts, format: baseline.Format, scratch: scratch, made: newFindings(scratch, opts.MaxListed),
+		opts: opts, format: baseline.Format, scratch: scratch, made: newResults(scratch, opts.MaxListed),
 		start: func() *git.Import { return repo.Import(ctx) },
 	}
 	defer c.made.changed.Close()
@@ -66,7 +73,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	w := fresh()
 	defer func() { w.close() }()
 	err := w.run(ctx, c.opts.Workers)
-	if err == nil && w.foreign && !w.alive && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
+	if err == nil && w.foreign && !w.running && workspace.Reclaim(ctx, ws) == nil { // else what cannot be read is refused
 		w.close()
 		w = fresh()
 		err = w.run(ctx, c.opts.Workers)
@@ -86,7 +93,7 @@ func (c *collector) compute(ctx context.Context, repo *git.Repo, ws *workspace.W
 	cs.Refused, cs.Ignored = w.refused, w.ignored
 	var callers []git.Entry
 	var search sync.WaitGroup
-	if !w.alive && (c.made.total.Files > 0 || slices.Contains(w.seen, false)) {
+	if !w.running && (c.made.total.Files > 0 || slices.Contains(w.seen, false)) {
 		search.Go(func() { callers = review.CallersOf(w.baseline) }) // while git is at work
 		defer search.Wait()
 	}
@@ -134,7 +141,7 @@ func openWorkspace(ws *workspace.Workspace) (root int, device uint64, err error)
 
 // commit makes one commit of all changes on top of the base, ends the import, and tells
 // how much has changed.
-func (c *collector) commit(ws *workspace.Workspace, cs *review.ChangeSet) (review.Listing, error) {
+func (c *collector) commit(ws *workspace.Workspace, cs *review.ChangeSet) (review.ListSize, error) {
 	total, files := c.made.total, c.walk.baseline.Files
 	for i, there := range c.walk.seen {
 		if !there {
@@ -191,7 +198,7 @@ func (c *collector) end(failed error) error {
 
 // annotate adds notes about names and content to the changes.
 func annotate(cs *review.ChangeSet, notes map[string][]string, b *workspace.Baseline, covers func(path string) bool) {
-	clashes := clashesOf(cs.Changes, b)
+	clashes := findNameConflicts(cs.Changes, b)
 	for i := range cs.Changes {
 		c := &cs.Changes[i]
 		c.Covers = c.Kind != review.Folded && (covers(c.Path.Raw()) || c.OldPath != "" && covers(c.OldPath.Raw()))

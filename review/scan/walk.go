@@ -22,7 +22,7 @@ import (
 // Limits on what a hostile tree can make the walk collect.
 const (
 	maxRefusals = 10_000
-	maxSaid     = 1 << 20 // bytes of names among the refusals, and among the ignored paths
+	maxReported = 1 << 20 // bytes of names among the refusals, and among the ignored paths
 	maxLinked   = 200_000 // files with several names whose names are counted
 	maxIgnored  = 1_000
 	maxEmpty    = 20
@@ -49,51 +49,51 @@ type walk struct {
 	racy     int64 // a ctime from here on proves nothing
 	progress func(names int)
 	first    func() // when not nil, called once when something is found that may have changed
-	alive    bool   // nothing in the workspace may be touched
+	running  bool   // nothing in the workspace may be touched
 
-	known   map[string]*known // folders that hold files of the baseline, by path
-	modules map[string]bool   // submodules that did not come along
+	known   map[string]*knownFolder // folders that hold files of the baseline, by path
+	modules map[string]bool         // submodules that did not come along
 
 	submodules map[string]bool // those that did
 	around     map[string]bool // those that did, and the folders that they lie in
 	seen       []bool          // per file of the baseline: still there in some form
 
-	once    sync.Once // for first
-	mu      sync.Mutex
-	more    *sync.Cond
-	queue   folderQueue
-	busy    int
-	err     error
-	found   spool.Spool // of candidates
-	fresh   int         // new files among found
-	tooMany int         // new files beyond maxNew
-	refused []review.Refusal
-	beyond  int // refusals beyond maxRefusals
-	ignored []review.Ignored
-	folded  spool.Spool                    // ignored folders, for counting names
-	hidden  int                            // ignored paths beyond maxIgnored
-	said    struct{ refused, ignored int } // bytes of names
-	looked  int                            // names seen so far
-	empty   []string
-	counted bool              // names holds those in .git and ignored folders, too
-	foreign bool              // something belongs to another user
-	names   map[uint64]uint32 // by inode: names seen of files that have several
+	once           sync.Once // for first
+	mu             sync.Mutex
+	more           *sync.Cond
+	queue          folderQueue
+	busy           int
+	err            error
+	found          spool.Spool // of candidates
+	fresh          int         // new files among found
+	tooMany        int         // new files beyond maxNew
+	refused        []review.Refusal
+	beyond         int // refusals beyond maxRefusals
+	ignored        []review.Ignored
+	ignoredFolders spool.Spool                    // ignored folders, for counting names
+	hidden         int                            // ignored paths beyond maxIgnored
+	reported       struct{ refused, ignored int } // bytes of names
+	looked         int                            // names seen so far
+	empty          []string
+	counted        bool              // names holds those in .git and ignored folders, too
+	foreign        bool              // something belongs to another user
+	names          map[uint64]uint32 // by inode: names seen of files that have several
 }
 
 // folder is a folder still to be read.
 type folder struct {
-	path    string // "" is the top
-	was     *known // what the baseline has in it; nil: nothing
-	ignored bool   // new files in it are ignored
+	path    string       // "" is the top
+	was     *knownFolder // what the baseline has in it; nil: nothing
+	ignored bool         // new files in it are ignored
 }
 
 // known is a folder of the baseline: the indexes of the files in it, but not of
 // those in folders below, in the order of their names.
-type known struct{ files []int32 }
+type knownFolder struct{ files []int32 }
 
 // find returns the index of the file at path, which is in the folder k and whose
 // own name begins at base.
-func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) {
+func (k *knownFolder) find(files []workspace.File, path []byte, base int) (int, bool) {
 	if k == nil {
 		return -1, false
 	}
@@ -117,12 +117,12 @@ func (k *known) find(files []workspace.File, path []byte, base int) (int, bool) 
 // files without a name in the folder scratch.
 func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Workspace, opts Options, scratch string) *walk {
 	w := &walk{
-		queue: folderQueue{dir: scratch}, found: spool.Spool{Dir: scratch}, folded: spool.Spool{Dir: scratch},
-		root: root, device: device, baseline: b, maxNew: opts.MaxFiles, progress: opts.Progress, alive: opts.alive,
+		queue: folderQueue{dir: scratch}, found: spool.Spool{Dir: scratch}, ignoredFolders: spool.Spool{Dir: scratch},
+		root: root, device: device, baseline: b, maxNew: opts.MaxFiles, progress: opts.Progress, running: opts.running,
 		uid:    uint32(os.Getuid()),
 		ignore: newIgnoreRules(b.Ignore), scratch: ws.Scratch, covers: b.Covers(ws.Hide),
 		racy:  b.Taken.Add(-b.Racy).UnixNano(),
-		known: map[string]*known{}, modules: map[string]bool{}, names: map[uint64]uint32{},
+		known: map[string]*knownFolder{}, modules: map[string]bool{}, names: map[uint64]uint32{},
 		submodules: map[string]bool{}, around: map[string]bool{},
 		seen: make([]bool, len(b.Files)),
 	}
@@ -150,14 +150,14 @@ func newWalk(root int, device uint64, b *workspace.Baseline, ws *workspace.Works
 func (w *walk) close() {
 	w.queue.close()
 	w.found.Close()
-	w.folded.Close()
+	w.ignoredFolders.Close()
 }
 
 // enter makes dir and those above it known.
-func (w *walk) enter(dir string) *known {
+func (w *walk) enter(dir string) *knownFolder {
 	k := w.known[dir]
 	if k == nil {
-		k = &known{}
+		k = &knownFolder{}
 		w.known[dir] = k
 		if dir != "" {
 			w.enter(slashpath.Parent(dir))
@@ -216,12 +216,12 @@ func (w *walk) read(dir folder, buf []byte) error {
 		if dir.path == "" {
 			return fmt.Errorf("opening the workspace: %w", err)
 		}
-		w.refuse(dir.path, "is a folder that cannot be read: "+reason(err))
+		w.refuse(dir.path, "is a folder that cannot be read: "+describeError(err))
 		w.keepBelow(dir.path)
 		return nil
 	}
 	defer unix.Close(fd)
-	r := &reader{walk: w, fd: fd, dir: dir}
+	r := &folderReader{walk: w, fd: fd, dir: dir}
 	if dir.path != "" {
 		r.path = append([]byte(dir.path), '/')
 	}
@@ -264,11 +264,11 @@ func (w *walk) refuse(path, why string) {
 func (w *walk) addRefusal(refusal review.Refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.refused) >= maxRefusals || w.said.refused+len(refusal.Path) > maxSaid {
+	if len(w.refused) >= maxRefusals || w.reported.refused+len(refusal.Path) > maxReported {
 		w.beyond++
 		return
 	}
-	w.said.refused += len(refusal.Path)
+	w.reported.refused += len(refusal.Path)
 	w.refused = append(w.refused, refusal)
 }
 
@@ -276,13 +276,13 @@ func (w *walk) addIgnored(i review.Ignored, dir bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if dir {
-		w.err = errors.Join(w.err, w.folded.Add([]byte(i.Path)))
+		w.err = errors.Join(w.err, w.ignoredFolders.Add([]byte(i.Path)))
 	}
-	if len(w.ignored) >= maxIgnored || w.said.ignored+len(i.Path) > maxSaid {
+	if len(w.ignored) >= maxIgnored || w.reported.ignored+len(i.Path) > maxReported {
 		w.hidden++
 		return
 	}
-	w.said.ignored += len(i.Path)
+	w.reported.ignored += len(i.Path)
 	w.ignored = append(w.ignored, i)
 }
 

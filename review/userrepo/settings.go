@@ -1,3 +1,7 @@
+// Package userrepo reads what the user's own repository says about paths: its configuration, index and
+// attributes, and how line endings are converted. It changes nothing and runs no filter.
+//
+// git itself answers, because configuration has includes and conditions, which go-git does not follow.
 package userrepo
 
 import (
@@ -30,11 +34,11 @@ type Settings struct {
 	Symlinks   bool            // whether symlinks are kept as such
 	Filters    map[string]bool // by name: those that have a program
 
-	sparse   map[string]bool   // marked skip-worktree
-	unmerged map[string]bool   // in conflict
-	Modules  map[string]bool   // submodules
-	folded   map[string]string // in lower case: every path of the index and each folder; when ignoreCase
-	Attrs    map[string]attributes
+	sparse     map[string]bool   // marked skip-worktree
+	unmerged   map[string]bool   // in conflict
+	Modules    map[string]bool   // submodules
+	caseFolded map[string]string // in lower case: every path of the index and each folder; when ignoreCase
+	Attrs      map[string]attributes
 
 	Inner []Inner // submodules whose files may be changed, each one before those in it
 }
@@ -136,7 +140,7 @@ func (u *Settings) readIndex(ctx context.Context) error {
 	if err != nil {
 		return fault.New(fault.Usage, "git cannot read the index of your repository: %s", git.Message(err))
 	}
-	u.sparse, u.unmerged, u.Modules, u.folded = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
+	u.sparse, u.unmerged, u.Modules, u.caseFolded = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, record := range records {
 		meta, path, ok := strings.Cut(record, "\t")
 		fields := strings.Fields(meta)
@@ -154,7 +158,7 @@ func (u *Settings) readIndex(ctx context.Context) error {
 		}
 		if u.ignoreCase {
 			for _, name := range append(slashpath.Parents(path), path) {
-				u.folded[strings.ToLower(name)] = name
+				u.caseFolded[strings.ToLower(name)] = name
 			}
 		}
 	}
@@ -197,7 +201,7 @@ func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
 // changes reports whether the user's git may store something else than a file's bytes,
 // line endings aside: through a filter that is set up, in another encoding, or without the
 // ids that it puts in.
-func (u *Settings) Changes(path string) bool {
+func (u *Settings) Transforms(path string) bool {
 	u, path = u.at(path)
 	attrs := u.Attrs[path]
 	return u.Filters[attrs["filter"]] || attrs["ident"] == "set" || u.Encoding(path) != ""
@@ -236,7 +240,7 @@ func (u *Settings) Forbids(path string) string {
 }
 
 // keptBy is the attribute by which changes holds.
-func (u *Settings) KeptBy(path string) string {
+func (u *Settings) TransformedBy(path string) string {
 	u, path = u.at(path)
 	if name := u.Attrs[path]["filter"]; u.Filters[name] {
 		return "filter=" + termtext.Escape(name)
@@ -255,13 +259,13 @@ func (u *Settings) MergeDriver(path string) string {
 
 // clashOfCase is a path of the user's that the disk does not tell from path, or "".
 // One that the same delivery removes counts, too: it would take the new file along.
-func (u *Settings) ClashOfCase(path string) string {
+func (u *Settings) CaseConflict(path string) string {
 	u, path = u.at(path)
 	if !u.ignoreCase {
 		return ""
 	}
 	for _, name := range append(slashpath.Parents(path), path) {
-		if other := u.folded[strings.ToLower(name)]; other != "" && other != name {
+		if other := u.caseFolded[strings.ToLower(name)]; other != "" && other != name {
 			return other
 		}
 	}
@@ -270,13 +274,13 @@ func (u *Settings) ClashOfCase(path string) string {
 
 // crlf is how git converts line endings of a path (gitattributes, "text" and "eol";
 // convert.c).
-type Crlf struct {
+type LineEndings struct {
 	Converts bool // CRLF becomes LF on the way into the repository
 	guesses  bool // only in what looks like text
 	ToCRLF   bool // LF becomes CRLF on the way to the disk
 }
 
-func (u *Settings) CrlfOf(path string) Crlf {
+func (u *Settings) LineEndings(path string) LineEndings {
 	u, path = u.at(path)
 	attrs := u.Attrs[path]
 	text := attrs["text"]
@@ -284,28 +288,28 @@ func (u *Settings) CrlfOf(path string) Crlf {
 		text = attrs["crlf"] // the old name
 	}
 	native := u.autocrlf == "true" || u.autocrlf == "false" && u.eolCRLF
-	var c Crlf
+	var c LineEndings
 	switch text {
 	case "unset":
-		return Crlf{}
+		return LineEndings{}
 	case "set":
-		c = Crlf{Converts: true, ToCRLF: native}
+		c = LineEndings{Converts: true, ToCRLF: native}
 	case "input":
-		c = Crlf{Converts: true}
+		c = LineEndings{Converts: true}
 	case "auto":
-		c = Crlf{Converts: true, guesses: true, ToCRLF: native}
+		c = LineEndings{Converts: true, guesses: true, ToCRLF: native}
 	default:
-		c = Crlf{Converts: u.autocrlf != "false", guesses: true, ToCRLF: u.autocrlf == "true"}
+		c = LineEndings{Converts: u.autocrlf != "false", guesses: true, ToCRLF: u.autocrlf == "true"}
 	}
 	if eol := attrs["eol"]; eol == "lf" || eol == "crlf" {
-		c = Crlf{Converts: true, guesses: text == "auto", ToCRLF: eol == "crlf"}
+		c = LineEndings{Converts: true, guesses: text == "auto", ToCRLF: eol == "crlf"}
 	}
 	return c
 }
 
 // checkout gives content of the repository the line endings that git would give it
 // on the disk.
-func (c Crlf) Checkout(content []byte) []byte {
+func (c LineEndings) Checkout(content []byte) []byte {
 	if !c.ToCRLF || c.guesses && (bytes.IndexByte(content, '\r') >= 0 || eol.LooksBinary(content)) {
 		return content
 	}

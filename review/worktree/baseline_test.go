@@ -71,7 +71,7 @@ func clashes(b *reviewtest.Fixture, want ...string) {
 		b.T.Fatalf("%v lists nothing", err)
 	}
 	var got []string
-	for _, step := range conflict.Clashes {
+	for _, step := range conflict.Conflicts {
 		got = append(got, step.Path.String()+": "+step.Reason)
 	}
 	if len(got) != len(want) {
@@ -85,7 +85,7 @@ func clashes(b *reviewtest.Fixture, want ...string) {
 	}
 	plan, err := worktree.NewPlan(b.T.Context(), b.Workspace, cs.BaseTree, cs.Tree)
 	reviewtest.Must(b.T, err)
-	if diff := cmp.Diff(conflict.Clashes, plan.Conflicts()); diff != "" {
+	if diff := cmp.Diff(conflict.Conflicts, plan.Conflicts()); diff != "" {
 		b.T.Errorf("the plan has other conflicts:\n%s", diff)
 	}
 }

@@ -18,33 +18,33 @@ import (
 )
 
 // combined is what becomes of a file that both sides know.
-type combined struct {
-	placing
+type mergeResult struct {
+	put
 	action Action
 }
 
 // combine settles content and mode of a file that stands at path and goes to to.
-func (d *decision) combine(ctx context.Context, path, to string, now standing, c review.Change) (result combined, err error) {
+func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState, c review.Change) (result mergeResult, err error) {
 	base, theirs := git.Mode(c.OldMode), git.Mode(c.NewMode)
-	result = combined{placing{mode: theirs, blob: c.NewBlob}, ActionReplace}
+	result = mergeResult{put{mode: theirs, blob: c.NewBlob}, ActionReplace}
 	if now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
-		return result, clause("you put something else in its place")
+		return result, reason("you put something else in its place")
 	}
 	if base == git.Symlink || theirs == git.Symlink || now.kind == unix.S_IFLNK {
-		result.blob, err = d.combineLinks(ctx, path, to, now, c)
+		result.blob, err = d.mergeSymlink(ctx, path, to, now, c)
 		return result, err
 	}
 	if yours := d.modeOf(now, base); yours != base && theirs == base {
 		result.mode = yours
 	} else if theirs != base && !d.user.FileMode {
-		return result, clause("its mode changes, and your repository keeps none (core.fileMode)")
+		return result, reason("its mode changes, and your repository keeps none (core.fileMode)")
 	}
 	result.perm = permissions(now.stamp.Mode, result.mode)
-	if d.user.Changes(path) || d.user.Changes(to) {
-		result.blob, err = d.combineKept(ctx, path, now, c)
+	if d.user.Transforms(path) || d.user.Transforms(to) {
+		result.blob, err = d.mergeFiltered(ctx, path, now, c)
 		return result, err
 	}
-	conversion := d.user.CrlfOf(path)
+	conversion := d.user.LineEndings(path)
 	switch {
 	case now.id == c.NewBlob:
 		return result, nil
@@ -59,9 +59,9 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 		return result, err
 	}
 	merged, err := d.merge(ctx, s, conversion, d.user.MergeDriver(path))
-	if errors.Is(err, errClash) {
-		d.meetings = parseConflicts(merged)
-		return result, clause("you and the agent changed the same lines")
+	if errors.Is(err, errConflict) {
+		d.conflicts = parseConflicts(merged)
+		return result, reason("you and the agent changed the same lines")
 	}
 	if err != nil {
 		return result, err
@@ -69,13 +69,13 @@ func (d *decision) combine(ctx context.Context, path, to string, now standing, c
 	if normal, _, _ := s.normal(conversion); !bytes.Equal(normal.base, normal.yours) {
 		result.action = ActionMerge
 	}
-	result.blob, err = d.keep(merged)
+	result.blob, err = d.storeBlob(merged)
 	return result, err
 }
 
 // combineLinks settles a symlink, or a file that becomes one or was one: they are
 // taken as a whole. It returns the blob that is to stand there.
-func (d *decision) combineLinks(ctx context.Context, path, to string, now standing, c review.Change) (string, error) {
+func (d *planner) mergeSymlink(ctx context.Context, path, to string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob && now.mode() == git.Mode(c.NewMode) {
 		return c.NewBlob, nil
 	}
@@ -84,7 +84,7 @@ func (d *decision) combineLinks(ctx context.Context, path, to string, now standi
 		return "", err
 	}
 	if !same {
-		return "", clause("you changed it, too, and it is or becomes a symlink")
+		return "", reason("you changed it, too, and it is or becomes a symlink")
 	}
 	return d.checkout(to, git.Mode(c.NewMode), c.NewBlob)
 }
@@ -104,34 +104,34 @@ func permissions(was uint32, mode git.Mode) uint32 {
 
 // checkout is the blob that a new file gets: with the line endings that the user's
 // git would give it.
-func (d *decision) checkout(path string, mode git.Mode, blob string) (string, error) {
-	conversion := d.user.CrlfOf(path)
-	if mode == git.Symlink || !conversion.ToCRLF || d.user.Changes(path) {
+func (d *planner) checkout(path string, mode git.Mode, blob string) (string, error) {
+	conversion := d.user.LineEndings(path)
+	if mode == git.Symlink || !conversion.ToCRLF || d.user.Transforms(path) {
 		return blob, nil
 	}
-	data, err := mergeable(d.blobs, blob)
-	if _, ok := errors.AsType[clause](err); ok {
+	data, err := readMergeable(d.blobs, blob)
+	if _, ok := errors.AsType[reason](err); ok {
 		return blob, nil // too large to look at
 	}
 	if err != nil {
 		return "", err
 	}
-	return d.keep(conversion.Checkout(data))
+	return d.storeBlob(conversion.Checkout(data))
 }
 
 // keep stores content in the repository that aibox owns.
-func (d *decision) keep(data []byte) (string, error) {
+func (d *planner) storeBlob(data []byte) (string, error) {
 	id := d.format.BlobID(data)
-	if d.fresh == nil {
-		d.fresh = d.start()
+	if d.merged == nil {
+		d.merged = d.start()
 	}
-	return id, d.fresh.Blob(int64(len(data)), bytes.NewReader(data))
+	return id, d.merged.Blob(int64(len(data)), bytes.NewReader(data))
 }
 
 // sameFile turns what would be kept, and is the very file that is removed under
 // another spelling, into a clash: the disk does not tell the two names apart, whatever
 // the repository's configuration says.
-func (d *decision) sameFile() {
+func (d *planner) rejectAliases() {
 	for _, removal := range d.removals {
 		if i, ok := d.kept[removal.was.Inode]; ok {
 			d.steps[i].Action = ActionConflict
@@ -142,7 +142,7 @@ func (d *decision) sameFile() {
 
 // leaveFolders lists the folders that may be left empty: those above what is removed,
 // unless something is put there, and those that are cleared.
-func (d *decision) leaveFolders() error {
+func (d *planner) listEmptied() error {
 	needed := map[string]bool{}
 	for _, put := range d.puts {
 		for _, dir := range slashpath.Parents(put.path) {
@@ -161,7 +161,7 @@ func (d *decision) leaveFolders() error {
 			continue
 		}
 		now, err := d.tree.lstat(dir)
-		if nothing(err) {
+		if isAbsent(err) {
 			continue
 		}
 		if err != nil {

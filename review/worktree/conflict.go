@@ -14,7 +14,7 @@ import (
 type Conflict struct {
 	Line   int      // where they begin in the user's file, from 1
 	Yours  []string // as the user has them
-	Before []string // as they were when the agent began
+	Base   []string // as they were when the agent began
 	Theirs []string // as the agent left them
 }
 
@@ -45,7 +45,7 @@ func parseConflicts(merged []byte) []Conflict {
 			now = &Conflict{Line: line}
 			into = &now.Yours
 		case now != nil && sign == marker("|"):
-			into = &now.Before
+			into = &now.Base
 		case now != nil && sign == marker("="):
 			into = &now.Theirs
 		case now != nil && sign == marker(">"):

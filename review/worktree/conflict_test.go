@@ -22,13 +22,13 @@ func TestAPlanTellsTheLinesThatBothSidesChanged(t *testing.T) {
 	plan, err := worktree.NewPlan(t.Context(), b.Workspace, cs.BaseTree, cs.Tree)
 	reviewtest.Must(t, err)
 	want := []worktree.Conflict{
-		{Line: 3, Yours: []string{"zwei", "zwei"}, Before: []string{"2"}, Theirs: []string{"two"}},
-		{Line: 11, Yours: []string{"neun"}, Before: []string{"9"}},
+		{Line: 3, Yours: []string{"zwei", "zwei"}, Base: []string{"2"}, Theirs: []string{"two"}},
+		{Line: 11, Yours: []string{"neun"}, Base: []string{"9"}},
 	}
-	if diff := cmp.Diff(want, plan.Conflicts()[0].Meetings); diff != "" {
+	if diff := cmp.Diff(want, plan.Conflicts()[0].Lines); diff != "" {
 		t.Error(diff)
 	}
-	if b := plan.Steps[1]; b.Action == worktree.ActionConflict || b.Meetings != nil {
+	if b := plan.Steps[1]; b.Action == worktree.ActionConflict || b.Lines != nil {
 		t.Errorf("%+v", b)
 	}
 }

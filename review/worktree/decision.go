@@ -17,39 +17,39 @@ import (
 )
 
 // decision is the planning of one delivery.
-type decision struct {
-	*placement
+type planner struct {
+	*transaction
 	gone    map[string]bool // paths that the delivery removes
 	added   map[string]bool // paths that the baseline does not have
 	made    map[string]bool // folders that it makes
 	cleared map[string]bool // folders of the user's that it removes to put a file there
 	kept    map[uint64]int  // per inode that is to stay as it is: its step
 
-	meetings []Conflict // of the change that is settled now
-	keeps    bool       // likewise: the user changed what git does not store as it is
+	conflicts []Conflict // of the change that is settled now
+	filtered  bool       // likewise: the user changed what git does not store as it is
 }
 
 // decide settles one change. The error is a clause when it is the user's side that
 // stands in the way.
-func (d *decision) decide(ctx context.Context, c review.Change) (Action, error) {
+func (d *planner) decide(ctx context.Context, c review.Change) (Action, error) {
 	for _, path := range []review.Path{c.OldPath, c.Path} {
 		if path == "" {
 			continue
 		}
 		if why := d.user.Forbids(path.Raw()); why != "" {
-			return ActionConflict, clause(why)
+			return ActionConflict, reason(why)
 		}
 	}
 	for _, mode := range []string{c.OldMode, c.NewMode} {
 		switch {
 		case git.Mode(mode) == git.Submodule:
-			return ActionConflict, clause("it is a submodule")
+			return ActionConflict, reason("it is a submodule")
 		case git.Mode(mode) == git.Symlink && !d.user.Symlinks:
-			return ActionConflict, clause("it is a symlink, and your repository keeps none (core.symlinks)")
+			return ActionConflict, reason("it is a symlink, and your repository keeps none (core.symlinks)")
 		}
 	}
 	if name := d.user.Encoding(c.Path.Raw()); name != "" && d.job.Workspace.AsStored && c.NewMode != string(git.Symlink) && c.Kind != review.Deleted {
-		return ActionConflict, clause(fmt.Sprintf("your attributes keep it in the encoding %s, and the agent had it in UTF-8, as git stores it; take the branch", termtext.Escape(name)))
+		return ActionConflict, reason(fmt.Sprintf("your attributes keep it in the encoding %s, and the agent had it in UTF-8, as git stores it; take the branch", termtext.Escape(name)))
 	}
 	switch c.Kind {
 	case review.Added:
@@ -64,38 +64,38 @@ func (d *decision) decide(ctx context.Context, c review.Change) (Action, error) 
 }
 
 // create brings a file to where the agent found none.
-func (d *decision) create(c review.Change) (Action, error) {
+func (d *planner) create(c review.Change) (Action, error) {
 	path, mode, blob := c.Path.Raw(), git.Mode(c.NewMode), c.NewBlob
 	blob, err := d.checkout(path, mode, blob)
 	if err != nil {
 		return ActionConflict, err
 	}
-	over, same, err := d.vacant(path, mode, c.NewBlob, blob)
+	over, same, err := d.checkVacant(path, mode, c.NewBlob, blob)
 	if err != nil || same {
 		return ActionKeep, err
 	}
-	d.puts = append(d.puts, placing{path: path, mode: mode, blob: blob, over: over})
+	d.puts = append(d.puts, put{path: path, mode: mode, blob: blob, over: over})
 	return ActionCreate, nil
 }
 
 // vacant checks that a file may be made at path: nothing stands there, or a folder
 // that the delivery empties (over). same says that the file is there already, as one
 // of the blobs.
-func (d *decision) vacant(path string, mode git.Mode, blobs ...string) (over, same bool, err error) {
-	if other := d.user.ClashOfCase(path); other != "" {
-		return false, false, clause("it differs from your " + termtext.Escape(other) + " in case only, which your disk does not tell apart")
+func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over, same bool, err error) {
+	if other := d.user.CaseConflict(path); other != "" {
+		return false, false, reason("it differs from your " + termtext.Escape(other) + " in case only, which your disk does not tell apart")
 	}
 	dirs := slashpath.Parents(path)
-	if i := slices.IndexFunc(dirs, d.givesWay); i >= 0 {
+	if i := slices.IndexFunc(dirs, d.removesFile); i >= 0 {
 		_, err := d.tree.enter(dirs[i])
-		d.make(dirs[i:])
+		d.addFolders(dirs[i:])
 		return false, false, err
 	}
 	missing, err := d.tree.enter(path)
 	if err != nil {
 		return false, false, err
 	}
-	d.make(missing)
+	d.addFolders(missing)
 	now, err := d.tree.look(path)
 	switch {
 	case err != nil:
@@ -103,16 +103,16 @@ func (d *decision) vacant(path string, mode git.Mode, blobs ...string) (over, sa
 	case now.kind == 0:
 		return false, false, nil
 	case now.kind == unix.S_IFDIR:
-		return true, false, d.clears(path)
+		return true, false, d.checkEmptied(path)
 	case (now.kind == unix.S_IFREG || now.kind == unix.S_IFLNK) && slices.Contains(blobs, now.id) && d.modeOf(now, mode) == mode:
 		d.kept[now.stamp.Inode] = len(d.steps)
 		return false, true, nil
 	}
-	return false, false, clause("a file of yours stands there already")
+	return false, false, reason("a file of yours stands there already")
 }
 
 // givesWay reports whether a file stands at dir that the delivery removes.
-func (d *decision) givesWay(dir string) bool {
+func (d *planner) removesFile(dir string) bool {
 	if !d.gone[dir] {
 		return false
 	}
@@ -122,7 +122,7 @@ func (d *decision) givesWay(dir string) bool {
 
 // gaveWay reports whether a folder is no longer one, as the agent wants it. Whether
 // what stands there is right is another path's matter.
-func (d *decision) gaveWay(dir string) bool {
+func (d *planner) becameFile(dir string) bool {
 	if !d.added[dir] {
 		return false
 	}
@@ -131,11 +131,11 @@ func (d *decision) gaveWay(dir string) bool {
 }
 
 // make notes folders that have to be made, outer first.
-func (d *decision) make(dirs []string) {
+func (d *planner) addFolders(dirs []string) {
 	for _, dir := range dirs {
 		if !d.made[dir] {
 			d.made[dir] = true
-			d.placement.made = append(d.placement.made, dir)
+			d.transaction.made = append(d.transaction.made, dir)
 		}
 	}
 }
@@ -143,18 +143,18 @@ func (d *decision) make(dirs []string) {
 // clears checks that the delivery leaves nothing in a folder that has to give way.
 // Empty folders in it go, too, as they do in a checkout of git's, which does not track
 // them. One that the index has as a submodule stays.
-func (d *decision) clears(dir string) error {
-	stranger, folders, err := d.tree.strangers(dir, func(path string, folder bool) bool {
+func (d *planner) checkEmptied(dir string) error {
+	stranger, folders, err := d.tree.findUnexpected(dir, func(path string, folder bool) bool {
 		if folder {
 			return !d.user.Modules[path]
 		}
 		return d.gone[path]
 	})
 	if err != nil {
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	if stranger != "" {
-		return clause("a folder of yours stands there, with " + termtext.Escape(stranger) + " in it")
+		return reason("a folder of yours stands there, with " + termtext.Escape(stranger) + " in it")
 	}
 	for _, folder := range folders {
 		if _, err := d.tree.enter(folder); err != nil {
@@ -167,7 +167,7 @@ func (d *decision) clears(dir string) error {
 
 // modeOf is the mode of what stands there, as the user's git sees it; known is that
 // of the tree.
-func (d *decision) modeOf(now standing, known git.Mode) git.Mode {
+func (d *planner) modeOf(now fileState, known git.Mode) git.Mode {
 	if !d.user.FileMode && now.kind == unix.S_IFREG && known != git.Symlink {
 		return known
 	}
@@ -175,9 +175,9 @@ func (d *decision) modeOf(now standing, known git.Mode) git.Mode {
 }
 
 // remove takes away a file that the agent deleted.
-func (d *decision) remove(ctx context.Context, c review.Change) (Action, error) {
+func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	path, mode := c.Path.Raw(), git.Mode(c.OldMode)
-	if slices.ContainsFunc(slashpath.Parents(path), d.gaveWay) {
+	if slices.ContainsFunc(slashpath.Parents(path), d.becameFile) {
 		return ActionKeep, nil
 	}
 	now, err := d.tree.look(path)
@@ -192,7 +192,7 @@ func (d *decision) remove(ctx context.Context, c review.Change) (Action, error) 
 		return ActionConflict, err
 	}
 	if !same || d.modeOf(now, mode) != mode {
-		return ActionConflict, clause("you changed it, and the agent deleted it")
+		return ActionConflict, reason("you changed it, and the agent deleted it")
 	}
 	if _, err := d.tree.enter(path); err != nil {
 		return ActionConflict, err
@@ -203,55 +203,55 @@ func (d *decision) remove(ctx context.Context, c review.Change) (Action, error) 
 
 // unchanged reports whether what stands at path is the blob, as git would store it, line
 // endings aside.
-func (d *decision) unchanged(ctx context.Context, path string, now standing, blob string, mode git.Mode) (bool, error) {
+func (d *planner) unchanged(ctx context.Context, path string, now fileState, blob string, mode git.Mode) (bool, error) {
 	if (now.kind == unix.S_IFLNK) != (mode == git.Symlink) || now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
 		return false, nil
 	}
-	if mode != git.Symlink && d.user.Changes(path) {
-		return d.untouched(ctx, path, now, blob)
+	if mode != git.Symlink && d.user.Transforms(path) {
+		return d.unmodified(ctx, path, now, blob)
 	}
 	if now.id == blob || mode == git.Symlink || now.lines.Crlf == 0 && now.lines.Lf == 0 || now.stamp.Size > maxMerge {
 		return now.id == blob, nil
 	}
 	s, err := d.sides(path, now, blob, blob)
-	if why, ok := errors.AsType[clause](err); ok {
+	if why, ok := errors.AsType[reason](err); ok {
 		return false, why
 	}
 	if err != nil || eol.IsBinary(s.base) || eol.IsBinary(s.yours) {
 		return false, err
 	}
-	s, _, _ = s.normal(d.user.CrlfOf(path))
+	s, _, _ = s.normal(d.user.LineEndings(path))
 	return bytes.Equal(s.base, s.yours), nil
 }
 
 // sides reads the three contents of a file. What is too large is a clause.
-func (d *decision) sides(path string, now standing, base, theirs string) (s sides, err error) {
+func (d *planner) sides(path string, now fileState, base, theirs string) (s versions, err error) {
 	if now.stamp.Size > maxMerge {
-		return s, clause("you changed it, too, and it is too large to merge")
+		return s, reason("you changed it, too, and it is too large to merge")
 	}
 	if s.yours, err = d.tree.content(path, now); err != nil {
 		return s, err
 	}
-	if s.base, err = mergeable(d.blobs, base); err != nil {
+	if s.base, err = readMergeable(d.blobs, base); err != nil {
 		return s, err
 	}
 	if s.theirs = s.base; theirs != base {
-		s.theirs, err = mergeable(d.blobs, theirs)
+		s.theirs, err = readMergeable(d.blobs, theirs)
 	}
 	return s, err
 }
 
 // replace changes a file that the agent changed.
-func (d *decision) replace(ctx context.Context, c review.Change) (Action, error) {
+func (d *planner) replace(ctx context.Context, c review.Change) (Action, error) {
 	path := c.Path.Raw()
 	now, err := d.tree.look(path)
 	if err != nil {
 		return ActionConflict, err
 	}
 	if now.kind == 0 {
-		return ActionConflict, clause("you deleted it, and the agent changed it")
+		return ActionConflict, reason("you deleted it, and the agent changed it")
 	}
-	result, err := d.combine(ctx, path, path, now, c)
+	result, err := d.mergeFile(ctx, path, path, now, c)
 	if err != nil {
 		return ActionConflict, err
 	}
@@ -262,40 +262,40 @@ func (d *decision) replace(ctx context.Context, c review.Change) (Action, error)
 		return ActionConflict, err
 	}
 	result.path, result.was = path, &now.stamp
-	d.puts = append(d.puts, result.placing)
+	d.puts = append(d.puts, result.put)
 	return result.action, nil
 }
 
 // rename moves a file that the agent renamed, with what the user changed in it.
-func (d *decision) rename(ctx context.Context, c review.Change) (Action, error) {
+func (d *planner) rename(ctx context.Context, c review.Change) (Action, error) {
 	from, path := c.OldPath.Raw(), c.Path.Raw()
-	var now standing
-	if !slices.ContainsFunc(slashpath.Parents(from), d.gaveWay) {
+	var now fileState
+	if !slices.ContainsFunc(slashpath.Parents(from), d.becameFile) {
 		var err error
 		if now, err = d.tree.look(from); err != nil {
 			return ActionConflict, err
 		}
 	}
 	if now.kind == 0 || now.kind == unix.S_IFDIR {
-		if _, same, err := d.vacant(path, git.Mode(c.NewMode), c.NewBlob); err != nil || same {
+		if _, same, err := d.checkVacant(path, git.Mode(c.NewMode), c.NewBlob); err != nil || same {
 			return ActionKeep, err
 		}
-		return ActionConflict, clause(fmt.Sprintf("you deleted %s, and the agent renamed it", c.OldPath))
+		return ActionConflict, reason(fmt.Sprintf("you deleted %s, and the agent renamed it", c.OldPath))
 	}
-	result, err := d.combine(ctx, from, path, now, c)
+	result, err := d.mergeFile(ctx, from, path, now, c)
 	if err != nil {
 		return ActionConflict, err
 	}
 	if _, err := d.tree.enter(from); err != nil {
 		return ActionConflict, err
 	}
-	over, same, err := d.vacant(path, result.mode, result.blob)
+	over, same, err := d.checkVacant(path, result.mode, result.blob)
 	if err != nil {
 		return ActionConflict, err
 	}
 	if !same {
 		result.path, result.over = path, over
-		d.puts = append(d.puts, result.placing)
+		d.puts = append(d.puts, result.put)
 	}
 	d.removals = append(d.removals, removal{from, now.stamp})
 	return result.action, nil

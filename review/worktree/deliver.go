@@ -24,58 +24,58 @@ import (
 const fewFiles = 256
 
 // deliver carries the plan out.
-func (p *placement) deliver(ctx context.Context) (_ []review.Path, err error) {
+func (p *transaction) deliver(ctx context.Context) (_ []review.Path, err error) {
 	saved, err := p.savePreimage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &mover{tree: p.tree, stage: -1, at: p.job.at, journal: p.journal(saved.Ref)}
+	m := &mover{tree: p.tree, stage: -1, at: p.job.hook, journal: p.journal(saved.Ref)}
 	gitDir := p.job.Workspace.GitDir
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, p.ownDisk("writing down what is about to happen", err)
+		return nil, p.storeError("writing down what is about to happen", err)
 	}
 	defer m.close()
 	defer func() {
 		if err != nil {
-			err = p.takeBack(m, saved, err)
+			err = p.rollBack(m, saved, err)
 		}
 	}()
 	if err := m.point("journal"); err != nil {
 		return nil, err
 	}
 	if err := p.stage(ctx, m); err != nil {
-		return nil, p.blame(err)
+		return nil, p.explain(err)
 	}
 	if err := p.recheck(); err != nil {
 		return nil, err
 	}
 	m.journal.Phase = moving
 	if err := m.journal.write(gitDir); err != nil {
-		return nil, p.ownDisk("writing down what is about to happen", err)
+		return nil, p.storeError("writing down what is about to happen", err)
 	}
 	if err := m.point("moving"); err != nil {
 		return nil, err
 	}
 	if err = m.move(); err == nil {
-		err = p.settleDisk(m)
+		err = p.syncMoves(m)
 	}
 	if err != nil {
-		return nil, p.blame(err)
+		return nil, p.explain(err)
 	}
 	m.journal.Phase = placed
 	if err := m.journal.write(gitDir); err != nil {
 		m.journal.Phase = moving
-		return nil, p.ownDisk("writing down what has happened", err)
+		return nil, p.storeError("writing down what has happened", err)
 	}
 	// From here on it is done. What clearing up leaves, the next command clears.
 	if m.point("placed") == nil && m.clear() == nil && m.point("cleared") == nil {
 		_ = m.journal.drop(gitDir)
 	}
-	return p.changed(), nil
+	return p.changedPaths(), nil
 }
 
 // journal says what the plan does.
-func (p *placement) journal(ref string) *journal {
+func (p *transaction) journal(ref string) *journal {
 	random := make([]byte, 8)
 	_, _ = rand.Read(random)
 	j := &journal{
@@ -83,20 +83,20 @@ func (p *placement) journal(ref string) *journal {
 		Stage: ".aibox-" + hex.EncodeToString(random), Emptied: p.emptied,
 	}
 	for _, r := range p.removals {
-		j.Removed = append(j.Removed, journaled{Path: review.Path(r.path), Was: &r.was})
+		j.Removed = append(j.Removed, journalEntry{Path: review.Path(r.path), Was: &r.was})
 	}
 	for _, dir := range p.made {
 		j.Made = append(j.Made, review.Path(dir))
 	}
 	for _, put := range p.puts {
-		j.Put = append(j.Put, journaled{Path: review.Path(put.path), Was: put.was})
+		j.Put = append(j.Put, journalEntry{Path: review.Path(put.path), Was: put.was})
 	}
 	return j
 }
 
 // takeBack undoes a delivery that failed with err, and returns err. What it cannot
 // undo is left to the next command, with the journal.
-func (p *placement) takeBack(m *mover, preimage *recovery.Point, err error) error {
+func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) error {
 	if m.journal.Phase == moving {
 		if _, undone := m.undo(); undone != nil {
 			return fault.New(fault.KindOf(err), "%w (and putting your files back: %w)", err, undone).
@@ -116,11 +116,11 @@ func (p *placement) takeBack(m *mover, preimage *recovery.Point, err error) erro
 }
 
 // blame makes of a failed step a fault for people.
-func (p *placement) blame(err error) error {
+func (p *transaction) explain(err error) error {
 	at, ok := errors.AsType[*moveError](err)
 	switch {
-	case errors.Is(err, errDrift) && ok:
-		return p.clash(Step{Path: at.path, Action: ActionConflict, Reason: errDrift.Error()})
+	case errors.Is(err, errChanged) && ok:
+		return p.conflictError(Step{Path: at.path, Action: ActionConflict, Reason: errChanged.Error()})
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		return fault.New(fault.Environment, "the disk of your working tree is full, so nothing was changed: %w", err).
 			Hint("see how much room there is: df -h %s", termtext.Escape(p.tree.top))
@@ -132,7 +132,7 @@ func (p *placement) blame(err error) error {
 }
 
 // stage writes the new files beside the tree's, where nobody looks for them.
-func (p *placement) stage(ctx context.Context, m *mover) error {
+func (p *transaction) stage(ctx context.Context, m *mover) error {
 	if err := unix.Mkdirat(p.tree.root, m.journal.Stage, 0o700); err != nil {
 		return fmt.Errorf("making a folder for the new files in %s: %w", termtext.Escape(p.tree.top), err)
 	}
@@ -162,9 +162,9 @@ func (p *placement) stage(ctx context.Context, m *mover) error {
 }
 
 // stageFile makes one new file or symlink.
-func (p *placement) stageFile(m *mover, name string, put placing) error {
+func (p *transaction) stageFile(m *mover, name string, put put) error {
 	if put.mode == git.Symlink {
-		target, err := mergeable(p.blobs, put.blob)
+		target, err := readMergeable(p.blobs, put.blob)
 		if err != nil {
 			return err
 		}
@@ -197,14 +197,14 @@ func (p *placement) stageFile(m *mover, name string, put placing) error {
 }
 
 // recheck looks at every target again, just before the first one is touched.
-func (p *placement) recheck() error {
+func (p *transaction) recheck() error {
 	removed := make(map[string]bool, len(p.removals))
 	for _, r := range p.removals {
 		removed[r.path] = true
 	}
 	// Below a symlink that a folder takes the place of there is nothing yet.
 	absent := func(path string, err error) bool {
-		return nothing(err) || errors.Is(err, unix.ELOOP) && slices.ContainsFunc(slashpath.Parents(path), func(dir string) bool { return removed[dir] })
+		return isAbsent(err) || errors.Is(err, unix.ELOOP) && slices.ContainsFunc(slashpath.Parents(path), func(dir string) bool { return removed[dir] })
 	}
 	var drifted []Step
 	check := func(path string, was *stamp) {
@@ -212,7 +212,7 @@ func (p *placement) recheck() error {
 		if was == nil && absent(path, err) || was != nil && err == nil && now == *was {
 			return
 		}
-		drifted = append(drifted, Step{Path: review.Path(path), Action: ActionConflict, Reason: errDrift.Error()})
+		drifted = append(drifted, Step{Path: review.Path(path), Action: ActionConflict, Reason: errChanged.Error()})
 	}
 	for _, put := range p.puts {
 		if !put.over {
@@ -225,12 +225,12 @@ func (p *placement) recheck() error {
 	if len(drifted) == 0 {
 		return nil
 	}
-	return p.clash(drifted...)
+	return p.conflictError(drifted...)
 }
 
 // settleDisk brings the moves to the disk.
-func (p *placement) settleDisk(m *mover) error {
-	paths := p.changed()
+func (p *transaction) syncMoves(m *mover) error {
+	paths := p.changedPaths()
 	if len(paths) > fewFiles {
 		return unix.Syncfs(p.tree.root)
 	}
@@ -242,7 +242,7 @@ func (p *placement) settleDisk(m *mover) error {
 		}
 		done[dir] = true
 		fd, err := p.tree.folder(dir)
-		if nothing(err) || errors.Is(err, unix.ELOOP) {
+		if isAbsent(err) || errors.Is(err, unix.ELOOP) {
 			continue // it went with its last file, or gave way to another
 		}
 		if err != nil {

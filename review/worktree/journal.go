@@ -26,20 +26,20 @@ const (
 // journal is what a delivery is about to do, on the disk before it does it, in a
 // folder that no box sees. Where a crash left off shows in the inodes.
 type journal struct {
-	Session string        `json:"session"`
-	Top     string        `json:"top"`   // of the user's working tree
-	Inode   uint64        `json:"inode"` // of Top
-	Stage   string        `json:"stage"` // folder in Top that holds the new files, later the old ones
-	Ref     string        `json:"ref"`   // what the files held before
-	Phase   phase         `json:"phase"`
-	Removed []journaled   `json:"removed,omitempty"`
-	Emptied []emptied     `json:"emptied,omitempty"`
-	Made    []review.Path `json:"made,omitempty"`
-	Put     []journaled   `json:"put,omitempty"`
+	Session string         `json:"session"`
+	Top     string         `json:"top"`   // of the user's working tree
+	Inode   uint64         `json:"inode"` // of Top
+	Stage   string         `json:"stage"` // folder in Top that holds the new files, later the old ones
+	Ref     string         `json:"ref"`   // what the files held before
+	Phase   phase          `json:"phase"`
+	Removed []journalEntry `json:"removed,omitempty"`
+	Emptied []emptied      `json:"emptied,omitempty"`
+	Made    []review.Path  `json:"made,omitempty"`
+	Put     []journalEntry `json:"put,omitempty"`
 }
 
 // journaled is one file that is removed or put.
-type journaled struct {
+type journalEntry struct {
 	Path review.Path `json:"path"`
 	Was  *stamp      `json:"was,omitempty"` // what stood there
 	New  stamp       `json:"new,omitzero"`  // what is put there
@@ -121,7 +121,7 @@ func RecoverAll(repos string) ([]Recovered, error) {
 		if _, err := os.Lstat(journalFile(gitDir)); err != nil {
 			continue
 		}
-		lock, err := flock.Try(placementsLock(gitDir), flock.Exclusive)
+		lock, err := flock.Try(lockFile(gitDir), flock.Exclusive)
 		if errors.Is(err, flock.ErrHeld) {
 			continue
 		}
@@ -129,7 +129,7 @@ func RecoverAll(repos string) ([]Recovered, error) {
 			errs = append(errs, err)
 			continue
 		}
-		done, err := recoverPlacement(gitDir)
+		done, err := recoverDelivery(gitDir)
 		_ = lock.Close()
 		if done != nil {
 			mended = append(mended, *done)
@@ -142,7 +142,7 @@ func RecoverAll(repos string) ([]Recovered, error) {
 // mendPlacement ends what a dead delivery left in a store; the caller has the lock.
 // It returns nil when there is nothing to do, or when the working tree is away: on a
 // disk that is not there now it may come back.
-func recoverPlacement(gitDir string) (*Recovered, error) {
+func recoverDelivery(gitDir string) (*Recovered, error) {
 	if err := os.RemoveAll(mergeDir(gitDir)); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func recoverPlacement(gitDir string) (*Recovered, error) {
 	defer tree.close()
 	mended := &Recovered{Session: j.Session, Repo: j.Top, Placed: j.Phase == placed, Ref: j.Ref}
 	m := &mover{tree: tree, journal: j, stage: -1}
-	if err := m.openStage(); err != nil && !nothing(err) {
+	if err := m.openStage(); err != nil && !isAbsent(err) {
 		return nil, fmt.Errorf("mending %s: %w", j.Top, err)
 	}
 	defer m.close()

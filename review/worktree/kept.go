@@ -18,44 +18,44 @@ import (
 // the user's bytes cannot be compared with.
 
 // combineKept settles the content of such a file that stands at path. It is not merged.
-func (d *decision) combineKept(ctx context.Context, path string, now standing, c review.Change) (string, error) {
+func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob {
 		return now.id, nil
 	}
-	same, err := d.untouched(ctx, path, now, c.OldBlob)
+	same, err := d.unmodified(ctx, path, now, c.OldBlob)
 	if err != nil {
 		return "", err
 	}
 	if !same {
-		d.keeps = true
-		return "", clause(fmt.Sprintf("you changed it, too, and git does not store it as it is (%s), so it cannot be merged", d.user.KeptBy(path)))
+		d.filtered = true
+		return "", reason(fmt.Sprintf("you changed it, too, and git does not store it as it is (%s), so it cannot be merged", d.user.TransformedBy(path)))
 	}
 	if c.NewBlob != c.OldBlob {
 		return c.NewBlob, nil
 	}
 	// A new name or mode alone: the blob is what git stores.
 	if now.stamp.Size > maxMerge {
-		return "", clause("it is too large to be moved, and git does not store it as it is")
+		return "", reason("it is too large to be moved, and git does not store it as it is")
 	}
 	data, err := d.tree.content(path, now)
 	if err != nil {
 		return "", err
 	}
-	return d.keep(data)
+	return d.storeBlob(data)
 }
 
 // untouched reports whether the file that stands at path is what git stores as blob: as
 // it was put there before, as it was when the agent began, or as it was checked out.
-func (d *decision) untouched(ctx context.Context, path string, now standing, blob string) (bool, error) {
+func (d *planner) unmodified(ctx context.Context, path string, now fileState, blob string) (bool, error) {
 	if now.id == blob {
 		return true, nil
 	}
-	if d.given == nil {
+	if d.baseline == nil {
 		if err := d.readBaseline(); err != nil {
 			return false, err
 		}
 	}
-	if was, ok := d.given[path]; ok && hex.EncodeToString([]byte(was.Stored)) == blob && hex.EncodeToString([]byte(was.Raw)) == now.id {
+	if was, ok := d.baseline[path]; ok && hex.EncodeToString([]byte(was.Stored)) == blob && hex.EncodeToString([]byte(was.Raw)) == now.id {
 		return true, nil
 	}
 	if d.index == nil {
@@ -67,8 +67,8 @@ func (d *decision) untouched(ctx context.Context, path string, now standing, blo
 }
 
 // readBaseline reads the files as the agent was given them. They may be gone.
-func (p *placement) readBaseline() error {
-	p.given = map[string]workspace.File{}
+func (p *transaction) readBaseline() error {
+	p.baseline = map[string]workspace.File{}
 	baseline, err := workspace.LoadBaseline(p.job.Workspace.Baseline)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -77,15 +77,15 @@ func (p *placement) readBaseline() error {
 		return err
 	}
 	for _, f := range baseline.Files {
-		if p.user.Changes(f.Path) {
-			p.given[f.Path] = f
+		if p.user.Transforms(f.Path) {
+			p.baseline[f.Path] = f
 		}
 	}
 	return nil
 }
 
 // readUnmodified asks the user's git which files are as in its index.
-func (p *placement) readUnmodified(ctx context.Context) error {
+func (p *transaction) readUnmodified(ctx context.Context) error {
 	index := map[string]string{}
 	if err := p.user.ReadUnmodified(ctx, "", index); err != nil {
 		return err

@@ -21,12 +21,12 @@ import (
 const maxMerge = 16 << 20
 
 // sides are the three contents of a merge.
-type sides struct{ base, yours, theirs []byte }
+type versions struct{ base, yours, theirs []byte }
 
 // normal are the sides with LF alone, where their line endings let them be compared
 // so, and the endings that the result gets. Where git converts line endings, mixed
 // ones on the disk are no difference.
-func (s sides) normal(c userrepo.Crlf) (sides, eol.Style, bool) {
+func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	base, yours, theirs := eol.StyleOf(s.base), eol.StyleOf(s.yours), eol.StyleOf(s.theirs)
 	if yours == eol.Mixed && c.Converts && (base == eol.LF || base == eol.None) {
 		yours = eol.Prevailing(s.yours)
@@ -38,17 +38,17 @@ func (s sides) normal(c userrepo.Crlf) (sides, eol.Style, bool) {
 	if yours != eol.None && (theirs == base || theirs == eol.None || base == eol.None) {
 		result = yours
 	}
-	return sides{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
+	return versions{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
 }
 
 // errClash says that both sides changed the same lines.
-var errClash = errors.New("both changed the same lines")
+var errConflict = errors.New("both changed the same lines")
 
 // merge combines both sides' changes. It fails with errClash, with what meetings
 // reads, or with a clause.
-func (p *placement) merge(ctx context.Context, s sides, c userrepo.Crlf, driver string) ([]byte, error) {
+func (p *transaction) merge(ctx context.Context, s versions, c userrepo.LineEndings, driver string) ([]byte, error) {
 	if eol.IsBinary(s.base) || eol.IsBinary(s.yours) || eol.IsBinary(s.theirs) {
-		return nil, clause("you changed it, too, and it is binary")
+		return nil, reason("you changed it, too, and it is binary")
 	}
 	s, style, normal := s.normal(c)
 	merged, err := p.mergeLines(ctx, s, driver)
@@ -59,7 +59,7 @@ func (p *placement) merge(ctx context.Context, s sides, c userrepo.Crlf, driver 
 }
 
 // mergeLines merges line by line, and without git where one side changed nothing.
-func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]byte, error) {
+func (p *transaction) mergeLines(ctx context.Context, s versions, driver string) ([]byte, error) {
 	switch {
 	case bytes.Equal(s.yours, s.base):
 		return s.theirs, nil
@@ -72,7 +72,7 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 	case "union":
 		args = append(args, "--union")
 	default:
-		return nil, clause("you changed it, too, and your attributes do not let it be merged as text")
+		return nil, reason("you changed it, too, and your attributes do not let it be merged as text")
 	}
 	dir := mergeDir(p.job.Workspace.GitDir)
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
@@ -87,9 +87,9 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 		args = append(args, file)
 	}
 	var merged bytes.Buffer
-	err := p.owned.Run(ctx, nil, &merged, args...)
+	err := p.repo.Run(ctx, nil, &merged, args...)
 	if failed, ok := errors.AsType[*command.Error](err); ok && failed.Code > 0 && failed.Code < 128 {
-		return merged.Bytes(), errClash // the code counts the conflicts
+		return merged.Bytes(), errConflict // the code counts the conflicts
 	}
 	if err != nil {
 		return nil, fmt.Errorf("merging: %s", git.Message(err))
@@ -101,10 +101,10 @@ func (p *placement) mergeLines(ctx context.Context, s sides, driver string) ([]b
 func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
 
 // mergeable is the content of a blob, or a clause when it is larger than maxMerge.
-func mergeable(blobs *git.Blobs, id string) ([]byte, error) {
+func readMergeable(blobs *git.Blobs, id string) ([]byte, error) {
 	data, cut, err := blobs.ReadWithin(id, maxMerge)
 	if cut && err == nil {
-		err = clause("you changed it, too, and it is too large to merge")
+		err = reason("you changed it, too, and it is too large to merge")
 	}
 	return data, err
 }

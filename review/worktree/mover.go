@@ -25,7 +25,7 @@ type mover struct {
 }
 
 // errDrift says that somebody changed a file between the look and the move.
-var errDrift = errors.New("it has just been changed")
+var errChanged = errors.New("it has just been changed")
 
 func (m *mover) close() {
 	if m.stage >= 0 {
@@ -86,27 +86,27 @@ func (m *mover) move() error {
 			return err
 		}
 	}
-	return m.lateWriters()
+	return m.checkLateWrites()
 }
 
 // remove moves a file out of the tree.
-func (m *mover) remove(i int, r journaled) error {
+func (m *mover) remove(i int, r journalEntry) error {
 	kept := m.journal.removedName(i)
 	err := m.tree.in(r.Path.Raw(), func(folder int, name string) error {
 		return unix.Renameat(folder, name, m.stage, kept)
 	})
-	if nothing(err) {
-		return errDrift
+	if isAbsent(err) {
+		return errChanged
 	}
 	if err != nil {
 		return err
 	}
-	return m.holds(kept, *r.Was)
+	return m.checkMoved(kept, *r.Was)
 }
 
 // put moves a new file in. What it takes the place of goes out by the same rename,
 // or where the disk cannot do that by one before it.
-func (m *mover) put(i int, p journaled) error {
+func (m *mover) put(i int, p journalEntry) error {
 	fresh, old := m.journal.newName(i), m.journal.oldName(i)
 	return m.tree.in(p.Path.Raw(), func(folder int, name string) error {
 		if p.Was == nil {
@@ -118,16 +118,16 @@ func (m *mover) put(i int, p journaled) error {
 		}
 		switch {
 		case err == nil:
-			return m.holds(fresh, *p.Was)
-		case nothing(err):
-			return errDrift
+			return m.checkMoved(fresh, *p.Was)
+		case isAbsent(err):
+			return errChanged
 		case !unsupported(err):
 			return err
 		}
 		if err := unix.Renameat(folder, name, m.stage, old); err != nil {
 			return err
 		}
-		if err := m.holds(old, *p.Was); err != nil {
+		if err := m.checkMoved(old, *p.Was); err != nil {
 			return err
 		}
 		if err := m.point("taken %d", i); err != nil {
@@ -144,17 +144,17 @@ func (m *mover) place(fresh string, folder int, name string) error {
 		err = unix.Renameat2(m.stage, fresh, folder, name, unix.RENAME_NOREPLACE)
 	}
 	if unsupported(err) {
-		err = m.placePlainly(fresh, folder, name)
+		err = m.placeByLink(fresh, folder, name)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return errDrift
+		return errChanged
 	}
 	return err
 }
 
 // placePlainly is place for disks whose rename knows no conditions: a link fails where
 // something stands; without links there is only the look before.
-func (m *mover) placePlainly(fresh string, folder int, name string) error {
+func (m *mover) placeByLink(fresh string, folder int, name string) error {
 	err := unix.Linkat(m.stage, fresh, folder, name, 0)
 	if err == nil {
 		return unix.Unlinkat(m.stage, fresh, 0)
@@ -185,19 +185,19 @@ func (m *mover) staged(name string) (stamp, error) {
 }
 
 // holds checks that a file which was moved out is the one that was looked at.
-func (m *mover) holds(name string, was stamp) error {
+func (m *mover) checkMoved(name string, was stamp) error {
 	now, err := m.staged(name)
 	if err == nil && !was.sameContent(now) {
-		err = errDrift
+		err = errChanged
 	}
 	return err
 }
 
 // lateWriters finds files that a program which had them open wrote to after they
 // were moved out.
-func (m *mover) lateWriters() error {
+func (m *mover) checkLateWrites() error {
 	for i, r := range m.journal.Removed {
-		if err := m.holds(m.journal.removedName(i), *r.Was); err != nil {
+		if err := m.checkMoved(m.journal.removedName(i), *r.Was); err != nil {
 			return &moveError{r.Path, err}
 		}
 	}
@@ -206,10 +206,10 @@ func (m *mover) lateWriters() error {
 			continue
 		}
 		name := m.journal.newName(i)
-		if _, err := m.staged(name); nothing(err) {
+		if _, err := m.staged(name); isAbsent(err) {
 			name = m.journal.oldName(i)
 		}
-		if err := m.holds(name, *p.Was); err != nil {
+		if err := m.checkMoved(name, *p.Was); err != nil {
 			return &moveError{p.Path, err}
 		}
 	}
@@ -220,7 +220,7 @@ func (m *mover) lateWriters() error {
 // it takes. What somebody changed since is left as it is, and returned.
 func (m *mover) undo() (left []review.Path, err error) {
 	var errs []error
-	take := func(path review.Path, back func(i int, j journaled) (bool, error), i int, j journaled) {
+	take := func(path review.Path, back func(i int, j journalEntry) (bool, error), i int, j journalEntry) {
 		ok, err := back(i, j)
 		if err != nil {
 			errs = append(errs, &moveError{path, err})
@@ -229,7 +229,7 @@ func (m *mover) undo() (left []review.Path, err error) {
 		}
 	}
 	for i, p := range slices.Backward(m.journal.Put) {
-		take(p.Path, m.takeOut, i, p)
+		take(p.Path, m.undoPut, i, p)
 	}
 	for _, dir := range slices.Backward(m.journal.Made) {
 		// One that somebody put something into stays.
@@ -249,15 +249,15 @@ func (m *mover) undo() (left []review.Path, err error) {
 		}
 	}
 	for i, r := range slices.Backward(m.journal.Removed) {
-		take(r.Path, m.bringBack, i, r)
+		take(r.Path, m.undoRemove, i, r)
 	}
 	return left, errors.Join(errs...)
 }
 
 // takeOut undoes put. It reports false when it leaves the file as it is.
-func (m *mover) takeOut(i int, p journaled) (bool, error) {
+func (m *mover) undoPut(i int, p journalEntry) (bool, error) {
 	now, err := m.tree.lstat(p.Path.Raw())
-	absent := nothing(err)
+	absent := isAbsent(err)
 	if err != nil && !absent {
 		return false, err
 	}
@@ -274,7 +274,7 @@ func (m *mover) takeOut(i int, p journaled) (bool, error) {
 	if !absent && now.Inode == p.Was.Inode {
 		return true, nil
 	}
-	old := m.oldOf(i, p)
+	old := m.replacedName(i, p)
 	switch {
 	case old == "", !absent && !ours, ours && !p.New.sameContent(now):
 		return false, nil
@@ -285,7 +285,7 @@ func (m *mover) takeOut(i int, p journaled) (bool, error) {
 }
 
 // oldOf is the name in Stage of what Put[i] took the place of, or "".
-func (m *mover) oldOf(i int, p journaled) string {
+func (m *mover) replacedName(i int, p journalEntry) string {
 	if _, err := m.staged(m.journal.oldName(i)); err == nil {
 		return m.journal.oldName(i)
 	}
@@ -296,14 +296,14 @@ func (m *mover) oldOf(i int, p journaled) string {
 }
 
 // bringBack undoes remove. It reports false when something else stands there now.
-func (m *mover) bringBack(i int, r journaled) (bool, error) {
+func (m *mover) undoRemove(i int, r journalEntry) (bool, error) {
 	kept := m.journal.removedName(i)
-	if _, err := m.staged(kept); nothing(err) {
+	if _, err := m.staged(kept); isAbsent(err) {
 		_, err := m.tree.lstat(r.Path.Raw())
 		return err == nil, nil
 	}
 	err := m.tree.in(r.Path.Raw(), func(folder int, name string) error { return m.place(kept, folder, name) })
-	if errors.Is(err, errDrift) || nothing(err) {
+	if errors.Is(err, errChanged) || isAbsent(err) {
 		return false, nil
 	}
 	return true, err

@@ -13,7 +13,7 @@ import (
 )
 
 // placing is a file or symlink that is brought to its place.
-type placing struct {
+type put struct {
 	path string
 	mode git.Mode
 	blob string
@@ -36,7 +36,7 @@ type emptied struct {
 
 // plan decides about each path. Only a failure to look is an error; what stands in
 // the way is a step.
-func (p *placement) plan(ctx context.Context) error {
+func (p *transaction) plan(ctx context.Context) error {
 	changes, err := p.changes(ctx)
 	if err != nil {
 		return err
@@ -59,32 +59,32 @@ func (p *placement) plan(ctx context.Context) error {
 	if err := p.user.ReadAttributes(ctx, paths); err != nil {
 		return err
 	}
-	d := &decision{placement: p, gone: gone, added: added, made: map[string]bool{}, cleared: map[string]bool{}, kept: map[uint64]int{}}
+	d := &planner{transaction: p, gone: gone, added: added, made: map[string]bool{}, cleared: map[string]bool{}, kept: map[uint64]int{}}
 	for _, c := range changes {
 		step := Step{Path: c.Path, From: c.OldPath}
-		d.meetings, d.keeps = nil, false
+		d.conflicts, d.filtered = nil, false
 		step.Action, err = d.decide(ctx, c)
-		if why, ok := errors.AsType[clause](err); ok {
-			step.Action, step.Reason, step.Meetings, step.Kept = ActionConflict, string(why), d.meetings, d.keeps
+		if why, ok := errors.AsType[reason](err); ok {
+			step.Action, step.Reason, step.Lines, step.Kept = ActionConflict, string(why), d.conflicts, d.filtered
 		} else if err != nil {
 			return err
 		}
 		p.steps = append(p.steps, step)
 	}
-	d.sameFile()
+	d.rejectAliases()
 	slices.SortFunc(p.steps, func(a, b Step) int { return strings.Compare(a.Path.Raw(), b.Path.Raw()) })
-	if p.fresh != nil {
-		err := p.fresh.End(nil)
-		if p.fresh = nil; err != nil {
-			return p.ownDisk("keeping what was merged", err)
+	if p.merged != nil {
+		err := p.merged.End(nil)
+		if p.merged = nil; err != nil {
+			return p.storeError("keeping what was merged", err)
 		}
 	}
-	return d.leaveFolders()
+	return d.listEmptied()
 }
 
 // changes are what differs between the two trees.
-func (p *placement) changes(ctx context.Context) ([]review.Change, error) {
-	changes, err := review.DiffTrees(ctx, p.owned, p.job.Before, p.job.After)
+func (p *transaction) changes(ctx context.Context) ([]review.Change, error) {
+	changes, err := review.DiffTrees(ctx, p.repo, p.job.Before, p.job.After)
 	switch {
 	case errors.Is(err, review.ErrTooMany):
 		return nil, fault.New(fault.Refused, "more than %d files cannot go to the working tree at once", 2*review.MaxListed).

@@ -23,10 +23,10 @@ import (
 
 // savePreimage keeps the files that the delivery changes as they are now, so that
 // they can be brought back. The state is the tree before, with these files in it.
-func (p *placement) savePreimage(ctx context.Context) (*recovery.Point, error) {
+func (p *transaction) savePreimage(ctx context.Context) (*recovery.Point, error) {
 	ws := p.job.Workspace
 	commit := git.Commit{
-		Ref: review.RefPrefix(ws.Session) + string(PointReason), Parent: ws.BaseCommit(), Tree: p.job.Before,
+		Ref: review.RefPrefix(ws.Session) + string(BeforeWorktree), Parent: ws.BaseCommit(), Tree: p.job.Before,
 		Who: review.Signature(time.Now()), Message: "before\n",
 	}
 	im := p.start()
@@ -35,9 +35,9 @@ func (p *placement) savePreimage(ctx context.Context) (*recovery.Point, error) {
 		err = im.Commit(commit)
 	}
 	if err = im.End(err); err != nil {
-		return nil, p.asClash(err, p.ownDisk("saving your files as they are", err))
+		return nil, p.asConflict(err, p.storeError("saving your files as they are", err))
 	}
-	tree, err := p.owned.Line(ctx, "rev-parse", "--verify", commit.Ref+"^{tree}")
+	tree, err := p.repo.Line(ctx, "rev-parse", "--verify", commit.Ref+"^{tree}")
 	if err != nil {
 		return nil, fmt.Errorf("saving your files as they are: %s", git.Message(err))
 	}
@@ -45,21 +45,21 @@ func (p *placement) savePreimage(ctx context.Context) (*recovery.Point, error) {
 	if err := cs.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("saving your files as they are: %w", err)
 	}
-	saved, err := recovery.Save(ctx, ws, cs, PointReason)
+	saved, err := recovery.Save(ctx, ws, cs, BeforeWorktree)
 	if err != nil {
-		return nil, p.ownDisk("saving your files as they are", err)
+		return nil, p.storeError("saving your files as they are", err)
 	}
-	return saved, p.owned.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
+	return saved, p.repo.Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", commit.Ref)
 }
 
 // smallFile is up to how many bytes a file is read into memory.
 const smallFile = 1 << 20
 
 // putPreimages stores each file that is replaced or removed.
-func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
+func (p *transaction) putPreimages(im *git.Import, commit *git.Commit) error {
 	keep := func(path string, was stamp) error {
 		entry, err := p.preimage(im, path, was)
-		if why, ok := errors.AsType[clause](err); ok {
+		if why, ok := errors.AsType[reason](err); ok {
 			return &pathError{review.Path(path), why}
 		}
 		commit.Put = append(commit.Put, entry)
@@ -82,15 +82,15 @@ func (p *placement) putPreimages(im *git.Import, commit *git.Commit) error {
 
 // preimage stores one file: as git would where it has the line endings that git
 // turns, so that only real changes show, else byte for byte.
-func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
-	s := standing{kind: was.Mode & unix.S_IFMT, stamp: was}
+func (p *transaction) preimage(im *git.Import, path string, was stamp) (git.Entry, error) {
+	s := fileState{kind: was.Mode & unix.S_IFMT, stamp: was}
 	entry := git.Entry{Path: path, Mode: s.mode()}
 	if s.kind == unix.S_IFLNK || was.Size <= smallFile {
 		data, err := p.tree.content(path, s)
 		if err != nil {
 			return entry, err
 		}
-		if s.kind == unix.S_IFREG && !p.user.Changes(path) && p.user.CrlfOf(path).Converts && eol.StyleOf(data) == eol.CRLF && !eol.IsBinary(data) {
+		if s.kind == unix.S_IFREG && !p.user.Transforms(path) && p.user.LineEndings(path).Converts && eol.StyleOf(data) == eol.CRLF && !eol.IsBinary(data) {
 			data = workspace.UnixLines(data)
 		}
 		entry.ID = p.format.BlobID(data)
@@ -98,7 +98,7 @@ func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry,
 	}
 	file, err := p.tree.open(path)
 	if err != nil {
-		return entry, clauseOf(err)
+		return entry, reasonFor(err)
 	}
 	defer file.Close()
 	h := p.format.Blob(was.Size)
@@ -112,22 +112,22 @@ func (p *placement) preimage(im *git.Import, path string, was stamp) (git.Entry,
 // pathError is a path and what stands in its way.
 type pathError struct {
 	path review.Path
-	why  clause
+	why  reason
 }
 
 func (e *pathError) Error() string { return e.path.String() + ": " + string(e.why) }
 
 // asClash is the fault for a path that stands in the way, else other.
-func (p *placement) asClash(err, other error) error {
+func (p *transaction) asConflict(err, other error) error {
 	if at, ok := errors.AsType[*pathError](err); ok {
-		return p.clash(Step{Path: at.path, Action: ActionConflict, Reason: string(at.why)})
+		return p.conflictError(Step{Path: at.path, Action: ActionConflict, Reason: string(at.why)})
 	}
 	return other
 }
 
 // ownDisk says what went wrong with aibox's own files, and whether it is their disk.
 // git tells that in words only.
-func (p *placement) ownDisk(doing string, err error) error {
+func (p *transaction) storeError(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}

@@ -50,12 +50,12 @@ func openUserTree(top string, format git.Format) (*userTree, error) {
 func (u *userTree) close() { unix.Close(u.root) }
 
 // clause is why a path cannot be changed, for people.
-type clause string
+type reason string
 
-func (c clause) Error() string { return string(c) }
+func (c reason) Error() string { return string(c) }
 
 // clauseOf turns an error of the system into a clause.
-func clauseOf(err error) clause {
+func reasonFor(err error) reason {
 	switch {
 	case errors.Is(err, unix.EXDEV):
 		return "it lies on another file system than the rest of your working tree"
@@ -70,7 +70,7 @@ func clauseOf(err error) clause {
 	case errors.Is(err, fs.ErrPermission):
 		return "you may not read it"
 	}
-	return clause(termtext.Escape(err.Error()))
+	return reason(termtext.Escape(err.Error()))
 }
 
 // stamp tells a file from another one, and from itself once it has changed.
@@ -94,14 +94,14 @@ func (s stamp) sameContent(now stamp) bool {
 }
 
 // standing is what stands at a path of the user's.
-type standing struct {
+type fileState struct {
 	kind  uint32 // S_IFREG, S_IFLNK, S_IFDIR, …; 0: nothing
 	stamp stamp
 	id    string // of the bytes as a blob; of files and symlinks
 	lines eol.Counter
 }
 
-func (s standing) mode() git.Mode {
+func (s fileState) mode() git.Mode {
 	switch {
 	case s.kind == unix.S_IFLNK:
 		return git.Symlink
@@ -112,31 +112,31 @@ func (s standing) mode() git.Mode {
 }
 
 // look reads what stands at path. The error is a clause.
-func (u *userTree) look(path string) (standing, error) {
-	pin, err := u.pin(path)
-	if nothing(err) {
-		return standing{}, nil
+func (u *userTree) look(path string) (fileState, error) {
+	pin, err := u.openPath(path)
+	if isAbsent(err) {
+		return fileState{}, nil
 	}
 	if err != nil {
-		return standing{}, clauseOf(err)
+		return fileState{}, reasonFor(err)
 	}
 	defer unix.Close(pin)
 	var st unix.Stat_t
 	if err := unix.Fstat(pin, &st); err != nil {
-		return standing{}, clauseOf(err)
+		return fileState{}, reasonFor(err)
 	}
-	s := standing{kind: st.Mode & unix.S_IFMT, stamp: stampOf(&st)}
+	s := fileState{kind: st.Mode & unix.S_IFMT, stamp: stampOf(&st)}
 	switch s.kind {
 	case unix.S_IFLNK:
 		buf := make([]byte, unix.PathMax+1)
 		n, err := unix.Readlinkat(pin, "", buf)
 		if err != nil {
-			return s, clauseOf(err)
+			return s, reasonFor(err)
 		}
 		s.id = u.format.BlobID(buf[:n])
 	case unix.S_IFREG:
 		if st.Dev != u.device {
-			return s, clauseOf(unix.EXDEV)
+			return s, reasonFor(unix.EXDEV)
 		}
 		return s, u.hash(pin, &s)
 	}
@@ -144,21 +144,21 @@ func (u *userTree) look(path string) (standing, error) {
 }
 
 // pin holds what stands at path, whatever it is, without opening it.
-func (u *userTree) pin(path string) (int, error) {
+func (u *userTree) openPath(path string) (int, error) {
 	return beneath.Open(u.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve})
 }
 
 // hash reads the pinned regular file once, for its id and its line endings.
-func (u *userTree) hash(pin int, s *standing) error {
+func (u *userTree) hash(pin int, s *fileState) error {
 	file, err := openPinned(pin)
 	if err != nil {
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	defer file.Close()
 	h := u.format.Blob(s.stamp.Size)
 	n, err := io.Copy(io.MultiWriter(h, &s.lines), file)
 	if err != nil {
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	s.id = hexSum(h)
 	return unchangedSince(file, s.stamp, n)
@@ -168,44 +168,44 @@ func (u *userTree) hash(pin int, s *standing) error {
 func unchangedSince(file *os.File, was stamp, n int64) error {
 	var now unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &now); err != nil {
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	if n != was.Size || !was.sameContent(stampOf(&now)) {
-		return clause("it keeps changing")
+		return reason("it keeps changing")
 	}
 	return nil
 }
 
 // content is the bytes of the regular file at path, which is as s says.
-func (u *userTree) content(path string, s standing) ([]byte, error) {
-	pin, err := u.pin(path)
+func (u *userTree) content(path string, s fileState) ([]byte, error) {
+	pin, err := u.openPath(path)
 	if err != nil {
-		return nil, clauseOf(err)
+		return nil, reasonFor(err)
 	}
 	defer unix.Close(pin)
 	if s.kind == unix.S_IFLNK {
 		buf := make([]byte, unix.PathMax+1)
 		n, err := unix.Readlinkat(pin, "", buf)
 		if err != nil {
-			return nil, clauseOf(err)
+			return nil, reasonFor(err)
 		}
 		return buf[:n], nil
 	}
 	file, err := openPinned(pin)
 	if err != nil {
-		return nil, clauseOf(err)
+		return nil, reasonFor(err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, s.stamp.Size+1))
 	if err != nil {
-		return nil, clauseOf(err)
+		return nil, reasonFor(err)
 	}
 	return data, unchangedSince(file, s.stamp, int64(len(data)))
 }
 
 // open opens what stands at path for reading; it may be no file.
 func (u *userTree) open(path string) (*os.File, error) {
-	pin, err := u.pin(path)
+	pin, err := u.openPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ func (u *userTree) lstat(path string) (stamp, error) {
 }
 
 // nothing reports whether err says that nothing stands at a path.
-func nothing(err error) bool {
+func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
@@ -269,10 +269,10 @@ func (u *userTree) enter(path string) (missing []string, err error) {
 			continue
 		}
 		if err != nil {
-			return nil, clauseOf(err)
+			return nil, reasonFor(err)
 		}
 		defer unix.Close(fd)
-		if err := u.mayChange(fd, dirs[i]); err != nil {
+		if err := u.checkWritable(fd, dirs[i]); err != nil {
 			return nil, err
 		}
 		return missing, nil
@@ -280,34 +280,34 @@ func (u *userTree) enter(path string) (missing []string, err error) {
 }
 
 // mayChange checks an open folder.
-func (u *userTree) mayChange(fd int, dir string) error {
+func (u *userTree) checkWritable(fd int, dir string) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	if st.Dev != u.device {
-		return clauseOf(unix.EXDEV)
+		return reasonFor(unix.EXDEV)
 	}
-	if inner := u.inner(dir); inner != "" {
-		return clause(fmt.Sprintf("%s is a repository of its own", termtext.Escape(inner)))
+	if inner := u.nestedRepository(dir); inner != "" {
+		return reason(fmt.Sprintf("%s is a repository of its own", termtext.Escape(inner)))
 	}
 	err := unix.Faccessat(fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return clause("its folder may not be written")
+		return reason("its folder may not be written")
 	case err != nil:
-		return clauseOf(err)
+		return reasonFor(err)
 	}
 	return nil
 }
 
 // inner is the outermost folder on the way to dir that has a .git of its own.
-func (u *userTree) inner(dir string) string {
+func (u *userTree) nestedRepository(dir string) string {
 	if found, known := u.nested[dir]; known {
 		return found
 	}
 	parent, _ := slashpath.Split(dir)
-	found := u.inner(parent)
+	found := u.nestedRepository(parent)
 	if found == "" {
 		if _, err := u.lstat(dir + "/.git"); err == nil {
 			found = dir
@@ -320,7 +320,7 @@ func (u *userTree) inner(dir string) string {
 // strangers looks through the folder dir, and through every folder in it, for what is
 // not expected there and returns the first of it, else the folders in dir and dir
 // itself, inner first.
-func (u *userTree) strangers(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {
+func (u *userTree) findUnexpected(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {
 	entries, err := u.entries(dir)
 	if err != nil {
 		return "", nil, err
@@ -333,7 +333,7 @@ func (u *userTree) strangers(dir string, expected func(path string, folder bool)
 		if !entry.IsDir() {
 			continue
 		}
-		stranger, below, err := u.strangers(path, expected)
+		stranger, below, err := u.findUnexpected(path, expected)
 		if stranger != "" || err != nil {
 			return stranger, nil, err
 		}

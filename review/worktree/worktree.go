@@ -1,3 +1,11 @@
+// Package worktree applies changes to the files of the user's working tree, all or nothing: it plans every path,
+// merges three ways where the user changed a file as well, saves the old files, writes a journal, and moves each
+// file by one rename. A delivery that is killed is rolled back by the next command, from the journal.
+// It never writes the index or HEAD, and never follows a symlink.
+//
+// No library does this. git apply and git checkout leave some files changed when they are killed; go-git has no
+// apply, merges fast-forwards alone, and opens files by name; packages for atomic writes replace single files.
+// The merge of a file's lines is git's (git merge-file).
 package worktree
 
 import (
@@ -21,7 +29,7 @@ import (
 
 // BeforeWorktree is the occasion on which the user's own files are saved as they are
 // before a delivery onto the working tree changes them.
-const PointReason recovery.Reason = "before-worktree"
+const BeforeWorktree recovery.Reason = "before-worktree"
 
 // worktreeJob is one delivery onto the user's working tree.
 type Job struct {
@@ -29,7 +37,7 @@ type Job struct {
 	Before    string // tree in ws.GitDir: the baseline with what was accepted earlier
 	After     string // tree in ws.GitDir: before with what is accepted now
 
-	at func(point string) error // called at each step by tests; nil: not. An error is a failure there
+	hook func(point string) error // called at each step by tests; nil: not. An error is a failure there
 }
 
 // applyToWorktree brings what differs between the two trees onto the user's
@@ -39,7 +47,7 @@ type Job struct {
 // Conflict around a WorktreeConflict, and no file has been touched then. The index and
 // HEAD are never touched. What the files held is saved first (BeforeWorktree).
 func Apply(ctx context.Context, job Job) ([]review.Path, error) {
-	p, err := openPlacement(ctx, job)
+	p, err := openTransaction(ctx, job)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +84,8 @@ type Step struct {
 	Action Action      `json:"action"`
 	Reason string      `json:"reason,omitempty"` // of a Clash: a clause for people
 
-	Meetings []Conflict `json:"-"` // of a Clash: the lines that both sides changed, if that is why
-	Kept     bool       `json:"-"` // of a Clash: the user changed what git does not store as it is, so a branch cannot merge it either
+	Lines []Conflict `json:"-"` // of a Clash: the lines that both sides changed, if that is why
+	Kept  bool       `json:"-"` // of a Clash: the user changed what git does not store as it is, so a branch cannot merge it either
 }
 
 // WorktreePlan is what a delivery onto the working tree would do. It goes through
@@ -101,7 +109,7 @@ func (p *Plan) Conflicts() []Step {
 // PlanWorktree says what it would take to bring what differs between two trees of
 // ws.GitDir onto the user's working tree. It changes nothing there.
 func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string) (*Plan, error) {
-	p, err := openPlacement(ctx, Job{Workspace: ws, Before: before, After: after})
+	p, err := openTransaction(ctx, Job{Workspace: ws, Before: before, After: after})
 	if err != nil {
 		return nil, err
 	}
@@ -115,32 +123,32 @@ func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string)
 // WorktreeConflict lists what stands in the way of a delivery. The fault around it is
 // of kind Conflict.
 type ConflictError struct {
-	Repo    string
-	Clashes []Step
+	Repo      string
+	Conflicts []Step
 }
 
 // Error lists every path with its reason, a line each, escaped.
 func (c *ConflictError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "nothing in %s was changed, because the work does not fit there:", termtext.Escape(c.Repo))
-	for _, step := range c.Clashes {
+	for _, step := range c.Conflicts {
 		fmt.Fprintf(&text, "\n  %s: %s", step.Path, step.Reason)
 	}
 	return text.String()
 }
 
 // conflict is the fault for the clashes that the plan found, or nil.
-func (p *placement) conflict() error {
+func (p *transaction) conflict() error {
 	clashes := (&Plan{Steps: p.steps}).Conflicts()
 	if len(clashes) == 0 {
 		return nil
 	}
-	return p.clash(clashes...)
+	return p.conflictError(clashes...)
 }
 
 // clash is the fault for these steps.
-func (p *placement) clash(steps ...Step) error {
-	conflict := fault.New(fault.Conflict, "%w", &ConflictError{Repo: p.job.Workspace.Repo, Clashes: steps})
+func (p *transaction) conflictError(steps ...Step) error {
+	conflict := fault.New(fault.Conflict, "%w", &ConflictError{Repo: p.job.Workspace.Repo, Conflicts: steps})
 	if !slices.ContainsFunc(steps, func(s Step) bool { return !s.Kept }) {
 		return conflict.Hint("set your own change aside, then accept again: git stash push -- %s", steps[0].Path).
 			Hint("or take other files alone: aibox accept %s --to worktree --files PATH", p.job.Workspace.Owner())
@@ -149,50 +157,50 @@ func (p *placement) clash(steps ...Step) error {
 }
 
 // placement is the work of one delivery onto a working tree.
-type placement struct {
+type transaction struct {
 	job    Job
-	owned  *git.Repo
+	repo   *git.Repo
 	tree   *userTree
 	lock   *flock.Lock
 	format git.Format
 
 	release func() // lets the store be tidied again
 
-	user  userrepo.Settings
-	given map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
-	index map[string]string         // by path: the blobs of files that the user has not modified; nil until asked
-	steps []Step
+	user     userrepo.Settings
+	baseline map[string]workspace.File // by path: of what git does not store as it is, the baseline; nil until asked
+	index    map[string]string         // by path: the blobs of files that the user has not modified; nil until asked
+	steps    []Step
 
-	puts     []placing
+	puts     []put
 	removals []removal
 	made     []string   // folders to make, outer first
 	emptied  []emptied  // folders that may be left empty, inner first
 	blobs    *git.Blobs // reads the trees' objects
 	start    func() *git.Import
-	fresh    *git.Import // takes the merged contents
+	merged   *git.Import // takes the merged contents
 }
 
 // openPlacement opens the working tree and waits for other deliveries to it.
-func openPlacement(ctx context.Context, job Job) (_ *placement, err error) {
+func openTransaction(ctx context.Context, job Job) (_ *transaction, err error) {
 	ws := job.Workspace
 	if ws.URL != "" {
 		return nil, fault.New(fault.Usage, "%s was cloned for this session, so there is no working tree of yours", termtext.Escape(ws.URL)).
 			Hint("take the work as a branch: aibox accept %s --to branch", ws.Owner())
 	}
-	p := &placement{job: job, owned: git.Owned(ws.GitDir), format: git.FormatOf(job.Before)}
+	p := &transaction{job: job, repo: git.Owned(ws.GitDir), format: git.FormatOf(job.Before)}
 	defer func() {
 		if err != nil {
 			p.close()
 		}
 	}()
-	if p.lock, err = lockPlacements(ctx, ws.GitDir); err != nil {
+	if p.lock, err = lockDeliveries(ctx, ws.GitDir); err != nil {
 		return nil, err
 	}
 	if p.release, err = workspace.Hold(ctx, ws.GitDir); err != nil {
 		return nil, err
 	}
 	// What an earlier one left must not be mistaken for the user's work.
-	if _, err = recoverPlacement(ws.GitDir); err != nil {
+	if _, err = recoverDelivery(ws.GitDir); err != nil {
 		return nil, err
 	}
 	if p.tree, err = openUserTree(ws.Repo, p.format); err != nil {
@@ -207,14 +215,14 @@ func openPlacement(ctx context.Context, job Job) (_ *placement, err error) {
 	for _, in := range p.user.Inner {
 		p.tree.nested[in.Path] = ""
 	}
-	p.start = func() *git.Import { return p.owned.Import(ctx) }
-	p.blobs = p.owned.Blobs(ctx)
+	p.start = func() *git.Import { return p.repo.Import(ctx) }
+	p.blobs = p.repo.Blobs(ctx)
 	return p, nil
 }
 
-func (p *placement) close() {
-	if p.fresh != nil {
-		_ = p.fresh.End(errors.New("not needed"))
+func (p *transaction) close() {
+	if p.merged != nil {
+		_ = p.merged.End(errors.New("not needed"))
 	}
 	if p.blobs != nil {
 		_ = p.blobs.Close()
@@ -231,24 +239,24 @@ func (p *placement) close() {
 }
 
 // placementWait is how long a delivery waits for another one to the same repository.
-const placementWait = 30 * time.Second
+const lockTimeout = 30 * time.Second
 
 // lockPlacements makes this the only delivery from a store. The kernel gives the lock
 // back when the process dies, so a journal under a free lock is a dead one's.
-func lockPlacements(ctx context.Context, gitDir string) (*flock.Lock, error) {
-	waiting, cancel := context.WithTimeout(ctx, placementWait)
+func lockDeliveries(ctx context.Context, gitDir string) (*flock.Lock, error) {
+	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
-	lock, err := flock.Wait(waiting, placementsLock(gitDir), flock.Exclusive)
+	lock, err := flock.Wait(waiting, lockFile(gitDir), flock.Exclusive)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fault.New(fault.Environment, "another command has been putting work onto the working tree for %s", placementWait)
+		err = fault.New(fault.Environment, "another command has been putting work onto the working tree for %s", lockTimeout)
 	}
 	return lock, err
 }
 
-func placementsLock(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
+func lockFile(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
 
 // changed are the paths that a delivery changes, sorted.
-func (p *placement) changed() []review.Path {
+func (p *transaction) changedPaths() []review.Path {
 	paths := make([]review.Path, 0, len(p.puts)+len(p.removals))
 	for _, put := range p.puts {
 		paths = append(paths, review.Path(put.path))

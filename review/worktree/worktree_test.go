@@ -144,7 +144,7 @@ func TestWhatTheFilesHeldBeforeCanBeBroughtBack(t *testing.T) {
 	mustPlace(b)
 	saved, err := recovery.Points(t.Context(), filepath.Dir(b.Workspace.GitDir), "")
 	reviewtest.Must(t, err)
-	i := slices.IndexFunc(saved, func(s recovery.Point) bool { return s.What == worktree.PointReason })
+	i := slices.IndexFunc(saved, func(s recovery.Point) bool { return s.What == worktree.BeforeWorktree })
 	if i < 0 {
 		t.Fatalf("saved: %+v", saved)
 	}

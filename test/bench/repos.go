@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"aibox/review"
+	"aibox/review/printer"
 	"aibox/review/scan"
 	"aibox/workspace"
 )
@@ -143,7 +143,7 @@ func diffText(ctx context.Context, b *bench) ([]Row, error) {
 		func(ctx context.Context) (time.Duration, error) {
 			var patch lines
 			begin := time.Now()
-			err := review.Patch(ctx, set, &patch)
+			err := printer.Patch(ctx, set, &patch)
 			took := time.Since(begin)
 			if err == nil && patch.count < 8*changed { // headers, a hunk's, and seven lines of it
 				err = fmt.Errorf("a patch of %d files has %d lines", changed, patch.count)

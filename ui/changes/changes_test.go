@@ -217,9 +217,9 @@ func TestDialogsOfTheReviewMatchTheirGoldenViews(t *testing.T) {
 	set := worked(t)
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},
-		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Meetings: []worktree.Conflict{
-			{Line: 5, Yours: []string{"my line 5"}, Before: []string{"line 5"}, Theirs: []string{"LINE five"}},
-			{Line: 40, Before: []string{"line 40"}, Theirs: []string{"line forty"}},
+		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Lines: []worktree.Conflict{
+			{Line: 5, Yours: []string{"my line 5"}, Base: []string{"line 5"}, Theirs: []string{"LINE five"}},
+			{Line: 40, Base: []string{"line 40"}, Theirs: []string{"line forty"}},
 		}},
 	}
 	for _, size := range uitest.Sizes {
@@ -243,7 +243,7 @@ func TestDialogsOfTheReviewMatchTheirGoldenViews(t *testing.T) {
 		p.Show("a failed verification")
 		p.Press("q", "A", "T", "enter")
 		p.Show("what is in the way")
-		services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Clashes: steps})
+		services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Conflicts: steps})
 		p.wait()
 		p.Press("ctrl+s", "down")
 		p.Show("a conflict")

@@ -27,7 +27,7 @@ type conflict struct {
 }
 
 func newConflict(of *worktree.ConflictError, height int) *conflict {
-	c := &conflict{repo: termtext.Escape(of.Repo), steps: of.Clashes}
+	c := &conflict{repo: termtext.Escape(of.Repo), steps: of.Conflicts}
 	c.resize(height)
 	return c
 }
@@ -64,7 +64,7 @@ type side struct {
 // sides returns the lines of the file at the cursor that both sides changed.
 func (c *conflict) sides() []side {
 	var out []side
-	for _, m := range c.step().Meetings {
+	for _, m := range c.step().Lines {
 		out = append(out, side{heading: fmt.Sprintf("line %d of your file", m.Line)})
 		for i := range max(len(m.Yours), len(m.Theirs)) {
 			var s side

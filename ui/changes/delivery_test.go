@@ -69,8 +69,8 @@ func TestTheMessageCanBeEdited(t *testing.T) {
 func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	steps := []worktree.Step{
 		{Path: "README.md", Action: worktree.ActionConflict, Reason: "you changed it, and the agent deleted it"},
-		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Meetings: []worktree.Conflict{
-			{Line: 5, Yours: []string{"mine\x1b[2J"}, Before: []string{"line 5"}, Theirs: []string{"LINE five", "and more"}},
+		{Path: "src/big.txt", Action: worktree.ActionConflict, Reason: "you and the agent changed the same lines", Lines: []worktree.Conflict{
+			{Line: 5, Yours: []string{"mine\x1b[2J"}, Base: []string{"line 5"}, Theirs: []string{"LINE five", "and more"}},
 		}},
 	}
 	services := &recorded{set: worked(t), plan: &worktree.Plan{Steps: append(slices.Clone(steps), worktree.Step{Path: "x", Action: worktree.ActionCreate})}}
@@ -79,7 +79,7 @@ func TestAConflictShowsBothSidesAndOffersWaysOut(t *testing.T) {
 	p.Sees("1 to create")
 	p.Sees("2 files in the way:")
 	p.Sees("src/big.txt: you and the agent changed the same lines")
-	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Clashes: steps})
+	services.fail = fault.New(fault.Conflict, "%w", &worktree.ConflictError{Repo: "/home/ann/shop", Conflicts: steps})
 	p.accept()
 	p.Sees("Nothing was changed: 2 files in the way in /home/ann/shop")
 	p.Sees("enter shows what the agent did there")

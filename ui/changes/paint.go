@@ -14,6 +14,8 @@ import (
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review/printer"
 )
 
 // View returns the window of the current file's diff, of exactly height lines.
@@ -184,7 +186,7 @@ func differing(l, other review.Line) span {
 	if l.Op == '+' {
 		old, fresh = other, l
 	}
-	from, oldTo, freshTo := review.Differing(old.Text[:min(len(old.Text), maxShown)], fresh.Text[:min(len(fresh.Text), maxShown)])
+	from, oldTo, freshTo := printer.ChangedSpan(old.Text[:min(len(old.Text), maxShown)], fresh.Text[:min(len(fresh.Text), maxShown)])
 	if l.Op == '+' {
 		return span{from, freshTo}
 	}

@@ -1,4 +1,4 @@
-package review
+package printer
 
 import (
 	"context"
@@ -8,22 +8,23 @@ import (
 	"strings"
 
 	"aibox/internal/git"
+	"aibox/review"
 )
 
 // Patch writes the unified diff in git's format, as git apply takes it. The
 // bytes are raw, as the agent wrote them: only for files and pipes. For a
 // terminal use Show.
-func Patch(ctx context.Context, cs *ChangeSet, w io.Writer) error {
-	return PatchWithin(ctx, cs, w, DefaultContext)
+func Patch(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
+	return PatchWithContext(ctx, cs, w, DefaultContext)
 }
 
 // PatchWithin is Patch with so many unchanged lines around each change; negative
 // means DefaultContext. git apply takes one without any only with --unidiff-zero.
-func PatchWithin(ctx context.Context, cs *ChangeSet, w io.Writer, lines int) error {
+func PatchWithContext(ctx context.Context, cs *review.ChangeSet, w io.Writer, lines int) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
-	args := slices.Concat(DiffTree, []string{"-p", "--binary", contextFlag(lines)})
+	args := slices.Concat(review.DiffTree, []string{"-p", "--binary", contextFlag(lines)})
 	if movesSymlinkForFolder(cs) {
 		args = append(args, "--no-renames")
 	}
@@ -38,9 +39,9 @@ func PatchWithin(ctx context.Context, cs *ChangeSet, w io.Writer, lines int) err
 // in its place. Written as a rename its mode is not in the patch, so that git
 // apply believes the symlink to be there still and refuses the files behind it
 // ("beyond a symbolic link", seen with git 2.39).
-func movesSymlinkForFolder(cs *ChangeSet) bool {
+func movesSymlinkForFolder(cs *review.ChangeSet) bool {
 	for _, moved := range cs.Changes {
-		if moved.Kind != Renamed || moved.OldMode != "120000" {
+		if moved.Kind != review.Renamed || moved.OldMode != "120000" {
 			continue
 		}
 		for _, c := range cs.Changes {

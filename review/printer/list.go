@@ -1,4 +1,4 @@
-package review
+package printer
 
 import (
 	"bufio"
@@ -11,12 +11,14 @@ import (
 	"aibox/internal/git"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"aibox/review"
 )
 
 // NameStatus writes one line a file, escaped: a letter as git prints it (A, M,
 // D, R, T), a tab, the name (for a rename: old, tab, new).
-func NameStatus(ctx context.Context, cs *ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c Change) string {
+func NameStatus(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c review.Change) string {
 		line := c.Kind.Letter() + "\t"
 		if c.OldPath != "" {
 			line += c.OldPath.String() + "\t"
@@ -27,8 +29,8 @@ func NameStatus(ctx context.Context, cs *ChangeSet, w io.Writer) error {
 
 // NameStatusZ is NameStatus for programs, as git writes it with -z: letter and
 // names raw, each ended by a NUL.
-func NameStatusZ(ctx context.Context, cs *ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c Change) string {
+func NameStatusZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c review.Change) string {
 		line := c.Kind.Letter() + "\x00"
 		if c.OldPath != "" {
 			line += c.OldPath.Raw() + "\x00"
@@ -38,21 +40,21 @@ func NameStatusZ(ctx context.Context, cs *ChangeSet, w io.Writer) error {
 }
 
 // Names writes the name of each file on a line, escaped; the new one of a rename.
-func Names(ctx context.Context, cs *ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c Change) string { return c.Path.String() + "\n" })
+func Names(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c review.Change) string { return c.Path.String() + "\n" })
 }
 
 // NamesZ is Names for programs: raw, each ended by a NUL.
-func NamesZ(ctx context.Context, cs *ChangeSet, w io.Writer) error {
-	return writeNames(ctx, cs, w, func(c Change) string { return c.Path.Raw() + "\x00" })
+func NamesZ(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
+	return writeNames(ctx, cs, w, func(c review.Change) string { return c.Path.Raw() + "\x00" })
 }
 
 // writeNames writes a line for each file, those that are folded included.
-func writeNames(ctx context.Context, cs *ChangeSet, w io.Writer, line func(Change) string) error {
+func writeNames(ctx context.Context, cs *review.ChangeSet, w io.Writer, line func(review.Change) string) error {
 	out := bufio.NewWriter(w)
-	shown := map[Path]bool{}
+	shown := map[review.Path]bool{}
 	for _, c := range cs.Changes {
-		if c.Kind == Folded {
+		if c.Kind == review.Folded {
 			shown[c.Path] = true
 			continue
 		}
@@ -61,8 +63,8 @@ func writeNames(ctx context.Context, cs *ChangeSet, w io.Writer, line func(Chang
 		}
 	}
 	if len(shown) > 0 {
-		err := cs.eachFolded(ctx, git.Owned(cs.GitDir), func(_ *Change, d git.Difference) error {
-			_, err := out.WriteString(line(Change{Path: Path(d.Path), Kind: kindOf(d)}))
+		err := cs.EachFolded(ctx, git.Owned(cs.GitDir), func(_ *review.Change, d git.Difference) error {
+			_, err := out.WriteString(line(review.Change{Path: review.Path(d.Path), Kind: review.KindOf(d)}))
 			return err
 		})
 		if err != nil {
@@ -74,7 +76,7 @@ func writeNames(ctx context.Context, cs *ChangeSet, w io.Writer, line func(Chang
 
 // Stat writes a table of the changed files with + and -, escaped, at most width
 // columns wide (80 when width is 0), and a line with the sum.
-func Stat(cs *ChangeSet, w io.Writer, width int) error {
+func Stat(cs *review.ChangeSet, w io.Writer, width int) error {
 	if width <= 0 {
 		width = 80
 	}
@@ -102,13 +104,13 @@ func Stat(cs *ChangeSet, w io.Writer, width int) error {
 }
 
 // bar is the count of changed lines and a bar of at most room signs.
-func bar(c Change, most, room int) string {
+func bar(c review.Change, most, room int) string {
 	switch {
-	case c.Kind == Folded:
+	case c.Kind == review.Folded:
 		return c.Folded()
 	case c.Binary:
 		return fmt.Sprintf("binary, %d bytes", c.Size)
-	case c.Kind == ModeChanged:
+	case c.Kind == review.ModeChanged:
 		return fmt.Sprintf("mode %s → %s", c.OldMode, c.NewMode)
 	}
 	plus, minus := c.Added, c.Deleted

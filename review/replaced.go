@@ -14,7 +14,7 @@ import (
 
 // replacing tells which of the chosen changes belong together. Every method costs the
 // depth of a path, so that all of it is linear in the number of changes.
-type replacing struct {
+type exclusion struct {
 	cs     *ChangeSet
 	chosen []bool         // by change: it is taken so far
 	exempt []bool         // likewise: it is never held back
@@ -25,8 +25,8 @@ type replacing struct {
 	with   map[int]Path   // what each change is held back with
 }
 
-func newReplacing(cs *ChangeSet, chosen, exempt []bool) *replacing {
-	r := &replacing{cs: cs, chosen: chosen, exempt: exempt, below: map[string]int{}, with: map[int]Path{}}
+func newExclusion(cs *ChangeSet, chosen, exempt []bool) *exclusion {
+	r := &exclusion{cs: cs, chosen: chosen, exempt: exempt, below: map[string]int{}, with: map[int]Path{}}
 	for i := range cs.Changes {
 		if !chosen[i] {
 			continue
@@ -68,7 +68,7 @@ func (c *Change) writes() string {
 }
 
 // drop holds change i back, with what path is about.
-func (r *replacing) drop(i int, path Path) {
+func (r *exclusion) exclude(i int, path Path) {
 	if !r.chosen[i] || r.exempt[i] {
 		return
 	}
@@ -78,16 +78,16 @@ func (r *replacing) drop(i int, path Path) {
 }
 
 // refused holds back what went for something that aibox never takes.
-func (r *replacing) refused(refusals []Refusal) {
+func (r *exclusion) excludeRefused(refusals []Refusal) {
 	for _, refusal := range refusals {
 		if !refusal.Inside {
-			r.standsAt(refusal.Path.Raw(), refusal.Path)
+			r.excludeRemovalsFor(refusal.Path.Raw(), refusal.Path)
 		}
 	}
 }
 
 // close holds back everything that belongs to what is held back.
-func (r *replacing) close() {
+func (r *exclusion) excludeRelated() {
 	for len(r.open) > 0 {
 		i := r.open[len(r.open)-1]
 		r.open = r.open[:len(r.open)-1]
@@ -96,10 +96,10 @@ func (r *replacing) close() {
 			for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 				r.below[dir]--
 			}
-			r.standsAt(path, c.Path)
+			r.excludeRemovalsFor(path, c.Path)
 		}
 		if path := c.removes(); path != "" {
-			r.stays(path, c.Path)
+			r.excludeReplacementsOf(path, c.Path)
 		}
 	}
 }
@@ -107,29 +107,29 @@ func (r *replacing) close() {
 // standsAt holds back what went for path, at which nothing comes: the file of that name,
 // the files of a folder of that name, and a file in the place of which nothing but path
 // was to come.
-func (r *replacing) standsAt(path string, with Path) {
+func (r *exclusion) excludeRemovalsFor(path string, with Path) {
 	for _, place := range r.goes.under(path) {
-		r.drop(place.change, with)
+		r.exclude(place.change, with)
 	}
 	for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 		if r.below[dir] > 0 {
 			continue
 		}
 		for _, place := range r.goes.at(dir) {
-			r.drop(place.change, with)
+			r.exclude(place.change, with)
 		}
 	}
 }
 
 // stays holds back what was to come at path, in a folder of that name, or as a file in
 // the place of a folder of path.
-func (r *replacing) stays(path string, with Path) {
+func (r *exclusion) excludeReplacementsOf(path string, with Path) {
 	for _, place := range r.comes.under(path) {
-		r.drop(place.change, with)
+		r.exclude(place.change, with)
 	}
 	for dir := slashpath.Parent(path); dir != ""; dir = slashpath.Parent(dir) {
 		for _, place := range r.comes.at(dir) {
-			r.drop(place.change, with)
+			r.exclude(place.change, with)
 		}
 	}
 }

@@ -1,6 +1,9 @@
-package review
+package printer
 
-import "aibox/internal/termtext"
+import (
+	"aibox/internal/termtext"
+	"aibox/review"
+)
 
 // Within lines that were changed, what differs is marked. This is for the eye
 // alone, and cheap: each removed line is compared with its counterpart among the
@@ -44,7 +47,7 @@ func (l hunkLine) shown(color bool) string {
 
 // Show writes the lines for a person's terminal, each without its newline:
 // filtered, what differs within them marked.
-func ShowHunk(h Hunk, color bool) []string {
+func Hunk(h review.Hunk, color bool) []string {
 	shown := make([]string, 0, len(h.Lines))
 	var waiting run
 	flush := func() {
@@ -59,8 +62,8 @@ func ShowHunk(h Hunk, color bool) []string {
 			flush()
 		}
 		l := hunkLine{op: line.Op, text: line.Text}
-		if len(l.text) > MaxLine {
-			l.text, l.long = l.text[:MaxLine], true
+		if len(l.text) > review.MaxLine {
+			l.text, l.long = l.text[:review.MaxLine], true
 		}
 		waiting.add(l)
 		if line.NoNewline {
@@ -107,7 +110,7 @@ func (r *run) highlight() {
 	}
 	for i, old := range removed {
 		fresh := added[i]
-		old.from, old.to, fresh.to = Differing(old.text, fresh.text)
+		old.from, old.to, fresh.to = ChangedSpan(old.text, fresh.text)
 		fresh.from = old.from
 	}
 }
@@ -115,7 +118,7 @@ func (r *run) highlight() {
 // Differing is what differs between two versions of a line, in whole words: of the old
 // one the bytes from up to oldTo, of the fresh one from up to freshTo. All are 0 where
 // so much differs that it tells nothing.
-func Differing(old, fresh []byte) (from, oldTo, freshTo int) {
+func ChangedSpan(old, fresh []byte) (from, oldTo, freshTo int) {
 	head, tail := common(old, fresh)
 	if 3*(head+tail) < max(len(old), len(fresh)) {
 		return 0, 0, 0

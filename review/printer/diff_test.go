@@ -1,4 +1,4 @@
-package review
+package printer
 
 import (
 	"bufio"
@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"aibox/review"
 )
 
 // shownAs is what becomes of git's patch when it is written in these pieces.
-func shownAs(t testing.TB, opts ShowOptions, changes []Change, pieces ...string) string {
+func shownAs(t testing.TB, opts DiffOptions, changes []review.Change, pieces ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	s := &shower{out: bufio.NewWriter(&out), opts: opts, changes: changes, at: -1}
+	s := &diffPrinter{out: bufio.NewWriter(&out), opts: opts, changes: changes, at: -1}
 	for _, piece := range pieces {
 		if _, err := io.WriteString(s, piece); err != nil {
 			return out.String()
@@ -39,13 +41,13 @@ old mode 100644
 new mode 100755
 `
 
-func twoChanges() []Change {
-	return []Change{{Path: "café.txt", Kind: Modified}, {Path: "b.sh", Kind: ModeChanged}}
+func twoChanges() []review.Change {
+	return []review.Change{{Path: "café.txt", Kind: review.Modified}, {Path: "b.sh", Kind: review.ModeChanged}}
 }
 
 func TestADiffIsShownWithReadableNamesAndMarkedWords(t *testing.T) {
 	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " -- a/not-a-header", 1)
-	got := shownAs(t, ShowOptions{Color: true}, twoChanges(), text)
+	got := shownAs(t, DiffOptions{Color: true}, twoChanges(), text)
 	want := `<b>diff --git a/café.txt b/café.txt</>
 <b>--- a/café.txt</>
 <b>+++ b/café.txt</>
@@ -66,7 +68,7 @@ func TestADiffIsShownWithReadableNamesAndMarkedWords(t *testing.T) {
 
 func TestALineOfContentCannotPoseAsAHeader(t *testing.T) {
 	text := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/etc/passwd\n-diff --git a/y b/y\n+++ b/etc/passwd\n+@@ -1 +1 @@\n"
-	got := shownAs(t, ShowOptions{}, []Change{{Path: "x", Kind: Modified}}, text)
+	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Modified}}, text)
 	if got != text {
 		t.Errorf("shown as\n%s", got)
 	}
@@ -79,12 +81,12 @@ func TestRemarksStandAtTheirLines(t *testing.T) {
 		{Line: 2, Old: true, Text: "keep this"},
 		{Line: 90, Text: "far away"},
 	}
-	got := shownAs(t, ShowOptions{Remarks: func(c *Change) []Remark {
+	got := shownAs(t, DiffOptions{Remarks: func(c *review.Change) []Remark {
 		if c.Path == "x" {
 			return remarks
 		}
 		return nil
-	}}, []Change{{Path: "x", Kind: Modified}}, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+deux\n")
+	}}, []review.Change{{Path: "x", Kind: review.Modified}}, "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+deux\n")
 	want := `diff --git a/x b/x
 ! runs at the next make
 --- a/x
@@ -105,7 +107,7 @@ func TestRemarksStandAtTheirLines(t *testing.T) {
 
 func TestOnlyTheFilesAskedForAreShown(t *testing.T) {
 	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " diff --git a/z b/z", 1)
-	got := shownAs(t, ShowOptions{Only: func(c *Change) bool { return c.Path == "b.sh" }}, twoChanges(), text)
+	got := shownAs(t, DiffOptions{Only: func(c *review.Change) bool { return c.Path == "b.sh" }}, twoChanges(), text)
 	if want := "diff --git a/b.sh b/b.sh\nold mode 100644\nnew mode 100755\n"; got != want {
 		t.Errorf("shown as\n%s", got)
 	}
@@ -132,9 +134,9 @@ func TestWordsAreMarkedWholeAndOnlyWhereMuchIsTheSame(t *testing.T) {
 }
 
 func TestAVeryLongLineIsCut(t *testing.T) {
-	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*MaxLine) + "\n+end\n"
-	got := shownAs(t, ShowOptions{}, []Change{{Path: "x", Kind: Added}}, text)
-	if len(got) > MaxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
+	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*review.MaxLine) + "\n+end\n"
+	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Added}}, text)
+	if len(got) > review.MaxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
 		t.Errorf("shown in %d bytes, ending %q", len(got), got[len(got)-60:])
 	}
 }
@@ -146,7 +148,7 @@ func FuzzAShownDiffIsSafeWhateverGitWrites(f *testing.F) {
 	f.Add("diff --git a/x b/x\n@@ -1 +1 @@\n-a\x1b]52;c;x\x07\n+b\u202e\xff\r\n\\ No newline at end of file\n", 30, false)
 	f.Fuzz(func(t *testing.T, patch string, cut int, color bool) {
 		cut = max(0, min(cut, len(patch)))
-		opts := ShowOptions{Color: color, Remarks: func(*Change) []Remark { return []Remark{{Line: 1, Text: patch}} }}
+		opts := DiffOptions{Color: color, Remarks: func(*review.Change) []Remark { return []Remark{{Line: 1, Text: patch}} }}
 		whole := shownAs(t, opts, twoChanges(), patch)
 		if parts := shownAs(t, opts, twoChanges(), patch[:cut], patch[cut:]); parts != whole {
 			t.Fatalf("cut at %d it is shown as %q, whole as %q", cut, parts, whole)

@@ -32,7 +32,7 @@ func (cs *ChangeSet) TreeAfter(ctx context.Context, owner string, prior *Selecti
 	if err := cs.overlay(ctx, owner, edit, priorTree, chosen, stale); err != nil {
 		return "", err
 	}
-	if err := cs.clashes(edit); err != nil {
+	if err := cs.checkPaths(edit); err != nil {
 		return "", err
 	}
 	tree, _, err := cs.write(ctx, edit)
@@ -81,7 +81,7 @@ func (cs *ChangeSet) refresh(ctx context.Context, s *Selection) (fresh *Selectio
 			stale = append(stale, t)
 			return nil
 		}
-		now := Taken{Path: t.Path, OldPath: f.Change.OldPath, Blob: f.Change.state(), Mode: f.Change.NewMode}
+		now := Taken{Path: t.Path, OldPath: f.Change.OldPath, Blob: f.Change.fingerprint(), Mode: f.Change.NewMode}
 		now.take(keep)
 		fresh.Taken = append(fresh.Taken, now)
 		return nil
@@ -114,7 +114,7 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 				Hint("take all of it as it is now, too: aibox accept %s --files %s", owner, t.Path)
 		}
 		if now := chosen.At(t.Path); now != nil {
-			if err := was.mix(ctx, owner, e, byPath[t.Path], t); err != nil {
+			if err := was.mergeStale(ctx, owner, e, byPath[t.Path], t); err != nil {
 				return err
 			}
 			continue
@@ -129,7 +129,7 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 }
 
 // mix adds the text that was taken of c before to what is taken of it now.
-func (cs *ChangeSet) mix(ctx context.Context, owner string, e *treeEdit, c *Change, t Taken) error {
+func (cs *ChangeSet) mergeStale(ctx context.Context, owner string, e *treeEdit, c *Change, t Taken) error {
 	if c == nil {
 		return nil // what was taken is in the baseline
 	}
@@ -153,7 +153,7 @@ func (cs *ChangeSet) mix(ctx context.Context, owner string, e *treeEdit, c *Chan
 		mixed := slices.Clone(now)
 		for _, h := range f.Hunks {
 			if h.Kind == HunkContent {
-				return changed(c.Path)
+				return staleSelection(c.Path)
 			}
 			for _, b := range h.blocks() {
 				if !slices.ContainsFunc(now, b.overlaps) {

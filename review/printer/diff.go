@@ -1,4 +1,6 @@
-package review
+// Package printer writes a change set as text: a diff for a terminal, a patch, a table, lists of names. All but
+// the patch and the lists for programs are escaped: an agent's bytes cannot control the terminal.
+package printer
 
 import (
 	"bufio"
@@ -13,15 +15,16 @@ import (
 
 	"aibox/internal/git"
 	"aibox/internal/termtext"
+	"aibox/review"
 )
 
 // ShowOptions say how Show writes a diff. The zero value is everything without
 // color and without context; see DefaultContext.
-type ShowOptions struct {
+type DiffOptions struct {
 	Color   bool
-	Context int                    // unchanged lines around a change; negative means DefaultContext
-	Only    func(*Change) bool     // the files to show; nil means all
-	Remarks func(*Change) []Remark // what else stands beside the file's lines; nil means nothing
+	Context int                           // unchanged lines around a change; negative means DefaultContext
+	Only    func(*review.Change) bool     // the files to show; nil means all
+	Remarks func(*review.Change) []Remark // what else stands beside the file's lines; nil means nothing
 }
 
 // Remark is a line of ours beside a file's lines: a risk, a person's comment.
@@ -37,20 +40,20 @@ const DefaultContext = 3
 
 // Show writes the diff for a person's terminal: filtered, binary content left
 // out, names readable. It is no patch: that is Patch.
-func Show(ctx context.Context, cs *ChangeSet, w io.Writer, opts ShowOptions) error {
+func Diff(ctx context.Context, cs *review.ChangeSet, w io.Writer, opts DiffOptions) error {
 	if cs.Tree == cs.BaseTree {
 		return nil
 	}
 	out := bufio.NewWriterSize(w, 32<<10)
-	shown := &shower{out: out, opts: opts, changes: cs.Changes, at: -1}
-	args := slices.Concat(DiffTree, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.listed()})
+	shown := &diffPrinter{out: out, opts: opts, changes: cs.Changes, at: -1}
+	args := slices.Concat(review.DiffTree, []string{"-p", contextFlag(opts.Context), cs.BaseTree, cs.ListedTree()})
 	err := git.Owned(cs.GitDir).Run(ctx, nil, shown, args...)
 	if shown.failed != nil {
 		return shown.failed // of the writer: git only noticed
 	}
 	err = errors.Join(err, shown.end())
 	for i := range cs.Changes {
-		if c := &cs.Changes[i]; c.Kind == Folded && (opts.Only == nil || opts.Only(c)) {
+		if c := &cs.Changes[i]; c.Kind == review.Folded && (opts.Only == nil || opts.Only(c)) {
 			shown.folder(c)
 		}
 	}
@@ -58,7 +61,7 @@ func Show(ctx context.Context, cs *ChangeSet, w io.Writer, opts ShowOptions) err
 }
 
 // folder writes what stands for the files below a folder.
-func (s *shower) folder(c *Change) {
+func (s *diffPrinter) folder(c *review.Change) {
 	s.print(bold, c.Path.String()+": "+c.Folded())
 	if s.opts.Remarks != nil {
 		s.remarks = slices.Clone(s.opts.Remarks(c))
@@ -86,15 +89,12 @@ const (
 	reset   = "\x1b[m"
 )
 
-// maxLine is how much of a line is kept together; a longer one is cut.
-const MaxLine = 64 << 10
-
 // shower reads git's patch line by line, by the counts in the hunks' headers, so
 // that content cannot pose as a header, and writes it anew.
-type shower struct {
+type diffPrinter struct {
 	out     *bufio.Writer
-	opts    ShowOptions
-	changes []Change
+	opts    DiffOptions
+	changes []review.Change
 	failed  error // of the writer
 
 	line []byte
@@ -110,12 +110,12 @@ type shower struct {
 	run              run // changed lines that are not written yet
 }
 
-func (s *shower) Write(data []byte) (int, error) {
+func (s *diffPrinter) Write(data []byte) (int, error) {
 	written := len(data)
 	for len(data) > 0 {
 		part, rest, whole := bytes.Cut(data, []byte("\n"))
 		data = rest
-		if room := MaxLine - len(s.line); len(part) > room {
+		if room := review.MaxLine - len(s.line); len(part) > room {
 			part, s.long = part[:room], true
 		}
 		s.line = append(s.line, part...)
@@ -131,7 +131,7 @@ func (s *shower) Write(data []byte) (int, error) {
 }
 
 // take looks at one whole line.
-func (s *shower) take() {
+func (s *diffPrinter) take() {
 	line, long := s.line, s.long
 	s.line, s.long = s.line[:0], false
 	switch {
@@ -151,7 +151,7 @@ func (s *shower) take() {
 }
 
 // count reads the spans of a hunk's header; another line has none.
-func (s *shower) count(line []byte) {
+func (s *diffPrinter) count(line []byte) {
 	fields := strings.Fields(string(line[:min(len(line), 100)]))
 	if len(fields) < 3 || fields[0] != "@@" {
 		return
@@ -172,7 +172,7 @@ func span(text string) (at, lines int) {
 }
 
 // hunkLine takes a line of a hunk.
-func (s *shower) hunkLine(line []byte, long bool) {
+func (s *diffPrinter) hunkLine(line []byte, long bool) {
 	if len(line) == 0 {
 		return
 	}
@@ -202,7 +202,7 @@ func (s *shower) hunkLine(line []byte, long bool) {
 }
 
 // flush writes the lines that waited for their counterparts.
-func (s *shower) flush() {
+func (s *diffPrinter) flush() {
 	s.run.highlight()
 	for _, l := range s.run.lines {
 		s.write(l.shown(s.opts.Color) + "\n")
@@ -214,10 +214,10 @@ func (s *shower) flush() {
 }
 
 // nextFile begins a file. Its name is the change's: what git writes is quoted.
-func (s *shower) nextFile() {
+func (s *diffPrinter) nextFile() {
 	s.endFile()
 	s.sections++
-	if s.at < 0 || s.changes[s.at].Kind != TypeChanged || s.sections > 2 {
+	if s.at < 0 || s.changes[s.at].Kind != review.TypeChanged || s.sections > 2 {
 		s.at, s.sections = s.at+1, 1
 	}
 	if s.at >= len(s.changes) {
@@ -236,9 +236,9 @@ func (s *shower) nextFile() {
 }
 
 // endFile writes what remains to be said about a file.
-func (s *shower) endFile() {
+func (s *diffPrinter) endFile() {
 	s.flush()
-	if s.at < 0 || s.changes[s.at].Kind == TypeChanged && s.sections < 2 {
+	if s.at < 0 || s.changes[s.at].Kind == review.TypeChanged && s.sections < 2 {
 		return
 	}
 	for i, r := range s.remarks { // in lines that are not shown
@@ -248,7 +248,7 @@ func (s *shower) endFile() {
 }
 
 // header writes a line between a file's name and its hunks.
-func (s *shower) header(line string) {
+func (s *diffPrinter) header(line string) {
 	c := &s.changes[max(s.at, 0)]
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -269,7 +269,7 @@ func (s *shower) header(line string) {
 }
 
 // oldName is the escaped name in the baseline.
-func oldName(c *Change) string {
+func oldName(c *review.Change) string {
 	if c.OldPath != "" {
 		return c.OldPath.String()
 	}
@@ -277,7 +277,7 @@ func oldName(c *Change) string {
 }
 
 // remarked writes the remarks that fit and takes them off the list.
-func (s *shower) remarked(fits func(Remark) bool) {
+func (s *diffPrinter) remarked(fits func(Remark) bool) {
 	s.remarks = slices.DeleteFunc(s.remarks, func(r Remark) bool {
 		if !fits(r) {
 			return false
@@ -294,7 +294,7 @@ func (s *shower) remarked(fits func(Remark) bool) {
 }
 
 // print writes a line, escaped.
-func (s *shower) print(style, text string) {
+func (s *diffPrinter) print(style, text string) {
 	s.write(styled(termtext.Text(text), style, s.opts.Color) + "\n")
 }
 
@@ -305,13 +305,13 @@ func styled(text, style string, color bool) string {
 	return style + text + reset
 }
 
-func (s *shower) write(text string) {
+func (s *diffPrinter) write(text string) {
 	if _, err := s.out.WriteString(text); err != nil && s.failed == nil {
 		s.failed = err
 	}
 }
 
-func (s *shower) end() error {
+func (s *diffPrinter) end() error {
 	if len(s.line) > 0 {
 		s.take()
 	}
