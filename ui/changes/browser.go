@@ -168,6 +168,22 @@ func (b *browser) enter(e entry) tea.Cmd {
 	return b.load()
 }
 
+// updateSearch gives a key or a paste to the search field, and runs a search that begins.
+func (b *browser) updateSearch(msg tea.Msg) tea.Cmd {
+	begins := b.search.Update(msg)
+	b.diff.match = b.search.match
+	if !begins {
+		return nil
+	}
+	return b.search.run(b.ctx, b.set, b.diff.files, b.diff.file())
+}
+
+// endSearch drops the search and its marks.
+func (b *browser) endSearch() {
+	b.search.end()
+	b.diff.match = nil
+}
+
 // nextHit goes n hits further.
 func (b *browser) nextHit(n int) tea.Cmd {
 	if !b.search.step(n) {

@@ -25,10 +25,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case m.comment != nil:
 		return m.pressComment(msg)
 	case m.search.typing():
-		if m.search.Update(msg) {
-			return m.search.run(m.ctx, m.set, m.diff.files, m.diff.file())
-		}
-		return nil
+		return m.updateSearch(msg)
 	case m.verify.asks() || m.verify.shown():
 		return m.pressVerify(msg)
 	case m.conflict != nil:
@@ -51,8 +48,7 @@ func (m *Model) pressDiff(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.bound()
 	switch {
 	case key.Matches(msg, k.endSearch):
-		m.search.end()
-		m.diff.match = nil
+		m.endSearch()
 		return nil
 	case key.Matches(msg, k.nextHit):
 		return m.nextHit(1)

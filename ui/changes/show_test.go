@@ -186,3 +186,20 @@ func TestASearchStartsAtTheCursor(t *testing.T) {
 		}
 	}
 }
+
+func TestTheMarksOfASearchGoWithIt(t *testing.T) {
+	p, _ := open(t)
+	p.goTo("src/big.txt")
+	marked := func() bool { return strings.Contains(p.m.View(), p.m.diff.styles.hit.render("five")) }
+	for _, end := range [][]string{{"esc"}, {"/", "end", "backspace", "backspace", "backspace", "backspace", "enter"}} {
+		p.Press("/")
+		p.Type("five")
+		p.Press("enter")
+		if !marked() {
+			t.Fatal("the hit is not marked")
+		}
+		if p.Press(end...); marked() {
+			t.Errorf("%v leaves the marks of the search", end)
+		}
+	}
+}
