@@ -2,7 +2,7 @@ package session
 
 import ()
 
-// Actions is what can be done with a session as it stands. The use cases check again:
+// Actions is what can be done with a session now. The use cases check again:
 // it says what is worth a key, not what is allowed.
 type Actions struct {
 	Attach    bool // take part: its agent has a terminal that is alive

@@ -31,11 +31,11 @@ func (s *contact) send(id ID, send func(control.Client) error) error {
 	var said *control.RefusedError
 	switch {
 	case errors.As(err, &said):
-		return fault.New(said.Kind(), "%s", said.Message).Hint("`aibox ls` shows how %s stands", id)
+		return fault.New(said.Kind(), "%s", said.Message).Hint("`aibox ls` shows the status of %s", id)
 	case errors.Is(err, control.ErrTimeout):
 		return s.unresponsiveFault(id)
 	case errors.Is(err, control.ErrNoSupervisor):
-		return fault.New(fault.Conflict, "%s does not run any more", id).Hint("`aibox ls` shows how it stands")
+		return fault.New(fault.Conflict, "%s does not run any more", id).Hint("`aibox ls` shows its status")
 	default:
 		return err
 	}

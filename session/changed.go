@@ -11,7 +11,7 @@ import (
 
 // Changed says, until ctx ends, that some session was made, removed or got another
 // state. Changes that come faster than they are taken are one. The channel is closed
-// at the end. The kernel tells, nothing is polled: every new state touches the folder
+// at the end. The kernel notifies, nothing is polled: every new state touches the folder
 // of all sessions.
 func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	if err := paths.MakePrivate(s.store.root); err != nil {
@@ -51,7 +51,7 @@ func (s *reader) Changed(ctx context.Context) (<-chan struct{}, error) {
 	return changed, nil
 }
 
-// notify tells the owner of a channel of length one that something has changed.
+// notify wakes the owner of a channel of length one.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -37,7 +37,7 @@ func (s *changeSets) Changes(ctx context.Context, id ID) (*review.ChangeSet, err
 }
 
 // FinalChanges is the change set as it was computed at the session's end. Unlike
-// Changes it looks at no workspace and waits for nobody.
+// Changes it reads no workspace and waits for no other process.
 func (s *reader) FinalChanges(id ID) (*review.ChangeSet, error) {
 	set := new(review.ChangeSet)
 	return set, s.store.read(id, changesFile, set)
@@ -92,8 +92,8 @@ func (s *changeSets) compute(ctx context.Context, session *Session) (*review.Cha
 	return set, nil
 }
 
-// cleanupTimeout is how long a command waits for a supervisor that clears up behind a
-// session that has ended.
+// cleanupTimeout is how long a command waits for a supervisor that cleans up after its
+// session has ended.
 const cleanupTimeout = 10 * time.Second
 
 // withEnded runs use with the session loaded and locked. A session that is alive or

@@ -90,7 +90,7 @@ func (s *changeSets) storeComputed(session *Session, set *review.ChangeSet) erro
 }
 
 // storeFailure stores why the changes of a session are still unknown. A try that the user has
-// broken off says nothing of them, so that what was on record stands again; one that
+// broken off says nothing of them, so the earlier record is restored; one that
 // found no room does not count.
 func (s *changeSets) storeFailure(ctx context.Context, session *Session, was Changes, cause error) error {
 	if !session.State.Result.unknown() {

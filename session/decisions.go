@@ -12,10 +12,10 @@ import (
 	"aibox/review/accept"
 )
 
-// decisionsFile holds what a person took of a session's changes.
+// decisionsFile holds what the user accepted of a session's changes.
 const decisionsFile = "decisions.json"
 
-// Decisions are what a person took of a session's changes so far. A session that
+// Decisions are what the user accepted of a session's changes so far. A session that
 // continues another one inherits them, since its changes hold those of both.
 type Decisions struct {
 	Taken    *review.Selection `json:"taken"`              // all of it, wherever it went; never nil
@@ -94,7 +94,7 @@ type deliveries struct {
 }
 
 // AcceptSet delivers what opts choose of set, the session's changes as Changes or
-// FinalChanges told them, whatever has become of the workspace since; what was accepted
+// FinalChanges returned them, whatever has become of the workspace since; what was accepted
 // before is taken into account, so opts.Before stays empty. Hunks that are rejected are
 // left out unless the choice names hunks. A session without changes, and nothing
 // chosen, is review.ErrNothing.

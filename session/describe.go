@@ -13,11 +13,11 @@ import (
 )
 
 // Description is what can be said of a session's work where it is delivered. Text
-// that the agent chose (names, subjects, targets) stands in it only as data: in a
+// that the agent chose (names, subjects, targets) appears in it only as data: in a
 // message only names of plain letters, in Markdown only as code.
 type Description struct {
 	Title   string `json:"title"`   // the task in one line of at most 72 characters
-	Message string `json:"message"` // of a commit: the title and what the record tells, ended by a newline
+	Message string `json:"message"` // of a commit: the title and a summary of the record, ended by a newline
 	Body    string `json:"body"`    // of a pull request, in Markdown
 }
 
@@ -161,7 +161,7 @@ func wrapText(text string, width int) []string {
 // folder sums up the changes in one.
 type folder struct {
 	name                  string // "" is the top; raw
-	more                  int    // it stands for so many others
+	more                  int    // how many other folders it sums up
 	files, added, deleted int
 }
 

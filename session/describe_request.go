@@ -12,7 +12,7 @@ import (
 )
 
 // request is the text of a pull request. Whatever the agent, the model or its
-// server chose stands in it as code, which no reader of Markdown takes for a link,
+// server chose appears in it as code, which no reader of Markdown takes for a link,
 // a mention, an image or HTML.
 func (s Session) request(set *review.ChangeSet, verified []Verification) string {
 	var b strings.Builder

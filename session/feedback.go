@@ -13,7 +13,7 @@ import (
 	"aibox/review"
 )
 
-// feedbackFile holds what a person says of a session's work.
+// feedbackFile holds the user's feedback on a session's work.
 const feedbackFile = "feedback.json"
 
 // What feedback may hold.
@@ -24,8 +24,7 @@ const (
 	maxRejected   = 32 << 10 // bytes of a rejected hunk's diff that are kept
 )
 
-// Feedback is what a person says of a session's work: comments, and hunks that
-// they reject. It is kept until the session is removed; a session that resumes this
+// Feedback is what the user says about a session's work: comments and rejected hunks. It is kept until the session is removed; a session that resumes this
 // one gets in its prompt what was not sent before.
 type Feedback struct {
 	Comments []Comment   `json:"comments"`
@@ -45,7 +44,7 @@ type Comment struct {
 	Sent   ID            `json:"sent,omitempty"` // the session that got it; empty for none yet
 }
 
-// Rejection is a hunk that a person does not want as it is.
+// Rejection is a hunk that the user does not accept as it is.
 type Rejection struct {
 	Hunk review.HunkID `json:"hunk"`
 	Path review.Path   `json:"path"`

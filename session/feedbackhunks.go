@@ -73,7 +73,7 @@ func (f Feedback) rejected(ctx context.Context, set *review.ChangeSet) ([]string
 	return ids, err
 }
 
-// WithoutRejected is the choice without the hunks that the person has rejected and
+// WithoutRejected is the choice without the hunks that the user has rejected and
 // not sent back yet. A choice that names hunks means them, and stays as it is.
 func (s *reader) WithoutRejected(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (review.Choice, error) {
 	if len(choice.Hunks) > 0 {

@@ -11,7 +11,7 @@ import (
 // maxFeedback bounds the part of a prompt that feedback makes, in bytes.
 const maxFeedback = 256 << 10
 
-// SendFeedback hands the feedback on the work of from, as far as nobody got it, to the
+// SendFeedback hands the feedback on the work of from, as far as it was not sent yet, to the
 // session to, which continues it and whose folder is there: it is marked as sent,
 // and text is the part of the prompt that it makes, empty for none. With keep the
 // session to only inherits it, for another time. The caller holds from.
@@ -63,8 +63,8 @@ func (s *feedbacks) takeBackFeedback(from, to ID) error {
 	return s.store.write(from, feedbackFile, f)
 }
 
-// Task is what the agent is told: the feedback on its work, if there is any, and
-// then what the person wrote.
+// Task is the agent's prompt: the feedback on its work, if there is any, and then
+// what the user wrote.
 func (spec Spec) Task() string {
 	if spec.Feedback == "" || spec.Prompt == "" {
 		return spec.Feedback + spec.Prompt
@@ -72,7 +72,7 @@ func (spec Spec) Task() string {
 	return spec.Feedback + "\n# And now\n\n" + spec.Prompt
 }
 
-// prompt is the feedback as an agent is told, in Markdown. What does not fit is
+// prompt is the feedback as the agent gets it, in Markdown. What does not fit is
 // counted.
 func (f Feedback) prompt() string {
 	var b strings.Builder
@@ -123,7 +123,7 @@ func (c Comment) location() string {
 	}
 }
 
-// quotation is what a comment is on, for those who cannot look.
+// quotation quotes what a comment is on.
 func (c Comment) quotation() string {
 	switch {
 	case c.Hunk != "":
@@ -143,7 +143,7 @@ func promptPath(path review.Path) string {
 	return fmt.Sprintf("%q", path.Raw())
 }
 
-// fenced is text as a block of Markdown, behind a fence that is longer than any in
+// fenced is text as a block of Markdown, within a fence that is longer than any in
 // it. Bytes that are not text are replaced.
 func fenced(kind, text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")

@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Filter is what a person looks for among sessions. The zero value lets every session
-// through.
+// Filter selects sessions. The zero value selects all of them.
 type Filter struct{ words []condition }
 
 // condition is one condition; a session has to meet all of them.
 type condition struct {
 	not    bool
 	column func(*Summary) string // lower case; nil looks everywhere
-	any    []string              // lower case; one of them has to stand there
+	any    []string              // lower case; one of them has to occur
 }
 
-// filterColumns are the words that may stand before a colon.
+// filterColumns are the words that may come before a colon.
 var filterColumns = map[string]func(*Summary) string{
 	"id":     func(b *Summary) string { return string(b.ID) },
 	"state":  stateWords,
@@ -27,10 +26,10 @@ var filterColumns = map[string]func(*Summary) string{
 	"task":   func(b *Summary) string { return strings.ToLower(b.Task) },
 }
 
-// ParseFilter reads what a person typed: words that all have to stand in a session's
+// ParseFilter reads a filter as typed: words that all have to occur in a session's
 // line, in any case. "state:running,failed" looks in one column (those of columns) for
-// either word, and a "-" before a word wants it not to stand there. Everything is a
-// filter; a colon behind another word is text.
+// either word, and a "-" before a word excludes it. Any text is a filter; a colon
+// after another word is text.
 func ParseFilter(text string) Filter {
 	var f Filter
 	for _, typed := range strings.Fields(strings.ToLower(text)) {
@@ -72,7 +71,7 @@ func (f Filter) Match(b *Summary) bool {
 	return true
 }
 
-// stateWords are the words for how a session stands: its status, its phase, and "open"
+// stateWords are the words for a session's state: its status, its phase, and "open"
 // where its work waits for a decision. A blank in them is a "-", too, since words have none.
 func stateWords(b *Summary) string {
 	text := string(b.Status()) + " " + string(b.Phase)

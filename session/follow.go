@@ -62,7 +62,7 @@ type contact struct {
 
 // Follow visits the session's output from byte offset from on: what there is
 // and, while the session is alive, what comes, until it has ended. It returns the
-// session as it then stands. A supervisor that died on the way is an error of
+// session as it is then. A supervisor that died on the way is an error of
 // kind Internal, after everything recorded was visited.
 func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(output.Chunk) error) (Session, error) {
 	dir, finished := s.store.Dir(id), false
@@ -74,7 +74,7 @@ func (s *contact) Follow(ctx context.Context, id ID, from int64, visit func(outp
 		finished = err == nil
 		if finished {
 			// The whole of it, and the state on disk is final. The supervisor still
-			// clears up; who wants to change the session waits for that (withEnded).
+			// cleans up; a command that changes the session waits for that (withEnded).
 			break
 		}
 		if !errors.Is(err, control.ErrNoSupervisor) {
@@ -146,8 +146,8 @@ func (s *contact) Signal(ctx context.Context, id ID, number int) error {
 	return s.store.dial(id).Signal(ctx, number)
 }
 
-// awaitFree waits until nobody holds the session. The lock has no way to be told
-// of its release without taking part in it, so it is asked now and then.
+// awaitFree waits until no process holds the session. A release of the lock cannot be
+// watched, so it is polled.
 func awaitFree(ctx context.Context, dir string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

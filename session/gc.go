@@ -34,16 +34,16 @@ import (
 // A session that runs, or whose record cannot be read, stays, and with a record that
 // cannot be read everything that it may refer to.
 
-// minScratchAge is how old scratch must be: younger may be somebody's at this moment.
+// minScratchAge is how old scratch must be: younger may be in use.
 const minScratchAge = time.Hour
 
 // GCOptions say what a clean-up takes.
 type GCOptions struct {
 	OlderThan time.Duration // the retention; 0 takes what was reviewed just now, too
-	DryRun    bool          // only tell
+	DryRun    bool          // report only
 
 	minScratchAge time.Duration     // instead of the constant, for tests; negative is none
-	step          func(what string) // is told each step before it is done, for tests; may be nil
+	step          func(what string) // called before each step, for tests; may be nil
 }
 
 // GCKind is a kind of thing that is tidied away.
@@ -58,7 +58,7 @@ const (
 	GCObjects       GCKind = "objects" // of git, that nothing names any more
 	GCRepositories  GCKind = "repositories"
 	GCScratch       GCKind = "scratch"
-	GCBoxes         GCKind = "boxes" // that came when nobody waited for them any more
+	GCBoxes         GCKind = "boxes" // that appeared after their session was gone
 	GCNetworks      GCKind = "networks"
 	GCImages        GCKind = "images"
 	GCCaches        GCKind = "caches"
@@ -120,8 +120,8 @@ type gc struct {
 	errs    []error
 }
 
-// GC tidies away what nobody needs. It can be killed at any point, and goes beside
-// everything else that aibox does: whatever is in use stays. One that finds another
+// GC removes what is not needed any more. It can be killed at any point and runs beside
+// every other command: what is in use stays. One that finds another
 // at work is refused. An error beside a report says what could not be removed.
 func (s *Sessions) GC(ctx context.Context, options GCOptions) (*GCReport, error) {
 	if options.minScratchAge == 0 {
@@ -207,7 +207,7 @@ func (g *gc) session(ctx context.Context, id ID) error {
 	g.beforeStep("lock " + string(id))
 	file, err := lock(g.store.Dir(id))
 	if errors.Is(err, errLocked) || errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody is at it
+		return nil // another command works on it
 	}
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (g *gc) count(id ID) {
 }
 
 // removable reports whether a session can go, as far as its record tells. A reason to
-// stay that a person may do something about is reported.
+// stay that the user can change is reported.
 func (g *gc) removable(id ID) (*Session, bool) {
 	session, err := g.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -304,7 +304,7 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 	}
 	if err != nil {
 		g.keepSession(session.ID, "what is in its workspace cannot be told: "+err.Error())
-		return false, nil //nolint:nilerr // told as a reason to keep it
+		return false, nil //nolint:nilerr // reported as a reason to keep it
 	}
 	reviewed, err := g.fullyReviewed(session, set)
 	if err != nil || !reviewed {
@@ -330,7 +330,7 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 	return true, g.do("workspace "+string(session.ID), func() error { return workspace.Remove(ctx, ws) })
 }
 
-// fullyReviewed reports whether a person has seen to all of set, which is what the
+// fullyReviewed reports whether the user has decided on all of set, which is what the
 // workspace of a reviewed session holds now.
 func (g *gc) fullyReviewed(session *Session, set *review.ChangeSet) (bool, error) {
 	if set.Empty() {

@@ -75,7 +75,7 @@ func (g *gc) repository(ctx context.Context, gitDir string) error {
 		return err
 	}
 	defer tidying.Close()
-	// Only now: who prepares a workspace is on record before it can write here.
+	// Only now: a session is on record before it can write here.
 	known, err := g.references()
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (g *gc) docker(ctx context.Context) error {
 }
 
 // boxes removes those of sessions that are not on record. A session is on record
-// before its box is asked for, so what is found first and has none is nobody's.
+// before its box is asked for, so a box that is found first and has none is orphaned.
 func (g *gc) boxes(ctx context.Context, backend runtime.Backend) error {
 	boxes, err := backend.Boxes(ctx)
 	if err != nil {

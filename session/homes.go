@@ -90,7 +90,7 @@ func openFolders(top string, create bool, names ...string) (*os.File, error) {
 }
 
 // openFolder opens (O_PATH) the folder name in parent. An agent may have taken the
-// rights to it away from its owner, this user, who gets them back.
+// rights to it away from its owner, this user, which gets them back.
 func openFolder(parent *os.File, name string, create bool) (*os.File, error) {
 	if create {
 		if err := unix.Mkdirat(int(parent.Fd()), name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

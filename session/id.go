@@ -24,7 +24,7 @@ func newVerificationID(number int64) ID { return ID(verificationPrefix + digits(
 // newOpenedID is newID for a session in which a workspace is looked at.
 func newOpenedID(number int64) ID { return ID(openedPrefix + digits(number)) }
 
-// ParseID checks text that a person typed as a session id or a prefix of one.
+// ParseID checks text that the user typed as a session id or a prefix of one.
 func ParseID(text string) (ID, error) {
 	if !idForm.MatchString(text) {
 		return "", fault.New(fault.Usage, "%q is not a session id", text).

@@ -28,12 +28,12 @@ type Launch struct {
 	Env     []string          `json:"env,omitempty"`     // NAME=VALUE for the agent, at the user's wish
 	Keys    map[string]string `json:"keys,omitempty"`    // variables with keys of model servers, for the gateway alone
 	Secrets map[string]string `json:"secrets,omitempty"` // the agent's secret options by key, which it needs in its box
-	// TellProbes reports each probe as a step of its own, for who wants to see the
-	// proof go on.
+	// ReportProbes reports each probe as a step of its own, to show the progress of
+	// the proof.
 	ReportProbes bool `json:"tell_probes,omitempty"`
 }
 
-// Step is a stage of the start, for people.
+// Step is a stage of the start.
 type Step struct {
 	Name   string        `json:"name"` // "workspace", "network", …
 	Done   bool          `json:"done"`
@@ -54,8 +54,8 @@ type LaunchMessage struct {
 	Started ID       `json:"started,omitempty"`
 }
 
-// Launcher is a supervisor that waits to be told what to run. It makes its way to
-// the daemon in the meantime.
+// Launcher is a supervisor that waits for its request. It connects to the daemon in the
+// meantime.
 type Launcher struct {
 	cmd       *exec.Cmd
 	stdin     io.WriteCloser
@@ -112,7 +112,7 @@ func (s *launches) Spawn() (*Launcher, error) {
 	return &Launcher{cmd: cmd, stdin: stdin, report: report, stderr: words, lastWords: said}, nil
 }
 
-// Launch tells the supervisor what to run and waits until the agent runs. It
+// Launch sends the supervisor its request and waits until the agent runs. It
 // calls step for each stage, from one goroutine. When the start fails nothing of
 // the session is left and the error says why. When ctx ends the start is taken
 // back. It can be called once.
@@ -127,8 +127,8 @@ func (l *Launcher) Launch(ctx context.Context, launch Launch, step func(Step)) (
 	return readReport(l.report, step, l.lastWords)
 }
 
-// Close lets go of the supervisor: one that was told nothing ends, any other goes
-// on.
+// Close releases the supervisor: one without a request ends, any other keeps
+// running.
 func (l *Launcher) Close() error {
 	return errors.Join(l.stdin.Close(), l.report.Close(), l.stderr.Close())
 }

@@ -71,8 +71,8 @@ func (s Store) lastLive(id ID) (live Live, current bool) {
 	return live, err == nil
 }
 
-// WriteLive replaces a session's Live and tells those who watch. It is for people
-// who look on, so that a power cut may lose it. What cannot be replaced is stale, which
+// WriteLive replaces a session's Live and notifies watchers. It only serves displays,
+// so that a power cut may lose it. What cannot be replaced is stale, which
 // its name then says: it must not become the result of a session whose supervisor dies.
 func (s Store) WriteLive(id ID, live Live) error {
 	data, err := json.Marshal(live)

@@ -10,13 +10,13 @@ import (
 
 // lockFile is held (flock) by the supervisor for as long as it lives, and by a
 // command while it changes an ended session. The kernel lets it go when the
-// process dies, however it dies, so a free lock proves that nobody is there.
+// process dies, however it dies, so a free lock proves that no process uses the session.
 const lockFile = "lock"
 
 // errLocked says that another process holds the lock.
 var errLocked = errors.New("the session is in use by another process")
 
-// lock takes the lock of the session folder dir. Those who only look (held) keep
+// lock takes the lock of the session folder dir. A check (isLocked) holds
 // it for an instant, so a taken lock is tried again for a short while.
 func lock(dir string) (*flock.Lock, error) {
 	for range 20 {
@@ -29,7 +29,7 @@ func lock(dir string) (*flock.Lock, error) {
 	return nil, errLocked
 }
 
-// isLocked reports whether somebody holds the lock of the session folder dir.
+// isLocked reports whether a process holds the lock of the session folder dir.
 func isLocked(dir string) bool {
 	look, err := flock.Try(filepath.Join(dir, lockFile), flock.Shared)
 	if err != nil {

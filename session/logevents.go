@@ -6,7 +6,7 @@ import (
 	"aibox/review/recovery"
 )
 
-// What the log keeps of a decision is bounded: counts stand for lists of names, which
+// What the log keeps of a decision is bounded: counts replace lists of names, which
 // an agent chose.
 
 // logBegin logs that something is about to happen that cannot be taken back, before it

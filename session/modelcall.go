@@ -25,7 +25,7 @@ type ModelCall struct {
 	Status    int     `json:"status"`
 	Input     int     `json:"input_tokens"`
 	Output    int     `json:"output_tokens"`
-	Uncounted bool    `json:"uncounted,omitempty"` // there was an answer, and the server did not tell its tokens: they are unknown, not 0
+	Uncounted bool    `json:"uncounted,omitempty"` // there was an answer, and the server did not report its tokens: they are unknown, not 0
 	Millis    int64   `json:"millis"`
 	Sent      int64   `json:"sent_bytes,omitempty"` // of the request's body, as far as they went to the server
 	Error     string  `json:"error,omitempty"`      // why the gateway refused or failed, or what a server sent instead of an answer
@@ -40,7 +40,7 @@ type ModelCall struct {
 	// Limit is the limit of the session that the request was refused for: "upload" or
 	// "tokens", empty for none.
 	Limit string `json:"limit,omitempty"`
-	// Generates tells that an answer was asked for, and not something about models.
+	// Generates says that an answer was requested, and not something about models.
 	Generates bool `json:"-"`
 }
 

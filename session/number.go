@@ -28,7 +28,7 @@ const numberTimeout = 10 * time.Second
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // nextNumber returns a number that no session of these folders has had, larger than all of
-// those: the minute of now, or the one behind the last number. It is spent even when
+// those: the current minute, or the one after the last number. It is spent even when
 // the session never starts.
 func (s Store) nextNumber(ctx context.Context, now time.Time) (int64, error) {
 	if err := paths.MakePrivate(s.dirs.Data); err != nil {

@@ -12,7 +12,7 @@ import (
 	"aibox/workspace"
 )
 
-// Phase is where a session stands.
+// Phase is the stage of a session.
 type Phase string
 
 // The phases, in order. A session whose supervisor died is Ended by the repair.
@@ -47,9 +47,9 @@ type Spec struct {
 	Options     map[string]string `json:"options,omitempty"` // the agent's own, by field name
 	Prompt      string            `json:"prompt,omitempty"`
 	Prompts     []SystemPrompt    `json:"system,omitempty"`      // what the agent gets before the task, in order
-	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it goes on with
-	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with a person
-	Args        []string          `json:"args,omitempty"`        // what stood behind "--"
+	Resumes     ID                `json:"resumes,omitempty"`     // the session whose work and conversation it continues
+	Interactive bool              `json:"interactive,omitempty"` // on a terminal, with the user
+	Args        []string          `json:"args,omitempty"`        // the arguments after "--"
 	Repository  string            `json:"repository"`            // as the user named it, made absolute
 	Branch      string            `json:"branch,omitempty"`
 
@@ -157,11 +157,11 @@ type Result struct {
 	Seconds  float64   `json:"seconds"`           // from the agent's start to its end
 	Commits  []string  `json:"commits,omitempty"` // subjects of the agent's own commits, raw
 	Dropped  int64     `json:"dropped,omitempty"` // bytes of output past the record's limit
-	Left     bool      `json:"left,omitempty"`    // the agent left processes behind, which were ended
+	Left     bool      `json:"left,omitempty"`    // the agent left processes running, which were ended
 	// ModelFailures is present when requests to the model failed.
 	ModelFailures *ModelFailures `json:"model_failures,omitempty"`
 	// ModelSilence is the longest time in seconds in which the model was asked and said
-	// nothing, if it was long enough to be told.
+	// nothing, if it was long enough to be reported.
 	ModelSilence float64  `json:"model_silence_seconds,omitempty"`
 	Notes        []string `json:"notes,omitempty"` // what else there is to know, escaped
 	// Verification is present when the user's command was to be run on the work.
@@ -207,14 +207,14 @@ type Tokens struct {
 	Requests int `json:"requests"`
 	Input    int `json:"input"`
 	Output   int `json:"output"`
-	// Unknown is how many of the requests were answered by a server that did not tell
+	// Unknown is how many of the requests were answered by a server that did not report
 	// their tokens: they are in no count.
 	Unknown int `json:"unknown,omitempty"`
 
 	Lost bool `json:"-"` // the numbers are not known, because aibox could not store them
 }
 
-// String is the numbers for people.
+// String formats the numbers.
 func (t Tokens) String() string {
 	if t.Lost {
 		return "tokens unknown"
@@ -222,7 +222,7 @@ func (t Tokens) String() string {
 	return fmt.Sprintf("%d tokens in, %d out", t.Input, t.Output)
 }
 
-// Failure is a fault as it stands in files and JSON output.
+// Failure is a fault as stored in files and JSON output.
 type Failure struct {
 	Kind    string   `json:"kind"`
 	Message string   `json:"message"`
@@ -248,10 +248,10 @@ func (f *Failure) Err() error {
 	return &fault.Fault{Kind: kind, Message: f.Message, Hints: f.Hints}
 }
 
-// Session is one session as it stands on disk.
+// Session is one session as stored on disk.
 type Session struct {
 	Spec
 	State State `json:"state"`
-	// Alive tells whether a supervisor holds the session.
+	// Alive reports whether a supervisor holds the session.
 	Alive bool `json:"alive"`
 }

@@ -50,7 +50,7 @@ func (s *recoveries) Recoverable(ctx context.Context, text string) ([]recovery.P
 	return slices.DeleteFunc(all, func(saved recovery.Point) bool { return !slices.Contains(names, saved.Session) }), damaged
 }
 
-// setHandles gives each state what tells it from the others of its session: its number,
+// setHandles gives each state what distinguishes it within its session: its number,
 // or its commit where an earlier version of aibox gave the session's id twice, so that
 // two states have one number.
 func setHandles(all []recovery.Point) {
@@ -217,7 +217,7 @@ func (s *recoveries) ofOwnWorkspace(id ID, saved []recovery.Point) []recovery.Po
 	return own
 }
 
-// RestoreWorkspace makes the workspace of an ended session anew with what is saved,
+// RestoreWorkspace recreates the workspace of an ended session from what is saved,
 // so that the session can be resumed and reviewed again: it counts as unreviewed. A
 // session that has its workspace is refused, and so is a state of other work.
 func (s *recoveries) RestoreWorkspace(ctx context.Context, id ID, saved recovery.Point) (*workspace.Workspace, error) {

@@ -55,7 +55,7 @@ func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
 	}
 }
 
-// What a workspace holds is saved even when its work was reviewed: a person may have
+// What a workspace holds is saved even when its work was reviewed: the user may have
 // gone on in it.
 func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
 	d := newFixture(t)

@@ -44,7 +44,7 @@ func (s *removals) Discard(ctx context.Context, id ID) (*recovery.Point, error) 
 }
 
 // discardWorkspace saves and removes the workspace, or gives what a discard has saved that was
-// broken off behind that.
+// interrupted after that.
 func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*recovery.Point, error) {
 	gone, err := session.State.Workspace.Gone()
 	switch {
@@ -112,8 +112,8 @@ func (s *removals) saveAndRemove(ctx context.Context, session *Session, what rec
 	return recovery.Save(ctx, ws, set, what)
 }
 
-// hasOpenWork reports whether the session may hold work that nobody has reviewed to its
-// end. A session that another one continued holds none.
+// hasOpenWork reports whether the session may hold work that is not fully
+// reviewed. A session that another one continued holds none.
 func hasOpenWork(session *Session) bool {
 	state := session.State
 	if state.ContinuedBy != "" || state.Workspace == nil {
@@ -131,7 +131,7 @@ func hasOpenWork(session *Session) bool {
 }
 
 // Remove deletes the session's record and workspace. What the workspace holds is
-// saved first, as Discard does. Work that nobody has reviewed to its end is a
+// saved first, as Discard does. Work that is not fully reviewed is a
 // Conflict, unless force is set.
 func (s *removals) Remove(ctx context.Context, id ID, force bool) error {
 	return s.withRecord(ctx, id, func(session *Session) error {
@@ -172,7 +172,7 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 		return fmt.Errorf("saving the workspace before it is removed: %w", err)
 	case set.Empty():
 		return workspace.Remove(ctx, ws)
-	case !force && (unreviewed || session.State.Review == Unreviewed): // a person may have changed something meanwhile
+	case !force && (unreviewed || session.State.Review == Unreviewed): // the user may have changed something meanwhile
 		return unreviewedFault(session.ID)
 	}
 	if _, err := recovery.Save(ctx, ws, set, recovery.Removed); err != nil {

@@ -40,9 +40,9 @@ type repairs struct {
 
 // Repair ends what crashed supervisors left: their boxes are gone afterwards,
 // their networks back in the pool, their workspaces and records kept. It returns
-// the sessions it repaired; an error beside them says what could not be mended.
+// the sessions it repaired; an error beside them says what could not be repaired.
 func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
-	_, _ = s.RepairWorktrees() // who wants to tell of that has called it before
+	_, _ = s.RepairWorktrees() // callers that report it have called it before
 	ids, err := s.store.ids()
 	if err != nil {
 		return nil, err
@@ -50,18 +50,18 @@ func (s *repairs) Repair(ctx context.Context) ([]Repaired, error) {
 	var repaired []Repaired
 	var errs []error
 	for _, id := range ids {
-		mended, err := s.repair(ctx, id)
+		one, err := s.repair(ctx, id)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("repairing %s: %w", id, err))
 		}
-		if mended != nil {
-			repaired = append(repaired, *mended)
+		if one != nil {
+			repaired = append(repaired, *one)
 		}
 	}
 	return repaired, errors.Join(errs...)
 }
 
-// repair mends one session, and returns nil when it did not need that.
+// repair repairs one session, and returns nil when that was not needed.
 func (s *repairs) repair(ctx context.Context, id ID) (*Repaired, error) {
 	if id.Hidden() {
 		return nil, s.repairVerification(ctx, id)
@@ -167,7 +167,7 @@ func (s *boxes) endBox(ctx context.Context, session *Session) error {
 const boxAppearTimeout = 20 * time.Second
 
 // boxesOf finds the session's boxes. When the supervisor may have asked for one
-// that is not there yet, it waits for that: nobody would look for it later.
+// that is not there yet, it waits for that: it would not be found later.
 func (s *boxes) boxesOf(ctx context.Context, backend runtime.Backend, session *Session) ([]runtime.Box, error) {
 	for {
 		boxes, err := backend.Boxes(ctx)

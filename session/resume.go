@@ -16,7 +16,7 @@ import (
 // A session that resumes another takes over its workspace, as it is, with the
 // baseline it was prepared from, so that its change set holds the work of both;
 // and the folders in which its agents keep their conversations. The other session
-// keeps its record and says who continued it.
+// keeps its record and names the one that continued it.
 
 // handovers passes the workspace of a session to the one that resumes it, and back.
 type handovers struct {
@@ -27,7 +27,7 @@ type handovers struct {
 
 // TakeOver hands the workspace and the conversations of the session from to the
 // session to, whose folder is there. save is given the workspace before anything
-// is moved, so that a crash at any point can be mended by giveBack.
+// is moved, so that ReturnWorkspace can repair a crash at any point.
 func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*workspace.Workspace) error) (*workspace.Workspace, error) {
 	var ws *workspace.Workspace
 	err := s.withEnded(ctx, from, func(old *Session) error {
@@ -43,7 +43,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 			return fault.New(fault.Usage, "%s cannot be resumed, because its workspace is gone", from).
 				Hint("`aibox recover %s` brings its changes back as a branch, and --branch starts a new session from there", from)
 		}
-		// What a person changed in the workspace meanwhile is kept on record, too, and
+		// What the user changed in the workspace meanwhile is kept on record, too, and
 		// all of it is saved from what the next agent may do.
 		set, err := s.changes(ctx, old)
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 func (s *handovers) ReturnWorkspace(from, to ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // removed meanwhile: there is nobody to give it to
+		return nil // it was removed meanwhile
 	}
 	if err != nil || old.State.ContinuedBy != to {
 		return err
@@ -95,7 +95,7 @@ func (s *handovers) ReturnWorkspace(from, to ID) error {
 	return s.storeContinuation(&old, "", audit.SessionReturned, to)
 }
 
-// storeContinuation stores who continues a session, and logs it.
+// storeContinuation stores which session continues this one, and logs it.
 func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, other ID) error {
 	session.State.ContinuedBy = by
 	err := s.append(session.ID, kind, map[string]ID{"by": other})
@@ -107,7 +107,7 @@ func (s *handovers) storeContinuation(session *Session, by ID, kind audit.Type, 
 func (s *handovers) adoptLegacyHome(session *Session) error {
 	agent, err := s.deps.Agents.Find(session.Agent)
 	if err != nil {
-		return nil //nolint:nilerr // nobody can go on with its conversation
+		return nil //nolint:nilerr // its conversation cannot be continued
 	}
 	return adoptLegacyHome(s.store.Dir(session.ID), session.Agent, agent.Info().StateDirs)
 }

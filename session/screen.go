@@ -17,7 +17,7 @@ const screenFile = "screen.txt"
 
 // Screen is what the terminal of an interactive session's agent shows, or showed
 // when it ended: lines of text with colors, to be passed through screen.Recolor
-// before a person sees them. ErrNoScreen says that there is none.
+// before they are shown. ErrNoScreen says that there is none.
 func (s *contact) Screen(ctx context.Context, id ID) ([]byte, error) {
 	dir := s.store.Dir(id)
 	if isLocked(dir) {

@@ -25,8 +25,8 @@ type Deps struct {
 	// Docker opens the container daemon. It is called when a use case needs it,
 	// so that looking at old sessions works without one.
 	Docker func(ctx context.Context) (Docker, error)
-	// Looking is called when a command begins to look at a workspace: progress hears
-	// how many names were looked at, over that the look has ended. May be nil, and so
+	// Looking is called when a command begins to scan a workspace: progress receives how
+	// many names were scanned, and over is called at the end. May be nil, and so
 	// may progress.
 	Looking func() (progress func(names int), over func())
 }
@@ -51,8 +51,8 @@ type Guard interface {
 type Sockets interface {
 	Listener(port int) net.Listener
 	Packet(port int) net.PacketConn
-	// Refuse turns the box's other packets away at once and tells log their
-	// destinations, until ctx ends.
+	// Refuse turns the box's other packets away at once and reports their
+	// destinations to log, until ctx ends.
 	Refuse(ctx context.Context, log func(protocol, destination string)) error
 	Close() error
 }

@@ -2,8 +2,8 @@ package session
 
 import ()
 
-// Status is how a session stands, in a word or two for people: its phase while it
-// goes on, then what became of its work.
+// Status is the state of a session in a word or two: its phase until it has ended,
+// then what became of its work.
 type Status string
 
 // The statuses.
@@ -13,8 +13,8 @@ const (
 	StatusEnding    Status = "ending"    // its sandbox is dead, and its supervisor is about to conclude
 	StatusComputing Status = "computing" // its agent has ended, and what it changed is being computed
 	StatusVerifying Status = "verifying"
-	StatusAsks      Status = "asks"       // it goes on, with a question that waits for an answer
-	StatusToReview  Status = "to review"  // it ended with changes that nobody has decided on
+	StatusAsks      Status = "asks"       // it runs, with a question that waits for an answer
+	StatusToReview  Status = "to review"  // it ended with changes that are not reviewed
 	StatusPartly    Status = "part taken" // some of its changes are accepted, the rest is open
 	StatusAccepted  Status = "accepted"
 	StatusDiscarded Status = "discarded"
@@ -23,7 +23,7 @@ const (
 	StatusUnchanged Status = "no changes"
 )
 
-// Status is how the session stands.
+// Status returns the session's status.
 func (b *Summary) Status() Status {
 	switch {
 	case b.Phase != Ended && b.Phase != Ending && b.Waiting > 0:

@@ -118,7 +118,7 @@ func (s Store) WriteChanges(id ID, set *review.ChangeSet) error {
 	return diskerr.Explain(paths.WriteBy(filepath.Join(s.Dir(id), changesFile), set.Encode), s.root)
 }
 
-// touch tells those who watch the folder of all sessions that one has changed.
+// touch notifies those who watch the folder of all sessions.
 func (s Store) touch() {
 	now := time.Now()
 	_ = os.Chtimes(s.root, now, now)

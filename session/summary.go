@@ -163,7 +163,7 @@ func (s *reader) Summaries() ([]Summary, error) {
 // minCached is how many ended sessions make a memory worth its file.
 const minCached = 20
 
-// stateVersion tells one content of a session's state from another; zero is none.
+// stateVersion identifies the content of a session's state; zero is none.
 func (s Store) stateVersion(id ID) (inode uint64, changed int64) {
 	var st unix.Stat_t
 	if unix.Lstat(s.root+"/"+string(id)+"/"+stateFile, &st) != nil {

@@ -72,7 +72,7 @@ func LiveOf(e audit.Event) (Live, bool) {
 	return live, true
 }
 
-// Traffic is news of the network: an access, or how a session stands now.
+// Traffic is an event of the network: an access, or a session's current numbers.
 type Traffic struct {
 	Session ID
 	Access  *Access

@@ -11,8 +11,8 @@ import (
 )
 
 // A supervisor can be stopped (SIGSTOP), or hang. The kernel still takes connections for
-// it, so that only its silence tells. Its box goes on, guarded by its watchdog, and Kill
-// ends it.
+// it, so that only its silence shows it. Its box keeps running, guarded by its watchdog,
+// and Kill ends it.
 
 const (
 	// pingInterval is how long one that has answered is left alone.
@@ -20,7 +20,7 @@ const (
 )
 
 // whileResponsive runs talk, which waits for the session's supervisor in some way, and ends it
-// with an error for people when that says nothing any more.
+// with a fault when the supervisor stops answering.
 func (s *contact) whileResponsive(ctx context.Context, id ID, talk func(context.Context) error) error {
 	talking, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -67,7 +67,7 @@ func (s *contact) unresponsive(ctx context.Context, id ID) bool {
 	return true
 }
 
-// supervisorStopped reports whether the session's supervisor is known to stand still.
+// supervisorStopped reports whether the session's supervisor is known to be stopped by a signal.
 func (s *contact) supervisorStopped(id ID) bool {
 	session, err := s.store.Load(id)
 	return err == nil && session.State.Supervisor.Stopped()

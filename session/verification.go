@@ -47,7 +47,7 @@ type VerifyRequest struct {
 	Tree    string                   // in the host-owned repository; empty means all of the agent's work
 	Timeout time.Duration            // 0 means the session's own, negative none
 	Env     []string                 // NAME=VALUE, at the user's wish; stored nowhere
-	Show    func(output.Chunk) error // hears the output while it comes; may be nil
+	Show    func(output.Chunk) error // receives the output while it comes; may be nil
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 	shownLines        = 10      // of the output, in Verification.Lines
 	shownLine         = 200     // bytes of one of them
 
-	// DefaultVerifyTimeout is how long a verification may take unless told otherwise.
+	// DefaultVerifyTimeout is how long a verification may take unless the request says otherwise.
 	DefaultVerifyTimeout = 10 * time.Minute
 )
 
@@ -180,7 +180,7 @@ func (s *reader) Verifications(id ID) ([]Verification, error) {
 }
 
 // VerificationOutput is the end of what a verification printed, raw: it must pass
-// the terminal filter before a person sees it.
+// the terminal filter before it is shown.
 func (s *reader) VerificationOutput(id ID, number int) ([]byte, error) {
 	output, err := os.ReadFile(s.verificationOutput(id, number))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,9 +38,9 @@ func (r *VerifyRequest) applyDefaults(asked Spec) {
 	r.Timeout = max(r.Timeout, 0)
 }
 
-// RunVerification runs the command in a session of its own and leaves nothing of that
-// behind. The caller holds the session whose work it is; has is the tree of that
-// work. begun is told the id of the session that runs the command.
+// RunVerification runs the command in a session of its own and removes that session
+// afterwards. The caller holds the session whose work it is; has is the tree of that
+// work. begun receives the id of the session that runs the command.
 func (s *verifications) RunVerification(ctx context.Context, session *Session, has string, req VerifyRequest, begun func(ID)) *VerificationRun {
 	req.applyDefaults(session.Spec)
 	v := &VerificationRun{Verification: Verification{Command: req.Command, Tree: req.Tree, Begun: now(), ExitCode: -1}}
@@ -99,7 +99,7 @@ func (s *verifications) runVerification(ctx context.Context, session *Session, h
 		<-stopped
 	}
 	if err != nil {
-		_, _ = s.Stop(context.WithoutCancel(ctx), id, "nobody listens any more")
+		_, _ = s.Stop(context.WithoutCancel(ctx), id, "the output is not read any more")
 		return err
 	}
 	v.applyResult(ended)
@@ -159,8 +159,8 @@ func (s *verifications) clearVerifications(ctx context.Context, of ID) error {
 	return errors.Join(errs...)
 }
 
-// verificationEndTimeout is how long a verification may take to notice that nobody waits for
-// it any more, and to end.
+// verificationEndTimeout is how long a verification may take to notice that
+// its client is gone, and to end.
 const verificationEndTimeout = 30 * time.Second
 
 // clearVerification removes all there is of one verification that has ended or
@@ -199,7 +199,7 @@ func (s *verifications) clearVerification(ctx context.Context, id ID) error {
 	return os.RemoveAll(s.store.Dir(id))
 }
 
-// repairVerification removes a verification that nobody waits for any more.
+// repairVerification removes a verification whose client is gone.
 func (s *repairs) repairVerification(ctx context.Context, id ID) error {
 	session, err := s.store.Load(id)
 	if errors.Is(err, fs.ErrNotExist) {

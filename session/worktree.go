@@ -9,13 +9,13 @@ import (
 )
 
 // RepairWorktrees takes back what accepts onto users' working trees had done when they
-// were killed. Repair does so, too, without telling what it mended.
+// were killed. Repair does so, too, without reporting what it repaired.
 func (s *repairs) RepairWorktrees() ([]worktree.Recovered, error) {
 	return worktree.RecoverAll(s.deps.Dirs.Repos())
 }
 
 // PlanWorktree says what AcceptSet would do with choice to the files of the user's
-// working tree, and what stands in its way. It changes nothing. Nothing to do is
+// working tree, and which conflicts prevent it. It changes nothing. Nothing to do is
 // review.ErrNothing.
 func (s *deliveries) PlanWorktree(ctx context.Context, id ID, set *review.ChangeSet, choice review.Choice) (*worktree.Plan, error) {
 	var plan *worktree.Plan

@@ -43,7 +43,7 @@ func serveAttach(c Session) http.HandlerFunc {
 	}
 }
 
-// serveScreen tells what the agent's terminal shows, as text with colors.
+// serveScreen sends what the agent's terminal shows, as text with colors.
 func serveScreen(c Session) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		term := c.Terminal()

@@ -15,7 +15,7 @@ import (
 	"aibox/internal/screen"
 )
 
-// Attachment is a person's end of the terminal of an interactive session's agent.
+// Attachment is the client's end of the terminal of an interactive session's agent.
 // Next belongs to one goroutine; the other methods are safe for concurrent use.
 type Attachment struct {
 	conn io.ReadWriteCloser
@@ -45,7 +45,7 @@ type View struct {
 	// Paint are bytes for a terminal that was prepared with screen.Enter: safe, and
 	// undone by screen.Leave.
 	Paint []byte
-	// Whole says that every row of the size last asked for is painted anew.
+	// Whole says that every row of the size last asked for is repainted.
 	Whole bool
 	// Notice is a line of aibox's own, escaped; empty when there is none.
 	Notice string
@@ -81,7 +81,7 @@ func (c Client) Attach(ctx context.Context, size screen.Size, colors screen.Colo
 	return a, nil
 }
 
-// Type sends what the person typed.
+// Type sends what the user typed.
 func (a *Attachment) Type(keys []byte) error {
 	for len(keys) > 0 {
 		n := min(len(keys), MaxInput)
@@ -93,7 +93,7 @@ func (a *Attachment) Type(keys []byte) error {
 	return nil
 }
 
-// Resize tells the size of the person's terminal; a View with Whole follows.
+// Resize sends the size of the client's terminal; a View with Whole follows.
 func (a *Attachment) Resize(size screen.Size) error {
 	return WriteFrame(a.conn, FrameResize, sizePayload(size))
 }
@@ -121,7 +121,7 @@ func (a *Attachment) Next() (View, error) {
 	}
 }
 
-// Close detaches. The session goes on.
+// Close detaches. The session continues.
 func (a *Attachment) Close() error {
 	a.silence.Stop()
 	return a.conn.Close()

@@ -18,11 +18,11 @@ import (
 	"aibox/session/output"
 )
 
-// ErrNoSupervisor says that nobody answers at the control socket.
+// ErrNoSupervisor says that the control socket does not answer.
 var ErrNoSupervisor = errors.New("the session's supervisor does not answer")
 
-// ErrTimeout is errNoSupervisor for one who has the socket open and says nothing: it hangs,
-// or it was stopped.
+// ErrTimeout is ErrNoSupervisor for a supervisor that has the socket open and does not
+// answer: it hangs, or it was stopped.
 var ErrTimeout = fmt.Errorf("%w in time", ErrNoSupervisor)
 
 // Client talks to the supervisor of one session.
@@ -137,7 +137,7 @@ func (c Client) Screen(ctx context.Context) ([]byte, error) {
 }
 
 // Output visits chunks from offset from on until the agent has ended, and
-// returns the offset behind the last one. A supervisor that dies in between is
+// returns the offset after the last one. A supervisor that dies in between is
 // errNoSupervisor.
 func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
 	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})

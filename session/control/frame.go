@@ -13,18 +13,18 @@ import (
 // An attached client and the supervisor exchange frames: kind (1 byte), length (4
 // bytes, big-endian), payload.
 const (
-	FrameInput  = 'i' // client: what the person typed
+	FrameInput  = 'i' // client: what the user typed
 	FrameResize = 'r' // client: rows and columns, 2 bytes each, big-endian
 
 	FramePaint  = 'p' // supervisor: bytes for the terminal
-	FrameWhole  = 'w' // supervisor: the same, and the whole terminal is painted anew
+	FrameWhole  = 'w' // supervisor: the same, and the whole terminal is repainted
 	FrameNotice = 'n' // supervisor: one escaped line of aibox's own
 	FrameAlive  = 'a' // supervisor: nothing
 	FrameExit   = 'x' // supervisor: the agent has ended; what it left on its main screen, as text
 )
 
-// Heartbeat is how often a viewer is told that nothing happens, so that one that
-// is gone is noticed.
+// Heartbeat is how often an idle viewer gets a frame, so that one that is gone is
+// noticed.
 const Heartbeat = 5 * time.Second
 
 // maxFrame bounds a frame's payload: the largest screen with a style in each cell

@@ -76,8 +76,8 @@ func Listen(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The name stands for a descriptor that is about to close, so the file is
-	// removed by the one who made it.
+	// The name contains a descriptor that is about to close, so the listener cannot
+	// remove the file.
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	if err := os.Chmod(filepath.Join(dir, socketFile), 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -166,7 +166,7 @@ func (l ownPeers) Accept() (net.Conn, error) {
 	}
 }
 
-// peerUID is the uid of the process at the other end, -1 when it cannot be told.
+// peerUID is the uid of the process at the other end, -1 when it is unknown.
 func peerUID(conn net.Conn) int {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {

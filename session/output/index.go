@@ -26,8 +26,8 @@ const (
 	maxIndexEntry = 2 * binary.MaxVarintLen64
 )
 
-// Limits on what one entry stands for. Pieces that come within indexWindow share one,
-// since agents print in very small pieces and nobody replays faster than that.
+// Limits on what one entry covers. Pieces that come within indexWindow share one,
+// since agents print in very small pieces and no replay is faster than that.
 const (
 	indexWindow = 10 * time.Millisecond
 	indexPiece  = 64 << 10 // bytes
@@ -44,7 +44,7 @@ type indexWriter struct {
 	file   indexFile
 	size   int64 // bytes written
 	last   int64 // time of the last entry, Unix milliseconds
-	offset int64 // into the record, behind the last entry
+	offset int64 // into the record, after the last entry
 }
 
 // add appends the entry of a piece of the record that follows the last one. A clock
@@ -133,7 +133,7 @@ func loadBlock(file *os.File, i int, buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// readBlock visits the entries of a block that end behind the offset from.
+// readBlock visits the entries of a block that end after the offset from.
 func readBlock(block []byte, from int64, visit func(int64, indexEntry) error) error {
 	header := block[len(indexMagic):]
 	at, offset := int64(binary.LittleEndian.Uint64(header)), int64(binary.LittleEndian.Uint64(header[8:]))

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Stream tells where a piece of output came from.
+// Stream is where a piece of output came from.
 type Stream uint8
 
 // The streams of a box.
 const (
 	Stdout Stream = 1 // the agent's standard output, or all of a terminal's
 	Stderr Stream = 2
-	// Notice is aibox's own word to those who follow, one escaped line a chunk: that
+	// Notice is a message of aibox itself to followers, one escaped line a chunk: that
 	// the model fails, for one. The box has no way to write to it. It is no part of
 	// what the agent printed, so screens that show only that leave it out, or show it
 	// beside them.
@@ -29,7 +29,7 @@ const (
 )
 
 // Chunk is a piece of recorded output: raw bytes that must pass the terminal
-// filter before a person sees them.
+// filter before they are shown.
 type Chunk struct {
 	Offset int64 // of Data's first byte in the record
 	Stream Stream
@@ -46,7 +46,7 @@ const (
 // for ever must not fill the disk. What comes after is counted and dropped.
 const MaxSize = 256 << 20
 
-// Recorder appends output to a session's record and wakes those who follow it.
+// Recorder appends output to a session's record and wakes its followers.
 // One goroutine records; any number may follow.
 type Recorder struct {
 	raw   *os.File
@@ -58,7 +58,7 @@ type Recorder struct {
 	end     int64
 	since   time.Time   // of the first byte that has no entry yet, all of which are standard output
 	flush   *time.Timer // gives them their entry
-	failed  error       // of the index, told at the next record
+	failed  error       // of the index, returned by the next Append
 	dropped int64
 	closed  bool
 	grown   chan struct{} // closed and replaced at each growth
@@ -87,7 +87,7 @@ func NewRecorder(dir string) (*Recorder, error) {
 	return r, nil
 }
 
-// Append appends data. Past the limit the rest is dropped; Dropped tells.
+// Append appends data. Past the limit the rest is dropped; Dropped counts it.
 func (r *Recorder) Append(stream Stream, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,7 +211,7 @@ func (r *Recorder) Follow(ctx context.Context, dir string, from int64, visit fun
 }
 
 // Read visits what the record of dir holds from offset from on and returns
-// the offset behind it. A missing record is empty. With whole, bytes that a crash
+// the offset after it. A missing record is empty. With whole, bytes that a crash
 // left out of the index come too, as standard output; while a recorder is at
 // work they are about to be indexed, so a follower leaves them.
 func Read(dir string, from int64, whole bool, visit func(Chunk) error) (int64, error) {

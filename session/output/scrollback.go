@@ -67,7 +67,7 @@ func (k *ScrollbackWriter) Close() {
 // Scrollback is what the terminal of an interactive session's agent has shown up to a
 // moment: what scrolled off its screen, and below that the screen. What an agent drew
 // on an alternate screen, or drew over, is not in it. It is read like a record: raw
-// text that must pass the terminal filter before a person sees it.
+// text that must pass the terminal filter before it is shown.
 type Scrollback struct {
 	file  string
 	size  int64 // of it at that moment

@@ -120,11 +120,11 @@ func checkKernel(inside string) error {
 }
 
 // launchBox starts the box, gives the watchdog charge of it, and notes which process
-// it is, for those who may have to end it without the daemon. The box may call before
+// it is, so that it can be ended without the daemon. The box may call before
 // this returns, but no agent runs in it yet.
 func (s *sandbox) launchBox(ctx context.Context, box runtime.Box, listener net.Listener, watched func() (*watchdog.Watchdog, error)) (runtime.Process, error) {
 	if err := box.Start(ctx); err != nil {
-		_ = listener.Close() // nobody will call
+		_ = listener.Close() // no call will come
 		return runtime.Process{}, err
 	}
 	state, err := box.State(ctx)
@@ -132,7 +132,7 @@ func (s *sandbox) launchBox(ctx context.Context, box runtime.Box, listener net.L
 		return runtime.Process{}, fmt.Errorf("asking for the sandbox's process: %w", err)
 	}
 	if state.Process.PID == 0 {
-		// Without it nobody could tell when the box is dead, and its work be read.
+		// It shows when the box is dead, so that its work can be read.
 		_ = listener.Close()
 		return runtime.Process{}, errors.Join(fault.New(fault.Environment, "Docker does not say which process the sandbox is"), boxFailure(ctx, box))
 	}

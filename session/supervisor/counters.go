@@ -12,7 +12,7 @@ const (
 	maxRefusalKinds = 1000 // distinct refusals that are counted
 	maxRefusals     = 50   // of them, how many a result lists
 	maxCalls        = 5000 // requests to the model that are logged one by one
-	maxNotices      = 5    // distinct failures of the model that are told at once
+	maxNotices      = 5    // distinct failures of the model that are reported at once
 )
 
 // counters counts what the network refused and what the model was asked, while the
@@ -31,11 +31,11 @@ type counters struct {
 
 // modelCounters is how the requests for an answer went.
 type modelCounters struct {
-	asked      int // with an outcome that tells something
+	asked      int // with an outcome that counts
 	failed     int
 	last       session.ModelCall // of those that failed
 	lastFailed bool              // the very last request failed
-	reported   map[string]bool   // what was told at once
+	reported   map[string]bool   // what was reported at once
 }
 
 // start starts the counting of refusals.
@@ -65,11 +65,11 @@ func (t *counters) addRefusal(what, target, reason string) (first bool) {
 
 // addCall counts one request to the model and reports whether it is to be logged (the
 // box decides how many it sends, so the log takes only so many) and whether its
-// failure is to be told at once: each only once, and not many.
-func (t *counters) addCall(c session.ModelCall) (log, tell bool) {
+// failure is to be reported at once: each only once, and not many.
+func (t *counters) addCall(c session.ModelCall) (log, report bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	tell = t.model.add(c)
+	report = t.model.add(c)
 	t.calls++
 	if c.Input+c.Output > 0 || c.Uncounted {
 		t.tokens.Requests++
@@ -80,11 +80,11 @@ func (t *counters) addCall(c session.ModelCall) (log, tell bool) {
 	t.tokens.Input += c.Input
 	t.tokens.Output += c.Output
 	t.sent += c.Sent
-	return t.calls <= maxCalls, tell
+	return t.calls <= maxCalls, report
 }
 
-// add counts a request for an answer and reports whether it is to be told.
-func (m *modelCounters) add(c session.ModelCall) (tell bool) {
+// add counts a request for an answer and reports whether it is to be reported.
+func (m *modelCounters) add(c session.ModelCall) (report bool) {
 	if !c.Generates || c.Outcome == session.GivenUp {
 		return false
 	}

@@ -29,7 +29,7 @@ func (b *broadcast) send(live session.Live) {
 	}
 }
 
-// get is the newest value and the channel that tells of the next.
+// get returns the newest value and the channel that is closed at the next one.
 func (b *broadcast) get() (live session.Live, known bool, next <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,8 +49,8 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 		defer mu.Unlock()
 		return visit(e)
 	}
-	var told sync.WaitGroup
-	told.Go(func() {
+	var sending sync.WaitGroup
+	sending.Go(func() {
 		for {
 			live, known, next := s.updates.get()
 			if known {
@@ -68,11 +68,11 @@ func (s *supervisor) Events(ctx context.Context, from int, visit func(audit.Even
 	})
 	err := s.log.Follow(ctx, from, one)
 	cancel()
-	told.Wait()
+	sending.Wait()
 	return err
 }
 
-// publish tells everybody how the session stands.
+// publish sends the session's numbers to those who watch and to the store.
 func (s *supervisor) publish() {
 	live := session.Live{Calls: s.counters.callCount(), Deadline: s.timeLimit.deadline(), Requests: s.requests.pending(), Output: s.record.Size()}
 	live.Refused, live.Tokens = s.counters.result()

@@ -22,7 +22,7 @@ func (s *supervisor) recordEnd(ended session.Result) {
 	ended.Refused, ended.Tokens = s.counters.result()
 	ended.ModelFailures, ended.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
 	if err := s.save(func(st *session.State) { st.Phase, st.Result = session.Computing, &ended }); err != nil {
-		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored once more behind the changes
+		fmt.Fprintln(os.Stderr, "storing the end:", err) // it is stored again with the changes
 	}
 }
 
@@ -30,8 +30,8 @@ func (s *supervisor) recordEnd(ended session.Result) {
 // meanwhile the daemon clears the dead box away, and that is waited for last. A
 // crash during that wait leaves nothing: the box removes itself, and the network's
 // lease ends with this process. finish has no error to return: what goes wrong here
-// is part of the result. told ends what a person may wait for.
-func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *resources, box runtime.Box, out boxOutcome, cause error) {
+// is part of the result. stop ends what a client may wait for.
+func (s *supervisor) finish(ctx context.Context, stop <-chan struct{}, k *resources, box runtime.Box, out boxOutcome, cause error) {
 	s.freeReserve(session.ReleaseEndReserve)
 	ended := time.Now().UTC()
 	if cause == nil {
@@ -59,20 +59,20 @@ func (s *supervisor) finish(ctx context.Context, told <-chan struct{}, k *resour
 		result.Changes.Unknown = "not computed, because the sandbox still ran"
 	} else if s.launch.Spec.Verifies != nil {
 		if err := workspace.Remove(ctx, k.workspace); err != nil {
-			fmt.Fprintln(os.Stderr, "removing the copy:", err) // whoever waits tries again
+			fmt.Fprintln(os.Stderr, "removing the copy:", err) // the process that waits tries again
 		}
 	} else {
 		s.conclude(ctx, k, &result)
 	}
 	result.Refused, result.Tokens = s.counters.result()
 	result.ModelFailures, result.ModelSilence = s.counters.modelCalls().failures(), s.model.longestSilence().Seconds()
-	s.verifyWork(ctx, told, &result)
+	s.verifyWork(ctx, stop, &result)
 	if s.launch.Spec.Verify != "" {
 		ended = time.Now().UTC()
 	}
 	s.freeReserve(session.ReleaseResultReserve)
 	err := s.save(func(st *session.State) { st.Phase, st.Ended, st.Result = session.Ended, ended, &result })
-	err = errors.Join(err, s.record.Close()) // those who follow have it all now
+	err = errors.Join(err, s.record.Close()) // followers have all of it now
 	if err == nil {
 		err = s.store.RemoveLive(s.id) // the result says it all
 	}
@@ -149,7 +149,7 @@ func (s *sandbox) release(ctx context.Context, k *resources, box runtime.Box) er
 		return struct{}{}, errors.Join(k.sockets.Close(), k.docker.guard.Release(ctx, k.network.Bridge))
 	})
 	err := box.Destroy(ctx)
-	if errors.Is(err, runtime.ErrDaemonLost) { // nobody clears up behind the sandbox
+	if errors.Is(err, runtime.ErrDaemonLost) { // nothing cleans up after the sandbox
 		err = errors.Join(err, runtime.KillBelonging(box.ID(), session.RemainsTimeout))
 	}
 	_, closeErr := closed()

@@ -9,7 +9,7 @@ import (
 	"aibox/session"
 )
 
-// instructions is what an agent is told before its task, in Markdown: where it works
+// instructions is what an agent gets before its task, in Markdown: where it works
 // and what holds there, so that it does not spend its turns on finding out what
 // cannot be, and then the system prompts that the user chose.
 func instructions(asked session.Spec) string {

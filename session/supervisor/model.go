@@ -21,7 +21,7 @@ import (
 type Inference interface {
 	// Name is a description without credentials.
 	Name() string
-	// Leaves says where prompts and code go if nobody chose that they leave this machine,
+	// Leaves says where prompts and code go when they leave this machine without the user's choice,
 	// a sentence, escaped; empty when they do not, or when the user chose it.
 	Leaves(models []string) string
 	// Notices are what the user has to know about the server and the session's models,
@@ -33,7 +33,7 @@ type Inference interface {
 	// Searches reports whether a model goes to the web by itself.
 	Searches(model string) bool
 	// Speaks is what the server may understand of what the gateway lets through.
-	// Empty means that nobody knows.
+	// Empty means unknown.
 	Speaks() []agents.Dialect
 	// Model asks the server which of its models asked names, which proves that it is
 	// there and takes the key. Empty means the only one it has. Errors are faults.
@@ -52,13 +52,13 @@ type ModelAccess struct {
 	UploadLimit int64                 // bytes of all requests; 0 for no limit
 	TokenLimit  int64                 // tokens of all requests, read and written; 0 for no limit
 	Timeout     time.Duration         // how long the server may take for the beginning of an answer; 0 for no limit
-	Calls       Calls                 // what is told of each request
+	Calls       Calls                 // receives each request
 }
 
 // Model is the model a session uses.
 type Model struct {
 	ID      string
-	Context int // tokens that fit into one request; 0 when the server does not tell
+	Context int // tokens that fit into one request; 0 when the server does not report it
 	// Warnings are what the user has to know about it, a line each, escaped.
 	Warnings []string
 }
@@ -75,7 +75,7 @@ type modelServer struct {
 
 // inference finds the model server, unless the policy wants none. The server's word
 // about the model may take longer than everything else here, so it is waited for
-// only before the agent starts: it goes on until chosen returns or working ends.
+// only before the agent starts: it runs until chosen returns or working ends.
 func (s *preparation) inference(ctx, working context.Context, agent agents.Agent) (modelServer, error) {
 	info := agent.Info()
 	if !s.launch.Spec.HasModel() || info.OwnCloud {
@@ -102,7 +102,7 @@ func (s *preparation) inference(ctx, working context.Context, agent agents.Agent
 	if err := s.checkSearching(server, models); err != nil {
 		return modelServer{}, err
 	}
-	if text := server.Leaves(models); text != "" { // said before anything is sent, also where nobody follows the session
+	if text := server.Leaves(models); text != "" { // reported before anything is sent, also for a session without a follower
 		s.report.warn("model", text)
 		s.postNotice(text)
 	}
@@ -217,7 +217,7 @@ func (m modelServer) err() error {
 }
 
 // preview is the model as the agent gets it, as far as that is known before the
-// server has answered: asked stands for its name.
+// server has answered: asked is used for its name.
 func (m modelServer) preview(asked string) agents.Inference {
 	if m.server == nil {
 		return agents.Inference{}

@@ -55,7 +55,7 @@ func failureText(c session.ModelCall) string {
 	}
 }
 
-// Calls is told what the box asks of the model, from any goroutine.
+// Calls receives what the box asks of the model, from any goroutine.
 type Calls struct {
 	Began    func()                  // a request for an answer begins
 	Received func()                  // a piece of an answer has come; never blocks
@@ -71,18 +71,18 @@ type modelWatch struct {
 	keyVariable string // Inference.KeyVariable; set before the agent starts
 }
 
-// calls is what the gateway tells of this session's model.
+// calls receives the gateway's reports on this session's model.
 func (s *modelWatch) calls() Calls {
 	return Calls{Began: s.model.began, Received: s.model.pieceReceived, Ended: s.modelCalled}
 }
 
 // modelCalled records one request to the model.
 func (s *modelWatch) modelCalled(call session.ModelCall) {
-	log, tell := s.counters.addCall(call)
+	log, report := s.counters.addCall(call)
 	if log {
 		s.audit(audit.ModelAnswered, call)
 	}
-	if tell {
+	if report {
 		s.postNotice(failureText(call))
 	}
 	if call.Generates {
@@ -96,8 +96,8 @@ func (s *modelWatch) modelCalled(call session.ModelCall) {
 	s.publishing.trigger()
 }
 
-// watchModel ends the run when its model is dead. A person at a terminal sees what
-// is the matter, and commands without a model of their own do as they please.
+// watchModel ends the run when its model is dead. The user at a terminal sees the
+// failure, and a command without a model of its own may do without one.
 func (s *modelWatch) watchModel(info agents.Info) {
 	if s.launch.Spec.Interactive || len(info.Dialects) == 0 {
 		return

@@ -24,7 +24,7 @@ const (
 	provenTimeout  = time.Minute
 	provenFailures = 3
 	// unprovenBusyTimeout is for a server that only asks to come later. It is alive, and the
-	// agent does right to wait, but a run that nobody watches must not wait for hours.
+	// agent does right to wait, but an unattended run must not wait for hours.
 	// Limits of rates are mostly counted by the minute. provenBusyPatience is for one
 	// that has answered before.
 	unprovenBusyTimeout = 2 * time.Minute
@@ -98,7 +98,7 @@ func (h *failureTracker) retryAfter(now time.Time, wait time.Duration) {
 }
 
 // due is when the model counts as dead unless something happens before. It may be
-// past. Not ok means never, as things stand.
+// past. Not ok means never, unless something happens.
 func (h *failureTracker) due() (at time.Time, ok bool) {
 	at, ok = h.failing()
 	if busy := h.inFlight == 0 && !h.busyEnd.IsZero(); busy && (!ok || h.busyEnd.Before(at)) {

@@ -14,8 +14,8 @@ type modelHealth struct {
 	failures failureTracker
 	silence  silenceTracker
 	limit    time.Duration              // of the silence; 0 for none
-	report   func(silent time.Duration) // called when the silence is to be told; may be nil
-	died     func(session.ModelCall)    // called once, with the last failure; nil when nobody minds
+	report   func(silent time.Duration) // called when the silence is to be reported; may be nil
+	died     func(session.ModelCall)    // called once, with the last failure; nil when it ends nothing
 	last     session.ModelCall
 	timer    *time.Timer
 
@@ -23,12 +23,12 @@ type modelHealth struct {
 	first     time.Time    // when the first request began: times by the monotonic clock, which stops while the machine sleeps
 }
 
-// onSilence has tell called, from a goroutine of its own, when the model is silent for
+// onSilence has report called, from a goroutine of its own, when the model is silent for
 // long. limit is how long it may be silent before it counts as dead; 0 for ever.
-func (v *modelHealth) onSilence(limit time.Duration, tell func(silent time.Duration)) {
+func (v *modelHealth) onSilence(limit time.Duration, report func(silent time.Duration)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.limit, v.report = limit, tell
+	v.limit, v.report = limit, report
 	v.arm()
 }
 
@@ -86,7 +86,7 @@ func (v *modelHealth) ended(call session.ModelCall) {
 	v.arm()
 }
 
-// longestSilence is the longest silence that was told; 0 for none.
+// longestSilence is the longest silence that was reported; 0 for none.
 func (v *modelHealth) longestSilence() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -94,7 +94,7 @@ func (v *modelHealth) longestSilence() time.Duration {
 	return v.silence.longest(time.Now()).Round(100 * time.Millisecond)
 }
 
-// notePieces tells silence what hears has noted.
+// notePieces passes on what pieceReceived has noted.
 func (v *modelHealth) notePieces() {
 	if at := v.lastPiece.Swap(0); at != 0 {
 		v.silence.pieceReceived(v.first.Add(time.Duration(at)))
@@ -118,7 +118,7 @@ func (v *modelHealth) arm() {
 }
 
 // deadAt, exhaustedAt and tellAt are when the model counts as dead for its failures,
-// when it does for its silence, and when that is to be told.
+// when it does for its silence, and when that is to be reported.
 func (v *modelHealth) deadAt() (time.Time, bool) {
 	at, ok := v.failures.due()
 	return at, ok && v.died != nil
@@ -140,28 +140,28 @@ func (v *modelHealth) check() {
 	now := time.Now()
 	v.notePieces()
 	past := func(at time.Time, ok bool) bool { return ok && !now.Before(at) }
-	dead, tell := v.died, v.report
+	dead, report := v.died, v.report
 	length, last := v.silence.length(now), v.last
 	switch {
 	case past(v.exhaustedAt()):
-		v.died, v.report, tell = nil, nil, nil
+		v.died, v.report, report = nil, nil, nil
 		last = session.ModelCall{Generates: true, Outcome: session.Silent, Millis: v.limit.Milliseconds()}
 	case past(v.deadAt()):
-		v.died, v.report, tell = nil, nil, nil
+		v.died, v.report, report = nil, nil, nil
 	case past(v.reportAt()):
 		if next := v.silence.nextReport(v.limit); length < 2*next { // the timer was in time
 			length = next
 		}
 		v.silence.reported, dead = length, nil
 	default:
-		dead, tell = nil, nil
+		dead, report = nil, nil
 	}
 	v.arm()
 	v.mu.Unlock()
 	if dead != nil {
 		dead(last)
 	}
-	if tell != nil {
-		tell(length)
+	if report != nil {
+		report(length)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	// readyTimeout is how long a server is waited for that takes connections and does
-	// not answer: nobody knows whether it ever will.
+	// not answer: it may never do so.
 	readyTimeout = 30 * time.Second
 	// readyPoll is the time between two questions whether a server is ready.
 	readyPoll = time.Second

@@ -20,8 +20,8 @@ type silenceTracker struct {
 	inFlight        int           // requests without an outcome yet
 	before          time.Duration // of requests that the agent has given up
 	since           time.Time     // of those that fly
-	reported        time.Duration // how long it was when it was told last
-	longestReported time.Duration // the longest that was told
+	reported        time.Duration // its length at the last report
+	longestReported time.Duration // the longest that was reported
 }
 
 func (s *silenceTracker) began(now time.Time) {
@@ -57,12 +57,12 @@ func (s *silenceTracker) length(now time.Time) time.Duration {
 	return s.before + max(0, now.Sub(s.since))
 }
 
-// reaches is when the silence will have lasted for d; not ok as long as nobody waits.
+// reaches is when the silence will have lasted for d; not ok while no request waits.
 func (s *silenceTracker) reaches(d time.Duration) (at time.Time, ok bool) {
 	return s.since.Add(d - s.before), s.inFlight > 0
 }
 
-// nextReport is how long the silence has to be to be told: first after a minute, or after
+// nextReport is the length at which the silence is reported: first after a minute, or after
 // half the time that it may last, and then each time that it has doubled.
 func (s *silenceTracker) nextReport(limit time.Duration) time.Duration {
 	switch {
@@ -75,7 +75,7 @@ func (s *silenceTracker) nextReport(limit time.Duration) time.Duration {
 	}
 }
 
-// longest is the longest silence that was told, the one at now included.
+// longest is the longest silence that was reported, the one at now included.
 func (s *silenceTracker) longest(now time.Time) time.Duration {
 	if s.reported > 0 {
 		return max(s.longestReported, s.length(now))
@@ -97,7 +97,7 @@ func formatWait(d time.Duration) string {
 
 // requestTimeout is how long one request may wait for the beginning of its answer; 0 for
 // no limit. It is a little longer, so that a run that is ended for the model's silence
-// is not told of the request as well.
+// does not report the request as well.
 func requestTimeout(spec *session.Spec) time.Duration {
 	if limit := time.Duration(spec.ModelTimeout); limit > 0 {
 		return limit + refusedTimeout
@@ -105,7 +105,7 @@ func requestTimeout(spec *session.Spec) time.Duration {
 	return 0
 }
 
-// reportSilence tells that the model has been silent for a while.
+// reportSilence reports that the model has been silent for a while.
 func (s *modelWatch) reportSilence(length time.Duration) {
 	text := "no answer from the model for " + formatWait(length)
 	limit := time.Duration(s.launch.Spec.ModelTimeout)

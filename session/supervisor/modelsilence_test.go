@@ -90,7 +90,7 @@ func TestASilentModelIsReportedAndThenCountsAsDead(t *testing.T) {
 	}
 }
 
-// A person at a terminal is told and decides, and so is one whose command asks.
+// The user at a terminal is told and decides, and so is one whose command asks.
 func TestSilenceIsReportedWhereItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, h := listening(10*time.Minute, false)

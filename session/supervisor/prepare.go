@@ -26,7 +26,7 @@ type resources struct {
 	awaitSockets   func() (session.Sockets, error)      // waits until the network's bridge is closed
 	sockets        session.Sockets                      // what guarded returned
 	awaitProcess   func() (runtime.Process, error)      // waits until the daemon says that the box runs
-	kernel         string                               // of the box, as its PID 1 told
+	kernel         string                               // of the box, as its PID 1 reported
 	state          []string                             // the agent's state folders on the host
 	folder         string                               // the workspace's, there but perhaps not filled yet
 	awaitWorkspace func() (*workspace.Workspace, error) // waits until it is filled
@@ -183,7 +183,7 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	s.onUndo(func(ctx context.Context) error {
 		ws, err := k.awaitWorkspace()
 		if err != nil {
-			return nil //nolint:nilerr // told already, and Prepare has cleaned up
+			return nil //nolint:nilerr // reported already, and Prepare has cleaned up
 		}
 		if s.launch.Spec.Verifies != nil {
 			return workspace.Remove(ctx, ws)
@@ -197,8 +197,8 @@ func (s *preparation) beginWorkspace(ctx context.Context, k *resources) error {
 	return err
 }
 
-// saveWorkspace keeps a workspace in the record as soon as its folder is there, and tells
-// made.
+// saveWorkspace keeps a workspace in the record as soon as its folder is there, and passes
+// its path to made.
 func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Workspace) error {
 	return func(begun workspace.Workspace) error {
 		err := s.save(func(st *session.State) { st.Workspace = &begun })
@@ -210,7 +210,7 @@ func (s *preparation) saveWorkspace(made func(path string)) func(workspace.Works
 }
 
 // prepareWorkspace makes the workspace for an agent with these folders of its own, and
-// tells made its folder when that is there.
+// passes its path to made when it exists.
 func (s *preparation) prepareWorkspace(ctx context.Context, scratch []string, made func(path string)) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	spec := s.launch.Spec
@@ -255,8 +255,8 @@ func hiddenFiles(ws *workspace.Workspace) string {
 	return fmt.Sprintf("%d hidden (%s)", ws.HiddenFiles, words)
 }
 
-// network takes a bridge from the pool and has it closed, which goes on until
-// guarded returns or guarding ends.
+// network takes a bridge from the pool and has it closed, which continues until
+// awaitSockets returns or guarding ends.
 func (s *preparation) network(ctx, guarding context.Context) (*resources, error) {
 	done := s.report.step("network")
 	docker, err := s.docker()
@@ -281,7 +281,7 @@ func (s *preparation) network(ctx, guarding context.Context) (*resources, error)
 	s.onUndo(func(ctx context.Context) error {
 		sockets, err := guarded()
 		if err != nil {
-			return nil //nolint:nilerr // told to the user already, and nothing was made
+			return nil //nolint:nilerr // reported already, and nothing was made
 		}
 		return errors.Join(sockets.Close(), docker.guard.Release(ctx, network.Bridge))
 	})

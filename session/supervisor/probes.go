@@ -11,7 +11,7 @@ import (
 )
 
 // ProbePlan is what must be true of a box's network before its agent starts:
-// what answers and what does not. inference tells whether the gateway serves.
+// what answers and what does not. inference is whether the gateway serves.
 func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) probe.Plan {
 	guard := func(port int) string {
 		return net.JoinHostPort(netguard.Address().String(), strconv.Itoa(port))
@@ -46,7 +46,7 @@ func ProbePlan(policy netguard.Policy, inference bool, network runtime.Network) 
 // asks the bridge itself, which would answer within one millisecond.
 const pingTimeout = 25
 
-// neighbor is the first host of the /29 behind the network's own: where another
+// neighbor is the first host of the /29 after the network's own: where another
 // session's box would be.
 func neighbor(network runtime.Network) netip.Addr {
 	address := network.Subnet.Masked().Addr()

@@ -10,7 +10,7 @@ import (
 )
 
 // reporter writes messages to the process that launched this supervisor. That
-// process may be gone: then nobody is told, and the session goes on.
+// process may be gone: then nothing is reported, and the session continues.
 type reporter struct{ out io.WriteCloser }
 
 func (r reporter) send(m session.LaunchMessage) {

@@ -25,7 +25,7 @@ type requestQueue struct {
 	closed bool
 	made   int
 	open   []pendingRequest
-	record func(r session.Request, answer string) // told how each request ended
+	record func(r session.Request, answer string) // receives how each request ended
 }
 
 // pendingRequest is a request with what a yes does.
@@ -34,8 +34,8 @@ type pendingRequest struct {
 	yes func() error
 }
 
-// ask adds a request and returns it with its number; false means that nobody is
-// asked any more.
+// ask adds a request and returns it with its number; false means that the
+// queue is closed.
 func (l *requestQueue) ask(r session.Request, yes func() error) (session.Request, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"aibox/workspace"
 )
 
-// takeOver takes over the workspace of the session that this one goes on with.
+// takeOver takes over the workspace of the session that this one resumes.
 func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspace.Workspace, error) {
 	done := s.report.step("workspace")
 	from := s.launch.Spec.Resumes
@@ -34,7 +34,7 @@ func (s *preparation) takeOver(ctx context.Context, scratch []string) (*workspac
 	return ws, nil
 }
 
-// hasConversation reports whether the agent has a conversation to go on with: whether
+// hasConversation reports whether the agent has a conversation to continue: whether
 // there is anything in one of its state folders.
 func (s *preparation) hasConversation(stateDirs []string) bool {
 	return slices.ContainsFunc(stateDirs, func(stateDir string) bool {

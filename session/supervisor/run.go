@@ -45,7 +45,7 @@ func (s *run) save(change func(*session.State)) error {
 }
 
 // audit logs an event. An event that cannot be written ends the session: what is
-// not on record must not go on.
+// not on record must not continue.
 func (s *run) audit(kind audit.Type, data any) {
 	if _, err := s.log.Append(kind, data); err != nil {
 		fmt.Fprintln(os.Stderr, "audit:", err)
@@ -77,11 +77,11 @@ func (s *run) state() session.State {
 	return s.current
 }
 
-// postNotice tells those who follow the session something that is not from the agent.
+// postNotice shows followers of the session a message of aibox itself.
 // text is one line that is fit for a terminal.
 func (s *run) postNotice(text string) {
 	if err := s.record.Append(output.Notice, []byte(text+"\n")); err != nil {
-		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output will tell
+		fmt.Fprintln(os.Stderr, "recording a notice:", err) // the agent's own output fails the same way
 	}
 	s.term.ShowNotice(text)
 	s.audit(audit.NoticeGiven, map[string]string{"text": text})

@@ -41,7 +41,7 @@ func (s *sandbox) serve(ctx context.Context, k *resources) {
 			})
 		})
 	case gateway != nil:
-		_ = gateway.Close() // nobody would answer there, so the box is refused at once
+		_ = gateway.Close() // nothing answers there, so the box is refused at once
 	}
 }
 

@@ -42,7 +42,7 @@ type Deps struct {
 	// up the variables that hold keys.
 	Inference func(ctx context.Context, value string, env func(string) (string, bool)) (Inference, error)
 	// Names serves the box's name server on the sockets until ctx ends, and
-	// tells refused each name it did not answer.
+	// reports each name it did not answer to refused.
 	Names func(ctx context.Context, udp net.PacketConn, tcp net.Listener, refused func(name, kind string)) error
 }
 
@@ -87,7 +87,7 @@ func Run(ctx context.Context, deps Deps, in io.Reader, out io.WriteCloser) error
 	s.init = async(deps.Init)
 	switch err := json.NewDecoder(in).Decode(&s.launch); {
 	case errors.Is(err, io.EOF):
-		return nil // told nothing: there is nothing to run
+		return nil // closed without a request: there is nothing to run
 	case err != nil:
 		return fmt.Errorf("reading what to run: %w", err)
 	}
@@ -207,8 +207,8 @@ func (s *supervisor) open() error {
 }
 
 // startedEvent is what the log says of a session's start. A prompt and arguments
-// may be larger than an event, so they stand for themselves in the spec and here
-// by their hash.
+// may be larger than an event, so the spec holds them, and the
+// event their hash.
 func startedEvent(spec session.Spec) map[string]any {
 	task := sha256.New()
 	fmt.Fprintf(task, "%q %q", spec.Prompt, spec.Args)

@@ -13,8 +13,8 @@ const (
 	outputTime = 5 * time.Second
 )
 
-// throttle does something soon after it was told that things have changed, but not
-// more often than every liveTime, and nothing while nothing changes. It is safe for
+// throttle calls a function soon after it is triggered, but not more often than every
+// liveTime, and not while nothing changes. It is safe for
 // concurrent use; before start it does nothing.
 type throttle struct {
 	mu    sync.Mutex

@@ -146,8 +146,8 @@ type limits struct {
 	requests  requestQueue
 }
 
-// limitTime begins to count the session's time. Nobody is asked for more for a
-// verification, whose session belongs to another one.
+// limitTime begins to count the session's time. A verification, whose session
+// belongs to another one, does not ask for more.
 func (s *limits) limitTime() {
 	asked := s.launch.Spec
 	limit := time.Duration(asked.Timeout)

@@ -8,7 +8,7 @@ import (
 	"aibox/session"
 )
 
-// exitFault says why a session that nobody ended counts as failed, or nil.
+// exitFault returns why a session that ended by itself counts as failed, or nil.
 func (s *modelWatch) exitFault(agent agents.Agent, out boxOutcome) error {
 	name := s.launch.Spec.Agent
 	switch {

@@ -30,8 +30,8 @@ type verifier struct {
 
 // verifyWork runs the user's command on the agent's work, as the last part of the
 // session: the box is dead, and what the agent changed is on record. It ends when
-// told does, too. What goes wrong is part of the result.
-func (s *verifier) verifyWork(ctx context.Context, told <-chan struct{}, result *session.Result) {
+// stop is closed, too. What goes wrong is part of the result.
+func (s *verifier) verifyWork(ctx context.Context, stop <-chan struct{}, result *session.Result) {
 	asked := s.launch.Spec
 	switch {
 	case asked.Verify == "":
@@ -50,7 +50,7 @@ func (s *verifier) verifyWork(ctx context.Context, told <-chan struct{}, result 
 	defer cancel()
 	go func() {
 		select {
-		case <-told:
+		case <-stop:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -143,7 +143,7 @@ func (s *preparation) copyWorkspace(ctx context.Context, made func(path string))
 	return ws, s.save(func(st *session.State) { st.Workspace = ws })
 }
 
-// removeAbandoned removes the verification's own folder when nobody is there to read its
+// removeAbandoned removes the verification's own folder when no process waits for its
 // result.
 func (s *verifier) removeAbandoned() {
 	if verifies := s.launch.Spec.Verifies; verifies != nil && !verifies.For.Alive() {
@@ -159,7 +159,7 @@ func (s *verifier) signalVerification(v *runningVerification, number int) error 
 	id := v.id
 	s.mu.Unlock()
 	if id == "" {
-		v.stop() // it does not run yet, so there is nobody to ask
+		v.stop() // it does not run yet, so there is nothing to signal
 		return nil
 	}
 	return session.New(s.deps.Deps).Signal(context.Background(), id, number)

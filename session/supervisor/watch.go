@@ -22,7 +22,7 @@ type boxOutcome struct {
 }
 
 // watch records the agent's output until it ends, and ends it when a limit is
-// reached, someone asks for it, or the daemon is lost.
+// reached, a stop is requested, or the daemon is lost.
 func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Box) (boxOutcome, error) {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var measuring sync.WaitGroup
@@ -56,7 +56,7 @@ func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Box) (
 			return out, cause
 		case <-interrupted:
 			interrupted = nil
-			s.Stop("the supervisor was told to end")
+			s.Stop("the supervisor received a signal to end")
 		case <-ended:
 			ended = nil
 			if s.line.Stop(stopGrace) != nil {
@@ -84,9 +84,9 @@ func (s *supervisor) watch(ctx context.Context, k *resources, box runtime.Box) (
 // has it, so that only a busy machine needs time for it.
 const drainTimeout = 300 * time.Millisecond
 
-// endUnreachable ends a box that nobody holds any more: its daemon went away, or its PID
-// 1 says nothing. Other errors are the ends of boxes and connections, which the
-// line tells better.
+// endUnreachable ends a box that is out of control: its daemon went away, or its PID 1
+// does not answer. Other errors are the ends of boxes and connections, which the
+// lifeline reports better.
 func (s *sandbox) endUnreachable(err error) {
 	switch {
 	case errors.Is(err, runtime.ErrDaemonLost):

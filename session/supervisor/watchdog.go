@@ -74,7 +74,7 @@ func (s *sandbox) watchBox(box string, sandbox runtime.Process, watched func() (
 func (s *sandbox) releaseWatchdog(watched func() (*watchdog.Watchdog, error)) error {
 	dog, err := watched()
 	if err != nil {
-		return nil //nolint:nilerr // told already, and there is no watchdog
+		return nil //nolint:nilerr // reported already, and there is no watchdog
 	}
 	return dog.Release()
 }

@@ -23,9 +23,8 @@ const frameTime = 8 * time.Millisecond
 // (synchronized output).
 const heldTime = 150 * time.Millisecond
 
-// Terminal is the terminal of an interactive session's agent, and the people who
-// look at it. The agent writes to it whether anybody looks or not; nobody who
-// looks can hold it up. It has the size of the smallest terminal that shows it, and
+// Terminal is the terminal of an interactive session's agent with its viewers. The
+// agent writes to it with or without viewers, and no viewer can hold it up. It has the size of the smallest terminal that shows it, and
 // keeps its size when the last one goes. All methods are safe for concurrent use;
 // those of a nil terminal, which is a headless session's, do nothing.
 type Terminal struct {
@@ -39,7 +38,7 @@ type Terminal struct {
 	// lastWork is where the emulator's work ends; 0 until the session is being ended.
 	lastWork int64
 
-	work    context.Context //nolint:containedctx // ends with the agent, who outlives every request
+	work    context.Context //nolint:containedctx // ends with the agent, which outlives every request
 	cancel  context.CancelFunc
 	answer  chan struct{} // there are answers
 	resized chan struct{} // the size has changed
@@ -64,8 +63,8 @@ func (t *Terminal) size() screen.Size {
 	return t.screen.Size()
 }
 
-// Prepare makes an agent's start one on this terminal. The user's variables stand
-// behind and win.
+// Prepare makes an agent's start one on this terminal. The user's variables
+// come last and win.
 func (t *Terminal) Prepare(start *lifeline.Start) {
 	if t == nil {
 		return
@@ -86,13 +85,13 @@ func (t *Terminal) Connect(line *lifeline.Conn) {
 	t.mu.Unlock()
 	t.pumps.Go(t.pumpAnswers)
 	t.pumps.Go(t.pumpSize)
-	wake(t.resized) // it may have changed since the agent was told
+	wake(t.resized) // it may have changed since the agent was started
 }
 
 // What the emulator does in one go, in cells (see screen.Advance).
 const (
-	// feedSlice is for how much the terminal is held, so that nobody who looks waits
-	// for more than about a millisecond.
+	// feedSlice is for how much the terminal is held, so that no viewer waits for
+	// more than about a millisecond.
 	feedSlice = 100_000
 	// lastFeed is for all that comes once the session is being ended. An agent that
 	// keeps the emulator busy must not put off its own end.
@@ -181,7 +180,7 @@ func (t *Terminal) pumpAnswers() {
 	}
 }
 
-// pumpSize tells the agent's kernel the size.
+// pumpSize sends the size to the agent's kernel.
 func (t *Terminal) pumpSize() {
 	for {
 		select {
@@ -203,7 +202,7 @@ func (t *Terminal) Text() []byte {
 	return t.screen.Text(screen.TrueColors, false)
 }
 
-// left is what stays on a person's terminal when the agent has ended.
+// left is what stays on a viewer's terminal when the agent has ended.
 func (t *Terminal) left(colors screen.Colors) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -285,7 +284,7 @@ func (t *Terminal) fit() {
 	}
 }
 
-// wake tells the owner of a channel of length one that there is something to do.
+// wake notifies the owner of a channel of length one.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

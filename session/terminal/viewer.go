@@ -16,7 +16,7 @@ type viewer struct {
 	painter *screen.Painter
 	size    screen.Size
 	colors  screen.Colors
-	told    []byte // the last notice
+	shown   []byte // the last notice
 	changed chan struct{}
 	gone    chan struct{} // closed when nothing is sent any more
 }
@@ -91,8 +91,8 @@ func (t *Terminal) paint(ctx context.Context, v *viewer) error {
 	out, full := v.painter.Paint(t.screen)
 	notice := t.notices
 	t.mu.Unlock()
-	if !bytes.Equal(notice, v.told) {
-		v.told = notice
+	if !bytes.Equal(notice, v.shown) {
+		v.shown = notice
 		if err := control.WriteFrame(v.conn, control.FrameNotice, notice); err != nil {
 			return err
 		}
