@@ -65,7 +65,7 @@ func newApp(ctx context.Context, r Request) *app {
 		ctx: ctx, request: r, theme: theme.New(true), colors: colorprofile.TrueColor,
 		keys: appKeys{
 			help: keymap.Bind("this help", "?", "f1"), palette: keymap.Bind("find what can be done", ":", "ctrl+k"),
-			quit: keymap.Bind("quit; what runs goes on", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
+			quit: keymap.Bind("quit; sessions continue", "q"), force: keymap.Bind("quit from anywhere", "ctrl+c"),
 			sides: []key.Binding{
 				keymap.Bind("sessions", "1"), keymap.Bind("images", "2"), keymap.Bind("network", "3"), keymap.Bind("this machine", "4"), keymap.Bind("settings", "5"),
 			},

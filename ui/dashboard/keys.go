@@ -26,13 +26,13 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		attach: keymap.Bind("attach", "enter"), attend: keymap.Bind("open", "enter"), read: keymap.Bind("read along", "l"),
+		attach: keymap.Bind("attach", "enter"), attend: keymap.Bind("open", "enter"), read: keymap.Bind("follow its output", "l"),
 		review: keymap.Bind("review", "r"), diff: keymap.Bind("diff", "d"),
 		accept: keymap.Bind("accept", "a"), discard: keymap.Bind("discard", "x"), back: keymap.Bind("bring back", "u"), stop: keymap.Bind("stop", "s"), remove: keymap.Bind("remove", "delete", "X"),
 		newRun: keymap.Bind("new run", "n"), again: keymap.Bind("run again", "R"),
 		network: keymap.Bind("its network", "w"), shell: keymap.Bind("open its workspace", "o"), copy: keymap.Bind("copy the command", "c"),
 		filter: keymap.Bind("filter", "/"), clear: keymap.Bind("unmark, then clear the filter", "esc"),
-		order: keymap.Bind("sort by the next column", "S"), reverse: keymap.Bind("sort the other way round", "O"), group: keymap.Bind("group", "v"),
+		order: keymap.Bind("sort by the next column", "S"), reverse: keymap.Bind("reverse the order", "O"), group: keymap.Bind("group", "v"),
 		preview: keymap.Bind("preview", "p"), mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all", "ctrl+a"),
 		keep: keymap.Bind("keep", "enter"), drop: keymap.Bind("no filter", "esc", "ctrl+c"),
 	}

@@ -123,7 +123,7 @@ func (m *Model) reportFixed() {
 		return
 	}
 	if names := doctor.Fixed(m.before, m.checkup.Findings()); len(names) > 0 {
-		m.note.Say("mended: "+termtext.Escape(strings.Join(names, ", ")), nil)
+		m.note.Say("fixed: "+termtext.Escape(strings.Join(names, ", ")), nil)
 	}
 	m.before = nil
 }

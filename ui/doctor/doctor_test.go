@@ -132,7 +132,7 @@ func TestAPersonIsAtTheWorstUntilTheyHaveChosen(t *testing.T) {
 	}
 	m := sound()
 	p = sit(t, m, 80, 24)
-	p.Sees("to mend it: start Ollama")
+	p.Sees("to fix it: start Ollama")
 	m.checks = slices.DeleteFunc(m.checks, func(c doctor.Check) bool { return c.Part == doctor.Model })
 	m.checks[0] = check(doctor.Tools, doctor.Finding{Name: "limits", State: doctor.Warning, Detail: "there are none"})
 	p = sit(t, m, 80, 24)
@@ -177,7 +177,7 @@ func TestAKeyBakesAnImageAndShowsIt(t *testing.T) {
 func TestWhatAPersonHasToDoIsShownAndCopiedAndNotRun(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	goTo(p, "user namespaces")
-	p.Sees("to mend it: sudo sysctl -w user.max_user_namespaces=28633")
+	p.Sees("to fix it: sudo sysctl -w user.max_user_namespaces=28633")
 	p.Press("enter")
 	if len(p.Asked) != 0 {
 		t.Errorf("asked %+v", p.Asked)
@@ -202,20 +202,20 @@ func TestWhoeverComesBackIsToldWhatIsMendedOnceAllIsLookedAt(t *testing.T) {
 	m := sample()
 	p := sit(t, m, 80, 24)
 	p.Send(page.Returned{})
-	p.DoesNotSee("mended")
+	p.DoesNotSee("fixed")
 	m.checks[1] = check(doctor.Tools, doctor.Finding{Name: "iptables", State: doctor.OK, Detail: "/usr/sbin/iptables"})
 	m.checks[3] = check(doctor.Docker, doctor.Finding{Name: "Docker \x1b[31m", State: doctor.OK, Detail: "29.1.0, rootless"})
 	next := p.Page.Update(page.Returned{Text: "back"})
 	p.Sees("back")
 	next = p.Page.Update(uitest.Answer(next))
 	for range m.checks {
-		p.DoesNotSee("mended")
+		p.DoesNotSee("fixed")
 		next = p.Page.Update(uitest.Answer(next))
 	}
-	p.Sees(`mended: iptables, Docker \x1b[31m`)
+	p.Sees(`fixed: iptables, Docker \x1b[31m`)
 	p.Run(next)
 	p.Press("r")
-	p.DoesNotSee("mended")
+	p.DoesNotSee("fixed")
 }
 
 func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
@@ -235,10 +235,10 @@ func TestWhatTakesTimeIsShownAsBeingLookedAt(t *testing.T) {
 	}
 	p.Sees("✓ git")
 	p.Sees("… network guard")
-	p.Sees("looking…")
+	p.Sees("checking…")
 	cancel()
 	p.Run(next)
-	p.DoesNotSee("looking…")
+	p.DoesNotSee("checking…")
 }
 
 func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
@@ -358,7 +358,7 @@ func TestRawBytesReachNoScreen(t *testing.T) {
 func TestTheMouseGoesToARowAndTheWheelThroughThem(t *testing.T) {
 	p := sit(t, sample(), 80, 24)
 	p.ClickOn("model")
-	p.Sees("to mend it: start Ollama")
+	p.Sees("to fix it: start Ollama")
 	p.Press("q")
 	if !slices.Equal(p.Asked, []page.Request{page.Close{}}) {
 		t.Errorf("asked %+v", p.Asked)

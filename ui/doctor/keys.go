@@ -19,9 +19,9 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		mend: keymap.Bind("mend it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
-		again: keymap.Bind("look again", "r"), prove: keymap.Bind("prove it in a sandbox", "p"),
-		copy: keymap.Bind("copy what mends it", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
+		mend: keymap.Bind("fix it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
+		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove it in a sandbox", "p"),
+		copy: keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
 

@@ -73,7 +73,7 @@ func (m *Model) head() string {
 		parts = append(parts, m.theme.Warn.Render(amount.Of(n, "warning")))
 	}
 	if m.checkup.Busy() {
-		parts = append(parts, m.theme.Faint.Render("looking…"))
+		parts = append(parts, m.theme.Faint.Render("checking…"))
 	} else {
 		parts = append(parts, fmt.Sprintf("%d in order", doctor.Count(found, doctor.OK)))
 	}
@@ -88,7 +88,7 @@ func (m *Model) list() []string {
 		out = append(out, m.row(m.rows[i], i == m.cursor.At()))
 	}
 	if len(m.rows) == 0 {
-		out = append(out, m.theme.Faint.Render("looking…"))
+		out = append(out, m.theme.Faint.Render("checking…"))
 	}
 	return frame.Fill(out, m.listHeight())
 }
@@ -148,7 +148,7 @@ func (m *Model) pane(width, height int) []string {
 		case own:
 			add("enter runs: "+row.Fix, m.theme.Key)
 		default:
-			add("to mend it: "+row.Fix, m.theme.Key)
+			add("to fix it: "+row.Fix, m.theme.Key)
 		}
 	}
 	return frame.Fill(out, height)

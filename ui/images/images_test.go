@@ -50,7 +50,7 @@ func TestAPersonBakesTheImageTheyAreAtOrTheMarkedOnes(t *testing.T) {
 	p.Press("A")
 	p.goTo("codex")
 	p.Press("b")
-	p.Sees("nothing to bake: codex, fresh; B bakes anew")
+	p.Sees("nothing to bake: codex, fresh; B rebuilds")
 	p.Press("B")
 	want := []string{"false gemini", "false claude gemini", "false claude gemini qwen", "true codex"}
 	if !slices.Equal(p.k.bake, want) {

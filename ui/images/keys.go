@@ -23,9 +23,9 @@ type keys struct {
 
 func newKeys() keys {
 	return keys{
-		bake: keymap.Bind("bake", "b"), force: keymap.Bind("bake anew, without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
+		bake: keymap.Bind("bake", "b"), force: keymap.Bind("rebuild without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
 		mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all, or none", "*"),
-		cancel: keymap.Bind("give up the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("look again", "r"),
+		cancel: keymap.Bind("give up the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("check again", "r"),
 		copy: keymap.Bind("copy the command", "c"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -153,7 +153,7 @@ func (m *Model) bake(force bool, names []string) tea.Cmd {
 		m.note.Say("it is being baked already", nil)
 		return nil
 	case len(wanted) == 0:
-		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+", fresh; B bakes anew", nil)
+		m.note.Say("nothing to bake: "+strings.Join(names, ", ")+", fresh; B rebuilds", nil)
 		return nil
 	}
 	clear(m.marked)

@@ -32,7 +32,7 @@ type log struct {
 func newLog(note *frame.Note) log {
 	return log{
 		note: note, search: searchbar.New("search", "leave it"),
-		find: keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("hit before", "N"),
+		find: keymap.Bind("search", "/"), next: keymap.Bind("next hit", "n"), previous: keymap.Bind("prior hit", "N"),
 		end: keymap.Bind("follow its end", "f"), further: keymap.Bind("the rest of long lines", "right"), back: keymap.Bind("their start", "left"),
 		close: keymap.Bind("back to the images", "esc", "q", "l"),
 	}

@@ -126,7 +126,7 @@ func (m *Model) empty() []string {
 		for _, hint := range fault.Hints(m.broken) {
 			out = append(out, "  → "+termtext.Escape(hint))
 		}
-		return append(out, "", "  "+m.theme.Key.Render("o")+" opens your file in the editor; nothing new starts until this is mended")
+		return append(out, "", "  "+m.theme.Key.Render("o")+" opens your file in the editor; nothing new starts until this is fixed")
 	case m.filter.Value() != "":
 		return []string{"", m.theme.Faint.Render("  no setting has all of these words; esc clears the filter")}
 	default:

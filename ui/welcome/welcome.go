@@ -101,7 +101,7 @@ func next(steps []step) int {
 
 var (
 	enter = keymap.Bind("do the next step", "enter")
-	again = keymap.Bind("look again", "r")
+	again = keymap.Bind("check again", "r")
 )
 
 // Keys are those that count while there is no session.
@@ -159,7 +159,7 @@ func (m *Model) View(t theme.Theme, width int) []string {
 		mark, style := stepMark(t, s, i == len(steps)-1)
 		detail := s.Detail
 		if s.State == "" && detail == "" {
-			detail = "looking…"
+			detail = "checking…"
 		}
 		name := s.name + strings.Repeat(" ", max(0, 13-len(s.name)))
 		if i == at {
@@ -172,7 +172,7 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	if s := steps[at]; s.State != "" {
 		text := "enter " + s.does + "."
 		if _, own := s.ask.(page.Command); !own && s.Fix != "" {
-			text = "To mend it: " + s.Fix + ". " + text
+			text = "To fix it: " + s.Fix + ". " + text
 		}
 		for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(text), max(1, width-4), ""), "\n") {
 			out = append(out, "  "+t.Key.Render(line))

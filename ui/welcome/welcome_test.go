@@ -90,11 +90,11 @@ func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
 		},
 		"a Docker that a person has to start": {
 			[]doctor.Finding{stopped, ollama},
-			[]string{"To mend it: sudo systemctl start docker. enter shows what is missing"},
+			[]string{"To fix it: sudo systemctl start docker. enter shows what is missing"},
 			page.Doctor{},
 		},
 		"no image":    {[]doctor.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none is baked yet", "3 ✓ a model"}, page.Images{}},
-		"no model":    {[]doctor.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To mend it: start Ollama"}, page.Doctor{}},
+		"no model":    {[]doctor.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To fix it: start Ollama"}, page.Doctor{}},
 		"all is done": {[]doctor.Finding{daemon, codex, ollama}, []string{"4 ▸ a first run", "enter asks what to run"}, page.NewRun{}},
 	} {
 		m := looked(t, &machine{found: test.found})
@@ -120,7 +120,7 @@ func TestAStepThatIsStillLookedAtIsWaitedFor(t *testing.T) {
 	for range 3 { // that it began, the model and the images
 		cmd, _ = model.Take(uitest.Answer(cmd))
 	}
-	for _, want := range []string{"1 … Docker       looking…", "2 … an image     looking…", "3 ✓ a model"} {
+	for _, want := range []string{"1 … Docker       checking…", "2 … an image     checking…", "3 ✓ a model"} {
 		if !strings.Contains(view(model, 80), want) {
 			t.Errorf("no %q in\n%s", want, view(model, 80))
 		}
