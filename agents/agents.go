@@ -1,7 +1,7 @@
-// Package agents says how each coding agent's command line is driven: which
-// program with which arguments, environment and files does a task, which model
-// dialect it speaks, where it keeps its conversations. It starts nothing, reads
-// no files and knows neither containers nor the network.
+// Package agents defines how each coding agent is run: its program, arguments,
+// environment and files for a task, the API dialect of its model, and where it keeps its
+// conversations. It starts nothing, reads no files and knows neither containers nor the
+// network.
 //
 // An agent is a struct whose fields are its options (package spec). A new one is
 // one file here, one line in the registry and one Dockerfile.
@@ -20,22 +20,22 @@ import (
 // Agent is a coding agent's command line. Implementations are pointers to structs
 // that spec.Of can read; set their fields before Command.
 type Agent interface {
-	// Info tells facts that do not depend on options.
+	// Info returns facts that do not depend on options.
 	Info() Info
-	// Command is how the agent does task. Errors are Usage faults.
+	// Command returns the program run that does task. Errors are Usage faults.
 	Command(task Task) (Invocation, error)
 }
 
-// Info is what is known of an agent.
+// Info is what aibox knows about an agent.
 type Info struct {
-	Name     string // what a person types: "codex"
+	Name     string // what the user types: "codex"
 	Title    string // its own name: "Codex"
 	Summary  string // one sentence without a full stop
 	Homepage string // where to read more; empty when it has none
 	Image    string // name of its Dockerfile and image, without tag
 	Version  string // the version its recipe was measured with; empty for shell
-	// Dialects are how it can talk to a model, the one it does best first. Empty
-	// means that it needs none from aibox.
+	// Dialects are the APIs that it can use to talk to a model, best first. Empty means
+	// that it needs no model from aibox.
 	Dialects []Dialect
 	// OwnCloud reports whether it talks to its vendor's servers (Hosts) and to
 	// nothing else, so that no model of the user's can serve it.
@@ -43,7 +43,7 @@ type Info struct {
 	// NeedsPrompt reports whether it can do nothing headless without a prompt.
 	NeedsPrompt bool
 	// StateDirs are the folders under the home directory, as "~/…", where it keeps
-	// conversations: kept per session, so that Resume finds them.
+	// conversations. They are kept per session, so that Resume finds them.
 	StateDirs []string
 	// Scratch are folders at the top of the repository, as names that may hold a *,
 	// which the agent keeps there for itself, such as a cache. They are no work, so they
@@ -59,12 +59,12 @@ type Info struct {
 // Task is one thing to do.
 type Task struct {
 	Prompt      string    // what to do; may be empty when Interactive
-	Interactive bool      // on a terminal, with a person
-	Resume      bool      // go on with the latest conversation in StateDirs
+	Interactive bool      // on a terminal, with a user
+	Resume      bool      // continue the latest conversation in StateDirs
 	Workdir     string    // absolute path of the folder in the box that the agent starts in
 	Root        string    // absolute path of the repository there, which Workdir lies in; empty: Workdir
 	Inference   Inference // the model; BaseURL is empty when there is none
-	Args        []string  // what stood after "--": more arguments, or shell's command
+	Args        []string  // the arguments after "--": more arguments, or shell's command
 	// Instructions are what the agent has to know before the task, in Markdown: its
 	// limits, and the system prompts that the user chose. Empty means none. They go
 	// where the agent reads standing instructions, outside the repository.
@@ -77,10 +77,10 @@ type Inference struct {
 	BaseURL string // root of the gateway, "http://10.200.200.1:11434", no slash at the end
 	Key     string // placeholder key
 	Model   string // model id, as the upstream knows it
-	// Speaks is what the model server understands. Empty means that nobody knows,
-	// and the agent's first dialect is tried.
+	// Speaks lists the dialects of the model server. Empty means unknown: the agent's
+	// first dialect is tried.
 	Speaks  []Dialect
-	Context int // tokens that fit into one request; 0 when the server did not tell
+	Context int // tokens that fit into one request; 0 if unknown
 	// ServerTools are the kinds of tools of the model's own server that the gateway lets
 	// through, such as "web-search". Empty means none.
 	ServerTools []string
@@ -102,7 +102,7 @@ func (i Inference) Ollama() string { return i.BaseURL + "/ollama" }
 type Invocation struct {
 	Argv  []string // the program, looked up in the box's PATH, and its arguments
 	Env   []string // NAME=VALUE, on top of the box's own PATH, HOME, TERM and LANG
-	Files []File   // to be there before the program starts
+	Files []File   // written before the program starts
 }
 
 // File is a small file in the box.
@@ -124,8 +124,8 @@ func (t Task) mode() spec.Mode {
 // the model server speaks. The error is Spoken's.
 func (t Task) dialect(info Info) (Dialect, error) { return info.Spoken(t.Inference.Speaks) }
 
-// Spoken is the first of the agent's dialects that is among speaks, or its very
-// first when speaks is empty. A server that speaks none of them is a Usage fault.
+// Spoken returns the first of the agent's dialects that is among speaks, or its first
+// if speaks is empty. A server that speaks none of them is a Usage fault.
 func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 	for _, dialect := range i.Dialects {
 		if len(speaks) == 0 || slices.Contains(speaks, dialect) {
@@ -143,8 +143,8 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
 }
 
-// Servable refuses an agent that no box can serve: one that talks to its vendor's
-// servers only, which no policy lets a box reach.
+// Servable returns a fault if the agent cannot work in a box: if it talks only to its
+// vendor's servers, which no policy lets a box reach.
 func (i Info) Servable() error {
 	if !i.OwnCloud {
 		return nil
@@ -162,7 +162,7 @@ func list(dialects []Dialect) string {
 	return strings.Join(names, " or ")
 }
 
-// Options is the pointer to the struct whose fields are the agent's options: the
+// Options returns the pointer to the struct whose fields are the agent's options: the
 // agent itself, unless it keeps them elsewhere.
 func Options(agent Agent) any {
 	if holder, ok := agent.(interface{ Options() any }); ok {
@@ -171,7 +171,7 @@ func Options(agent Agent) any {
 	return agent
 }
 
-// check refuses what an agent with these facts cannot do.
+// check returns a fault if an agent with these facts cannot do the task.
 func (t Task) check(info Info) error {
 	_, speechErr := t.dialect(info)
 	model := len(info.Dialects) > 0 // it needs one through the gateway
@@ -197,7 +197,7 @@ func (t Task) check(info Info) error {
 	return nil
 }
 
-// options are the arguments and variables that the fields of agent make.
+// options returns the arguments and variables of the agent's options.
 func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
 	if argv, err = spec.Argv(Options(agent), mode); err == nil {
 		env, err = spec.Env(Options(agent), mode)
@@ -208,7 +208,7 @@ func options(agent Agent, mode spec.Mode) (argv, env []string, err error) {
 	return argv, env, nil
 }
 
-// trusted are the folders that the agent is not to ask about.
+// trusted returns the folders for which the agent must not ask for trust.
 func (t Task) trusted() []string {
 	if t.Root == "" || t.Root == t.Workdir {
 		return []string{t.Workdir}

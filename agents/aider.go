@@ -26,7 +26,7 @@ type Aider struct {
 	LintCmd           []string `label:"Lint commands" help:"Commands that check changed files, such as python: ruff check" flag:"--lint-cmd=" when:"no-lint!=true" group:"Checks"`
 	NoLint            bool     `label:"No linting" help:"Do not check changed files" flag:"--no-auto-lint" group:"Checks"`
 	TestCmd           string   `label:"Test command" help:"Command that runs the tests" flag:"--test-cmd=" group:"Checks"`
-	AutoTest          bool     `label:"Test after changes" help:"Run the tests after each change, and mend what they find" flag:"--auto-test" when:"test-cmd" group:"Checks"`
+	AutoTest          bool     `label:"Test after changes" help:"Run the tests after each change, and fix what they find" flag:"--auto-test" when:"test-cmd" group:"Checks"`
 	AutoCommits       bool     `label:"Commit" help:"Commit each change in the sandbox; aibox takes it over either way" flag:"--auto-commits" group:"Git"`
 	Yes               bool     `label:"Say yes" help:"Answer every question with yes" flag:"--yes-always" mode:"interactive" group:"Advanced"`
 	NoStream          bool     `label:"No streaming" help:"Wait for whole answers" flag:"--no-stream" group:"Advanced"`
@@ -37,7 +37,7 @@ type Aider struct {
 	Verbose           bool     `label:"Verbose" help:"Tell what Aider does" flag:"--verbose" group:"Advanced"`
 }
 
-// Info tells facts about Aider.
+// Info describes Aider.
 func (*Aider) Info() Info {
 	return Info{
 		Name:        "aider",
@@ -65,7 +65,7 @@ func (a *Aider) Command(task Task) (Invocation, error) {
 	if err := task.check(a.Info()); err != nil {
 		return Invocation{}, err
 	}
-	if err := task.noOpening(a.Info()); err != nil {
+	if err := task.refusePrompt(a.Info()); err != nil {
 		return Invocation{}, err
 	}
 	dialect, err := task.dialect(a.Info())
@@ -174,8 +174,8 @@ const aiderPrices = "~/.aider/caches/model_prices_and_context_window.json"
 // aiderModels is where Aider reads what it does not know of a model.
 const aiderModels = "/run/aibox/aider-models.json"
 
-// aiderMetadata tells how much fits into the model, which sizes the repository map
-// and the summing up; nothing when nobody knows.
+// aiderMetadata returns the model's context size, which determines the size of the
+// repository map and of summaries; nothing if it is unknown.
 func aiderMetadata(prefix string, model Inference) []File {
 	if model.Context == 0 {
 		return nil

@@ -23,7 +23,7 @@ type Amp struct {
 	AmpAPIKey      secret.Value `label:"API key" help:"Access token of your Amp account" env:"AMP_API_KEY" secret:"true" group:"Account"`
 }
 
-// Info tells facts about Amp.
+// Info describes Amp.
 func (*Amp) Info() Info {
 	return Info{
 		Name:        "amp",

@@ -40,7 +40,7 @@ type Claude struct {
 	Debug              bool     `label:"Debug" help:"Tell what Claude Code does" flag:"--debug" group:"Advanced"`
 }
 
-// Info tells facts about Claude Code.
+// Info describes Claude Code.
 func (*Claude) Info() Info {
 	return Info{
 		Name:        "claude",
@@ -57,7 +57,7 @@ func (*Claude) Info() Info {
 			"Speaks Anthropic's dialect only: a model server has to offer /v1/messages.",
 			"Asks for no permission, because it runs inside a sandbox; --permission-mode plan or manual changes that.",
 			"Its WebSearch runs on the model's server: it is off unless inference-tools opens web-search.",
-			"Exits 0 when it was denied a tool and gave up: aibox tells what changed.",
+			"Exits 0 when it was denied a tool and gave up: aibox shows what changed.",
 			"Sends about 15,000 tokens before the prompt: a context below 32,768 is too small.",
 		},
 	}
@@ -81,7 +81,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	}
 	argv = append(argv, "--model", task.Inference.Model)
 	if task.Resume {
-		// Without the second flag it would go on with the instructions of last time.
+		// Without the second flag it would continue the instructions of last time.
 		argv = append(argv, "--continue", "--system-prompt-snapshot", "off")
 	}
 	if c.Tools != nil && len(c.Tools) == 0 {
@@ -99,7 +99,7 @@ func (c *Claude) Command(task Task) (Invocation, error) {
 	flags, files := c.systemPrompts(task)
 	argv = append(append(append(argv, flags...), extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: append(c.env(task.Inference), env...), Files: files}
-	inv = inv.told(task, "--")
+	inv = inv.addPrompt(task, "--")
 	if task.Interactive {
 		inv.Files = append(inv.Files, claudeAnswers(task)...)
 	}
@@ -159,11 +159,11 @@ func (c *Claude) env(model Inference) []string {
 	return append(env, c.contextEnv(model)...)
 }
 
-// claudeContext is what Claude is told to fit into a model that nobody knows. It
+// claudeContext is the context size that Claude assumes for an unknown model. It
 // would assume a million tokens.
 const claudeContext = 200_000
 
-// contextEnv tells how much fits into the model. Of a small one, the room for an
+// contextEnv returns the model's context size. Of a small one, the room for an
 // answer must not take it all, or Claude sums up without end.
 func (c *Claude) contextEnv(model Inference) []string {
 	known := model.Context

@@ -26,7 +26,7 @@ type Codex struct {
 	Disable          []string `label:"Features off" help:"Features of Codex to turn off" flag:"--disable" group:"Advanced"`
 }
 
-// Info tells facts about Codex.
+// Info describes Codex.
 func (*Codex) Info() Info {
 	return Info{
 		Name:        "codex",
@@ -74,7 +74,7 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 		argv = append(argv, "resume", "--last")
 	}
 	inv := Invocation{Argv: append(argv, "-"), Env: env, Files: task.instructionsFile(codexInstructions)}
-	return inv.told(task, "--"), nil
+	return inv.addPrompt(task, "--"), nil
 }
 
 // codexPromptLimit is the most characters that Codex accepts.
@@ -100,7 +100,7 @@ func codexInteractive(task Task, flags, env []string) Invocation {
 		"projects={"+strings.Join(trusted, ", ")+"}")
 	argv = append(append(argv, flags...), task.Args...)
 	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(codexInstructions)}
-	return inv.told(task, "--")
+	return inv.addPrompt(task, "--")
 }
 
 // flags name the model and turn off what would ask other hosts. Codex tries a dead

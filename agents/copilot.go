@@ -33,7 +33,7 @@ type Copilot struct {
 	PluginDir             []string `label:"Plugins" help:"Folders in the sandbox with plugins" flag:"--plugin-dir=" group:"Advanced"`
 }
 
-// Info tells facts about Copilot CLI.
+// Info describes Copilot CLI.
 func (*Copilot) Info() Info {
 	return Info{
 		Name:        "copilot",
@@ -52,12 +52,12 @@ func (*Copilot) Info() Info {
 		Notes: []string{
 			"Runs offline: GitHub, its MCP server, telemetry and web tools are off.",
 			"Asks for no permission, because it runs inside a sandbox; --permissions ask changes that.",
-			"Takes a model for one of 128,000 tokens unless the server tells, or --known-model names one.",
+			"Takes a model for one of 128,000 tokens unless the server reports more, or --known-model names one.",
 		},
 	}
 }
 
-// copilotDialect is how Copilot is told a dialect.
+// copilotDialect is Copilot's name for a dialect.
 type copilotDialect struct {
 	kind, wire string
 	base       func(Inference) string
@@ -93,7 +93,7 @@ func (c *Copilot) Command(task Task) (Invocation, error) {
 		Env:   append(copilotEnv(task.Inference, copilotDialects[spoken]), env...),
 		Files: task.instructionsFile("~/.copilot/copilot-instructions.md"),
 	}
-	inv = inv.told(task, "--interactive=")
+	inv = inv.addPrompt(task, "--interactive=")
 	if task.Interactive {
 		inv.Files = append(inv.Files,
 			File{Path: "~/.copilot/config.json", Mode: 0o600, Data: encode(map[string]any{"trustedFolders": task.trusted()})},

@@ -18,7 +18,7 @@ type Crush struct {
 	Debug           bool     `label:"Debug" help:"Write more into Crush's own log" flag:"--debug" group:"Advanced"`
 }
 
-// Info tells facts about Crush.
+// Info describes Crush.
 func (*Crush) Info() Info {
 	return Info{
 		Name:        "crush",
@@ -46,7 +46,7 @@ func (c *Crush) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
 		return Invocation{}, err
 	}
-	if err := task.noOpening(c.Info()); err != nil {
+	if err := task.refusePrompt(c.Info()); err != nil {
 		return Invocation{}, err
 	}
 	config, err := c.config(task)
@@ -86,7 +86,7 @@ func (c *Crush) Command(task Task) (Invocation, error) {
 // crushKey is the variable from which Crush takes the placeholder key.
 const crushKey = "AIBOX_API_KEY"
 
-// crushContext is the size of a model that nobody knows: Crush needs one, since it
+// crushContext is the context size of an unknown model: Crush needs one, since it
 // sums a conversation up before that is full.
 const crushContext = 128 << 10
 

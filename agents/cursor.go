@@ -28,7 +28,7 @@ type Cursor struct {
 	ResumeChat    string       `label:"Chat" help:"Go on with this chat of your account" flag:"--resume" group:"Advanced"`
 }
 
-// Info tells facts about Cursor.
+// Info describes Cursor.
 func (*Cursor) Info() Info {
 	return Info{
 		Name:        "cursor",
@@ -44,13 +44,13 @@ func (*Cursor) Info() Info {
 		Notes: []string{
 			"Talks to its maker's cloud only, so no model of yours can serve it.",
 			"Its own sandbox is off, because aibox provides one, and it runs every tool without asking unless --auto-review is given.",
-			"Its recipe follows its documentation; nobody has run it here.",
+			"Its recipe follows its documentation and has not been tested.",
 		},
 	}
 }
 
 // Command is `cursor-agent -p` for a headless task and `cursor-agent` for an
-// interactive one. Its instructions stand before the prompt: it reads none but
+// interactive one. Its instructions come before the prompt: it reads none but
 // those of the repository.
 func (c *Cursor) Command(task Task) (Invocation, error) {
 	if err := task.check(c.Info()); err != nil {
@@ -75,7 +75,7 @@ func (c *Cursor) Command(task Task) (Invocation, error) {
 	}
 	task.Prompt = task.instructedPrompt()
 	inv := Invocation{Argv: append(append(argv, extra...), task.Args...), Env: append(env, "NO_OPEN_BROWSER=1"), Files: files}
-	return inv.told(task, "--"), nil
+	return inv.addPrompt(task, "--"), nil
 }
 
 var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]+`)

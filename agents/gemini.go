@@ -30,7 +30,7 @@ type GeminiCLI struct {
 	Settings           string   `label:"Settings" help:"More settings of Gemini CLI, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
 }
 
-// Info tells facts about Gemini CLI.
+// Info describes Gemini CLI.
 func (*GeminiCLI) Info() Info {
 	return Info{
 		Name:        "gemini",
@@ -112,7 +112,7 @@ func (g *GeminiCLI) Command(task Task) (Invocation, error) {
 		inv.Env = append(inv.Env, "GEMINI_SYSTEM_MD="+geminiSystem)
 		inv.Files = append(inv.Files, File{Path: geminiSystem, Mode: 0o600, Data: []byte(g.SystemPrompt)})
 	}
-	inv = inv.told(task, "--prompt-interactive=")
+	inv = inv.addPrompt(task, "--prompt-interactive=")
 	return inv, nil
 }
 

@@ -10,7 +10,7 @@ func (t Task) instructionsFile(path string) []File {
 }
 
 // instructedPrompt is the prompt for an agent that reads standing instructions
-// nowhere else: they stand before it, under a line that parts them.
+// nowhere else: they come before it, above a separator line.
 func (t Task) instructedPrompt() string {
 	if t.Instructions == "" || t.Prompt == "" {
 		return t.Prompt

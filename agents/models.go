@@ -74,7 +74,8 @@ const (
 // longContext asks Claude Code for a longer context; it is no part of the name.
 const longContext = "[1m]"
 
-// ownModels are what aliases stand for, and names without the mark of a longer context.
+// ownModels returns the models that aliases stand for, and names without the suffix for
+// a longer context.
 func (c *Claude) ownModels(chosen string) []string {
 	var models []string
 	for _, name := range []string{chosen, c.FallbackModel, c.SmallModel, c.SubagentModel} {

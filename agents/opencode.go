@@ -27,7 +27,7 @@ type OpenCode struct {
 	LogLevel        string   `label:"Log level" help:"What OpenCode writes to its own log" flag:"--log-level" choices:"DEBUG INFO WARN ERROR" group:"Advanced"`
 }
 
-// Info tells facts about OpenCode.
+// Info describes OpenCode.
 func (*OpenCode) Info() Info {
 	return Info{
 		Name:        "opencode",
@@ -55,7 +55,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 		return Invocation{}, err
 	}
 	if task.Interactive && task.Resume && task.Prompt != "" {
-		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it goes on with a conversation on a terminal").
+		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it continues a conversation on a terminal").
 			Hint("leave --prompt out and type it, or leave -i out")
 	}
 	extra, env, err := options(o, task.mode())
@@ -87,13 +87,13 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	argv = append(append(argv, extra...), task.Args...)
 	inv := Invocation{Argv: argv, Env: env, Files: task.instructionsFile(instructionsPath)}
 	// On the command line of `run` OpenCode would quote the prompt and escape its quotes.
-	return inv.told(task, "--prompt="), nil
+	return inv.addPrompt(task, "--prompt="), nil
 }
 
 // openCodeKey is the variable from which OpenCode takes the placeholder key.
 const openCodeKey = "AIBOX_API_KEY"
 
-// asks reports whether a person is asked before the agent does something.
+// asks reports whether the agent asks the user before it acts.
 func (o *OpenCode) asks(task Task) bool { return task.Interactive && o.Approval == "ask" }
 
 // openCodeProviders are the parts of OpenCode that speak the dialects, and where

@@ -19,7 +19,7 @@ func (t Task) Check(info Info) error { return t.check(info) }
 func (t Task) Mode() spec.Mode { return t.mode() }
 
 // InstructedPrompt is the prompt for an agent that reads standing instructions
-// nowhere else: they stand before it.
+// nowhere else: they come before it.
 func (t Task) InstructedPrompt() string { return t.instructedPrompt() }
 
 // InstructionsFile is the task's standing instructions as a file at path, absolute

@@ -9,16 +9,16 @@ import (
 // Home is the home directory in the images, for agents that take no "~".
 const Home = "/root"
 
-// promptPath is where a prompt waits for its agent in the box. It is absolute, so
+// promptPath is the prompt's file in the box. It is absolute, so
 // that programs can open it without knowing what "~" means.
 const promptPath = "/run/aibox/prompt"
 
-// instructionsPath is where standing instructions wait for an agent that has no
-// place of its own for them.
+// instructionsPath is the file of the instructions for an agent that has no place of
+// its own for them.
 const instructionsPath = "/run/aibox/instructions.md"
 
-// withPrompt makes argv read the prompt from its standard input. So a prompt may
-// be larger than the kernel's limit of 128 KiB for one argument, may begin with a
+// withPrompt makes argv read the prompt from its standard input. A prompt may thus be
+// larger than the kernel's limit of 128 KiB for one argument, may begin with a
 // dash, and reaches the agent byte for byte. An empty prompt gives /dev/null,
 // because agents wait for a standard input that stays open.
 func withPrompt(argv []string, prompt string) ([]string, []File) {
@@ -33,8 +33,8 @@ func withPrompt(argv []string, prompt string) ([]string, []File) {
 // KiB at which the kernel refuses to start a program.
 const promptLimit = 96 << 10
 
-// promptArgument is the prompt for a terminal program, which keeps its standard
-// input for the person: the text itself, or where a long one stands.
+// promptArgument returns the prompt for a terminal program, which reads its standard
+// input from the user: the text itself, or a reference to the file of a long one.
 func promptArgument(prompt string) (string, []File) {
 	if len(prompt) <= promptLimit {
 		return prompt, nil
@@ -43,10 +43,10 @@ func promptArgument(prompt string) (string, []File) {
 	return "Read the file " + promptPath + " and do what it says.", []File{file}
 }
 
-// told is inv with the task's prompt: on its standard input when it is headless;
-// on a terminal as its last argument, behind opening, which is "--" or a flag that
-// ends in "=". A headless agent is also asked for text without color.
-func (inv Invocation) told(task Task, opening string) Invocation {
+// addPrompt returns inv with the task's prompt: on standard input if it is headless, on
+// a terminal as the last argument after opening, which is "--" or a flag that ends in
+// "=". A headless agent is also asked for text without color.
+func (inv Invocation) addPrompt(task Task, opening string) Invocation {
 	var files []File
 	switch {
 	case !task.Interactive:
@@ -65,9 +65,9 @@ func (inv Invocation) told(task Task, opening string) Invocation {
 	return inv
 }
 
-// noOpening refuses a prompt on a terminal, for agents that let a person type it
-// and nobody else.
-func (t Task) noOpening(info Info) error {
+// refusePrompt returns a fault for a prompt on a terminal. It is for agents that accept
+// prompts there only from the keyboard.
+func (t Task) refusePrompt(info Info) error {
 	if !t.Interactive || t.Prompt == "" {
 		return nil
 	}

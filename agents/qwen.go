@@ -39,7 +39,7 @@ type Qwen struct {
 	Settings           string        `label:"Settings" help:"More settings of Qwen Code, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
 }
 
-// Info tells facts about Qwen Code.
+// Info describes Qwen Code.
 func (*Qwen) Info() Info {
 	return Info{
 		Name:        "qwen",
@@ -75,7 +75,7 @@ func (*Qwen) Meaning(code int) string {
 	}[code]
 }
 
-// qwenDialect is how Qwen Code is told a dialect: its name, the variables' prefix,
+// qwenDialect is how Qwen Code configures a dialect: its name, the variables' prefix,
 // and where the model server is.
 type qwenDialect struct {
 	auth, prefix, baseURL string
@@ -139,7 +139,7 @@ func (q *Qwen) Command(task Task) (Invocation, error) {
 		inv.Env = append(inv.Env, "QWEN_SYSTEM_MD="+qwenSystem)
 		inv.Files = append(inv.Files, File{Path: qwenSystem, Mode: 0o600, Data: []byte(q.SystemPrompt)})
 	}
-	inv = inv.told(task, "--prompt-interactive=")
+	inv = inv.addPrompt(task, "--prompt-interactive=")
 	return inv, nil
 }
 

@@ -20,7 +20,7 @@ type Set struct {
 }
 
 // Builtin are the agents that aibox brings along: the one list of them, in the
-// order in which people see it.
+// order in which it is shown.
 func Builtin() Set {
 	return Set{makers: []Maker{
 		func() Agent { return &OpenCode{} },

@@ -9,7 +9,7 @@ import (
 
 // The kinds of tools that a model's own server runs and that agents here ask for, as
 // the setting inference-tools names them. One that is not open is refused by the
-// gateway, so agents are told not to offer it.
+// gateway, so agents are configured not to offer it.
 const (
 	webSearch = "web-search"
 	webFetch  = "web-fetch"

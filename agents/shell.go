@@ -5,7 +5,7 @@ import "aibox/internal/fault"
 // Shell runs any command: a script, a test suite, an agent aibox does not know.
 type Shell struct{}
 
-// Info tells facts about the shell agent.
+// Info describes the shell agent.
 func (*Shell) Info() Info {
 	return Info{
 		Name:    "shell",
@@ -13,15 +13,15 @@ func (*Shell) Info() Info {
 		Summary: "Any command of your own in the sandbox, after --",
 		Image:   "base",
 		Notes: []string{
-			"Runs exactly what stands after --; with -i and nothing there, an interactive bash.",
-			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and what holds in the sandbox in $AIBOX_INSTRUCTIONS_FILE.",
+			"Runs the command after -- unchanged; with -i and no command, an interactive bash.",
+			"The prompt, if there is one, is in $AIBOX_PROMPT_FILE, and the sandbox's instructions are in $AIBOX_INSTRUCTIONS_FILE.",
 			"The model is in OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, " +
 				"GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY and OLLAMA_HOST.",
 		},
 	}
 }
 
-// Command is the command after "--", unchanged.
+// Command returns the command after "--" unchanged.
 func (*Shell) Command(task Task) (Invocation, error) {
 	inv := Invocation{Argv: task.Args, Env: modelEnv(task.Inference)}
 	if len(task.Args) == 0 {
@@ -43,7 +43,7 @@ func (*Shell) Command(task Task) (Invocation, error) {
 	return inv, nil
 }
 
-// modelEnv tells the model in the variables that most clients read.
+// modelEnv returns the model as the variables that most clients read.
 func modelEnv(model Inference) []string {
 	if model.BaseURL == "" {
 		return nil

@@ -86,8 +86,8 @@ func KillProcess(p Process) error {
 	return nil
 }
 
-// Stopped reports whether p is there and stands still until a signal (SIGCONT) or a
-// debugger lets it go on.
+// Stopped reports whether p exists and is stopped until a signal (SIGCONT) or a debugger
+// continues it.
 func (p Process) Stopped() bool {
 	if p.PID <= 0 {
 		return false

@@ -24,14 +24,14 @@ var (
 
 // Backend makes boxes. It is safe for concurrent use.
 type Backend interface {
-	// Info tells what the daemon is and whether it can hold boxes. An unusable
+	// Info describes the daemon and reports whether it can run boxes. An unusable
 	// daemon (absent, not rootless, no gVisor, too old) is a fault of kind
-	// Environment whose hints say how to mend it.
+	// Environment whose hints say how to fix it.
 	Info(ctx context.Context) (Info, error)
 	// Image resolves a reference (name:tag or id) to the image's id. A missing
 	// image is ErrNoImage.
 	Image(ctx context.Context, ref string) (ImageID, error)
-	// Create makes a box that does not run yet. Nothing is left behind when it
+	// Create makes a box that does not run yet. Nothing remains when it
 	// fails.
 	Create(ctx context.Context, spec Spec) (Box, error)
 	// Boxes lists every box of this user that the daemon knows, running or not.
@@ -57,7 +57,7 @@ type Box interface {
 	Destroy(ctx context.Context) error
 }
 
-// Scratch is what a Box can tell that has folders in memory in place of the volumes
+// Scratch is an optional ability of a Box that has folders in memory in place of the volumes
 // that its image declares. They begin empty and are gone with the box; each holds size
 // bytes at most.
 type Scratch interface {
@@ -74,7 +74,7 @@ type Networks interface {
 	Release(ctx context.Context, network Network) error
 	// List is every bridge of the pool, taken or free, ordered by name.
 	List(ctx context.Context) ([]Network, error)
-	// Prune removes the bridges that nobody holds and no box uses, and returns them.
+	// Prune removes the bridges that are not leased and that no box uses, and returns them.
 	// A dry run only returns them.
 	Prune(ctx context.Context, dryRun bool) ([]Network, error)
 }
@@ -108,7 +108,7 @@ type Runtime struct {
 	Args []string
 	// Unknown names whatever else it is registered with, such as "runtimeType".
 	Unknown []string
-	// Overlay tells that the root file system of a box is an ephemeral overlay,
+	// Overlay reports that the root file system of a box is an ephemeral overlay,
 	// OverlaySize the bytes it may grow to; 0 means no cap, so a box could fill
 	// the host's disk.
 	Overlay     bool
@@ -146,7 +146,7 @@ const (
 	Gone   // the daemon does not know it
 )
 
-// String is the status as it stands in JSON output.
+// String is the status as written in JSON output.
 func (s Status) String() string {
 	switch s {
 	case Created:
@@ -162,7 +162,7 @@ func (s Status) String() string {
 	}
 }
 
-// State is what the daemon says of a box. Docker's word is not enough to call a
+// State is what the daemon reports about a box. Docker's report is not enough to call a
 // box dead: look at Process too (see Process.Alive).
 type State struct {
 	Status   Status

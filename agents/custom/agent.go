@@ -18,7 +18,7 @@ type agent struct {
 // Options is the pointer to the struct of the agent's options.
 func (a *agent) Options() any { return a.options }
 
-// Meaning is what the file says of an exit code.
+// Meaning returns the file's explanation of an exit code.
 func (a *agent) Meaning(code int) string { return a.exits[code] }
 
 // Command fills in the templates for a task.
@@ -65,7 +65,7 @@ func (a *agent) start(way start) (argv, error) {
 	}
 	what := "cannot be run on a terminal"
 	if way.resume && a.starts[start{interactive: way.interactive}] != nil {
-		what = "cannot go on with a conversation"
+		what = "cannot continue a conversation"
 	}
 	return nil, fault.New(fault.Usage, "%s %s", a.info.Title, what).Hint("its file has no command.%s", way.key())
 }

@@ -97,14 +97,14 @@ func (r *reader) program(at, name string, elements []any, a argv) {
 	case program == "" || strings.HasPrefix(program, "-"):
 		r.fail(at+"[0]", "%q is no program", program)
 	case strings.ContainsAny(program, " \t\n"):
-		r.fail(at+"[0]", "%q is no program: each word of %s stands in quotes of its own", program, name).Hint = "no shell reads it"
+		r.fail(at+"[0]", "%q is no program: each word of %s has quotes of its own", program, name).Hint = "no shell reads it"
 	}
 }
 
 // flat is a group as one template.
 func (g group) flat() template { return slices.Concat(g...) }
 
-// interpreters read the word behind an option that ends in this letter as code.
+// interpreters read the word after an option that ends in this letter as code.
 var interpreters = map[string]string{
 	"sh": "c", "bash": "c", "dash": "c", "zsh": "c", "ksh": "c", "ash": "c", "busybox": "c",
 	"python": "c", "python3": "c", "perl": "e", "ruby": "e", "node": "e",

@@ -218,10 +218,10 @@ func TestTheRecipeStandsOnTheBase(t *testing.T) {
 	with := func(image string) *Definition {
 		return parsed(t, "version = \"1.0\"\n"+small+"[image]\n"+image)
 	}
-	if d := parsed(t, small); d.Recipe() != "" || d.Info().Image != Base {
+	if d := parsed(t, small); d.Recipe() != "" || d.Info().Image != base {
 		t.Errorf("without an image: %q, %q", d.Recipe(), d.Info().Image)
 	}
-	if d := with("from = \"base\""); d.Recipe() != "" || d.Info().Image != Base {
+	if d := with("from = \"base\""); d.Recipe() != "" || d.Info().Image != base {
 		t.Errorf("the base alone: %q, %q", d.Recipe(), d.Info().Image)
 	}
 	got := with("run = [\"echo a\\necho \\\"$VERSION\\\" >&2 <<END\", 'echo b']").Recipe()

@@ -21,7 +21,7 @@ type Definition struct {
 	info    agents.Info
 	recipe  string
 	starts  map[start]argv
-	stdin   bool // the task stands on standard input when headless
+	stdin   bool // the task is on standard input when headless
 	env     []variable
 	files   []file
 	exits   map[int]string
@@ -73,7 +73,7 @@ func (r *reader) definition(name string) *Definition {
 			d.starts[way] = command
 		}
 	}
-	d.info.Image = Base
+	d.info.Image = base
 	if d.recipe != "" {
 		d.info.Image = name
 	}
@@ -85,7 +85,7 @@ func (r *reader) definition(name string) *Definition {
 	return d
 }
 
-// stdin reads what stands on standard input.
+// stdin reads what standard input holds.
 func (r *reader) stdin(d *Definition) bool {
 	switch value := text(r.sub("command"), "stdin"); value {
 	case "", "none":
@@ -117,7 +117,7 @@ func (r *reader) whole(d *Definition) {
 			r.fail("command."+key, "%s needs the folder where the agent keeps its conversations", key).Hint = fmt.Sprintf("state = [\"~/.%s\"]   # at the top of the file", d.info.Name)
 		}
 		if len(d.info.Dialects) > 0 && !d.mentions(way, addresses()...) {
-			r.fail("speaks", "the agent speaks %s, and nothing tells it in %s where the model is", d.info.Dialects[0], key).
+			r.fail("speaks", "the agent speaks %s, and %s does not give it the address of the model", d.info.Dialects[0], key).
 				Hint = "put {openai}, {anthropic}, {gemini}, {ollama} or {endpoint} into its command, [env] or [[file]]"
 		}
 	}
@@ -164,7 +164,7 @@ func (s start) mode() spec.Mode {
 	return spec.Headless
 }
 
-// Info tells facts about the agent.
+// Info describes the agent.
 func (d *Definition) Info() agents.Info { return d.info }
 
 // Recipe is the Dockerfile of the agent's image, on top of aibox's base, or "" when

@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// place is where something stands in a file, both counted from 1.
+// place is a position in a file, both counted from 1.
 type place struct{ line, column int }
 
 // document is a TOML file as plain values, with the place of each of them by its
@@ -22,7 +22,7 @@ type document struct {
 	places map[string]place
 }
 
-// read parses TOML. The problem is the first that stands in its way.
+// read parses TOML. It returns the first problem.
 func read(data []byte) (*document, *Problem) {
 	d := &document{places: map[string]place{}}
 	if err := toml.Unmarshal(data, &d.root); err != nil {
@@ -53,7 +53,7 @@ func (d *document) at(path string) place {
 	return place{}
 }
 
-// index notes where keys and elements stand. The file is valid: it was decoded.
+// index records the positions of keys and elements. The file is valid: it was decoded.
 func (d *document) index(data []byte) {
 	lines := newLines(data)
 	counts := map[string]int{} // elements so far of each array of tables
@@ -150,7 +150,7 @@ func (l lines) place(offset int) place {
 	return place{line: line, column: offset - l[line-1] + 1}
 }
 
-// compare orders places as they stand in the file.
+// compare orders places in the file.
 func (p place) compare(other place) int {
 	return cmp.Or(cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column))
 }

@@ -2,7 +2,7 @@ package custom
 
 import _ "embed"
 
-// Example is an agent file that works as it is: the one in the guide.
+// Example is a complete agent file: the one in the guide.
 //
 //go:embed example.toml
 var Example []byte

@@ -22,7 +22,7 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 const maxName = 32
 
 // reserved are names of images that are no agent's.
-var reserved = []string{Base, "debian"}
+var reserved = []string{base, "debian"}
 
 // checkName refuses what cannot be the name of an agent.
 func checkName(name string) *Problem {
@@ -94,7 +94,7 @@ func (r *reader) apart(at, dir string, before []string) {
 // * for any characters.
 var scratchForm = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9._*-]*$`)
 
-// hostForm is a name, perhaps with a wildcard in front or a port behind.
+// hostForm is a name, perhaps with a wildcard in front or a port after it.
 var hostForm = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
 
 // dialects are those that an agent can speak.

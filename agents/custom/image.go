@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Base is the image that every agent stands on unless its file says otherwise.
-const Base = "base"
+// base is the image that every agent is built on unless its file names another.
+const base = "base"
 
 // reference is how registries write an image, a tag or digest included.
 var reference = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
@@ -20,7 +20,7 @@ var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 // pinned is a version in a recipe.
 var pinned = regexp.MustCompile(`(?m)^ARG VERSION=(\S+)$`)
 
-// image reads the recipe: a Dockerfile, or "" for the base as it is.
+// image reads the recipe: a Dockerfile, or "" for the unchanged base.
 func (r *reader) image(name string) string {
 	table := r.sub("image")
 	if table == nil {
@@ -37,7 +37,7 @@ func (r *reader) image(name string) string {
 	}
 	from, runs := text(table, "from"), texts(table, "run")
 	if from == "" {
-		from = Base
+		from = base
 	}
 	if !reference.MatchString(from) {
 		r.fail("image.from", "%q is not the name of an image", from).Hint = `from = "base", or a reference such as "docker.io/library/debian:bookworm-slim"`
@@ -53,7 +53,7 @@ func (r *reader) image(name string) string {
 			r.fail(fmt.Sprintf("image.run[%d]", i), "run uses $VERSION, and the file has no version").Hint = `version = "1.2.3"   # at the top of the file`
 		}
 	}
-	if from == Base && len(runs) == 0 {
+	if from == base && len(runs) == 0 {
 		return ""
 	}
 	return recipe(name, from, version, runs)
@@ -73,13 +73,13 @@ const caches = "--mount=type=cache,id=aibox-npm,target=/root/.npm,sharing=locked
 const registries = "ARG NPM_REGISTRY\nARG npm_config_registry=${NPM_REGISTRY}\n" +
 	"ARG PIP_INDEX_URL\nARG PIP_EXTRA_INDEX_URL\nARG PIP_PROXY\nARG PIP_TRUSTED_HOST\nARG DEBIAN_FRONTEND=noninteractive\n"
 
-// recipe writes the Dockerfile of an agent. Scripts stand in it as JSON, so that
+// recipe writes the Dockerfile of an agent. It holds scripts as JSON, so that
 // no line of theirs can become an instruction.
 func recipe(name, from, version string, runs []string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Made of %s.toml.\nARG BASE\n", name)
 	mounts := ""
-	if from == Base {
+	if from == base {
 		from, mounts = "${BASE}", caches
 	}
 	fmt.Fprintf(&out, "FROM %s\n", from)
@@ -105,7 +105,7 @@ func words(command ...string) string {
 	return strings.ReplaceAll(strings.TrimSpace(out.String()), "<", `\u003c`)
 }
 
-// dockerfile checks a whole recipe: it has to stand on aibox's base, or to say
+// dockerfile checks a whole recipe: it has to build on aibox's base, or to say
 // that it does not.
 func (r *reader) dockerfile(recipe, version string) string {
 	const at = "image.dockerfile"

@@ -23,12 +23,12 @@ var kindNames = map[kind]string{
 // key is a key that an agent file may hold. This is the one list of them: the
 // parser, the template and the reference are made from it.
 type key struct {
-	table   string // as it stands in brackets; empty for the top of the file
+	table   string // as written in brackets; empty for the top of the file
 	name    string // empty where the names are free
 	kind    kind
 	need    need
 	help    string // one sentence without a full stop
-	example string // a value as it stands in a file, of several lines perhaps
+	example string // a value as written in a file, of several lines perhaps
 }
 
 // need says how much a file needs a key. The zero value is not at all.
@@ -68,15 +68,15 @@ var keys = []key{
 	{"", "hosts", list, may, "Names it asks for with its vendor's own cloud; nothing of it can be reached unless the policy says so", `["api.example.com"]`},
 	{"", "notes", list, may, "Facts worth a line in `aibox agents show`", `["Needs 300 MB of memory."]`},
 
-	{"image", "from", line, may, "What the image stands on: base, or the reference of an image", `"base"`},
+	{"image", "from", line, may, "What the image is built on: base, or the reference of an image", `"base"`},
 	{"image", "run", scripts, usual, "Shell scripts that install it, each a step of the build with $VERSION in its environment", "[\n  \"npm install --global --no-audit --no-fund my-bot@$VERSION\",\n]"},
 	{"image", "dockerfile", prose, may, "The whole recipe instead of from and run; it begins with ARG BASE, which is aibox's base", "'''\nARG BASE\nFROM ${BASE}\nARG VERSION=1.2.3\nRUN npm install --global my-bot@$VERSION\n'''"},
 
 	{"command", "headless", command, always, "Does one task and ends", `["my-bot", "--yes", "--model", "{model}", "{options}", "{args}", "--", "{prompt}"]`},
-	{"command", "interactive", command, may, "Works with a person on a terminal", `["my-bot", "--model", "{model}", "{options}", "{args}", ["--", "{prompt}"]]`},
+	{"command", "interactive", command, may, "Works with a user on a terminal", `["my-bot", "--model", "{model}", "{options}", "{args}", ["--", "{prompt}"]]`},
 	{"command", "resume", command, may, "Headless, going on with the latest conversation", `["my-bot", "--continue", "--yes", "--model", "{model}", "{options}", "{args}", "--", "{prompt}"]`},
 	{"command", "resume_interactive", command, may, "On a terminal, going on with the latest conversation", `["my-bot", "--continue", "--model", "{model}", "{options}", "{args}"]`},
-	{"command", "stdin", line, may, "What stands on its standard input when headless: prompt, or none (the default)", `"none"`},
+	{"command", "stdin", line, may, "What its standard input holds when headless: prompt, or none (the default)", `"none"`},
 
 	{"env", "", prose, usual, "A variable, but not PATH, HOME, LD_… or AIBOX_…; it is left out when a placeholder in it has no value", "OPENAI_BASE_URL = \"{openai}\"\nOPENAI_API_KEY = \"{key}\""},
 	{"exit", "", line, may, "What the agent says with this code, from 1 to 255", `3 = "the model refused"`},
@@ -91,7 +91,7 @@ var keys = []key{
 	{"option", "type", line, may, "string (the default), text, path, model, choice, choices, bool, int, duration, list or secret", `"int"`},
 	{"option", "flag", line, may, "The words before its value on the agent's command line; after a last word that ends in = the value is joined to it", `"--max-turns"`},
 	{"option", "env", line, may, "The variable of the agent's environment that carries it; a secret needs one and takes its value from yours of that name, which cannot be the key of a model server", `"MYBOT_MAX_TURNS"`},
-	{"option", "default", anything, may, "Its value when nobody sets it", `20`},
+	{"option", "default", anything, may, "Its value if it is not set", `20`},
 	{"option", "choices", list, may, "For choice and choices: the values it may have, each without a space", `["low", "high"]`},
 	{"option", "min", anything, may, "For int and duration: the least value", `1`},
 	{"option", "max", anything, may, "For int and duration: the greatest value", `100`},

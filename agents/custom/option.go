@@ -65,7 +65,7 @@ func (r *reader) option(path string, table map[string]any) spec.Definition {
 	return def
 }
 
-// tagText is a TOML value as it stands in a tag.
+// tagText is a TOML value as written in a tag.
 func tagText(value any) string {
 	switch value := value.(type) {
 	case string:

@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 }
 
 // sorted puts problems into the order of the file. What it lacks comes last: a
-// misspelled key tells more than the one that is missing for it.
+// misspelled key is more helpful than the key that is missing because of it.
 func sorted(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {

@@ -19,7 +19,7 @@ func problems(t *testing.T, name, text string) []Problem {
 	return wrong.Problems
 }
 
-func TestEachMistakeIsToldWithItsPlaceAndAWayOut(t *testing.T) {
+func TestEachMistakeIsReportedWithItsPlaceAndAFix(t *testing.T) {
 	option := func(lines string) string {
 		return strings.Replace(small, `"{prompt}"`, `"{options}", "{prompt}"`, 1) + "[[option]]\nkey = \"loud\"\nlabel = \"Loud\"\nhelp = \"Louder\"\n" + lines + "\n"
 	}
@@ -47,7 +47,7 @@ func TestEachMistakeIsToldWithItsPlaceAndAWayOut(t *testing.T) {
 		{"title = \"B\"\nsummary = \"B\"\n[command]\nheadless = [\"b\", \"{promt}\"]\n", "line 4, column 18: headless: there is no placeholder {promt}", "did you mean {prompt}?"},
 		{"title = \"B\"\nsummary = \"B\"\n[command]\nheadless = [\"b\", \"{zebra}\"]\n", "line 4, column 18: headless: there is no placeholder {zebra}", "write {{zebra}}"},
 		{"title = \"B\"\nsummary = \"B\"\n[command]\nheadless = [\"b\", [\"-x\", \"{model}\"]]\n", "line 4, column 25: {model} needs a model", `speaks = ["openai-chat"]`},
-		{talking(`["b", "{prompt}"]`), "line 3, column 1: the agent speaks openai-chat, and nothing tells it in headless where the model is", "{openai}"},
+		{talking(`["b", "{prompt}"]`), "line 3, column 1: the agent speaks openai-chat, and headless does not give it the address of the model", "{openai}"},
 		{strings.Replace(talking(`["b", "{openai}"]`), "openai-chat", "openai", 1), `line 3, column 11: there is no dialect "openai"`, `did you mean "openai-chat"?`},
 		{strings.Replace(talking(`["b", "{openai}"]`), `["openai-chat"]`, `["gemini", "gemini"]`, 1), "line 3, column 21: speaks names gemini twice", ""},
 		{talking(`["b", "x{args}", "{openai}"]`), "line 5, column 18: {args} stands for any number of words", ""},
@@ -91,7 +91,7 @@ func TestEachMistakeIsToldWithItsPlaceAndAWayOut(t *testing.T) {
 		{option("type = \"choice\"\nflag = \"--x\"\nchoices = [\"a b\"]"), `line 11, column 12: the choice "a b" is not one word`, ""},
 		{option("when = \"quiet\"\nflag = \"--x\""), `line 5, column 3: option "loud": key "when": there is no option "quiet"`, ""},
 		{option(""), `line 5, column 3: the option "loud" has neither a flag nor an env`, ""},
-		{option("flag = \"--loud\"\n[[option]]\nkey = \"loud\"\nlabel = \"L\"\nhelp = \"h\"\nflag = \"--l\""), `line 10, column 3: option "loud" stands twice`, ""},
+		{option("flag = \"--loud\"\n[[option]]\nkey = \"loud\"\nlabel = \"L\"\nhelp = \"h\"\nflag = \"--l\""), `line 10, column 3: option "loud" is defined twice`, ""},
 		{small + "[[option]]\nkey = \"x\"\nlabel = \"L\"\nhelp = \"h\"\nflag = \"--x\"\n", "line 4, column 1: headless has no {options}", "{options}"},
 		{small + "[env]\nLOUD = \"1\"\n[[option]]\nkey = \"x\"\nlabel = \"L\"\nhelp = \"h\"\nenv = \"LOUD\"\n", "line 6, column 1: LOUD is the variable of an option, too", ""},
 		{small + "[env]\nPATH = \"/x\"\n", "line 6, column 1: PATH is set by the image", "ENV PATH="},

@@ -35,7 +35,7 @@ var placeholders = []placeholder{
 	{name: "prompt_file", help: "path of a file that holds the task", inEnv: true, inFile: true},
 	{name: "instructions_file", help: "path of a file with standing instructions in Markdown: the limits of the sandbox and the system prompts the user chose. Where no template has it they stand before the task", inEnv: true, inFile: true},
 	{name: "model", help: "id of the model", model: true, inEnv: true, inFile: true},
-	{name: "context", help: "tokens that fit into a request, when the model server tells", model: true, inEnv: true, inFile: true},
+	{name: "context", help: "tokens that fit into a request, if the model server reports it", model: true, inEnv: true, inFile: true},
 	{name: "dialect", help: "the first dialect in speaks that the model server speaks", model: true, inEnv: true, inFile: true},
 	{name: "endpoint", help: "base URL for that dialect", model: true, address: true, inEnv: true, inFile: true},
 	{name: "openai", help: "base URL for clients of OpenAI's dialects, with /v1", model: true, address: true, inEnv: true, inFile: true},
@@ -45,7 +45,7 @@ var placeholders = []placeholder{
 	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
 	{name: "workdir", help: "the folder in the sandbox that the agent starts in: the repository, or the subfolder that the run was started in", inEnv: true, inFile: true},
 	{name: "options", help: "the words of the agent's options; a word of its own", words: true},
-	{name: "args", help: "what the user put behind --; a word of its own", words: true},
+	{name: "args", help: "arguments after --; a word of its own", words: true},
 }
 
 func findPlaceholder(name string) (placeholder, bool) {
@@ -98,7 +98,7 @@ func parseTemplate(text string) (t template, wrong, hint string) {
 	return t, "", ""
 }
 
-// suggest is what a person may have meant by an unknown placeholder.
+// suggest is what the user may have meant by an unknown placeholder.
 func suggest(name, written string) string {
 	var known []string
 	for _, p := range placeholders {

@@ -7,7 +7,7 @@ import (
 
 // Template is a file to begin an agent called name with: every key with what it is
 // for, those that most agents need with an example, the others behind a #. It
-// parses as it is.
+// parses unchanged.
 func Template(name string) []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, `# An agent for aibox: how %s is driven.

@@ -24,7 +24,7 @@ func Applies(v any, field Field) error {
 		Hint("or leave it out: --set %s=", field.Key)
 }
 
-// isDefault reports whether the option has the value that it has when nobody sets it.
+// isDefault reports whether the option has the value that it has if it is not set.
 func (f Field) isDefault(target reflect.Value) bool {
 	scratch := reflect.New(f.goType).Elem()
 	return f.store(scratch, f.Default) == nil && f.text(scratch) == f.text(target) && f.Type != Secret

@@ -2,7 +2,7 @@ package spec
 
 import "strings"
 
-// Closest is the known word a person most likely meant by word, or "" when none
+// Closest is the known word the user most likely meant by word, or "" when none
 // is near: a word that begins with it, else the smallest edit distance of at most
 // a third of its length (two for short words). Among equals the first wins.
 func Closest(word string, known []string) string {
@@ -21,7 +21,7 @@ func Closest(word string, known []string) string {
 }
 
 // distance is the Levenshtein distance in bytes. Words longer than 64 bytes are
-// nobody's typing error and count as far.
+// are unlikely typing errors and count as far.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {

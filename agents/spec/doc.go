@@ -13,7 +13,7 @@
 //	         "--model" or "-c model_reasoning_effort="; after a last word that ends
 //	         in "=" the value is joined to it
 //	env      the variable of the agent's environment that carries it
-//	default  its value when nobody sets it, as Field.Set takes it
+//	default  its value if it is not set, as Field.Set takes it
 //	choices  the values it may have, separated by spaces
 //	min, max bounds of a number or duration, both included
 //	group    the heading under which a form shows it

@@ -70,7 +70,7 @@ func separate(structure reflect.Value) {
 
 // Validate checks every option of v, a pointer to the struct, against its field
 // and its choices, and then the struct's own Validate method. An option that is
-// not visible may be anything its field allows. What a person got wrong is a Usage
+// not visible may be anything its field allows. A mistake of the user is a Usage
 // fault.
 func Validate(v any) error {
 	fields, err := Of(v)
@@ -133,7 +133,7 @@ func chosenWords(target reflect.Value) []string {
 	return []string{target.String()}
 }
 
-// ChoicesOf is what a person may choose from for field, given how v is set now:
+// ChoicesOf is what the user can choose from for field, given how v is set now:
 // the answer of the struct's own Choices method, or else the tag's choices. For a
 // field that is no choice these are suggestions; nil when there are none.
 func ChoicesOf(v any, field Field) []string {

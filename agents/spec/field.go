@@ -12,7 +12,7 @@ import (
 // Field is one option. It describes; the value stays in the struct.
 type Field struct {
 	Name    string   // the Go field, for errors to programmers
-	Key     string   // what a person types: the name in kebab-case, "reasoning-effort"
+	Key     string   // what the user types: the name in kebab-case, "reasoning-effort"
 	Label   string   // short, for forms
 	Help    string   // one sentence
 	Group   string   // heading in forms; empty means the main group
@@ -40,7 +40,7 @@ type Field struct {
 // Set parses text and stores it in v, a pointer to the struct the field was read
 // from. A list is replaced by the words of text, which commas or ends of lines
 // part; a word that holds one of these is quoted as in CSV, and "[]" is the empty
-// list. Empty text unsets any field. What a person got wrong comes back as a Usage
+// list. Empty text unsets any field. A mistake of the user comes back as a Usage
 // fault, and v is as before.
 func (f Field) Set(v any, text string) error {
 	target, err := f.target(v)

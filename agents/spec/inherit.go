@@ -19,7 +19,7 @@ const (
 
 var inheritanceNames = []string{Never: "never", Rerun: "rerun", Always: "always"}
 
-// String is the inheritance's name as it stands in tags.
+// String is the inheritance's name as written in tags.
 func (i Inheritance) String() string {
 	if i >= 0 && int(i) < len(inheritanceNames) {
 		return inheritanceNames[i]

@@ -18,7 +18,7 @@ const (
 
 var modeNames = []string{Both: "both", Headless: "headless", Interactive: "interactive"}
 
-// String is the mode's name as it stands in tags.
+// String is the mode's name as written in tags.
 func (m Mode) String() string {
 	if m >= 0 && int(m) < len(modeNames) {
 		return modeNames[m]

@@ -18,7 +18,7 @@ var envName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 var fieldsOf sync.Map // reflect.Type → []Field
 
 // Of reads the options of v, a struct or a pointer to one, in the order in which
-// they stand. Unexported fields are no options. Errors are a programmer's: they
+// they are declared. Unexported fields are no options. Errors are a programmer's: they
 // name the struct, the field and the tag key. The slice is the caller's; the slices
 // in a field are everybody's and must not be changed. It is safe for concurrent
 // use.

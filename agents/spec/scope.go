@@ -22,7 +22,7 @@ const (
 
 var scopeNames = []string{User: "user", Repository: "repository", AtMost: "at-most", AtLeast: "at-least"}
 
-// String is the scope's name as it stands in tags.
+// String is the scope's name as written in tags.
 func (s Scope) String() string {
 	if s >= 0 && int(s) < len(scopeNames) {
 		return scopeNames[s]

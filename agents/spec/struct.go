@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Definition is an option that stands in a file and not in a Go struct.
+// Definition is an option that is defined in a file instead of a Go struct.
 type Definition struct {
-	Key  string            // what a person types: lower-case words joined by dashes
+	Key  string            // what the user types: lower-case words joined by dashes
 	Type string            // a type's name, such as "string" or "choices"; empty means string
 	Tags map[string]string // the keys of a tag but secret and type, which Type says
 }
@@ -31,7 +31,7 @@ func Struct(defs []Definition) (any, error) {
 			return nil, fmt.Errorf("option %q: a key is lower-case words joined by dashes", def.Key)
 		}
 		if seen[def.Key] {
-			return nil, fmt.Errorf("option %q stands twice", def.Key)
+			return nil, fmt.Errorf("option %q is defined twice", def.Key)
 		}
 		seen[def.Key] = true
 		member, err := def.member()

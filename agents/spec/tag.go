@@ -48,7 +48,7 @@ func admit(tags map[string]string, key, value string) error {
 		return unknownWord("tag key", key, keys)
 	}
 	if _, twice := tags[key]; twice {
-		return fmt.Errorf("tag key %q stands twice", key)
+		return fmt.Errorf("tag key %q is repeated", key)
 	}
 	if strings.TrimSpace(value) == "" {
 		return fmt.Errorf("tag key %q is empty", key)

@@ -167,7 +167,7 @@ func TestAWrongTagIsToldByStructFieldAndKey(t *testing.T) {
 	}{
 		{unknown{}, `unknown.X: unknown tag key "shade"`},
 		{mistyped{}, `mistyped.X: unknown tag key "chioces": did you mean "choices"?`},
-		{twice{}, `twice.X: tag key "label" stands twice`},
+		{twice{}, `twice.X: tag key "label" is repeated`},
 		{blank{}, `blank.X: tag key "group" is empty`},
 		{unlabelled{}, `unlabelled.X: tag key "label" is missing`},
 		{helpless{}, `helpless.X: tag key "help" is missing`},
@@ -263,7 +263,7 @@ func TestADefinitionIsJudgedLikeATag(t *testing.T) {
 		}
 	}
 	twice := Definition{Key: "x", Tags: tags()}
-	if _, err := Struct([]Definition{twice, twice}); err == nil || !strings.Contains(err.Error(), `option "x" stands twice`) {
+	if _, err := Struct([]Definition{twice, twice}); err == nil || !strings.Contains(err.Error(), `option "x" is defined twice`) {
 		t.Errorf("two options of one key: %v", err)
 	}
 }

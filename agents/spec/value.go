@@ -100,7 +100,7 @@ func (f Field) Decode(v, value any) error {
 	}
 }
 
-// unset reports whether nobody has set the field. A zero whose default is another
+// unset reports whether the field is not set. A zero whose default is another
 // value can only have been chosen.
 func (f Field) unset(target reflect.Value) bool {
 	if !target.IsZero() {

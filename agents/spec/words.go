@@ -13,7 +13,7 @@ const emptyList = "[]"
 
 // splitWords reads a list as TOML when the text begins with a bracket. Other text it
 // parts at commas and ends of lines. Spaces around a word are
-// dropped, and so are empty words; a word in double quotes is taken as it is, with
+// dropped, and so are empty words; a word in double quotes is taken literally, with
 // "" for a quote.
 func (f Field) splitWords(text string) ([]string, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -37,7 +37,7 @@ func (f Field) splitWords(text string) ([]string, error) {
 		}
 		word, after, ok := unquote(rest)
 		if !ok {
-			return nil, fault.New(fault.Usage, "option %q: a quoted word does not end, or something stands behind it", f.Key).
+			return nil, fault.New(fault.Usage, "option %q: a quoted word does not end, or is followed by other text", f.Key).
 				Hint(`write it as "one, word",another`)
 		}
 		words, rest = append(words, word), after
@@ -60,14 +60,14 @@ func (f Field) listed(text string) ([]string, error) {
 }
 
 // looksListed reports whether a word is a whole list, or the start of one: quotes that a
-// shell or an editor kept, and that nobody means as part of a word.
+// shell or an editor kept, and that is not meant as part of a word.
 func looksListed(word string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(word), "[")
 	inside = strings.TrimLeft(inside, " \t\r\n")
 	return ok && (strings.HasPrefix(inside, `"`) || strings.HasPrefix(inside, "'"))
 }
 
-// unquote takes the quoted word at the start of text, and the separator behind it.
+// unquote takes the quoted word at the start of text, and the separator after it.
 func unquote(text string) (word, rest string, ok bool) {
 	var out strings.Builder
 	for i := 1; i < len(text); i++ {

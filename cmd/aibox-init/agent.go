@@ -32,7 +32,7 @@ type stream struct {
 }
 
 // startAgent writes the files, opens the streams and starts the agent in a
-// session of its own. The error says which exit code stands for it.
+// session of its own. The error holds the exit code for it.
 func startAgent(r *reaper, s lifeline.Start) (*agent, error) {
 	env := environment(os.Environ(), s.Env)
 	if err := writeFiles(lookup(env, "HOME"), s.Files); err != nil {
@@ -128,13 +128,13 @@ func (a *agent) resize(size lifeline.Resize) {
 		size = lifeline.Resize{Rows: 24, Cols: 80}
 	}
 	_ = pty.Setsize(a.pty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols})
-	a.tellSize()
+	a.notifySize()
 }
 
-// tellSize tells the programs on the terminal that its size has changed. Linux
-// tells those in front. gVisor tells nobody, nor can it be asked who is in front;
-// nobody minds being told in vain.
-func (a *agent) tellSize() {
+// notifySize notifies the programs on the terminal that its size has changed. Linux
+// notifies the foreground process group. gVisor notifies none, and does not report which
+// group is in the foreground; an extra signal does no harm.
+func (a *agent) notifySize() {
 	if a.pid == 0 {
 		return
 	}
@@ -166,7 +166,7 @@ func closeAll(files [3]*os.File) {
 	}
 }
 
-// startError carries the exit code that stands for a failed start.
+// startError carries the exit code of a failed start.
 type startError struct {
 	code int
 	err  error

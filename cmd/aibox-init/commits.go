@@ -18,7 +18,7 @@ const (
 	commitLimit = 200
 	commitBytes = 64 << 10 // of git's output that are read
 	commitTime  = 3 * time.Second
-	// stoppedTime is commitTime in a box that was told to stop: the supervisor does not
+	// stoppedTime is commitTime in a box that is stopping: the supervisor does not
 	// wait much longer for the end than it gave the agent.
 	stoppedTime = time.Second
 )
@@ -70,7 +70,7 @@ func commits(r *reaper, s lifeline.Start, limit time.Duration) []string {
 	return lines(string(data))
 }
 
-// moved tells whether HEAD of dir's repository may be elsewhere than at the
+// moved reports whether HEAD of dir's repository may be elsewhere than at the
 // baseline. It saves the start of git, which is slow under gVisor, in the usual
 // case of an agent that commits nothing.
 func moved(dir, baseline string) bool {

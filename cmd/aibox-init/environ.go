@@ -68,7 +68,7 @@ func writeFiles(home string, files []lifeline.File) error {
 }
 
 // writeFile replaces the file at path. It may lie in a state folder, where the agent
-// of an earlier session may have left a pipe, which nobody reads, or a link.
+// of an earlier session may have left a pipe, which has no reader, or a link.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
 		if err := os.Remove(path); err != nil {

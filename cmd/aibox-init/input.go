@@ -66,7 +66,7 @@ func (in *input) close() {
 	in.wake.Broadcast()
 }
 
-// acknowledge tells that n bytes are taken. A broken lifeline is noticed where
+// acknowledge reports that n bytes were consumed. A broken lifeline is noticed where
 // it is read.
 func (in *input) acknowledge(n int) { _ = in.conn.Acknowledge(n) }
 
@@ -114,7 +114,7 @@ func (in *input) next() []byte {
 	return p
 }
 
-// drop throws the input away, told to the supervisor as taken.
+// drop discards the input and acknowledges it to the supervisor.
 func (in *input) drop() {
 	in.mu.Lock()
 	in.closed = true

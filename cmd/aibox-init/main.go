@@ -2,7 +2,7 @@
 //
 // As PID 1 it holds the lifeline to the supervisor,
 // runs the probes, starts the agent, carries its bytes, reaps, and ends every
-// process of the box when it is told to or when the lifeline is lost. It opens no
+// process of the box on request or when the lifeline is lost. It opens no
 // connection but that one and reads no file of the agent's. For the watchdog see
 // package watchdog.
 package main
@@ -65,7 +65,7 @@ func run(address string) int {
 
 // dial connects to the supervisor, which may still be about to listen: its side
 // of the network is made while the box starts. The first attempts are short, since
-// a SYN that nobody answered would be sent again only after a second.
+// an unanswered SYN would be sent again only after a second.
 func dial(address string) (net.Conn, error) {
 	deadline := time.Now().Add(10 * time.Second)
 	for timeout := 100 * time.Millisecond; ; timeout = min(2*timeout, time.Second) {

@@ -16,7 +16,7 @@ import (
 //
 // A terminal cannot be written at a position, and Linux says so with ESPIPE.
 // gVisor says EINVAL, on pseudo-terminals only. Programs that try a positional
-// write first and go on with a plain one on ESPIPE, as those of Zig's standard
+// write first and continue a plain one on ESPIPE, as those of Zig's standard
 // library do, take that for a broken terminal and never draw anything; OpenCode's
 // screen is one. A program that writes at a position of its standard output is told
 // the same when that is a file, and has to write in order then, as into a pipe.

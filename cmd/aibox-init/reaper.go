@@ -56,7 +56,7 @@ func (r *reaper) collect() (none bool) {
 }
 
 // start starts a program and returns its pid and the channel its status comes
-// on. The lock keeps the reaper from collecting a child nobody waits for yet.
+// on. The lock keeps the reaper from collecting a child that is not waited for yet.
 func (r *reaper) start(path string, argv []string, attr *syscall.ProcAttr) (int, <-chan unix.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *reaper) start(path string, argv []string, attr *syscall.ProcAttr) (int,
 
 // killAll ends every other process of the box: SIGTERM first when grace is over
 // zero, then SIGKILL until none is left. Every process of the box descends from
-// PID 1, so "no child" means "nobody". It returns false when some would not die
+// PID 1, so "no child" means "no process". It returns false when some would not die
 // within limit.
 func (r *reaper) killAll(grace, limit time.Duration) bool {
 	if grace > 0 {

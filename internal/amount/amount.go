@@ -1,4 +1,4 @@
-// Package amount writes numbers, sizes and times as people read them: short, and
+// Package amount writes numbers, sizes and times for display: short, and
 // never more exact than is of use. Nothing parses that text. The types Duration and MiB
 // are the amounts that records hold.
 package amount

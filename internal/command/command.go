@@ -44,7 +44,7 @@ func Base() []string {
 	return env
 }
 
-// Error tells how a program failed.
+// Error describes how a program failed.
 type Error struct {
 	Name   string
 	Code   int    // its exit code; -1 when it was killed or never ran
@@ -64,7 +64,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrEnded is what those learn who write more to a pipe than its program has read.
 var ErrEnded = errors.New("the program has ended")
 
-// Run runs the program to its end, even where its input goes on. A failure is an *Error.
+// Run runs the program to its end, even if its input has not ended. A failure is an *Error.
 func (c Cmd) Run(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.ExtraFiles = c.Dir, c.Env, c.Stdout, c.Files
@@ -95,7 +95,7 @@ func (c Cmd) Run(ctx context.Context) error {
 }
 
 // feed runs cmd with c.Stdin. Package os/exec would wait for the reader of a pipe that
-// nobody closes, which is for ever when its writer waits for the program that has died.
+// nobody closes, which is forever when its writer waits for the program that has died.
 func (c Cmd) feed(cmd *exec.Cmd) error {
 	pipe, ok := c.Stdin.(*io.PipeReader)
 	if !ok {

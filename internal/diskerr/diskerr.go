@@ -47,8 +47,8 @@ func (r refused) Unwrap() error { return r.error }
 // up.
 func Is(err error) bool { return find(err) != nil }
 
-// Explain says of an error of that kind which disk it is, the one of folder, and what to
-// do. Any other error, nil too, and one that says it already is returned as it is.
+// Explain adds to an error of that kind which disk it concerns, the one of folder, and
+// what to do. It returns any other error, nil, and an explained one unchanged.
 func Explain(err error, folder string) error {
 	if _, said := errors.AsType[refused](err); err == nil || said {
 		return err
@@ -64,7 +64,7 @@ func Explain(err error, folder string) error {
 		Hint("%s", strings.ReplaceAll(r.hint, "FOLDER", folder))
 }
 
-// find is the reason that err tells, or nil.
+// find returns the reason in err, or nil.
 func find(err error) *reason {
 	if err == nil {
 		return nil

@@ -30,7 +30,7 @@ type Limits struct {
 func (u Usage) Exceeded(l Limits) bool { return u.Bytes > l.Bytes || u.Entries > l.Entries }
 
 // ErrHidden says that a folder holds something that cannot be measured: it is nested
-// too deeply, or belongs to another user who lets nobody look into it.
+// too deeply, or belongs to another user and cannot be read.
 var ErrHidden = errors.New("a folder in it cannot be looked into")
 
 // maxDepth is how deeply folders may be nested. Each level holds a descriptor.
@@ -61,7 +61,7 @@ func Of(folders []string, limits Limits) (Usage, error) {
 
 const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// inode tells files apart.
+// inode identifies a file.
 type inode struct{ dev, ino uint64 }
 
 type meter struct {

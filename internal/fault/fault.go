@@ -1,4 +1,4 @@
-// Package fault carries errors to people and to scripts: what went wrong in one
+// Package fault describes errors for users and scripts: what went wrong in one
 // sentence, hints that name the flag or command to type, and a kind that becomes
 // the exit code. It prints nothing; cli does, in one place.
 package fault
@@ -14,7 +14,7 @@ import (
 // contract with scripts (see Kind.ExitCode).
 type Kind int
 
-// The kinds. The zero value is Internal, so an error nobody classified is
+// The kinds. The zero value is Internal, so an unclassified error is
 // reported as a failure of aibox and never as success.
 const (
 	Internal    Kind = iota // aibox itself failed: exit 1
@@ -47,7 +47,7 @@ func (k Kind) ExitCode() int {
 	}
 }
 
-// String is the kind's name as it stands in JSON output.
+// String is the kind's name as written in JSON output.
 func (k Kind) String() string {
 	switch k {
 	case AgentFailed:
@@ -69,7 +69,7 @@ func (k Kind) String() string {
 	}
 }
 
-// Fault is an error meant for a person.
+// Fault is an error meant for the user.
 type Fault struct {
 	Kind    Kind
 	Message string   // one sentence without a trailing full stop; no raw terminal bytes
@@ -77,11 +77,11 @@ type Fault struct {
 	Err     error    // the cause, or nil
 }
 
-// errUnnamed stands in a sentence for a cause that is not there.
+// errUnnamed takes the place of a missing cause in a sentence.
 var errUnnamed = errors.New("no reason was given")
 
-// New makes a Fault with a formatted sentence. A %w verb sets the cause; one that is nil
-// is said to be unknown, since no sentence may end in "<nil>".
+// New makes a Fault with a formatted sentence. A %w verb sets the cause; a nil
+// cause is reported as unknown, since no sentence may end in "<nil>".
 func New(kind Kind, format string, args ...any) *Fault {
 	for i, arg := range args {
 		if arg == nil {
@@ -98,10 +98,10 @@ func (f *Fault) Hint(format string, args ...any) *Fault {
 	return f
 }
 
-// Error is the sentence alone.
+// Error returns the sentence alone.
 func (f *Fault) Error() string { return f.Message }
 
-// Unwrap is the cause, or nil.
+// Unwrap returns the cause, or nil.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // KindOf is the kind of the outermost Fault in err's chain. A canceled context
@@ -137,7 +137,7 @@ func Hints(err error) []string {
 	return distinct(hints)
 }
 
-// distinct leaves the first of each.
+// distinct removes duplicates.
 func distinct(texts []string) []string {
 	var first []string
 	for _, text := range texts {

@@ -1,6 +1,6 @@
 // Package flock locks files against other processes, and against others in this one
 // (flock(2)). The kernel ends a lock when its process dies, however it dies. The
-// package never deletes the files, and a lock keeps nobody out who does not ask for it.
+// package never deletes the files, and a lock affects only processes that request it.
 package flock
 
 import (
@@ -17,12 +17,12 @@ type Mode int
 
 // The modes.
 const (
-	Exclusive Mode = iota // nobody else has any lock
+	Exclusive Mode = iota // no other process has any lock
 	Shared                // others may have shared ones
 )
 
-// ErrHeld says that somebody else holds a lock that is in the way.
-var ErrHeld = errors.New("it is locked by somebody else")
+// ErrHeld reports that another process holds a conflicting lock.
+var ErrHeld = errors.New("it is locked by another process")
 
 // Lock is a lock that is held until Close. It is not safe for concurrent use.
 type Lock struct{ file *os.File }
@@ -44,7 +44,7 @@ func Try(path string, mode Mode) (*Lock, error) {
 // pause is how long Wait waits before it tries again.
 const pause = 20 * time.Millisecond
 
-// Wait is Try for one who waits until nobody is in the way, or ctx ends; the error is
+// Wait is Try, but waits until the lock is free or ctx ends; the error is
 // that of ctx then.
 func Wait(ctx context.Context, path string, mode Mode) (*Lock, error) {
 	for {

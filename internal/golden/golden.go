@@ -1,5 +1,5 @@
 // Package golden compares what a test got with a file beside the test. With the
-// flag -update it writes the file anew instead. Only tests import it.
+// flag -update it writes the file again instead. Only tests import it.
 package golden
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Update reports whether the files are to be written anew.
+// Update reports whether the files are to be written again.
 func Update() bool { return *update }
 
 // Check compares got with the file testdata/name in the test's folder.

@@ -31,7 +31,7 @@ func Bytes() ([]byte, error) {
 }
 
 // Install writes the program into dir under a name made from its content, mode
-// 0500, and returns the path. A file that is there already is used as it is when
+// 0500, and returns the path. An existing file is used unchanged when
 // it is ours, whole and not writable. Safe for concurrent use.
 func Install(dir string) (string, error) {
 	data, err := Bytes()

@@ -17,7 +17,7 @@ import (
 
 // window is how many bytes of input may be on their way and not yet taken by
 // the agent. It keeps an agent that never reads its input from blocking the
-// frames behind it (stop, signal, resize).
+// frames after it (stop, signal, resize).
 const window = 256 << 10
 
 // Conn is one end of a lifeline. Receive belongs to one goroutine; every other
@@ -34,16 +34,16 @@ type Conn struct {
 	inflight int
 	room     chan struct{} // closed and replaced when inflight shrinks
 	silent   time.Time     // since when Receive waits for bytes; zero while it does not
-	drain    time.Duration // how long Receive may wait for bytes; 0 is for ever
+	drain    time.Duration // how long Receive may wait for bytes; 0 is forever
 	closed   chan struct{}
 	once     sync.Once
 }
 
-// NewConn wraps a connection, which the Conn owns from now on.
+// NewConn wraps a connection and takes ownership of it.
 func NewConn(conn net.Conn) *Conn {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		// A peer that vanished without a FIN, and without anybody who says so, is
-		// noticed by keepalives. They are patient: a machine that stands still for
+		// noticed by keepalives. They are patient: a machine that is suspended for
 		// some seconds must not end its boxes. The error is no reason to refuse:
 		// without them the end comes later.
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 6})
@@ -191,15 +191,15 @@ func (c *Conn) Watch(ctx context.Context, limit time.Duration) error {
 // looks is how often Watch looks before it calls a box silent.
 const looks = 4
 
-// silence counts the looks that saw one and the same silence. The clock alone says
-// nothing: it goes on while the machine lets nobody run, the box and this process.
+// silence counts consecutive checks that found the same silence. The clock alone proves
+// nothing: it runs on while the machine suspends both the box and this process.
 type silence struct {
 	since time.Time
 	seen  int
 }
 
-// look is told since when nothing has come, zero for something is being received, and
-// reports whether that was seen often enough.
+// look records since when nothing has come (zero means that bytes are being received)
+// and reports whether that was seen often enough.
 func (s *silence) look(since time.Time) bool {
 	if since.IsZero() || !since.Equal(s.since) {
 		s.since, s.seen = since, 0
@@ -222,8 +222,8 @@ func (c *Conn) Hello(ctx context.Context) (Hello, error) {
 }
 
 // Probe runs a plan in the box and waits for its results: one for each probe, in
-// the plan's order. ended is told of each as it comes, with its place in the plan; it
-// may be nil. It is for the time before Start, when nothing else arrives.
+// the plan's order. ended receives each result as it comes, with its place in the
+// plan; it may be nil. It is for the time before Start, when nothing else arrives.
 func (c *Conn) Probe(ctx context.Context, plan probe.Plan, ended func(place int, result probe.Result)) ([]probe.Result, error) {
 	if err := c.SendMessage(TypeProbe, plan); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (c *Conn) probeResult(ctx context.Context, plan probe.Plan, known []bool) (
 	return found.Place, found.Result, nil
 }
 
-// Start tells init to run the agent. TypeStarted follows, or TypeError and
+// Start makes init run the agent. TypeStarted follows, or TypeError and
 // TypeExit.
 func (c *Conn) Start(s Start) error { return c.SendMessage(TypeStart, s) }
 
@@ -367,7 +367,7 @@ func (c *Conn) await(ctx context.Context, t Type) (Frame, error) {
 	return f, nil
 }
 
-// Free is how many bytes Stdin would take now without waiting.
+// Free returns how many bytes Stdin would accept now without waiting.
 func (c *Conn) Free() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,11 @@
-// Package lifeline is the protocol between a box's PID 1 and its supervisor: one
-// TCP connection that carries the probes, the start, the agent's bytes in and out
-// and its end. It trusts neither side's bytes: every length is bounded and a
-// frame that breaks the rules ends the connection. Its loss ends the box.
+// Package lifeline is the protocol between a box's PID 1 and its supervisor: one TCP
+// connection that carries the probes, the start, the agent's input and output and its
+// exit. It trusts neither side's bytes: every length is bounded, and a frame that breaks
+// the rules ends the connection. Losing the connection ends the box.
+//
+// It is not gRPC, yamux or SSH: PID 1 is a small static binary in every box, it serves
+// one peer and needs no streams beyond these frames, and a reviewer has to be able to
+// read every byte that a hostile box can send to the host.
 package lifeline
 
 import (
@@ -33,10 +37,10 @@ const (
 	TypeStarted     Type = 0x43 // Started
 	TypeStdout      Type = 0x44 // bytes; a PTY's bytes come here
 	TypeStderr      Type = 0x45 // bytes
-	TypeStdinAck    Type = 0x46 // u32: bytes of input the agent took; Receive keeps it to itself
+	TypeStdinAck    Type = 0x46 // u32: bytes of input the agent took; Receive handles it
 	TypeExit        Type = 0x47 // Exit: the last frame
 	TypeError       Type = 0x48 // Error
-	TypePong        Type = 0x49 // no payload; Receive keeps it to itself
+	TypePong        Type = 0x49 // no payload; Receive handles it
 )
 
 const (
@@ -53,10 +57,10 @@ const (
 // ErrProtocol is in the chain of every error that the other side's bytes caused.
 var ErrProtocol = errors.New("lifeline protocol violated")
 
-// ErrSilent says that init has stopped answering; see Conn.Watch.
+// ErrSilent reports that init has stopped answering; see Conn.Watch.
 var ErrSilent = errors.New("the sandbox's init does not answer")
 
-// ErrGone says that the box is dead and that nothing of what it sent is left.
+// ErrGone reports that the box is dead and that all it sent has been received.
 var ErrGone = errors.New("its sandbox is gone")
 
 // Frame is a type and its payload.
@@ -117,7 +121,7 @@ func readFrame(r io.Reader, buf []byte) (Frame, error) {
 	}
 }
 
-// readPart reads one frame as it is on the wire.
+// readPart reads one frame from the wire.
 func readPart(r io.Reader, buf []byte) (t Type, last bool, payload []byte, err error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

@@ -23,7 +23,7 @@ type ProbeResult struct {
 	Result probe.Result `json:"result"`
 }
 
-// Start tells init what to run. It is sent once, after the probes.
+// Start is the request to run the agent. It is sent once, after the probes.
 type Start struct {
 	Argv []string `json:"argv"`
 	// Env is NAME=VALUE. It is laid over the image's own environment (PATH, HOME,
@@ -52,7 +52,7 @@ type File struct {
 	Data []byte `json:"data"`
 }
 
-// Resize tells the PTY its size.
+// Resize sets the size of the PTY.
 type Resize struct {
 	Rows uint16 `json:"rows"`
 	Cols uint16 `json:"cols"`
@@ -74,16 +74,16 @@ type Started struct {
 	PID int `json:"pid"` // inside the box
 }
 
-// Exit tells how the agent ended.
+// Exit reports how the agent ended.
 type Exit struct {
 	// Code is the agent's exit code, or 128 + Signal.
 	Code    int      `json:"code"`
 	Signal  int      `json:"signal,omitempty"`
-	Left    bool     `json:"left,omitempty"`    // it left processes behind, which were ended
+	Left    bool     `json:"left,omitempty"`    // it left running processes, which were ended
 	Commits []string `json:"commits,omitempty"` // "abbreviated-id subject", newest first, at most 200; the agent's bytes: escape
 }
 
-// Error tells what init could not do. It is followed by Exit when it was about
+// Error reports what init could not do. It is followed by Exit when it was about
 // starting the agent: code 127 when there is no such program, 126 when it cannot
 // be run, 125 when init itself failed.
 type Error struct {

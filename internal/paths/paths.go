@@ -63,7 +63,7 @@ func (d Dirs) Leases() string { return filepath.Join(d.Runtime, "networks") }
 func (d Dirs) Repos() string { return filepath.Join(d.Data, "repos") }
 
 // MakePrivate makes dir with mode 0700, parents included, and refuses one that
-// is a symlink, not a directory, or somebody else's. The mode of a folder that
+// is a symlink, not a directory, or another user's. The mode of a folder that
 // was there is tightened to 0700.
 func MakePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -74,7 +74,7 @@ func MakePrivate(dir string) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 || !info.IsDir() {
-		return fmt.Errorf("%q is not a directory of its own (a symlink or a file stands there)", dir)
+		return fmt.Errorf("%q is not a directory of its own (it is a symlink or a file)", dir)
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Getuid() {
 		return fmt.Errorf("%q belongs to another user", dir)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Short is a path as people write it: with ~ for the user's home folder. It is for
+// Short returns a path in its short form: with ~ for the user's home folder. It is for
 // eyes only, and still to be escaped.
 func Short(path string) string {
 	home, err := os.UserHomeDir()

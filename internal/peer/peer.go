@@ -1,7 +1,7 @@
-// Package peer tells which user runs the process at the other end of a TCP
+// Package peer finds which user runs the process at the other end of a TCP
 // connection within this machine. It asks the kernel (sock_diag, and /proc/net
 // where there is none) and trusts nothing that the other end says. It never
-// guesses: what the kernel does not tell is an error.
+// guesses: what the kernel does not report is an error.
 package peer
 
 import (
@@ -11,9 +11,9 @@ import (
 	"net/netip"
 )
 
-// ErrUnknown means that the kernel does not tell who is at the other end: the
+// ErrUnknown means that the kernel does not report who is at the other end: the
 // connection leads to another machine or network namespace, or has ended.
-var ErrUnknown = errors.New("the system does not tell which user is at the other end")
+var ErrUnknown = errors.New("the system does not report which user is at the other end")
 
 // socket is one TCP socket as the kernel describes it.
 type socket struct {
@@ -46,7 +46,7 @@ func Local(conn net.Conn) bool {
 // It is the process that has accepted the connection, so the answer holds for conn
 // whatever happens to the listening socket. Before that it is the user who listens:
 // when a listening socket is closed the kernel resets what was not accepted, so
-// nobody else can take the connection over.
+// no other process can take the connection over.
 func Owner(conn net.Conn) (uint32, error) {
 	here, there, err := ends(conn)
 	if err != nil {
@@ -59,7 +59,8 @@ func Owner(conn net.Conn) (uint32, error) {
 	return uid, err
 }
 
-// Listener is the user id of whoever listens on a TCP address of this machine now.
+// Listener returns the user id of the process that listens on a TCP address of this
+// machine now.
 // Errors wrap ErrUnknown. Use Owner for a connection: the listener may change.
 func Listener(address netip.AddrPort) (uint32, error) {
 	s, err := diag{}.listener(address)

@@ -119,7 +119,7 @@ func askDNS(ctx context.Context, server, name string) (string, error) {
 	return amount.Of(len(answers), "record"), nil
 }
 
-// nameServerSaid is the answer of a name server without a record, for people.
+// nameServerSaid is the answer of a name server without a record, for display.
 func nameServerSaid(code dnsmessage.RCode) string {
 	switch code {
 	case dnsmessage.RCodeNameError:

@@ -1,4 +1,4 @@
-// Package probe tells and runs the questions that prove a box's network: what
+// Package probe describes and runs the checks that prove a box's network: what
 // must answer, and what must not. The supervisor writes the plan, the box's PID 1
 // runs it. It decides nothing: a failed result is for the supervisor to act on.
 package probe
@@ -28,7 +28,7 @@ const (
 	Refused Want = "refused" // it must be refused; silence proves nothing unless Quiet is set
 )
 
-// Must is the expectation for people: "must answer".
+// Must returns the expectation for display: "must answer".
 func (w Want) Must() string {
 	if w == Answers {
 		return "must answer"
@@ -38,7 +38,7 @@ func (w Want) Must() string {
 
 // Probe is one question.
 type Probe struct {
-	Name   string `json:"name"` // for people: "metadata address"
+	Name   string `json:"name"` // for display: "metadata address"
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`
 	Via    string `json:"via,omitempty"` // the proxy or name server, host:port

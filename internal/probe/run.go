@@ -92,7 +92,7 @@ func (p Probe) judge(detail string, err error) (ok bool, text string) {
 	}
 }
 
-// words says for people what came in place of an answer. The network library names
+// words describes what came instead of an answer. The network library names
 // both ends and the call before the cause; the probe has named them already.
 func words(err error) string {
 	var cause syscall.Errno

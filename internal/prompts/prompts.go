@@ -1,4 +1,4 @@
-// Package prompts is a person's library of system prompts: Markdown files in a
+// Package prompts is the user's library of system prompts: Markdown files in a
 // folder of the user's own and in one of the repository. It reads and writes these
 // files and nothing else, follows no symlink in a repository, and never decides
 // which prompt is used.

@@ -7,7 +7,7 @@ type unit struct {
 }
 
 // decoder undoes one layer of JSON escapes (\uXXXX, \/ and their like) and percent
-// escapes, wherever they are. What is none passes as it is.
+// escapes, wherever they are. Other bytes pass unchanged.
 type decoder struct {
 	pending [6]unit // as long as the longest escape
 	count   int

@@ -8,7 +8,7 @@ import (
 // gram is how many bytes are looked up together.
 const gram = 4
 
-// filter tells quickly which parts of a stream cannot hold a secret: most of it, so
+// filter finds quickly which parts of a stream cannot hold a secret: most of it, so
 // that what models write is passed on at the speed of memory. It looks up four bytes
 // in every few (as Wu and Manber do), since a secret that lies there has some at
 // whatever place is looked at, and it looks for the escapes that a secret can have.

@@ -1,9 +1,13 @@
 // Package redact removes secrets from streams and texts. A server that repeats the
 // key it was sent may have written it in other bytes, so a secret is found raw, with
 // any mix of JSON and percent escapes (up to three layers of them), in Base64 at each
-// alignment, and in hexadecimal. It is a filter against servers that echo, not
-// against ones that hide: other encodings pass. It never changes a stream's length
-// and never keeps back more than what may still become a secret.
+// alignment, and in hexadecimal. It protects against servers that echo a
+// key, not against ones that disguise it: other encodings pass. It never changes a
+// stream's length and never holds back more than what may still become a secret.
+//
+// A chain of decoders and a multi-pattern search from a library would not do: a match
+// can mix escapes within one secret, has to be overwritten in its original bytes, and
+// must be found across reads of any size without delaying a stream of tokens.
 package redact
 
 import (
@@ -33,7 +37,7 @@ type Set struct {
 }
 
 // New is a set of secrets. Empty ones, and ones shorter than Least or longer than
-// Most, are left out: whoever takes a secret has to refuse these.
+// Most, are left out: the caller that accepts a secret has to refuse these.
 func New(secrets ...secret.Value) *Set {
 	s := &Set{}
 	all := ""

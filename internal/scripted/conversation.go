@@ -12,7 +12,7 @@ import (
 
 // Conversation is a request as every dialect tells it.
 type Conversation struct {
-	Agent   string   // who asks: "codex"; from the path or the User-Agent
+	Agent   string   // the agent: "codex"; from the path or the User-Agent
 	Model   string   // the model asked for, said back in the answer
 	Stream  bool     // whether the answer is streamed
 	System  string   // system prompts, joined
@@ -74,8 +74,8 @@ func (c *Conversation) instruct(text string) {
 	c.System += text
 }
 
-// hear adds what came in the user's name. Only what a person can have said starts
-// the script anew; what the agent's own frame adds between tool results does not.
+// hear adds what came in the user's name. Only what a user can have written starts
+// the script again; what the agent's own frame adds between tool results does not.
 func (c *Conversation) hear(text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -124,7 +124,7 @@ func (c Conversation) Workdir() string {
 	return ""
 }
 
-// still is how Codex reports a command that goes on running.
+// still is how Codex reports a command that is still running.
 var still = regexp.MustCompile(`Process running with session ID (\d+)`)
 
 // finished counts the results of calls that have ended, and names the session of

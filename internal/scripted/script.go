@@ -41,7 +41,7 @@ type Step struct {
 	Run   string `toml:"run"`   // shell command
 	Reach string `toml:"reach"` // http or https URL to try from the box
 	Fail  *Fail  `toml:"fail"`  // HTTP error instead of an answer, every time
-	Loop  int    `toml:"loop"`  // how often the call is made: 0 means once, -1 for ever
+	Loop  int    `toml:"loop"`  // how often the call is made: 0 means once, -1 forever
 	Slow  *Slow  `toml:"slow"`  // stream the answer slowly
 	Via   string `toml:"via"`   // "shell": write or edit by a shell command even if there is a tool
 }
@@ -69,7 +69,7 @@ type Fail struct {
 type Slow struct {
 	Chunk int           `toml:"chunk"` // runes in a piece; 0 means 8
 	Delay time.Duration `toml:"-"`
-	// DelayText is Delay as it stands in a file, "100ms"; at most one minute.
+	// DelayText is Delay as written in a file, "100ms"; at most one minute.
 	DelayText string `toml:"delay"`
 }
 

@@ -44,7 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost {
 		// A WebSocket upgrade of /v1/responses comes this way too: Codex takes 404 as
-		// "there is none" and goes on with POST.
+		// "there is none" and continues POST.
 		refuse(w, route.play, http.StatusNotFound, "only POST is answered here")
 		return
 	}
@@ -91,7 +91,7 @@ func (s *Server) converse(w http.ResponseWriter, r *http.Request, route route, b
 }
 
 // refuse answers with an error. A script fails the same way however often it is
-// asked, so agents are told not to wait between their tries: OpenCode makes several
+// asked, so agents are asked not to wait between their tries: OpenCode makes several
 // and would wait minutes.
 func refuse(w http.ResponseWriter, d dialect, status int, message string) {
 	w.Header().Set("X-Should-Retry", "false")
@@ -121,7 +121,7 @@ var agents = []struct{ prefix, name string }{
 	{"curl/", "curl"},
 }
 
-// agentName is who asks.
+// agentName returns the agent that sent the request.
 func agentName(r *http.Request) string {
 	if _, rest, ok := strings.Cut(r.URL.Path, "/agent/"); ok {
 		if name, _, ok := strings.Cut(rest, "/"); ok && elementName.MatchString(name) {

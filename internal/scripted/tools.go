@@ -80,7 +80,7 @@ var (
 			pathNames, {"old_string", "oldString", "old_str"}, {"new_string", "newString", "new_str"},
 		},
 	}
-	// pollRole waits for a command of Codex that goes on running.
+	// pollRole waits for a command of Codex that is still running.
 	pollRole = role{names: []string{"write_stdin"}, args: [][]string{{"session_id"}, {"chars"}}}
 )
 

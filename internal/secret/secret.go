@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// dots stands for every secret, so that not even its length is told.
+// dots stands for every secret, so that not even its length shows.
 const dots = "••••••••"
 
 // Value is a secret string. Every formatting path prints dots; only Reveal

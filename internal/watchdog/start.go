@@ -23,7 +23,7 @@ type Watchdog struct {
 }
 
 // Start starts a watchdog from program, which calls Serve when its first argument is
-// Command. name is for people who look at the list of processes. What goes wrong in
+// Command. name is shown in the list of processes. What goes wrong in
 // the watchdog is written to log.
 func Start(program, name string, log *os.File) (*Watchdog, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)

@@ -3,7 +3,7 @@
 // agent that is root in the box can stop PID 1. The watchdog is a process of its own
 // on the host, out of the agent's reach: it holds handles of the box's processes
 // (pidfds) and one end of a socket, and kills them when the supervisor's end is
-// closed without a word. It knows no pids, opens no files and talks to nobody else.
+// closed without a word. It knows no pids, opens no files and talks to no other process.
 package watchdog
 
 import (

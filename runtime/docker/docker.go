@@ -1,6 +1,6 @@
 // Package docker makes boxes with Docker: rootless, and under gVisor. It is the
 // only package beside bakery's builder that knows Docker's types. It never talks
-// to a daemon that is not the user's own unless it is told to.
+// to a daemon that is not the user's own unless configured to.
 package docker
 
 import (
@@ -113,11 +113,11 @@ func socketPath(o Options) (string, error) {
 	return filepath.Join(dir, "docker.sock"), nil
 }
 
-// setupHint ends every refusal that the setup script mends.
+// setupHint ends every refusal that the setup script can fix.
 const setupHint = "set the machine up: aibox doctor --fix"
 
 // unreachable turns a failed call into a fault when the daemon did not answer,
-// and returns any other error as it is.
+// and returns any other error unchanged.
 func (b *Backend) unreachable(err error) error {
 	switch {
 	case err == nil:
@@ -138,7 +138,7 @@ func (b *Backend) unreachable(err error) error {
 		Hint("see what is missing: aibox doctor")
 }
 
-// isPermission looks for EACCES, which the client hides behind a text.
+// isPermission looks for EACCES, which the client reports as text only.
 func isPermission(err error) bool {
 	return errors.Is(err, syscall.EACCES) || strings.Contains(err.Error(), "permission denied while trying to connect")
 }

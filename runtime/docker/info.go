@@ -15,7 +15,7 @@ import (
 )
 
 // Info asks the daemon once and remembers the answer. It refuses a daemon that
-// boxes cannot use, each with what mends it.
+// boxes cannot use, each with its fix.
 func (b *Backend) Info(ctx context.Context) (runtime.Info, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +116,7 @@ func parseSize(text string) int64 {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// clean makes a daemon's text fit for a person: one line, printable, bounded.
+// clean makes a daemon's text fit for display: one line, printable, bounded.
 func clean(err error) string {
 	text := []rune(strings.Join(strings.Fields(err.Error()), " "))
 	text = text[:min(len(text), 1000)]

@@ -16,7 +16,7 @@ var errLeased = errors.New("the network is leased")
 // it ends, however it ends.
 type lease struct{ lock *flock.Lock }
 
-// lease locks the file of a bridge, or fails at once when somebody has it.
+// lease locks the file of a bridge, or fails at once if it is locked.
 func (n *Networks) lease(bridge string) (*lease, error) {
 	path := filepath.Join(n.dir, bridge+".lease")
 	for {

@@ -71,7 +71,7 @@ func (n *Networks) ready() error {
 	return nil
 }
 
-// Acquire takes the first bridge that nobody leases and no container uses, or
+// Acquire takes the first bridge that is not leased and that no container uses, or
 // makes one. A container still on a bridge whose holder died keeps it from use.
 func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network, error) {
 	all, err := n.list(ctx)
@@ -79,7 +79,7 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 		return runtime.Network{}, err
 	}
 	// Twice, because the daemon may still be clearing a dead box away from a network
-	// that nobody holds: waiting for it is cheaper than making another.
+	// that is not leased: waiting for it is cheaper than making another.
 	for _, pause := range []time.Duration{0, clearing} {
 		time.Sleep(pause)
 		candidate, held, busy := n.free(ctx, all)
@@ -97,13 +97,13 @@ func (n *Networks) Acquire(ctx context.Context, session string) (runtime.Network
 	return n.take(made, held, session)
 }
 
-// free leases the first network that nobody holds and no container uses. The
-// lease is nil when there is none; busy tells that one nobody holds is still used.
+// free leases the first network that is not leased and that no container uses. The
+// lease is nil when there is none; busy reports that an unleased one is still used.
 func (n *Networks) free(ctx context.Context, all []runtime.Network) (found runtime.Network, held *lease, busy bool) {
 	for _, candidate := range all {
 		held, err := n.lease(candidate.Bridge)
 		if err != nil {
-			continue // somebody else's
+			continue // not aibox's
 		}
 		if n.unused(ctx, candidate.ID) {
 			return candidate, held, false
@@ -149,7 +149,7 @@ func (n *Networks) List(ctx context.Context) ([]runtime.Network, error) {
 	return all, nil
 }
 
-// Prune removes what nobody holds and no container uses.
+// Prune removes networks that are not leased and that no container uses.
 func (n *Networks) Prune(ctx context.Context, dryRun bool) ([]runtime.Network, error) {
 	all, err := n.list(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func (n *Networks) unused(ctx context.Context, id string) bool {
 }
 
 // make makes a network on the first free subnet. The lease comes first, so that
-// nobody takes it in between.
+// no other process takes it in between.
 func (n *Networks) make(ctx context.Context) (runtime.Network, *lease, error) {
 	lock, err := n.lockPool(ctx)
 	if err != nil {

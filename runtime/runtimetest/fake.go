@@ -64,7 +64,7 @@ func RunArgs(ctx context.Context, spec runtime.Spec) int {
 }
 
 // Lose is the death of the daemon: waits end with ErrDaemonLost, and so does
-// every later call. Boxes that run go on running, as sandboxes do.
+// every later call. Running boxes keep running, as sandboxes do.
 func (f *Fake) Lose() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,10 +1,14 @@
-// Package schema says which parts of a request to a model may go upstream. Each
-// dialect has a file with a table: the fields that pass, and what passes in them. One
-// small engine reads a body by its table and writes a new one from the parts that
-// the table names. A part that no table names is left out, and a part that would
-// make the model's server reach further than the model is refused with its reason.
+// Package schema defines which parts of a request to a model go upstream. Each dialect
+// has a file with a table: the fields that pass, and the values that pass in them. One
+// small engine reads a body by its table and writes a new body from the listed parts. It
+// leaves out parts that no table lists, and refuses, with the reason, parts that would
+// make the model's server reach further than the model.
 //
-// The package is pure: it opens no socket and file, and knows nothing of HTTP.
+// JSON Schema validators do not fit: they accept or reject a document whole, decode it
+// into maps (several times the size of a body of many megabytes), and cannot drop a
+// field, replace an ID or collect the names that were left out.
+//
+// The package is pure: it opens no socket or file, and knows nothing of HTTP.
 package schema
 
 import (
