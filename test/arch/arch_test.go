@@ -42,7 +42,7 @@ var rules = []rule{
 	{"session/terminal", leaves("session/control")},
 	{"app", leaves(append(domain, "session", "dockerfiles", "scripts")...)},
 	{"ui", leaves("agents/spec", "audit", "bakery", "config", "review", "session", "workspace", "app")},
-	{"cli", leaves(append(domain, "session", "app", "ui", "scripts")...)},
+	{"cli", leaves(append(domain, "session", "app", "ui")...)},
 	{"cmd/aibox", []string{"cli"}},
 	{"cmd/aibox-init", leaves()},
 	{"dockerfiles", nil},
