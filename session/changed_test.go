@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestWhoWatchesTheSessionsIsToldOfEachNewState(t *testing.T) {
+func TestAWatcherOfSessionsIsNotifiedOfEachNewState(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	changed, err := sessions.Changed(ctx)

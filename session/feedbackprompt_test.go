@@ -9,7 +9,7 @@ import (
 	"aibox/review"
 )
 
-func TestFeedbackIsToldInWordsAnAgentActsOn(t *testing.T) {
+func TestFeedbackBecomesAPromptThatAnAgentActsOn(t *testing.T) {
 	f := Feedback{
 		Rejected: []Rejection{
 			{Path: "a.go", Diff: "@@ -1,1 +1,1 @@\n-a\n+b\n", Note: "keep it"},

@@ -46,7 +46,7 @@ func newFixture(t testing.TB) *fixture {
 	return d
 }
 
-// fixtureAt is the desk whose folders are below home.
+// fixtureAt is the fixture whose folders are below home.
 func fixtureAt(t testing.TB, home string) *fixture {
 	daemon := runtimetest.NewFake()
 	d := &fixture{t: t, repo: filepath.Join(home, "project"), daemon: daemon, pool: daemon.Networks(0), dirs: paths.Dirs{

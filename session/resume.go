@@ -74,7 +74,7 @@ func (s *handovers) TakeOver(ctx context.Context, from, to ID, save func(*worksp
 	return ws, err
 }
 
-// ReturnWorkspace undoes takeOver, or as much of it as was done.
+// ReturnWorkspace undoes TakeOver, or as much of it as was done.
 func (s *handovers) ReturnWorkspace(from, to ID) error {
 	old, err := s.store.Load(from)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,7 @@ func readPast(t *testing.T, p *output.Scrollback, from int64) string {
 	return text.String()
 }
 
-func TestThePastIsWhatScrolledOffAndTheScreenBelowIt(t *testing.T) {
+func TestTheScrollbackIsWhatScrolledOffWithTheScreenBelow(t *testing.T) {
 	sessions, id, dir := ofPast(t)
 	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, ErrNoScreen) {
 		t.Errorf("of a session without a screen: %v", err)

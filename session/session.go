@@ -20,7 +20,7 @@ type Deps struct {
 	Dirs   paths.Dirs
 	Agents agents.Set // those that can be run
 	// Supervise is the command line, without the program's name, that makes aibox
-	// call Supervise with the same Deps.
+	// call supervisor.Run with the same Deps.
 	Supervise []string
 	// Docker opens the container daemon. It is called when a use case needs it,
 	// so that looking at old sessions works without one.

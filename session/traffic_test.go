@@ -34,7 +34,7 @@ func past(t *testing.T, sessions *Sessions, names ...string) ID {
 	return id
 }
 
-func TestWhatIsLetThroughAndWhatIsRefusedIsToldApart(t *testing.T) {
+func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 	event := func(kind audit.Type, data any) audit.Event {
 		t.Helper()
 		log, err := audit.Open(filepath.Join(t.TempDir(), "log"))

@@ -45,7 +45,7 @@ func hanging(t *testing.T) (*Sessions, ID) {
 	return s, id
 }
 
-func TestASupervisorThatHangsHoldsUpNobody(t *testing.T) {
+func TestCommandsDoNotWaitForASupervisorThatHangs(t *testing.T) {
 	for name, ask := range map[string]func(*Sessions, ID) error{
 		"stop":   func(s *Sessions, id ID) error { _, err := s.Stop(t.Context(), id, "x"); return err },
 		"extend": func(s *Sessions, id ID) error { return s.Extend(t.Context(), id, time.Minute) },

@@ -57,7 +57,7 @@ func Dial(dir string, patience time.Duration) Client {
 	}}}
 }
 
-// noAnswer is errNoSupervisor, or errSilent, with what came instead of an answer.
+// noAnswer is ErrNoSupervisor, or ErrTimeout, with what came instead of an answer.
 func noAnswer(ctx context.Context, err error) error {
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() && ctx.Err() == nil {
@@ -138,7 +138,7 @@ func (c Client) Screen(ctx context.Context) ([]byte, error) {
 
 // Output visits chunks from offset from on until the agent has ended, and
 // returns the offset after the last one. A supervisor that dies in between is
-// errNoSupervisor.
+// ErrNoSupervisor.
 func (c Client) Output(ctx context.Context, from int64, visit func(output.Chunk) error) (int64, error) {
 	response, err := c.call(ctx, http.MethodGet, "/v1/output", url.Values{"from": {strconv.FormatInt(from, 10)}})
 	if err != nil {

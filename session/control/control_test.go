@@ -124,7 +124,7 @@ func TestAControlSocketWorksBelowAVeryLongPath(t *testing.T) {
 	}
 }
 
-func TestNobodyAtTheControlSocketIsSaidAsSuch(t *testing.T) {
+func TestAMissingSupervisorIsReported(t *testing.T) {
 	if err := Dial(t.TempDir(), AnswerTimeout).Stop(t.Context(), ""); !errors.Is(err, ErrNoSupervisor) {
 		t.Fatalf("got %v", err)
 	}

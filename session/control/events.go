@@ -18,7 +18,7 @@ import (
 const maxEvent = 1 << 20
 
 // Events visits events from number from on until the log ends. A supervisor that
-// dies in between is errNoSupervisor.
+// dies in between is ErrNoSupervisor.
 func (c Client) Events(ctx context.Context, from int, visit func(audit.Event) error) error {
 	response, err := c.call(ctx, http.MethodGet, "/v1/events", url.Values{"from": {strconv.Itoa(from)}})
 	if err != nil {

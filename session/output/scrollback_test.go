@@ -27,7 +27,7 @@ func TestWhatScrollsOffIsKeptUpToABoundAndTheLastLineSaysSo(t *testing.T) {
 	}
 }
 
-func TestThatThePastCannotBeKeptIsNoEnd(t *testing.T) {
+func TestAScrollbackThatCannotBeWrittenEndsNothing(t *testing.T) {
 	keeper := ScrollbackWriter{dir: filepath.Join(t.TempDir(), "gone")}
 	keeper.Append([]byte("x\n"))
 	keeper.Append([]byte("x\n"))

@@ -17,7 +17,7 @@ type hearing struct {
 	dead []string
 }
 
-// listening are vitals that are watched, with what they tell.
+// listening are a modelHealth that is watched, with its reports.
 func listening(limit time.Duration, watched bool) (*modelHealth, *hearing) {
 	v, h, begin := new(modelHealth), new(hearing), time.Now()
 	at := func() string { return " at " + time.Since(begin).String() }

@@ -155,7 +155,7 @@ func TestWhatAPersonTypesReachesTheAgent(t *testing.T) {
 	}
 }
 
-func TestTheScreenAnswersTheAgentWhenNobodyLooks(t *testing.T) {
+func TestTheScreenAnswersTheAgentWithoutViewers(t *testing.T) {
 	s := newStage(t)
 	s.Feed([]byte("ab\x1b[6n"), nil)
 	if got := string(s.receive(lifeline.TypeStdin).Payload); got != "\x1b[1;3R" {
@@ -184,7 +184,7 @@ func TestTheSmallestTerminalDecidesTheSizeAndTheLastLeavesIt(t *testing.T) {
 	s.resizedTo(300, 600)
 }
 
-func TestOneWhoDoesNotLookHoldsUpNobody(t *testing.T) {
+func TestAViewerThatDoesNotReadBlocksNoOther(t *testing.T) {
 	s := newStage(t)
 	asleep := s.attach(screen.Size{Rows: 5, Cols: 20})
 	awake := s.attach(screen.Size{Rows: 5, Cols: 20})
@@ -222,7 +222,7 @@ func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestTheEndIsSeenByEverybodyAndWaitsForNobody(t *testing.T) {
+func TestEveryViewerSeesTheEndAndNoneDelaysIt(t *testing.T) {
 	s := newStage(t)
 	s.Feed([]byte("good-bye\x1b[?1049hother"), nil)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
