@@ -27,7 +27,7 @@ const maxAssessed = 256 << 20
 const maxCallers = 500
 
 // Assessed reports whether the risks in the change set are those of this version's
-// rules; when they are not, Assess finds them anew.
+// rules; when they are not, Assess finds them again.
 func (cs *ChangeSet) Assessed() bool { return cs.Rules == risk.RulesVersion }
 
 // Assess looks at every change with the rules of package risk and fills in the
@@ -295,7 +295,7 @@ func (a *assessment) called(ctx context.Context) error {
 	return err
 }
 
-// callersOf are the files of the baseline that have others run.
+// CallersOf are the files of the baseline that have others run.
 func CallersOf(b *workspace.Baseline) []git.Entry {
 	found := []git.Entry{}
 	var search risk.Search

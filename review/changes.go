@@ -12,11 +12,11 @@ import (
 	"aibox/internal/git"
 )
 
-// differ are the options of every comparison of two trees, so that the list, the
+// DiffTree are the options of every comparison of two trees, so that the list, the
 // numbers and the patch agree. Nothing in the repository can change them.
 var DiffTree = []string{"diff-tree", "-r", "--find-renames", "-l1000", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index"}
 
-// describe fills in the changes from the trees. When there are more than are listed, they
+// Describe fills in the changes from the trees. When there are more than are listed, they
 // are folded, unless that is settled already.
 func (cs *ChangeSet) Describe(ctx context.Context) error {
 	repo := git.Owned(cs.GitDir)
@@ -27,10 +27,10 @@ func (cs *ChangeSet) Describe(ctx context.Context) error {
 	return err
 }
 
-// errTooMany says that there are more changes than are listed.
+// ErrTooMany says that there are more changes than are listed.
 var ErrTooMany = errors.New("too many files were changed to list them")
 
-// compare fills in the changes that are listed file by file. sizes are those of new
+// ListChanges fills in the changes that are listed file by file. sizes are those of new
 // contents, by their paths, as far as they are known.
 func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[string]int64) error {
 	cs.Changes = []Change{}
@@ -46,7 +46,7 @@ func (cs *ChangeSet) ListChanges(ctx context.Context, repo *git.Repo, sizes map[
 	return cs.sizes(ctx, repo, sizes)
 }
 
-// diffTrees is what differs between two trees, renames included, without the numbers of lines. More than
+// DiffTrees is what differs between two trees, renames included, without the numbers of lines. More than
 // 2*maxListed changes are errTooMany.
 func DiffTrees(ctx context.Context, repo *git.Repo, from, to string) ([]Change, error) {
 	next, stop := iter.Pull2(repo.EachRecord(ctx, slices.Concat(DiffTree, []string{"-z", "--raw", from, to})...))

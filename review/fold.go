@@ -59,7 +59,7 @@ type group struct {
 	fold string // the path of the change that stands for it; empty: it is listed
 }
 
-// fold divides the difference between the base and the tree, lists one part and sums
+// FoldChanges divides the difference between the base and the tree, lists one part and sums
 // up the other.
 func (cs *ChangeSet) FoldChanges(ctx context.Context, repo *git.Repo, most int, ref ...string) error {
 	f := &folding{

@@ -33,7 +33,7 @@ func foldOf(folds map[Path]*Change, path string) *Change {
 	return folds[everythingElse]
 }
 
-// eachFolded visits the files that are folded, with the change that stands for them, in
+// EachFolded visits the files that are folded, with the change that stands for them, in
 // the order of their paths.
 func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(fold *Change, d git.Difference) error) error {
 	folds := cs.folds()
@@ -53,7 +53,7 @@ func (cs *ChangeSet) EachFolded(ctx context.Context, repo *git.Repo, visit func(
 	return nil
 }
 
-// kindOf is what happened to the file.
+// KindOf is what happened to the file.
 func KindOf(d git.Difference) Kind {
 	switch {
 	case d.Old.Path == "":

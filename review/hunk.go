@@ -29,7 +29,7 @@ const (
 // nearby makes git show the hunk with other lines around it.
 type HunkID string
 
-// Hunk is the smallest thing a person takes or leaves.
+// Hunk is the smallest thing the user takes or leaves.
 type Hunk struct {
 	ID       HunkID   `json:"id"`
 	Path     Path     `json:"path"`

@@ -15,8 +15,8 @@ const (
 // paths costs their length, and some of it their length for each folder above.
 func weight(path string) int { return 300 + len(path)*(2+strings.Count(path, "/")/2) }
 
-// add counts one more change.
+// Add counts one more change.
 func (l *ListSize) Add(path string) { l.Files, l.weight = l.Files+1, l.weight+weight(path) }
 
-// within reports whether that much is listed.
+// Within reports whether that much is listed.
 func (l ListSize) Within(most int) bool { return l.Files <= most && l.weight <= maxWeight }

@@ -72,10 +72,10 @@ type patchReader struct {
 	arena textArena
 }
 
-// room is for the texts of lines to come.
+// textArena is for the texts of lines to come.
 type textArena []byte
 
-// textRoom is how many bytes are allocated at once for the texts of lines, most of
+// arenaSize is how many bytes are allocated at once for the texts of lines, most of
 // which are far shorter.
 const arenaSize = 32 << 10
 

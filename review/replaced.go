@@ -12,7 +12,7 @@ import (
 // file. When risks leave out what comes, what goes for it stays as well, and the other
 // way round. Otherwise a plain accept would delete files and deliver nothing instead.
 
-// replacing tells which of the chosen changes belong together. Every method costs the
+// exclusion tells which of the chosen changes belong together. Every method costs the
 // depth of a path, so that all of it is linear in the number of changes.
 type exclusion struct {
 	cs     *ChangeSet
@@ -67,7 +67,7 @@ func (c *Change) writes() string {
 	return c.Path.Raw()
 }
 
-// drop holds change i back, with what path is about.
+// exclude holds change i back, with what path is about.
 func (r *exclusion) exclude(i int, path Path) {
 	if !r.chosen[i] || r.exempt[i] {
 		return
@@ -77,7 +77,7 @@ func (r *exclusion) exclude(i int, path Path) {
 	r.open = append(r.open, i)
 }
 
-// refused holds back what went for something that aibox never takes.
+// excludeRefused holds back what went for something that aibox never takes.
 func (r *exclusion) excludeRefused(refusals []Refusal) {
 	for _, refusal := range refusals {
 		if !refusal.Inside {
@@ -86,7 +86,7 @@ func (r *exclusion) excludeRefused(refusals []Refusal) {
 	}
 }
 
-// close holds back everything that belongs to what is held back.
+// excludeRelated holds back everything that belongs to what is held back.
 func (r *exclusion) excludeRelated() {
 	for len(r.open) > 0 {
 		i := r.open[len(r.open)-1]
@@ -104,7 +104,7 @@ func (r *exclusion) excludeRelated() {
 	}
 }
 
-// standsAt holds back what went for path, at which nothing comes: the file of that name,
+// excludeRemovalsFor holds back what went for path, at which nothing comes: the file of that name,
 // the files of a folder of that name, and a file in the place of which nothing but path
 // was to come.
 func (r *exclusion) excludeRemovalsFor(path string, with Path) {
@@ -121,7 +121,7 @@ func (r *exclusion) excludeRemovalsFor(path string, with Path) {
 	}
 }
 
-// stays holds back what was to come at path, in a folder of that name, or as a file in
+// excludeReplacementsOf holds back what was to come at path, in a folder of that name, or as a file in
 // the place of a folder of path.
 func (r *exclusion) excludeReplacementsOf(path string, with Path) {
 	for _, place := range r.comes.under(path) {

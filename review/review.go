@@ -73,7 +73,7 @@ func (c *Change) Count() int {
 	return 1
 }
 
-// state tells what the change makes of its path.
+// fingerprint tells what the change makes of its path.
 func (c *Change) fingerprint() string {
 	if c.Folder != nil {
 		return c.Folder.Digest
@@ -130,7 +130,7 @@ func (cs *ChangeSet) Count() int {
 	return files
 }
 
-// listed is the tree with the changes that are listed file by file, and no others.
+// ListedTree is the tree with the changes that are listed file by file, and no others.
 func (cs *ChangeSet) ListedTree() string {
 	if cs.Listed != "" {
 		return cs.Listed

@@ -12,7 +12,7 @@ import (
 	"aibox/review/risk"
 )
 
-// Choice is what a person asks for. The zero value is nothing.
+// Choice is what the user asks for. The zero value is nothing.
 type Choice struct {
 	All    bool
 	Files  []string // exact paths, folders or globs, tried in that order; each must match something
@@ -138,7 +138,7 @@ func (s *Selection) leaveRisky(cs *ChangeSet, accepted []string) error {
 	return nil
 }
 
-// named finds the change of a file by its path, its old path, or either of them as
+// Named finds the change of a file by its path, its old path, or either of them as
 // aibox prints it.
 func (cs *ChangeSet) Named(name string) *Change {
 	if name != everythingElse {

@@ -7,7 +7,7 @@ import (
 	"aibox/review/risk"
 )
 
-// Selection is a part of a change set: what a person took. It is plain data and may
+// Selection is a part of a change set: what the user took. It is plain data and may
 // be stored as JSON. The zero value is nothing.
 type Selection struct {
 	Taken []Taken   `json:"taken"`          // by path
@@ -51,7 +51,7 @@ func (s *Selection) Complete(cs *ChangeSet) bool {
 	return true
 }
 
-// of is what is taken of the change at path, or nil.
+// At is what is taken of the change at path, or nil.
 func (s *Selection) At(path Path) *Taken {
 	if s == nil {
 		return nil
@@ -97,7 +97,7 @@ func (s *Selection) sort() {
 	slices.SortFunc(s.Taken, func(a, b Taken) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// beyond is how many files s takes more of than other.
+// CountBeyond is how many files s takes more of than other.
 func (s *Selection) CountBeyond(other *Selection) int {
 	files := 0
 	for _, t := range s.Taken {

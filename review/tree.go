@@ -93,7 +93,7 @@ func (cs *ChangeSet) edit(ctx context.Context, s *Selection) (*treeEdit, error) 
 	return e, cs.Files(ctx, func(f FileDiff) error { return e.part(f, partly[f.Change.Path]) }, paths...)
 }
 
-// changed says that a selection does not belong to the change set.
+// staleSelection says that a selection does not belong to the change set.
 func staleSelection(path Path) error {
 	return fault.New(fault.Conflict, "%s is not what it was when it was chosen", path).
 		Hint("look at the diff again, and choose again")
@@ -161,8 +161,8 @@ func (e *treeEdit) part(f FileDiff, t *Taken) error {
 	return nil
 }
 
-// clashes refuses sets in which a path would be a file and a folder at once. The
-// baseline and the agent's tree are both possible, so what clashes is always a path
+// checkPaths refuses sets in which a path would be a file and a folder at once. The
+// baseline and the agent's tree are both possible, so what conflicts is always a path
 // that comes with one that ought to go.
 func (cs *ChangeSet) checkPaths(e *treeEdit) error {
 	goes := make(map[string]bool, len(e.remove))
@@ -199,7 +199,7 @@ func (cs *ChangeSet) checkPaths(e *treeEdit) error {
 	return nil
 }
 
-// together says that what comes cannot be taken while another path stays.
+// pathConflict says that what comes cannot be taken while another path stays.
 func (cs *ChangeSet) pathConflict(comes, stays string) error {
 	goes := "the deletion of " + Path(stays).String()
 	for _, c := range cs.Changes {

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/git"
 )
 
-// after is the tree of what was taken before with what is chosen now. What was taken
+// TreeAfter is the tree of what was taken before with what is chosen now. What was taken
 // stays, also where the agent went on since and the change set shows something else
 // there; what is chosen now replaces it where both change the same lines.
 func (cs *ChangeSet) TreeAfter(ctx context.Context, owner string, prior *Selection, priorTree string, chosen *Selection) (string, error) {
@@ -128,7 +128,7 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 	return nil
 }
 
-// mix adds the text that was taken of c before to what is taken of it now.
+// mergeStale adds the text that was taken of c before to what is taken of it now.
 func (cs *ChangeSet) mergeStale(ctx context.Context, owner string, e *treeEdit, c *Change, t Taken) error {
 	if c == nil {
 		return nil // what was taken is in the baseline

@@ -5,11 +5,11 @@ package beneath
 
 import "golang.org/x/sys/unix"
 
-// confined are the rules every name is resolved with: beneath the workspace, no
+// Resolve are the rules every name is resolved with: beneath the workspace, no
 // symlink, no other mount.
 const Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
-// openat2 repeats what the kernel asks to repeat: a rename somewhere else makes
+// Open repeats what the kernel asks to repeat: a rename somewhere else makes
 // RESOLVE_BENEATH give up with EAGAIN.
 func Open(root int, path string, how *unix.OpenHow) (int, error) {
 	for try := 0; ; try++ {

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/fault"
 )
 
-// whoseFault tells a disk that takes nothing from objects that git refuses, by the
+// KindOf tells a disk that takes nothing from objects that git refuses, by the
 // words of the C library that git repeats.
 func KindOf(message string) fault.Kind {
 	for _, errno := range []syscall.Errno{unix.EACCES, unix.EIO} {

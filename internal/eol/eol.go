@@ -3,7 +3,7 @@ package eol
 
 import "bytes"
 
-// looksBinary is git's guess where line endings are concerned (convert_is_binary).
+// LooksBinary is git's guess where line endings are concerned (convert_is_binary).
 // Content with a lone CR counts as binary there; the caller has none.
 func LooksBinary(content []byte) bool {
 	printable, odd := 0, 0
@@ -23,7 +23,7 @@ func LooksBinary(content []byte) bool {
 	return printable>>7 < odd
 }
 
-// lineStyle is how the lines of a text end.
+// Style is how the lines of a text end.
 type Style int
 
 const (
@@ -33,7 +33,7 @@ const (
 	Mixed
 )
 
-// style sums up the endings that were counted.
+// Style sums up the endings that were counted.
 func (l Counter) Style() Style {
 	switch {
 	case l.Lf == 0:
@@ -52,7 +52,7 @@ func StyleOf(text []byte) Style {
 	return l.Style()
 }
 
-// most is the ending that most lines have.
+// Prevailing is the ending that most lines have.
 func Prevailing(text []byte) Style {
 	var l Counter
 	_, _ = l.Write(text)
@@ -62,13 +62,13 @@ func Prevailing(text []byte) Style {
 	return LF
 }
 
-// crlfLines is text with LF turned into CRLF; it has no CRLF.
+// ToCRLF is text with LF turned into CRLF; it has no CRLF.
 func ToCRLF(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
 
-// isBinary is git's guess where differences are concerned.
+// IsBinary is git's guess where differences are concerned.
 func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
 
-// lineEnds counts the line endings of what is written to it.
+// Counter counts the line endings of what is written to it.
 type Counter struct {
 	Lf, Crlf int64 // newlines in all, and those behind a carriage return
 	cr       bool  // the last byte so far is one

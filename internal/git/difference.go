@@ -8,7 +8,7 @@ import (
 	"aibox/internal/slashpath"
 )
 
-// difference is one file that differs between two trees. A side without a path is not
+// Difference is one file that differs between two trees. A side without a path is not
 // there.
 type Difference struct {
 	Path     string
@@ -16,7 +16,7 @@ type Difference struct {
 	Known    int // length of the longest folder above it that the first tree has
 }
 
-// differences compares two trees, file by file in the order of the paths, in memory that
+// Differences compares two trees, file by file in the order of the paths, in memory that
 // does not grow with them: git would hold the whole difference before it prints it.
 func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Difference, error] {
 	return func(yield func(Difference, error) bool) {
@@ -39,7 +39,7 @@ func Differences(ctx context.Context, repo *Repo, from, to string) iter.Seq2[Dif
 	}
 }
 
-// merge goes through the files of two trees side by side.
+// treeMerge goes through the files of two trees side by side.
 type treeMerge struct {
 	ctx          context.Context //nolint:containedctx // of the one call that it is used in
 	nextA, nextB func() (Entry, error, bool)

@@ -4,10 +4,10 @@ package slashpath
 
 import "strings"
 
-// parent is the folder of a path, "" for the top.
+// Parent is the folder of a path, "" for the top.
 func Parent(path string) string { return path[:max(0, strings.LastIndexByte(path, '/'))] }
 
-// cutPath splits a path into its folder ("" for the top) and its last part.
+// Split splits a path into its folder ("" for the top) and its last part.
 func Split(path string) (dir, name string) {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
 		return path[:i], path[i+1:]
@@ -15,7 +15,7 @@ func Split(path string) (dir, name string) {
 	return "", path
 }
 
-// above are the folders that path lies in, outer first, without the top.
+// Parents are the folders that path lies in, outer first, without the top.
 func Parents(path string) []string {
 	var dirs []string
 	for i := range len(path) {

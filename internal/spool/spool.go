@@ -15,7 +15,7 @@ import (
 // spoolMemory is how many bytes of records a spool keeps in memory.
 const spoolMemory = 1 << 20
 
-// spool keeps records in the order they came in: in memory while they are few, then in a
+// Spool keeps records in the order they came in: in memory while they are few, then in a
 // file without a name. An agent decides how many files there are, and how long their
 // names. It is used by one goroutine at a time; close must be called.
 type Spool struct {
@@ -51,7 +51,7 @@ func (s *Spool) spill() (err error) {
 	return nil
 }
 
-// each visits the records in order. A record is valid until visit returns.
+// Each visits the records in order. A record is valid until visit returns.
 func (s *Spool) Each(visit func(record []byte) error) error {
 	parts := []io.Reader{bytes.NewReader(s.buf)}
 	if s.file != nil {
@@ -85,7 +85,7 @@ func (s *Spool) Close() {
 	}
 }
 
-// unnamed is a file in dir that is gone when it is closed.
+// CreateUnnamed is a file in dir that is gone when it is closed.
 func CreateUnnamed(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, ".snapshot-*")
 	if err != nil {

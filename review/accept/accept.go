@@ -20,7 +20,7 @@ import (
 	"aibox/workspace"
 )
 
-// AcceptOptions say how the work is delivered.
+// Options say how the work is delivered.
 type Options struct {
 	Branch  string        // without refs/heads/; empty means aibox/<session>, with a suffix when taken. A named branch that exists is a Conflict
 	Message string        // the commit message; empty means a plain one
@@ -36,7 +36,7 @@ type Options struct {
 	Verify func(ctx context.Context, tree string) error
 }
 
-// Before is what earlier accepts of a session delivered.
+// Prior is what earlier accepts of a session delivered.
 type Prior struct {
 	Selection *review.Selection `json:"selection"`        // all that was taken
 	Tree      string            `json:"tree"`             // of ChangeSet.GitDir: the baseline with it
@@ -80,7 +80,7 @@ func (t *Target) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Accepted tells where the work is.
+// Result tells where the work is.
 type Result struct {
 	Target      Target            `json:"target"`
 	Branch      string            `json:"branch,omitempty"`      // without refs/heads/; empty for a working tree
@@ -97,7 +97,7 @@ type Result struct {
 	Modules    []branch.Module `json:"modules,omitempty"`     // of a branch: where the work in submodules is, now and before
 }
 
-// Accept delivers what opts choose of the change set, in the user's name. It returns
+// Run delivers what opts choose of the change set, in the user's name. It returns
 // ErrNothing when nothing is chosen that was not delivered before. When risks leave
 // out all that was chosen, nothing is delivered and Left alone is set.
 //
@@ -204,7 +204,7 @@ func (a *Result) add(made *branch.Delivered, ws *workspace.Workspace) {
 	}
 }
 
-// PlanAccept is PlanWorktree for what opts choose of a change set, as Accept would
+// PlanWorktree plans the delivery of what opts choose of a change set, as Run would
 // deliver it; ErrNothing when that is nothing.
 func PlanWorktree(ctx context.Context, ws *workspace.Workspace, cs *review.ChangeSet, opts Options) (*worktree.Plan, error) {
 	chosen, err := cs.Select(ctx, opts.Choice)

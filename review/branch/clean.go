@@ -200,7 +200,7 @@ func (c *Cleaner) differences(ctx context.Context, from, to string) iter.Seq2[gi
 	}
 }
 
-// recall notes what earlier made of its files. A filter need not give the same twice, and
+// loadEarlier notes what earlier made of its files. A filter need not give the same twice, and
 // a file that was accepted before should not change again. Other attributes make a new
 // start.
 func (c *Cleaner) loadEarlier(ctx context.Context, plain string) error {

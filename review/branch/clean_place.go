@@ -20,7 +20,7 @@ import (
 	"aibox/review"
 )
 
-// cleanPlace is where some files are cleaned: a working tree with these and the attribute
+// cleanDir is where some files are cleaned: a working tree with these and the attribute
 // files above them, and an index.
 type cleanDir struct {
 	*Cleaner
@@ -109,7 +109,7 @@ func (c *Cleaner) place(ctx context.Context) (*cleanDir, error) {
 	return &cleanDir{Cleaner: c, dir: dir, tree: root, git: repo, read: func() *git.Blobs { return c.owned.Blobs(ctx) }}, nil
 }
 
-// contents reads the trees' files.
+// blobReader reads the trees' files.
 func (p *cleanDir) blobReader() *git.Blobs {
 	if p.blobs == nil {
 		p.blobs = p.read()
@@ -243,7 +243,7 @@ func (p *cleanDir) consider(d git.Difference) error {
 // storedForms are how contents begin that Git LFS and git-crypt have stored.
 var storedForms = []string{"version https://git-lfs.github.com/spec/", "\x00GITCRYPT\x00"}
 
-// hold notes a file that would go into the history in plain. Where a filter is not set up,
+// checkPlain notes a file that would go into the history in plain. Where a filter is not set up,
 // the agent has what is stored, and may have copied it.
 func (p *cleanDir) checkPlain(d git.Difference) error {
 	content, cut, err := p.blobReader().ReadWithin(d.Now.ID, inMemory)
@@ -272,7 +272,7 @@ func (p *cleanDir) notSetUp() error {
 		Hint("or take other files alone: aibox accept %s --files PATH", p.Owner)
 }
 
-// consents reports whether the user takes a file by name in spite of its risks.
+// isConsented reports whether the user takes a file by name in spite of its risks.
 func (p *cleanDir) isConsented(name string) bool {
 	name = p.prefix + name
 	return slices.Contains(p.Consent, name) || slices.Contains(p.Consent, review.Path(name).String())
@@ -354,8 +354,8 @@ var setUp = map[string]string{
 	"Git LFS": "git lfs install", "git-crypt": "git-crypt unlock", "transcrypt": "transcrypt", "git-annex": "git annex init",
 }
 
-// keeper names the program that files with this filter are kept out of the history by;
-// "" for filters that do something else, or that nobody knows.
+// filterProgram names the program that files with this filter are kept out of the history by;
+// "" for filters that do something else, or that are unknown.
 func filterProgram(filter string) string {
 	switch {
 	case filter == "lfs":

@@ -23,7 +23,7 @@ import (
 	"aibox/workspace"
 )
 
-// delivery brings one tree from the repository that aibox owns to a new branch
+// Delivery brings one tree from the repository that aibox owns to a new branch
 // in the user's repository.
 type Delivery struct {
 	From, To *git.Repo
@@ -45,7 +45,7 @@ type Delivery struct {
 	Earlier []Module           // with modules: what earlier accepts delivered to them
 }
 
-// delivered is what a delivery made.
+// Delivered is what a delivery made.
 type Delivered struct {
 	Branch, Commit string
 	Tree           string // what Commit was made of: submodules are recorded in it, and files are as the agent had them
@@ -54,14 +54,14 @@ type Delivered struct {
 	Continued      bool   // Parent was the tip of the branch, which aibox had made before
 }
 
-// priorCommit is a commit that aibox made on a branch before.
+// PriorCommit is a commit that aibox made on a branch before.
 type PriorCommit struct {
 	Branch string // without refs/heads/
 	Commit string // empty: there is none
 	Tree   string // what it was made of, with the agent's files as they are
 }
 
-// deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
+// Deliver makes the commit on a branch: on the one of prior when that is still its tip, else on a new
 // one, called branch, or after fallback when branch is empty.
 func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior PriorCommit) (*Delivered, error) {
 	if !d.continuesBranch(ctx, prior) {
@@ -72,8 +72,8 @@ func (d *Delivery) Deliver(ctx context.Context, branch, fallback string, prior P
 	return d.Run(ctx)
 }
 
-// onTop settles that the work goes on top of what aibox delivered before, if that is
-// still the tip of its branch, nobody has checked that out, and the repository that
+// continuesBranch decides that the work goes on top of what aibox delivered before, if that is
+// still the tip of its branch, it is not checked out, and the repository that
 // aibox owns has it.
 func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool {
 	if prior.Commit == "" {
@@ -93,7 +93,7 @@ func (d *Delivery) continuesBranch(ctx context.Context, prior PriorCommit) bool 
 	return true
 }
 
-// name settles what the branch may be called.
+// ChooseName decides what the branch may be called.
 func (d *Delivery) ChooseName(branch, fallback string) error {
 	if branch == "" {
 		// A branch that is called just "aibox" forbids names below it.
@@ -146,7 +146,7 @@ func (d *Delivery) Run(ctx context.Context) (_ *Delivered, err error) {
 	return &Delivered{Branch: branch, Commit: commit, Tree: plain, Modules: modules, Parent: d.Parent, Continued: d.tip != ""}, nil
 }
 
-// meeting is the newest commit below the work that the user's repository has; empty
+// commonCommit is the newest commit below the work that the user's repository has; empty
 // when the work begins with a first commit.
 func (d *Delivery) commonCommit(ctx context.Context) (string, error) {
 	if _, err := os.Stat(d.Repo); err != nil {
@@ -198,7 +198,7 @@ func (d *Delivery) commit(ctx context.Context) (string, error) {
 	return commit, nil
 }
 
-// kept makes the commit and keeps it by a ref, since the next accept goes on from it.
+// MakeCommit makes the commit and keeps it by a ref, since the next accept continues from it.
 func (d *Delivery) MakeCommit(ctx context.Context) (string, error) {
 	commit, err := d.commit(ctx)
 	if err != nil || d.Keep == "" {
@@ -256,7 +256,7 @@ func copyObjects(ctx context.Context, from, to *git.Repo, list []byte) error {
 // suffixes bounds how many names are tried for a branch.
 const suffixes = 1000
 
-// point makes the branch. It never moves one that exists.
+// createBranch makes the branch. It never moves one that exists.
 func (d *Delivery) createBranch(ctx context.Context, commit string) (string, error) {
 	create := func(branch string) error {
 		return d.To.Run(ctx, nil, nil, "update-ref", "-m", "aibox accept", "--no-deref", "refs/heads/"+branch, commit, strings.Repeat("0", len(commit)))

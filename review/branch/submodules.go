@@ -24,7 +24,7 @@ import (
 // a branch of its own, on top of the commit that the work in it started from, and the
 // repository around it records the tip of that branch.
 
-// AcceptedModule tells where the work in a submodule is.
+// Module tells where the work in a submodule is.
 type Module struct {
 	Path        review.Path `json:"path"`
 	Repo        string      `json:"repo"`   // its folder in the user's working tree, or its git directory
@@ -36,7 +36,7 @@ type Module struct {
 	was string // that Branch pointed to; empty when it was made
 }
 
-// of finds what was delivered to the submodule at path; nil when nothing was.
+// moduleAt finds what was delivered to the submodule at path; nil when nothing was.
 func moduleAt(modules []Module, path string) *Module {
 	if i := slices.IndexFunc(modules, func(m Module) bool { return m.Path.Raw() == path }); i >= 0 {
 		return &modules[i]

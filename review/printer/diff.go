@@ -18,7 +18,7 @@ import (
 	"aibox/review"
 )
 
-// ShowOptions say how Show writes a diff. The zero value is everything without
+// DiffOptions say how Diff writes a diff. The zero value is everything without
 // color and without context; see DefaultContext.
 type DiffOptions struct {
 	Color   bool
@@ -27,7 +27,7 @@ type DiffOptions struct {
 	Remarks func(*review.Change) []Remark // what else stands beside the file's lines; nil means nothing
 }
 
-// Remark is a line of ours beside a file's lines: a risk, a person's comment.
+// Remark is a line of ours beside a file's lines: a risk, the user's comment.
 type Remark struct {
 	Line  int    // that it stands below, counted from 1 in the new file; 0 is above the file's first line
 	Old   bool   // Line counts lines of the old file
@@ -38,7 +38,7 @@ type Remark struct {
 // DefaultContext is how many unchanged lines stand around a change.
 const DefaultContext = 3
 
-// Show writes the diff for a person's terminal: filtered, binary content left
+// Diff writes the diff for the user's terminal: filtered, binary content left
 // out, names readable. It is no patch: that is Patch.
 func Diff(ctx context.Context, cs *review.ChangeSet, w io.Writer, opts DiffOptions) error {
 	if cs.Tree == cs.BaseTree {
@@ -89,8 +89,8 @@ const (
 	reset   = "\x1b[m"
 )
 
-// shower reads git's patch line by line, by the counts in the hunks' headers, so
-// that content cannot pose as a header, and writes it anew.
+// diffPrinter reads git's patch line by line, by the counts in the hunks' headers, so
+// that content cannot pose as a header, and writes it for a terminal.
 type diffPrinter struct {
 	out     *bufio.Writer
 	opts    DiffOptions

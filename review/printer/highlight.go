@@ -45,7 +45,7 @@ func (l hunkLine) shown(color bool) string {
 	return styled(text+termtext.Text(string(l.text[l.to:]))+end, style, color)
 }
 
-// Show writes the lines for a person's terminal, each without its newline:
+// Hunk writes the lines for the user's terminal, each without its newline:
 // filtered, what differs within them marked.
 func Hunk(h review.Hunk, color bool) []string {
 	shown := make([]string, 0, len(h.Lines))
@@ -115,7 +115,7 @@ func (r *run) highlight() {
 	}
 }
 
-// Differing is what differs between two versions of a line, in whole words: of the old
+// ChangedSpan is what differs between two versions of a line, in whole words: of the old
 // one the bytes from up to oldTo, of the fresh one from up to freshTo. All are 0 where
 // so much differs that it tells nothing.
 func ChangedSpan(old, fresh []byte) (from, oldTo, freshTo int) {

@@ -18,7 +18,7 @@ func Patch(ctx context.Context, cs *review.ChangeSet, w io.Writer) error {
 	return PatchWithContext(ctx, cs, w, DefaultContext)
 }
 
-// PatchWithin is Patch with so many unchanged lines around each change; negative
+// PatchWithContext is Patch with so many unchanged lines around each change; negative
 // means DefaultContext. git apply takes one without any only with --unidiff-zero.
 func PatchWithContext(ctx context.Context, cs *review.ChangeSet, w io.Writer, lines int) error {
 	if cs.Tree == cs.BaseTree {

@@ -23,7 +23,7 @@ import (
 	"aibox/workspace"
 )
 
-// What says why a state was saved.
+// Reason says why a state was saved.
 type Reason string
 
 // The occasions on which a state is saved.
@@ -38,7 +38,7 @@ const (
 // Retention is how long a saved state is kept at least.
 const Retention = 30 * 24 * time.Hour
 
-// Saved is a state that can be brought back. The ref alone keeps its objects.
+// Point is a state that can be brought back. The ref alone keeps its objects.
 type Point struct {
 	Session string           `json:"session"`          // that the workspace was made for; names the ref
 	By      string           `json:"by"`               // the session that had the workspace at the time
@@ -124,7 +124,7 @@ func (s *Point) name(ctx context.Context, repo *git.Repo) error {
 	}
 }
 
-// drop forgets a state that turned out to be of no use: what it was saved from did not
+// Drop forgets a state that turned out to be of no use: what it was saved from did not
 // happen.
 func (s *Point) Drop(ctx context.Context) error {
 	if err := git.Owned(s.GitDir).Run(ctx, nil, nil, "update-ref", "--no-deref", "-d", s.Ref, s.Commit); err != nil {
@@ -137,14 +137,14 @@ func (s *Point) Drop(ctx context.Context) error {
 func subjectOf(what Reason, by string) string { return "aibox: " + string(what) + " by " + by }
 
 // parseSubject reads what subjectOf wrote, or an older version of it, which named
-// nobody.
+// nothing.
 func parseSubject(subject string) (what Reason, by string, ours bool) {
 	rest, ours := strings.CutPrefix(subject, "aibox: ")
 	word, by, _ := strings.Cut(rest, " by ")
 	return Reason(word), by, ours && word != ""
 }
 
-// Recoverable lists what is saved in the repositories below repos
+// Points lists what is saved in the repositories below repos
 // (paths.Dirs.Repos), newest first; session "" means of every session. Repositories
 // that cannot be read are named in the error, which may come beside a list.
 func Points(ctx context.Context, repos, session string) ([]Point, error) {
@@ -178,7 +178,7 @@ func Points(ctx context.Context, repos, session string) ([]Point, error) {
 	return all, errors.Join(errs...)
 }
 
-// SavedIn lists what one of the repositories that aibox owns holds, in no order.
+// PointsIn lists what one of the repositories that aibox owns holds, in no order.
 func PointsIn(ctx context.Context, gitDir string) ([]Point, error) {
 	userRepo, err := os.ReadFile(filepath.Join(gitDir, "aibox", "repository"))
 	if err != nil {
@@ -297,7 +297,7 @@ func withModules(message string, modules []workspace.Module) (string, error) {
 	return message + "\n\n" + modulesLine + string(named), err
 }
 
-// modulesOf reads what withModules wrote.
+// ModulesOf reads what withModules wrote.
 func (s *Point) ModulesOf(ctx context.Context, repo *git.Repo) ([]workspace.Module, error) {
 	body, err := repo.Line(ctx, "show", "--no-patch", "--format=%b", s.Commit)
 	if err != nil {

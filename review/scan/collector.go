@@ -30,7 +30,7 @@ const (
 	moveTries = 3        // how often a file that changes while being read is read again
 )
 
-// errMoving says that a file changed while it was read.
+// errChanging says that a file changed while it was read.
 var errChanging = errors.New("it keeps changing")
 
 // refusedError is a file that is not taken, with the reason.
@@ -267,7 +267,7 @@ func (w *walk) reopen(pin int, st *unix.Stat_t) (*os.File, error) {
 	return os.NewFile(uintptr(fd), ""), nil
 }
 
-// hold takes at most size+1 bytes of file into memory or a snapshot.
+// snapshot takes at most size+1 bytes of file into memory or an unnamed file.
 func (c *collector) snapshot(file *os.File, size int64) (*content, error) {
 	limited := io.LimitReader(file, size+1)
 	if size <= maxMemory {
@@ -352,7 +352,7 @@ func (c *collector) hash(data *content) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// allNames reports whether the walk saw every name of a file with several. Names
+// hasAllNames reports whether the walk saw every name of a file with several. Names
 // in the agent's .git and in ignored folders count as inside.
 func (w *walk) hasAllNames(file, links uint64) bool {
 	w.mu.Lock()
@@ -376,7 +376,7 @@ func (w *walk) hasAllNames(file, links uint64) bool {
 	return uint64(w.names[file]) >= links
 }
 
-// humanBytes writes a size for people.
+// humanBytes writes a size for the user.
 func humanBytes(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	i := 0

@@ -20,7 +20,7 @@ func decodeCandidate(record []byte) candidate {
 	return candidate{path: string(record[n:]), was: int(was) - 1}
 }
 
-// findings are the changed files that a workspace holds.
+// results are the changed files that a workspace holds.
 type results struct {
 	changed spool.Spool
 	total   review.ListSize

@@ -15,7 +15,7 @@ import (
 	"aibox/workspace"
 )
 
-// reader is the work on one folder. What it finds is handed over in one go.
+// folderReader is the work on one folder. What it finds is handed over in one go.
 type folderReader struct {
 	walk     *walk
 	fd       int
@@ -192,7 +192,7 @@ func (r *folderReader) refuseShort(why string, kind uint32) {
 	r.walk.addRefusal(review.Refusal{Path: review.Path(r.dir.path[:min(len(r.dir.path), 200)]), Reason: "contains " + what + " that " + why, Inside: true})
 }
 
-// tell counts the names seen since it was called last. The walk must be locked.
+// reportProgress counts the names seen since it was called last. The walk must be locked.
 func (r *folderReader) reportProgress() {
 	w := r.walk
 	w.looked += r.count - r.reported

@@ -68,7 +68,7 @@ func isModuleURL(url string) bool {
 	return relativeURL.MatchString(url) || workspace.IsURL(url) && workspace.CheckURL(url) == nil
 }
 
-// refusesGitmodules says why a .gitmodules named name is not taken, as a clause that
+// refuseGitmodules says why a .gitmodules named name is not taken, as a reason that
 // refers to the file; "" when it is.
 func refuseGitmodules(name string, mode git.Mode, content *content) string {
 	const not = "says where submodules come from; aibox does not bring this back: "

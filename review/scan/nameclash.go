@@ -13,7 +13,7 @@ import (
 	"aibox/workspace"
 )
 
-// folded is a name as the file systems compare it that know neither case nor
+// foldName is a name as the file systems compare it that know neither case nor
 // Unicode's normal forms (APFS, HFS+, NTFS).
 func foldName(name string) string {
 	plain := true
@@ -35,14 +35,14 @@ func foldName(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
-// clashes finds new names, of files and of the folders they are in, that some file
+// nameConflicts finds new names, of files and of the folders they are in, that some file
 // system takes for another one.
 type nameConflicts struct {
 	names   map[string][]string // folded → the ways it is written
 	folders map[string]bool     // folded names of the folders that those are in
 }
 
-// clashesOf gives for each new path that clashes what it clashes with.
+// findNameConflicts gives for each new path that conflicts what it conflicts with.
 func findNameConflicts(changes []review.Change, b *workspace.Baseline) map[string]string {
 	c := nameConflicts{names: map[string][]string{}, folders: map[string]bool{}}
 	gone := map[string]bool{}
@@ -88,7 +88,7 @@ func (c *nameConflicts) add(path string) {
 	}
 }
 
-// meet takes in what files of the baseline, and the folders they are in, some of
+// addBaseline takes in what files of the baseline, and the folders they are in, some of
 // the names could be taken for.
 func (c *nameConflicts) addBaseline(files []workspace.File, gone map[string]bool) {
 	dir, near := "", c.folders[""]
@@ -113,7 +113,7 @@ func (c *nameConflicts) addSpelling(name string) {
 	}
 }
 
-// clash says how a name differs from the one it clashes with.
+// describeConflict says how a name differs from the one it conflicts with.
 func describeConflict(name, other string) string {
 	how := "its Unicode form"
 	if strings.EqualFold(name, other) {

@@ -83,7 +83,7 @@ func (w *walk) open(path string) (int, error) {
 	return unix.Open(proc, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// special names a kind of file that git cannot hold.
+// describeKind names a kind of file that git cannot hold.
 func describeKind(kind uint32) string {
 	switch kind {
 	case unix.S_IFIFO:
@@ -96,7 +96,7 @@ func describeKind(kind uint32) string {
 	return "no ordinary file"
 }
 
-// reason says an error of the system as a clause.
+// describeError says an error of the system as a reason.
 func describeError(err error) string {
 	switch {
 	case errors.Is(err, unix.EXDEV):

@@ -14,7 +14,7 @@ const (
 	folderCost    = 64      // bytes of one beside its path
 )
 
-// waiting are the folders that are still to be read, the last one first. Those that do
+// folderQueue are the folders that are still to be read, the last one first. Those that do
 // not fit into memory wait in a file without a name: an agent can make millions.
 type folderQueue struct {
 	dir     string

@@ -27,7 +27,7 @@ import (
 	"aibox/workspace"
 )
 
-// Compute finds the changes in ws and writes their objects into ws.GitDir. The
+// Workspace finds the changes in ws and writes their objects into ws.GitDir. The
 // box must be dead.
 func Workspace(ctx context.Context, ws *workspace.Workspace, opts Options) (*review.ChangeSet, error) {
 	cs, err := computeInto(ctx, git.Owned(ws.GitDir), ws, opts.withDefaults())

@@ -87,7 +87,7 @@ type folder struct {
 	ignored bool         // new files in it are ignored
 }
 
-// known is a folder of the baseline: the indexes of the files in it, but not of
+// knownFolder is a folder of the baseline: the indexes of the files in it, but not of
 // those in folders below, in the order of their names.
 type knownFolder struct{ files []int32 }
 

@@ -22,7 +22,7 @@ import (
 	"aibox/workspace"
 )
 
-// userSettings is what the user's own repository says about paths: its index, its
+// Settings is what the user's own repository says about paths: its index, its
 // attributes and its configuration, as they stand before anything is delivered.
 type Settings struct {
 	Git *git.Repo
@@ -43,13 +43,13 @@ type Settings struct {
 	Inner []Inner // submodules whose files may be changed, each one before those in it
 }
 
-// innerSettings are the settings of a submodule at path.
+// Inner are the settings of a submodule at path.
 type Inner struct {
 	Path string
 	*Settings
 }
 
-// readModules asks about the submodules that came along. One that is not as it was is
+// ReadModules asks about the submodules that came along. One that is not as it was is
 // left alone.
 func (u *Settings) ReadModules(ctx context.Context, modules []workspace.Module) error {
 	for _, m := range modules {
@@ -82,7 +82,7 @@ type attributes map[string]string
 // asked are the attributes that are read.
 var asked = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding", "merge"}
 
-// read asks the user's git about the repository whose working tree is at top.
+// Read asks the user's git about the repository whose working tree is at top.
 func (u *Settings) Read(ctx context.Context, top string) error {
 	u.Git = git.User(top)
 	out, err := u.Git.Line(ctx, "rev-parse", "--is-inside-work-tree", "--show-toplevel")
@@ -165,7 +165,7 @@ func (u *Settings) readIndex(ctx context.Context) error {
 	return nil
 }
 
-// readAttributes asks for the attributes of paths. Nothing runs for that.
+// ReadAttributes asks for the attributes of paths. Nothing runs for that.
 func (u *Settings) ReadAttributes(ctx context.Context, paths []string) error {
 	byRepo := map[*Settings][]string{}
 	for _, path := range paths {
@@ -207,7 +207,7 @@ func (u *Settings) Transforms(path string) bool {
 	return u.Filters[attrs["filter"]] || attrs["ident"] == "set" || u.Encoding(path) != ""
 }
 
-// encoding is that of the working tree, where git stores another one, or "".
+// Encoding is that of the working tree, where git stores another one, or "".
 func (u *Settings) Encoding(path string) string {
 	u, path = u.at(path)
 	if name := u.Attrs[path]["working-tree-encoding"]; name != "unspecified" && name != "unset" {
@@ -216,7 +216,7 @@ func (u *Settings) Encoding(path string) string {
 	return ""
 }
 
-// forbids says why the user's settings keep a path from being changed, as a clause;
+// Forbids says why the user's settings keep a path from being changed, as a reason;
 // "" when they do not.
 func (u *Settings) Forbids(path string) string {
 	u, path = u.at(path)
@@ -251,13 +251,13 @@ func (u *Settings) TransformedBy(path string) string {
 	return "ident"
 }
 
-// mergeDriver is what the attributes of path say of merges.
+// MergeDriver is what the attributes of path say of merges.
 func (u *Settings) MergeDriver(path string) string {
 	u, path = u.at(path)
 	return u.Attrs[path]["merge"]
 }
 
-// clashOfCase is a path of the user's that the disk does not tell from path, or "".
+// CaseConflict is a path of the user's that the disk does not tell from path, or "".
 // One that the same delivery removes counts, too: it would take the new file along.
 func (u *Settings) CaseConflict(path string) string {
 	u, path = u.at(path)
@@ -307,7 +307,7 @@ func (u *Settings) LineEndings(path string) LineEndings {
 	return c
 }
 
-// checkout gives content of the repository the line endings that git would give it
+// Checkout gives content of the repository the line endings that git would give it
 // on the disk.
 func (c LineEndings) Checkout(content []byte) []byte {
 	if !c.ToCRLF || c.guesses && (bytes.IndexByte(content, '\r') >= 0 || eol.LooksBinary(content)) {
@@ -316,7 +316,7 @@ func (c LineEndings) Checkout(content []byte) []byte {
 	return eol.ToCRLF(workspace.UnixLines(content))
 }
 
-// readUnmodified adds them to index, by their paths behind prefix.
+// ReadUnmodified adds them to index, by their paths behind prefix.
 func (u *Settings) ReadUnmodified(ctx context.Context, prefix string, index map[string]string) error {
 	own, err := u.Git.Index(ctx)
 	if err != nil {

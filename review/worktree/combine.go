@@ -17,13 +17,13 @@ import (
 	"aibox/review"
 )
 
-// combined is what becomes of a file that both sides know.
+// mergeResult is what becomes of a file that both sides know.
 type mergeResult struct {
 	put
 	action Action
 }
 
-// combine settles content and mode of a file that stands at path and goes to to.
+// mergeFile decides content and mode of a file that is at path and goes to to.
 func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState, c review.Change) (result mergeResult, err error) {
 	base, theirs := git.Mode(c.OldMode), git.Mode(c.NewMode)
 	result = mergeResult{put{mode: theirs, blob: c.NewBlob}, ActionReplace}
@@ -73,8 +73,8 @@ func (d *planner) mergeFile(ctx context.Context, path, to string, now fileState,
 	return result, err
 }
 
-// combineLinks settles a symlink, or a file that becomes one or was one: they are
-// taken as a whole. It returns the blob that is to stand there.
+// mergeSymlink decides a symlink, or a file that becomes one or was one: they are
+// taken as a whole. It returns the blob that is to be there.
 func (d *planner) mergeSymlink(ctx context.Context, path, to string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob && now.mode() == git.Mode(c.NewMode) {
 		return c.NewBlob, nil
@@ -119,7 +119,7 @@ func (d *planner) checkout(path string, mode git.Mode, blob string) (string, err
 	return d.storeBlob(conversion.Checkout(data))
 }
 
-// keep stores content in the repository that aibox owns.
+// storeBlob stores content in the repository that aibox owns.
 func (d *planner) storeBlob(data []byte) (string, error) {
 	id := d.format.BlobID(data)
 	if d.merged == nil {
@@ -128,8 +128,8 @@ func (d *planner) storeBlob(data []byte) (string, error) {
 	return id, d.merged.Blob(int64(len(data)), bytes.NewReader(data))
 }
 
-// sameFile turns what would be kept, and is the very file that is removed under
-// another spelling, into a clash: the disk does not tell the two names apart, whatever
+// rejectAliases turns what would be kept, and is the very file that is removed under
+// another spelling, into a conflict: the disk does not tell the two names apart, whatever
 // the repository's configuration says.
 func (d *planner) rejectAliases() {
 	for _, removal := range d.removals {
@@ -140,7 +140,7 @@ func (d *planner) rejectAliases() {
 	}
 }
 
-// leaveFolders lists the folders that may be left empty: those above what is removed,
+// listEmptied lists the folders that may be left empty: those above what is removed,
 // unless something is put there, and those that are cleared.
 func (d *planner) listEmptied() error {
 	needed := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"aibox/review"
 )
 
-// Meeting is lines that both the user and the agent changed, in different ways. They
+// Conflict is lines that both the user and the agent changed, in different ways. They
 // are raw: escape them before printing. What is very long is cut.
 type Conflict struct {
 	Line   int      // where they begin in the user's file, from 1
@@ -18,20 +18,20 @@ type Conflict struct {
 	Theirs []string // as the agent left them
 }
 
-// What is kept of the meetings in one file.
+// What is kept of the conflicts in one file.
 const (
 	maxMeetings     = 50
 	maxMeetingLines = 200 // of each side
 )
 
-// markerSize is how long the marks are that git puts around a meeting: so long that no
+// markerSize is how long the marks are that git puts around a conflict: so long that no
 // text has them. One that does all the same is shown wrongly, and no more.
 const markerSize = 97
 
-// mergeArgs have git write meetings with all three versions.
+// mergeArgs have git write conflicts with all three versions.
 var mergeArgs = []string{"merge-file", "-p", "-q", "--diff3", "--marker-size=" + strconv.Itoa(markerSize)}
 
-// meetings are the meetings in what git merge-file wrote.
+// parseConflicts are the conflicts in what git merge-file wrote.
 func parseConflicts(merged []byte) []Conflict {
 	marker := func(sign string) string { return strings.Repeat(sign, markerSize) }
 	var all []Conflict

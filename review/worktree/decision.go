@@ -16,7 +16,7 @@ import (
 	"aibox/review"
 )
 
-// decision is the planning of one delivery.
+// planner is the planning of one delivery.
 type planner struct {
 	*transaction
 	gone    map[string]bool // paths that the delivery removes
@@ -29,7 +29,7 @@ type planner struct {
 	filtered  bool       // likewise: the user changed what git does not store as it is
 }
 
-// decide settles one change. The error is a clause when it is the user's side that
+// decide plans one change. The error is a reason when it is the user's side that
 // stands in the way.
 func (d *planner) decide(ctx context.Context, c review.Change) (Action, error) {
 	for _, path := range []review.Path{c.OldPath, c.Path} {
@@ -78,7 +78,7 @@ func (d *planner) create(c review.Change) (Action, error) {
 	return ActionCreate, nil
 }
 
-// vacant checks that a file may be made at path: nothing stands there, or a folder
+// checkVacant checks that a file may be made at path: nothing is there, or a folder
 // that the delivery empties (over). same says that the file is there already, as one
 // of the blobs.
 func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over, same bool, err error) {
@@ -111,7 +111,7 @@ func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over
 	return false, false, reason("a file of yours stands there already")
 }
 
-// givesWay reports whether a file stands at dir that the delivery removes.
+// removesFile reports whether a file is at dir that the delivery removes.
 func (d *planner) removesFile(dir string) bool {
 	if !d.gone[dir] {
 		return false
@@ -120,8 +120,8 @@ func (d *planner) removesFile(dir string) bool {
 	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
 }
 
-// gaveWay reports whether a folder is no longer one, as the agent wants it. Whether
-// what stands there is right is another path's matter.
+// becameFile reports whether a folder is no longer one, as the agent wants it. Whether
+// what is there is right is another path's matter.
 func (d *planner) becameFile(dir string) bool {
 	if !d.added[dir] {
 		return false
@@ -130,7 +130,7 @@ func (d *planner) becameFile(dir string) bool {
 	return err == nil && now.kind != 0 && now.kind != unix.S_IFDIR
 }
 
-// make notes folders that have to be made, outer first.
+// addFolders notes folders that have to be made, outer first.
 func (d *planner) addFolders(dirs []string) {
 	for _, dir := range dirs {
 		if !d.made[dir] {
@@ -140,7 +140,7 @@ func (d *planner) addFolders(dirs []string) {
 	}
 }
 
-// clears checks that the delivery leaves nothing in a folder that has to give way.
+// checkEmptied checks that the delivery leaves nothing in a folder that has to give way.
 // Empty folders in it go, too, as they do in a checkout of git's, which does not track
 // them. One that the index has as a submodule stays.
 func (d *planner) checkEmptied(dir string) error {
@@ -165,7 +165,7 @@ func (d *planner) checkEmptied(dir string) error {
 	return nil
 }
 
-// modeOf is the mode of what stands there, as the user's git sees it; known is that
+// modeOf is the mode of what is there, as the user's git sees it; known is that
 // of the tree.
 func (d *planner) modeOf(now fileState, known git.Mode) git.Mode {
 	if !d.user.FileMode && now.kind == unix.S_IFREG && known != git.Symlink {
@@ -201,7 +201,7 @@ func (d *planner) remove(ctx context.Context, c review.Change) (Action, error) {
 	return ActionDelete, nil
 }
 
-// unchanged reports whether what stands at path is the blob, as git would store it, line
+// unchanged reports whether what is at path is the blob, as git would store it, line
 // endings aside.
 func (d *planner) unchanged(ctx context.Context, path string, now fileState, blob string, mode git.Mode) (bool, error) {
 	if (now.kind == unix.S_IFLNK) != (mode == git.Symlink) || now.kind != unix.S_IFREG && now.kind != unix.S_IFLNK {
@@ -224,7 +224,7 @@ func (d *planner) unchanged(ctx context.Context, path string, now fileState, blo
 	return bytes.Equal(s.base, s.yours), nil
 }
 
-// sides reads the three contents of a file. What is too large is a clause.
+// sides reads the three contents of a file. What is too large is a reason.
 func (d *planner) sides(path string, now fileState, base, theirs string) (s versions, err error) {
 	if now.stamp.Size > maxMerge {
 		return s, reason("you changed it, too, and it is too large to merge")

@@ -94,7 +94,7 @@ func (p *transaction) journal(ref string) *journal {
 	return j
 }
 
-// takeBack undoes a delivery that failed with err, and returns err. What it cannot
+// rollBack undoes a delivery that failed with err, and returns err. What it cannot
 // undo is left to the next command, with the journal.
 func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) error {
 	if m.journal.Phase == moving {
@@ -115,7 +115,7 @@ func (p *transaction) rollBack(m *mover, preimage *recovery.Point, err error) er
 	return err
 }
 
-// blame makes of a failed step a fault for people.
+// explain makes of a failed step a fault for the user.
 func (p *transaction) explain(err error) error {
 	at, ok := errors.AsType[*moveError](err)
 	switch {
@@ -131,7 +131,7 @@ func (p *transaction) explain(err error) error {
 	return err
 }
 
-// stage writes the new files beside the tree's, where nobody looks for them.
+// stage writes the new files beside the tree's, out of the way.
 func (p *transaction) stage(ctx context.Context, m *mover) error {
 	if err := unix.Mkdirat(p.tree.root, m.journal.Stage, 0o700); err != nil {
 		return fmt.Errorf("making a folder for the new files in %s: %w", termtext.Escape(p.tree.top), err)
@@ -228,7 +228,7 @@ func (p *transaction) recheck() error {
 	return p.conflictError(drifted...)
 }
 
-// settleDisk brings the moves to the disk.
+// syncMoves brings the moves to the disk.
 func (p *transaction) syncMoves(m *mover) error {
 	paths := p.changedPaths()
 	if len(paths) > fewFiles {

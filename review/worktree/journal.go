@@ -38,7 +38,7 @@ type journal struct {
 	Put     []journalEntry `json:"put,omitempty"`
 }
 
-// journaled is one file that is removed or put.
+// journalEntry is one file that is removed or put.
 type journalEntry struct {
 	Path review.Path `json:"path"`
 	Was  *stamp      `json:"was,omitempty"` // what stood there
@@ -94,7 +94,7 @@ func syncFolder(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// Mended is a delivery onto a working tree that a crash had cut short.
+// Recovered is a delivery onto a working tree that a crash had cut short.
 type Recovered struct {
 	Session string        `json:"session"`
 	Repo    string        `json:"repo"`
@@ -103,7 +103,7 @@ type Recovered struct {
 	Ref     string        `json:"ref"`            // the user's files as they were before
 }
 
-// MendWorktrees takes back what deliveries onto working trees had done when they were
+// RecoverAll takes back what deliveries onto working trees had done when they were
 // killed, for every repository below repos (paths.Dirs.Repos). One that is still going
 // on is left alone. The error beside the result says what could not be mended.
 func RecoverAll(repos string) ([]Recovered, error) {
@@ -139,7 +139,7 @@ func RecoverAll(repos string) ([]Recovered, error) {
 	return mended, errors.Join(errs...)
 }
 
-// mendPlacement ends what a dead delivery left in a store; the caller has the lock.
+// recoverDelivery ends what a dead delivery left in a store; the caller has the lock.
 // It returns nil when there is nothing to do, or when the working tree is away: on a
 // disk that is not there now it may come back.
 func recoverDelivery(gitDir string) (*Recovered, error) {

@@ -14,10 +14,10 @@ import (
 // Files that the user's git does not store as they are: it encrypts them, keeps them in
 // Git LFS, or in another encoding. In the working tree they are plain, as the agent had
 // them, so the agent's bytes are put there, and the user's git stores them when the user
-// adds them. What the trees hold of files that nobody changed is what git stores, which
+// adds them. What the trees hold of unchanged files is what git stores, which
 // the user's bytes cannot be compared with.
 
-// combineKept settles the content of such a file that stands at path. It is not merged.
+// mergeFiltered decides the content of such a file that is at path. It is not merged.
 func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState, c review.Change) (string, error) {
 	if now.id == c.NewBlob {
 		return now.id, nil
@@ -44,7 +44,7 @@ func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState,
 	return d.storeBlob(data)
 }
 
-// untouched reports whether the file that stands at path is what git stores as blob: as
+// unmodified reports whether the file that is at path is what git stores as blob: as
 // it was put there before, as it was when the agent began, or as it was checked out.
 func (d *planner) unmodified(ctx context.Context, path string, now fileState, blob string) (bool, error) {
 	if now.id == blob {

@@ -20,7 +20,7 @@ import (
 // maxMerge is the largest file that is merged, or whose line endings are looked at.
 const maxMerge = 16 << 20
 
-// sides are the three contents of a merge.
+// versions are the three contents of a merge.
 type versions struct{ base, yours, theirs []byte }
 
 // normal are the sides with LF alone, where their line endings let them be compared
@@ -41,11 +41,11 @@ func (s versions) normal(c userrepo.LineEndings) (versions, eol.Style, bool) {
 	return versions{workspace.UnixLines(s.base), workspace.UnixLines(s.yours), workspace.UnixLines(s.theirs)}, result, true
 }
 
-// errClash says that both sides changed the same lines.
+// errConflict says that both sides changed the same lines.
 var errConflict = errors.New("both changed the same lines")
 
-// merge combines both sides' changes. It fails with errClash, with what meetings
-// reads, or with a clause.
+// merge combines both sides' changes. It fails with errConflict, with what parseConflicts
+// reads, or with a reason.
 func (p *transaction) merge(ctx context.Context, s versions, c userrepo.LineEndings, driver string) ([]byte, error) {
 	if eol.IsBinary(s.base) || eol.IsBinary(s.yours) || eol.IsBinary(s.theirs) {
 		return nil, reason("you changed it, too, and it is binary")
@@ -100,7 +100,7 @@ func (p *transaction) mergeLines(ctx context.Context, s versions, driver string)
 // mergeDir holds the three sides while git merges them; only under the lock.
 func mergeDir(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.merge") }
 
-// mergeable is the content of a blob, or a clause when it is larger than maxMerge.
+// readMergeable is the content of a blob, or a reason when it is larger than maxMerge.
 func readMergeable(blobs *git.Blobs, id string) ([]byte, error) {
 	data, cut, err := blobs.ReadWithin(id, maxMerge)
 	if cut && err == nil {

@@ -24,7 +24,7 @@ type mover struct {
 	at      func(point string) error
 }
 
-// errDrift says that somebody changed a file between the look and the move.
+// errChanged says that another program changed a file between the look and the move.
 var errChanged = errors.New("it has just been changed")
 
 func (m *mover) close() {
@@ -152,7 +152,7 @@ func (m *mover) place(fresh string, folder int, name string) error {
 	return err
 }
 
-// placePlainly is place for disks whose rename knows no conditions: a link fails where
+// placeByLink is place for disks whose rename knows no conditions: a link fails where
 // something stands; without links there is only the look before.
 func (m *mover) placeByLink(fresh string, folder int, name string) error {
 	err := unix.Linkat(m.stage, fresh, folder, name, 0)
@@ -184,7 +184,7 @@ func (m *mover) staged(name string) (stamp, error) {
 	return stampOf(&st), err
 }
 
-// holds checks that a file which was moved out is the one that was looked at.
+// checkMoved checks that a file which was moved out is the one that was looked at.
 func (m *mover) checkMoved(name string, was stamp) error {
 	now, err := m.staged(name)
 	if err == nil && !was.sameContent(now) {
@@ -193,7 +193,7 @@ func (m *mover) checkMoved(name string, was stamp) error {
 	return err
 }
 
-// lateWriters finds files that a program which had them open wrote to after they
+// checkLateWrites finds files that a program which had them open wrote to after they
 // were moved out.
 func (m *mover) checkLateWrites() error {
 	for i, r := range m.journal.Removed {
@@ -217,7 +217,7 @@ func (m *mover) checkLateWrites() error {
 }
 
 // undo takes back whatever has been done, in reverse, from any point and as often as
-// it takes. What somebody changed since is left as it is, and returned.
+// it takes. What another program changed since is left as it is, and returned.
 func (m *mover) undo() (left []review.Path, err error) {
 	var errs []error
 	take := func(path review.Path, back func(i int, j journalEntry) (bool, error), i int, j journalEntry) {
@@ -232,7 +232,7 @@ func (m *mover) undo() (left []review.Path, err error) {
 		take(p.Path, m.undoPut, i, p)
 	}
 	for _, dir := range slices.Backward(m.journal.Made) {
-		// One that somebody put something into stays.
+		// One that another program put something into stays.
 		_ = m.tree.in(dir.Raw(), func(folder int, name string) error {
 			return unix.Unlinkat(folder, name, unix.AT_REMOVEDIR)
 		})
@@ -254,7 +254,7 @@ func (m *mover) undo() (left []review.Path, err error) {
 	return left, errors.Join(errs...)
 }
 
-// takeOut undoes put. It reports false when it leaves the file as it is.
+// undoPut undoes put. It reports false when it leaves the file as it is.
 func (m *mover) undoPut(i int, p journalEntry) (bool, error) {
 	now, err := m.tree.lstat(p.Path.Raw())
 	absent := isAbsent(err)
@@ -284,7 +284,7 @@ func (m *mover) undoPut(i int, p journalEntry) (bool, error) {
 	})
 }
 
-// oldOf is the name in Stage of what Put[i] took the place of, or "".
+// replacedName is the name in Stage of what Put[i] took the place of, or "".
 func (m *mover) replacedName(i int, p journalEntry) string {
 	if _, err := m.staged(m.journal.oldName(i)); err == nil {
 		return m.journal.oldName(i)
@@ -295,7 +295,7 @@ func (m *mover) replacedName(i int, p journalEntry) string {
 	return ""
 }
 
-// bringBack undoes remove. It reports false when something else stands there now.
+// undoRemove undoes remove. It reports false when something else is there now.
 func (m *mover) undoRemove(i int, r journalEntry) (bool, error) {
 	kept := m.journal.removedName(i)
 	if _, err := m.staged(kept); isAbsent(err) {

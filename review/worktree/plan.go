@@ -12,7 +12,7 @@ import (
 	"aibox/review"
 )
 
-// placing is a file or symlink that is brought to its place.
+// put is a file or symlink that is brought to its place.
 type put struct {
 	path string
 	mode git.Mode

@@ -117,7 +117,7 @@ type pathError struct {
 
 func (e *pathError) Error() string { return e.path.String() + ": " + string(e.why) }
 
-// asClash is the fault for a path that stands in the way, else other.
+// asConflict is the fault for a path that stands in the way, else other.
 func (p *transaction) asConflict(err, other error) error {
 	if at, ok := errors.AsType[*pathError](err); ok {
 		return p.conflictError(Step{Path: at.path, Action: ActionConflict, Reason: string(at.why)})
@@ -125,7 +125,7 @@ func (p *transaction) asConflict(err, other error) error {
 	return other
 }
 
-// ownDisk says what went wrong with aibox's own files, and whether it is their disk.
+// storeError says what went wrong with aibox's own files, and whether it is their disk.
 // git tells that in words only.
 func (p *transaction) storeError(doing string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

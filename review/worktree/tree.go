@@ -21,7 +21,7 @@ import (
 )
 
 // userTree is the user's working tree. Names in it are resolved beneath its top,
-// without symlinks, and nothing of it is changed but by placement.
+// without symlinks, and nothing of it is changed except by a transaction.
 type userTree struct {
 	top    string
 	root   int // descriptor of top
@@ -49,12 +49,12 @@ func openUserTree(top string, format git.Format) (*userTree, error) {
 
 func (u *userTree) close() { unix.Close(u.root) }
 
-// clause is why a path cannot be changed, for people.
+// reason is why a path cannot be changed, for the user.
 type reason string
 
 func (c reason) Error() string { return string(c) }
 
-// clauseOf turns an error of the system into a clause.
+// reasonFor turns an error of the system into a reason.
 func reasonFor(err error) reason {
 	switch {
 	case errors.Is(err, unix.EXDEV):
@@ -86,14 +86,14 @@ func stampOf(st *unix.Stat_t) stamp {
 	return stamp{Inode: st.Ino, Size: st.Size, Mtime: st.Mtim.Nano(), Mode: st.Mode, Ctime: st.Ctim.Nano()}
 }
 
-// sameContent reports whether s and now are one file that nobody wrote to, under
+// sameContent reports whether s and now are one file that was not written to, under
 // whatever name.
 func (s stamp) sameContent(now stamp) bool {
 	s.Ctime, now.Ctime = 0, 0
 	return s == now
 }
 
-// standing is what stands at a path of the user's.
+// fileState is what is at a path of the user's.
 type fileState struct {
 	kind  uint32 // S_IFREG, S_IFLNK, S_IFDIR, …; 0: nothing
 	stamp stamp
@@ -111,7 +111,7 @@ func (s fileState) mode() git.Mode {
 	return git.File
 }
 
-// look reads what stands at path. The error is a clause.
+// look reads what is at path. The error is a reason.
 func (u *userTree) look(path string) (fileState, error) {
 	pin, err := u.openPath(path)
 	if isAbsent(err) {
@@ -143,7 +143,7 @@ func (u *userTree) look(path string) (fileState, error) {
 	return s, nil
 }
 
-// pin holds what stands at path, whatever it is, without opening it.
+// openPath holds what is at path, whatever it is, without opening it.
 func (u *userTree) openPath(path string) (int, error) {
 	return beneath.Open(u.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath.Resolve})
 }
@@ -203,7 +203,7 @@ func (u *userTree) content(path string, s fileState) ([]byte, error) {
 	return data, unchangedSince(file, s.stamp, int64(len(data)))
 }
 
-// open opens what stands at path for reading; it may be no file.
+// open opens what is at path for reading; it may be no file.
 func (u *userTree) open(path string) (*os.File, error) {
 	pin, err := u.openPath(path)
 	if err != nil {
@@ -243,7 +243,7 @@ func (u *userTree) in(path string, use func(folder int, name string) error) erro
 	return use(fd, name)
 }
 
-// lstat is the stamp of what stands at path; an error of ENOENT or ENOTDIR when
+// lstat is the stamp of what is at path; an error of ENOENT or ENOTDIR when
 // nothing does.
 func (u *userTree) lstat(path string) (stamp, error) {
 	var st unix.Stat_t
@@ -253,13 +253,13 @@ func (u *userTree) lstat(path string) (stamp, error) {
 	return stampOf(&st), err
 }
 
-// nothing reports whether err says that nothing stands at a path.
+// isAbsent reports whether err says that nothing is at a path.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
 // enter looks at the folders that path lies in: which of them are missing, and
-// whether the innermost that is there may be changed. The error is a clause.
+// whether the innermost that is there may be changed. The error is a reason.
 func (u *userTree) enter(path string) (missing []string, err error) {
 	dirs := append([]string{""}, slashpath.Parents(path)...)
 	for i := len(dirs) - 1; ; i-- {
@@ -279,7 +279,7 @@ func (u *userTree) enter(path string) (missing []string, err error) {
 	}
 }
 
-// mayChange checks an open folder.
+// checkWritable checks an open folder.
 func (u *userTree) checkWritable(fd int, dir string) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -301,7 +301,7 @@ func (u *userTree) checkWritable(fd int, dir string) error {
 	return nil
 }
 
-// inner is the outermost folder on the way to dir that has a .git of its own.
+// nestedRepository is the outermost folder on the way to dir that has a .git of its own.
 func (u *userTree) nestedRepository(dir string) string {
 	if found, known := u.nested[dir]; known {
 		return found
@@ -317,7 +317,7 @@ func (u *userTree) nestedRepository(dir string) string {
 	return found
 }
 
-// strangers looks through the folder dir, and through every folder in it, for what is
+// findUnexpected looks through the folder dir, and through every folder in it, for what is
 // not expected there and returns the first of it, else the folders in dir and dir
 // itself, inner first.
 func (u *userTree) findUnexpected(dir string, expected func(path string, folder bool) bool) (stranger string, folders []string, err error) {

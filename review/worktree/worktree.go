@@ -31,7 +31,7 @@ import (
 // before a delivery onto the working tree changes them.
 const BeforeWorktree recovery.Reason = "before-worktree"
 
-// worktreeJob is one delivery onto the user's working tree.
+// Job is one delivery onto the user's working tree.
 type Job struct {
 	Workspace *workspace.Workspace
 	Before    string // tree in ws.GitDir: the baseline with what was accepted earlier
@@ -40,7 +40,7 @@ type Job struct {
 	hook func(point string) error // called at each step by tests; nil: not. An error is a failure there
 }
 
-// applyToWorktree brings what differs between the two trees onto the user's
+// Apply brings what differs between the two trees onto the user's
 // working tree, by three-way merge where the user's files differ from before, and
 // returns the paths it changed, sorted; none when the work is there already. It is
 // all or nothing: a conflict, or a file that changes meanwhile, is a fault of kind
@@ -64,7 +64,7 @@ func Apply(ctx context.Context, job Job) ([]review.Path, error) {
 	return p.deliver(ctx)
 }
 
-// WorktreeAction is what a delivery does with one path.
+// Action is what a delivery does with one path.
 type Action string
 
 // The actions.
@@ -77,19 +77,19 @@ const (
 	ActionConflict Action = "conflict"
 )
 
-// WorktreeStep is what a delivery onto the working tree would do with one path.
+// Step is what a delivery onto the working tree would do with one path.
 type Step struct {
 	Path   review.Path `json:"path"`
 	From   review.Path `json:"from,omitempty"` // where a renamed file comes from
 	Action Action      `json:"action"`
-	Reason string      `json:"reason,omitempty"` // of a Clash: a clause for people
+	Reason string      `json:"reason,omitempty"` // of an ActionConflict: a reason for the user
 
-	Lines []Conflict `json:"-"` // of a Clash: the lines that both sides changed, if that is why
-	Kept  bool       `json:"-"` // of a Clash: the user changed what git does not store as it is, so a branch cannot merge it either
+	Lines []Conflict `json:"-"` // of an ActionConflict: the lines that both sides changed, if that is why
+	Kept  bool       `json:"-"` // of an ActionConflict: the user changed what git does not store as it is, so a branch cannot merge it either
 }
 
-// WorktreePlan is what a delivery onto the working tree would do. It goes through
-// when no step is a Clash.
+// Plan is what a delivery onto the working tree would do. It goes through
+// when no step is an ActionConflict.
 type Plan struct {
 	Repo  string `json:"repo"`  // top of the user's working tree
 	Steps []Step `json:"steps"` // sorted by path
@@ -106,7 +106,7 @@ func (p *Plan) Conflicts() []Step {
 	return clashes
 }
 
-// PlanWorktree says what it would take to bring what differs between two trees of
+// NewPlan says what it would take to bring what differs between two trees of
 // ws.GitDir onto the user's working tree. It changes nothing there.
 func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string) (*Plan, error) {
 	p, err := openTransaction(ctx, Job{Workspace: ws, Before: before, After: after})
@@ -120,7 +120,7 @@ func NewPlan(ctx context.Context, ws *workspace.Workspace, before, after string)
 	return &Plan{Repo: ws.Repo, Steps: p.steps}, nil
 }
 
-// WorktreeConflict lists what stands in the way of a delivery. The fault around it is
+// ConflictError lists what stands in the way of a delivery. The fault around it is
 // of kind Conflict.
 type ConflictError struct {
 	Repo      string
@@ -137,7 +137,7 @@ func (c *ConflictError) Error() string {
 	return text.String()
 }
 
-// conflict is the fault for the clashes that the plan found, or nil.
+// conflict is the fault for the conflicts that the plan found, or nil.
 func (p *transaction) conflict() error {
 	clashes := (&Plan{Steps: p.steps}).Conflicts()
 	if len(clashes) == 0 {
@@ -146,7 +146,7 @@ func (p *transaction) conflict() error {
 	return p.conflictError(clashes...)
 }
 
-// clash is the fault for these steps.
+// conflictError is the fault for these steps.
 func (p *transaction) conflictError(steps ...Step) error {
 	conflict := fault.New(fault.Conflict, "%w", &ConflictError{Repo: p.job.Workspace.Repo, Conflicts: steps})
 	if !slices.ContainsFunc(steps, func(s Step) bool { return !s.Kept }) {
@@ -156,7 +156,7 @@ func (p *transaction) conflictError(steps ...Step) error {
 	return conflict.Hint("take it as a branch, where git merges it: aibox accept %s --to branch", p.job.Workspace.Owner())
 }
 
-// placement is the work of one delivery onto a working tree.
+// transaction is the work of one delivery onto a working tree.
 type transaction struct {
 	job    Job
 	repo   *git.Repo
@@ -180,7 +180,7 @@ type transaction struct {
 	merged   *git.Import // takes the merged contents
 }
 
-// openPlacement opens the working tree and waits for other deliveries to it.
+// openTransaction opens the working tree and waits for other deliveries to it.
 func openTransaction(ctx context.Context, job Job) (_ *transaction, err error) {
 	ws := job.Workspace
 	if ws.URL != "" {
@@ -238,10 +238,10 @@ func (p *transaction) close() {
 	}
 }
 
-// placementWait is how long a delivery waits for another one to the same repository.
+// lockTimeout is how long a delivery waits for another one to the same repository.
 const lockTimeout = 30 * time.Second
 
-// lockPlacements makes this the only delivery from a store. The kernel gives the lock
+// lockDeliveries makes this the only delivery from a store. The kernel gives the lock
 // back when the process dies, so a journal under a free lock is a dead one's.
 func lockDeliveries(ctx context.Context, gitDir string) (*flock.Lock, error) {
 	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
@@ -255,7 +255,7 @@ func lockDeliveries(ctx context.Context, gitDir string) (*flock.Lock, error) {
 
 func lockFile(gitDir string) string { return filepath.Join(gitDir, "aibox", "worktree.lock") }
 
-// changed are the paths that a delivery changes, sorted.
+// changedPaths are the paths that a delivery changes, sorted.
 func (p *transaction) changedPaths() []review.Path {
 	paths := make([]review.Path, 0, len(p.puts)+len(p.removals))
 	for _, put := range p.puts {
