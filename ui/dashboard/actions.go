@@ -111,8 +111,8 @@ func (m *Model) askDiscard(of []*session.Summary) {
 }
 
 func (m *Model) askBringBack(of []*session.Summary) {
-	m.confirmAll("Bring back", of, "Its workspace is made anew, with what it held when it was discarded but for ignored files. It waits for your review then.",
-		"Their workspaces are made anew, with what they held when they were discarded but for ignored files. They wait for your review then.",
+	m.confirmAll("Bring back", of, "Its workspace is restored as it was when you discarded it, except for ignored files. Then it waits for your review.",
+		"Their workspaces are restored as they were when you discarded them, except for ignored files. Then they wait for your review.",
 		"are back, to be reviewed", m.sessions.bringBack)
 }
 
