@@ -13,7 +13,7 @@ import (
 // acceptTarget is where --accept, or the setting, wants the changes; nil: nowhere.
 func (o *runOptions) acceptTarget() *accept.Target {
 	target := new(accept.Target)
-	if o.accept == "none" || target.UnmarshalText([]byte(o.accept)) != nil {
+	if o.Accept == "none" || target.UnmarshalText([]byte(o.Accept)) != nil {
 		return nil
 	}
 	return target

@@ -12,7 +12,6 @@ import (
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/session/draft"
 
@@ -20,7 +19,7 @@ import (
 )
 
 func (a *cli) rerunCommand() *cobra.Command {
-	o := &runOptions{network: netguard.Local}
+	o := &runOptions{}
 	cmd := &cobra.Command{
 		Use:   "rerun ID [flags] [-- ARGUMENT…]",
 		Short: "Run what a session ran once more",
@@ -114,6 +113,7 @@ func (a *cli) doWords(ctx context.Context, words []string, do func(context.Conte
 		return nil
 	})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	cmd.SetArgs(words[1:]) // without "run"

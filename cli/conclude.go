@@ -57,7 +57,7 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 			Choice: all, Target: *target, Message: a.proposedMessage(ctx, service, ended, set, all), Verify: verifier,
 		})
 	}
-	if failure == nil && o.changes && !result.Changed && set != nil {
+	if failure == nil && o.RequireChanges && !result.Changed && set != nil {
 		failure = fault.New(fault.AgentFailed, "%s ended well, but changed nothing", o.agent).
 			Hint("`aibox logs %s` shows what it said", ended.ID)
 	}

@@ -43,6 +43,10 @@ func (o *runOptions) takeFlags(cmd *cobra.Command, own map[string]bool) {
 		case own[flag.Name] || flag.Name == formFlag || flag.Name == "set":
 		case flag.Value.Type() == "bool" && flag.Value.String() == "true":
 			o.form.flags = append(o.form.flags, "--"+flag.Name)
+		case settingOf(flag) != nil && len(settingOf(flag).texts) > 0:
+			for _, text := range settingOf(flag).texts {
+				o.form.flags = append(o.form.flags, "--"+flag.Name+"="+text)
+			}
 		case flag.Value.Type() == "stringArray":
 			values, _ := cmd.Flags().GetStringArray(flag.Name)
 			for _, value := range values {
@@ -52,6 +56,12 @@ func (o *runOptions) takeFlags(cmd *cobra.Command, own map[string]bool) {
 			o.form.flags = append(o.form.flags, "--"+flag.Name+"="+flag.Value.String())
 		}
 	})
+}
+
+// settingOf is the flag of a setting; nil when it is another one.
+func settingOf(flag *pflag.Flag) *settingFlag {
+	setting, _ := flag.Value.(*settingFlag)
+	return setting
 }
 
 // task is what the form asks first when the command line does not say it.
@@ -140,15 +150,15 @@ func (a *cli) screen() (io.Writer, error) {
 
 // askTask asks for what --prompt and --model would have said.
 func (o *runOptions) askTask(ctx context.Context, request form.Request) error {
-	t := &task{Model: o.model}
+	t := &task{Model: o.Model}
 	request.Options, request.Action = t, "Go on"
 	if err := complete(ctx, request); err != nil {
 		return err
 	}
 	o.prompt = t.Prompt
 	o.form.flags = append(o.form.flags, "--prompt="+t.Prompt)
-	if t.Model != o.model {
-		o.model = t.Model
+	if t.Model != o.Model {
+		o.Model = t.Model
 		o.form.flags = append(o.form.flags, "--model="+t.Model)
 	}
 	return nil
@@ -164,7 +174,7 @@ func (a *cli) suggestions(ctx context.Context, o *runOptions) func(spec.Field) [
 		var words []string
 		switch {
 		case field.Type == spec.Model:
-			for _, model := range app.CompleteModels(ctx, o.inference) {
+			for _, model := range app.CompleteModels(ctx, o.Inference) {
 				words = append(words, model.ID)
 			}
 		case field.Type == spec.Path && !workspace.IsURL(o.repo):

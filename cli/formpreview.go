@@ -80,7 +80,7 @@ func (a *cli) standIn(o *runOptions, draft any) (agents.Invocation, error) {
 			return agents.Invocation{}, err
 		}
 	}
-	model := o.model
+	model := o.Model
 	if model == "" {
 		model = standInModel
 	}

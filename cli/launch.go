@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
 	"aibox/app"
-	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
-	"aibox/netguard"
 	"aibox/session"
 	"aibox/workspace"
 )
@@ -51,43 +50,42 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		return session.Launch{}, fault.New(fault.Usage, "%s needs to be told what to do", agent.Info().Title).
 			Hint("say it with --prompt, or give --prompt-file")
 	}
-	env, names, err := agentEnv(o.env)
+	env, names, err := agentEnv(o.Env)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if o.accept != "none" && o.acceptTarget() == nil {
-		return session.Launch{}, fault.New(fault.Usage, "--accept takes none, branch or worktree, not %q", o.accept)
+	if o.Accept != "none" && o.acceptTarget() == nil {
+		return session.Launch{}, fault.New(fault.Usage, "--accept takes none, branch or worktree, not %q", o.Accept)
 	}
-	if o.timeout < 0 {
+	if o.Timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
 	}
-	if o.modelTimeout < 0 {
+	if o.ModelTimeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--model-timeout cannot be negative").Hint("0 means no limit")
 	}
 	if o.noFeedback && o.resumes == "" {
 		return session.Launch{}, fault.New(fault.Usage, "--no-feedback is about the session that --resume names").Hint("leave it out")
 	}
-	if err := o.verifying.check(); err != nil {
+	verifying := verifyFlags{o.Verify, time.Duration(o.VerifyTimeout)}
+	if err := verifying.check(); err != nil {
 		return session.Launch{}, err
 	}
-	if o.detach && (o.accept != "none" || o.changes) {
+	o.Verify, o.VerifyTimeout = verifying.command, amount.Duration(verifying.timeout)
+	if o.detach && (o.Accept != "none" || o.RequireChanges) {
 		return session.Launch{}, fault.New(fault.Usage, "--detach comes back before there is a result to act on").
 			Hint("leave --accept and --require-changes out, and use `aibox accept` later")
 	}
 	hide := o.hidden
 	if o.resumes == "" {
-		hide = slices.Concat(workspace.DefaultHide(), o.hide)
+		hide = slices.Concat(workspace.DefaultHide(), o.Hide)
 	}
 	repo, err := repository(o.repo)
 	if err != nil {
 		return session.Launch{}, err
 	}
-	tools, err := serverTools(o.tools)
-	if err != nil {
-		return session.Launch{}, err
-	}
-	inference, err := absoluteScript(o.inference)
-	if err != nil {
+	run := o.Run
+	run.Hide, run.Env = hide, names
+	if run.Inference, err = absoluteScript(run.Inference); err != nil {
 		return session.Launch{}, err
 	}
 	return session.Launch{
@@ -97,30 +95,9 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		Spec: session.Spec{
 			Agent: o.agent, Options: options, Prompt: prompt, Args: o.args, Interactive: o.interactive,
 			Repository: repo, Branch: o.branch, Resumes: o.resumes, NoFeedback: o.noFeedback,
-			Run: config.Run{
-				Clean: o.clean, Hide: hide, Network: o.network.String(), Inference: inference, Model: o.model, Env: names,
-				InferenceTools: tools, MaxUpload: amount.MiB(o.maxUpload), MaxTokens: int(o.maxTokens), Image: o.image,
-				Timeout: amount.Duration(o.timeout), Pids: int(o.pids), ModelTimeout: amount.Duration(o.modelTimeout),
-				StateSize: amount.MiB(o.stateSize), AllowDegraded: o.degraded,
-				Verify: o.verifying.command, VerifyTimeout: amount.Duration(o.verifying.timeout),
-			},
+			Run: run,
 		},
 	}, nil
-}
-
-// serverTools reads the kinds of server-side tools that are open.
-func serverTools(names []string) ([]string, error) {
-	var tools []string
-	for _, name := range names {
-		tool, err := netguard.ParseServerTool(name)
-		if err != nil {
-			return nil, fault.New(fault.Usage, "--inference-tools: %w", err)
-		}
-		if !slices.Contains(tools, tool.String()) {
-			tools = append(tools, tool.String())
-		}
-	}
-	return tools, nil
 }
 
 // agentOptions checks --set and returns the options by key.

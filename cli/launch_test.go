@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"aibox/agents"
+	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/netguard"
 )
 
 // options are flags that make a good launch, changed by change.
 func options(change func(*runOptions)) *runOptions {
-	o := &runOptions{agent: "codex", prompt: "mend it", repo: ".", network: netguard.Local, inference: "scripted", accept: "none"}
+	o := &runOptions{agent: "codex", prompt: "mend it", repo: ".", Run: config.Run{Network: "local", Inference: "scripted", Accept: "none"}}
 	change(o)
 	return o
 }
@@ -41,12 +41,12 @@ func TestABadRequestIsRefusedBeforeAnythingIsTouched(t *testing.T) {
 		"option without a value": func(o *runOptions) { o.set = []string{"events"} },
 		"impossible choice":      func(o *runOptions) { o.set = []string{"reasoning-effort=some"} },
 		"option without effect":  func(o *runOptions) { o.agent, o.set = "aider", []string{"editor-model=x"} },
-		"unset variable":         func(o *runOptions) { o.env = []string{"AIBOX_NO_SUCH_VARIABLE"} },
-		"nameless variable":      func(o *runOptions) { o.env = []string{"=x"} },
-		"unknown delivery":       func(o *runOptions) { o.accept = "everything" },
-		"negative time":          func(o *runOptions) { o.timeout = -1 },
-		"negative patience":      func(o *runOptions) { o.modelTimeout = -1 },
-		"detached delivery":      func(o *runOptions) { o.detach, o.accept = true, "branch" },
+		"unset variable":         func(o *runOptions) { o.Env = []string{"AIBOX_NO_SUCH_VARIABLE"} },
+		"nameless variable":      func(o *runOptions) { o.Env = []string{"=x"} },
+		"unknown delivery":       func(o *runOptions) { o.Accept = "everything" },
+		"negative time":          func(o *runOptions) { o.Timeout = -1 },
+		"negative patience":      func(o *runOptions) { o.ModelTimeout = -1 },
+		"detached delivery":      func(o *runOptions) { o.detach, o.Accept = true, "branch" },
 	}
 	for name, change := range bad {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestALaunchKeepsSecretsOutOfTheSpec(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary-key")
 	t.Setenv("GOOGLE_API_KEY", "canary-second")
 	t.Setenv("TOKEN", "canary-token")
-	launch, err := options(func(o *runOptions) { o.env = []string{"TOKEN", "PLAIN=value"} }).launch(agents.Builtin(), noInput(t))
+	launch, err := options(func(o *runOptions) { o.Env = []string{"TOKEN", "PLAIN=value"} }).launch(agents.Builtin(), noInput(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"aibox/agents/spec"
 	"aibox/bakery"
+	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
 
@@ -26,10 +27,14 @@ func (o *runOptions) inherit(old session.Session) error {
 				Hint("keep one of them")
 		}
 	}
-	o.resumes, o.repo, o.branch, o.clean = old.ID, old.Repository, old.Branch, old.Clean
-	o.hidden = old.Hide
+	o.resumes, o.repo, o.branch, o.hidden = old.ID, old.Repository, old.Branch, old.Hide
 	if o.agent == "" {
 		o.agent = old.Agent
+	}
+	values := old.Run
+	values.Hide, values.System = nil, systemNames(old.Prompts)
+	if o.agent != old.Agent || strings.HasPrefix(old.Image, bakery.Namespace) {
+		values.Image = "" // the agent's own, which may have been built again
 	}
 	if o.agent == old.Agent {
 		set := make([]string, 0, len(old.Options)+len(o.set))
@@ -37,32 +42,22 @@ func (o *runOptions) inherit(old session.Session) error {
 			set = append(set, key+"="+old.Options[key])
 		}
 		o.set = append(set, o.set...) // the later one counts
-		if !o.given("image") && !strings.HasPrefix(old.Image, bakery.Namespace) {
-			o.image = old.Image // the user's own; the agent's may have been baked anew
-		}
 	}
-	restore(o, "model", &o.model, old.Model)
-	restore(o, "inference", &o.inference, old.Inference)
-	restore(o, "network", &o.network, old.Policy())
-	restore(o, "max-upload", &o.maxUpload, uint64(old.MaxUpload))
-	restore(o, "max-tokens", &o.maxTokens, uint64(old.MaxTokens))
-	restore(o, "pids", &o.pids, uint64(old.Pids))
-	restore(o, "state-size", &o.stateSize, uint64(old.StateSize))
-	restore(o, "model-timeout", &o.modelTimeout, time.Duration(old.ModelTimeout))
-	restore(o, "timeout", &o.timeout, time.Duration(old.Timeout))
-	restore(o, "system", &o.system, systemNames(old.Prompts))
-	restore(o, "verify", &o.verifying.command, old.Verify)
-	if old.Verify != "" {
-		restore(o, "verify-timeout", &o.verifying.timeout, time.Duration(old.VerifyTimeout))
-	}
-	return nil
+	return o.inheritSettings(old, values)
 }
 
-// restore sets a flag's value unless the user gave the flag.
-func restore[T any](o *runOptions, flag string, target *T, value T) {
-	if !o.given(flag) {
-		*target = value
+// inheritSettings takes over the settings of a session that the command line leaves open.
+func (o *runOptions) inheritSettings(old session.Session, values config.Run) error {
+	for _, field := range runFields() {
+		without := field.Key == "verify-timeout" && old.Verify == ""
+		if field.Inherit != spec.Always || !old.Inherits(field.Key) || o.given(field.Key) || without {
+			continue
+		}
+		if err := field.Copy(&o.Run, &values); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func systemNames(prompts []session.SystemPrompt) []string {

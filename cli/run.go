@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"aibox/agents"
 	"aibox/agents/spec"
-	"aibox/app"
 	"aibox/config"
 	"aibox/internal/fault"
-	"aibox/netguard"
 	"aibox/session"
 
 	"github.com/spf13/cobra"
@@ -22,37 +18,20 @@ import (
 
 // runOptions are the flags of `aibox run`.
 type runOptions struct {
-	agent        string
-	resume       string
-	system       []string
-	prompt       string
-	promptFile   string
-	repo         string
-	branch       string
-	clean        bool
-	hide         []string
-	detach       bool
-	interactive  bool
-	network      netguard.Policy
-	inference    string
-	model        string
-	tools        []string // server-side tools that are open
-	maxUpload    uint64   // MiB
-	maxTokens    uint64
-	modelTimeout time.Duration
-	set          []string
-	env          []string
-	image        string
-	pids         uint64
-	stateSize    uint64 // megabytes
-	degraded     bool
-	timeout      time.Duration
-	accept       string
-	changes      bool
-	verifying    verifyFlags
-	noFeedback   bool
-	json         bool
-	args         []string // behind "--"
+	agent       string
+	resume      string
+	prompt      string
+	promptFile  string
+	repo        string
+	branch      string
+	detach      bool
+	interactive bool
+	set         []string
+	noFeedback  bool
+	json        bool
+	args        []string // after "--"
+
+	config.Run // the settings: those of the flags first, then those that hold
 
 	given   func(flag string) bool // whether the user gave the flag
 	resumes session.ID             // what resume names
@@ -65,7 +44,7 @@ func (a *cli) runCommand() *cobra.Command { return a.commandOf(a.run) }
 
 // commandOf is `aibox run`, which does do with what the command line says.
 func (a *cli) commandOf(do func(context.Context, *runOptions) error) *cobra.Command {
-	o := &runOptions{network: netguard.Local}
+	o := &runOptions{}
 	cmd := &cobra.Command{
 		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
 		Short: "Run an agent on a repository",
@@ -100,56 +79,20 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 // bind declares the flags that every agent has.
 func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	// What holds when neither a flag nor a setting says anything. Some agents retry a
-	// dead model for hours, so there is always a time limit unless the user lifts it.
-	builtIn := config.Defaults()
 	f.StringVar(&o.agent, "agent", "", "which agent (`NAME`; see aibox agents)")
 	f.StringVarP(&o.prompt, "prompt", "p", "", "what to do (`TEXT`)")
 	f.StringVar(&o.promptFile, "prompt-file", "", "read what to do from `FILE`, or from standard input when it is -")
-	f.StringArrayVar(&o.system, "system", nil, "put this system prompt of yours (`NAME`; see aibox prompts) before the task")
 	f.StringVar(&o.resume, "resume", "", "go on with the work and the conversation of the session `ID`")
 	f.BoolVar(&o.noFeedback, "no-feedback", false, "with --resume: keep your comments and rejected hunks back")
 	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or a URL")
 	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of what is checked out")
-	f.BoolVar(&o.clean, "clean", false, "leave uncommitted and untracked work out")
-	f.StringArrayVar(&o.hide, "hide", nil, "files the agent must not see, besides .env files and private keys: a `PATTERN` as in .gitignore, or several with commas; '!PATTERN' shows what is hidden")
 	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and come back at once")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
-	f.Var(&o.network, "network", "what the agent may reach: none, or local (the model only)")
-	f.StringVar(&o.inference, "inference", builtIn.Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted, scripted:FILE or a `URL`")
-	f.StringVar(&o.model, "model", "", "the model (`ID`); needed when the server has several")
-	f.StringArrayVar(&o.tools, "inference-tools", nil, "let the agent use these `TOOLS` of the model's server, a way out of the sandbox: "+strings.Join(serverToolNames(), ", "))
-	f.Uint64Var(&o.maxUpload, "max-upload", uint64(builtIn.MaxUpload), "end the session when it has sent this many `MIB` to the model; 0 for no limit")
-	f.Uint64Var(&o.maxTokens, "max-tokens", uint64(builtIn.MaxTokens), "end the session when it has used this many `TOKENS`, read and written; 0 for no limit")
-	lengthVar(f, &o.modelTimeout, "model-timeout", time.Duration(builtIn.ModelTimeout), "end the session when the model gives no piece of an answer for this time; 0 for no limit")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
-	f.StringArrayVar(&o.env, "env", nil, "a variable for the agent: `NAME=VALUE`, or NAME to pass yours on")
-	f.StringVar(&o.image, "image", "", "another image (`REF`) than the agent's own")
-	f.Uint64Var(&o.pids, "pids", uint64(builtIn.Pids), "most processes in the sandbox; 0 for no limit")
-	f.Uint64Var(&o.stateSize, "state-size", uint64(builtIn.StateSize), "most `MEGABYTES` that the agent's conversation folders may take; 0 for no limit")
-	f.BoolVar(&o.degraded, "allow-degraded", false, "run although this machine cannot enforce a limit")
-	lengthVar(f, &o.timeout, "timeout", time.Duration(builtIn.Timeout), "end the session after this time; 0 for no limit")
-	f.StringVar(&o.accept, "accept", builtIn.Accept, "what to do with the changes: none, branch, or worktree")
-	o.verifying.bind(f, builtIn)
-	f.BoolVar(&o.changes, "require-changes", false, "exit 1 when the agent changed nothing, and 3 when that is not known")
+	o.bindSettings(a, cmd)
 	f.BoolVar(&o.json, "json", false, "print the result as JSON, and the agent's output on standard error")
 	_ = cmd.RegisterFlagCompletionFunc("agent", a.completeAgents)
-	_ = cmd.RegisterFlagCompletionFunc("system", a.completePrompts)
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
-	_ = cmd.RegisterFlagCompletionFunc("network", fixed("none", "local"))
-	_ = cmd.RegisterFlagCompletionFunc("model", a.completeModels)
-	_ = cmd.RegisterFlagCompletionFunc("accept", fixed("none", "branch", "worktree"))
-	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(app.InferenceNames()...))
-	_ = cmd.RegisterFlagCompletionFunc("inference-tools", fixed(serverToolNames()...))
-}
-
-// serverToolNames are the values of --inference-tools.
-func serverToolNames() []string {
-	var names []string
-	for _, tool := range netguard.ServerTools() {
-		names = append(names, tool.String())
-	}
-	return names
 }
 
 // positional takes the agent's name and what stands behind "--".

@@ -16,15 +16,21 @@ func TestTheSettingOffersEveryKindOfServerSideTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var names []string
+	for _, tool := range netguard.ServerTools() {
+		names = append(names, tool.String())
+	}
 	field, err := spec.Find(fields, "inference-tools")
-	if err != nil || !slices.Equal(field.Choices, serverToolNames()) || field.Scope != spec.User {
-		t.Errorf("the setting offers %q with scope %v, %v; there are %q", field.Choices, field.Scope, err, serverToolNames())
+	if err != nil || !slices.Equal(field.Choices, names) || field.Scope != spec.User {
+		t.Errorf("the setting offers %q with scope %v, %v; there are %q", field.Choices, field.Scope, err, names)
 	}
-	tools, err := serverTools([]string{"mcp", "web-search", "mcp"})
-	if err != nil || !slices.Equal(tools, []string{netguard.MCP.String(), netguard.WebSearch.String()}) {
-		t.Errorf("%v, %v", tools, err)
+	a, _, _ := testApp(t)
+	o := flags(t, a, "--inference-tools", "mcp,web-search", "--inference-tools", "mcp")
+	if !slices.Equal(o.InferenceTools, []string{netguard.MCP.String(), netguard.WebSearch.String()}) {
+		t.Errorf("%v", o.InferenceTools)
 	}
-	if _, err := serverTools([]string{"web_search"}); fault.KindOf(err) != fault.Usage {
+	b, _, _ := testApp(t)
+	if err := b.execute(t.Context(), []string{"run", "codex", "--inference-tools", "web_search"}); fault.KindOf(err) != fault.Usage {
 		t.Errorf("an unknown one: %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func settingsOf(t *testing.T, user, repository string) string {
 // flags are runOptions as the command line "run FLAG…" makes them.
 func flags(t *testing.T, a *cli, line ...string) *runOptions {
 	t.Helper()
-	o := &runOptions{network: netguard.Local}
+	o := &runOptions{}
 	cmd := a.runCommand()
 	cmd.ResetFlags()
 	o.bind(a, cmd)
@@ -60,7 +60,7 @@ func flags(t *testing.T, a *cli, line ...string) *runOptions {
 
 // settle settles and tells, as a run does.
 func settle(a *cli, o *runOptions) error {
-	told, err := a.settled(o)
+	told, err := a.resolveDefaults(o)
 	a.tell(told)
 	return err
 }
@@ -85,10 +85,10 @@ thinking = true
 		t.Fatal(err)
 	}
 	switch {
-	case o.agent != "codex", o.timeout != 30*time.Minute, o.model != "other", o.network != netguard.None, o.pids != 64, o.accept != "branch":
+	case o.agent != "codex", o.Timeout != amount.Duration(30*time.Minute), o.Model != "other", o.Network != "none", o.Pids != 64, o.Accept != "branch":
 		t.Errorf("got %+v", o)
-	case !slices.Equal(o.hide, []string{"*.key", "vault", "mine"}), !slices.Equal(o.env, []string{"TOKEN", "PLAIN=1"}):
-		t.Errorf("hides %q, passes %q on", o.hide, o.env)
+	case !slices.Equal(o.Hide, []string{"*.key", "vault", "mine"}), !slices.Equal(o.Env, []string{"TOKEN", "PLAIN=1"}):
+		t.Errorf("hides %q, passes %q on", o.Hide, o.Env)
 	case !slices.Equal(o.set, []string{"verbosity=low", `picture="a,b",c`, "verbosity=high"}):
 		t.Errorf("the options are %q", o.set)
 	}
@@ -104,8 +104,8 @@ func TestWithoutSettingsTheFlagsDefaultsHold(t *testing.T) {
 	if err := settle(a, o); err != nil || errOut.Len() > 0 {
 		t.Fatal(err, errOut)
 	}
-	if o.timeout != want.timeout || o.modelTimeout != want.modelTimeout || want.modelTimeout != 10*time.Minute || o.pids != want.pids || o.network != want.network || o.inference != want.inference ||
-		o.accept != want.accept || o.clean || o.changes || len(o.set)+len(o.hide)+len(o.env)+len(o.system) > 0 {
+	if o.Timeout != want.Timeout || o.ModelTimeout != want.ModelTimeout || want.ModelTimeout != amount.Duration(10*time.Minute) || o.Pids != want.Pids || o.Network != want.Network || o.Inference != want.Inference ||
+		o.Accept != want.Accept || o.Clean || o.RequireChanges || len(o.set)+len(o.Hide)+len(o.Env)+len(o.System) > 0 {
 		t.Errorf("got %+v, not %+v", o, want)
 	}
 }
@@ -123,7 +123,7 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 	if err := settle(a, o); err != nil {
 		t.Fatal(err)
 	}
-	if o.agent != "codex" || o.network != netguard.Local || o.timeout != time.Minute || o.pids != 7 || o.inference != "scripted" ||
+	if o.agent != "codex" || o.Network != "local" || o.Timeout != amount.Duration(time.Minute) || o.Pids != 7 || o.Inference != "scripted" ||
 		!slices.Equal(o.set, []string{"verbosity=low", "verbosity=high"}) || errOut.Len() > 0 {
 		t.Errorf("got %+v and %q", o, errOut)
 	}
@@ -132,8 +132,8 @@ func TestAResumedSessionStaysAsItWas(t *testing.T) {
 func TestADetachedRunLeavesDeliveryOut(t *testing.T) {
 	a, _, _ := testApp(t)
 	o := flags(t, a, "--repo", settingsOf(t, "accept = \"branch\"\nrequire-changes = true\n", ""), "--agent", "codex", "--detach")
-	if err := settle(a, o); err != nil || o.accept != "none" || o.changes {
-		t.Errorf("got %q, %v, %v", o.accept, o.changes, err)
+	if err := settle(a, o); err != nil || o.Accept != "none" || o.RequireChanges {
+		t.Errorf("got %q, %v, %v", o.Accept, o.RequireChanges, err)
 	}
 }
 

@@ -45,7 +45,7 @@ func (a *cli) ready(service *session.Sessions, o *runOptions) (told string, err 
 	if err := a.checkInteractive(o); err != nil {
 		return "", err
 	}
-	return a.settled(o)
+	return a.resolveDefaults(o)
 }
 
 // checked is what o, once it is ready, asks for, checked as far as it can be without
@@ -55,7 +55,7 @@ func (a *cli) checked(o *runOptions) (session.Launch, error) {
 	if err != nil {
 		return session.Launch{}, err
 	}
-	if launch.Spec.Prompts, err = app.SystemPrompts(o.repo, o.system); err != nil {
+	if launch.Spec.Prompts, err = app.SystemPrompts(o.repo, o.System); err != nil {
 		return session.Launch{}, err
 	}
 	launch.Size = a.agentSize()

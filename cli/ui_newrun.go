@@ -206,11 +206,11 @@ func (s starter) Again(_ context.Context, id session.ID) (draft.Draft, error) {
 // Files are those of the repository, as a run with the draft would sort them.
 func (s starter) Files(ctx context.Context, d draft.Draft) (visible, hidden []string, err error) {
 	err = s.doWords(ctx, d.Words(nil), func(ctx context.Context, o *runOptions) error {
-		if _, err := s.settled(o); err != nil {
+		if _, err := s.resolveDefaults(o); err != nil {
 			return err
 		}
 		request := workspace.Request{
-			Repo: o.repo, Branch: o.branch, Clean: o.clean, Hide: slices.Concat(workspace.DefaultHide(), o.hide), Dirs: s.dirs,
+			Repo: o.repo, Branch: o.branch, Clean: o.Clean, Hide: slices.Concat(workspace.DefaultHide(), o.Hide), Dirs: s.dirs,
 		}
 		visible, hidden, err = workspace.Files(ctx, request)
 		return err
@@ -237,7 +237,7 @@ func (s starter) launching(ctx context.Context, d draft.Draft, options any, chec
 		if checked.Told, err = s.ready(s.service, o); err != nil {
 			return err
 		}
-		checked.Hide, checked.Stays = o.hide, o.accept != "none" || o.changes
+		checked.Hide, checked.Stays = o.Hide, o.Accept != "none" || o.RequireChanges
 		if invocation, err := s.standIn(o, options); err == nil && options != nil {
 			checked.Box = invoked(invocation)
 		}

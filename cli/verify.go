@@ -248,7 +248,7 @@ func (c *console) awaitEnd(ctx context.Context, service *session.Sessions, id se
 // verifierAtEnd is what the work of a run has to pass before --accept delivers it.
 // All of it has passed already; a part of it may still fail.
 func (a *cli) verifierAtEnd(o *runOptions, service *session.Sessions, ended session.Session) (func(context.Context, string) error, error) {
-	env, _, err := agentEnv(o.env)
+	env, _, err := agentEnv(o.Env)
 	if err != nil {
 		return nil, err // without its variables the command may pass or fail wrongly
 	}

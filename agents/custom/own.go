@@ -5,16 +5,22 @@ import (
 	"strings"
 
 	"aibox/agents/spec"
+	"aibox/config"
 )
 
 // What belongs to aibox: no agent file can take it. Tests of package cli hold the lists
 // against the flags of `aibox run` and the keys that the gateway reads.
 
-// ownFlags are the flags of `aibox run`, which every agent has.
+// ownFlags are the flags of `aibox run` that every agent has, besides those of the settings
+// of a run.
 var ownFlags = []string{
-	"accept", "agent", "allow-degraded", "branch", "clean", "detach", "env", "form", "help", "hide", "image", "inference", "inference-tools",
-	"interactive", "json", "max-tokens", "max-upload", "model", "model-timeout", "network", "no-feedback", "pids", "prompt", "prompt-file", "repo",
-	"require-changes", "resume", "rootful", "set", "state-size", "system", "timeout", "verify", "verify-timeout",
+	"agent", "branch", "detach", "form", "help", "interactive", "json", "no-feedback", "prompt", "prompt-file", "repo", "resume", "rootful", "set",
+}
+
+// isOwnFlag reports whether the name is a flag of `aibox run` itself.
+func isOwnFlag(name string) bool {
+	settings, _ := spec.Of(config.Run{}) // a test makes sure that the tags can be read
+	return slices.Contains(ownFlags, name) || slices.ContainsFunc(settings, func(field spec.Field) bool { return field.Key == name })
 }
 
 // ownKeys are the variables in which the user keeps the keys of model servers. The
@@ -25,7 +31,7 @@ var ownKeys = []string{
 
 // own refuses an option that would take a flag, a variable or a key of aibox's.
 func (r *reader) own(path string, def spec.Definition) {
-	if slices.Contains(ownFlags, def.Key) {
+	if isOwnFlag(def.Key) {
 		r.fail(path+".key", "%q is a flag of `aibox run` itself", def.Key).Hint = "choose another key, such as \"own-" + def.Key + "\""
 	}
 	env := def.Tags["env"]

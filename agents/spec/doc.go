@@ -22,7 +22,6 @@
 //	mode     headless or interactive, when only one of the two knows the option
 //	scope    whether a file in a repository may set it: user (no, the default),
 //	         repository (yes), at-most or at-least (only to tighten)
-//	short    one letter: the short form of aibox's own flag
 //	placeholder  what stands for the value in the help of that flag, "PATTERN"
 //	inherit  rerun or always: which new session takes the value of an earlier one
 //	when     the option that makes this one meaningful: "key" (it is set or on),

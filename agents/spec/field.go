@@ -27,7 +27,6 @@ type Field struct {
 	Scope   Scope    // whether a file in a repository may set it
 	When    string   `json:",omitempty"` // the condition as in the tag; empty means always
 
-	Short       string      `json:"-"` // the short form of aibox's own flag, without the dash
 	Placeholder string      `json:"-"` // what stands for the value in that flag's help
 	Inherit     Inheritance `json:"-"` // which new session takes the value of an earlier one
 	Record      Record      `json:"-"` // how JSON holds the value

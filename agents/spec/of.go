@@ -131,7 +131,7 @@ func read(member reflect.StructField) (Field, error) {
 	}
 	field.Label, field.Help, field.Group = tags["label"], tags["help"], tags["group"]
 	field.Env, field.Default, field.When = tags["env"], tags["default"], tags["when"]
-	field.Short, field.Placeholder, field.Record = tags["short"], tags["placeholder"], recordOf(member)
+	field.Placeholder, field.Record = tags["placeholder"], recordOf(member)
 	field.Flag, field.Choices = strings.Fields(tags["flag"]), strings.Fields(tags["choices"])
 	if field.Type, err = typeOf(member.Type, tags); err != nil {
 		return field, err
@@ -221,8 +221,6 @@ func (f *Field) check(tags map[string]string) error {
 		return fmt.Errorf("tag key \"scope\": only the user sets a secret")
 	case (f.Scope == AtMost || f.Scope == AtLeast) && !ordered:
 		return fmt.Errorf("tag key \"scope\": a %s has no order for %s", f.Type, f.Scope)
-	case len(f.Short) > 1:
-		return fmt.Errorf("tag key \"short\": %q is not one letter", f.Short)
 	case len(once(f.Choices)) != len(f.Choices):
 		return fmt.Errorf("tag key \"choices\" names one twice")
 	}

@@ -30,12 +30,22 @@ type Draft struct {
 	Args    []string          `json:"-"` // behind "--"
 }
 
-// Settable are the settings that a draft can say otherwise, in the order of a form.
-// Each is a flag of `aibox run` with the same name.
+// formOrder is the order of a form. Settings that it does not name come last.
+var formOrder = []string{
+	"model", "inference", "inference-tools", "max-upload", "max-tokens", "model-timeout", "network", "timeout", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+}
+
+// Settable are the settings that a draft can have, in the order of a form: all of a run but
+// require-changes, which is for scripts. Each is a flag of `aibox run` with the same name.
 func Settable() []string {
-	return []string{
-		"model", "inference", "inference-tools", "max-upload", "max-tokens", "model-timeout", "network", "timeout", "pids", "state-size", "allow-degraded", "hide", "clean", "system", "verify", "verify-timeout", "accept", "env", "image",
+	keys := slices.Clone(formOrder)
+	fields, _ := spec.Of(config.Run{}) // a test makes sure that the tags can be read
+	for _, field := range fields {
+		if field.Key != "require-changes" && !slices.Contains(keys, field.Key) {
+			keys = append(keys, field.Key)
+		}
 	}
+	return keys
 }
 
 // Clone is a copy that shares nothing with d.

@@ -29,6 +29,7 @@ var domain = []string{"agents", "audit", "bakery", "config", "netguard", "review
 var rules = []rule{
 	{"internal", nil}, // leaves: they know only each other
 	{"agents", leaves()},
+	{"agents/custom", leaves("agents", "config")}, // the settings of a run are flags that no agent may take
 	{"audit", leaves()},
 	{"bakery", leaves()},
 	{"netguard", leaves()},
