@@ -137,10 +137,10 @@ func (i Info) Spoken(speaks []Dialect) (Dialect, error) {
 	}
 	unspoken := fault.New(fault.Usage, "%s speaks %s, and the model server speaks %s", i.Title, list(i.Dialects), list(speaks))
 	if slices.Contains(i.Dialects, Gemini) {
-		unspoken = unspoken.Hint("name a server of yours that speaks gemini with /v1beta at its end: --inference http://127.0.0.1:8000/v1beta")
+		unspoken = unspoken.Hint("for your own server that speaks gemini, end its URL with /v1beta: --inference http://127.0.0.1:8000/v1beta")
 	}
 	return NoDialect, unspoken.
-		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+		Hint("choose another server with --inference, or another agent; `aibox agents` shows what each one speaks")
 }
 
 // Servable returns a fault if the agent cannot work in a box: if it talks only to its
@@ -150,7 +150,7 @@ func (i Info) Servable() error {
 		return nil
 	}
 	return fault.New(fault.Refused, "%s talks to its vendor's servers only (%s), and no policy lets a sandbox reach them", i.Title, strings.Join(i.Hosts, ", ")).
-		Hint("take an agent that a model server of yours can serve, such as `aibox run opencode`; `aibox agents` shows them")
+		Hint("use an agent that works with your own model server, such as `aibox run opencode`; see `aibox agents`")
 }
 
 // list names dialects for a sentence.
@@ -177,7 +177,7 @@ func (t Task) check(info Info) error {
 	model := len(info.Dialects) > 0 // it needs one through the gateway
 	switch {
 	case model && t.Inference.BaseURL == "":
-		return fault.New(fault.Usage, "%s needs a model, and this session has none", info.Title).
+		return fault.New(fault.Usage, "%s needs a model, but this session has none", info.Title).
 			Hint("use --network local, or `aibox run shell -- COMMAND` for a command that needs no model")
 	case model && t.Inference.Model == "":
 		return fault.New(fault.Usage, "no model was chosen for %s", info.Title).Hint("name one with --model")

@@ -10,31 +10,31 @@ import (
 // Aider is the pair programmer of aider.chat. It edits files from the model's text,
 // without tools, and speaks any dialect through its library litellm.
 type Aider struct {
-	Dialect           string   `label:"Dialect" help:"How Aider talks to the model server, when the one it would choose is not the best" choices:"openai anthropic gemini ollama" group:"Model"`
-	WeakModel         string   `label:"Weak model" help:"Model for commit messages and for summing up the conversation; the main one when empty" type:"model" group:"Model"`
-	ReasoningEffort   string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh" group:"Model"`
-	ThinkingTokens    string   `label:"Thinking tokens" help:"Budget for thinking, such as 8k, where the model has one" flag:"--thinking-tokens=" group:"Model"`
+	Dialect           string   `label:"Dialect" help:"API that Aider uses to talk to the model server, if its default is not the best" choices:"openai anthropic gemini ollama" group:"Model"`
+	WeakModel         string   `label:"Weak model" help:"Model for commit messages and summaries; defaults to the main model" type:"model" group:"Model"`
+	ReasoningEffort   string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh" group:"Model"`
+	ThinkingTokens    string   `label:"Thinking tokens" help:"Thinking budget, such as 8k, if the model has one" flag:"--thinking-tokens=" group:"Model"`
 	Architect         bool     `label:"Architect mode" help:"Let the model plan first, and an editor model write the changes" flag:"--architect" group:"Editing"`
-	EditorModel       string   `label:"Editor model" help:"Model that writes what the architect planned; the main one when empty" type:"model" when:"architect" group:"Editing"`
-	EditorEditFormat  string   `label:"Editor's edit format" help:"How the editor model hands its changes over" flag:"--editor-edit-format" choices:"editor-whole editor-diff editor-diff-fenced" when:"architect" group:"Editing"`
-	EditFormat        string   `label:"Edit format" help:"How the model hands its changes over; ask changes nothing" flag:"--edit-format" choices:"whole diff diff-fenced udiff patch ask" when:"architect!=true" group:"Editing"`
-	File              []string `label:"Files" help:"Files of the repository to work on from the start" flag:"--file=" group:"Editing"`
-	Read              []string `label:"Read-only files" help:"Files to know and not to change" flag:"--read=" group:"Editing"`
-	NoMap             bool     `label:"No repository map" help:"Leave the map of the repository's symbols out of the prompt" flag:"--map-tokens=0" group:"Editing"`
+	EditorModel       string   `label:"Editor model" help:"Model that writes what the architect planned; defaults to the main model" type:"model" when:"architect" group:"Editing"`
+	EditorEditFormat  string   `label:"Editor's edit format" help:"Format of the editor model's changes" flag:"--editor-edit-format" choices:"editor-whole editor-diff editor-diff-fenced" when:"architect" group:"Editing"`
+	EditFormat        string   `label:"Edit format" help:"Format of the model's changes; ask changes nothing" flag:"--edit-format" choices:"whole diff diff-fenced udiff patch ask" when:"architect!=true" group:"Editing"`
+	File              []string `label:"Files" help:"Files to work on from the start" flag:"--file=" group:"Editing"`
+	Read              []string `label:"Read-only files" help:"Files to read but not change" flag:"--read=" group:"Editing"`
+	NoMap             bool     `label:"No repository map" help:"Do not send a map of the repository's symbols" flag:"--map-tokens=0" group:"Editing"`
 	MapTokens         int      `label:"Map tokens" help:"Size of the repository map, in tokens" flag:"--map-tokens" min:"1" max:"1000000" when:"no-map!=true" group:"Editing"`
-	SubtreeOnly       bool     `label:"This folder only" help:"Leave out the rest of the repository" flag:"--subtree-only" group:"Editing"`
+	SubtreeOnly       bool     `label:"This folder only" help:"Ignore the rest of the repository" flag:"--subtree-only" group:"Editing"`
 	LintCmd           []string `label:"Lint commands" help:"Commands that check changed files, such as python: ruff check" flag:"--lint-cmd=" when:"no-lint!=true" group:"Checks"`
 	NoLint            bool     `label:"No linting" help:"Do not check changed files" flag:"--no-auto-lint" group:"Checks"`
 	TestCmd           string   `label:"Test command" help:"Command that runs the tests" flag:"--test-cmd=" group:"Checks"`
 	AutoTest          bool     `label:"Test after changes" help:"Run the tests after each change, and fix what they find" flag:"--auto-test" when:"test-cmd" group:"Checks"`
-	AutoCommits       bool     `label:"Commit" help:"Commit each change in the sandbox; aibox takes it over either way" flag:"--auto-commits" group:"Git"`
-	Yes               bool     `label:"Say yes" help:"Answer every question with yes" flag:"--yes-always" mode:"interactive" group:"Advanced"`
+	AutoCommits       bool     `label:"Commit" help:"Commit each change in the sandbox; aibox collects changes either way" flag:"--auto-commits" group:"Git"`
+	Yes               bool     `label:"Yes to all" help:"Answer every question with yes" flag:"--yes-always" mode:"interactive" group:"Advanced"`
 	NoStream          bool     `label:"No streaming" help:"Wait for whole answers" flag:"--no-stream" group:"Advanced"`
-	CachePrompts      bool     `label:"Cache prompts" help:"Ask the model server to cache what repeats, where it can" flag:"--cache-prompts" group:"Advanced"`
-	MaxHistoryTokens  int      `label:"History tokens" help:"Sum the conversation up when it grows beyond this" flag:"--max-chat-history-tokens" min:"1" max:"10000000" group:"Advanced"`
-	RequestTimeout    int      `label:"Request timeout" help:"Seconds that one request to the model may take" flag:"--timeout" min:"1" max:"86400" group:"Advanced"`
-	ForceModelSetting bool     `label:"Send every setting" help:"Send reasoning effort and thinking tokens even to a model not known to take them" flag:"--no-check-model-accepts-settings" group:"Model"`
-	Verbose           bool     `label:"Verbose" help:"Tell what Aider does" flag:"--verbose" group:"Advanced"`
+	CachePrompts      bool     `label:"Cache prompts" help:"Use the model server's prompt cache, if it has one" flag:"--cache-prompts" group:"Advanced"`
+	MaxHistoryTokens  int      `label:"History tokens" help:"Summarize the conversation when it exceeds this" flag:"--max-chat-history-tokens" min:"1" max:"10000000" group:"Advanced"`
+	RequestTimeout    int      `label:"Request timeout" help:"Timeout of one request to the model, in seconds" flag:"--timeout" min:"1" max:"86400" group:"Advanced"`
+	ForceModelSetting bool     `label:"Send every setting" help:"Send reasoning effort and thinking tokens even if the model is not known to support them" flag:"--no-check-model-accepts-settings" group:"Model"`
+	Verbose           bool     `label:"Verbose" help:"Print more about what Aider does" flag:"--verbose" group:"Advanced"`
 }
 
 // Info describes Aider.
@@ -42,7 +42,7 @@ func (*Aider) Info() Info {
 	return Info{
 		Name:        "aider",
 		Title:       "Aider",
-		Summary:     "Pair programmer that edits files from the model's text, so that it needs no tools of the model",
+		Summary:     "Pair programmer that edits files from the model's text, so the model needs no tool support",
 		Homepage:    "https://aider.chat",
 		Image:       "aider",
 		Version:     "0.86.1",
@@ -52,10 +52,10 @@ func (*Aider) Info() Info {
 		Scratch:     []string{".aider.tags.cache.v*"},
 		Hosts:       []string{"raw.githubusercontent.com"},
 		Notes: []string{
-			"Exits 0 even when the model refuses its key: aibox judges by the model's answers and by what changed.",
-			"Runs no commands but those of --lint-cmd and --test-cmd.",
-			"In a sparse checkout it says that it cannot read staged files, and works on: git marks such files in a way that its library GitPython before November 2025 does not know.",
-			"Goes on by its history as text, so a resumed conversation is read again, not remembered in full.",
+			"Exits with 0 even if the model server refuses its key, so aibox judges by the model's answers and by the changes.",
+			"Runs only the commands given with --lint-cmd and --test-cmd.",
+			"In a sparse checkout it reports that it cannot read staged files, and continues: versions of its library GitPython before November 2025 do not know git's marks for such files.",
+			"Resumes from a text history, so it reads a resumed conversation again and does not remember all of it.",
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Amp is Sourcegraph's agent. Its loop runs on its maker's servers, which choose
 // the models.
 type Amp struct {
-	Mode           string       `label:"Mode" help:"Effort of the agent, which decides its models and tools" flag:"--mode" choices:"low medium high ultra" group:"Model"`
+	Mode           string       `label:"Mode" help:"The agent's effort, which selects its models and tools" flag:"--mode" choices:"low medium high ultra" group:"Model"`
 	Fast           bool         `label:"Fast" help:"Serve new threads faster, at a premium" flag:"--fast" group:"Model"`
 	Visibility     string       `label:"Visibility" help:"Who may read the thread on Amp's servers" flag:"--visibility" choices:"private unlisted workspace group"`
 	StreamJSON     bool         `label:"JSON events" help:"Print every event as a line of JSON" flag:"--stream-json" mode:"headless" group:"Output"`
@@ -28,7 +28,7 @@ func (*Amp) Info() Info {
 	return Info{
 		Name:        "amp",
 		Title:       "Amp",
-		Summary:     "Sourcegraph's agent, whose loop runs on its maker's servers",
+		Summary:     "Sourcegraph's agent, which runs on its maker's servers",
 		Homepage:    "https://ampcode.com",
 		Image:       "amp",
 		Version:     "0.0.1790142911-g7618fb",
@@ -37,8 +37,8 @@ func (*Amp) Info() Info {
 		StateDirs:   []string{"~/.local/share/amp"},
 		Hosts:       []string{"ampcode.com"},
 		Notes: []string{
-			"Talks to its maker's cloud only, so no model of yours can serve it.",
-			"Conversations are kept on Amp's servers; a resumed one is found there.",
+			"Talks only to its maker's cloud, so you cannot use your own model.",
+			"Conversations are stored on Amp's servers and resumed from there.",
 		},
 	}
 }

@@ -9,35 +9,35 @@ import (
 
 // Claude is Anthropic's Claude Code.
 type Claude struct {
-	Effort             string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--effort" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
-	FallbackModel      string   `label:"Fallback model" help:"Model to use while the chosen one is overloaded" flag:"--fallback-model" type:"model" group:"Model"`
-	SmallModel         string   `label:"Small model" help:"Model for titles, summaries and searches; the chosen one when empty" type:"model" group:"Model"`
-	SubagentModel      string   `label:"Subagents' model" help:"Model of the agents that Claude starts; the chosen one when empty" env:"CLAUDE_CODE_SUBAGENT_MODEL" type:"model" group:"Model"`
-	MaxOutputTokens    int      `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"CLAUDE_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
-	MaxThinkingTokens  int      `label:"Longest thought" help:"Tokens that the model may think before an answer" env:"MAX_THINKING_TOKENS" min:"1" max:"1000000" scope:"at-most" group:"Model"`
-	PermissionMode     string   `label:"Permissions" help:"What Claude does without asking, within what the sandbox allows; headless, what it would ask for is denied" flag:"--permission-mode" choices:"plan manual dontAsk acceptEdits auto bypassPermissions" default:"bypassPermissions" scope:"at-most" group:"Limits"`
-	MaxTurns           int      `label:"Most turns" help:"Answers of the model after which Claude gives up" flag:"--max-turns" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
-	MaxBudget          int      `label:"Largest bill" help:"Dollars after which Claude stops, by its own price list" flag:"--max-budget-usd" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
-	Tools              []string `label:"Tools" help:"Built-in tools that Claude has at all, such as Bash, Edit and Read" flag:"--tools=" scope:"at-most" group:"Tools"`
+	Effort             string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"--effort" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
+	FallbackModel      string   `label:"Fallback model" help:"Model to use while the main model is overloaded" flag:"--fallback-model" type:"model" group:"Model"`
+	SmallModel         string   `label:"Small model" help:"Model for titles, summaries and searches; defaults to the main model" type:"model" group:"Model"`
+	SubagentModel      string   `label:"Subagents' model" help:"Model of the subagents that Claude starts; defaults to the main model" env:"CLAUDE_CODE_SUBAGENT_MODEL" type:"model" group:"Model"`
+	MaxOutputTokens    int      `label:"Longest answer" help:"Maximum tokens of one answer of the model" env:"CLAUDE_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	MaxThinkingTokens  int      `label:"Longest thought" help:"Maximum tokens of thinking before an answer" env:"MAX_THINKING_TOKENS" min:"1" max:"1000000" scope:"at-most" group:"Model"`
+	PermissionMode     string   `label:"Permissions" help:"What Claude does without asking, within the limits of the sandbox; headless, it denies what it would ask for" flag:"--permission-mode" choices:"plan manual dontAsk acceptEdits auto bypassPermissions" default:"bypassPermissions" scope:"at-most" group:"Limits"`
+	MaxTurns           int      `label:"Most turns" help:"Number of model answers after which Claude gives up" flag:"--max-turns" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxBudget          int      `label:"Largest bill" help:"Cost in dollars after which Claude stops, by its own price list" flag:"--max-budget-usd" min:"1" max:"100000" mode:"headless" scope:"at-most" group:"Limits"`
+	Tools              []string `label:"Tools" help:"Built-in tools that are available, such as Bash, Edit and Read" flag:"--tools=" scope:"at-most" group:"Tools"`
 	AllowedTools       []string `label:"Allowed tools" help:"Tools to use without asking, such as Bash(git *)" flag:"--allowed-tools=" when:"permission-mode!=bypassPermissions" group:"Tools"`
 	DisallowedTools    []string `label:"Denied tools" help:"Tools never to use, such as WebFetch" flag:"--disallowed-tools=" scope:"at-least" group:"Tools"`
-	MCPConfig          []string `label:"MCP servers" help:"Files in the sandbox, or JSON, that describe MCP servers" flag:"--mcp-config=" group:"Tools"`
-	StrictMCPConfig    bool     `label:"No other MCP servers" help:"Leave out the MCP servers that the repository brings" flag:"--strict-mcp-config" scope:"at-least" group:"Tools"`
-	Agent              string   `label:"Agent" help:"Name of the agent that does the task, one of the repository's or of Agents" flag:"--agent" group:"Prompt"`
+	MCPConfig          []string `label:"MCP servers" help:"MCP servers, as JSON or files in the sandbox" flag:"--mcp-config=" group:"Tools"`
+	StrictMCPConfig    bool     `label:"No other MCP servers" help:"Ignore the MCP servers that the repository defines" flag:"--strict-mcp-config" scope:"at-least" group:"Tools"`
+	Agent              string   `label:"Agent" help:"Name of the agent to use, from the repository or from Agents" flag:"--agent" group:"Prompt"`
 	Agents             string   `label:"Agents" help:"More agents, as a JSON object" flag:"--agents" type:"text" group:"Prompt"`
-	SystemPrompt       string   `label:"System prompt" help:"Text instead of Claude's own system prompt" type:"text" group:"Prompt"`
-	AppendSystemPrompt string   `label:"More system prompt" help:"Text after the system prompt" type:"text" group:"Prompt"`
-	AddDir             []string `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
+	SystemPrompt       string   `label:"System prompt" help:"Replaces Claude's own system prompt" type:"text" group:"Prompt"`
+	AppendSystemPrompt string   `label:"More system prompt" help:"Appended to the system prompt" type:"text" group:"Prompt"`
+	AddDir             []string `label:"More folders" help:"More folders in the sandbox to work in" flag:"--add-dir=" group:"Prompt"`
 	OutputFormat       string   `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
-	PartialMessages    bool     `label:"Partial messages" help:"Print answers in pieces, as they come" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
-	JSONSchema         string   `label:"Answer's schema" help:"JSON schema that the last answer has to follow" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
+	PartialMessages    bool     `label:"Partial messages" help:"Print answers in pieces as they arrive" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
+	JSONSchema         string   `label:"Answer's schema" help:"JSON schema of the last answer" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
 	Verbose            bool     `label:"Verbose" help:"Print every turn in full" flag:"--verbose" scope:"repository" group:"Output"`
-	Name               string   `label:"Name" help:"What the conversation is called" flag:"--name" group:"Advanced"`
+	Name               string   `label:"Name" help:"Name of the conversation" flag:"--name" group:"Advanced"`
 	Settings           string   `label:"Settings" help:"Settings of Claude Code, as a file in the sandbox or JSON" flag:"--settings" group:"Advanced"`
-	SettingSources     []string `label:"Settings files" help:"Which settings files count; without project, those of the repository do not" choices:"user project local" group:"Advanced"`
-	SafeMode           bool     `label:"Safe mode" help:"Leave out everything the repository adds: CLAUDE.md, skills, hooks, MCP servers" flag:"--safe-mode" group:"Advanced"`
-	Bare               bool     `label:"Bare" help:"Leave out hooks, language servers, memory and CLAUDE.md" flag:"--bare" group:"Advanced"`
-	Debug              bool     `label:"Debug" help:"Tell what Claude Code does" flag:"--debug" group:"Advanced"`
+	SettingSources     []string `label:"Settings files" help:"Settings files to use; without project, the repository's are ignored" choices:"user project local" group:"Advanced"`
+	SafeMode           bool     `label:"Safe mode" help:"Ignore everything the repository adds: CLAUDE.md, skills, hooks, MCP servers" flag:"--safe-mode" group:"Advanced"`
+	Bare               bool     `label:"Bare" help:"Ignore hooks, language servers, memory and CLAUDE.md" flag:"--bare" group:"Advanced"`
+	Debug              bool     `label:"Debug" help:"Print debug output of Claude Code" flag:"--debug" group:"Advanced"`
 }
 
 // Info describes Claude Code.
@@ -45,7 +45,7 @@ func (*Claude) Info() Info {
 	return Info{
 		Name:        "claude",
 		Title:       "Claude Code",
-		Summary:     "Anthropic's coding agent: quick to start, one native program",
+		Summary:     "Anthropic's coding agent: starts quickly, a single native program",
 		Homepage:    "https://code.claude.com",
 		Image:       "claude",
 		Version:     "2.1.329",
@@ -54,11 +54,11 @@ func (*Claude) Info() Info {
 		StateDirs:   []string{"~/.claude/projects"},
 		Hosts:       []string{"api.anthropic.com", "platform.claude.com", "claude.ai"},
 		Notes: []string{
-			"Speaks Anthropic's dialect only: a model server has to offer /v1/messages.",
+			"Speaks only Anthropic's API: the model server must offer /v1/messages.",
 			"Asks for no permission, because it runs inside a sandbox; --permission-mode plan or manual changes that.",
-			"Its WebSearch runs on the model's server: it is off unless inference-tools opens web-search.",
+			"Its WebSearch runs on the model server. It is off unless inference-tools opens web-search.",
 			"Exits 0 when it was denied a tool and gave up: aibox shows what changed.",
-			"Sends about 15,000 tokens before the prompt: a context below 32,768 is too small.",
+			"Sends about 15,000 tokens before the prompt, so a context below 32,768 is too small.",
 		},
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 // Codex is OpenAI's Codex CLI. It speaks OpenAI's Responses dialect only.
 type Codex struct {
-	Approval         string   `label:"Approval" help:"Whether the model may ask the person at the terminal before a command" choices:"ask auto" default:"auto" mode:"interactive"`
-	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
-	ReasoningSummary string   `label:"Reasoning summary" help:"How much of its thinking the model tells" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
-	Verbosity        string   `label:"Verbosity" help:"How long answers are, where the model can" flag:"-c model_verbosity=" choices:"low medium high"`
+	Approval         string   `label:"Approval" help:"Whether the model can ask the user before it runs a command" choices:"ask auto" default:"auto" mode:"interactive"`
+	ReasoningEffort  string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"-c model_reasoning_effort=" choices:"none minimal low medium high xhigh"`
+	ReasoningSummary string   `label:"Reasoning summary" help:"How detailed the summary of the model's thinking is" flag:"-c model_reasoning_summary=" choices:"auto concise detailed none"`
+	Verbosity        string   `label:"Verbosity" help:"How long answers are, if the model supports that" flag:"-c model_verbosity=" choices:"low medium high"`
 	Events           bool     `label:"JSON events" help:"Print every event as a line of JSON" flag:"--json" mode:"headless" group:"Output"`
 	Picture          []string `label:"Pictures" help:"Pictures in the sandbox to show with the prompt" flag:"--image=" group:"Input"`
-	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the sandbox that the last answer has to follow" flag:"--output-schema" mode:"headless" group:"Output"`
-	LastMessage      string   `label:"Last message" help:"File in the sandbox that gets the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
-	NoAltScreen      bool     `label:"Scroll" help:"Leave what was said in the terminal's own scrolling" flag:"--no-alt-screen" mode:"interactive" group:"Output"`
+	OutputSchema     string   `label:"Output schema" help:"JSON schema file in the sandbox for the last answer" flag:"--output-schema" mode:"headless" group:"Output"`
+	LastMessage      string   `label:"Last message" help:"File in the sandbox for the last answer" flag:"--output-last-message" mode:"headless" group:"Output"`
+	NoAltScreen      bool     `label:"Scroll" help:"Keep the output in the terminal's own scrollback" flag:"--no-alt-screen" mode:"interactive" group:"Output"`
 	Config           []string `label:"Settings" help:"Settings of Codex itself, as key=value in TOML" flag:"-c" group:"Advanced"`
 	Enable           []string `label:"Features on" help:"Features of Codex to turn on" flag:"--enable" group:"Advanced"`
 	Disable          []string `label:"Features off" help:"Features of Codex to turn off" flag:"--disable" group:"Advanced"`
@@ -31,7 +31,7 @@ func (*Codex) Info() Info {
 	return Info{
 		Name:        "codex",
 		Title:       "Codex",
-		Summary:     "OpenAI's coding agent: quick to start, one native program",
+		Summary:     "OpenAI's coding agent: starts quickly, a single native program",
 		Homepage:    "https://github.com/openai/codex",
 		Image:       "codex",
 		Version:     "0.169.0",
@@ -40,9 +40,9 @@ func (*Codex) Info() Info {
 		StateDirs:   []string{"~/.codex/sessions"},
 		Hosts:       []string{"api.openai.com", "chatgpt.com", "auth.openai.com"},
 		Notes: []string{
-			"Speaks OpenAI's Responses dialect only: a model server has to offer /v1/responses.",
+			"Speaks only OpenAI's Responses API: the model server must offer /v1/responses.",
 			"Its own sandbox is off, because aibox provides one.",
-			"Its web search runs on the model's server: it is off unless inference-tools opens web-search.",
+			"Its web search runs on the model server. It is off unless inference-tools opens web-search.",
 		},
 	}
 }
@@ -53,8 +53,8 @@ func (c *Codex) Command(task Task) (Invocation, error) {
 		return Invocation{}, err
 	}
 	if n := utf8.RuneCountInString(task.Prompt); n > codexPromptLimit {
-		return Invocation{}, fault.New(fault.Usage, "Codex takes a prompt of at most %d characters, and this one has %d", codexPromptLimit, n).
-			Hint("put the text into a file of the repository and name it in the prompt")
+		return Invocation{}, fault.New(fault.Usage, "Codex accepts prompts of at most %d characters; this one has %d", codexPromptLimit, n).
+			Hint("put the text into a file of the repository and name the file in the prompt")
 	}
 	if err := c.checkSearch(task.Inference); err != nil {
 		return Invocation{}, err

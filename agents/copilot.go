@@ -4,32 +4,32 @@ import "strconv"
 
 // Copilot is GitHub's Copilot CLI. With a model of one's own it needs no login.
 type Copilot struct {
-	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
-	MaxOutputTokens       int      `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
-	KnownModel            string   `label:"Known as" help:"Name of a model that Copilot knows and the chosen one is like, for its limits and prompts" env:"COPILOT_PROVIDER_MODEL_ID" group:"Model"`
-	Permissions           string   `label:"Permissions" help:"What Copilot does without asking, within what the sandbox allows; headless, what it would ask for is denied" choices:"ask tools all" default:"all" scope:"at-most" group:"Limits"`
-	Mode                  string   `label:"Mode" help:"Work turn by turn, plan first, or go on until the task is done" flag:"--mode" choices:"interactive plan autopilot" group:"Limits"`
-	MaxAutopilotContinues int      `label:"Most continuations" help:"How often autopilot goes on by itself" flag:"--max-autopilot-continues" min:"1" max:"1000" scope:"at-most" when:"mode=autopilot" group:"Limits"`
+	ReasoningEffort       string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" flag:"--reasoning-effort" choices:"none minimal low medium high xhigh max" scope:"repository" group:"Model"`
+	MaxOutputTokens       int      `label:"Longest answer" help:"Maximum tokens of one answer of the model" env:"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	KnownModel            string   `label:"Known as" help:"Name of a similar model that Copilot knows, for its limits and prompts" env:"COPILOT_PROVIDER_MODEL_ID" group:"Model"`
+	Permissions           string   `label:"Permissions" help:"What Copilot does without asking, within the limits of the sandbox; headless, it denies what it would ask for" choices:"ask tools all" default:"all" scope:"at-most" group:"Limits"`
+	Mode                  string   `label:"Mode" help:"Work turn by turn, plan first, or continue until the task is done" flag:"--mode" choices:"interactive plan autopilot" group:"Limits"`
+	MaxAutopilotContinues int      `label:"Most continuations" help:"How often autopilot continues by itself" flag:"--max-autopilot-continues" min:"1" max:"1000" scope:"at-most" when:"mode=autopilot" group:"Limits"`
 	AskUser               bool     `label:"May ask you" help:"Let Copilot ask questions while it works" mode:"interactive" group:"Limits"`
 	AllowTool             []string `label:"Allowed tools" help:"Tools to use without asking, such as shell(git:*) or write" flag:"--allow-tool=" when:"permissions=ask" group:"Tools"`
 	DenyTool              []string `label:"Denied tools" help:"Tools never to use, such as shell(git push)" flag:"--deny-tool=" scope:"at-least" group:"Tools"`
-	AvailableTools        []string `label:"Tools" help:"Tools that the model is told of; all when empty" flag:"--available-tools=" scope:"at-most" group:"Tools"`
-	ExcludedTools         []string `label:"Hidden tools" help:"Tools that the model is not told of" flag:"--excluded-tools=" scope:"at-least" group:"Tools"`
+	AvailableTools        []string `label:"Tools" help:"Tools that the model can see; all if empty" flag:"--available-tools=" scope:"at-most" group:"Tools"`
+	ExcludedTools         []string `label:"Hidden tools" help:"Tools that are hidden from the model" flag:"--excluded-tools=" scope:"at-least" group:"Tools"`
 	AllowURL              []string `label:"Allowed addresses" help:"URLs or domains to open without asking" flag:"--allow-url=" when:"permissions!=all" group:"Tools"`
 	DenyURL               []string `label:"Denied addresses" help:"URLs or domains never to open" flag:"--deny-url=" scope:"at-least" group:"Tools"`
-	AddDir                []string `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--add-dir=" group:"Tools"`
-	MCPConfig             []string `label:"MCP servers" help:"JSON, or @file in the sandbox, that describes MCP servers" flag:"--additional-mcp-config=" group:"Tools"`
-	DisableMCPServer      []string `label:"MCP servers off" help:"Names of MCP servers to leave out" flag:"--disable-mcp-server=" scope:"at-least" group:"Tools"`
-	Agent                 string   `label:"Agent" help:"Name of a custom agent that does the task" flag:"--agent" group:"Prompt"`
-	NoCustomInstructions  bool     `label:"No custom instructions" help:"Leave out AGENTS.md and what is like it" flag:"--no-custom-instructions" group:"Prompt"`
+	AddDir                []string `label:"More folders" help:"More folders in the sandbox to work in" flag:"--add-dir=" group:"Tools"`
+	MCPConfig             []string `label:"MCP servers" help:"MCP servers, as JSON or @file in the sandbox" flag:"--additional-mcp-config=" group:"Tools"`
+	DisableMCPServer      []string `label:"MCP servers off" help:"Names of MCP servers to disable" flag:"--disable-mcp-server=" scope:"at-least" group:"Tools"`
+	Agent                 string   `label:"Agent" help:"Name of the custom agent to use" flag:"--agent" group:"Prompt"`
+	NoCustomInstructions  bool     `label:"No custom instructions" help:"Ignore AGENTS.md and similar files" flag:"--no-custom-instructions" group:"Prompt"`
 	Attachment            []string `label:"Attachments" help:"Pictures or documents in the sandbox to show with the prompt" flag:"--attachment=" mode:"headless" group:"Prompt"`
 	OutputFormat          string   `label:"Output" help:"Plain text, or every event as a line of JSON" flag:"--output-format" choices:"text json" mode:"headless" scope:"repository" group:"Output"`
-	Stats                 bool     `label:"Statistics" help:"Print what was changed and used at the end" mode:"headless" group:"Output"`
-	Stream                string   `label:"Stream" help:"Print answers in pieces as they come, or whole" flag:"--stream" choices:"on off" scope:"repository" group:"Output"`
-	ScreenReader          bool     `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
-	Name                  string   `label:"Name" help:"What the conversation is called" flag:"--name" group:"Advanced"`
+	Stats                 bool     `label:"Statistics" help:"Print changes and usage at the end" mode:"headless" group:"Output"`
+	Stream                string   `label:"Stream" help:"Print answers in pieces as they arrive, or whole" flag:"--stream" choices:"on off" scope:"repository" group:"Output"`
+	ScreenReader          bool     `label:"Screen reader" help:"Print output for screen readers" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Name                  string   `label:"Name" help:"Name of the conversation" flag:"--name" group:"Advanced"`
 	LogLevel              string   `label:"Log level" help:"What Copilot writes to its own log" flag:"--log-level" choices:"none error warning info debug all" group:"Advanced"`
-	Experimental          bool     `label:"Experimental" help:"Turn on features that are not finished" flag:"--experimental" group:"Advanced"`
+	Experimental          bool     `label:"Experimental" help:"Turn on experimental features" flag:"--experimental" group:"Advanced"`
 	PluginDir             []string `label:"Plugins" help:"Folders in the sandbox with plugins" flag:"--plugin-dir=" group:"Advanced"`
 }
 
@@ -38,7 +38,7 @@ func (*Copilot) Info() Info {
 	return Info{
 		Name:        "copilot",
 		Title:       "GitHub Copilot CLI",
-		Summary:     "GitHub's coding agent, with a model of your own and no login",
+		Summary:     "GitHub's coding agent, with your own model and no login",
 		Homepage:    "https://docs.github.com/copilot/how-tos/copilot-cli",
 		Image:       "copilot",
 		Version:     "1.0.102",

@@ -7,15 +7,15 @@ import (
 
 // Crush is Charm's terminal agent, one native program.
 type Crush struct {
-	SmallModel      string   `label:"Small model" help:"Model for titles and summaries; the main one when empty" type:"model" group:"Model"`
-	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"low medium high" group:"Model"`
-	MaxTokens       int      `label:"Answer tokens" help:"Most tokens of one answer" min:"1" max:"1000000" group:"Model"`
-	NoTools         bool     `label:"No tools" help:"Offer the model no tools, for servers that stumble over them" group:"Model"`
-	DisabledTools   []string `label:"Tools off" help:"Tools of Crush that the model does not get, such as bash" group:"Tools"`
-	NoSummaries     bool     `label:"No summing up" help:"Never sum the conversation up when it grows long" group:"Advanced"`
-	Attribution     bool     `label:"Attribution" help:"Name Crush in the messages of its commits" group:"Advanced"`
-	Verbose         bool     `label:"Verbose" help:"Tell what Crush does" flag:"--verbose" mode:"headless" group:"Output"`
-	Debug           bool     `label:"Debug" help:"Write more into Crush's own log" flag:"--debug" group:"Advanced"`
+	SmallModel      string   `label:"Small model" help:"Model for titles and summaries; defaults to the main model" type:"model" group:"Model"`
+	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" choices:"low medium high" group:"Model"`
+	MaxTokens       int      `label:"Answer tokens" help:"Maximum tokens of one answer" min:"1" max:"1000000" group:"Model"`
+	NoTools         bool     `label:"No tools" help:"Offer the model no tools, for servers that do not support them" group:"Model"`
+	DisabledTools   []string `label:"Tools off" help:"Crush tools to disable, such as bash" group:"Tools"`
+	NoSummaries     bool     `label:"No summaries" help:"Never summarize a long conversation" group:"Advanced"`
+	Attribution     bool     `label:"Attribution" help:"Mention Crush in its commit messages" group:"Advanced"`
+	Verbose         bool     `label:"Verbose" help:"Print more about what Crush does" flag:"--verbose" mode:"headless" group:"Output"`
+	Debug           bool     `label:"Debug" help:"Write more to Crush's own log" flag:"--debug" group:"Advanced"`
 }
 
 // Info describes Crush.
@@ -23,7 +23,7 @@ func (*Crush) Info() Info {
 	return Info{
 		Name:        "crush",
 		Title:       "Crush",
-		Summary:     "Charm's agent for the terminal: quick to start, light on memory",
+		Summary:     "Charm's terminal agent: starts quickly, needs little memory",
 		Homepage:    "https://github.com/charmbracelet/crush",
 		Image:       "crush",
 		Version:     "0.96.1",
@@ -32,8 +32,8 @@ func (*Crush) Info() Info {
 		StateDirs:   []string{"~/.local/share/crush"},
 		Hosts:       []string{"api.github.com", "catwalk.charm.land"},
 		Notes: []string{
-			"Asks for a newer version of itself once per run; being refused costs it nothing.",
-			"Its image downloads the program from its makers' release page, besides npm's registry.",
+			"Checks for a newer version once per run; the refusal does no harm.",
+			"Its image downloads the program from its makers' release page, in addition to npm's registry.",
 		},
 	}
 }

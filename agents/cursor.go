@@ -14,18 +14,18 @@ import (
 // help of version 2026.09.28. Earlier versions, such as 2026.06.16, say there that
 // --trust "only works with --print/headless mode", and end with an error without it.
 type Cursor struct {
-	Model         string       `label:"Model" help:"One of Cursor's models; the account's default when empty" flag:"--model" type:"model" group:"Model"`
-	Mode          string       `label:"Mode" help:"What the agent may do: plan and ask change nothing" flag:"--mode" choices:"plan ask"`
+	Model         string       `label:"Model" help:"One of Cursor's models; defaults to the account's default" flag:"--model" type:"model" group:"Model"`
+	Mode          string       `label:"Mode" help:"What the agent can do: plan and ask change nothing" flag:"--mode" choices:"plan ask"`
 	OutputFormat  string       `label:"Output format" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" group:"Output"`
-	StreamPartial bool         `label:"Stream pieces" help:"Print answers piece by piece" flag:"--stream-partial-output" mode:"headless" when:"output-format=stream-json" group:"Output"`
-	AutoReview    bool         `label:"Auto-review" help:"Let Cursor's servers judge which tools run without asking, instead of running them all" flag:"--auto-review" group:"Tools"`
-	ApproveMCPs   bool         `label:"Approve MCP servers" help:"Start the MCP servers that the repository names" flag:"--approve-mcps" group:"Tools"`
-	AddDir        []string     `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--add-dir=" group:"Prompt"`
+	StreamPartial bool         `label:"Stream pieces" help:"Print answers in pieces as they arrive" flag:"--stream-partial-output" mode:"headless" when:"output-format=stream-json" group:"Output"`
+	AutoReview    bool         `label:"Auto-review" help:"Let Cursor's servers decide which tools run without asking, instead of running all" flag:"--auto-review" group:"Tools"`
+	ApproveMCPs   bool         `label:"Approve MCP servers" help:"Start the MCP servers that the repository defines" flag:"--approve-mcps" group:"Tools"`
+	AddDir        []string     `label:"More folders" help:"More folders in the sandbox to work in" flag:"--add-dir=" group:"Prompt"`
 	PluginDir     []string     `label:"Plugins" help:"Folders in the sandbox with plugins to load" flag:"--plugin-dir=" group:"Tools"`
-	Endpoint      string       `label:"Endpoint" help:"Address of Cursor's servers, for a company that has its own" flag:"--endpoint=" group:"Account"`
+	Endpoint      string       `label:"Endpoint" help:"Address of your company's own Cursor servers" flag:"--endpoint=" group:"Account"`
 	Header        []string     `label:"Headers" help:"Headers for Cursor's servers, as Name: value" flag:"--header" group:"Advanced"`
 	CursorAPIKey  secret.Value `label:"API key" help:"Key of your Cursor account" env:"CURSOR_API_KEY" secret:"true" group:"Account"`
-	ResumeChat    string       `label:"Chat" help:"Go on with this chat of your account" flag:"--resume" group:"Advanced"`
+	ResumeChat    string       `label:"Chat" help:"Continue this chat of your account" flag:"--resume" group:"Advanced"`
 }
 
 // Info describes Cursor.
@@ -33,7 +33,7 @@ func (*Cursor) Info() Info {
 	return Info{
 		Name:        "cursor",
 		Title:       "Cursor CLI",
-		Summary:     "Cursor's agent, on the models of its maker's cloud",
+		Summary:     "Cursor's agent, with the models of its maker's cloud",
 		Homepage:    "https://cursor.com/cli",
 		Image:       "cursor",
 		Version:     "2026.09.10-fd3934a",
@@ -42,8 +42,8 @@ func (*Cursor) Info() Info {
 		StateDirs:   []string{"~/.cursor/chats"},
 		Hosts:       []string{"cursor.com", "api2.cursor.sh", "*.cursor.sh"},
 		Notes: []string{
-			"Talks to its maker's cloud only, so no model of yours can serve it.",
-			"Its own sandbox is off, because aibox provides one, and it runs every tool without asking unless --auto-review is given.",
+			"Talks only to its maker's cloud, so you cannot use your own model.",
+			"Its own sandbox is off, because aibox provides one. It runs every tool without asking unless --auto-review is given.",
 			"Its recipe follows its documentation and has not been tested.",
 		},
 	}

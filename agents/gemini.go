@@ -11,23 +11,23 @@ import (
 
 // GeminiCLI is Google's Gemini CLI.
 type GeminiCLI struct {
-	ThinkingLevel      string   `label:"Thinking" help:"How hard the model thinks, where it has levels (Gemini 3)" choices:"minimal low medium high" scope:"repository" group:"Model"`
-	ThinkingBudget     int      `label:"Longest thought" help:"Tokens that the model may think, where it has a budget (Gemini 2.5)" min:"1" max:"1000000" scope:"at-most" group:"Model"`
-	SmallModel         string   `label:"Small model" help:"Model for summaries, corrections and searches; Gemini's own choice for its own models, else the chosen one" type:"model" group:"Model"`
-	ApprovalMode       string   `label:"Approval" help:"What Gemini does without asking, within what the sandbox allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto_edit yolo" default:"yolo" scope:"at-most" group:"Limits"`
-	MaxTurns           int      `label:"Most turns" help:"Answers of the model after which Gemini gives up" min:"1" max:"100000" scope:"at-most" group:"Limits"`
-	CoreTools          []string `label:"Tools" help:"Built-in tools that Gemini has at all, such as run_shell_command and write_file" scope:"at-most" group:"Tools"`
+	ThinkingLevel      string   `label:"Thinking" help:"How hard the model thinks, if it has levels (Gemini 3)" choices:"minimal low medium high" scope:"repository" group:"Model"`
+	ThinkingBudget     int      `label:"Longest thought" help:"Thinking budget in tokens, if the model has one (Gemini 2.5)" min:"1" max:"1000000" scope:"at-most" group:"Model"`
+	SmallModel         string   `label:"Small model" help:"Model for summaries, corrections and searches; defaults to Gemini's own choice for Google's models, else the main model" type:"model" group:"Model"`
+	ApprovalMode       string   `label:"Approval" help:"What Gemini does without asking, within the limits of the sandbox; headless, it denies what it would ask for" flag:"--approval-mode" choices:"plan default auto_edit yolo" default:"yolo" scope:"at-most" group:"Limits"`
+	MaxTurns           int      `label:"Most turns" help:"Number of model answers after which Gemini gives up" min:"1" max:"100000" scope:"at-most" group:"Limits"`
+	CoreTools          []string `label:"Tools" help:"Built-in tools that are available, such as run_shell_command and write_file" scope:"at-most" group:"Tools"`
 	ExcludeTools       []string `label:"Denied tools" help:"Tools never to use, such as google_web_search" scope:"at-least" group:"Tools"`
 	Policy             []string `label:"Policies" help:"Files or folders in the sandbox with rules about tools" flag:"--policy=" group:"Tools"`
 	MCPServers         string   `label:"MCP servers" help:"MCP servers, as a JSON object of name and settings" type:"text" group:"Tools"`
-	AllowedMCPServers  []string `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all when empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
-	Extensions         []string `label:"Extensions" help:"Extensions to use; none is a name, too" flag:"--extensions=" group:"Tools"`
-	SystemPrompt       string   `label:"System prompt" help:"Text instead of Gemini's own system prompt" type:"text" group:"Prompt"`
-	IncludeDirectories []string `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
+	AllowedMCPServers  []string `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all if empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
+	Extensions         []string `label:"Extensions" help:"Extensions to use; the name none disables all" flag:"--extensions=" group:"Tools"`
+	SystemPrompt       string   `label:"System prompt" help:"Replaces Gemini's own system prompt" type:"text" group:"Prompt"`
+	IncludeDirectories []string `label:"More folders" help:"More folders in the sandbox to work in" flag:"--include-directories=" group:"Prompt"`
 	OutputFormat       string   `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
-	ScreenReader       bool     `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
-	Debug              bool     `label:"Debug" help:"Tell what Gemini does" flag:"--debug" group:"Advanced"`
-	Settings           string   `label:"Settings" help:"More settings of Gemini CLI, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
+	ScreenReader       bool     `label:"Screen reader" help:"Print output for screen readers" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Debug              bool     `label:"Debug" help:"Print debug output of Gemini" flag:"--debug" group:"Advanced"`
+	Settings           string   `label:"Settings" help:"More settings of Gemini CLI, as JSON in the format of its settings.json" type:"text" group:"Advanced"`
 }
 
 // Info describes Gemini CLI.
@@ -44,10 +44,10 @@ func (*GeminiCLI) Info() Info {
 		StateDirs:   []string{"~/.gemini/tmp"},
 		Hosts:       []string{"generativelanguage.googleapis.com", "oauth2.googleapis.com", "accounts.google.com", "cloudcode-pa.googleapis.com"},
 		Notes: []string{
-			"Speaks Gemini's dialect only: a model server has to offer /v1beta/models/NAME:generateContent. One of your own is named by its URL with /v1beta at the end: --inference http://127.0.0.1:8000/v1beta.",
+			"Speaks only Gemini's API: the model server must offer /v1beta/models/NAME:generateContent. For your own server, end the URL with /v1beta: --inference http://127.0.0.1:8000/v1beta.",
 			"Asks for no permission, because it runs inside a sandbox; --approval-mode plan or default changes that.",
-			"Its google_web_search and web_fetch run on the model's server: they are off unless inference-tools opens web-search and web-fetch.",
-			"Believes that every model takes a million tokens.",
+			"Its google_web_search and web_fetch run on the model server. They are off unless inference-tools opens web-search and web-fetch.",
+			"Assumes that every model has a context of a million tokens.",
 		},
 	}
 }
@@ -62,10 +62,10 @@ func (g *GeminiCLI) Validate() error {
 func (*GeminiCLI) Meaning(code int) string {
 	return map[int]string{
 		41: "it could not log in",
-		42: "it was given an argument that it does not take",
+		42: "it was given an unknown argument",
 		44: "its sandbox failed",
-		52: "its settings are not valid",
-		53: "it reached its limit of turns",
+		52: "its settings are invalid",
+		53: "it reached its turn limit",
 		54: "a tool failed",
 		55: "the folder is not trusted",
 		// HTTP statuses above 255, of which a shell sees the lower byte.
@@ -249,7 +249,7 @@ func merge(settings map[string]any, option, text string) error {
 		err = errors.New("null is none")
 	}
 	if err != nil {
-		return fault.New(fault.Usage, "option %q takes a JSON object: %w", option, err).
+		return fault.New(fault.Usage, "option %q must be a JSON object: %w", option, err).
 			Hint(`write it as {"name": value}`)
 	}
 	overlay(settings, more)

@@ -10,17 +10,17 @@ import (
 
 // OpenCode is the open-source agent of opencode.ai. It speaks every dialect.
 type OpenCode struct {
-	Agent           string   `label:"Agent" help:"Which of OpenCode's agents works: build changes files, plan only reads" flag:"--agent"`
-	Approval        string   `label:"Approval" help:"Whether a person at the terminal is asked before commands and changes" choices:"ask auto" default:"auto" mode:"interactive" scope:"at-most"`
-	Dialect         string   `label:"Dialect" help:"How OpenCode talks to the model server, when the one it would choose is not the best" choices:"openai-chat openai-responses anthropic gemini" group:"Model"`
-	SmallModel      string   `label:"Small model" help:"Model for titles; the main one when empty" type:"model" group:"Model"`
-	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"none minimal low medium high xhigh" group:"Model"`
-	Variant         string   `label:"Variant" help:"Effort of the model as OpenCode names it, such as high or max" flag:"--variant" mode:"headless" group:"Model"`
-	MaxSteps        int      `label:"Most steps" help:"Tell the model to come to an end after this many of its answers" min:"1" max:"100000" group:"Model"`
+	Agent           string   `label:"Agent" help:"Which OpenCode agent to use: build changes files, plan only reads" flag:"--agent"`
+	Approval        string   `label:"Approval" help:"Whether OpenCode asks you before commands and changes" choices:"ask auto" default:"auto" mode:"interactive" scope:"at-most"`
+	Dialect         string   `label:"Dialect" help:"API that OpenCode uses to talk to the model server, if its default is not the best" choices:"openai-chat openai-responses anthropic gemini" group:"Model"`
+	SmallModel      string   `label:"Small model" help:"Model for titles; defaults to the main model" type:"model" group:"Model"`
+	ReasoningEffort string   `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" choices:"none minimal low medium high xhigh" group:"Model"`
+	Variant         string   `label:"Variant" help:"Model effort, in OpenCode's terms, such as high or max" flag:"--variant" mode:"headless" group:"Model"`
+	MaxSteps        int      `label:"Most steps" help:"Tell the model to finish after this many answers" min:"1" max:"100000" group:"Model"`
 	Thinking        bool     `label:"Thinking" help:"Print the model's thinking" flag:"--thinking" mode:"headless" group:"Output"`
 	Format          string   `label:"Format" help:"Plain text, or every event as a line of JSON" flag:"--format" choices:"default json" mode:"headless" group:"Output"`
 	File            []string `label:"Files" help:"Files in the sandbox to send with the prompt" flag:"--file=" mode:"headless" group:"Input"`
-	SlashCommand    string   `label:"Command" help:"A command of the repository's own OpenCode settings, with the prompt as its arguments" flag:"--command" mode:"headless" group:"Input"`
+	SlashCommand    string   `label:"Command" help:"A command from the repository's OpenCode settings, with the prompt as its arguments" flag:"--command" mode:"headless" group:"Input"`
 	Title           string   `label:"Title" help:"Name of the conversation" flag:"--title" mode:"headless" group:"Advanced"`
 	Pure            bool     `label:"No plugins" help:"Run without plugins" flag:"--pure" group:"Advanced"`
 	PrintLogs       bool     `label:"Print logs" help:"Print OpenCode's own log" flag:"--print-logs" mode:"headless" group:"Advanced"`
@@ -41,8 +41,8 @@ func (*OpenCode) Info() Info {
 		StateDirs:   []string{"~/.local/share/opencode"},
 		Hosts:       []string{"opencode.ai", "models.opencode.ai"},
 		Notes: []string{
-			"Asks its package registry once per run; being refused costs it nothing.",
-			"Keeps no snapshots of its own, so its /undo is off: aibox diff and discard take its place.",
+			"Contacts its package registry once per run; the refusal does no harm.",
+			"Its snapshots and /undo are off: use aibox diff and discard instead.",
 			"Needs about 600 MB of memory, a terminal session about 1 GB.",
 		},
 	}
@@ -56,7 +56,7 @@ func (o *OpenCode) Command(task Task) (Invocation, error) {
 	}
 	if task.Interactive && task.Resume && task.Prompt != "" {
 		return Invocation{}, fault.New(fault.Usage, "OpenCode takes no prompt when it continues a conversation on a terminal").
-			Hint("leave --prompt out and type it, or leave -i out")
+			Hint("drop --prompt and type it in the terminal, or drop -i")
 	}
 	extra, env, err := options(o, task.mode())
 	if err != nil {

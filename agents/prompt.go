@@ -72,5 +72,5 @@ func (t Task) refusePrompt(info Info) error {
 		return nil
 	}
 	return fault.New(fault.Usage, "%s takes no prompt on a terminal", info.Title).
-		Hint("leave --prompt out and type it, or leave -i out")
+		Hint("drop --prompt and type it in the terminal, or drop -i")
 }

@@ -8,35 +8,35 @@ import (
 
 // Qwen is Qwen Code. It speaks four dialects.
 type Qwen struct {
-	ReasoningEffort    string        `label:"Reasoning effort" help:"How hard the model thinks, where it can" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
-	FallbackModel      []string      `label:"Fallback models" help:"Models to use while the chosen one is overloaded, three at most" flag:"--fallback-model=" group:"Model"`
-	FastModel          string        `label:"Small model" help:"Model for suggestions and summaries; the chosen one when empty" type:"model" group:"Model"`
-	MaxOutputTokens    int           `label:"Longest answer" help:"Tokens of one answer of the model at most" env:"QWEN_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
-	RequestTimeout     time.Duration `label:"Request timeout" help:"How long one request to the model may take" min:"1s" max:"24h" group:"Model"`
-	ApprovalMode       string        `label:"Approval" help:"What Qwen does without asking, within what the sandbox allows; headless, what it would ask for is denied" flag:"--approval-mode" choices:"plan default auto-edit auto yolo" default:"yolo" scope:"at-most" group:"Limits"`
-	MaxTurns           int           `label:"Most turns" help:"Answers of the model after which Qwen gives up" flag:"--max-session-turns" min:"1" max:"100000" scope:"at-most" group:"Limits"`
-	MaxToolCalls       int           `label:"Most tool calls" help:"Uses of tools after which Qwen gives up" flag:"--max-tool-calls" min:"1" max:"1000000" mode:"headless" scope:"at-most" group:"Limits"`
-	MaxWallTime        time.Duration `label:"Time" help:"How long Qwen may work before it gives up by itself" min:"1s" max:"168h" mode:"headless" scope:"at-most" group:"Limits"`
-	MaxSubagentDepth   int           `label:"Deepest subagent" help:"How far agents that Qwen starts may start others" flag:"--max-subagent-depth" min:"1" max:"100" scope:"at-most" group:"Limits"`
-	CoreTools          []string      `label:"Tools" help:"Built-in tools that Qwen has at all, such as run_shell_command and write_file" flag:"--core-tools=" scope:"at-most" group:"Tools"`
+	ReasoningEffort    string        `label:"Reasoning effort" help:"How hard the model thinks, if it supports that" choices:"low medium high xhigh max" scope:"repository" group:"Model"`
+	FallbackModel      []string      `label:"Fallback models" help:"Models to use while the main model is overloaded; at most three" flag:"--fallback-model=" group:"Model"`
+	FastModel          string        `label:"Small model" help:"Model for suggestions and summaries; defaults to the main model" type:"model" group:"Model"`
+	MaxOutputTokens    int           `label:"Longest answer" help:"Maximum tokens of one answer of the model" env:"QWEN_CODE_MAX_OUTPUT_TOKENS" min:"256" max:"1000000" scope:"at-most" group:"Model"`
+	RequestTimeout     time.Duration `label:"Request timeout" help:"Timeout of one request to the model" min:"1s" max:"24h" group:"Model"`
+	ApprovalMode       string        `label:"Approval" help:"What Qwen does without asking, within the limits of the sandbox; headless, it denies what it would ask for" flag:"--approval-mode" choices:"plan default auto-edit auto yolo" default:"yolo" scope:"at-most" group:"Limits"`
+	MaxTurns           int           `label:"Most turns" help:"Number of model answers after which Qwen gives up" flag:"--max-session-turns" min:"1" max:"100000" scope:"at-most" group:"Limits"`
+	MaxToolCalls       int           `label:"Most tool calls" help:"Number of tool calls after which Qwen gives up" flag:"--max-tool-calls" min:"1" max:"1000000" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxWallTime        time.Duration `label:"Time" help:"How long Qwen works before it gives up" min:"1s" max:"168h" mode:"headless" scope:"at-most" group:"Limits"`
+	MaxSubagentDepth   int           `label:"Deepest subagent" help:"How deeply subagents can start other subagents" flag:"--max-subagent-depth" min:"1" max:"100" scope:"at-most" group:"Limits"`
+	CoreTools          []string      `label:"Tools" help:"Built-in tools that are available, such as run_shell_command and write_file" flag:"--core-tools=" scope:"at-most" group:"Tools"`
 	AllowedTools       []string      `label:"Allowed tools" help:"Tools to use without asking" flag:"--allowed-tools=" when:"approval-mode!=yolo" group:"Tools"`
 	ExcludeTools       []string      `label:"Denied tools" help:"Tools never to use" flag:"--exclude-tools=" scope:"at-least" group:"Tools"`
-	MCPConfig          string        `label:"MCP servers" help:"File in the sandbox, or JSON, that describes MCP servers" flag:"--mcp-config" group:"Tools"`
-	AllowedMCPServers  []string      `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all when empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
-	Extensions         []string      `label:"Extensions" help:"Extensions to use; none is a name, too" flag:"--extensions=" group:"Tools"`
-	SystemPrompt       string        `label:"System prompt" help:"Text instead of Qwen's own system prompt" type:"text" group:"Prompt"`
-	AppendSystemPrompt string        `label:"More system prompt" help:"Text after the system prompt" flag:"--append-system-prompt" type:"text" group:"Prompt"`
+	MCPConfig          string        `label:"MCP servers" help:"MCP servers, as JSON or a file in the sandbox" flag:"--mcp-config" group:"Tools"`
+	AllowedMCPServers  []string      `label:"Allowed MCP servers" help:"Names of the MCP servers to use; all if empty" flag:"--allowed-mcp-server-names=" group:"Tools"`
+	Extensions         []string      `label:"Extensions" help:"Extensions to use; the name none disables all" flag:"--extensions=" group:"Tools"`
+	SystemPrompt       string        `label:"System prompt" help:"Replaces Qwen's own system prompt" type:"text" group:"Prompt"`
+	AppendSystemPrompt string        `label:"More system prompt" help:"Appended to the system prompt" flag:"--append-system-prompt" type:"text" group:"Prompt"`
 	OutputStyle        string        `label:"Style" help:"How Qwen writes, such as Concise or Explanatory" flag:"--output-style" group:"Prompt"`
-	IncludeDirectories []string      `label:"More folders" help:"Folders in the sandbox to work in besides the repository" flag:"--include-directories=" group:"Prompt"`
-	AutoMemory         bool          `label:"Memory" help:"Let Qwen keep notes for later conversations, which costs requests of their own" group:"Prompt"`
+	IncludeDirectories []string      `label:"More folders" help:"More folders in the sandbox to work in" flag:"--include-directories=" group:"Prompt"`
+	AutoMemory         bool          `label:"Memory" help:"Let Qwen keep notes for later conversations; this costs extra requests" group:"Prompt"`
 	OutputFormat       string        `label:"Output" help:"Plain text, one JSON object at the end, or every event as a line of JSON" flag:"--output-format" choices:"text json stream-json" mode:"headless" scope:"repository" group:"Output"`
-	PartialMessages    bool          `label:"Partial messages" help:"Print answers in pieces, as they come" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
-	JSONSchema         string        `label:"Answer's schema" help:"JSON schema that the last answer has to follow, as JSON or @file in the sandbox" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
-	ScreenReader       bool          `label:"Screen reader" help:"Print what a screen reader can follow" flag:"--screen-reader" mode:"interactive" group:"Output"`
-	Bare               bool          `label:"Bare" help:"Leave out everything that Qwen finds by itself" flag:"--bare" group:"Advanced"`
-	SafeMode           bool          `label:"Safe mode" help:"Leave out everything the repository adds: context files, hooks, skills, MCP servers" flag:"--safe-mode" group:"Advanced"`
-	Debug              bool          `label:"Debug" help:"Tell what Qwen does" flag:"--debug" group:"Advanced"`
-	Settings           string        `label:"Settings" help:"More settings of Qwen Code, as a JSON object in the form of its settings.json" type:"text" group:"Advanced"`
+	PartialMessages    bool          `label:"Partial messages" help:"Print answers in pieces as they arrive" flag:"--include-partial-messages" mode:"headless" scope:"repository" when:"output-format=stream-json" group:"Output"`
+	JSONSchema         string        `label:"Answer's schema" help:"JSON schema of the last answer, as JSON or @file in the sandbox" flag:"--json-schema" type:"text" mode:"headless" group:"Output"`
+	ScreenReader       bool          `label:"Screen reader" help:"Print output for screen readers" flag:"--screen-reader" mode:"interactive" group:"Output"`
+	Bare               bool          `label:"Bare" help:"Ignore everything that Qwen would discover by itself" flag:"--bare" group:"Advanced"`
+	SafeMode           bool          `label:"Safe mode" help:"Ignore everything the repository adds: context files, hooks, skills, MCP servers" flag:"--safe-mode" group:"Advanced"`
+	Debug              bool          `label:"Debug" help:"Print debug output of Qwen" flag:"--debug" group:"Advanced"`
+	Settings           string        `label:"Settings" help:"More settings of Qwen Code, as JSON in the format of its settings.json" type:"text" group:"Advanced"`
 }
 
 // Info describes Qwen Code.
@@ -55,7 +55,7 @@ func (*Qwen) Info() Info {
 		Notes: []string{
 			"Asks for no permission, because it runs inside a sandbox; --approval-mode plan or default changes that.",
 			"Sends about 18,000 tokens before the prompt.",
-			"Tries a model that fails seven times, over a minute: aibox ends such a run earlier.",
+			"Retries a failing model seven times, for over a minute; aibox ends such a run earlier.",
 		},
 	}
 }
@@ -69,8 +69,8 @@ func (q *Qwen) Validate() error {
 // Meaning is what Qwen Code says with an exit code.
 func (*Qwen) Meaning(code int) string {
 	return map[int]string{
-		52: "its settings are not valid",
-		53: "it reached its limit of turns",
+		52: "its settings are invalid",
+		53: "it reached its turn limit",
 		55: "it reached a limit of time or tool calls",
 	}[code]
 }

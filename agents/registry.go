@@ -100,9 +100,9 @@ func (s Set) Find(name string) (Agent, error) {
 	if why, ok := s.broken[name]; ok {
 		return nil, why
 	}
-	unknown := fault.New(fault.Usage, "there is no agent %q", name)
+	unknown := fault.New(fault.Usage, "unknown agent %q", name)
 	if name == "" {
-		unknown = fault.New(fault.Usage, "no agent was named")
+		unknown = fault.New(fault.Usage, "no agent was given")
 	}
 	names := s.Names()
 	if near := spec.Closest(name, slices.AppendSeq(slices.Clone(names), maps.Keys(s.broken))); near != "" {

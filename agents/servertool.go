@@ -34,7 +34,7 @@ func (i Inference) needsOpen(option, kind string, words []string, names ...strin
 }
 
 func closedTool(option, name, kind string) error {
-	return fault.New(fault.Usage, "option %q asks for %s, which runs on the model's server and is a way out of the sandbox: it is not open", option, name).
+	return fault.New(fault.Usage, "option %q needs %s, which runs on the model server and is a way out of the sandbox; your settings do not open it", option, name).
 		Hint("aibox run --inference-tools %s …   # opens it", kind).
 		Hint("aibox config set inference-tools %s   # for every run", kind)
 }

@@ -10,7 +10,7 @@ func (*Shell) Info() Info {
 	return Info{
 		Name:    "shell",
 		Title:   "Shell",
-		Summary: "Any command of your own in the sandbox, after --",
+		Summary: "Any command, given after --",
 		Image:   "base",
 		Notes: []string{
 			"Runs the command after -- unchanged; with -i and no command, an interactive bash.",
@@ -26,7 +26,7 @@ func (*Shell) Command(task Task) (Invocation, error) {
 	inv := Invocation{Argv: task.Args, Env: modelEnv(task.Inference)}
 	if len(task.Args) == 0 {
 		if !task.Interactive {
-			return Invocation{}, fault.New(fault.Usage, "shell was given no command").
+			return Invocation{}, fault.New(fault.Usage, "no command was given").
 				Hint("put it after --: aibox run shell -- make test").
 				Hint("or use -i for an interactive shell")
 		}

@@ -21,7 +21,7 @@ func (s Set) checkState(info Info) error {
 				return overlap(info.Name, "the state folder %q contains %q, where %s keeps its conversations", own, other.Info().StateDirs[i], other.Info().Name)
 			}
 			if i := slices.IndexFunc(other.Info().StateDirs, func(dir string) bool { return Contains(dir, own) }); i >= 0 {
-				return overlap(info.Name, "the state folder %q lies in %q, where %s keeps its conversations", own, other.Info().StateDirs[i], other.Info().Name)
+				return overlap(info.Name, "the state folder %q is inside %q, where %s keeps its conversations", own, other.Info().StateDirs[i], other.Info().Name)
 			}
 		}
 	}
@@ -29,5 +29,5 @@ func (s Set) checkState(info Info) error {
 }
 
 func overlap(name, format string, args ...any) error {
-	return fault.New(fault.Usage, format, args...).Hint("name a folder of its own, such as state = [%q]", "~/."+name)
+	return fault.New(fault.Usage, format, args...).Hint("use a separate folder, such as state = [%q]", "~/."+name)
 }

@@ -96,7 +96,7 @@ func readCustomAgents(dir string) *CustomAgents {
 			continue
 		}
 		if read++; read > maxCustomAgents {
-			c.Broken = append(c.Broken, BrokenAgent{dir, fmt.Errorf("it holds more than %d agents, and the others are not read", maxCustomAgents)})
+			c.Broken = append(c.Broken, BrokenAgent{dir, fmt.Errorf("it holds more than %d agents; the rest are ignored", maxCustomAgents)})
 			break
 		}
 		path := filepath.Join(dir, entry.Name())
@@ -132,7 +132,7 @@ func (c *CustomAgents) add(name, path string) error {
 	return nil
 }
 
-var errTaken = errors.New("aibox has an agent of this name itself, which stays; rename the file")
+var errTaken = errors.New("aibox has a built-in agent with this name; rename the file")
 
 // readDefinition opens and parses an agent file. One that other users can write to is
 // refused, since it decides what is built and run.
@@ -189,5 +189,5 @@ func brokenFault(name, path string, err error) error {
 	if errors.As(err, &wrong) && wrong.Problems[0].Hint != "" {
 		f = f.Hint("%s", wrong.Problems[0].Hint)
 	}
-	return f.Hint("`aibox agents check %s` tells all that is wrong with it", name)
+	return f.Hint("`aibox agents check %s` lists all problems", name)
 }

@@ -57,7 +57,7 @@ func (a *App) NamedImage(ctx context.Context, ref string) (runtime.ImageID, erro
 	id, err := daemon.Backend.Image(ctx, ref)
 	if errors.Is(err, runtime.ErrNoImage) {
 		return "", fault.New(fault.Environment, "Docker has no image %q", ref).
-			Hint("pull or build it with the Docker that aibox uses, or leave --image out")
+			Hint("pull or build it with the Docker that aibox uses, or drop --image")
 	}
 	return id, err
 }

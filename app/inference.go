@@ -56,7 +56,7 @@ type inference struct {
 func ownerNotices(ctx context.Context, u modelserver.Server) []string {
 	var notices []string
 	for _, owner := range u.Skipped {
-		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine and is not used")
+		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine, so it is not used")
 	}
 	if owner, other := modelserver.OtherOwner(ctx, u); other {
 		notices = append(notices, termtext.Escape(owner.String())+" runs as another user of this machine, who sees your prompts")
@@ -74,7 +74,7 @@ func (i inference) Leaves(models []string) string {
 	if len(models) > 0 {
 		which = termtext.Escape(models[0])
 	}
-	return fmt.Sprintf("the model is %s at %s, since `auto` found no model server on this machine: prompts and code of this repository go there", which, i.upstream.Address())
+	return fmt.Sprintf("`auto` found no model server on this machine, so prompts and code of this repository go to %s at %s", which, i.upstream.Address())
 }
 
 func (i inference) Notices(models []string) []string {
@@ -172,19 +172,19 @@ func (i inference) choose(models []modelserver.Model, asked string) (modelserver
 		if i.upstream.Kind == modelserver.OllamaHost {
 			unknown = unknown.Hint("ollama pull %s", asked)
 		}
-		return modelserver.Model{}, unknown.Hint("%s lists what there is: %s", list, head(ids))
+		return modelserver.Model{}, unknown.Hint("%s lists the models: %s", list, head(ids))
 	case models == nil:
-		return modelserver.Model{}, fault.New(fault.Usage, "%s does not list its models, and none was chosen", i.Name()).Hint("name one with --model")
+		return modelserver.Model{}, fault.New(fault.Usage, "%s does not list its models, and no model was chosen", i.Name()).Hint("name one with --model")
 	case len(models) == 0:
 		return modelserver.Model{}, fault.New(fault.Environment, "%s has no model", i.Name()).
-			Hint("load one there, or name another server with --inference")
+			Hint("load one there, or choose another server with --inference")
 	case len(models) > 1:
-		return modelserver.Model{}, fault.New(fault.Usage, "%s has %d models and none was chosen", i.Name(), len(models)).
+		return modelserver.Model{}, fault.New(fault.Usage, "%s has %d models, and none was chosen", i.Name(), len(models)).
 			Hint("name one with --model, such as --model %s", models[0].ID).
 			Hint("%s lists them", list)
 	}
 	if host := i.upstream.RemoteHost(models[0]); host != "" {
-		return modelserver.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s: your prompts would leave this machine", i.Name(), models[0].ID, host).
+		return modelserver.Model{}, fault.New(fault.Usage, "the only model of %s is %s, which runs on %s, so your prompts would leave this machine", i.Name(), models[0].ID, host).
 			Hint("--model %s uses it", models[0].ID).
 			Hint("ollama pull qwen3-coder   # a model that runs here")
 	}
@@ -206,16 +206,16 @@ const minContext = 16 << 10
 
 // contextWarning reports a context that is, or may be, too small; "" is none.
 func (i inference) contextWarning(model modelserver.Model) string {
-	remedy := "set a larger one in the server"
+	remedy := "set a larger context in the server"
 	if i.upstream.Kind == modelserver.OllamaHost {
 		remedy = "start the server with OLLAMA_CONTEXT_LENGTH=65536"
 	}
 	switch {
 	case model.Context > 0 && model.Context < minContext:
-		return fmt.Sprintf("%s gives %s %d tokens of context, which is too few for most agents: %s", i.Name(), model.ID, model.Context, remedy)
+		return fmt.Sprintf("%s gives %s a context of %d tokens, which is too small for most agents: %s", i.Name(), model.ID, model.Context, remedy)
 	case model.Context == 0 && i.upstream.Kind == modelserver.OllamaHost:
 		// Ollama chooses by memory when it loads the model: 4096 below 24 GB.
-		return fmt.Sprintf("%s may give %s as few as 4096 tokens of context, too few for most agents: %s", i.Name(), model.ID, remedy)
+		return fmt.Sprintf("%s may give %s a context of only 4096 tokens, which is too small for most agents: %s", i.Name(), model.ID, remedy)
 	default:
 		return ""
 	}

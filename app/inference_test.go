@@ -68,8 +68,8 @@ func TestASmallContextIsWarnedOf(t *testing.T) {
 		model modelserver.Model
 		want  string
 	}{
-		{ollama, modelserver.Model{ID: "m", Context: 4096, Limit: 262144}, "4096 tokens of context, which is too few"},
-		{ollama, modelserver.Model{ID: "m", Limit: 262144}, "as few as 4096"},
+		{ollama, modelserver.Model{ID: "m", Context: 4096, Limit: 262144}, "a context of 4096 tokens, which is too small"},
+		{ollama, modelserver.Model{ID: "m", Limit: 262144}, "a context of only 4096"},
 		{ollama, modelserver.Model{ID: "m", Context: 65536}, ""},
 		{local, modelserver.Model{ID: "m", Context: 8192}, "8192 tokens"},
 		{local, modelserver.Model{ID: "m"}, ""},
@@ -122,7 +122,7 @@ func TestWhereAutoSendsCodeIsSaidAndOnlyThere(t *testing.T) {
 	u.Fallback = true
 	for _, models := range [][]string{{"gpt\x1b[31m"}, nil} {
 		text := inference{upstream: u}.Leaves(models)
-		if !strings.Contains(text, "at api.openai.com") || !strings.Contains(text, "prompts and code of this repository go there") || strings.ContainsRune(text, '\x1b') {
+		if !strings.Contains(text, "at api.openai.com") || !strings.Contains(text, "prompts and code of this repository go to") || strings.ContainsRune(text, '\x1b') {
 			t.Errorf("%q: %q", models, text)
 		}
 	}

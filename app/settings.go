@@ -72,7 +72,7 @@ func SettingsFault(err error) error {
 	case strings.HasPrefix(place, file):
 		return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
 	case strings.Contains(place, "/"+config.RepositoryName):
-		return fault.New(fault.KindOf(err), "%w", err).Hint("mend or remove it: an agent may have written it")
+		return fault.New(fault.KindOf(err), "%w", err).Hint("fix or remove it: an agent may have written it")
 	default:
 		return err
 	}

@@ -18,7 +18,7 @@ var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 func ParseVersion(text string) (Version, error) {
 	if !versionForm.MatchString(text) {
 		return Version{}, fault.New(fault.Usage, "%q is not a version", text).
-			Hint("a version starts with a digit and holds letters, digits and . + _ - only, such as --version codex=0.169.0")
+			Hint("a version starts with a digit and contains only letters, digits and . + _ -, such as --version codex=0.169.0")
 	}
 	return Version{text: text}, nil
 }

@@ -36,22 +36,22 @@ func newAcceptCommand(a *cli) *cobra.Command {
 	o := acceptOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "accept ID [PATH…]",
-		Short: "Take a session's changes, all or some, as a commit on a branch or into your files",
-		Long: `Take what the agent changed: everything, or the paths (files, folders, globs) and
-hunks named, or hunk by hunk with --interactive.
+		Short: "Accept a session's changes as a commit on a branch or into your files",
+		Long: `Accept what the agent changed: everything, the given paths (files, folders, globs) and
+hunks, or hunk by hunk with --interactive.
 
-What is taken becomes a commit on a new branch of your repository, aibox/ID when you
-name none; a later accept of the same session adds a commit to it. Your working tree,
-index and current branch stay as they are. Uncommitted work that the agent started
-from is a commit of its own below, so that the agent's commit shows the agent's
-changes alone. With --to worktree it is merged into your files instead, all or
-nothing, and your index and branches stay as they are.
+By default, aibox commits the changes to a new branch of your repository, aibox/ID
+unless --branch names one. Accepting more of the same session adds another commit.
+Your working tree, index and current branch do not change. Uncommitted work that the
+agent started from gets its own commit first, so the agent's commit shows only the
+agent's changes. With --to worktree, aibox merges the changes into your files instead,
+all or nothing; your index and branches do not change.
 
-A branch holds what git add would store, with your line endings and through your own
-filters, such as those of Git LFS and git-crypt.
+The commit holds what git add would store: your line endings, and the output of your
+own filters, such as Git LFS and git-crypt.
 
-Files with risks, such as those that a tool of yours would execute by itself, are left
-out and listed, unless --accept-risky names them.`,
+Files with risks, such as those that your tools would execute automatically, are
+listed and left out unless --accept-risky names them.`,
 		Example: `  aibox accept 0dq4f
   aibox accept 0dq4f src '*.md'
   aibox accept 0dq4f --hunks 3f9c21,88ab01
@@ -67,17 +67,17 @@ out and listed, unless --accept-risky names them.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.files, "files", nil, "take only this `PATH`: a file, a folder or a glob (repeatable)")
-	f.StringSliceVar(&o.hunks, "hunks", nil, "take only the hunk with this `ID`, see aibox diff --hunks (repeatable)")
+	f.StringArrayVar(&o.files, "files", nil, "accept only this `PATH`: a file, folder or glob (repeatable)")
+	f.StringSliceVar(&o.hunks, "hunks", nil, "accept only the hunk with this `ID`; see aibox diff --hunks (repeatable)")
 	f.BoolVarP(&o.interactive, "interactive", "p", false, "choose hunk by hunk")
-	f.StringArrayVar(&o.risky, "accept-risky", nil, "take this `FILE` in spite of its risks (repeatable)")
-	f.StringVar(&o.to, "to", "branch", "where to: branch or worktree (`TARGET`)")
-	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the branch")
-	f.StringVarP(&o.message, "message", "m", "", "the commit message (`TEXT`); see aibox describe for the proposed one")
-	f.BoolVarP(&o.edit, "edit", "e", false, "edit the message first; an empty one cancels")
+	f.StringArrayVar(&o.risky, "accept-risky", nil, "accept this `FILE` despite its risks (repeatable)")
+	f.StringVar(&o.to, "to", "branch", "where the changes go: branch or worktree (`TARGET`)")
+	f.StringVarP(&o.branch, "branch", "b", "", "the branch `NAME`")
+	f.StringVarP(&o.message, "message", "m", "", "the commit message (`TEXT`); see aibox describe for the default")
+	f.BoolVarP(&o.edit, "edit", "e", false, "edit the message first; an empty message cancels")
 	o.bind(f, config.Defaults())
-	f.BoolVar(&o.noVerify, "no-verify", false, "deliver without running the session's --verify command on what is taken")
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would be taken and left out, and where it would go")
+	f.BoolVar(&o.noVerify, "no-verify", false, "do not run the session's --verify command on the accepted changes")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what would be accepted and left out, and where it would go")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"files":        a.completeChanged(func(review.Change) bool { return true }),
@@ -94,7 +94,7 @@ out and listed, unless --accept-risky names them.`,
 func (o *acceptOptions) check() error {
 	var target accept.Target
 	if err := target.UnmarshalText([]byte(o.to)); err != nil {
-		return fault.New(fault.Usage, "--to takes branch or worktree, not %q", o.to).Hint("--to branch")
+		return fault.New(fault.Usage, "--to must be branch or worktree, not %q", o.to).Hint("--to branch")
 	}
 	for _, pair := range []struct {
 		one, other string
@@ -110,7 +110,7 @@ func (o *acceptOptions) check() error {
 		{"--verify", "--no-verify", o.command != "" && o.noVerify},
 	} {
 		if pair.both {
-			return fault.New(fault.Usage, "%s and %s exclude each other", pair.one, pair.other).Hint("keep one of them")
+			return fault.New(fault.Usage, "%s and %s cannot be used together", pair.one, pair.other).Hint("keep one of them")
 		}
 	}
 	return nil
@@ -193,7 +193,7 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 	}
 	accepted, err := service.AcceptSet(ctx, found.ID, set, opts)
 	if errors.Is(err, review.ErrNothing) {
-		return fault.New(fault.Usage, "what was chosen of %s is accepted already", found.ID).
+		return fault.New(fault.Usage, "the selected changes of %s are already accepted", found.ID).
 			Hint("`aibox diff %s` shows its changes", found.ID)
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (o *acceptOptions) run(ctx context.Context, text string) error {
 
 func nothingToAccept(id session.ID) error {
 	return fault.New(fault.Usage, "%s changed nothing, so there is nothing to accept", id).
-		Hint("`aibox logs %s` shows what its agent said", id)
+		Hint("`aibox logs %s` shows the agent's output", id)
 }
 
 // tellAccepted tells where the work is, and what was left out.
@@ -217,8 +217,8 @@ func (o *acceptOptions) printAccepted(found session.Session, accepted *accept.Re
 	o.printLeftOut(found.ID, accepted.Left)
 	if accepted.Files == 0 {
 		if len(o.files)+len(o.hunks) > 0 {
-			return fault.New(fault.Refused, "nothing was accepted, because all that was chosen has risks").
-				Hint("`aibox accept %s --accept-risky FILE` takes one in spite of them", found.ID)
+			return fault.New(fault.Refused, "nothing was accepted: all selected files have risks").
+				Hint("`aibox accept %s --accept-risky FILE` accepts one anyway", found.ID)
 		}
 		fmt.Fprintf(o.err, "%s nothing was accepted\n", o.errTerm.warn("!"))
 		return nil
@@ -249,10 +249,10 @@ func (c *console) printLeftOut(id session.ID, left []review.LeftOut) {
 			fmt.Fprintf(c.err, "    %s\n", notice(r.String()))
 		}
 		if file.With != "" {
-			fmt.Fprintf(c.err, "    belongs together with %s, which is left out\n", file.With)
+			fmt.Fprintf(c.err, "    depends on %s, which is left out\n", file.With)
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(c.err, "%s aibox accept %s --accept-risky FILE  takes one of them all the same\n", c.errTerm.faint("→"), id)
+		fmt.Fprintf(c.err, "%s aibox accept %s --accept-risky FILE  accepts one of them anyway\n", c.errTerm.faint("→"), id)
 	}
 }

@@ -19,6 +19,6 @@ func (c *console) printBranches(ws *workspace.Workspace, accepted *accept.Result
 		return
 	}
 	repo, branch := termtext.Escape(quoteAll([]string{accepted.Repo})), termtext.Escape(quoteAll([]string{accepted.Branch}))
-	fmt.Fprintf(c.err, "%s git fetch %s %s:%s  gets it into a clone of yours\n", c.errTerm.faint("→"), repo, branch, branch)
-	fmt.Fprintf(c.err, "%s git -C %s push origin %s  sends it to %s\n", c.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
+	fmt.Fprintf(c.err, "%s git fetch %s %s:%s  fetches it into your clone\n", c.errTerm.faint("→"), repo, branch, branch)
+	fmt.Fprintf(c.err, "%s git -C %s push origin %s  pushes it to %s\n", c.errTerm.faint("→"), repo, branch, termtext.Escape(ws.URL))
 }

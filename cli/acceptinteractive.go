@@ -38,8 +38,8 @@ func (o *acceptOptions) chooseHunks(ctx context.Context, service *session.Sessio
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return review.Choice{}, fault.New(fault.Interrupted, "the input ended before the questions did, so nothing was accepted").
-			Hint("answer q to take what was chosen so far")
+		return review.Choice{}, fault.New(fault.Interrupted, "the input ended before the last question, so nothing was accepted").
+			Hint("answer q to accept what you chose so far")
 	case err != nil && ctx.Err() != nil:
 		return review.Choice{}, fault.New(fault.Interrupted, "interrupted, so nothing was accepted")
 	case err != nil:
@@ -97,24 +97,24 @@ func (o *acceptOptions) confirmChoice(ctx context.Context, p *hunkPrompt, set *r
 	}
 	question := "Keep your comments and rejections"
 	if choice.Empty() {
-		p.line("Nothing was chosen.")
+		p.line("Nothing is selected.")
 	} else {
 		plan, err := decision.NewPlan(ctx, set, choice)
 		if err != nil {
 			return err
 		}
 		hunks, files := p.draft.AcceptedHunks()
-		p.line("Chosen: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
+		p.line("Selected: %s in %s", amount.Of(hunks, "part"), amount.Of(files, "file"))
 		if err := printer.Stat(plan.Part, p.out, p.t.width); err != nil {
 			return err
 		}
 		switch {
 		case o.dryRun:
-			question = "Is this what you want"
+			question = "Continue"
 		case o.target() == accept.ToWorktree:
-			question = "Write this into your working tree"
+			question = "Write these changes to your working tree"
 		default:
-			question = "Make a commit of this on a branch"
+			question = "Commit these changes to a branch"
 		}
 	}
 	if len(p.comments)+rejections > 0 {

@@ -33,16 +33,16 @@ func (c *console) printSteps(plan *worktree.Plan) {
 	for _, step := range plan.Steps {
 		switch step.Action {
 		case worktree.ActionMerge:
-			fmt.Fprintf(c.err, "  %s: would be merged with what you changed\n", step.Path)
+			fmt.Fprintf(c.err, "  %s: would be merged with your changes\n", step.Path)
 		case worktree.ActionKeep:
-			fmt.Fprintf(c.err, "  %s: is so already\n", step.Path)
+			fmt.Fprintf(c.err, "  %s: already matches\n", step.Path)
 		case worktree.ActionConflict:
 			fmt.Fprintf(c.err, "%s %s: %s\n", c.errTerm.warn("!"), step.Path, step.Reason)
 		default:
 		}
 	}
 	if clashes := len(plan.Conflicts()); clashes > 0 {
-		fmt.Fprintf(c.err, "%s %s in the way, so nothing would be changed\n", c.errTerm.warn("!"), amount.Of(clashes, "file"))
+		fmt.Fprintf(c.err, "%s %s in the way, so nothing would change\n", c.errTerm.warn("!"), amount.Of(clashes, "file"))
 	}
 }
 
@@ -50,17 +50,17 @@ func (c *console) printSteps(plan *worktree.Plan) {
 func (c *console) repairWorktrees(service *session.Sessions) {
 	mended, err := service.RepairWorktrees()
 	for _, m := range mended {
-		done := "taken back"
+		done := "rolled back"
 		if m.Placed {
-			done = "complete, and is cleared up"
+			done = "complete and cleaned up"
 		}
-		fmt.Fprintf(c.err, "%s an accept of %s onto %s was cut short; it is %s\n",
+		fmt.Fprintf(c.err, "%s an accept of %s onto %s was interrupted; it is %s\n",
 			c.errTerm.warn("!"), termtext.Escape(m.Session), termtext.Escape(m.Repo), done)
 		for _, path := range m.Left {
-			fmt.Fprintf(c.err, "  left as it is, because it was changed since: %s\n", path)
+			fmt.Fprintf(c.err, "  not restored, because it changed since: %s\n", path)
 		}
 		if len(m.Left) > 0 {
-			fmt.Fprintf(c.err, "  what they held before: aibox recover %s --ref %s\n", termtext.Escape(m.Session), termtext.Escape(m.Ref))
+			fmt.Fprintf(c.err, "  their earlier content: aibox recover %s --ref %s\n", termtext.Escape(m.Session), termtext.Escape(m.Ref))
 		}
 	}
 	if err != nil {

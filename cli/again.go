@@ -22,10 +22,11 @@ func (a *cli) rerunCommand() *cobra.Command {
 	o := &runOptions{}
 	cmd := &cobra.Command{
 		Use:   "rerun ID [flags] [-- ARGUMENT…]",
-		Short: "Run what a session ran once more",
-		Long: `Start a new session with the agent, the task and the options of another one, on what
-its repository is now. The flags are those of "aibox run" and count instead of what
-that session had. --allow-degraded is never repeated: give it again, or set it.`,
+		Short: "Run a session's task again",
+		Long: `Start a new session with the agent, task and options of an earlier one, on the
+repository as it is now. All flags of "aibox run" are accepted and override the
+earlier session's values. --allow-degraded is never carried over: pass it again, or
+put it in your settings.`,
 		Example: `  aibox rerun 0dq4f
   aibox rerun 0dq4f --model qwen3 --detach`,
 		Args:              oneBeforeDash,
@@ -49,7 +50,7 @@ func oneBeforeDash(cmd *cobra.Command, args []string) error {
 func (a *cli) rerun(cmd *cobra.Command, o *runOptions, args []string) error {
 	for _, name := range []string{"resume", "no-feedback"} {
 		if cmd.Flags().Changed(name) {
-			return fault.New(fault.Usage, "--%s goes on with a session, and rerun begins anew", name).Hint("aibox run --resume %s", args[0])
+			return fault.New(fault.Usage, "--%s continues a session, but rerun starts a new one", name).Hint("aibox run --resume %s", args[0])
 		}
 	}
 	service, err := a.app.Sessions()
@@ -124,7 +125,7 @@ func (a *cli) doWords(ctx context.Context, words []string, do func(context.Conte
 	case err != nil:
 		return err
 	case !reached:
-		return fault.New(fault.Usage, "%q starts nothing", strings.Join(words, " "))
+		return fault.New(fault.Usage, "%q does not start anything", strings.Join(words, " "))
 	}
 	return failed
 }

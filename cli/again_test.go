@@ -52,7 +52,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 	keptSession(t, a, wasRun(repo))
 	// It ends before anything is started: these two exclude each other.
 	err := a.execute(t.Context(), []string{"rerun", "0dq4f", "--model", "other", "--detach", "--require-changes", "--set", "verbosity=high"})
-	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--detach comes back before") {
+	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--detach returns before") {
 		t.Fatalf("got %v", err)
 	}
 	line, _, _ := strings.Cut(errOut.String(), "\n")

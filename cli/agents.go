@@ -22,9 +22,9 @@ func newAgentsCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents",
-		Short: "List the agents aibox knows, and add one of your own",
-		Long: `List the agents aibox knows. One of your own needs no Go: it is a TOML file, which
-"aibox agents new" begins and "aibox agents check" tries.`,
+		Short: "List the available agents, and add your own",
+		Long: `List the available agents. To add your own, write a TOML file: "aibox agents new"
+creates one, and "aibox agents check" tests it.`,
 		Example: "  aibox agents\n  aibox agents show codex\n  aibox agents new mybot",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.list(cmd.Context(), asJSON) },
@@ -32,7 +32,7 @@ func newAgentsCommand(a *cli) *cobra.Command {
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(&cobra.Command{
 		Use:               "show AGENT",
-		Short:             "Show an agent with its options",
+		Short:             "Show an agent and its options",
 		Example:           "  aibox agents show codex",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeAgents,

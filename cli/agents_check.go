@@ -28,19 +28,19 @@ func newCheckAgentCommand(a *cli, asJSON *bool) *cobra.Command {
 	o := checkOptions{json: asJSON}
 	cmd := &cobra.Command{
 		Use:   "check AGENT",
-		Short: "Try an agent from its file to a change, step by step",
-		Long: `Try an agent: read its file, make its command lines, bake its image, and run it in a
+		Short: "Test an agent end to end, step by step",
+		Long: `Test an agent: read its file, build its command lines, bake its image, and run it in a
 real sandbox on a scratch repository, against the built-in model. The model asks it to
-write a file: whether the task reached the model byte for byte, and whether the file
-arrives, is what counts. Then the same on a terminal where nobody answers questions,
-and once more for going on with the conversation. Built-in agents can be checked, too.`,
+write a file. The check passes if the task reaches the model byte for byte and the
+file is written. It repeats this on a terminal where no one answers questions, and
+once more to test resuming the conversation. Built-in agents can be checked too.`,
 		Example:           "  aibox agents check mybot\n  aibox agents check codex --json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeAgents,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.checkAgent(cmd.Context(), args[0], o) },
 	}
-	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "how long each run may take")
-	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the sessions, for aibox logs and aibox diff")
+	lengthVar(cmd.Flags(), &o.timeout, "timeout", 2*time.Minute, "time limit of each run")
+	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the sessions for aibox logs and aibox diff")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (a *cli) checkAgent(ctx context.Context, name string, o checkOptions) error
 	case err != nil:
 		return err
 	case failed != "":
-		return fault.New(fault.AgentFailed, "%s does not pass: %s", name, failed)
+		return fault.New(fault.AgentFailed, "%s failed the check: %s", name, failed)
 	default:
 		return nil
 	}

@@ -57,7 +57,7 @@ type trialResult struct {
 func (c *agentCheck) runs(ctx context.Context, agent agents.Agent) error {
 	info := agent.Info()
 	if info.OwnCloud {
-		c.done(checkStep{Name: "run", State: checkSkipped, Detail: "it talks to its vendor's cloud, and the built-in model cannot stand in for that"})
+		c.done(checkStep{Name: "run", State: checkSkipped, Detail: "it talks to its vendor's cloud, which the built-in model cannot replace"})
 		return nil
 	}
 	service, err := c.app.Sessions()
@@ -186,7 +186,7 @@ func (c *agentCheck) watch(ctx context.Context, service *session.Sessions, id se
 			stop("interrupted by the user")
 		case <-tick.C:
 			if t.typed && !stopping && arrived(service, id, t.file) {
-				stop("the check has seen what it wanted")
+				stop("the check is complete")
 			}
 		}
 	}
@@ -267,23 +267,23 @@ func (c *agentCheck) judge(info agents.Info, t trial, r trialResult) bool {
 			step.Hint = result.Fault.Hints[0]
 		}
 		if t.typed {
-			step.Hint = "nobody answers it: does it ask something before it begins, or wait for the return key?"
+			step.Hint = "no one answers it: does it ask a question before it starts, or wait for Enter?"
 		}
 	case len(info.Dialects) == 0:
-		step.State, step.Lines, step.Detail = checkOK, nil, "it ran; without a model there is nothing more to see"
+		step.State, step.Lines, step.Detail = checkOK, nil, "it ran; without a model there is nothing more to check"
 	case result.Tokens.Requests == 0:
-		step.Detail = "it ended well and asked the model nothing"
-		step.Hint = "does its command line do the task at once, and does it find the model's address?"
+		step.Detail = "it exited with 0 without calling the model"
+		step.Hint = "does its command line start the task right away, and does it know the model's address?"
 	case r.heard == "":
-		step.Detail = "the model asked it to write " + t.file + ", and no such file arrived"
-		step.Hint = "does it offer the model a tool for files or a shell, and may it use that without asking?"
+		step.Detail = "the model asked it to write " + t.file + ", but the file was not written"
+		step.Hint = "does it offer the model a file or shell tool, and can it use that tool without asking?"
 	case r.heard != "yes" && t.resumes != "":
-		step.Detail = "the model was not told of the first task again: the conversation was lost"
-		step.Hint = "is the folder where it keeps conversations among `state`, and does command.resume go on with the latest?"
+		step.Detail = "the model did not see the first task again: the conversation was lost"
+		step.Hint = "does `state` list the folder where it keeps conversations, and does command.resume continue the latest one?"
 	case r.heard != "yes":
 		step.Detail = "the task did not reach the model byte for byte"
 		step.Lines = []string{"sent  " + strconv.QuoteToASCII(t.expect), "heard " + r.heard}
-		step.Hint = `put it on standard input (stdin = "prompt"), or in a word of its own behind "--"`
+		step.Hint = `pass it on standard input (stdin = "prompt"), or as a separate argument after "--"`
 	default:
 		step.State, step.Lines, step.Detail = checkOK, nil, successText(t)
 		c.done(step)
@@ -298,18 +298,18 @@ func (c *agentCheck) judge(info agents.Info, t trial, r trialResult) bool {
 func successText(t trial) string {
 	switch {
 	case t.typed:
-		return "it set to work on a terminal without asking anything"
+		return "it started work on a terminal without asking anything"
 	case t.resumes != "":
-		return "it went on with its conversation"
+		return "it resumed its conversation"
 	default:
-		return "the task reached the model byte for byte, and the change arrived"
+		return "the task reached the model byte for byte, and the file was written"
 	}
 }
 
 // addNotes reports what is worth knowing although it is no failure.
 func (c *agentCheck) addNotes(t trial, result *session.Result) {
 	if result.Left && !t.typed { // one on a terminal was stopped
-		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it left processes behind, which were ended with the sandbox"})
+		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it left processes running, which ended with the sandbox"})
 	}
 	var names []string
 	for _, refused := range result.Refused {
@@ -318,7 +318,7 @@ func (c *agentCheck) addNotes(t trial, result *session.Result) {
 		}
 	}
 	if len(names) > 0 {
-		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it was refused " + strings.Join(names, ", ") + ", and went on"})
+		c.done(checkStep{Name: t.name, State: checkNote, Detail: "it was refused " + strings.Join(names, ", ") + ", and continued"})
 	}
 }
 

@@ -79,9 +79,9 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 	}
 	for _, want := range []string{
 		`/bad.toml is left out: line 1, column 1: unknown key "titel" at the top of the file`,
-		"/codex.toml is left out: aibox has an agent of this name itself",
-		`/base.toml is left out: "base" is the name of an image of aibox`,
-		`/Upper.toml is left out: "Upper" is no name for an agent`,
+		"/codex.toml is left out: aibox has a built-in agent with this name",
+		`/base.toml is left out: "base" is the name of an aibox image`,
+		`/Upper.toml is left out: "Upper" is not a valid agent name`,
 	} {
 		if !strings.Contains(errOut.String(), want) {
 			t.Errorf("no warning %q in\n%s", want, errOut)
@@ -94,7 +94,7 @@ func TestABrokenAgentFileIsALineOfWarningAndAnErrorForWhoAsksForIt(t *testing.T)
 		if check.Name != "your agents" {
 			continue
 		}
-		if f := check.Run(t.Context())[0]; f.State != doctor.Warning || !strings.HasPrefix(f.Detail, "4 files left out") || f.Fix != "aibox agents check Upper" {
+		if f := check.Run(t.Context())[0]; f.State != doctor.Warning || !strings.HasPrefix(f.Detail, "4 files skipped") || f.Fix != "aibox agents check Upper" {
 			t.Errorf("doctor says %+v", f)
 		}
 	}
@@ -172,7 +172,7 @@ func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
 		t.Errorf("it is no agent: %v", err)
 	}
 	for name, want := range map[string]string{
-		"robo": "is there already", "codex": `aibox has an agent "codex" already`, "Robo": "no name for an agent", "../x": "no name for an agent", "base": "an image of aibox",
+		"robo": "already exists", "codex": `the agent "codex" already exists`, "Robo": "not a valid agent name", "../x": "no name for an agent", "base": "an aibox image",
 	} {
 		if err := a.execute(t.Context(), []string{"agents", "new", name}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("new %s: %v, want %q", name, err, want)
@@ -194,7 +194,7 @@ env = "MYBOT_TOKEN"
 	}
 	for _, want := range []string{
 		"My Bot 1.0.0", "speaks to the model  openai-chat", "conversations        ~/.mybot", "mybot.toml",
-		"from $MYBOT_TOKEN", "a number from 1 to 1000", "(default 20; a repository may tighten it)", "(a repository may set it)", "\nLimits",
+		"from $MYBOT_TOKEN", "a number from 1 to 1000", "(default 20; a repository can tighten it)", "(a repository can set it)", "\nLimits",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -205,7 +205,7 @@ env = "MYBOT_TOKEN"
 func TestCheckTellsEveryMistakeOfAFile(t *testing.T) {
 	a, out, _ := withAgents(t, map[string]string{"bad.toml": "titel = \"B\"\n" + minimal + "[env]\nA = \"{promt}\"\n"})
 	err := a.execute(t.Context(), []string{"agents", "check", "bad"})
-	if fault.KindOf(err) != fault.AgentFailed || !strings.Contains(err.Error(), "bad does not pass: file") {
+	if fault.KindOf(err) != fault.AgentFailed || !strings.Contains(err.Error(), "bad failed the check: file") {
 		t.Errorf("%v", err)
 	}
 	for _, want := range []string{`unknown key "titel"`, "there is no placeholder {promt}", "did you mean {prompt}?"} {

@@ -24,9 +24,9 @@ func newNewAgentCommand(a *cli) *cobra.Command {
 	var edit bool
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Begin an agent of your own: a file with every key explained",
-		Long: `Write a file that describes an agent of your own, with every key explained. It is a
-whole agent already; what remains is to say how yours is installed and called.`,
+		Short: "Create an agent of your own: a file with every key explained",
+		Long: `Write a file that describes an agent of your own, with every key explained. The file
+is a complete agent; change how it is installed and started to fit yours.`,
 		Example: "  aibox agents new mybot\n  aibox agents new mybot --edit",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], edit) },
@@ -61,14 +61,14 @@ func (o *newAgentOptions) run(ctx context.Context, name string, edit bool) error
 	}
 	path := filepath.Join(dir, name+".toml")
 	if _, err := o.app.Agents().Find(name); err == nil && o.app.CustomAgents().Files[name] == "" {
-		return fault.New(fault.Usage, "aibox has an agent %q already", name).Hint("choose another name")
+		return fault.New(fault.Usage, "the agent %q already exists", name).Hint("choose another name")
 	}
 	if err := paths.MakePrivate(dir); err != nil {
-		return fault.New(fault.Environment, "the folder of your agents cannot be made: %w", err)
+		return fault.New(fault.Environment, "cannot create the folder for your agents: %w", err)
 	}
 	if err := create(path, template); errors.Is(err, fs.ErrExist) {
-		return fault.New(fault.Usage, "%s is there already", path).
-			Hint("edit it, and try it with: aibox agents check %s", name)
+		return fault.New(fault.Usage, "%s already exists", path).
+			Hint("edit it, and test it with: aibox agents check %s", name)
 	} else if err != nil {
 		return fault.New(fault.Environment, "the file cannot be written: %w", err)
 	}
@@ -78,7 +78,7 @@ func (o *newAgentOptions) run(ctx context.Context, name string, edit bool) error
 			return err
 		}
 	}
-	fmt.Fprintf(o.err, "%s `aibox agents check %s` tries it, step by step\n", o.errTerm.faint("→"), name)
+	fmt.Fprintf(o.err, "%s `aibox agents check %s` tests it, step by step\n", o.errTerm.faint("→"), name)
 	return nil
 }
 

@@ -18,10 +18,10 @@ func (o *agentsOptions) show(agent agents.Agent, states map[string]bakery.State)
 	}
 	facts := [][]string{{"speaks to the model", speech(info)}, {"image", info.Image + ", " + stateOf(states, info.Image)}}
 	if len(info.StateDirs) > 0 {
-		facts = append(facts, []string{"conversations", strings.Join(info.StateDirs, ", ") + ", kept with the session"})
+		facts = append(facts, []string{"conversations", strings.Join(info.StateDirs, ", ") + ", saved with the session"})
 	}
 	if len(info.Scratch) > 0 {
-		facts = append(facts, []string{"no change", strings.Join(info.Scratch, ", ") + ", which it keeps in the repository for itself"})
+		facts = append(facts, []string{"no change", strings.Join(info.Scratch, ", ") + ", which it keeps in the repository for its own use"})
 	}
 	if len(info.Hosts) > 0 {
 		facts = append(facts, []string{"hosts of its vendor", strings.Join(info.Hosts, ", ")})
@@ -102,9 +102,9 @@ func optionNotes(f spec.Field) string {
 	}
 	switch f.Scope {
 	case spec.Repository:
-		notes = append(notes, "a repository may set it")
+		notes = append(notes, "a repository can set it")
 	case spec.AtMost, spec.AtLeast:
-		notes = append(notes, "a repository may tighten it")
+		notes = append(notes, "a repository can tighten it")
 	}
 	if len(notes) == 0 {
 		return ""

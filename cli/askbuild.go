@@ -10,7 +10,7 @@ import (
 
 // offerToBake asks whether to build a missing image, and builds it.
 func (c *console) offerToBake(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
-	status := "is not there yet"
+	status := "has not been built yet"
 	if _, err := builder.Find(ctx, image); errors.Is(err, bakery.ErrOutdated) {
 		status = "is outdated"
 	}

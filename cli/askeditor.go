@@ -13,7 +13,7 @@ import (
 // waits until it is closed. It needs a terminal.
 func (c *console) edit(ctx context.Context, path string) error {
 	if !c.term.interactive || !terminalOf(c.in).interactive {
-		return fault.New(fault.Usage, "an editor needs a terminal").Hint("the file is %s", path)
+		return fault.New(fault.Usage, "editing needs a terminal").Hint("the file is %s", path)
 	}
 	var words []string
 	for _, name := range []string{"VISUAL", "EDITOR"} {
@@ -27,7 +27,7 @@ func (c *console) edit(ctx context.Context, path string) error {
 		}
 	}
 	if len(words) == 0 {
-		return fault.New(fault.Environment, "there is no editor").Hint("export EDITOR=…, or write %s by other means", path)
+		return fault.New(fault.Environment, "no editor was found").Hint("export EDITOR=…, or edit %s another way", path)
 	}
 	// The path is absolute, so that no editor takes it for an option.
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the user's own choice

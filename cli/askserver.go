@@ -20,9 +20,9 @@ func (c *console) askAboutServer(ctx context.Context, inference string) error {
 	if err != nil || !found {
 		return err
 	}
-	fmt.Fprintf(c.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, with the code in it, and decides what your agent is answered.\n",
+	fmt.Fprintf(c.err, "%s %s runs as another user of this machine.\n  That user can read every prompt, including your code, and controls the answers your agent gets.\n",
 		c.errTerm.warn("!"), sentence(termtext.Escape(server.String())))
-	use, err := c.yes(ctx, "Use it, now and in future? [y/N] ")
+	use, err := c.yes(ctx, "Use it, now and in the future? [y/N] ")
 	if err != nil {
 		return err
 	}

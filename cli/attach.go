@@ -18,15 +18,14 @@ func newAttachCommand(a *cli) *cobra.Command {
 	o := attachOptions{cli: a}
 	return &cobra.Command{
 		Use:   "attach ID",
-		Short: "Follow a session until it ends, or take part in it",
-		Long: `Show everything the agent printed so far and what it prints from now on, until
-it ends. The exit code is the session's. Ctrl-c only ends the watching.
+		Short: "Follow a session, or take part in it",
+		Long: `Print everything the agent has printed, and follow its output until it ends. The exit
+code is the session's. Ctrl-c stops following; the session keeps running.
 
-A session that was started with -i is shown as its agent sees it, on the whole
-terminal, and what you type goes to the agent; ctrl-p ctrl-q leaves it running, and
-ctrl-p ctrl-s scrolls back: what scrolled off its screen, to be searched, while the
-agent goes on. Any number of terminals can be attached: the smallest decides the
-size. When it has ended, its last screen is printed.`,
+A session started with -i takes the whole terminal, and what you type goes to the
+agent. Press ctrl-p ctrl-q to detach and leave it running, or ctrl-p ctrl-s to scroll
+back and search while the agent continues. You can attach several terminals; the
+smallest sets the size. When the session ends, its last screen is printed.`,
 		Example:           "  aibox attach 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
@@ -46,7 +45,7 @@ func (o *attachOptions) run(ctx context.Context, text string) error {
 	ended, err := service.Follow(ctx, found.ID, 0, printer.show)
 	if err = errors.Join(err, printer.close()); err != nil {
 		if ctx.Err() != nil {
-			return fault.New(fault.Interrupted, "detached; %s goes on", found.ID).Hint("`aibox stop %s` ends it", found.ID)
+			return fault.New(fault.Interrupted, "detached; %s is still running", found.ID).Hint("`aibox stop %s` ends it", found.ID)
 		}
 		return err
 	}
@@ -66,25 +65,25 @@ func newLogsCommand(a *cli) *cobra.Command {
 	o := logsOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:               "logs ID",
-		Short:             "Print what a session's agent said",
+		Short:             "Print the output of a session's agent",
 		Example:           "  aibox logs 0dq4f\n  aibox logs --screen 0dq4f\n  aibox logs --raw 0dq4f > output",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the session ends")
-	cmd.Flags().BoolVar(&o.screen, "screen", false, "what the terminal of an interactive session shows, or showed last")
-	cmd.Flags().BoolVar(&o.raw, "raw", false, "the bytes as the agent wrote them, unfit for a terminal")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow the output until the session ends")
+	cmd.Flags().BoolVar(&o.screen, "screen", false, "print the current or last screen of an interactive session")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "print the raw bytes, which are not safe for a terminal")
 	return cmd
 }
 
 func (o *logsOptions) run(ctx context.Context, text string) error {
 	if o.raw && o.term.interactive {
 		return fault.New(fault.Usage, "--raw would send the agent's own control sequences to your terminal").
-			Hint("send it to a file or a pipe, or leave --raw out")
+			Hint("redirect it to a file or a pipe, or drop --raw")
 	}
 	if o.screen && (o.raw || o.follow) {
-		return fault.New(fault.Usage, "--screen shows one moment, not the record").Hint("leave --raw and --follow out")
+		return fault.New(fault.Usage, "--screen shows a single moment, not the whole output").Hint("drop --raw and --follow")
 	}
 	service, found, err := o.find(ctx, text)
 	if err != nil {

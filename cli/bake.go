@@ -28,13 +28,13 @@ func newBakeCommand(a *cli) *cobra.Command {
 	o := bakeOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "bake [AGENT…]",
-		Short: "Build the images of agents",
-		Long: `Build the images that agents run in, and the base below them. An image whose recipe
-has not changed is not built again.
+		Short: "Build agent images",
+		Long: `Build the images that agents run in, and their base image. An image whose recipe has
+not changed is not built again.
 
-Agents are installed by lock files with checksums that aibox carries, so a package
-that has changed on its registry fails the build. --check names what has no checksum:
-agents in another version than aibox's own (--version), and your own recipes.`,
+Agents are installed from lock files that ship with aibox, so a package that changed
+on its registry fails the build. --check lists what has no checksum: agents in a
+version other than aibox's default (--version), and your own recipes.`,
 		Example: `  aibox bake codex
   aibox bake --all
   aibox bake --version codex=0.169.0 codex
@@ -44,10 +44,10 @@ agents in another version than aibox's own (--version), and your own recipes.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.all, "all", false, "every image")
-	f.BoolVar(&o.noCache, "no-cache", false, "build anew, even what has not changed")
-	f.BoolVar(&o.check, "check", false, "only tell what would be built")
-	f.StringArrayVar(&o.versions, "version", nil, "another version of an agent (`AGENT=VERSION`)")
-	f.StringVar(&o.base, "base", "", "another image (`REF`) to stand on than aibox's Debian")
+	f.BoolVar(&o.noCache, "no-cache", false, "rebuild everything, even if nothing changed")
+	f.BoolVar(&o.check, "check", false, "show what would be built")
+	f.StringArrayVar(&o.versions, "version", nil, "use use use another version of an agent (`AGENT=VERSION`)")
+	f.StringVar(&o.base, "base", "", "use another base image (`REF`) than aibox's Debian")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -56,9 +56,9 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 	o.warnBrokenAgents()
 	switch {
 	case o.all && len(names) > 0:
-		return fault.New(fault.Usage, "--all and %q were both given", names[0]).Hint("keep one of them")
+		return fault.New(fault.Usage, "--all and %q cannot be used together", names[0]).Hint("keep one of them")
 	case len(names) == 0 && !o.all && !o.check:
-		return fault.New(fault.Usage, "no agent was named").Hint("name one, such as `aibox bake codex`, or use --all")
+		return fault.New(fault.Usage, "no agent was given").Hint("name one, such as `aibox bake codex`, or use --all")
 	}
 	images, err := o.images(names)
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *bakeOptions) run(ctx context.Context, names []string) error {
 		o.printUnsaved()
 		return nil
 	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "interrupted; what was finished stays, the rest left nothing behind")
+		return fault.New(fault.Interrupted, "interrupted; finished images are kept, unfinished ones left nothing behind")
 	default:
 		return o.app.DaemonFault(ctx, err)
 	}
@@ -131,7 +131,7 @@ func (o *bakeOptions) printUnsaved() {
 		unsaved = append(unsaved, "aibox config set images.base "+o.base)
 	}
 	for _, command := range unsaved {
-		fmt.Fprintf(o.err, "%s `%s` lets runs use it\n", o.errTerm.faint("→"), safe(command))
+		fmt.Fprintf(o.err, "%s run `%s` to use it\n", o.errTerm.faint("→"), safe(command))
 	}
 }
 
@@ -211,7 +211,7 @@ func yesNo(yes bool) string {
 
 // printUnpinned names what no checksum pins of the images that a bake would make.
 func (o *bakeOptions) printUnpinned(states []bakery.Status) {
-	heading := "\nNot pinned by a checksum:\n"
+	heading := "\nNot pinned by checksum:\n"
 	for _, s := range states {
 		for _, what := range s.Unpinned {
 			fmt.Fprintf(o.out, "%s  %s: %s\n", heading, s.Name, termtext.Escape(what))

@@ -74,8 +74,8 @@ func newCLI(c *console) *cli { return &cli{console: c, app: app.New(c.watchScan)
 
 func (a *cli) execute(ctx context.Context, args []string) error {
 	if goruntime.GOOS != "linux" {
-		return fault.New(fault.Environment, "aibox needs Linux, since gVisor does").
-			Hint("run it in a Linux machine, such as Lima on macOS or WSL 2 on Windows: that works")
+		return fault.New(fault.Environment, "aibox needs Linux, because gVisor does").
+			Hint("run it in a Linux machine, such as Lima on macOS or WSL 2 on Windows")
 	}
 	root := a.root()
 	root.SetArgs(args)
@@ -96,9 +96,9 @@ func (a *cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "aibox",
 		Short: "Run coding agents on your repositories without trusting them",
-		Long: `aibox runs any coding agent's command line in a rootless container under gVisor.
-The agent sees a copy of your repository and a model, and nothing else. What it
-changed comes back as a diff that you accept or discard.`,
+		Long: `aibox runs any command-line coding agent in a rootless container under gVisor. The
+agent sees a copy of your repository and a model, and nothing else. You review its
+changes as a diff, and accept or discard them.`,
 		Example: `  aibox run codex --prompt "fix the failing test"
   aibox diff 0dq4f
   aibox accept 0dq4f`,
@@ -113,9 +113,9 @@ changed comes back as a diff that you accept or discard.`,
 				return crashed(a.terminalUI(cmd.Context(), nil))
 			}
 			_ = cmd.Help()
-			return fault.New(fault.Usage, "no command was given, and there is no terminal to show the sessions on").
+			return fault.New(fault.Usage, "no command was given, and there is no terminal for the UI").
 				Hint("`aibox run --help` shows how to start an agent").
-				Hint("`aibox --plain` asks line by line, and needs no terminal")
+				Hint("`aibox --plain` asks line by line and does not need a terminal")
 		},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			markRan(cmd.Root())
@@ -125,7 +125,7 @@ changed comes back as a diff that you accept or discard.`,
 			a.parsed, a.json = true, cmd.Flags().Lookup("json") != nil && cmd.Flags().Lookup("json").Value.String() == "true"
 		},
 	}
-	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of showing a screen, as where ACCESSIBLE is set or TERM is dumb")
+	root.Flags().BoolVar(&plain, "plain", false, "ask line by line instead of using the full screen; default if ACCESSIBLE is set or TERM is dumb")
 	root.PersistentFlags().BoolVar(&a.rootful, "rootful", false, "use the system's Docker, whose root is the host's root (needs sudo for the network)")
 	root.AddGroup(
 		&cobra.Group{ID: "run", Title: "Run:"},

@@ -34,10 +34,10 @@ func TestAWrongCommandLineIsAUsageFault(t *testing.T) {
 
 func TestAFlagWithAWrongValueSaysWhatItTakes(t *testing.T) {
 	for line, want := range map[string]string{
-		"run --pids -1":       `--pids takes a whole number of 0 or more, not "-1"`,
-		"run --timeout soon":  `--timeout takes a length of time such as 90s, 30m, 2h or 1d, not "soon"`,
-		"diff --unified many": `--unified takes a whole number, not "many"`,
-		"run --clean=perhaps": `--clean takes true or false, not "perhaps"`,
+		"run --pids -1":       `--pids must be a whole number, 0 or more, not "-1"`,
+		"run --timeout soon":  `--timeout must be a duration such as 90s, 30m, 2h or 1d, not "soon"`,
+		"diff --unified many": `--unified must be a whole number, not "many"`,
+		"run --clean=perhaps": `--clean must be true or false, not "perhaps"`,
 	} {
 		a, _, _ := testApp(t)
 		if err := a.execute(t.Context(), strings.Fields(line)); err == nil || err.Error() != want || fault.KindOf(err) != fault.Usage {

@@ -30,12 +30,13 @@ func newCommentCommand(a *cli) *cobra.Command {
 	o := commentOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "comment ID [FILE[:LINE] | .] [TEXT]",
-		Short: "Say something about a session's work, or list what was said",
-		Long: `Add a comment on a file, a line of it as the agent left it, a hunk, or with "." on
-the work as a whole. Without TEXT it is read from standard input, unless that is a
-terminal. Without anything behind ID, list the comments and the rejected hunks.
+		Short: "Comment on a session's work, or list its comments",
+		Long: `Comment on a file, on a line of it, on a hunk, or with "." on the work as a whole.
+Line numbers are those of the agent's version. Without TEXT, the comment is read from
+standard input unless that is a terminal. Without arguments after ID, list the
+comments and the rejected hunks.
 
-"aibox run --resume ID" goes on from the agent's work with all of it in the prompt.`,
+"aibox run --resume ID" continues the agent's work with this feedback in its prompt.`,
 		Example: `  aibox comment 0dq4f src/login.go:42 "check the error here"
   aibox comment 0dq4f --hunk 3f9c21 "why was this removed?"
   aibox comment 0dq4f . "add tests"
@@ -45,9 +46,9 @@ terminal. Without anything behind ID, list the comments and the rejected hunks.
 		ValidArgsFunction: a.completeSessionAndPaths,
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a beginning of it that no other has")
+	cmd.Flags().StringVar(&o.hunk, "hunk", "", "the hunk with this `ID`, or a unique prefix of it")
 	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
-	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "take back the comment of this `NUMBER` (repeatable)")
+	cmd.Flags().IntSliceVar(&o.remove, "remove", nil, "remove the comment with this `NUMBER` (repeatable)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -56,9 +57,9 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 	args, rest := args[:1], args[1:]
 	switch {
 	case len(o.remove) > 0 && (len(rest) > 0 || o.hunk != ""):
-		return fault.New(fault.Usage, "--remove takes comments back, so there is nothing to say").Hint("leave one of the two out")
+		return fault.New(fault.Usage, "--remove cannot be used with a new comment").Hint("use one of the two")
 	case o.hunk != "" && len(rest) > 1:
-		return fault.New(fault.Usage, "--hunk says already what %q is about", rest[len(rest)-1]).Hint("leave %q out", rest[0])
+		return fault.New(fault.Usage, "--hunk already selects what %q would", rest[len(rest)-1]).Hint("drop %q", rest[0])
 	}
 	service, found, err := o.find(ctx, args[0])
 	if err != nil {
@@ -88,7 +89,7 @@ func (o *commentOptions) run(ctx context.Context, args []string) error {
 		return printJSON(o.out, made)
 	}
 	fmt.Fprintln(o.out, made.Number)
-	fmt.Fprintf(o.err, "%s `aibox run --resume %s` goes on from the work with it\n", o.errTerm.faint("→"), found.ID)
+	fmt.Fprintf(o.err, "%s `aibox run --resume %s` sends it to the agent\n", o.errTerm.faint("→"), found.ID)
 	return nil
 }
 
@@ -98,7 +99,7 @@ func (o *commentOptions) text(words []string) (string, error) {
 		return words[0], nil
 	}
 	if terminalOf(o.in).interactive {
-		return "", fault.New(fault.Usage, "the comment has no text").Hint("put it behind, in quotes").
+		return "", fault.New(fault.Usage, "the comment is empty").Hint("add the text at the end, in quotes").
 			Hint("to comment on the work as a whole: aibox comment %s . TEXT", o.about)
 	}
 	text, err := io.ReadAll(io.LimitReader(o.in, 1<<20))
@@ -130,7 +131,7 @@ func (o *commentOptions) place(ctx context.Context, service *session.Sessions, i
 		}
 	}
 	if line < 1 {
-		return "", 0, fault.New(fault.Usage, "lines are counted from 1, so there is no line %d", line)
+		return "", 0, fault.New(fault.Usage, "line numbers start at 1, so there is no line %d", line)
 	}
 	return review.Path(path[:at]), line, nil
 }
@@ -151,7 +152,7 @@ func (o *commentOptions) list(service *session.Sessions, id session.ID, asJSON b
 		return printJSON(o.out, f)
 	}
 	if f.Empty() {
-		fmt.Fprintf(o.err, "nothing was said of %s; `aibox comment %s FILE:LINE TEXT` does\n", id, id)
+		fmt.Fprintf(o.err, "%s has no comments; add one with `aibox comment %s FILE:LINE TEXT`\n", id, id)
 		return nil
 	}
 	var rows [][]string
@@ -203,10 +204,10 @@ func newRejectCommand(a *cli) *cobra.Command {
 	o := rejectOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "reject ID [HUNK…]",
-		Short: "Mark hunks of a session's work as not wanted",
-		Long: `Mark hunks, by their ids or beginnings of them, as not wanted as they are; with -m,
-say why. An accept of everything leaves them out, and "aibox run --resume ID" shows
-them to the agent, which is to do them differently or to take them back.`,
+		Short: "Reject hunks of a session's work",
+		Long: `Reject hunks by their ids or unique prefixes; with -m, give a reason. Accepting
+everything leaves rejected hunks out, and "aibox run --resume ID" asks the agent to
+change or revert them.`,
 		Example: `  aibox reject 0dq4f 3f9c21 -m "use the helper in util.go"
   aibox reject 0dq4f --files vendor/lib.js
   aibox reject 0dq4f 3f9c21 --remove`,
@@ -216,8 +217,8 @@ them to the agent, which is to do them differently or to take them back.`,
 	}
 	cmd.Flags().StringArrayVar(&o.files, "files", nil, "every hunk of this `FILE` (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("files", a.completeChanged(func(review.Change) bool { return true }))
-	cmd.Flags().StringVarP(&o.note, "message", "m", "", "why (`TEXT`)")
-	cmd.Flags().BoolVar(&o.remove, "remove", false, "take rejections back")
+	cmd.Flags().StringVarP(&o.note, "message", "m", "", "the reason (`TEXT`)")
+	cmd.Flags().BoolVar(&o.remove, "remove", false, "remove rejections")
 	return cmd
 }
 
@@ -231,11 +232,11 @@ func (a *cli) completeSessionAndHunks(cmd *cobra.Command, args []string, prefix 
 
 func (o *rejectOptions) run(ctx context.Context, text string, words []string) error {
 	if len(words) == 0 && len(o.files) == 0 {
-		return fault.New(fault.Usage, "no hunk is named").Hint("`aibox diff --hunks %s` lists them with their ids", text).
-			Hint("or name a file with --files")
+		return fault.New(fault.Usage, "no hunk was given").Hint("`aibox diff --hunks %s` lists them with their ids", text).
+			Hint("or give a file with --files")
 	}
 	if o.remove && o.note != "" {
-		return fault.New(fault.Usage, "--remove takes rejections back, so there is nothing to say").Hint("leave --message out")
+		return fault.New(fault.Usage, "--remove cannot be used with a reason").Hint("drop --message")
 	}
 	service, found, err := o.find(ctx, text)
 	if err != nil {
@@ -264,7 +265,7 @@ func (o *rejectOptions) run(ctx context.Context, text string, words []string) er
 	if err := service.Reject(ctx, found.ID, hunks, o.note); err != nil {
 		return err
 	}
-	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` sends them back\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
+	fmt.Fprintf(o.err, "%s %s rejected; `aibox run --resume %s` sends them to the agent\n", o.errTerm.good("✓"), amount.Of(len(hunks), "hunk"), found.ID)
 	return nil
 }
 

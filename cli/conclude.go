@@ -36,7 +36,7 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 	if unknown := ended.UnknownChanges(); unknown != nil { // computing them has just failed
 		if target != nil {
 			unknown = fault.New(fault.Environment, "nothing was accepted: %w", unknown).
-				Hint("`aibox accept %s` accepts it when they are known", ended.ID)
+				Hint("`aibox accept %s` accepts them once they are known", ended.ID)
 		}
 		set, err, target = nil, unknown, nil
 	} else if err != nil || target != nil && !set.Assessed() {
@@ -58,8 +58,8 @@ func (a *cli) conclude(ctx context.Context, o *runOptions, service *session.Sess
 		})
 	}
 	if failure == nil && o.RequireChanges && !result.Changed && set != nil {
-		failure = fault.New(fault.AgentFailed, "%s ended well, but changed nothing", o.agent).
-			Hint("`aibox logs %s` shows what it said", ended.ID)
+		failure = fault.New(fault.AgentFailed, "%s succeeded but changed nothing", o.agent).
+			Hint("`aibox logs %s` shows its output", ended.ID)
 	}
 	if o.json {
 		return errors.Join(printJSON(a.out, out), failure)
@@ -74,7 +74,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 	fmt.Fprintln(a.err)
 	switch {
 	case set == nil:
-		fmt.Fprintf(a.err, "%s what was changed is not known\n", t.warn("!"))
+		fmt.Fprintf(a.err, "%s the changes are unknown\n", t.warn("!"))
 	case !set.Empty():
 		printRisks(a.err, t, set)
 		_ = printer.Stat(set, a.err, t.width)
@@ -89,7 +89,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		fmt.Fprintf(a.err, "note: %s\n", notice(note))
 	}
 	if failed := result.ModelFailures; failed != nil {
-		fmt.Fprintf(a.err, "%s the model failed %d×, the last time: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
+		fmt.Fprintf(a.err, "%s the model failed %d times, most recently: %s\n", t.warn("!"), failed.Count, notice(failed.Message))
 	}
 	for _, refused := range result.Refused {
 		fmt.Fprintf(a.err, "%s refused %s\n", t.warn("⊘"), traffic.Say(refused.Access()))
@@ -110,7 +110,7 @@ func (a *cli) summarize(out runResult, set *review.ChangeSet) {
 		if a.isInteractive() {
 			look = "review"
 		}
-		for _, next := range [][2]string{{look, "go through the changes"}, {"accept", "take them on a branch"}, {"discard", "drop them"}} {
+		for _, next := range [][2]string{{look, "review the changes"}, {"accept", "accept them on a branch"}, {"discard", "drop them"}} {
 			fmt.Fprintf(a.err, "%s aibox %-*s  %s\n", t.faint("→"), len("discard ")+len(out.ID), next[0]+" "+string(out.ID), next[1])
 		}
 	}

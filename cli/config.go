@@ -19,9 +19,9 @@ func newConfigCommand(a *cli) *cobra.Command {
 		Use:   "config",
 		Short: "Show and change your settings",
 		Long: `Show and change your settings. They come from your own file (aibox config path),
-from ` + config.RepositoryName + ` at the top of a repository, from variables AIBOX_… and from flags; a
-later one wins. A file in a repository may only tighten what you allow, because an
-agent may have written it.`,
+from ` + config.RepositoryName + ` at the top of a repository, AIBOX_… environment variables, and flags; later
+sources override earlier ones. A file in a repository may only tighten what you allow,
+because an agent may have written it.`,
 		Example: `  aibox config show
   aibox config show timeout
   aibox config set timeout 30m
@@ -29,7 +29,7 @@ agent may have written it.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return fault.New(fault.Usage, "no command was given").Hint("`aibox config show` shows what holds")
+			return fault.New(fault.Usage, "no command was given").Hint("`aibox config show` shows the current settings")
 		},
 	}
 	cmd.AddCommand(newConfigPathCommand(a), newConfigShowCommand(a), newConfigEditCommand(a), newConfigSetCommand(a), newConfigUnsetCommand(a), newConfigSchemaCommand(a))
@@ -39,7 +39,7 @@ agent may have written it.`,
 func newConfigPathCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "path",
-		Short:   "Print where your own file of settings is, or would be",
+		Short:   "Print the path of your settings file",
 		Example: "  aibox config path",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -67,9 +67,9 @@ func newConfigShowCommand(a *cli) *cobra.Command {
 	o := configShowOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "show [KEY]",
-		Short: "Show what holds, and where it came from",
-		Long: `Show every setting with its value and where that came from, as a run in the
-repository would have it. KEY is a setting, or a table of them such as agents.codex.`,
+		Short: "Show the settings and where each value came from",
+		Long: `Show every setting with its value and source, as a run in the repository would use it.
+KEY is a setting, or a table of settings such as agents.codex.`,
 		Example: `  aibox config show
   aibox config show --changed
   aibox config show agents.codex
@@ -84,14 +84,14 @@ repository would have it. KEY is a setting, or a table of them such as agents.co
 		},
 	}
 	cmd.Flags().StringVar(&o.repo, "repo", ".", "the repository (`PATH`)")
-	cmd.Flags().BoolVar(&o.changed, "changed", false, "only what somebody has set")
+	cmd.Flags().BoolVar(&o.changed, "changed", false, "show only settings that differ from the defaults")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (o *configShowOptions) run() error {
 	if _, err := os.Stat(o.repo); err != nil && !workspace.IsURL(o.repo) {
-		return fault.New(fault.Usage, "there is no %s", termtext.Escape(o.repo)).Hint("name the repository's folder with --repo")
+		return fault.New(fault.Usage, "there is no %s", termtext.Escape(o.repo)).Hint("give the repository's folder with --repo")
 	}
 	resolved, err := o.app.Settings(o.repo)
 	if err != nil {
@@ -160,7 +160,7 @@ func (o *configShowOptions) showSetting(setting config.Setting, asJSON bool) err
 func newConfigSchemaCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
-		Short:   "Print the JSON Schema of a file of settings, for editors",
+		Short:   "Print the JSON Schema of the settings file, for editors",
 		Example: "  aibox config schema > aibox.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

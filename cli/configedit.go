@@ -25,9 +25,9 @@ func newConfigEditCommand(a *cli) *cobra.Command {
 	o := configEditOptions{cli: a}
 	return &cobra.Command{
 		Use:   "edit",
-		Short: "Open your file of settings in your editor",
-		Long: `Open your file of settings in the editor that $VISUAL or $EDITOR names, and check it
-afterwards. Where there is no file yet, you begin with one that names every setting.`,
+		Short: "Edit your settings file",
+		Long: `Open your settings file in $VISUAL or $EDITOR, and check it when you close the editor.
+If there is no file yet, you start with one that lists every setting.`,
 		Example: "  aibox config edit",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
@@ -59,7 +59,7 @@ func (o *configEditOptions) run(ctx context.Context) error {
 		}
 		o.report(wrong)
 		if !o.offer("Edit it again?") {
-			return fault.New(fault.Usage, "the settings are wrong, and nothing runs until they are mended").
+			return fault.New(fault.Usage, "the settings are invalid, and nothing runs until you fix them").
 				Hint("`aibox config edit` opens them again")
 		}
 	}
@@ -84,7 +84,7 @@ func (o *configEditOptions) check(file string) error {
 func newConfigSetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set KEY VALUE",
-		Short: "Set one of your settings; the rest of the file stays as it is",
+		Short: "Change one setting; the rest of the file is unchanged",
 		Example: `  aibox config set timeout 30m
   aibox config set hide '*.key,vault'
   aibox config set agents.codex.reasoning-effort high
@@ -102,7 +102,7 @@ func newConfigSetCommand(a *cli) *cobra.Command {
 func newConfigUnsetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:               "unset KEY",
-		Short:             "Take one of your settings out of the file",
+		Short:             "Remove one setting from your file",
 		Example:           "  aibox config unset timeout",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSettings,
@@ -152,7 +152,7 @@ func writeSettings(file string, data []byte) error {
 	}
 	if err != nil {
 		return fault.New(fault.Environment, "%s cannot be written: %w", termtext.Escape(file), err).
-			Hint("make its folder writable, or name another in XDG_CONFIG_HOME")
+			Hint("make its folder writable, or set XDG_CONFIG_HOME to another one")
 	}
 	return nil
 }

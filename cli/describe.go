@@ -29,12 +29,11 @@ func newDescribeCommand(a *cli) *cobra.Command {
 	o := describeOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "describe ID [PATH…]",
-		Short: "Propose a commit message or the text of a pull request",
-		Long: `Propose a commit message for what the agent changed, or with --pr the text of a
-pull request in Markdown: a title on the first line, an empty line, the body. It is
-made from the session's record: the task, what changed where, the verification, the
-model and the agent, what the network refused. Words of the agent's own stand in it
-as quoted data only.`,
+		Short: "Propose a commit message or a pull request text",
+		Long: `Propose a commit message for what the agent changed, or with --pr a pull request text
+in Markdown: the title on the first line, an empty line, the body. The text is built
+from the session's record: the task, the changes, the verification, the model and the
+agent, and what the network refused. Text from the agent appears only as quoted data.`,
 		Example: `  aibox describe 0dq4f
   aibox describe 0dq4f --pr src
   aibox describe 0dq4f --json | jq -r .body | gh pr create --title "Fix the login" --body-file -`,
@@ -44,14 +43,14 @@ as quoted data only.`,
 			return o.run(cmd.Context(), args[0], args[1:])
 		},
 	}
-	cmd.Flags().BoolVar(&o.request, "pr", false, "the text of a pull request")
-	cmd.Flags().BoolVar(&o.json, "json", false, "title, message and body as JSON")
+	cmd.Flags().BoolVar(&o.request, "pr", false, "print a pull request text")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print title, message and body as JSON")
 	return cmd
 }
 
 func (o *describeOptions) run(ctx context.Context, text string, paths []string) error {
 	if o.request && o.json {
-		return fault.New(fault.Usage, "--pr and --json exclude each other").Hint("--json holds the text of a pull request, too")
+		return fault.New(fault.Usage, "--pr and --json cannot be used together").Hint("--json includes the pull request text")
 	}
 	service, found, err := o.find(ctx, text)
 	if err != nil {

@@ -32,14 +32,13 @@ func newDiffCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff ID [PATH…]",
 		Short: "Show what a session's agent changed",
-		Long: `Show what the agent changed against the files it was given, all of it or only the
-paths named: files, folders, globs.
+		Long: `Show what the agent changed compared to the files it was given: everything, or only
+the given files, folders and globs.
 
-On a terminal the diff is written for people: files with risks come first with what
-would run, comments stand below their lines, control characters are escaped, and it
-goes through your pager ("aibox config set pager", else $PAGER, else less). Elsewhere,
-and with --patch, it is a patch that "git apply" takes, byte for byte what the agent
-wrote.`,
+On a terminal, files with risks come first with what they would run, comments appear
+below their lines, control characters are escaped, and the output goes through your
+pager ("aibox config set pager", else $PAGER, else less). Otherwise, and with --patch,
+the output is a patch for "git apply", byte for byte what the agent wrote.`,
 		Example: `  aibox diff 0dq4f
   aibox diff 0dq4f src '*.md'
   aibox diff --stat 0dq4f
@@ -55,17 +54,17 @@ wrote.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.stat, "stat", false, "only the table of changed files")
-	f.BoolVar(&o.names, "name-only", false, "only the names")
-	f.BoolVar(&o.status, "name-status", false, "only the names, with a letter for what happened")
-	f.BoolVarP(&o.null, "null", "z", false, "with --name-only and --name-status: names as they are, each ended by a NUL")
-	f.BoolVar(&o.hunks, "hunks", false, "only the hunks' ids and what they are; with --json all of the hunks")
-	f.StringSliceVar(&o.hunk, "hunk", nil, "only the hunk with this `ID` (repeatable)")
-	f.BoolVarP(&o.patch, "patch", "p", false, "a patch that git apply takes, on a terminal, too: unfiltered")
-	f.BoolVar(&o.json, "json", false, "the change set as JSON")
+	f.BoolVar(&o.stat, "stat", false, "print only a table of the changed files")
+	f.BoolVar(&o.names, "name-only", false, "print only the names")
+	f.BoolVar(&o.status, "name-status", false, "print only the names, each with a status letter")
+	f.BoolVarP(&o.null, "null", "z", false, "with --name-only and --name-status: print raw names, each followed by NUL")
+	f.BoolVar(&o.hunks, "hunks", false, "list the hunks with their ids; with --json, include their lines")
+	f.StringSliceVar(&o.hunk, "hunk", nil, "show show show only the hunk with this `ID` (repeatable)")
+	f.BoolVarP(&o.patch, "patch", "p", false, "print a raw patch for git apply, even on a terminal")
+	f.BoolVar(&o.json, "json", false, "print print print the change set as JSON")
 	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")
 	f.IntVarP(&o.context, "unified", "U", printer.DefaultContext, "show `N` unchanged lines around each change")
-	f.BoolVar(&a.noPager, "no-pager", false, "print on the terminal, through no pager")
+	f.BoolVar(&a.noPager, "no-pager", false, "do not use a pager")
 	_ = cmd.RegisterFlagCompletionFunc("hunk", a.completeHunks)
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -91,17 +90,17 @@ func (o *diffOptions) check() error {
 	}
 	switch {
 	case len(forms) > 1:
-		return fault.New(fault.Usage, "%s and %s exclude each other", forms[0], forms[1]).Hint("keep one of them")
+		return fault.New(fault.Usage, "%s and %s cannot be used together", forms[0], forms[1]).Hint("keep one of them")
 	case len(o.paths) > 0 && len(o.hunk) > 0:
-		return fault.New(fault.Usage, "paths and --hunk exclude each other").Hint("keep one of them")
+		return fault.New(fault.Usage, "paths and --hunk cannot be used together").Hint("keep one of them")
 	case o.null && !o.names && !o.status:
-		return fault.New(fault.Usage, "-z belongs to --name-only and --name-status").Hint("add one of them")
+		return fault.New(fault.Usage, "-z needs --name-only or --name-status").Hint("add one of them")
 	case o.contextGiven && len(forms) > 0 && !o.patch:
-		return fault.New(fault.Usage, "--unified and %s exclude each other", forms[0]).Hint("keep one of them")
+		return fault.New(fault.Usage, "--unified and %s cannot be used together", forms[0]).Hint("keep one of them")
 	case o.context < 0:
-		return fault.New(fault.Usage, "--unified takes a number of lines, not %d", o.context).Hint("--unified %d", printer.DefaultContext)
+		return fault.New(fault.Usage, "--unified must be a number of lines, not %d", o.context).Hint("--unified %d", printer.DefaultContext)
 	case !slices.Contains([]string{"auto", "always", "never"}, o.color):
-		return fault.New(fault.Usage, "--color takes auto, always or never, not %q", o.color).Hint("--color always")
+		return fault.New(fault.Usage, "--color must be auto, always or never, not %q", o.color).Hint("--color always")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (c *console) showHead(w io.Writer, t terminal, service *session.Sessions, f
 	added, deleted := set.Totals()
 	fmt.Fprintf(w, "%s, +%d -%d\n", amount.Of(set.Count(), "file"), added, deleted)
 	if held := len(decision.RiskyPaths(set)); held > 0 {
-		fmt.Fprintf(w, "%s %s with risks first, which a plain accept leaves out\n", t.warn("!"), amount.Of(held, "file"))
+		fmt.Fprintf(w, "%s %s with risks first; a plain accept leaves them out\n", t.warn("!"), amount.Of(held, "file"))
 	}
 	_, err = fmt.Fprintln(w)
 	return err

@@ -18,10 +18,9 @@ func newDiscardCommand(a *cli) *cobra.Command {
 	o := discardOptions{cli: a}
 	return &cobra.Command{
 		Use:   "discard ID…",
-		Short: "Drop sessions' changes and remove their workspaces",
-		Long: `Remove the workspaces of sessions that have ended. What was in them can be brought
-back with "aibox recover" for 30 days, except for ignored files and for what git
-cannot hold.`,
+		Short: "Discard the changes of sessions and remove their workspaces",
+		Long: `Remove the workspaces of sessions that have ended. "aibox recover" can restore them
+for 30 days, except for ignored files and files that git cannot store.`,
 		Example:           "  aibox discard 0dq4f",
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessions,
@@ -39,7 +38,7 @@ func (o *discardOptions) run(ctx context.Context, service *session.Sessions, fou
 	for _, lost := range saved.NotKept {
 		fmt.Fprintf(o.err, "%s not kept: %s %s\n", o.errTerm.warn("!"), lost.Path, safe(lost.Reason))
 	}
-	fmt.Fprintf(o.err, "%s aibox recover %s --ref %s  brings it back as a branch, until %s at least\n", o.errTerm.faint("→"),
+	fmt.Fprintf(o.err, "%s aibox recover %s --ref %s  restores it as a branch, at least until %s\n", o.errTerm.faint("→"),
 		found.ID, path.Base(saved.Ref), saved.Until.Local().Format(time.DateOnly))
 	return nil
 }

@@ -26,12 +26,12 @@ func newDoctorCommand(a *cli) *cobra.Command {
 	o := doctorOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check this machine, and prove the isolation",
-		Long: `Check every requirement and say what mends it. With --fix, mend what the set-up can
-mend: it shows the commands first and asks, and uses sudo where it needs root. It
-replaces a registered runtime that aibox cannot use only when you answer that question
-with yes or give --replace-runtime. With --probe, start a real sandbox and show what it
-could reach and what it could not.`,
+		Short: "Check this machine and prove the isolation",
+		Long: `Check every requirement and show how to fix what is missing. With --fix, run the
+setup: it shows the commands first, asks for confirmation, and uses sudo where it needs
+root. It replaces a registered runtime that aibox cannot use only if you confirm that
+or pass --replace-runtime. With --probe, start a real sandbox and show what it could
+and could not reach.`,
 		Example: "  aibox doctor\n  aibox doctor --fix\n  aibox doctor --probe",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,19 +39,19 @@ could reach and what it could not.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.probe, "probe", false, "start a sandbox and prove what it can reach")
-	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after a question")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix: do not ask")
+	cmd.Flags().BoolVar(&o.probe, "probe", false, "start a sandbox and test what it can reach")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "set up what is missing, after confirmation")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "with --fix: do not ask for confirmation for confirmation for confirmation")
 	cmd.Flags().BoolVar(&o.replace, "replace-runtime", false, "with --fix: replace a registered runtime runsc that aibox cannot use")
 	return cmd
 }
 
 func (o *doctorOptions) run(ctx context.Context) error {
 	if o.yes && !o.fix {
-		return fault.New(fault.Usage, "--yes goes with --fix").Hint("`aibox doctor --fix --yes` mends without a question")
+		return fault.New(fault.Usage, "--yes needs --fix").Hint("`aibox doctor --fix --yes` sets up without asking")
 	}
 	if o.replace && !o.fix {
-		return fault.New(fault.Usage, "%s goes with --fix", doctor.ReplaceFlag).Hint("`%s %s` shows what it replaces, and asks", doctor.SetupCommand, doctor.ReplaceFlag)
+		return fault.New(fault.Usage, "%s needs --fix", doctor.ReplaceFlag).Hint("`%s %s` shows what it replaces and asks first", doctor.SetupCommand, doctor.ReplaceFlag)
 	}
 	findings := doctor.All(ctx, o.app.Doctor().Checks())
 	report := doctorReport{Findings: findings}
@@ -82,9 +82,9 @@ func (o *doctorOptions) run(ctx context.Context) error {
 		return setupErr
 	case missing > 0:
 		return fault.New(fault.Environment, "%d of %d requirements are not met", missing, len(report.Findings)).
-			Hint("each line above names what mends it")
+			Hint("each line above shows how to fix it")
 	case report.Proof != nil && report.Proof.Failed > 0:
-		return fault.New(fault.Refused, "%d of %d probes came out wrong: the sandbox is not closed", report.Proof.Failed, len(report.Proof.Results))
+		return fault.New(fault.Refused, "%d of %d probes failed: the sandbox is not isolated", report.Proof.Failed, len(report.Proof.Results))
 	default:
 		return nil
 	}

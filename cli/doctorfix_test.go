@@ -61,7 +61,7 @@ func TestWhereTheSetUpCanMendNothingItIsNotRun(t *testing.T) {
 	a, progress := quietApp(t)
 	found := []doctor.Finding{{Name: "a", State: doctor.OK}, {Name: "b", State: doctor.Warning, Fix: "aibox bake b"}}
 	after, err := a.fix(context.Background(), found, fixing{yes: true})
-	if err != nil || len(after) != 2 || !strings.Contains(progress.String(), "nothing is missing that the set-up could mend") {
+	if err != nil || len(after) != 2 || !strings.Contains(progress.String(), "nothing is missing that the setup could fix") {
 		t.Errorf("findings %v, error %v, %q", after, err, progress.String())
 	}
 }

@@ -18,9 +18,9 @@ func newExtendCommand(a *cli) *cobra.Command {
 	o := extendOptions{cli: a}
 	return &cobra.Command{
 		Use:   "extend ID DURATION",
-		Short: "Give a running session more time than its limit",
-		Long: `Give a running session more time. It asks for that itself, in the terminal UI and
-in what it prints, shortly before its time limit ends it.`,
+		Short: "Give a running session more time",
+		Long: `Give a running session more time. Shortly before its time limit, a session asks for
+more itself, in the terminal UI and in its output.`,
 		Example:           "  aibox extend 0dq4f 30m",
 		Args:              sessionAndDuration,
 		ValidArgsFunction: a.completeSessions,
@@ -38,7 +38,7 @@ func sessionAndDuration(cmd *cobra.Command, args []string) error {
 func (o *extendOptions) run(ctx context.Context, text, duration string) error {
 	by, err := spec.ParseDuration(duration)
 	if err != nil {
-		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("90s, 30m, 1h30m and 2d are")
+		return fault.New(fault.Usage, "%q is not a duration", duration).Hint("use one such as 90s, 30m, 1h30m or 2d")
 	}
 	service, found, err := o.find(ctx, text)
 	if err != nil {
@@ -52,6 +52,6 @@ func (o *extendOptions) run(ctx context.Context, text, duration string) error {
 		fmt.Fprintln(o.out, found.ID)
 		return err
 	}
-	fmt.Fprintf(o.out, "%s may run until %s\n", found.ID, live.Deadline.Local().Format(time.DateTime))
+	fmt.Fprintf(o.out, "%s can run until %s\n", found.ID, live.Deadline.Local().Format(time.DateTime))
 	return nil
 }

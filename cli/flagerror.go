@@ -24,13 +24,13 @@ func flagError(err error) error {
 	takes := map[string]string{
 		"bool":     "true or false",
 		"int":      "a whole number",
-		"uint64":   "a whole number of 0 or more",
-		"duration": "a length of time such as 90s, 30m, 2h or 1d",
+		"uint64":   "a whole number, 0 or more",
+		"duration": "a duration such as 90s, 30m, 2h or 1d",
 	}[invalid.GetFlag().Value.Type()]
 	if takes == "" {
 		return err
 	}
-	return fmt.Errorf("--%s takes %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue())
+	return fmt.Errorf("--%s must be %s, not %q", invalid.GetFlag().Name, takes, invalid.GetValue())
 }
 
 // explain says what the setting takes. A mistyped number or time is named by its kind;

@@ -32,7 +32,7 @@ type filled struct {
 
 // bindForm declares --form.
 func (o *runOptions) bindForm(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.form.wanted, formFlag, false, "choose the options in a form, then run (line by line where ACCESSIBLE is set)")
+	cmd.Flags().BoolVar(&o.form.wanted, formFlag, false, "fill in the options in a form, then run (line by line if ACCESSIBLE is set)")
 }
 
 // takeFlags remembers the command line, for the form to show it again.
@@ -66,14 +66,14 @@ func settingOf(flag *pflag.Flag) *settingFlag {
 
 // task is what the form asks first when the command line does not say it.
 type task struct {
-	Prompt string `label:"Prompt" help:"What the agent is to do" type:"text"`
-	Model  string `label:"Model" help:"Which model it works with; needed when the server has several" type:"model"`
+	Prompt string `label:"Prompt" help:"What the agent should do" type:"text"`
+	Model  string `label:"Model" help:"The model it uses; required if the server has several" type:"model"`
 }
 
 // Validate wants a prompt.
 func (t *task) Validate() error {
 	if strings.TrimSpace(t.Prompt) == "" {
-		return fault.New(fault.Usage, "the agent needs to be told what to do")
+		return fault.New(fault.Usage, "the agent needs a task")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (a *cli) screen() (io.Writer, error) {
 			return a.out, nil
 		}
 	}
-	return nil, fault.New(fault.Usage, "--form needs a terminal, and this is none").
+	return nil, fault.New(fault.Usage, "--form needs a terminal").
 		Hint("give the options with --set key=value; `aibox agents show NAME` lists them")
 }
 

@@ -28,7 +28,7 @@ func TestEveryOptionOfEveryAgentIsSetInTheForm(t *testing.T) {
 			if code := f.ends(); code != 2 {
 				t.Errorf("ended with %d:\n%s", code, f.screen())
 			}
-			f.sees("--detach comes back before there is a result")
+			f.sees("--detach returns before there is a result")
 			// A terminal wraps the line, which is the command that does the same.
 			line := strings.ReplaceAll(strings.Join(strings.Fields(f.screen()), ""), "'", "")
 			for _, want := range append(wanted, "--prompt=helloworld") {
@@ -199,9 +199,9 @@ func TestWhatIsTypedIntoTheFormGoesToTheRun(t *testing.T) {
 
 func TestTheFormAsksForAPromptThatIsMissing(t *testing.T) {
 	f := startForm(t, "run", "codex", "--reasoning-effort", "low")
-	f.sees("What the agent is to do")
+	f.sees("What the agent should do")
 	f.press("\t\t\r")
-	f.sees("✗ the agent needs to be told what to do")
+	f.sees("✗ the agent needs a task")
 	f.press("\x1b[Z\x1b[Zfix it\t\t\r")
 	f.sees("> low")
 	f.press("\x13")

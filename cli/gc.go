@@ -30,23 +30,23 @@ func newGcCommand(a *cli) *cobra.Command {
 	o := gcOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Tidy away old sessions that are reviewed, and what else nobody needs",
-		Long: `Remove what nothing has happened to for 30 days ("aibox config set keep" changes that):
-records and workspaces of sessions whose work is accepted, discarded or nothing, their
-agents' conversations, and outdated images. Remove at any age what nobody uses: git
-objects, sandboxes, networks, what something broken off has left. Saved states (aibox
-recover) go when they are 30 days old and older than that.
+		Short: "Remove old reviewed sessions and unused data",
+		Long: `Remove what has not been used for 30 days ("aibox config set keep" changes that):
+records and workspaces of sessions whose work was accepted, discarded or empty, their
+agents' conversations, and outdated images. Remove unused data of any age: git
+objects, sandboxes, networks, and leftovers of interrupted commands. Saved states
+(aibox recover) are removed after that time, but never before they are 30 days old.
 
-Work that nobody has reviewed to its end stays, however old, and so does whatever runs
-or cannot be read. What a workspace holds is saved before it is removed. Nothing is
-tidied away unless you type this command.`,
+Work that has not been fully reviewed is kept, however old, and so is anything that is
+running or cannot be read. A workspace is saved before it is removed. aibox removes
+nothing unless you run this command.`,
 		Example: "  aibox gc --dry-run\n  aibox gc\n  aibox gc --older-than 7d",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "only tell what would go")
-	f.StringVar(&o.olderThan, "older-than", "", "take what nothing has happened to for this `TIME`, such as 7d or 12h, instead of the setting keep")
+	f.BoolVarP(&o.dryRun, "dry-run", "n", false, "show what would be removed")
+	f.StringVar(&o.olderThan, "older-than", "", "remove what has not been used for this `TIME`, such as 7d or 12h; overrides the setting keep")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -78,9 +78,9 @@ func gcFault(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "interrupted; what was not removed yet stays as it is")
+		return fault.New(fault.Interrupted, "interrupted; the rest was not removed")
 	default:
-		return fault.New(fault.Environment, "not everything could be removed: %w", err).Hint("the rest is done; run it again when that is mended")
+		return fault.New(fault.Environment, "not everything could be removed: %w", err).Hint("the rest is done; run it again once this is fixed")
 	}
 }
 
@@ -96,7 +96,7 @@ func (o *gcOptions) retention(text string) (time.Duration, error) {
 	}
 	age, err := spec.ParseDuration(text)
 	if err != nil || age < 0 {
-		return 0, fault.New(fault.Usage, "--older-than takes a length of time, not %q", text).Hint("such as 30d, 12h or 0s")
+		return 0, fault.New(fault.Usage, "--older-than must be a duration, not %q", text).Hint("such as 30d, 12h or 0s")
 	}
 	return age, nil
 }
@@ -165,10 +165,10 @@ func (o *gcOptions) printFreed(report *session.GCReport) error {
 	}
 	switch {
 	case len(rows) == 0:
-		fmt.Fprintln(o.err, "there is nothing to tidy away")
+		fmt.Fprintln(o.err, "there is nothing to remove")
 		return nil
 	case report.DryRun:
-		fmt.Fprintf(o.err, "about %s would be free; this was a dry run\n", amount.Bytes(bytes))
+		fmt.Fprintf(o.err, "about %s would be freed; this was a dry run\n", amount.Bytes(bytes))
 	default:
 		fmt.Fprintf(o.err, "%s %s freed\n", o.errTerm.good("✓"), amount.Bytes(bytes))
 	}

@@ -85,14 +85,14 @@ func (f *filePrompt) question() string {
 }
 
 var takeQuestions = map[review.HunkKind]string{
-	review.HunkText:    "Take this hunk",
-	review.HunkAdded:   "Take this new file",
+	review.HunkText:    "Accept this hunk",
+	review.HunkAdded:   "Accept this new file",
 	review.HunkFolder:  "Take all changes below this folder",
-	review.HunkDeleted: "Take this deletion",
-	review.HunkContent: "Take this new content",
-	review.HunkType:    "Take this change of type",
-	review.HunkMode:    "Take this change of mode",
-	review.HunkRenamed: "Take this new name",
+	review.HunkDeleted: "Accept this deletion",
+	review.HunkContent: "Accept this new content",
+	review.HunkType:    "Accept this type change",
+	review.HunkMode:    "Accept this mode change",
+	review.HunkRenamed: "Accept this rename",
 }
 
 // answer does what was typed. done means that the file needs no more questions.
@@ -150,7 +150,7 @@ func (f *filePrompt) rejectAnswer(typed string) {
 // risky file takes the user's consent.
 func (f *filePrompt) decide(d decision.Decision, consent bool) (done bool, err error) {
 	if d == decision.Accepted && f.file.Risky() && !consent {
-		f.line("This file has risks, see above: type the whole word yes to take this part of it.")
+		f.line("This file has risks (see above): type the whole word yes to accept this part of it.")
 		return false, nil
 	}
 	if err := f.draft.Decide(f.number, f.hunk().ID, d, consent); err != nil {
@@ -201,7 +201,7 @@ func (f *filePrompt) step(key string) {
 func (f *filePrompt) split() {
 	parts := f.draft.Split(f.number, f.at)
 	if parts < 2 {
-		f.line("This cannot be split.")
+		f.line("This hunk cannot be split.")
 		return
 	}
 	for _, h := range f.file.Hunks()[f.at : f.at+parts] {
@@ -226,7 +226,7 @@ func (f *filePrompt) goTo(ctx context.Context, number string) error {
 	if i, _ := strconv.Atoi(strings.TrimSpace(number)); i >= 1 && i <= len(hunks) {
 		f.move(i - 1)
 	} else {
-		f.line("There are hunks 1 to %d.", len(hunks))
+		f.line("Hunk numbers go from 1 to %d.", len(hunks))
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ var decisionMarks = map[decision.Decision]string{
 func (f *filePrompt) search(ctx context.Context, expression string) error {
 	if expression == "" {
 		var err error
-		if expression, err = f.read(ctx, "Search for which expression?"); err != nil {
+		if expression, err = f.read(ctx, "Search for regex?"); err != nil {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (f *filePrompt) comment(ctx context.Context, text string) error {
 
 // reject rejects the hunk with a reason, which may be empty.
 func (f *filePrompt) reject(ctx context.Context, note string) (done bool, err error) {
-	note, err = f.text(ctx, note, "What is wrong with this hunk:")
+	note, err = f.text(ctx, note, "Reason for rejecting this hunk:")
 	if err != nil {
 		return false, err
 	}
@@ -299,6 +299,6 @@ func (f *filePrompt) help() {
 	f.line("%s", take)
 	f.line("j, k - decide later, go to the next or previous undecided hunk")
 	f.line("J, K - decide later, go to the next or previous hunk")
-	f.line("g - go to a hunk by its number\n/ - search for a regular expression\ns - split this hunk")
+	f.line("g - go to a hunk by number\n/ - search for a regular expression\ns - split this hunk")
 	f.line("c - comment on this hunk\nr - reject this hunk and say why: a session that resumes this one gets the reason\nenter - show more of this hunk")
 }

@@ -47,15 +47,15 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		return session.Launch{}, err
 	}
 	if prompt == "" && needsPrompt {
-		return session.Launch{}, fault.New(fault.Usage, "%s needs to be told what to do", agent.Info().Title).
-			Hint("say it with --prompt, or give --prompt-file")
+		return session.Launch{}, fault.New(fault.Usage, "%s needs a task", agent.Info().Title).
+			Hint("give it with --prompt or --prompt-file")
 	}
 	env, names, err := agentEnv(o.Env)
 	if err != nil {
 		return session.Launch{}, err
 	}
 	if o.Accept != "none" && o.acceptTarget() == nil {
-		return session.Launch{}, fault.New(fault.Usage, "--accept takes none, branch or worktree, not %q", o.Accept)
+		return session.Launch{}, fault.New(fault.Usage, "--accept must be none, branch or worktree, not %q", o.Accept)
 	}
 	if o.Timeout < 0 {
 		return session.Launch{}, fault.New(fault.Usage, "--timeout cannot be negative").Hint("0 means no limit")
@@ -64,7 +64,7 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 		return session.Launch{}, fault.New(fault.Usage, "--model-timeout cannot be negative").Hint("0 means no limit")
 	}
 	if o.noFeedback && o.resumes == "" {
-		return session.Launch{}, fault.New(fault.Usage, "--no-feedback is about the session that --resume names").Hint("leave it out")
+		return session.Launch{}, fault.New(fault.Usage, "--no-feedback needs --resume").Hint("leave it out")
 	}
 	verifying := verifyFlags{o.Verify, time.Duration(o.VerifyTimeout)}
 	if err := verifying.check(); err != nil {
@@ -72,8 +72,8 @@ func (o *runOptions) launch(set agents.Set, in *os.File) (session.Launch, error)
 	}
 	o.Verify, o.VerifyTimeout = verifying.command, amount.Duration(verifying.timeout)
 	if o.detach && (o.Accept != "none" || o.RequireChanges) {
-		return session.Launch{}, fault.New(fault.Usage, "--detach comes back before there is a result to act on").
-			Hint("leave --accept and --require-changes out, and use `aibox accept` later")
+		return session.Launch{}, fault.New(fault.Usage, "--detach returns before there is a result").
+			Hint("drop --accept and --require-changes, and run `aibox accept` later")
 	}
 	hide := o.hidden
 	if o.resumes == "" {
@@ -118,7 +118,7 @@ func agentOptions(agent agents.Agent, set []string) (map[string]string, error) {
 			return nil, err
 		}
 		if field.Type == spec.Secret {
-			return nil, fault.New(fault.Usage, "%q is a secret, and command lines are public", key).Hint("export %s=… instead", field.Env)
+			return nil, fault.New(fault.Usage, "%q is a secret, and other users can read command lines", key).Hint("export %s=… instead", field.Env)
 		}
 		if err := field.Set(target, value); err != nil {
 			return nil, err
@@ -169,7 +169,7 @@ func agentSecrets(agent agents.Agent) (map[string]string, error) {
 func (o *runOptions) readPrompt(in *os.File, wanted bool) (string, error) {
 	switch {
 	case o.prompt != "" && o.promptFile != "":
-		return "", fault.New(fault.Usage, "--prompt and --prompt-file were both given").Hint("keep one of them")
+		return "", fault.New(fault.Usage, "--prompt and --prompt-file cannot be used together").Hint("keep one of them")
 	case o.prompt != "":
 		return checkPrompt(o.prompt)
 	case o.promptFile == "-", o.promptFile == "" && wanted && !terminalOf(in).interactive:
@@ -197,7 +197,7 @@ func readPrompt(in io.Reader, name string) (string, error) {
 func checkPrompt(prompt string) (string, error) {
 	if len(prompt) > maxPrompt {
 		return "", fault.New(fault.Usage, "the prompt is longer than 2 MiB").
-			Hint("put the material into a file of the repository and name it in the prompt")
+			Hint("put the text into a file of the repository and name the file in the prompt")
 	}
 	return prompt, nil
 }
@@ -212,7 +212,7 @@ func agentEnv(flags []string) (env, names []string, err error) {
 		if !given {
 			value, ok := os.LookupEnv(name)
 			if !ok {
-				return nil, nil, fault.New(fault.Usage, "--env %s: you have no such variable", name).
+				return nil, nil, fault.New(fault.Usage, "--env %s: the variable is not set", name).
 					Hint("set it, or write --env %s=VALUE", name)
 			}
 			flag = name + "=" + value

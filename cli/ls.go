@@ -24,12 +24,12 @@ func newListCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list", "ps"},
-		Short:   "List sessions, the newest first",
+		Short:   "List sessions, newest first",
 		Example: "  aibox ls\n  aibox ls --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), asJSON, all) },
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "also the sessions that verify another one's work")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "include sessions that verify another session's work")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (o *listOptions) hintAtStale(service *session.Sessions) {
 		return
 	}
 	if stale := service.Stale(own.Settings.Keep); stale >= manyStale {
-		fmt.Fprintln(o.err, o.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run tells what they take", stale)))
+		fmt.Fprintln(o.err, o.errTerm.faint(fmt.Sprintf("%d sessions are old and reviewed: aibox gc --dry-run shows how much space they take", stale)))
 	}
 }
 

@@ -29,10 +29,9 @@ func newModelsCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models of a model server",
-		Long: `List the models that a model server offers, with how many tokens fit into a
-request where the server tells. Without --inference it is the server that a run
-would take. A server on this machine is asked every time, one far away at most
-every five minutes.`,
+		Long: `List the models that a model server offers, with their context sizes where the server
+reports them. Without --inference, ask the server that a run would use. A local server
+is asked every time, a remote one at most every five minutes.`,
 		Example: "  aibox models\n  aibox models --inference openrouter\n  aibox models --inference http://127.0.0.1:8000/v1 --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -44,7 +43,7 @@ every five minutes.`,
 	}
 	cmd.Flags().StringVar(&o.inference, "inference", config.Defaults().Inference, "the model server: auto, ollama, openai, anthropic, gemini, openrouter, scripted or a `URL`")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "ask the server in any case, and fail when it is not there")
+	cmd.Flags().BoolVar(&o.refresh, "refresh", false, "always ask the server, and fail if it does not answer")
 	_ = cmd.RegisterFlagCompletionFunc("inference", fixed(app.InferenceNames()...))
 	return cmd
 }

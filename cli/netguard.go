@@ -22,10 +22,10 @@ func newNetguardCommand(a *cli) *cobra.Command {
 	o := netguardOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "netguard",
-		Short: "The locks around the sandboxes' networks",
-		Long: `The alias 10.200.200.1, the firewall chains and the routing rules that keep sandboxes
-from reaching anything else. Every start of a session puts them in place, so "up"
-is only for looking at them beforehand.`,
+		Short: "The network locks around sandboxes",
+		Long: `Manage the alias 10.200.200.1, the firewall chains and the routing rules that keep
+sandboxes from reaching anything else. Every session puts them in place when it
+starts, so you need "up" only to inspect them beforehand.`,
 		Example: "  aibox netguard status\n  aibox netguard log",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -38,10 +38,10 @@ is only for looking at them beforehand.`,
 		}
 		return client.Up(cmd.Context())
 	}}
-	down := &cobra.Command{Use: "down", Short: "Take the locks away; refused while a session runs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	down := &cobra.Command{Use: "down", Short: "Remove the locks; refused while a session is running", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return o.down(cmd)
 	}}
-	status := &cobra.Command{Use: "status", Short: "Show what is in place, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	status := &cobra.Command{Use: "status", Short: "Show the locks, with counters", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return o.status(cmd, asJSON)
 	}}
 	status.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -64,7 +64,7 @@ func (o *netguardOptions) down(cmd *cobra.Command) error {
 	}
 	for _, s := range sessions {
 		if s.Alive {
-			return fault.New(fault.Refused, "%s is running behind these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
+			return fault.New(fault.Refused, "%s is running and needs these locks", s.ID).Hint("`aibox stop %s` ends it", s.ID)
 		}
 	}
 	client, err := o.app.Guard(cmd.Context())
@@ -114,7 +114,7 @@ func (o *netguardOptions) status(cmd *cobra.Command, asJSON bool) error {
 // firewallLine sums up lock 1 of one address family. Its refusals are few where
 // lock 2 holds, since that one acts first.
 func firewallLine(f app.Firewall) string {
-	return fmt.Sprintf("%s (%s), %d packets let through, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
+	return fmt.Sprintf("%s (%s), %d packets allowed, %d refused", f.Tool, f.Backend, f.Accepted, f.Refused)
 }
 
 func (o *netguardOptions) log(cmd *cobra.Command, args []string) error {

@@ -17,12 +17,12 @@ func notice(text string) string {
 // printNotes tells what a change set leaves out.
 func printNotes(out io.Writer, set *review.ChangeSet) {
 	for _, refused := range set.Refused {
-		fmt.Fprintf(out, "not taken: %s %s\n", refused.Path, termtext.Escape(refused.Reason))
+		fmt.Fprintf(out, "not included: %s %s\n", refused.Path, termtext.Escape(refused.Reason))
 	}
 	files, places := 0, 0
 	for _, ignored := range set.Ignored {
 		if ignored.Scratch {
-			fmt.Fprintf(out, "not taken: %s, which the agent keeps for itself\n", ignored.Path)
+			fmt.Fprintf(out, "not included: %s, which the agent keeps for its own use\n", ignored.Path)
 			continue
 		}
 		files, places = files+ignored.Files, places+1

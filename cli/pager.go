@@ -33,7 +33,7 @@ func (a *cli) paged(ctx context.Context, show func(context.Context, io.Writer) e
 	program, err := exec.LookPath(words[0])
 	if err != nil {
 		if chosen {
-			fmt.Fprintf(a.err, "%s the pager %s cannot be run, so there is none\n", a.errTerm.warn("!"), termtext.Escape(words[0]))
+			fmt.Fprintf(a.err, "%s cannot run the pager %s, so the output is not paged\n", a.errTerm.warn("!"), termtext.Escape(words[0]))
 		}
 		return quietly(show(ctx, a.out))
 	}
@@ -91,7 +91,7 @@ func (c *console) throughPager(ctx context.Context, program string, args []strin
 	}
 	if err := cmd.Start(); err != nil {
 		_ = input.Close()
-		fmt.Fprintf(c.err, "%s the pager cannot be run, so there is none: %s\n", c.errTerm.warn("!"), safe(err.Error()))
+		fmt.Fprintf(c.err, "%s cannot run the pager, so the output is not paged: %s\n", c.errTerm.warn("!"), safe(err.Error()))
 		return quietly(show(ctx, c.out))
 	}
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -25,8 +25,8 @@ func newPromptsCommand(a *cli) *cobra.Command {
 		Use:   "prompts",
 		Short: "List your system prompts",
 		Long: `List the system prompts that "aibox run --system NAME" puts before a task: Markdown
-files in your configuration folder, and those in ` + prompts.RepositoryFolder + ` of this repository. One of
-the repository that has the name of your own is called repo:NAME.`,
+files in your configuration folder, and those in ` + prompts.RepositoryFolder + ` of this repository. If both have the
+same name, the one in the repository is called repo:NAME.`,
 		Example: `  aibox prompts
   aibox prompts edit careful
   aibox run codex --system careful --prompt "fix the failing test"`,
@@ -43,7 +43,7 @@ the repository that has the name of your own is called repo:NAME.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return o.show(args[0]) },
 	}, &cobra.Command{
 		Use:               "edit NAME",
-		Short:             "Write or change one of your system prompts in your editor",
+		Short:             "Create or edit one of your system prompts",
 		Example:           "  aibox prompts edit careful",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completePrompts,
@@ -65,7 +65,7 @@ func (o *promptsOptions) list(asJSON bool) error {
 		return errors.Join(printJSON(o.out, all), damaged)
 	}
 	if len(all) == 0 && damaged == nil {
-		fmt.Fprintln(o.err, "no system prompts; `aibox prompts edit NAME` writes one")
+		fmt.Fprintln(o.err, "no system prompts; `aibox prompts edit NAME` creates one")
 		return nil
 	}
 	var rows [][]string

@@ -28,14 +28,14 @@ func newRecoverCommand(a *cli) *cobra.Command {
 	o := recoverOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
-		Short: "List what can be brought back, look at it, or bring it back",
+		Short: "List, show or restore saved work",
 		Long: `List the states that aibox saved before each step that could lose work, such as
-accept, discard, rm and run --resume. A state is kept for 30 days at least.
+accept, discard, rm and run --resume. States are kept for at least 30 days.
 
-With --ref, make a branch of a state in your repository. With --to-workspace, make the
-workspace of a session again instead, so that "aibox run --resume ID" goes on from there.
-With --diff, only show what a state changes. Without --ref, the last two take the
-newest state.`,
+With --ref, restore a state as a branch of your repository. With --to-workspace,
+restore the session's workspace instead, so that "aibox run --resume ID" can continue
+from it. With --diff, only show what a state changes. Without --ref, --to-workspace
+and --diff use the newest state.`,
 		Example: `  aibox recover
   aibox recover 0dq4f
   aibox recover 0dq4f --diff
@@ -52,10 +52,10 @@ newest state.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.ref, "ref", "", "the state to bring back or show: its `REF` in the list, or its commit")
+	f.StringVar(&o.ref, "ref", "", "the state to restore or show: its `REF` in the list, or its commit")
 	f.StringVarP(&o.branch, "branch", "b", "", "the `NAME` of the new branch")
-	f.BoolVar(&o.toWorkspace, "to-workspace", false, "bring it back as the session's workspace, to be resumed")
-	f.BoolVar(&o.diff, "diff", false, "show what the state changes, and bring nothing back")
+	f.BoolVar(&o.toWorkspace, "to-workspace", false, "restore it as the session's workspace")
+	f.BoolVar(&o.diff, "diff", false, "show what the state changes, and restore nothing")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	_ = cmd.RegisterFlagCompletionFunc("ref", a.completeNumbers)
 	return cmd
@@ -64,13 +64,13 @@ newest state.`,
 func (o *recoverOptions) run(ctx context.Context, text string) error {
 	switch {
 	case o.toWorkspace && o.diff:
-		return fault.New(fault.Usage, "--to-workspace and --diff exclude each other").Hint("keep one of them")
+		return fault.New(fault.Usage, "--to-workspace and --diff cannot be used together").Hint("keep one of them")
 	case o.branch != "" && (o.toWorkspace || o.diff):
-		return fault.New(fault.Usage, "--branch goes with --ref alone").Hint("leave it out, or bring the state back as a branch")
+		return fault.New(fault.Usage, "--branch cannot be used with --to-workspace or --diff").Hint("drop it, or restore the state as a branch")
 	case o.branch != "" && o.ref == "":
 		return fault.New(fault.Usage, "--branch needs --ref").Hint("`aibox recover` lists the numbers")
 	case text == "" && (o.toWorkspace || o.diff) && o.ref == "":
-		return fault.New(fault.Usage, "no session was named").Hint("`aibox recover` lists what can be brought back")
+		return fault.New(fault.Usage, "no session was given").Hint("`aibox recover` lists the saved states")
 	}
 	service, err := o.app.Sessions()
 	if err != nil {
@@ -148,7 +148,7 @@ func (o *recoverOptions) restoreBranch(ctx context.Context, service *session.Ses
 		return printJSON(o.out, restored)
 	}
 	fmt.Fprintln(o.out, termtext.Escape(restored.Branch))
-	fmt.Fprintf(o.err, "%s what was %s on %s is branch %s in %s\n", o.errTerm.good("✓"), termtext.Escape(string(state.What)),
+	fmt.Fprintf(o.err, "%s the state %s on %s is now branch %s in %s\n", o.errTerm.good("✓"), termtext.Escape(string(state.What)),
 		state.When.Local().Format(time.DateTime), termtext.Escape(restored.Branch), termtext.Escape(restored.Repo))
 	o.printBranches(nil, restored)
 	return nil
@@ -162,8 +162,8 @@ func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.
 	}
 	found, err := service.Find(text)
 	if err != nil {
-		return fault.New(fault.Usage, "the record of %s is gone, and a workspace belongs to a session", state.By).
-			Hint("`aibox recover %s --ref %s` makes a branch of it, and `aibox run --branch` starts a new session from there", state.By, state.Handle)
+		return fault.New(fault.Usage, "the record of %s is gone, so its workspace cannot be restored", state.By).
+			Hint("restore it as a branch with `aibox recover %s --ref %s`, then start a new session with `aibox run --branch`", state.By, state.Handle)
 	}
 	ws, err := service.RestoreWorkspace(ctx, found.ID, state)
 	if err != nil {
@@ -173,7 +173,7 @@ func (o *recoverOptions) restoreWorkspace(ctx context.Context, service *session.
 		return printJSON(o.out, ws)
 	}
 	fmt.Fprintln(o.out, termtext.Escape(ws.Path))
-	fmt.Fprintf(o.err, "%s %s has its workspace again, with what was %s on %s\n", o.errTerm.good("✓"), found.ID,
+	fmt.Fprintf(o.err, "%s restored the workspace of %s, as %s on %s\n", o.errTerm.good("✓"), found.ID,
 		termtext.Escape(string(state.What)), state.When.Local().Format(time.DateTime))
 	fmt.Fprintf(o.err, "  aibox run --resume %s\n", found.ID)
 	return nil

@@ -22,13 +22,13 @@ func (c *console) repair(ctx context.Context, service *session.Sessions) {
 
 // repairedLine reports what became of a session whose supervisor had died.
 func repairedLine(r session.Repaired) string {
-	line := fmt.Sprintf("cleared up after %s, whose supervisor had died", r.ID)
+	line := fmt.Sprintf("cleaned up after %s, whose supervisor had died", r.ID)
 	switch {
 	case r.Kept:
-		return line + "; what its agent did is kept"
+		return line + "; its agent's work is kept"
 	case r.Returned != "":
 		return fmt.Sprintf("%s; its agent had not started, and %s can be resumed again", line, r.Returned)
 	default:
-		return line + "; its agent had not started, so there was nothing to keep"
+		return line + "; its agent had not started, so there was no work to keep"
 	}
 }

@@ -23,7 +23,7 @@ func (o *runOptions) inherit(old session.Session) error {
 	}
 	for _, name := range []string{"repo", "branch", "clean", "hide"} {
 		if o.given(name) {
-			return fault.New(fault.Usage, "--%s and --resume were both given, but a resumed session keeps its workspace", name).
+			return fault.New(fault.Usage, "--%s cannot be used with --resume: a resumed session keeps its workspace", name).
 				Hint("keep one of them")
 		}
 	}

@@ -16,9 +16,9 @@ func newReviewCommand(a *cli) *cobra.Command {
 	o := reviewOptions{cli: a}
 	return &cobra.Command{
 		Use:   "review ID",
-		Short: "Review what a session changed, hunk by hunk on one screen",
-		Long: `Open the review of the terminal UI on a session that has ended: files with risks
-first, decisions by hunk, file or folder, comments, verification, and the delivery.`,
+		Short: "Review a session's changes on the screen",
+		Long: `Open the terminal UI's review of a session that has ended. Files with risks come
+first. Decide by hunk, file or folder, comment, verify, and accept.`,
 		Example:           "  aibox review 0dq4f",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
@@ -28,7 +28,7 @@ first, decisions by hunk, file or folder, comments, verification, and the delive
 
 func (o *reviewOptions) run(ctx context.Context, text string) error {
 	if !o.isInteractive() || accessible() {
-		return fault.New(fault.Usage, "a review on the screen needs a terminal that can show it").
+		return fault.New(fault.Usage, "the review screen needs a terminal").
 			Hint("`aibox diff %s` prints the changes, `aibox accept %s -p` asks line by line", text, text)
 	}
 	_, found, err := o.find(ctx, text)

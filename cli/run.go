@@ -48,11 +48,11 @@ func (a *cli) commandOf(do func(context.Context, *runOptions) error) *cobra.Comm
 	cmd := &cobra.Command{
 		Use:   "run [AGENT] [flags] [-- ARGUMENT…]",
 		Short: "Run an agent on a repository",
-		Long: `Run an agent on a copy of a repository, in a sandbox of its own, and follow it.
-The copy holds your uncommitted work. Nothing of it comes back before you accept it.
+		Long: `Run an agent on a copy of a repository, in its own sandbox, and follow its output. The
+copy includes your uncommitted work. Your repository does not change until you accept.
 
-What stands behind "--" goes to the agent's command line as it is; for the agent
-"shell" it is the command to run.`,
+Arguments after "--" are passed to the agent unchanged; for the agent "shell" they are
+the command to run.`,
 		Example: `  aibox run codex --prompt "fix the failing test"
   aibox run --agent opencode --prompt-file task.md --json
   aibox run shell -- make test
@@ -79,14 +79,14 @@ What stands behind "--" goes to the agent's command line as it is; for the agent
 // bind declares the flags that every agent has.
 func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVar(&o.agent, "agent", "", "which agent (`NAME`; see aibox agents)")
-	f.StringVarP(&o.prompt, "prompt", "p", "", "what to do (`TEXT`)")
-	f.StringVar(&o.promptFile, "prompt-file", "", "read what to do from `FILE`, or from standard input when it is -")
-	f.StringVar(&o.resume, "resume", "", "go on with the work and the conversation of the session `ID`")
-	f.BoolVar(&o.noFeedback, "no-feedback", false, "with --resume: keep your comments and rejected hunks back")
-	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or a URL")
-	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of what is checked out")
-	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and come back at once")
+	f.StringVar(&o.agent, "agent", "", "the agent to run (`NAME`; see aibox agents)")
+	f.StringVarP(&o.prompt, "prompt", "p", "", "the task (`TEXT`)")
+	f.StringVar(&o.promptFile, "prompt-file", "", "read the task from `FILE`, or from standard input if it is -")
+	f.StringVar(&o.resume, "resume", "", "continue the work and the conversation of the session `ID`")
+	f.BoolVar(&o.noFeedback, "no-feedback", false, "with --resume: do not send your comments and rejected hunks")
+	f.StringVar(&o.repo, "repo", ".", "the repository: a `PATH` or URL")
+	f.StringVar(&o.branch, "branch", "", "start from this `BRANCH`, tag or commit instead of HEAD")
+	f.BoolVarP(&o.detach, "detach", "d", false, "print the session's id and return at once")
 	f.BoolVarP(&o.interactive, "interactive", "i", false, "talk to the agent on your terminal; ctrl-p ctrl-q leaves it running")
 	f.StringArrayVar(&o.set, "set", nil, "an option of the agent (`KEY=VALUE`; see aibox agents show NAME)")
 	o.bindSettings(a, cmd)
@@ -104,8 +104,8 @@ func (o *runOptions) positional(cmd *cobra.Command, args []string) error {
 		o.agent, args = args[0], args[1:]
 	}
 	if len(args) > 0 {
-		return fault.New(fault.Usage, "%q is one word too many", args[0]).
-			Hint("the task goes behind --prompt, the agent's own arguments behind --")
+		return fault.New(fault.Usage, "unexpected argument %q", args[0]).
+			Hint("give the task with --prompt, and the agent's own arguments after --")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (a *cli) runAgentCommand(o *runOptions, do func(context.Context, *runOption
 	cmd := &cobra.Command{
 		Use:   info.Name + " [flags] [-- ARGUMENT…]",
 		Short: info.Summary,
-		Long:  info.Summary + ".\nIts own options are flags here; those of every agent stand below them.",
+		Long:  info.Summary + ".\nThe agent's own options come first, then those of every agent.",
 		Args:  cobra.ArbitraryArgs,
 	}
 	options := agents.Options(agent)

@@ -23,7 +23,7 @@ func (a *cli) resolveDefaults(o *runOptions) (told string, err error) {
 	}
 	if o.agent == "" {
 		_, err := a.app.Agents().Find("")
-		return "", fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` says which one to take from now on")
+		return "", fault.New(fault.Usage, "%w", err).Hint("`aibox config set agent NAME` sets a default agent")
 	}
 	env := o.Env
 	o.Run = resolved.Settings.Run

@@ -268,7 +268,7 @@ func TestTheTopOfARepositoryIsWhereGitSeesIt(t *testing.T) {
 func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
 	for line, want := range map[string]string{
 		"config show --changed":        "SETTING  VALUE  FROM\npids     64     .aibox.toml:1\ntimeout  30m    ~/.config/aibox/config.toml:1\n",
-		"config show timeout":          "timeout           30m\nfrom              ~/.config/aibox/config.toml:1\nwhat it is        End a session after this time; 0 for no limit\ntakes             a length of time, such as 90s, 20m, 2h or 30d\nvariable          AIBOX_TIMEOUT\na repository may  lower it\n",
+		"config show timeout":          "timeout           30m\nfrom              ~/.config/aibox/config.toml:1\nwhat it is        End a session after this time; 0 for no limit\ntakes             a duration, such as 90s, 20m, 2h or 30d\nvariable          AIBOX_TIMEOUT\na repository may  lower it\n",
 		"config show pids --json":      "{\n  \"key\": \"pids\",\n  \"value\": 64,\n  \"from\": [\n    {\n      \"kind\": \"repository\",\n      \"name\": \"REPO/.aibox.toml\",\n      \"line\": 1\n    }\n  ]\n}\n",
 		"config show images --changed": "",
 	} {

@@ -15,11 +15,11 @@ func newStopCommand(a *cli) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "stop ID…",
-		Short: "End running sessions; what they did is kept",
-		Long: `Ask the agents of running sessions to end, end them a few seconds later, and wait
-until their changes are computed. With --force, kill them at once, together with
-their supervisors: also when a supervisor hangs or was stopped. The next command that
-needs the changes computes them.`,
+		Short: "Stop running sessions and keep their work",
+		Long: `Ask the agents of running sessions to exit, kill them after a few seconds, and wait
+until their changes are computed. With --force, kill them at once with their
+supervisors, even if a supervisor hangs or was stopped. The next command that needs
+the changes computes them.`,
 		Example:           "  aibox stop 0dq4f\n  aibox stop --force 0dq4f",
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessions,
@@ -34,7 +34,7 @@ needs the changes computes them.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "kill at once, without the session's supervisor")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "kill the session and its supervisor at once")
 	return cmd
 }
 
@@ -43,8 +43,8 @@ func newRemoveCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm ID…",
 		Short: "Remove ended sessions with their records and workspaces",
-		Long: `Remove the record and the workspace of sessions that have ended. A session whose
-changes nobody has accepted or discarded is refused, unless --force is given.`,
+		Long: `Remove the record and the workspace of sessions that have ended. Without --force, a
+session whose changes you have not accepted or discarded is refused.`,
 		Example:           "  aibox rm 0dq4f\n  aibox rm --force 0dq4f",
 		Args:              someSessions,
 		ValidArgsFunction: a.completeSessions,
@@ -54,7 +54,7 @@ changes nobody has accepted or discarded is refused, unless --force is given.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&force, "force", "f", false, "also when its changes are unreviewed; they can be recovered")
+	cmd.Flags().BoolVarP(&force, "force", "f", false, "remove it even if its changes are unreviewed; they can be recovered")
 	return cmd
 }
 

@@ -72,8 +72,8 @@ func (a *cli) checkInteractive(o *runOptions) error {
 	case !o.interactive || o.detach:
 		return nil
 	case o.json:
-		return fault.New(fault.Usage, "--json prints results for programs, and -i is for people").
-			Hint("leave one of them out")
+		return fault.New(fault.Usage, "--json and -i cannot be used together").
+			Hint("use one of them")
 	case !a.isInteractive():
 		return needsTerminal()
 	default:
@@ -94,8 +94,8 @@ func (c *console) agentSize() screen.Size {
 func (c *console) isInteractive() bool { return c.term.interactive && terminalOf(c.in).interactive }
 
 func needsTerminal() error {
-	return fault.New(fault.Usage, "an interactive session needs a terminal for input and output").
-		Hint("leave -i out, or add --detach and attach from a terminal later")
+	return fault.New(fault.Usage, "an interactive session needs a terminal as input and output").
+		Hint("drop -i, or add --detach and attach from a terminal later")
 }
 
 // colorDepth is how many colors the person's terminal has, as far as the
@@ -322,7 +322,7 @@ func (o *attachOptions) interactive(ctx context.Context, service *session.Sessio
 func (c *console) printScreen(ctx context.Context, service *session.Sessions, found session.Session) error {
 	if !found.Interactive {
 		return fault.New(fault.Usage, "%s is not interactive, so it has no screen", found.ID).
-			Hint("`aibox logs %s` prints what its agent said", found.ID)
+			Hint("`aibox logs %s` prints the agent's output", found.ID)
 	}
 	text, err := service.Screen(ctx, found.ID)
 	if errors.Is(err, session.ErrNoScreen) {
@@ -345,11 +345,11 @@ const endOfOutput = 1 << 62
 func (c *console) left(ctx context.Context, service *session.Sessions, id session.ID, err error) error {
 	switch {
 	case errors.Is(err, errDetached):
-		fmt.Fprintf(c.err, "%s %s goes on; `aibox attach %s` comes back to it, `aibox stop %s` ends it\n", c.errTerm.faint("→"), id, id, id)
+		fmt.Fprintf(c.err, "%s %s is still running; `aibox attach %s` reattaches, `aibox stop %s` ends it\n", c.errTerm.faint("→"), id, id, id)
 		return nil
 	case ctx.Err() != nil:
-		return fault.New(fault.Interrupted, "detached; %s goes on", id).
-			Hint("`aibox attach %s` comes back to it, `aibox stop %s` ends it", id, id)
+		return fault.New(fault.Interrupted, "detached; %s is still running", id).
+			Hint("`aibox attach %s` reattaches, `aibox stop %s` ends it", id, id)
 	}
 	if !errors.Is(err, errLost) {
 		return err

@@ -22,7 +22,7 @@ func crashed(err error) error {
 	if !errors.As(err, &crash) {
 		return err
 	}
-	f := fault.New(fault.Internal, "%w", err).Hint("`aibox ls` shows that what runs goes on")
+	f := fault.New(fault.Internal, "%w", err).Hint("running sessions are not affected: see `aibox ls`")
 	dirs, failed := paths.Default()
 	if failed == nil {
 		failed = paths.MakePrivate(dirs.State)
@@ -35,5 +35,5 @@ func crashed(err error) error {
 			return f.Hint("this is a bug: report it with %s", termtext.Escape(file))
 		}
 	}
-	return f.Hint("this is a bug, and where it is could not be kept: %v", failed)
+	return f.Hint("this is a bug; its details could not be saved: %v", failed)
 }

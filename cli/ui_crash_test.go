@@ -30,7 +30,7 @@ func TestACrashOfTheUIIsKeptForAReport(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), failed)
 	}
 	t.Setenv("XDG_STATE_HOME", "/proc/nothing")
-	if hints := fault.Hints(crashed(&ui.Crash{Value: "x"})); !strings.Contains(strings.Join(hints, "\n"), "could not be kept") {
+	if hints := fault.Hints(crashed(&ui.Crash{Value: "x"})); !strings.Contains(strings.Join(hints, "\n"), "could not be saved") {
 		t.Errorf("without a folder a person reads %q", hints)
 	}
 }

@@ -77,7 +77,7 @@ func (d machineScreens) Changed(ctx context.Context) <-chan struct{} { return d.
 // close cancels the builds in progress, and reports them.
 func (d machineScreens) close() {
 	if open := d.queue.Close(); len(open) > 0 {
-		fmt.Fprintf(d.cli.err, "%s baking %s was given up with the screens; `aibox bake %s` goes on from there\n",
+		fmt.Fprintf(d.cli.err, "%s baking %s was canceled; `aibox bake %s` continues it\n",
 			d.cli.errTerm.warn("!"), strings.Join(open, ", "), strings.Join(open, " "))
 	}
 }

@@ -30,7 +30,7 @@ type verifyFlags struct {
 }
 
 func (f *verifyFlags) bind(flags *pflag.FlagSet, builtIn config.Settings) {
-	flags.StringVar(&f.command, "verify", "", "a `COMMAND` that the work has to pass, run on a copy of it in a sandbox without any network")
+	flags.StringVar(&f.command, "verify", "", "verify the work with this `COMMAND`, run on a copy in a sandbox without network")
 	lengthVar(flags, &f.timeout, "verify-timeout", time.Duration(builtIn.VerifyTimeout), "end the verification after this time; 0 for no limit")
 }
 
@@ -66,12 +66,12 @@ func newVerifyCommand(a *cli) *cobra.Command {
 	o := verifyOptions{cli: a}
 	cmd := &cobra.Command{
 		Use:   "verify ID",
-		Short: "Run a command on a session's work, in a sandbox",
-		Long: `Run a command, such as the tests, on what a session's agent made. It runs in a sandbox
-of its own without any network, in the session's image, on a copy of the agent's
-workspace with installed packages and other ignored files. Nothing it does comes
-back. Without --verify it is the command that the session was started with, or that
-of your settings.`,
+		Short: "Verify a session's work with a command, in a sandbox",
+		Long: `Run a command, such as the tests, on the work of a session. It runs in its own sandbox
+without network, in the session's image, on a copy of the agent's workspace that
+includes installed packages and other ignored files. Its changes are thrown away.
+Without --verify, use the command the session was started with, or the one in your
+settings.`,
 		Example:           "  aibox verify 0dq4f\n  aibox verify 0dq4f --verify 'make test'\n  aibox verify 0dq4f --show",
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSessions,
@@ -81,18 +81,18 @@ of your settings.`,
 		},
 	}
 	o.bind(cmd.Flags(), config.Defaults())
-	cmd.Flags().BoolVar(&o.show, "show", false, "show what came of earlier ones, and what the last one printed")
-	cmd.Flags().IntVar(&o.number, "number", 0, "with --show: what verification `N` printed")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON, and the command's output on standard error")
+	cmd.Flags().BoolVar(&o.show, "show", false, "show earlier verifications and the output of the last one")
+	cmd.Flags().IntVar(&o.number, "number", 0, "with --show: print the output of verification `N`")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON; the command's output goes to standard error")
 	return cmd
 }
 
 func (o *verifyOptions) run(ctx context.Context, text string) error {
 	if o.show && (o.given("verify") || o.given("verify-timeout")) {
-		return fault.New(fault.Usage, "--show runs nothing").Hint("leave it out, or the command")
+		return fault.New(fault.Usage, "--show does not run a command").Hint("drop --show or the command")
 	}
 	if o.number != 0 && !o.show {
-		return fault.New(fault.Usage, "--number says which one --show shows").Hint("add --show")
+		return fault.New(fault.Usage, "--number needs --show").Hint("add --show")
 	}
 	service, found, err := o.find(ctx, text)
 	if err != nil {
@@ -189,7 +189,7 @@ func (o *verifyOptions) list(service *session.Sessions, found session.Session) e
 		return printJSON(o.out, all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(o.err, "nobody has verified the work of %s; `aibox verify %s` does\n", found.ID, found.ID)
+		fmt.Fprintf(o.err, "%s has not been verified; run `aibox verify %s`\n", found.ID, found.ID)
 		return nil
 	}
 	for _, v := range all {
@@ -226,7 +226,7 @@ func (c *console) printVerification(w io.Writer, service *session.Sessions, id s
 	last := all[len(all)-1]
 	note := ""
 	if last.Tree != tree {
-		note = " (of a part, or before the work was changed)"
+		note = " (of a part of the work, or before it changed)"
 	}
 	_, err = fmt.Fprintln(w, c.verificationLine(last)+note)
 	return err

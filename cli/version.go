@@ -17,14 +17,14 @@ func newVersionCommand(a *cli) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and that of the rules for risks",
+		Short:   "Print the version of aibox and of its risk rules",
 		Example: "  aibox version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return printJSON(a.out, map[string]string{"version": version(), "rules": risk.RulesVersion})
 			}
-			_, err := fmt.Fprintf(a.out, "aibox %s\nrules for risks %s\n", version(), risk.RulesVersion)
+			_, err := fmt.Fprintf(a.out, "aibox %s\nrisk rules %s\n", version(), risk.RulesVersion)
 			return err
 		},
 	}

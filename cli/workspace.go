@@ -20,16 +20,17 @@ func newWorkspaceCommand(a *cli) *cobra.Command {
 	o := workspaceOptions{cli: a}
 	return &cobra.Command{
 		Use:   "workspace ID [-- COMMAND…]",
-		Short: "Look around in a copy of a session's workspace, in a sandbox",
-		Long: `Start a shell, or a command, on a copy of a session's workspace, in a sandbox of its own
-without any network, in the session's image. You can look at everything, build it, run
-it and try changes: nothing that happens there reaches your machine, and the copy is
-removed at the end. The agent may be at work meanwhile.
+		Short: "Open a shell in a copy of a session's workspace",
+		Long: `Start a shell or a command on a copy of a session's workspace, in its own sandbox
+without network, in the session's image. You can read, build, run and change
+everything: nothing there reaches your machine, and the copy is removed at the end.
+This works while the agent is running, too.
 
-Git in the copy compares with what the agent started from; the agent's own .git is
-.git/agent there. To edit the agent's work, open its folder, which is printed at the
-start, with an editor that runs nothing of it, and call no git there: files that the
-agent wrote, such as the .git of a nested repository, can make git run any program.`,
+In the copy, git compares with what the agent started from; the agent's own .git is
+.git/agent. The command prints the path of the real workspace. If you edit files
+there, use an editor that does not run anything from the folder, and do not run git:
+files that the agent wrote, such as the .git of a nested repository, can make git run
+any program.`,
 		Example: `  aibox workspace 0dq4f
   aibox workspace 0dq4f -- git diff --stat`,
 		Args:              sessionAndCommand,
@@ -42,7 +43,7 @@ func sessionAndCommand(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); len(args) == 1 && dash < 0 || len(args) > 1 && dash == 1 {
 		return nil
 	}
-	return fault.New(fault.Usage, "%s takes one session id, and a command behind --", cmd.CommandPath()).
+	return fault.New(fault.Usage, "%s takes one session id, and a command after --", cmd.CommandPath()).
 		Hint("`aibox workspace 0dq4f -- git diff`")
 }
 
@@ -57,7 +58,7 @@ func (o *workspaceOptions) run(ctx context.Context, text string, command []strin
 	}
 	if ws := found.State.Workspace; shell && ws != nil {
 		fmt.Fprintf(o.err, "%s\n%s\n", o.errTerm.faint("in a sandbox, on a copy of "+safe(paths.Short(ws.Path))+" that is removed at the end"),
-			o.errTerm.faint("git compares with what the agent started from; exit comes back"))
+			o.errTerm.faint("git compares with what the agent started from; type exit to leave"))
 	}
 	o.warnUnset(found.Env)
 	request := session.OpenRequest{Command: command, Env: ownVariables(found.Env), Size: o.agentSize()}

@@ -58,11 +58,11 @@ func (d *Document) checkItem(it item, sections []*section) error {
 		case field != nil && last && it.table != header && it.table != inlineTable:
 			return d.checkSecret(it, *field)
 		case field != nil:
-			return d.fault(offset, "%q takes a value, and this makes a table of it", joined(name, key))
+			return d.fault(offset, "%q is a single value, not a table", joined(name, key))
 		case !slices.Contains(known, key):
 			return d.unknown(it, offset, name, key, known)
 		case last && it.table == noTable:
-			return d.fault(it.value, "%q holds settings and takes no value", joined(name, key)).
+			return d.fault(it.value, "%q is a table, not a single value", joined(name, key)).
 				Hint("write [%s], and its settings below", joined(name, key))
 		}
 	}
@@ -75,11 +75,11 @@ func (d *Document) checkSecret(it item, field spec.Field) error {
 	}
 	// The excerpt would show the secret, so that this error has none.
 	line, column := d.position(it.keys[len(it.keys)-1])
-	f := fault.New(fault.Usage, "%s:%d:%d: %q is a secret, and files of settings hold none", d.name, line, column, field.Key)
+	f := fault.New(fault.Usage, "%s:%d:%d: %q is a secret, which a settings file cannot contain", d.name, line, column, field.Key)
 	if field.Env == "" {
 		return f
 	}
-	return f.Hint("take the line out and export %s=… instead", field.Env)
+	return f.Hint("remove the line and export %s=… instead", field.Env)
 }
 
 // unknown says that key is no setting of the section, and which one was meant.
@@ -88,12 +88,12 @@ func (d *Document) unknown(it item, offset int, name, key string, known []string
 	if it.table == noTable || it.table == inlineTable {
 		end = it.value // it may be a secret
 	}
-	f := d.faultUntil(offset, end, "there is no setting %q", joined(name, key))
+	f := d.faultUntil(offset, end, "unknown setting %q", joined(name, key))
 	switch name {
 	case "agents":
-		f = d.faultUntil(offset, end, "there is no agent %q", key)
+		f = d.faultUntil(offset, end, "unknown agent %q", key)
 	case "images.versions":
-		f = d.faultUntil(offset, end, "there is no image %q with a version to choose", key)
+		f = d.faultUntil(offset, end, "there is no image %q with a configurable version", key)
 	}
 	if near := spec.Closest(key, known); near != "" {
 		return f.Hint("did you mean %q?", near)
@@ -101,7 +101,7 @@ func (d *Document) unknown(it item, offset int, name, key string, known []string
 	if len(known) == 0 {
 		return f.Hint("[%s] has no settings", name)
 	}
-	return f.Hint("known here: %s", strings.Join(known, ", "))
+	return f.Hint("valid keys: %s", strings.Join(known, ", "))
 }
 
 // offsetOf is where the part of the path at depth stands, or else the first that

@@ -47,10 +47,10 @@ const (
 func Parse(kind Kind, name string, data []byte) (*Document, error) {
 	d := &Document{kind: kind, name: name, data: data, tree: map[string]any{}}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, d.fault(i, "a file of settings is text, and this holds a NUL byte")
+		return nil, d.fault(i, "a settings file must be text, but this one contains a NUL byte")
 	}
 	if !utf8.Valid(data) {
-		return nil, d.fault(invalid(data), "a file of settings is UTF-8, and this is not")
+		return nil, d.fault(invalid(data), "a settings file must be UTF-8")
 	}
 	if err := d.locate(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (d *Document) locate() error {
 		}
 		for _, it := range d.items[counted:] {
 			if keys += len(it.keys); keys > maxKeys {
-				return d.fault(it.keys[0], "a file of settings has at most %d keys", maxKeys)
+				return d.fault(it.keys[0], "a settings file can have at most %d keys", maxKeys)
 			}
 		}
 	}

@@ -20,14 +20,14 @@ func (c Catalog) With(d *Document, key, text string) ([]byte, error) {
 		return nil, err
 	}
 	if e.field.Type == spec.Secret {
-		return nil, fault.New(fault.Usage, "%q is a secret, and files of settings hold none", key).Hint("export %s=… instead", e.field.Env)
+		return nil, fault.New(fault.Usage, "%q is a secret, which a settings file cannot contain", key).Hint("export %s=… instead", e.field.Env)
 	}
 	value, err := e.read(func(scratch any) error { return e.field.Set(scratch, text) })
 	if err != nil {
 		return nil, e.hinted(fault.New(fault.Usage, "%s", err), err)
 	}
 	if value == nil {
-		return nil, fault.New(fault.Usage, "%q cannot be set to nothing", key).Hint("aibox config unset %s", key)
+		return nil, fault.New(fault.Usage, "%q cannot be empty", key).Hint("aibox config unset %s", key)
 	}
 	literal, err := literal(value)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c Catalog) entry(key string) (entry, error) {
 }
 
 func unknownKey(key string, known []string) error {
-	unknown := fault.New(fault.Usage, "there is no setting %q", key)
+	unknown := fault.New(fault.Usage, "unknown setting %q", key)
 	if near := spec.Closest(key, known); near != "" {
 		return unknown.Hint("did you mean %q?", near)
 	}
@@ -172,7 +172,7 @@ func (d *Document) lineEnd(offset int) int {
 // before. A file may be written in ways that lines cannot be put into or taken out
 // of, such as a table on one line.
 func (c Catalog) proved(before *Document, data []byte, e entry, value any) ([]byte, error) {
-	byHand := fault.New(fault.Usage, "%q cannot be changed without rewriting your file", e.key).Hint("change it yourself: aibox config edit")
+	byHand := fault.New(fault.Usage, "%q cannot be changed automatically in your file", e.key).Hint("edit it by hand: aibox config edit")
 	after, err := Parse(UserFile, UserName, data)
 	if err != nil {
 		return nil, byHand

@@ -44,7 +44,7 @@ func readEnvironment(environment []string, sections []*section) (map[string]stri
 			slices.ContainsFunc(unread, func(start string) bool { return strings.HasPrefix(name, start) }) {
 			continue
 		}
-		unknown := fault.New(fault.Usage, "the environment has %s, which is no setting", name)
+		unknown := fault.New(fault.Usage, "the environment variable %s is not a setting", name)
 		if near := spec.Closest(name, known); near != "" {
 			unknown = unknown.Hint("did you mean %s?", near)
 		}

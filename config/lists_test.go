@@ -66,7 +66,7 @@ func TestWhatLooksLikeAListAndIsNoneIsRefused(t *testing.T) {
 func TestAFileWithAListInOneWordIsRefusedWithItsLine(t *testing.T) {
 	for _, file := range []string{`hide = ['["*.key"]']`, `hide = ["[\"*.key\"]", "b"]`, `system = ["['x']"]`} {
 		for _, err := range []error{second(resolve(file, "")), second(resolve("", file))} {
-			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), ":1:") || !strings.Contains(err.Error(), "a list by its looks") || len(fault.Hints(err)) == 0 {
+			if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), ":1:") || !strings.Contains(err.Error(), "looks like a list") || len(fault.Hints(err)) == 0 {
 				t.Errorf("%s: %v %q", file, err, fault.Hints(err))
 			}
 		}
@@ -75,7 +75,7 @@ func TestAFileWithAListInOneWordIsRefusedWithItsLine(t *testing.T) {
 
 func TestARepositoryShowsNothingThatIsHidden(t *testing.T) {
 	for _, file := range []string{`hide = ["!.env"]`, `hide = ["a", "!*"]`, `hide = ["*.key", "!*.key"]`, `hide = ["!vault"]`} {
-		if _, err := resolve(`hide = ["*.key", "vault"]`, file); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "may only tighten") {
+		if _, err := resolve(`hide = ["*.key", "vault"]`, file); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "can only tighten") {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

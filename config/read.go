@@ -52,8 +52,8 @@ func read(kind Kind, name string, open func() (int, error)) (*Document, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return nil, nil //nolint:nilnil // there is no file, and that is no error
 	case errors.Is(err, unix.ELOOP):
-		return nil, fault.New(fault.Usage, "%s is a symlink, and settings of a repository are read from no other place", name).
-			Hint("put the settings themselves there, or remove it")
+		return nil, fault.New(fault.Usage, "%s is a symlink; settings of a repository must be a regular file", name).
+			Hint("replace it with a regular file, or remove it")
 	case errors.Is(err, unix.ENXIO):
 		return nil, notAFile(name)
 	case err != nil:
@@ -73,14 +73,14 @@ func read(kind Kind, name string, open func() (int, error)) (*Document, error) {
 	case err != nil:
 		return nil, unreadable(name, err)
 	case len(data) > maxFile:
-		return nil, fault.New(fault.Usage, "%s is larger than %d KiB, which is too much for settings", name, maxFile>>10).
+		return nil, fault.New(fault.Usage, "%s is larger than %d KiB, the limit for settings", name, maxFile>>10).
 			Hint("remove what does not belong there")
 	}
 	return Parse(kind, name, data)
 }
 
 func notAFile(name string) error {
-	return fault.New(fault.Usage, "%s is not a file", name).Hint("remove what stands there, or write settings into a file of that name")
+	return fault.New(fault.Usage, "%s is not a file", name).Hint("remove it, or replace it with a settings file")
 }
 
 func unreadable(name string, err error) error {
@@ -89,5 +89,5 @@ func unreadable(name string, err error) error {
 		err = cause.Err
 	}
 	return fault.New(fault.Usage, "%s", fmt.Sprintf("%s cannot be read: %s", name, err)).
-		Hint("make it readable for you, or remove it: settings that are there are never left out")
+		Hint("make it readable, or remove it: aibox never ignores existing settings")
 }

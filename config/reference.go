@@ -76,10 +76,10 @@ func Reference(w io.Writer) error {
 			fmt.Fprintf(&out, "\n`[%s]`\n\n", s.name)
 		}
 		if s.name == "images.versions" {
-			out.WriteString("The name of an agent's image and the version that it holds, `codex = \"0.169.0\"`. A repository's file may not set it.\n")
+			out.WriteString("The name of an agent's image and the version to install: `codex = \"0.169.0\"`. A repository's file cannot set it.\n")
 			continue
 		}
-		out.WriteString("| setting | takes | default | a repository's file may | what it is |\n| --- | --- | --- | --- | --- |\n")
+		out.WriteString("| setting | value | default | a repository's file can | description |\n| --- | --- | --- | --- | --- |\n")
 		for _, e := range s.entries() {
 			fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s |\n", e.field.Key, takes(e.field), quoted(example(e.field, s.defaults)), e.may(), e.field.Help)
 		}

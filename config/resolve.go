@@ -230,7 +230,7 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 		err = e.shows(found.value)
 	}
 	if err == nil && e.unlimits(allowed.value, proposed.value) {
-		err = fault.New(fault.Usage, "a file in a repository may not empty %q: the agent would go by its own list, which may be longer", e.field.Key)
+		err = fault.New(fault.Usage, "a settings file in a repository cannot empty %q: the agent would use its own list, which may be longer", e.field.Key)
 	}
 	if err == nil {
 		return found, nil
@@ -242,7 +242,7 @@ func (e entry) inRepository(d *Document, allowed merged) (*said, error) {
 		text = "nothing"
 	}
 	return nil, d.blame(it.keys[len(it.keys)-1], e, err).
-		Hint("you allow %s (%s); `aibox config show %s` tells more", text, allowed.from[len(allowed.from)-1], e.key)
+		Hint("you allow %s (%s); see `aibox config show %s`", text, allowed.from[len(allowed.from)-1], e.key)
 }
 
 // shows refuses patterns that show files which are hidden.
@@ -250,8 +250,8 @@ func (e entry) shows(value any) error {
 	words, _ := value.([]string)
 	for _, word := range words {
 		if e.key == "hide" && strings.HasPrefix(word, "!") {
-			return fault.New(fault.Usage, "a file in a repository may only tighten %q, and %q shows files that you hide", e.key, word).
-				Hint("if you want that, say it yourself: --hide '%s'", word)
+			return fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %q unhides files that you hide", e.key, word).
+				Hint("to allow that, pass it yourself: --hide '%s'", word)
 		}
 	}
 	return nil

@@ -23,16 +23,16 @@ import (
 // A list that a repository may add to adds up over all sources; every other
 // setting is what the last source says.
 type Settings struct {
-	Agent string `label:"Agent" help:"The agent that runs when none is named"`
+	Agent string `label:"Agent" help:"The default agent"`
 	Run
 	Rootful bool          `label:"Rootful Docker" help:"Use the system's Docker, whose root is the host's root"`
-	Keep    time.Duration `label:"Keep" help:"How long aibox gc leaves alone what has been reviewed, such as 30d" default:"30d" min:"0s"`
-	Pager   string        `label:"Pager" help:"The program that shows diffs on a terminal; cat for none, empty for $PAGER or less"`
+	Keep    time.Duration `label:"Keep" help:"How long aibox gc keeps reviewed sessions, such as 30d" default:"30d" min:"0s"`
+	Pager   string        `label:"Pager" help:"The pager for diffs; cat for none, empty for $PAGER or less"`
 }
 
 // Images are the settings under [images].
 type Images struct {
-	Base string `label:"Base image" help:"Another image to stand on than aibox's Debian"`
+	Base string `label:"Base image" help:"A base image to use instead of aibox's Debian"`
 }
 
 // Catalog is what settings can be about, besides aibox itself.
@@ -138,8 +138,8 @@ func (c Catalog) checkSetting(field spec.Field, value any) error {
 			}
 		case "env":
 			if name, _, given := strings.Cut(word, "="); given {
-				return fault.New(fault.Usage, "option %q holds names of variables, not values", field.Key).
-					Hint("write %q, and give its value in your environment", name)
+				return fault.New(fault.Usage, "option %q takes names of variables, not values", field.Key).
+					Hint("use %q, and set its value in your environment", name)
 			}
 			if word == "" || strings.ContainsAny(word, " \t\r\n") {
 				return fault.New(fault.Usage, "%q is not the name of a variable", word)
@@ -163,7 +163,7 @@ func (c Catalog) checkAgent(name string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	unknown := fault.New(fault.Usage, "there is no agent %q", name)
+	unknown := fault.New(fault.Usage, "unknown agent %q", name)
 	if near := spec.Closest(name, known); near != "" {
 		return unknown.Hint("did you mean %q?", near)
 	}

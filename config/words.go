@@ -26,21 +26,21 @@ func (s Setting) Takes() string {
 	case spec.Choice:
 		return strings.Join(s.Field.Choices, ", ")
 	case spec.Choices:
-		return "any of " + strings.Join(s.Field.Choices, ", ") + ", with commas between them"
+		return "any of " + strings.Join(s.Field.Choices, ", ") + ", separated by commas"
 	case spec.Bool:
 		return "true or false"
 	case spec.Int:
 		return "a whole number" + s.bounds(func(n int64) string { return fmt.Sprint(n) })
 	case spec.Duration:
-		return "a length of time, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
+		return "a duration, such as 90s, 20m, 2h or 30d" + s.bounds(func(n int64) string { return amount.Span(time.Duration(n)) })
 	case spec.List:
-		return "words with commas between them, or a list such as [\"one\", \"two\"]"
+		return "comma-separated values, or a list such as [\"one\", \"two\"]"
 	case spec.Path:
 		return "a file or a folder"
 	case spec.Model:
 		return "the name of a model"
 	case spec.Secret:
-		return "nothing from a file: it is a secret of your environment"
+		return "no value in a file: set it as an environment variable"
 	default:
 		return "text"
 	}

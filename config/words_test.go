@@ -8,14 +8,14 @@ func TestEverySettingSaysInWordsWhatItTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string][3]string{
-		"timeout":                 {"", "a length of time, such as 90s, 20m, 2h or 30d", "1h"},
+		"timeout":                 {"", "a duration, such as 90s, 20m, 2h or 30d", "1h"},
 		"pids":                    {"", "a whole number, from 0 to 4194304", "4096"},
 		"network":                 {"", "none, local", "local"},
 		"clean":                   {"", "true or false", "false"},
-		"hide":                    {"", `words with commas between them, or a list such as ["one", "two"]`, ""},
+		"hide":                    {"", `comma-separated values, or a list such as ["one", "two"]`, ""},
 		"model":                   {"", "the name of a model", ""},
 		"agents.painter.layers":   {"agents.painter", "a whole number, from 1 to 9", "3"},
-		"agents.painter.key":      {"agents.painter", "nothing from a file: it is a secret of your environment", ""},
+		"agents.painter.key":      {"agents.painter", "no value in a file: set it as an environment variable", ""},
 		"images.versions.painter": {"images.versions", "text", ""},
 	} {
 		setting, err := r.Find(key)

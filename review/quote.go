@@ -23,7 +23,7 @@ var errQuoted = errors.New("the line is found")
 // not there is a Usage fault; a deleted file is there, but has no lines.
 func (cs *ChangeSet) Quote(ctx context.Context, path Path, n int) (string, error) {
 	if n < 0 {
-		return "", fault.New(fault.Usage, "lines are counted from 1, so there is no line %d", n)
+		return "", fault.New(fault.Usage, "line numbers start at 1, so there is no line %d", n)
 	}
 	repo := git.Owned(cs.GitDir)
 	blob, err := repo.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", cs.Tree+":"+path.Raw())

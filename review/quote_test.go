@@ -29,7 +29,7 @@ func TestALineOfTheAgentsWorkIsQuoted(t *testing.T) {
 		{"a.txt", 2, "\x1btwo", ""},
 		{"a.txt", 3, "three", ""}, // without a newline
 		{"a.txt", 4, "", "has 3 lines"},
-		{"a.txt", -1, "", "counted from 1"},
+		{"a.txt", -1, "", "line numbers start at 1"},
 		{"long.txt", 2, "next", ""},
 		{"long.txt", 3, "", "has 2 lines"},
 		{"empty.txt", 0, "", ""},

@@ -53,7 +53,7 @@ func (s *changeSets) changes(ctx context.Context, session *Session) (*review.Cha
 		set := new(review.ChangeSet)
 		if err := s.store.read(session.ID, changesFile, set); err != nil {
 			return nil, fault.New(fault.Usage, "the workspace of %s is gone: %w", session.ID, err).
-				Hint("`aibox recover %s` lists what can be brought back", session.ID)
+				Hint("`aibox recover %s` lists the saved states", session.ID)
 		}
 		if !set.Assessed() && review.Assess(ctx, ws, set) != nil {
 			set.Notes = append(set.Notes, "risks are not known: what the change set names is gone")
@@ -108,7 +108,7 @@ func (s *changeSets) withEnded(ctx context.Context, id ID, use func(*Session) er
 }
 
 func removedFault(id ID) error {
-	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists what can be brought back", id)
+	return fault.New(fault.Usage, "%s was removed in the meantime", id).Hint("`aibox recover %s` lists the saved states", id)
 }
 
 // withRecord is withEnded for sessions without a workspace, too.

@@ -113,7 +113,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		}
 		if !set.Assessed() {
 			return fault.New(fault.Environment, "it is not known what the changes of %s would run", id).
-				Hint("`aibox diff %s` shows them; `aibox recover %s` lists what can be brought back", id, id)
+				Hint("`aibox diff %s` shows them; `aibox recover %s` lists the saved states", id, id)
 		}
 		if opts.Choice, err = s.WithoutRejected(ctx, id, set, opts.Choice); err != nil {
 			return err

@@ -39,7 +39,7 @@ func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
 		t.Errorf("removing what is partly accepted gives %v", f)
 	}
 	_, err = d.Accept(t.Context(), "00001-a", choose("one.txt"))
-	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "accepted already, on branch aibox/00001-a") {
+	if f, ok := errors.AsType[*fault.Fault](err); !ok || f.Kind != fault.Usage || !strings.Contains(err.Error(), "already accepted, on branch aibox/00001-a") {
 		t.Errorf("accepting the same again gives %v", err)
 	}
 	second, err := d.Accept(t.Context(), "00001-a", everything)
@@ -98,7 +98,7 @@ func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
 	if got := d.reviewOf("00001-a"); got != Accepted {
 		t.Errorf("the review is %q", got)
 	}
-	if _, err := d.Accept(t.Context(), "00001-a", opts); err == nil || !strings.Contains(err.Error(), "accepted already") {
+	if _, err := d.Accept(t.Context(), "00001-a", opts); err == nil || !strings.Contains(err.Error(), "already accepted") {
 		t.Errorf("accepting the same again gives %v", err)
 	}
 }

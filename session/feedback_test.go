@@ -48,7 +48,7 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 		t.Errorf("there are %+v (%v)", f.Comments, err)
 	}
 	if err := s.Uncomment(t.Context(), id, 1, 2); fault.KindOf(err) != fault.Usage {
-		t.Errorf("one that is gone is taken back: %v", err)
+		t.Errorf("one that is gone is rolled back: %v", err)
 	}
 	if f, _ := s.Feedback(id); len(f.Comments) != 3 {
 		t.Errorf("a refusal took %+v", f.Comments)

@@ -52,7 +52,7 @@ func (s *removals) discardWorkspace(ctx context.Context, session *Session) (*rec
 		return nil, err
 	case gone && session.State.Review == Discarded:
 		return nil, fault.New(fault.Usage, "%s is discarded already", session.ID).
-			Hint("`aibox recover %s` lists what can be brought back", session.ID)
+			Hint("`aibox recover %s` lists the saved states", session.ID)
 	case gone:
 		if saved, err := s.unfinishedDiscard(ctx, session); saved != nil || err != nil {
 			return saved, err

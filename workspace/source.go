@@ -78,7 +78,7 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 	case err != nil:
 		return fault.New(fault.Usage, "%s cannot be read: %w", shown, err)
 	case !info.IsDir():
-		return fault.New(fault.Usage, "%s is a file, not a folder", shown).Hint("name the repository's folder with --repo")
+		return fault.New(fault.Usage, "%s is a file, not a folder", shown).Hint("give the repository's folder with --repo")
 	}
 	if err := notBelow(abs, workspaces); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *source) locate(ctx context.Context, path, workspaces string) error {
 			Hint("clone it first: git clone %s", shown)
 	}
 	if inside != "true" {
-		return fault.New(fault.Usage, "%s lies inside a .git folder", shown).Hint("name the repository's folder with --repo")
+		return fault.New(fault.Usage, "%s lies inside a .git folder", shown).Hint("give the repository's folder with --repo")
 	}
 	if err != nil {
 		return notARepository(shown, err)

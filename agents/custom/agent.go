@@ -77,7 +77,7 @@ func (a *agent) check(task agents.Task, way start) error {
 	}
 	if task.Prompt != "" && !(a.stdin && !way.interactive) && !a.mentions(way, "prompt", "prompt_file") {
 		return fault.New(fault.Usage, "%s takes no prompt here", a.info.Title).
-			Hint("leave --prompt out: the command in its file has no {prompt}")
+			Hint("drop --prompt: the command in its file has no {prompt}")
 	}
 	if len(task.Args) > 0 && !slices.Contains(a.starts[way].uses(), "args") {
 		return fault.New(fault.Usage, "%s takes no arguments after --", a.info.Title).

@@ -76,7 +76,7 @@ func (r *reader) group(name string, words []any, at func(int) string) group {
 		t := r.template(at(i), name, text, func(placeholder) bool { return true })
 		for _, used := range t.uses() {
 			if p, _ := findPlaceholder(used); p.words && t.whole() != used {
-				r.fail(at(i), "{%s} stands for any number of words, so it has to be a word of its own", used)
+				r.fail(at(i), "{%s} expands to any number of arguments, so it must be a separate list element", used)
 			}
 		}
 		g = append(g, t)
@@ -93,11 +93,11 @@ func (r *reader) program(at, name string, elements []any, a argv) {
 	program, plain := elements[0].(string)
 	switch {
 	case !plain || len(a[0].flat().uses()) > 0:
-		r.fail(at+"[0]", "the first word of %s is the program, a plain word without placeholders", name)
+		r.fail(at+"[0]", "the first element of %s is the program; it cannot hold placeholders", name)
 	case program == "" || strings.HasPrefix(program, "-"):
-		r.fail(at+"[0]", "%q is no program", program)
+		r.fail(at+"[0]", "%q is not a program", program)
 	case strings.ContainsAny(program, " \t\n"):
-		r.fail(at+"[0]", "%q is no program: each word of %s has quotes of its own", program, name).Hint = "no shell reads it"
+		r.fail(at+"[0]", "%q is not a program: each word of %s has quotes of its own", program, name).Hint = "it does not go through a shell"
 	}
 }
 
@@ -125,8 +125,8 @@ func (r *reader) code(at string, a argv) {
 	for i, g := range a {
 		for _, word := range g {
 			if code && len(word.uses()) > 0 {
-				r.fail(fmt.Sprintf("%s[%d]", at, i), "%s would read {%s} as code", program, word.uses()[0]).
-					Hint = `hand it over as a word of its own: ["sh", "-c", 'exec my-bot "$1"', "sh", "{prompt}"]`
+				r.fail(fmt.Sprintf("%s[%d]", at, i), "%s would run {%s} as code", program, word.uses()[0]).
+					Hint = `pass it as a separate argument: ["sh", "-c", 'exec my-bot "$1"', "sh", "{prompt}"]`
 			}
 			text, _ := word.expand(nil)
 			code = strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.HasSuffix(text, letter)
@@ -145,13 +145,13 @@ func (r *reader) template(at, name, text string, allowed func(placeholder) bool)
 		p, _ := findPlaceholder(used)
 		switch {
 		case !allowed(p):
-			hint := "it belongs into a command"
+			hint := "use it only in a command"
 			if used == "prompt" {
-				hint = "use {prompt_file}: a variable cannot be as long as a task"
+				hint = "use {prompt_file}: a task can be too long for a variable"
 			}
-			r.fail(at, "{%s} cannot stand in %s", used, name).Hint = hint
+			r.fail(at, "{%s} cannot be used in %s", used, name).Hint = hint
 		case p.model && !r.speaks():
-			r.fail(at, "{%s} needs a model, and the file does not say how the agent speaks to one", used).
+			r.fail(at, "{%s} needs a model, but the file does not set which API the agent speaks", used).
 				Hint = `speaks = ["openai-chat"]   # at the top of the file`
 		}
 	}

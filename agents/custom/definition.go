@@ -44,7 +44,7 @@ func Parse(name string, data []byte) (*Definition, error) {
 		return nil, &Error{[]Problem{*p}}
 	}
 	if len(data) > MaxFile {
-		return nil, &Error{[]Problem{{Text: fmt.Sprintf("an agent file has at most %d KiB", MaxFile>>10)}}}
+		return nil, &Error{[]Problem{{Text: fmt.Sprintf("an agent file must not exceed %d KiB", MaxFile>>10)}}}
 	}
 	doc, malformed := read(data)
 	if malformed != nil {
@@ -93,12 +93,12 @@ func (r *reader) stdin(d *Definition) bool {
 	case "prompt":
 		for _, way := range []string{"headless", "resume"} {
 			if d.starts[starts[way]] != nil && slices.Contains(d.starts[starts[way]].uses(), "prompt") {
-				r.fail("command."+way, "%s would get the task twice, in {prompt} and on standard input", way).Hint = `keep {prompt} or stdin = "prompt"`
+				r.fail("command."+way, "%s would get the task twice, in {prompt} and on standard input", way).Hint = `use either {prompt} or stdin = "prompt"`
 			}
 		}
 		return true
 	default:
-		r.fail("command.stdin", "stdin is \"prompt\" or \"none\", not %q", value)
+		r.fail("command.stdin", "stdin must be \"prompt\" or \"none\", not %q", value)
 		return false
 	}
 }
@@ -111,14 +111,14 @@ func (r *reader) whole(d *Definition) {
 			continue
 		}
 		if mode := way.mode(); flagged(d.options, mode) && !slices.Contains(command.uses(), "options") {
-			r.fail("command."+key, "%s has no {options}, so the agent's options never reach it", key).Hint = `put "{options}" among its words`
+			r.fail("command."+key, "%s has no {options}, so the agent's options never reach it", key).Hint = `add "{options}" to it`
 		}
 		if way.resume && len(d.info.StateDirs) == 0 {
 			r.fail("command."+key, "%s needs the folder where the agent keeps its conversations", key).Hint = fmt.Sprintf("state = [\"~/.%s\"]   # at the top of the file", d.info.Name)
 		}
 		if len(d.info.Dialects) > 0 && !d.mentions(way, addresses()...) {
 			r.fail("speaks", "the agent speaks %s, and %s does not give it the address of the model", d.info.Dialects[0], key).
-				Hint = "put {openai}, {anthropic}, {gemini}, {ollama} or {endpoint} into its command, [env] or [[file]]"
+				Hint = "use {openai}, {anthropic}, {gemini}, {ollama} or {endpoint} in its command, [env] or [[file]]"
 		}
 	}
 }

@@ -29,11 +29,11 @@ func checkName(name string) *Problem {
 	switch {
 	case !nameForm.MatchString(name) || len(name) > maxName:
 		return &Problem{
-			Text: fmt.Sprintf("%q is no name for an agent", name),
-			Hint: fmt.Sprintf("at most %d lower-case letters and digits, words joined by dashes, a letter first", maxName),
+			Text: fmt.Sprintf("%q is not a valid agent name", name),
+			Hint: fmt.Sprintf("use up to %d lowercase letters, digits and dashes, starting with a letter", maxName),
 		}
 	case slices.Contains(reserved, name):
-		return &Problem{Text: fmt.Sprintf("%q is the name of an image of aibox", name), Hint: "choose another name"}
+		return &Problem{Text: fmt.Sprintf("%q is the name of an aibox image", name), Hint: "choose another name"}
 	}
 	return nil
 }
@@ -47,10 +47,10 @@ func (r *reader) facts(name string) agents.Info {
 		StateDirs: texts(root, "state"), Scratch: texts(root, "scratch"), Hosts: texts(root, "hosts"), Notes: texts(root, "notes"),
 	}
 	if at, err := url.Parse(info.Homepage); info.Homepage != "" && (err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http") {
-		r.fail("homepage", "%q is no http or https address", info.Homepage)
+		r.fail("homepage", "%q is not an http or https address", info.Homepage)
 	}
 	if info.Version != "" && !versionForm.MatchString(info.Version) {
-		r.fail("version", "%q is not a version", info.Version).Hint = "a version starts with a digit and holds letters, digits and . + _ - only"
+		r.fail("version", "%q is not a version", info.Version).Hint = "a version starts with a digit and contains only letters, digits and . + _ -"
 	}
 	for i, dir := range info.StateDirs {
 		at := fmt.Sprintf("state[%d]", i)
@@ -59,13 +59,13 @@ func (r *reader) facts(name string) agents.Info {
 	}
 	for i, folder := range info.Scratch {
 		if !scratchForm.MatchString(folder) || strings.HasPrefix(folder, ".git") {
-			r.fail(fmt.Sprintf("scratch[%d]", i), "%q is no folder that an agent may keep for itself", folder).
-				Hint = `write its name alone, which begins with a dot and not with .git: ".my-bot"`
+			r.fail(fmt.Sprintf("scratch[%d]", i), "%q cannot be a folder for the agent's own use", folder).
+				Hint = `give only its name, which starts with a dot but not with .git: ".my-bot"`
 		}
 	}
 	for i, host := range info.Hosts {
 		if !hostForm.MatchString(host) {
-			r.fail(fmt.Sprintf("hosts[%d]", i), "%q is no host name", host).Hint = "a name such as api.example.com or *.example.com, without a scheme or path"
+			r.fail(fmt.Sprintf("hosts[%d]", i), "%q is not a host name", host).Hint = "use a name such as api.example.com or *.example.com, without scheme or path"
 		}
 	}
 	for i, name := range texts(root, "speaks") {
@@ -83,9 +83,9 @@ func (r *reader) apart(at, dir string, before []string) {
 	for _, other := range before {
 		switch {
 		case dir == other:
-			r.fail(at, "state names %q twice", dir)
+			r.fail(at, "state lists %q twice", dir)
 		case agents.Contains(dir, other), agents.Contains(other, dir):
-			r.fail(at, "the state folders %q and %q lie one in the other", other, dir).Hint = "keep the outer one"
+			r.fail(at, "of the state folders %q and %q, one contains the other", other, dir).Hint = "keep the outer one"
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Diale
 	for _, dialect := range dialects {
 		if dialect.String() == name {
 			if slices.Contains(before, dialect) {
-				r.fail(at, "speaks names %s twice", name)
+				r.fail(at, "speaks lists %s twice", name)
 			}
 			return dialect, true
 		}
@@ -123,7 +123,7 @@ func (r *reader) dialect(at, name string, before []agents.Dialect) (agents.Diale
 func (r *reader) homePath(at, name string) {
 	below, ok := strings.CutPrefix(name, "~/")
 	if !ok || below == "" || below == "." || path.Clean("/"+below) != "/"+below || strings.ContainsAny(below, ":,\\") || strings.ContainsFunc(below, unicode.IsControl) {
-		r.fail(at, "%q is no path below the home", name).Hint = `write it as "~/.my-bot", without .. and without a slash at its end`
+		r.fail(at, "%q is not a path below the home folder", name).Hint = `write it like "~/.my-bot", without .. and without a trailing slash`
 	}
 }
 
@@ -142,11 +142,11 @@ func (r *reader) env(defs []spec.Definition) []variable {
 	for name := range table {
 		at := "env." + name
 		if !envForm.MatchString(name) {
-			r.fail(at, "%q is no name for a variable", name)
+			r.fail(at, "%q is not a variable name", name)
 		}
 		r.variable(at, name)
 		if slices.ContainsFunc(defs, func(d spec.Definition) bool { return d.Tags["env"] == name }) {
-			r.fail(at, "%s is the variable of an option, too", name)
+			r.fail(at, "%s is already the variable of an option", name)
 		}
 		value := r.template(at, name, text(table, name), func(p placeholder) bool { return p.inEnv })
 		all = append(all, variable{name, value})
@@ -170,12 +170,12 @@ func (r *reader) files() []file {
 		f := file{path: text(table, "path"), mode: 0o600}
 		r.homePath(join(at, "path"), f.path)
 		if slices.ContainsFunc(all, func(other file) bool { return other.path == f.path }) {
-			r.fail(join(at, "path"), "there are two files %s", f.path)
+			r.fail(join(at, "path"), "the file %s is listed twice", f.path)
 		}
 		if octal := text(table, "mode"); octal != "" {
 			mode, err := strconv.ParseUint(octal, 8, 32)
 			if err != nil || mode > 0o777 || mode&0o400 == 0 {
-				r.fail(join(at, "mode"), "%q are no permissions of a file that its owner can read", octal).Hint = `write them as "0600" or "0755"`
+				r.fail(join(at, "mode"), "%q does not make the file readable by its owner", octal).Hint = `use permissions such as "0600" or "0755"`
 			}
 			f.mode = uint32(mode)
 		}
@@ -192,7 +192,7 @@ func (r *reader) exits() map[int]string {
 	for name := range table {
 		code, err := strconv.Atoi(name)
 		if err != nil || code < 1 || code > 255 || strconv.Itoa(code) != name {
-			r.fail("exit."+name, "%q is no exit code from 1 to 255", name)
+			r.fail("exit."+name, "%q is not an exit code from 1 to 255", name)
 			continue
 		}
 		meanings[code] = strings.TrimSuffix(text(table, name), ".")

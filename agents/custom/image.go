@@ -30,7 +30,7 @@ func (r *reader) image(name string) string {
 	if _, whole := table["dockerfile"]; whole {
 		for _, other := range []string{"from", "run"} {
 			if _, ok := table[other]; ok {
-				r.fail("image."+other, "%s and dockerfile were both given", other).Hint = "a dockerfile is the whole recipe: keep one of them"
+				r.fail("image."+other, "%s and dockerfile cannot be used together", other).Hint = "a dockerfile is the whole recipe: keep one of them"
 			}
 		}
 		return r.dockerfile(text(table, "dockerfile"), version)
@@ -44,13 +44,13 @@ func (r *reader) image(name string) string {
 	}
 	for i, run := range runs {
 		if strings.TrimSpace(run) == "" {
-			r.fail(fmt.Sprintf("image.run[%d]", i), "run holds an empty script")
+			r.fail(fmt.Sprintf("image.run[%d]", i), "run contains an empty script")
 		}
 		if len(words(run)) > maxScript {
-			r.fail(fmt.Sprintf("image.run[%d]", i), "a script of run has at most %d bytes, written as JSON", maxScript).Hint = "part it into several, or write a dockerfile"
+			r.fail(fmt.Sprintf("image.run[%d]", i), "a script in run must not exceed %d bytes as JSON", maxScript).Hint = "split it, or use a dockerfile"
 		}
 		if strings.Contains(run, "$VERSION") && version == "" {
-			r.fail(fmt.Sprintf("image.run[%d]", i), "run uses $VERSION, and the file has no version").Hint = `version = "1.2.3"   # at the top of the file`
+			r.fail(fmt.Sprintf("image.run[%d]", i), "run uses $VERSION, but the file has no version").Hint = `version = "1.2.3"   # at the top of the file`
 		}
 	}
 	if from == base && len(runs) == 0 {
@@ -117,15 +117,15 @@ func (r *reader) dockerfile(recipe, version string) string {
 		}
 	}
 	if first != "ARG BASE" {
-		r.fail(at, "the dockerfile begins with %q and not with ARG BASE", first).Hint = "ARG BASE, then FROM ${BASE}: the base has what aibox needs, such as certificates and a shell"
+		r.fail(at, "the dockerfile starts with %q instead of ARG BASE", first).Hint = "start with ARG BASE, then FROM ${BASE}: the base has what aibox needs, such as certificates and a shell"
 	}
 	found := pinned.FindStringSubmatch(recipe)
 	switch {
 	case found == nil:
 	case version == "":
-		r.fail(at, "the dockerfile pins version %s, and the file has no version", found[1]).Hint = fmt.Sprintf("version = %q   # at the top of the file", found[1])
+		r.fail(at, "the dockerfile pins version %s, but the file has no version", found[1]).Hint = fmt.Sprintf("version = %q   # at the top of the file", found[1])
 	case version != found[1]:
-		r.fail(at, "the dockerfile pins version %s, and version says %s", found[1], version)
+		r.fail(at, "the dockerfile pins version %s, but version is %s", found[1], version)
 	}
 	return recipe
 }

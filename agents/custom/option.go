@@ -31,7 +31,7 @@ func (r *reader) options() []spec.Definition {
 	}
 	for i, field := range fields {
 		if len(field.Flag) == 0 && field.Env == "" {
-			r.fail(fmt.Sprintf("option[%d]", i), "the option %q has neither a flag nor an env, so it never reaches the agent", field.Key)
+			r.fail(fmt.Sprintf("option[%d]", i), "the option %q needs a flag or an env to reach the agent", field.Key)
 		}
 	}
 	return defs
@@ -56,7 +56,7 @@ func (r *reader) option(path string, table map[string]any) spec.Definition {
 	choices := texts(table, "choices")
 	for i, choice := range choices {
 		if len(strings.Fields(choice)) != 1 {
-			r.fail(fmt.Sprintf("%s.choices[%d]", path, i), "the choice %q is not one word", choice)
+			r.fail(fmt.Sprintf("%s.choices[%d]", path, i), "the choice %q contains a space", choice)
 		}
 	}
 	if _, ok := table["choices"]; ok {

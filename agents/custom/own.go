@@ -36,7 +36,7 @@ func (r *reader) own(path string, def spec.Definition) {
 	}
 	env := def.Tags["env"]
 	if def.Type == spec.Secret.String() && slices.Contains(ownKeys, env) {
-		r.fail(path+".env", "%s holds your key of a model server, which never enters a sandbox", env).Hint = "give the agent the placeholder, which aibox replaces: [env] and " + env + ` = "{key}"`
+		r.fail(path+".env", "%s holds the key of your model server, which never enters a sandbox", env).Hint = "give the agent the placeholder instead, which aibox replaces: [env] and " + env + ` = "{key}"`
 		return
 	}
 	r.variable(path+".env", env)
@@ -46,12 +46,12 @@ func (r *reader) own(path string, def spec.Definition) {
 func (r *reader) variable(at, name string) {
 	switch {
 	case name == "PATH":
-		r.fail(at, "PATH is set by the image").Hint = `say in the recipe where programs are: ENV PATH=…, or write the program's whole path in [command]`
+		r.fail(at, "PATH is set by the image").Hint = `set ENV PATH=… in the recipe, or use the program's full path in [command]`
 	case name == "HOME":
 		r.fail(at, "HOME is set by aibox, which puts files and conversations there").Hint = "leave it out"
 	case strings.HasPrefix(name, "LD_"):
-		r.fail(at, "%s would change every program in the sandbox, those of aibox too", name).Hint = `set it for the one program: ["env", "` + name + `=…", "my-bot"]`
+		r.fail(at, "%s would affect every program in the sandbox, including aibox's", name).Hint = `set it for one program only: ["env", "` + name + `=…", "my-bot"]`
 	case strings.HasPrefix(name, "AIBOX_"):
-		r.fail(at, "names that begin with AIBOX_ are aibox's own").Hint = "choose another name"
+		r.fail(at, "names that start with AIBOX_ are reserved").Hint = "choose another name"
 	}
 }

@@ -37,7 +37,7 @@ func (r *reader) shape() {
 	}
 	r.missing("", "", r.doc.root)
 	if _, ok := r.doc.root["command"]; !ok {
-		r.fail("", "there is no [command]").Hint = `say how it is started: [command] and headless = ["my-bot", "{prompt}"]`
+		r.fail("", "there is no [command]").Hint = `add how to start it: [command] and headless = ["my-bot", "{prompt}"]`
 	}
 }
 
@@ -48,7 +48,7 @@ func (r *reader) section(s section, value any) {
 	}
 	tables, ok := value.([]any)
 	if len(tables) > most {
-		r.fail(s.name, "there are more than %d of [[%s]]", most, s.name)
+		r.fail(s.name, "[[%[2]s]] is limited to %[1]d entries", most, s.name)
 		return
 	}
 	for i, element := range tables {
@@ -59,9 +59,9 @@ func (r *reader) section(s section, value any) {
 	}
 	switch {
 	case s.array && !ok:
-		r.fail(s.name, "%s is written [[%s]], once for each", s.name, s.name)
+		r.fail(s.name, "write %s as [[%s]], once for each entry", s.name, s.name)
 	case !s.array:
-		r.fail(s.name, "%s is a table, written [%s] once", s.name, s.name)
+		r.fail(s.name, "%s is a table: write [%s] once", s.name, s.name)
 	}
 }
 
@@ -117,9 +117,9 @@ func (r *reader) unknown(table, path, name string) {
 	if near := spec.Closest(name, names(table)); near != "" {
 		p.Hint = fmt.Sprintf("did you mean %q?", near)
 	} else if other := elsewhere(name); other != "" && other != table {
-		p.Hint = fmt.Sprintf("%q belongs into [%s]", name, other)
+		p.Hint = fmt.Sprintf("%q belongs in [%s]", name, other)
 	} else if _, top := find("", name); top {
-		p.Hint = fmt.Sprintf("%q belongs to the top of the file, above every [table]", name)
+		p.Hint = fmt.Sprintf("%q belongs at the top of the file, above every [table]", name)
 	} else {
 		p.Hint = "the keys are " + strings.Join(names(table), ", ")
 	}
@@ -130,11 +130,11 @@ func (r *reader) line(path, name string, value any) {
 	text, ok := value.(string)
 	switch {
 	case !ok:
-		r.fail(path, "%s is a text in quotes, not %s", name, describe(value))
+		r.fail(path, "%s must be a quoted string, not %s", name, describe(value))
 	case strings.TrimSpace(text) == "":
 		r.fail(path, "%s is empty", name)
 	case strings.ContainsAny(text, "\n\r\t") || termtext.Text(text) != text:
-		r.fail(path, "%s holds what cannot be printed on one line", name)
+		r.fail(path, "%s must be one line of printable characters", name)
 	}
 }
 
@@ -143,16 +143,16 @@ func (r *reader) prose(path, name string, value any) {
 	text, ok := value.(string)
 	switch {
 	case !ok:
-		r.fail(path, "%s is a text in quotes, not %s", name, describe(value))
+		r.fail(path, "%s must be a quoted string, not %s", name, describe(value))
 	case strings.ContainsRune(text, 0):
-		r.fail(path, "%s holds a NUL character", name)
+		r.fail(path, "%s contains a NUL character", name)
 	}
 }
 
 func (r *reader) list(path, name string, value any, each func(path, name string, value any)) {
 	elements, ok := value.([]any)
 	if !ok {
-		r.fail(path, "%s is a list in brackets, not %s", name, describe(value))
+		r.fail(path, "%s must be a list in brackets, not %s", name, describe(value))
 		return
 	}
 	if len(elements) > most {
@@ -173,7 +173,7 @@ func (r *reader) words(path, name string, value any) {
 		return
 	}
 	if len(group) == 0 {
-		r.fail(path, "%s holds an empty list", name)
+		r.fail(path, "%s contains an empty list", name)
 	}
 	for i, word := range group {
 		r.prose(fmt.Sprintf("%s[%d]", path, i), name, word)
@@ -202,7 +202,7 @@ func describe(value any) string {
 	case int64:
 		return "a number"
 	case float64:
-		return "a number with a point"
+		return "a decimal number"
 	case []any:
 		return "a list"
 	case map[string]any:

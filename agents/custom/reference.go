@@ -17,7 +17,7 @@ func Reference(w io.Writer) error {
 			title = "`" + title + "`"
 		}
 		fmt.Fprintf(&out, "### %s\n\n%s.\n\n", title, s.help)
-		out.WriteString("| key | value | what it is |\n| --- | --- | --- |\n")
+		out.WriteString("| key | value | description |\n| --- | --- | --- |\n")
 		for _, k := range keys {
 			if k.table == s.name {
 				k.row(&out)
@@ -25,7 +25,7 @@ func Reference(w io.Writer) error {
 		}
 		out.WriteString("\n")
 	}
-	out.WriteString("### Placeholders\n\n| placeholder | stands for | where |\n| --- | --- | --- |\n")
+	out.WriteString("### Placeholders\n\n| placeholder | expands to | where |\n| --- | --- | --- |\n")
 	for _, p := range placeholders {
 		fmt.Fprintf(&out, "| `{%s}` | %s | %s |\n", p.name, cell(p.help), p.where())
 	}

@@ -31,20 +31,20 @@ type placeholder struct {
 }
 
 var placeholders = []placeholder{
-	{name: "prompt", help: "the task; one that is too long for an argument becomes a sentence that names its file", inFile: true},
-	{name: "prompt_file", help: "path of a file that holds the task", inEnv: true, inFile: true},
-	{name: "instructions_file", help: "path of a file with standing instructions in Markdown: the limits of the sandbox and the system prompts the user chose. Where no template has it they stand before the task", inEnv: true, inFile: true},
+	{name: "prompt", help: "the task; if it is too long for an argument, a sentence that names its file", inFile: true},
+	{name: "prompt_file", help: "path of a file with the task", inEnv: true, inFile: true},
+	{name: "instructions_file", help: "path of a Markdown file with standing instructions: the limits of the sandbox and the user's system prompts. If no template uses it, they are put before the task", inEnv: true, inFile: true},
 	{name: "model", help: "id of the model", model: true, inEnv: true, inFile: true},
 	{name: "context", help: "tokens that fit into a request, if the model server reports it", model: true, inEnv: true, inFile: true},
-	{name: "dialect", help: "the first dialect in speaks that the model server speaks", model: true, inEnv: true, inFile: true},
-	{name: "endpoint", help: "base URL for that dialect", model: true, address: true, inEnv: true, inFile: true},
-	{name: "openai", help: "base URL for clients of OpenAI's dialects, with /v1", model: true, address: true, inEnv: true, inFile: true},
-	{name: "anthropic", help: "base URL for clients of Anthropic's dialect, which add /v1", model: true, address: true, inEnv: true, inFile: true},
-	{name: "gemini", help: "base URL for clients of Gemini's dialect, which add /v1beta", model: true, address: true, inEnv: true, inFile: true},
-	{name: "ollama", help: "base URL for clients of Ollama's own dialect, which add /api", model: true, address: true, inEnv: true, inFile: true},
+	{name: "dialect", help: "the first API in speaks that the model server supports", model: true, inEnv: true, inFile: true},
+	{name: "endpoint", help: "base URL for that API", model: true, address: true, inEnv: true, inFile: true},
+	{name: "openai", help: "base URL for OpenAI clients, with /v1", model: true, address: true, inEnv: true, inFile: true},
+	{name: "anthropic", help: "base URL for Anthropic clients, which add /v1", model: true, address: true, inEnv: true, inFile: true},
+	{name: "gemini", help: "base URL for Gemini clients, which add /v1beta", model: true, address: true, inEnv: true, inFile: true},
+	{name: "ollama", help: "base URL for Ollama clients, which add /api", model: true, address: true, inEnv: true, inFile: true},
 	{name: "key", help: "a placeholder for the API key, worthless outside the session", model: true, inEnv: true, inFile: true},
-	{name: "workdir", help: "the folder in the sandbox that the agent starts in: the repository, or the subfolder that the run was started in", inEnv: true, inFile: true},
-	{name: "options", help: "the words of the agent's options; a word of its own", words: true},
+	{name: "workdir", help: "the folder in the sandbox that the agent starts in: the repository, or the subfolder the run was started from", inEnv: true, inFile: true},
+	{name: "options", help: "the arguments for the agent's options; a separate list element", words: true},
 	{name: "args", help: "arguments after --; a word of its own", words: true},
 }
 
@@ -107,7 +107,7 @@ func suggest(name, written string) string {
 	if near := spec.Closest(name, known); near != "" {
 		return fmt.Sprintf("did you mean {%s}?", near)
 	}
-	return fmt.Sprintf("the placeholders are %s; for the text itself write {%s}", strings.Join(known, ", "), written)
+	return fmt.Sprintf("the placeholders are %s; for literal braces write {%s}", strings.Join(known, ", "), written)
 }
 
 // uses are the names of a template's placeholders.

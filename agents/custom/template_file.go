@@ -11,9 +11,9 @@ import (
 func Template(name string) []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, `# An agent for aibox: how %s is driven.
-#   aibox agents check %s   tries it, step by step
+#   aibox agents check %s   tests it, step by step
 #   aibox run %s            runs it
-# Lines that begin with "#:" are keys that may stand here.
+# Lines that start with "#:" are optional keys.
 `, name, name, name)
 	for _, s := range sections {
 		out.WriteString("\n")

@@ -35,7 +35,7 @@ func (f Field) isDefault(target reflect.Value) bool {
 func obstacle(v any, fields []Field, field Field) (without, hint string) {
 	other, ok := byKey(fields, field.when.key)
 	if judge, judges := v.(interface{ Visible(key string) bool }); !ok || judges && !judge.Visible(field.Key) {
-		return "with the other options as they are", "`aibox agents show` says which options belong together"
+		return "with the other options you gave", "`aibox agents show` lists which options depend on each other"
 	}
 	target, err := other.target(v)
 	if err != nil || field.when.holds(other, target) {
@@ -44,12 +44,12 @@ func obstacle(v any, fields []Field, field Field) (without, hint string) {
 	c := field.when
 	switch {
 	case c.value == "" && other.Type == Bool:
-		return "without " + c.key, "set that, too: --set " + c.key + "=true"
+		return "without " + c.key, "set it too: --set " + c.key + "=true"
 	case c.value == "":
-		return "without " + c.key, "set that, too: --set " + c.key + "=…"
+		return "without " + c.key, "set it too: --set " + c.key + "=…"
 	case c.not:
-		return "with " + c.key + "=" + c.value, "give that another value: --set " + c.key + "=…"
+		return "with " + c.key + "=" + c.value, "change its value: --set " + c.key + "=…"
 	default:
-		return "without " + c.key + "=" + c.value, "set that, too: --set " + c.key + "=" + c.value
+		return "without " + c.key + "=" + c.value, "set it too: --set " + c.key + "=" + c.value
 	}
 }

@@ -98,7 +98,7 @@ func Find(fields []Field, key string) (Field, error) {
 		return Field{}, unknown.Hint("did you mean %q?", near)
 	}
 	if len(known) == 0 {
-		return Field{}, unknown.Hint("this agent has no options of its own")
+		return Field{}, unknown.Hint("this agent has no options")
 	}
 	return Field{}, unknown.Hint("its options are %s", strings.Join(known, ", "))
 }

@@ -13,7 +13,7 @@ func Markdown(w io.Writer, fields []Field) error {
 		return nil
 	}
 	var out strings.Builder
-	out.WriteString("| option | values | default | what it does |\n| --- | --- | --- | --- |\n")
+	out.WriteString("| option | values | default | description |\n| --- | --- | --- | --- |\n")
 	for _, field := range fields {
 		fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", field.Key, field.values(), code(field.Default), cell(field.meaning()))
 	}

@@ -58,8 +58,8 @@ func (f Field) Tightens(current, proposed any) error {
 		return nil
 	case AtMost, AtLeast:
 	default:
-		return fault.New(fault.Usage, "a file in a repository may not set %q", f.Key).
-			Hint("set it in your own settings: `aibox config path` says where they are")
+		return fault.New(fault.Usage, "a settings file in a repository cannot set %q", f.Key).
+			Hint("set it in your own settings file; `aibox config path` prints its path")
 	}
 	var tight bool
 	switch {
@@ -77,9 +77,9 @@ func (f Field) Tightens(current, proposed any) error {
 	if tight {
 		return nil
 	}
-	return fault.New(fault.Usage, "a file in a repository may only tighten %q, and %v is looser than %v",
+	return fault.New(fault.Usage, "a settings file in a repository can only tighten %q, and %v is looser than %v",
 		f.Key, shown(proposed), shown(current)).
-		Hint("set it in your own settings: `aibox config path` says where they are")
+		Hint("set it in your own settings file; `aibox config path` prints its path")
 }
 
 func (f Field) tightNumber(current, proposed any) bool {

@@ -26,7 +26,7 @@ func TestTheTableOfOptionsIsMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{
-		"| option | values | default | what it does |",
+		"| option | values | default | description |",
 		"| --- | --- | --- | --- |",
 		"| `effort` | `low`, `high` | `low` | How hard (headless only) |",
 		"| `tools` | any of `saw`, `axe` |  | With a \\| in it |",

@@ -97,9 +97,9 @@ func TestAWrongValueIsAUsageFaultAndChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ key, text, want string }{
-		{"effort", "hgh", `cannot be "hgh": choose one of low, high`},
-		{"fast", "perhaps", "takes true or false"},
-		{"max-http", "many", "takes a whole number"},
+		{"effort", "hgh", `cannot be "hgh"; choose one of low, high`},
+		{"fast", "perhaps", "must be true or false"},
+		{"max-http", "many", "must be a whole number"},
 		{"max-http", "10", "from 1 to 9"},
 	} {
 		field, err := Find(fields, test.key)

@@ -41,7 +41,7 @@ func (f Field) store(target reflect.Value, text string) error {
 	case f.Type == Duration:
 		d, err := ParseDuration(text)
 		if err != nil {
-			return f.wrong("a length of time such as 90s or 1h30m", text)
+			return f.wrong("a duration such as 90s or 1h30m", text)
 		}
 		return f.storeNumber(target, int64(d))
 	default:
@@ -55,7 +55,7 @@ func (f Field) storeText(target reflect.Value, text string) error {
 	case strings.ContainsRune(text, 0):
 		return fault.New(fault.Usage, "option %q holds a NUL byte", f.Key).Hint("give it as plain text")
 	case f.Type.line() && strings.ContainsAny(text, "\r\n"):
-		return fault.New(fault.Usage, "option %q takes one line, not several", f.Key)
+		return fault.New(fault.Usage, "option %q must be a single line", f.Key)
 	case f.Type == Choice && !slices.Contains(f.Choices, text):
 		return f.badChoice(text)
 	case f.Type == Secret:
@@ -68,7 +68,7 @@ func (f Field) storeText(target reflect.Value, text string) error {
 
 func (f Field) storeNumber(target reflect.Value, n int64) error {
 	if !f.within(n) {
-		return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, f.Bounds(), f.number(n))
+		return fault.New(fault.Usage, "option %q must be %s, not %s", f.Key, f.Bounds(), f.number(n))
 	}
 	target.SetInt(n)
 	return nil
@@ -81,7 +81,7 @@ func (f Field) storeWords(target reflect.Value, words []string) error {
 			return f.badChoice(word)
 		}
 		if looksListed(word) {
-			return fault.New(fault.Usage, "option %q holds %q as one word, which is a list by its looks", f.Key, cut(word)).
+			return fault.New(fault.Usage, "option %q contains the single string %q, which looks like a list", f.Key, cut(word)).
 				Hint(`write the list itself, without quotes around it: ["one", "two"]`)
 		}
 		if strings.ContainsRune(word, 0) {
@@ -141,11 +141,11 @@ func (f Field) number(n int64) string {
 }
 
 func (f Field) wrong(want, text string) error {
-	return fault.New(fault.Usage, "option %q takes %s, not %q", f.Key, want, cut(text))
+	return fault.New(fault.Usage, "option %q must be %s, not %q", f.Key, want, cut(text))
 }
 
 func (f Field) badChoice(text string) error {
-	bad := fault.New(fault.Usage, "option %q cannot be %q: choose one of %s", f.Key, cut(text), strings.Join(f.Choices, ", "))
+	bad := fault.New(fault.Usage, "option %q cannot be %q; choose one of %s", f.Key, cut(text), strings.Join(f.Choices, ", "))
 	if near := Closest(text, f.Choices); near != "" {
 		bad = bad.Hint("did you mean --set %s=%s?", f.Key, near)
 	}

@@ -94,7 +94,7 @@ func (f Field) Decode(v, value any) error {
 	case ok:
 		return f.storeText(target, text)
 	case f.Type == Duration:
-		return f.unfit(`a length of time such as "90s" or "1h30m"`, value)
+		return f.unfit(`a duration such as "90s" or "1h30m"`, value)
 	default:
 		return f.unfit("text in quotes", value)
 	}
@@ -184,5 +184,5 @@ func (f Field) unfit(want string, value any) error {
 	case map[string]any:
 		kind = "a table"
 	}
-	return fault.New(fault.Usage, "option %q takes %s, not %s", f.Key, want, kind)
+	return fault.New(fault.Usage, "option %q must be %s, not %s", f.Key, want, kind)
 }

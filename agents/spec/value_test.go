@@ -22,7 +22,7 @@ func TestDecodeTakesWhatFitsAndNothingElse(t *testing.T) {
 	}{
 		{key: "line", value: "a b", want: "a b"},
 		{key: "line", value: int64(3), wrong: "text in quotes, not a number"},
-		{key: "line", value: "a\nb", wrong: "takes one line"},
+		{key: "line", value: "a\nb", wrong: "must be a single line"},
 		{key: "line", value: "a\x00b", wrong: "NUL"},
 		{key: "prose", value: "a\nb", want: "a\nb"},
 		{key: "effort", value: "hgh", wrong: `choose one of low, mid, high`},
@@ -187,7 +187,7 @@ func TestAStructJudgesItsOwnOptions(t *testing.T) {
 		t.Errorf("suggestions %q", got)
 	}
 	v.Size = "large"
-	if err := Validate(v); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `"size" cannot be "large": choose one of small`) {
+	if err := Validate(v); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), `"size" cannot be "large"; choose one of small`) {
 		t.Errorf("a choice that the struct does not offer: %v", err)
 	}
 	v.Size, v.Provider = "small", "far"

@@ -52,9 +52,9 @@ func (f Field) listed(text string) ([]string, error) {
 	err := toml.Unmarshal([]byte("list = "+strings.TrimSpace(text)+"\n"), &read)
 	words, ok := wordsOf(read["list"])
 	if err != nil || len(read) != 1 || !ok {
-		return nil, fault.New(fault.Usage, "option %q begins with [ as a list does, and is not one", f.Key).
+		return nil, fault.New(fault.Usage, "option %q starts with [ but is not a valid list", f.Key).
 			Hint(`write a list as ["one", "two"]`).
-			Hint(`put a word that begins with [ in double quotes: "[a-z]*",another`)
+			Hint(`quote a value that starts with [: "[a-z]*",another`)
 	}
 	return words, nil
 }

@@ -61,7 +61,7 @@ func (d *Doctor) Checks() []Check {
 		single("git", Tools, func() Finding { return findProgram("git") }),
 		single("nsenter", Tools, func() Finding { return findProgram("nsenter") }),
 		single("iptables", Tools, func() Finding { return findProgram("iptables") }),
-		single("first process of a sandbox", Tools, d.initFinding),
+		single("init process of a sandbox", Tools, d.initFinding),
 		single("settings", Tools, d.settingsFinding),
 		single("your agents", Tools, d.customAgentsFinding),
 	}
@@ -150,7 +150,7 @@ func (d *Doctor) modelFindings(ctx context.Context) []Finding {
 	default:
 		f.Detail = model.Name
 		if !model.Answers {
-			f.State, f.Detail, f.Fix = Warning, model.Name+" does not answer", "start it, or name another with `aibox config set inference`"
+			f.State, f.Detail, f.Fix = Warning, model.Name+" does not answer", "start it, or choose another with `aibox config set inference`"
 		}
 	}
 	return []Finding{f}

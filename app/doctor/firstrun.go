@@ -50,7 +50,7 @@ func imageStep(found []Finding, checking bool) Step {
 	if checking {
 		return step
 	}
-	step.State, step.Detail = Missing, "none is baked yet"
+	step.State, step.Detail = Missing, "none has been baked yet"
 	baked := 0
 	for _, f := range found {
 		if f.Agent && f.State == OK {

@@ -30,7 +30,7 @@ func TestTheWayToAFirstRunNamesWhatIsInIt(t *testing.T) {
 		"the base alone is no image for an agent, and an outdated one starts none": {
 			[]Finding{daemon, base, gone, nobody},
 			nil,
-			[3]Step{{Docker, OK, "29, rootless true", ""}, {Images, Missing, "none is baked yet", ""}, {Model, Warning, "no model", "start one"}},
+			[3]Step{{Docker, OK, "29, rootless true", ""}, {Images, Missing, "none has been baked yet", ""}, {Model, Warning, "no model", "start one"}},
 		},
 		"what the set-up mends comes before what it does not": {
 			[]Finding{{Name: "x", Part: Machine, State: Missing, Detail: "odd"}, {Name: "git", State: Missing, Detail: "not found", Fix: SetupCommand}},

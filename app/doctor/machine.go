@@ -62,7 +62,7 @@ func (m machine) bridgeFilter() Finding {
 // userNamespaces looks for the settings that forbid them to all users. The set-up does
 // not change those, since they may be there for a reason.
 func (m machine) userNamespaces() Finding {
-	f := Finding{Name: "user namespaces", State: OK, Detail: "allowed to normal users"}
+	f := Finding{Name: "user namespaces", State: OK, Detail: "available to normal users"}
 	switch {
 	case !m.exists("proc/sys/user/max_user_namespaces"):
 		f.State, f.Detail, f.Fix = Missing, "this kernel was built without user namespaces", "sudo apt-get install linux-image-amd64, then reboot"
@@ -134,15 +134,15 @@ var limitControllers = []string{"cpu", "memory", "pids"}
 // the user's systemd was delegated the controllers.
 func (m machine) delegation() Finding {
 	f := Finding{Name: "cgroup delegation", State: Warning}
-	const unlimited = "; the memory and CPU of sandboxes are not limited"
+	const unlimited = "; memory and CPU of sandboxes are not limited"
 	manager := "sys/fs/cgroup/user.slice/user-" + m.uid + ".slice/user@" + m.uid + ".service"
 	given := m.read(manager + "/cgroup.controllers")
 	lacking := lackingOf(given)
 	switch {
 	case !m.exists("run/systemd/system"):
-		f.Detail = "there is no systemd here" + unlimited
+		f.Detail = "systemd is not running" + unlimited
 	case !m.exists("sys/fs/cgroup/cgroup.controllers"):
-		f.Detail = "the kernel runs the old cgroups" + unlimited
+		f.Detail = "the kernel uses cgroup v1" + unlimited
 	case len(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers"))) > 0:
 		f.Detail = "the cgroups of this machine lack " + strings.Join(lackingOf(m.read("sys/fs/cgroup/cgroup.controllers")), ", ") + unlimited
 	case !m.exists(manager):
@@ -152,7 +152,7 @@ func (m machine) delegation() Finding {
 	case len(lacking) > 0:
 		f.Detail, f.Fix = "the systemd of "+m.user+" was not given "+strings.Join(lacking, ", ")+unlimited, SetupCommand
 	default:
-		f.State, f.Detail = OK, given+"; they do not limit sandboxes yet"
+		f.State, f.Detail = OK, given+"; aibox does not use them yet"
 	}
 	return f
 }

@@ -81,7 +81,7 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 		},
 		"controllers that are not delegated": {
 			map[string]string{delegated: "memory pids\n"},
-			"cgroup delegation", Warning, "was not given cpu; the memory and CPU of sandboxes are not limited", SetupCommand, Warning,
+			"cgroup delegation", Warning, "was not given cpu; memory and CPU of sandboxes are not limited", SetupCommand, Warning,
 		},
 		"controllers that are delegated from the next start on": {
 			map[string]string{delegated: "memory pids\n", delegationFile: "[Service]\nDelegate=cpu\n"},
@@ -95,13 +95,13 @@ func TestEachThingAMachineLacksIsFoundWithWhatMendsIt(t *testing.T) {
 			map[string]string{delegated: without},
 			"cgroup delegation", Warning, "does not run", SetupCommand, Warning,
 		},
-		"old cgroups": {
+		"cgroup v1": {
 			map[string]string{"sys/fs/cgroup/cgroup.controllers": without},
-			"cgroup delegation", Warning, "old cgroups", "", Warning,
+			"cgroup delegation", Warning, "cgroup v1", "", Warning,
 		},
-		"no systemd": {
+		"systemd is not running": {
 			map[string]string{"run/systemd/system/units": without, "var/lib/systemd/linger/ann": without},
-			"cgroup delegation", Warning, "no systemd", "", Warning,
+			"cgroup delegation", Warning, "systemd is not running", "", Warning,
 		},
 		"no lingering": {
 			map[string]string{"var/lib/systemd/linger/ann": without},

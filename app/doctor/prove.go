@@ -61,7 +61,7 @@ func (d *Doctor) Prove(ctx context.Context, service *session.Sessions, image Ima
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if _, stopErr := service.Stop(ctx, id, "the probes are done"); stopErr != nil {
+	if _, stopErr := service.Stop(ctx, id, "the probes are complete"); stopErr != nil {
 		return nil, errors.Join(err, stopErr)
 	}
 	if err := errors.Join(err, service.Remove(ctx, id, true)); err != nil {

@@ -38,7 +38,7 @@ func findProgram(name string) Finding {
 }
 
 func (d *Doctor) initFinding() Finding {
-	f := Finding{Name: "first process of a sandbox"}
+	f := Finding{Name: "init process of a sandbox"}
 	var err error
 	if f.Detail, err = d.sources.InstallInit(); err != nil {
 		f.State, f.Detail, f.Fix = Missing, err.Error(), "make build"
@@ -95,11 +95,11 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 	}
 	switch {
 	case !runsc.Overlay:
-		f.State, f.Detail, f.Fix = Missing, "the sandbox's own files are written to Docker's disk", SetupCommand
+		f.State, f.Detail, f.Fix = Missing, "sandboxes write their files to Docker's disk", SetupCommand
 	case runsc.OverlaySize == 0:
-		f.State, f.Detail, f.Fix = Missing, "what a sandbox may write outside the workspace has no limit", SetupCommand
+		f.State, f.Detail, f.Fix = Missing, "writes outside the workspace are not limited", SetupCommand
 	default:
-		f.Detail = fmt.Sprintf("%s, a sandbox may write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
+		f.Detail = fmt.Sprintf("%s, a sandbox can write %d GB outside the workspace", runsc.Path, runsc.OverlaySize>>30)
 	}
 	if f.State != OK && !strings.HasPrefix(runsc.Path, setupDir) { // to its own registration the set-up adds what is missing
 		f.Replaces = registration(runsc)
@@ -119,7 +119,7 @@ func (d *Doctor) guardFinding(ctx context.Context) Finding {
 	case err != nil:
 		f.State, f.Detail, f.Fix = Missing, err.Error(), SetupCommand
 	case !guard.Up:
-		f.Detail = "not up; every start of a session puts it up"
+		f.Detail = "not active; starting a session activates it"
 	default:
 		f.Detail = fmt.Sprintf("up, %s (%s)", guard.Tool, guard.Backend)
 	}
@@ -162,10 +162,10 @@ func (d *Doctor) diskFinding() Finding {
 	free := stat.Bavail * uint64(stat.Bsize)
 	f.Detail = fmt.Sprintf("%d GB free in %s", free>>30, dirs.Home)
 	if stale := d.sources.StaleSessions(); stale > 0 {
-		f.Detail += fmt.Sprintf("; `aibox gc --dry-run` tells what %s could free", amount.Of(stale, "old session"))
+		f.Detail += fmt.Sprintf("; `aibox gc --dry-run` shows what %s could free", amount.Of(stale, "old session"))
 	}
 	if free < 2<<30 {
-		f.State, f.Fix = Warning, "aibox gc, then aibox ls and aibox rm of what is no longer needed"
+		f.State, f.Fix = Warning, "aibox gc, then aibox ls and aibox rm to remove old sessions"
 	}
 	return f
 }
@@ -179,7 +179,7 @@ func (d *Doctor) customAgentsFinding() Finding {
 	}
 	if n := len(custom.Broken); n > 0 {
 		first := custom.Broken[0]
-		f.State, f.Detail = Warning, fmt.Sprintf("%s left out, the first is %s: %v", amount.Of(n, "file"), first.Path, first.Err)
+		f.State, f.Detail = Warning, fmt.Sprintf("%s skipped; the first is %s: %v", amount.Of(n, "file"), first.Path, first.Err)
 		f.Fix = "aibox agents check " + strings.TrimSuffix(filepath.Base(first.Path), ".toml")
 	}
 	return f

@@ -39,7 +39,7 @@ func OpenSetup() (*Setup, error) {
 		return nil, err
 	}
 	if err := paths.MakePrivate(dirs.Cache); err != nil {
-		return nil, fmt.Errorf("keeping the set-up script: %w", err)
+		return nil, fmt.Errorf("saving the setup script: %w", err)
 	}
 	dir, err := os.MkdirTemp(dirs.Cache, "setup-")
 	if err != nil {
@@ -52,7 +52,7 @@ func OpenSetup() (*Setup, error) {
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("keeping the set-up script: %w", err)
+		return nil, fmt.Errorf("saving the setup script: %w", err)
 	}
 	return s, nil
 }
@@ -69,7 +69,7 @@ func (s *Setup) Plan(ctx context.Context) ([]string, error) {
 	err := s.command(&plan, append(s.args(), "--check")...).Run(ctx)
 	var failed *command.Error
 	if err != nil && (!errors.As(err, &failed) || failed.Code != 3) {
-		return nil, fmt.Errorf("asking the set-up what it would do: %w", err)
+		return nil, fmt.Errorf("previewing the setup: %w", err)
 	}
 	var steps []string
 	for line := range strings.Lines(plan.String()) {
@@ -124,7 +124,7 @@ func onlyOurs(file string, want []byte) error {
 	}
 	got, err := os.ReadFile(file)
 	if err == nil && !bytes.Equal(got, want) {
-		err = fmt.Errorf("%q does not hold what was written", file)
+		err = fmt.Errorf("%q does not contain what was written", file)
 	}
 	return err
 }

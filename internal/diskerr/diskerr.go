@@ -23,9 +23,9 @@ type reason struct {
 }
 
 var reasons = []reason{
-	{syscall.ENOSPC, "is full", "make room there: `df -h FOLDER` shows how much is free"},
-	{syscall.EDQUOT, "takes no more from you: your quota is used up", "make room there: `quota -s` shows what you may use"},
-	{syscall.EROFS, "is read-only", "`findmnt -T FOLDER` shows how it is mounted; after an error of the disk the kernel makes it read-only"},
+	{syscall.ENOSPC, "is full", "free some space: `df -h FOLDER` shows how much is left"},
+	{syscall.EDQUOT, "is full for you: your quota is used up", "free some space: `quota -s` shows your quota"},
+	{syscall.EROFS, "is read-only", "`findmnt -T FOLDER` shows how it is mounted; the kernel makes a disk read-only after an error"},
 }
 
 // gitFull is what git says when the disk takes a part of what it writes.

@@ -12,7 +12,7 @@ func ParseWord(word string) (Pattern, error) {
 	bare := strings.TrimPrefix(word, "!")
 	for _, start := range []string{"./", "../", "~/"} {
 		if rest, ok := strings.CutPrefix(bare, start); ok {
-			f := fault.New(fault.Usage, "%q is not a pattern of .gitignore: it is about the repository, and matches no name that begins with %s", word, start)
+			f := fault.New(fault.Usage, "%q is not a .gitignore pattern: patterns are relative to the repository, so no name starts with %s", word, start)
 			if start == "./" {
 				f = f.Hint("write %q", word[:len(word)-len(bare)]+"/"+rest)
 			}
@@ -20,11 +20,11 @@ func ParseWord(word string) (Pattern, error) {
 		}
 	}
 	if strings.HasPrefix(word, "#") {
-		return Pattern{}, fault.New(fault.Usage, "%q is a comment in .gitignore, and no pattern", word).Hint(`write "\\%s" for names that begin with #`, word)
+		return Pattern{}, fault.New(fault.Usage, "%q is a comment in .gitignore, not a pattern", word).Hint(`write "\\%s" for names that start with #`, word)
 	}
 	p, ok := Parse(word, "")
 	if !ok {
-		return p, fault.New(fault.Usage, "%q is not a pattern of .gitignore", word).
+		return p, fault.New(fault.Usage, "%q is not a .gitignore pattern", word).
 			Hint(`use * and ? and [a-z], such as "*.key", "secrets/" or "config/**/*.yml"; \[ is a bracket`)
 	}
 	return p, nil

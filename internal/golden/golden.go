@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // Update reports whether the files are to be written again.
 func Update() bool { return *update }
@@ -33,6 +33,6 @@ func Check(t testing.TB, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, diff)
+		t.Errorf("%s (-want +got); update it with -update:\n%s", name, diff)
 	}
 }

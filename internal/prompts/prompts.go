@@ -107,12 +107,12 @@ func (l Library) Find(name string) (Prompt, error) {
 	}
 	unknown := fault.New(fault.Usage, "there is no system prompt %q", name)
 	if err != nil {
-		unknown = fault.New(fault.Usage, "there is no system prompt %q that can be read: %w", name, err)
+		unknown = fault.New(fault.Usage, "the system prompt %q cannot be read: %w", name, err)
 	}
 	if len(known) > 0 {
-		return Prompt{}, unknown.Hint("there are %s; see `aibox prompts`", strings.Join(known, ", "))
+		return Prompt{}, unknown.Hint("available: %s; see `aibox prompts`", strings.Join(known, ", "))
 	}
-	return Prompt{}, unknown.Hint("`aibox prompts edit %s` writes one", plain)
+	return Prompt{}, unknown.Hint("`aibox prompts edit %s` creates it", plain)
 }
 
 // Path is the file of the user's own prompt called name, whether it is there or
@@ -120,7 +120,7 @@ func (l Library) Find(name string) (Prompt, error) {
 func (l Library) Path(name string) (string, error) {
 	if !nameForm.MatchString(name) {
 		return "", fault.New(fault.Usage, "%q cannot be the name of a prompt", name).
-			Hint("take small letters, digits, - and _, at most 64")
+			Hint("use at most 64 lowercase letters, digits, - and _")
 	}
 	return filepath.Join(l.user, name+suffix), nil
 }

@@ -28,8 +28,8 @@ func NewPlan(ctx context.Context, set *review.ChangeSet, choice review.Choice) (
 			return slices.Contains([]string{t.Path.Raw(), t.Path.String(), t.OldPath.Raw(), t.OldPath.String()}, name)
 		}
 		if !slices.ContainsFunc(selection.Taken, taken) {
-			return nil, fault.New(fault.Usage, "--accept-risky names %s, of which nothing is chosen", termtext.Escape(name)).
-				Hint("choose it with --files, too, or leave --files and --hunks out")
+			return nil, fault.New(fault.Usage, "--accept-risky names %s, but nothing in it is selected", termtext.Escape(name)).
+				Hint("add it with --files, or remove --files and --hunks")
 		}
 	}
 	part, err := set.Outline(ctx, selection)

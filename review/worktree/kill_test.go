@@ -148,7 +148,7 @@ func TestAKilledDeliveryIsTakenBack(t *testing.T) {
 			}
 			if i < done {
 				if diff := cmp.Diff(before, reviewtest.Contents(t, b.Repo)); diff != "" {
-					t.Fatalf("%s: not taken back:\n%s", point, diff)
+					t.Fatalf("%s: not rolled back:\n%s", point, diff)
 				}
 				continue
 			}

@@ -126,7 +126,7 @@ func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fau
 	list := "`aibox models --inference " + s.launch.Spec.Inference + "`"
 	switch {
 	case call.Error != "" && call.Outcome == session.Refused:
-		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each speaks")
+		f = f.Hint("choose another server with --inference, or another agent; `aibox agents` shows what each one speaks")
 	case (call.Status == 401 || call.Status == 403) && s.keyVariable != "":
 		f = f.Hint("export %s=…   # a key that may use this model", s.keyVariable)
 	case call.Status == 401 || call.Status == 403:
@@ -142,5 +142,5 @@ func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fau
 	case call.Outcome == session.Broken || call.Outcome == session.NoAnswer:
 		f = f.Hint("%s shows whether the server is there; its own log may say more", list)
 	}
-	return f.Hint("`aibox logs %s` shows what %s said", s.id, info.Name)
+	return f.Hint("`aibox logs %s` shows the output of %s", s.id, info.Name)
 }

@@ -64,7 +64,7 @@ func TestACheckNamesWhatNoChecksumPins(t *testing.T) {
 		}
 	}
 	o = m.aibox(0, "bake", "--check", "--version", "codex=0.1.0")
-	for _, want := range []string{"PINNED", "\nNot pinned by a checksum:\n", "\n  codex: codex 0.1.0: the lock is of version "} {
+	for _, want := range []string{"PINNED", "\nNot pinned by checksum:\n", "\n  codex: codex 0.1.0: the lock is of version "} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("%q is missing:\n%s", want, o)
 		}

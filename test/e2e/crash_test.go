@@ -56,7 +56,7 @@ func TestKillingTheSupervisorEndsTheBoxAndTheNextCommandRepairs(t *testing.T) {
 		t.Errorf("who watched ends with %d and is told %q", code, watcher.stderr.String())
 	}
 	o := m.aibox(0, "ls")
-	if !strings.Contains(o.stderr, "cleared up after "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
+	if !strings.Contains(o.stderr, "cleaned up after "+id) || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stdout, "failed") {
 		t.Errorf("the repair is not one clear line:\n%s", o)
 	}
 	if o := m.aibox(0, "ls"); o.stderr != "" {
@@ -143,7 +143,7 @@ func TestASupervisorKilledDuringItsStartLeavesNothing(t *testing.T) {
 				said += o.stderr
 				return strings.TrimSpace(o.stdout) == "[]"
 			})
-			if strings.Contains(said, "what its agent did is kept") || strings.Count(said, "its agent had not started") != 1 {
+			if strings.Contains(said, "its agent's work is kept") || strings.Count(said, "its agent had not started") != 1 {
 				t.Errorf("the repair says %q", said)
 			}
 			if left := glob(t, filepath.Join(m.sessions(), "*")); len(left) > 0 {

@@ -170,8 +170,8 @@ func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
 		args    []string
 	}{
 		"mangles":  {"sys.stdin.read()", `sys.stdin.read().replace("$HOME", "/root")`, "run failed", "did not reach the model byte for byte", nil},
-		"toolless": {`"tools": [tool]`, `"tools": []`, "run failed", "no such file arrived", nil},
-		"idle":     {`headless = ["mybot", `, `headless = ["true", `, "run failed", "asked the model nothing", nil},
+		"toolless": {`"tools": [tool]`, `"tools": []`, "run failed", "the file was not written", nil},
+		"idle":     {`headless = ["mybot", `, `headless = ["true", `, "run failed", "without calling the model", nil},
 		"missing":  {`headless = ["mybot", `, `headless = ["nobot", `, "run failed", "nobot", nil},
 		"forgets":  {`resume = ["mybot", "--resume", `, `resume = ["mybot", `, "resume failed", "the conversation was lost", nil},
 		"unbaked":  {"chmod 755 /usr/local/bin/mybot", "exit 7", "image failed", "exit code 7", nil},
@@ -189,7 +189,7 @@ func TestACheckTellsWhatIsWrongWithAnAgent(t *testing.T) {
 			if !strings.Contains(o.stdout, test.told) {
 				t.Errorf("it is not told that it %s (%q):\n%s", name, test.told, o)
 			}
-			if !strings.Contains(o.stderr, name+" does not pass: ") {
+			if !strings.Contains(o.stderr, name+" failed the check: ") {
 				t.Errorf("the step is not named:\n%s", o)
 			}
 		})
@@ -201,7 +201,7 @@ func TestACheckNotesProcessesThatAnAgentLeaves(t *testing.T) {
 	m := newMachine(t)
 	m.guest("littering", replaced(t, example(t), "memory = pathlib", "subprocess.Popen([\"sleep\", \"300\"], start_new_session=True)\nmemory = pathlib"))
 	c, steps, o := m.check(0, "littering")
-	if !c.OK || !slices.Contains(steps, "run note") || !strings.Contains(o.stdout, "left processes behind") {
+	if !c.OK || !slices.Contains(steps, "run note") || !strings.Contains(o.stdout, "left processes running") {
 		t.Errorf("steps: %q\n%s", steps, o)
 	}
 }

@@ -112,7 +112,7 @@ func TestFeedbackStaysWhenAStartFailsOrItIsHeldBack(t *testing.T) {
 	m.dieAt(session.Spec{Repository: r.Repository, Resumes: session.ID(r.ID)}, "sandbox", true)
 	m.aibox(0, "ls")
 	open(r.ID, "after a start that was killed")
-	if o := m.aibox(2, "run", "codex", "--resume", r.ID, "--no-feedback", "--inference", "scripted"); !strings.Contains(o.stderr, "needs to be told") {
+	if o := m.aibox(2, "run", "codex", "--resume", r.ID, "--no-feedback", "--inference", "scripted"); !strings.Contains(o.stderr, "needs a task") {
 		t.Errorf("without feedback and prompt it says\n%s", o)
 	}
 	next := m.ended(m.aibox(0, "run", "--resume", r.ID, "--no-feedback", "--prompt", "go on", "--json", "--", "sh", "-c", `cat "$AIBOX_PROMPT_FILE"`))

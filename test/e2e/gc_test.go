@@ -166,7 +166,7 @@ func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
 		t.Errorf("people are told\n%s", o)
 	}
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--", "true")
-	if o := m.aibox(2, "gc", "--older-than", "soon"); !strings.Contains(o.stderr, "length of time") {
+	if o := m.aibox(2, "gc", "--older-than", "soon"); !strings.Contains(o.stderr, "must be a duration") {
 		t.Errorf("an age that is none says\n%s", o)
 	}
 	m.aibox(2, "gc", "x")

@@ -234,14 +234,14 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 	image, repo := d.image(), m.repo("p", nil)
 	args := []string{"run", "shell", "--network", "none", "--image", image, "--repo", repo}
 	o := m.aibox(3, append(args, "--", "/worker")...)
-	if !strings.Contains(o.stderr, "has no limit") || !strings.Contains(o.stderr, "aibox doctor --fix") || len(m.stored()) > 0 {
+	if !strings.Contains(o.stderr, "are not limited") || !strings.Contains(o.stderr, "aibox doctor --fix") || len(m.stored()) > 0 {
 		t.Errorf("it says\n%s", o)
 	}
-	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "has no limit") {
+	if o := m.exec(aibox, "doctor"); o.code != 3 || !strings.Contains(o.stdout, "are not limited") {
 		t.Errorf("doctor says\n%s", o)
 	}
 	m.write(filepath.Join(repo, ".aibox.toml"), "allow-degraded = true\n")
-	if o := m.aibox(2, append(args, "--", "/worker")...); !strings.Contains(o.stderr, "may not set") {
+	if o := m.aibox(2, append(args, "--", "/worker")...); !strings.Contains(o.stderr, "cannot set") {
 		t.Errorf("a repository allows it:\n%s", o)
 	}
 	if err := os.Remove(filepath.Join(repo, ".aibox.toml")); err != nil {

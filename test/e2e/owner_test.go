@@ -52,7 +52,7 @@ func TestAnotherUsersServerIsAskedAboutOnce(t *testing.T) {
 	run := []string{"run", "shell", "--repo", repo, "--inference", "auto", "--", "sh", "-c", asksModel}
 
 	s := m.onTerminal(run...) // shell does without a model
-	s.answers("Use it, now and in future? [y/N] ", "\r")
+	s.answers("Use it, now and in the future? [y/N] ", "\r")
 	s.ends(1)
 	if asked := strings.Join(theirs.Requests(), "\n"); strings.Contains(asked, "canary") {
 		t.Fatalf("after a no the other user was sent\n%s", asked)
@@ -62,7 +62,7 @@ func TestAnotherUsersServerIsAskedAboutOnce(t *testing.T) {
 		t.Errorf("a no was asked about again:\n%s", out)
 	}
 	s = m.onTerminal("models", "--inference", "ollama") // named, so asked again
-	s.answers("Use it, now and in future? [y/N] ", "y\r")
+	s.answers("Use it, now and in the future? [y/N] ", "y\r")
 	if out := s.ends(0); !strings.Contains(out, "theirs") {
 		t.Errorf("after a yes:\n%s", out)
 	}

@@ -29,7 +29,7 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 
 	t.Run("ctrl-c and ctrl-d write nothing", func(t *testing.T) {
 		for _, answers := range [][]string{
-			{"[yes,n,q,d", "yes\r", "(1/2) Take this hunk [y,", "\x03"},
+			{"[yes,n,q,d", "yes\r", "(1/2) Accept this hunk [y,", "\x03"},
 			{"[yes,n,q,d", "\x04"},
 		} {
 			s := m.onTerminal("accept", id, "-p")
@@ -43,8 +43,8 @@ func TestHunksAreChosenOnATerminalWithKeys(t *testing.T) {
 	t.Run("some hunks", func(t *testing.T) {
 		s := m.onTerminal("accept", id, "-p")
 		s.answers("[yes,n,q,d", "y\r", "the whole word yes", "n\r",
-			"(1/2) Take this hunk [y,", "y\r", "(2/2) Take this hunk [y,", "r not fifty\r",
-			"+zz", "y\r", "Make a commit of this", "y\r")
+			"(1/2) Accept this hunk [y,", "y\r", "(2/2) Accept this hunk [y,", "r not fifty\r",
+			"+zz", "y\r", "Commit these changes", "y\r")
 		s.ends(0)
 		s.sane()
 		if bad := harmful(s.stdout.String()); bad != "" {

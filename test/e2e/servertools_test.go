@@ -71,7 +71,7 @@ func TestARepositoryOpensNoToolOfTheModelsServer(t *testing.T) {
 	for _, line := range []string{`inference-tools = ["web-search"]`, "max-upload = 0", "max-tokens = 0\nmax-upload = 2000"} {
 		repo := m.repo("p"+fmt.Sprint(len(line)), map[string]string{".aibox.toml": line + "\n"})
 		o := m.aibox(2, "run", "shell", "--repo", repo, "--max-tokens", "5", "--", "true")
-		if !strings.Contains(o.stderr, "a file in a repository may") {
+		if !strings.Contains(o.stderr, "a settings file in a repository can") {
 			t.Errorf("%s: the user is told\n%s", line, o)
 		}
 	}

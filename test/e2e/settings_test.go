@@ -47,7 +47,7 @@ func TestSettingsAreEditedUntilTheyAreRight(t *testing.T) {
 	s.typed("timeot = 1\r")
 	s.stdout.await(t, "Edit it again? [Y/n]")
 	s.typed("n\r")
-	if code := s.wait(); code != 2 || strings.Count(s.stdout.String(), "there is no setting") != 1 {
+	if code := s.wait(); code != 2 || strings.Count(s.stdout.String(), "unknown setting") != 1 {
 		t.Errorf("exit %d:\n%s", code, s.stdout.String())
 	}
 }

@@ -85,7 +85,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	s.typed("p")
 	s.awaitShown(`✓ workspace`)
 	s.awaitShown(`✓ cloud metadata +\S+ +must be refused`)
-	s.awaitShown(`the sandbox is closed`)
+	s.awaitShown(`the sandbox is isolated`)
 	if left := m.stored(); len(left) != 0 {
 		t.Errorf("the proof has left %v", left)
 	}

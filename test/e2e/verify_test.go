@@ -212,7 +212,7 @@ func TestAVerificationLeavesNothingWhoeverIsKilled(t *testing.T) {
 	if child.State.Sandbox.Alive() {
 		t.Error("the sandbox is alive")
 	}
-	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleared up after "+parent.ID) {
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleaned up after "+parent.ID) {
 		t.Errorf("the next command does not repair:\n%s", o)
 	}
 	o := m.aibox(0, "verify", parent.ID, "--show")

@@ -43,7 +43,7 @@ func TestTheBoxDiesWithItsSupervisorThoughItsPID1IsStopped(t *testing.T) {
 	// No command has been given: what is left ends by itself, too.
 	eventually(t, hung, "the sandbox's processes are gone", func() bool { return len(mentioning(r.State.Box)) == 0 })
 	eventually(t, hung, "the watchdog is gone", func() bool { return !r.State.Watchdog.Alive() })
-	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleared up after "+r.ID) {
+	if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "cleaned up after "+r.ID) {
 		t.Errorf("the repair is not told:\n%s", o)
 	}
 	if o := m.aibox(0, "diff", r.ID); !strings.Contains(o.stdout, "+work") {

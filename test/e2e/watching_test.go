@@ -50,7 +50,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsItAndGetsIt(t *testing.T) {
 	asks := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
 	given := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
 	denied := m.detached("shell", "--network", "none", "--repo", repo, "--timeout", "60s", "--", "sh", "-c", long)
-	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" may run until ") {
+	if o := m.aibox(0, "extend", given, "1m"); !strings.Contains(o.stdout, given+" can run until ") {
 		t.Errorf("extend says:\n%s", o)
 	}
 	for _, id := range []string{asks, denied} {

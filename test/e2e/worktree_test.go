@@ -114,7 +114,7 @@ func TestAnAcceptThatIsKilledLeavesAllOrNothing(t *testing.T) {
 			continue // it was quicker, or did not get so far
 		}
 		killed++
-		if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "was cut short") || len(glob(t, journals)) != 0 {
+		if o := m.aibox(0, "ls"); !strings.Contains(o.stderr, "was interrupted") || len(glob(t, journals)) != 0 {
 			t.Errorf("the next command does not mend:\n%s", o)
 		}
 		if n := placed(); n != 0 && n != 400 {

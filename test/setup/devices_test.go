@@ -29,7 +29,7 @@ func TestClosedDevicesAreOpenedForTheUserAloneAndClosedAgain(t *testing.T) {
 			}
 			m.must(devices + "undo_devices")
 			if got := m.must(devices + "left_devices" + rights); got != before {
-				t.Errorf("taken back:\n%s\nbefore:\n%s", got, before)
+				t.Errorf("rolled back:\n%s\nbefore:\n%s", got, before)
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func TestADeviceThatWasMadeGoesAgain(t *testing.T) {
 	}
 	m.must(devices + "make_devices")
 	if got := m.must(devices + "need_devices; stat -c %a $root/dev/fuse; undo_devices; ls $root/dev"); got != "660\nnet" {
-		t.Errorf("made, and taken back: %q", got)
+		t.Errorf("made, and rolled back: %q", got)
 	}
 }
 
@@ -77,6 +77,6 @@ func TestWhereUdevMakesDevicesItsRuleGivesTheRightAtEveryBoot(t *testing.T) {
 	}
 	m.must(devices + "undo_devices")
 	if rules := m.read("etc/udev/rules.d/80-aibox.rules"); strings.Count(rules, "\n") != 1 || !strings.Contains(rules, "user:bob:rw") {
-		t.Errorf("taken back, rules are %q", rules)
+		t.Errorf("rolled back, rules are %q", rules)
 	}
 }

@@ -169,7 +169,7 @@ func TestNothingIsDelegatedWithoutSystemdOrTheNewCgroups(t *testing.T) {
 func TestLingerIsTakenBackOnlyWhereItWasTurnedOnHere(t *testing.T) {
 	lingers := map[string]string{"run/systemd/system/.keep": "", "var/lib/systemd/linger/ann": ""}
 	if got := newMachine(t, lingers).must("left_linger"); got != "" {
-		t.Errorf("somebody else's would be taken back: %q", got)
+		t.Errorf("somebody else's would be rolled back: %q", got)
 	}
 	m := newMachine(t, map[string]string{"run/systemd/system/.keep": ""})
 	m.must("wait_until() { :; }; learn_user() { :; }; make_linger")

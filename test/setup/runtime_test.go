@@ -90,7 +90,7 @@ func TestARuntimeIsReplacedWithConsentAndPutBack(t *testing.T) {
 	}
 	m.must(ofUser + "undo_registration")
 	if got := m.read(daemonJSON); !sameJSON(t, got, before) {
-		t.Errorf("taken back: %s, before: %s", got, before)
+		t.Errorf("rolled back: %s, before: %s", got, before)
 	}
 	if got := m.must(ofUser + "left_registration"); got != "" {
 		t.Errorf("left is %q", got)
@@ -105,6 +105,6 @@ func TestOursIsPutRightWithConsentAndNotPutBackWrong(t *testing.T) {
 	}
 	m.must(ofUser + "undo_registration")
 	if got := m.read(daemonJSON); !sameJSON(t, got, `{}`) {
-		t.Errorf("taken back: %s", got)
+		t.Errorf("rolled back: %s", got)
 	}
 }

@@ -101,11 +101,11 @@ func (m *Model) proofEnded(msg proofEnded) {
 	}
 	m.fitProof()
 	if msg.proof.Failed == 0 {
-		m.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is closed", len(msg.proof.Results)), nil)
+		m.note.Say(fmt.Sprintf("all %d probes passed: the sandbox is isolated", len(msg.proof.Results)), nil)
 		return
 	}
 	m.probe.Go(slices.IndexFunc(m.proofRun.probing.Results, func(r probe.Result) bool { return !r.OK }))
-	m.note.Say("", fmt.Errorf("%d of %d probes came out wrong: the sandbox is not closed", msg.proof.Failed, len(msg.proof.Results)))
+	m.note.Say("", fmt.Errorf("%d of %d probes failed: the sandbox is not isolated", msg.proof.Failed, len(msg.proof.Results)))
 }
 
 // fitProof tells how many probes there are and how many of them can be seen.

@@ -45,7 +45,7 @@ func TestNothingIsStartedThatCannotStand(t *testing.T) {
 	p := open(t, newWorld(t))
 	p.Press("enter", "ctrl+s")
 	p.Sees("not yet")
-	p.Sees("✗ Codex needs to be told what to do")
+	p.Sees("✗ Codex needs a task")
 	p.DoesNotSee("--prompt") // the field is at hand
 	p.Press("enter", "enter")
 	if len(p.w.started) > 0 || len(p.Asked) > 0 {

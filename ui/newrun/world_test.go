@@ -145,7 +145,7 @@ func (w *world) Files(_ context.Context, d draft.Draft) (visible, hidden []strin
 func (w *world) Check(_ context.Context, d draft.Draft, _ any) (Checked, error) {
 	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: draft.List(d.Settings["hide"]), Stays: w.stays}
 	if d.Prompt == "" && !d.Interactive {
-		return c, fault.New(fault.Usage, "Codex needs to be told what to do").Hint("say it with --prompt")
+		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
 	return c, nil
 }

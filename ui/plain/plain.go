@@ -65,7 +65,7 @@ func Run(ctx context.Context, r Request) error {
 }
 
 // errLeft ends the conversation.
-var errLeft = errors.New("the person has left")
+var errLeft = errors.New("the user has left")
 
 // errBack leaves a list of choices for the one above it.
 var errBack = errors.New("back")

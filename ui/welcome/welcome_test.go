@@ -93,7 +93,7 @@ func TestEachStepIsShownWithItsStateAndEnterDoesTheNext(t *testing.T) {
 			[]string{"To fix it: sudo systemctl start docker. enter shows what is missing"},
 			page.Doctor{},
 		},
-		"no image":    {[]doctor.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none is baked yet", "3 ✓ a model"}, page.Images{}},
+		"no image":    {[]doctor.Finding{daemon, ollama}, []string{"1 ✓ Docker", "2 ✗ an image     none has been baked yet", "3 ✓ a model"}, page.Images{}},
 		"no model":    {[]doctor.Finding{daemon, codex, nobody}, []string{"2 ✓ an image     codex", "3 ! a model      there is no model", "To fix it: start Ollama"}, page.Doctor{}},
 		"all is done": {[]doctor.Finding{daemon, codex, ollama}, []string{"4 ▸ a first run", "enter asks what to run"}, page.NewRun{}},
 	} {
