@@ -122,7 +122,7 @@ func TestAnAgentFileThatOtherUsersCanWriteIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"open": "other users can write to it", "group": "other users can write to it", "big": "at most 256 KiB", "folder": "it is not a file",
+		"open": "other users can write to it", "group": "other users can write to it", "big": "not exceed 256 KiB", "folder": "it is not a file",
 	} {
 		if _, err := a.app.Agents().Find(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
@@ -172,7 +172,7 @@ func TestNewWritesAPrivateFileThatIsAnAgentAndNeverWritesOverOne(t *testing.T) {
 		t.Errorf("it is no agent: %v", err)
 	}
 	for name, want := range map[string]string{
-		"robo": "already exists", "codex": `the agent "codex" already exists`, "Robo": "not a valid agent name", "../x": "no name for an agent", "base": "an aibox image",
+		"robo": "already exists", "codex": `the agent "codex" already exists`, "Robo": "not a valid agent name", "../x": "not a valid agent name", "base": "an aibox image",
 	} {
 		if err := a.execute(t.Context(), []string{"agents", "new", name}); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("new %s: %v, want %q", name, err, want)

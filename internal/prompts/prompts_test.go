@@ -56,7 +56,7 @@ func TestALibraryThatIsNotThereIsEmpty(t *testing.T) {
 func TestAnUnknownPromptIsAUsageFaultThatListsTheKnown(t *testing.T) {
 	user := t.TempDir()
 	write(t, filepath.Join(user, "careful.md"), "x")
-	for name, want := range map[string]string{"carefu": "there are careful", "../careful": "there are careful"} {
+	for name, want := range map[string]string{"carefu": "available: careful", "../careful": "available: careful"} {
 		_, err := Open(user, "").Find(name)
 		if hints := strings.Join(fault.Hints(err), " "); fault.KindOf(err) != fault.Usage || !strings.Contains(hints, want) {
 			t.Errorf("Find(%q) = %v, hints %q", name, err, hints)

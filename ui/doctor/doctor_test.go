@@ -256,7 +256,7 @@ func TestAProofTellsItsStagesAndWhatCameOfIt(t *testing.T) {
 	m.proof.Results[1].OK, m.proof.Failed = false, 1
 	p.Press("p")
 	p.Sees("✗ metadata address")
-	p.Sees("1 of 3 probes came out wrong: the sandbox is not closed")
+	p.Sees("1 of 3 probes failed: the sandbox is not isolated")
 	m.proof, m.err = nil, fault.New(fault.Environment, "no sandbox").Hint("aibox bake base")
 	p.Press("p")
 	p.Sees("no sandbox → aibox bake base")
@@ -331,7 +331,7 @@ func TestAPersonIsAtTheProbeThatCameOutWrong(t *testing.T) {
 	p.Sees("▸ ✗ probe l of the sandbox")
 	p.Sees("connected, after 1.2ms")
 	p.Sees("In a sandbox that no agent was started in")
-	p.Sees("1 of 16 probes came out wrong: the sandbox is not closed")
+	p.Sees("1 of 16 probes failed: the sandbox is not isolated")
 }
 
 func TestNothingIsProvedWhileSomethingIsMissing(t *testing.T) {
