@@ -75,7 +75,7 @@ func (o *agentsOptions) list(ctx context.Context, asJSON bool) error {
 		}
 		rows = append(rows, []string{name, stateOf(states, info.Image), info.Version, info.Summary})
 	}
-	return o.overview("AGENT\tIMAGE\tVERSION\tWHAT IT IS", rows)
+	return o.overview("AGENT\tIMAGE\tVERSION\tDESCRIPTION", rows)
 }
 
 // dockerPatience is how long a list of agents waits for the daemon to tell of
