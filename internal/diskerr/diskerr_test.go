@@ -15,7 +15,7 @@ func TestADiskThatTakesNothingIsNamedWithWhatToDo(t *testing.T) {
 	for want, err := range map[string]error{
 		"the disk of /data is full":                      fmt.Errorf("storing: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}),
 		"the disk of /data is full: fatal":               errors.New("fatal: write error: No space left on device"),
-		"the disk of /data is full for you":       errors.New("fatal: sha1 file 'x' write error: Disk quota exceeded"),
+		"the disk of /data is full for you":              errors.New("fatal: sha1 file 'x' write error: Disk quota exceeded"),
 		"the disk of /data is read-only":                 syscall.EROFS,
 		"the disk of /data is read-only: fatal: cannot ": errors.New("fatal: cannot create 'x': Read-only file system"),
 		"the disk of /data is full: sha1 file":           errors.New("sha1 file 'x' write error. Out of diskspace"),
