@@ -61,7 +61,7 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
 	f.BoolVar(&o.hunks, "hunks", false, "list the hunks with their ids; with --json, include their lines")
 	f.StringSliceVar(&o.hunk, "hunk", nil, "show show show only the hunk with this `ID` (repeatable)")
 	f.BoolVarP(&o.patch, "patch", "p", false, "print a raw patch for git apply, even on a terminal")
-	f.BoolVar(&o.json, "json", false, "print print print the change set as JSON")
+	f.BoolVar(&o.json, "json", false, "print the change set as JSON")
 	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")
 	f.IntVarP(&o.context, "unified", "U", printer.DefaultContext, "show `N` unchanged lines around each change")
 	f.BoolVar(&a.noPager, "no-pager", false, "do not use a pager")

@@ -32,15 +32,15 @@ func (f fixing) args() []string {
 // nil findings mean that it was not started.
 func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]doctor.Finding, error) {
 	if system, _ := a.app.SystemDocker(); system {
-		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but the system's Docker is asked for").
-			Hint("leave --rootful out, and rootful out of the settings")
+		return nil, fault.New(fault.Usage, "--fix sets up rootless Docker, but --rootful asks for the system's Docker").
+			Hint("remove --rootful, or the setting rootful")
 	}
 	if os.Getuid() == 0 {
 		return nil, fault.New(fault.Usage, "rootless Docker needs a user other than root, and you are root").
 			Hint("as that user: %s", doctor.SetupCommand).Hint("or from a checkout of aibox: scripts/setup-rootless-gvisor.sh --user NAME")
 	}
 	if !slices.ContainsFunc(found, doctor.Finding.FixedBySetup) {
-		fmt.Fprintln(a.err, "nothing is missing that the set-up could mend")
+		fmt.Fprintln(a.err, "nothing is missing that the setup could fix")
 		return found, nil
 	}
 	setup, err := doctor.OpenSetup()
@@ -56,7 +56,7 @@ func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]do
 	}
 	switch {
 	case how.yes && how.replace && !consented:
-		return nil, fault.New(fault.Usage, "--yes does not cover the replacement of a runtime that is registered with Docker; nothing was changed").
+		return nil, fault.New(fault.Usage, "--yes does not allow replacing a runtime that is registered with Docker; nothing was changed").
 			Hint("`%s --yes %s` replaces it", doctor.SetupCommand, doctor.ReplaceFlag).
 			Hint("`%s` asks first", doctor.SetupCommand)
 	case !how.yes:
@@ -75,7 +75,7 @@ func (a *cli) fix(ctx context.Context, found []doctor.Finding, how fixing) ([]do
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		err = fault.New(fault.Environment, "the set-up did not come to its end; it says above why").Hint("do what it says, then: %s", doctor.SetupCommand)
+		err = fault.New(fault.Environment, "the setup failed; see its output above").Hint("follow its advice, then: %s", doctor.SetupCommand)
 	}
 	fmt.Fprintln(a.err)
 	return doctor.All(ctx, a.app.Doctor().Checks()), err
@@ -88,7 +88,7 @@ func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replac
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a proof:\n\n", safe(quoteAll(setup.Command())))
+	fmt.Fprintf(c.err, "To run, as you, with sudo where it needs root:\n\n  %s\n\nIt would do this, then start a container as a test:\n\n", safe(quoteAll(setup.Command())))
 	for _, step := range plan {
 		fmt.Fprintf(c.err, "  %s\n", safe(step))
 	}
@@ -102,7 +102,7 @@ func (c *console) showSetupPlan(ctx context.Context, setup *doctor.Setup, replac
 // askToFix asks whether to run the set-up. The return key means no.
 func (c *console) askToFix(ctx context.Context, how fixing) (bool, error) {
 	if !c.errTerm.interactive || !terminalOf(c.in).interactive {
-		return false, fault.New(fault.Usage, "nobody can be asked here whether to do that").Hint("`%s` does it without a question", strings.Join(how.args(), " "))
+		return false, fault.New(fault.Usage, "there is no terminal to ask for confirmation").Hint("`%s` does it without asking", strings.Join(how.args(), " "))
 	}
 	question := "Do that? [y/N] "
 	if how.replace {
