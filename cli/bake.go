@@ -46,7 +46,7 @@ version other than aibox's default (--version), and your own recipes.`,
 	f.BoolVar(&o.all, "all", false, "every image")
 	f.BoolVar(&o.noCache, "no-cache", false, "rebuild everything, even if nothing changed")
 	f.BoolVar(&o.check, "check", false, "show what would be built")
-	f.StringArrayVar(&o.versions, "version", nil, "use use use another version of an agent (`AGENT=VERSION`)")
+	f.StringArrayVar(&o.versions, "version", nil, "use another version of an agent (`AGENT=VERSION`)")
 	f.StringVar(&o.base, "base", "", "use another base image (`REF`) than aibox's Debian")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd

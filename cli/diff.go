@@ -59,7 +59,7 @@ the output is a patch for "git apply", byte for byte what the agent wrote.`,
 	f.BoolVar(&o.status, "name-status", false, "print only the names, each with a status letter")
 	f.BoolVarP(&o.null, "null", "z", false, "with --name-only and --name-status: print raw names, each followed by NUL")
 	f.BoolVar(&o.hunks, "hunks", false, "list the hunks with their ids; with --json, include their lines")
-	f.StringSliceVar(&o.hunk, "hunk", nil, "show show show only the hunk with this `ID` (repeatable)")
+	f.StringSliceVar(&o.hunk, "hunk", nil, "show only the hunk with this `ID` (repeatable)")
 	f.BoolVarP(&o.patch, "patch", "p", false, "print a raw patch for git apply, even on a terminal")
 	f.BoolVar(&o.json, "json", false, "print the change set as JSON")
 	f.StringVar(&o.color, "color", "auto", "color the diff: auto, always or never (`WHEN`)")

@@ -40,9 +40,9 @@ func (f *settingFlag) explain(invalid *pflag.InvalidValueError) error {
 	_, notTime := spec.ParseDuration(invalid.GetValue())
 	switch {
 	case f.field.Type == spec.Int && (notNumber != nil || strings.HasPrefix(invalid.GetValue(), "-")):
-		return fmt.Errorf("--%s takes a whole number, 0 or more, not %q", f.field.Key, invalid.GetValue())
+		return fmt.Errorf("--%s must be a whole number, 0 or more, not %q", f.field.Key, invalid.GetValue())
 	case f.field.Type == spec.Duration && notTime != nil:
-		return fmt.Errorf("--%s takes a duration such as 90s, 30m, 2h or 1d, not %q", f.field.Key, invalid.GetValue())
+		return fmt.Errorf("--%s must be a duration such as 90s, 30m, 2h or 1d, not %q", f.field.Key, invalid.GetValue())
 	}
 	return errors.New(strings.Replace(invalid.Unwrap().Error(), fmt.Sprintf("option %q", f.field.Key), "--"+f.field.Key, 1))
 }
