@@ -246,7 +246,7 @@ func (f *filePrompt) search(ctx context.Context, expression string) error {
 	pattern, err := regexp.Compile(expression)
 	if err != nil {
 		f.line("%s is not a regular expression.", termtext.Escape(expression))
-		return nil
+		return nil //nolint:nilerr // the user may type another one
 	}
 	if to := f.file.NextMatch(f.at, pattern.Match); to >= 0 {
 		f.move(to)

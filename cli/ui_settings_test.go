@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"aibox/app"
-
 	"os"
 	"strings"
 	"testing"
+
+	"aibox/app"
 )
 
 func TestTheScreenOfSettingsReadsAndWritesWhatTheCommandsDo(t *testing.T) {

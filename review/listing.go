@@ -2,7 +2,7 @@ package review
 
 import "strings"
 
-// listing is how much of a change set is listed change by change.
+// ListSize bounds how much of a change set is listed change by change.
 type ListSize struct{ Files, weight int }
 
 // What is listed at most. What is beyond is summed up by folder.

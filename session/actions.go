@@ -1,7 +1,5 @@
 package session
 
-import ()
-
 // Actions is what can be done with a session now. The use cases check again:
 // it says what is worth a key, not what is allowed.
 type Actions struct {

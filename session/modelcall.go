@@ -1,7 +1,5 @@
 package session
 
-import ()
-
 // Outcome is how a request to the model ended. The zero value is Answered.
 type Outcome string
 

@@ -1,7 +1,5 @@
 package session
 
-import ()
-
 // Status is the state of a session in a word or two: its phase until it has ended,
 // then what became of its work.
 type Status string

@@ -20,7 +20,7 @@ import (
 	"aibox/review/userrepo"
 )
 
-// cleaning makes of accepted files what `git add` would store of them in the user's
+// Cleaner turns accepted files into what `git add` would store of them in the user's
 // repository: with the line endings, the encoding and the filters that the user's own
 // settings and the attributes in the accepted tree name. An agent's file is plain, also
 // where the repository holds it encrypted or in Git LFS.

@@ -25,7 +25,7 @@ func drawContent(t *rapid.T) string {
 	).Draw(t, "content")
 }
 
-// edit makes one random change below dir. Changes that the file system forbids
+// Edit makes one random change below dir. Changes that the file system forbids
 // just do not happen.
 func Edit(t *rapid.T, dir string) {
 	path := filepath.Join(dir, drawName(t))

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// picture is everything below a folder, .git included: kind, permissions, inode, times
+// Picture records everything below a folder, .git included: kind, permissions, inode, times
 // and content of each name. Two equal pictures say that nothing was touched.
 func Picture(t testing.TB, dir string) map[string]string {
 	t.Helper()
@@ -43,7 +43,7 @@ func Picture(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// contents is what a person sees of a working tree: names, kinds, executable bits and
+// Contents records what a user sees of a working tree: names, kinds, executable bits and
 // bytes, without .git.
 func Contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
@@ -78,7 +78,7 @@ func Contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// user writes a file in the user's working tree.
+// User writes a file in the user's working tree.
 func (b *Fixture) User(name, content string) {
 	b.T.Helper()
 	Write(b.T, filepath.Join(b.Repo, name), content)
@@ -86,7 +86,7 @@ func (b *Fixture) User(name, content string) {
 
 func (b *Fixture) InRepo(name string) string { return filepath.Join(b.Repo, name) }
 
-// holds checks the bytes of a file of the user's.
+// Holds checks the bytes of one of the user's files.
 func (b *Fixture) Holds(name, want string) {
 	b.T.Helper()
 	data, err := os.ReadFile(b.InRepo(name))
@@ -95,7 +95,7 @@ func (b *Fixture) Holds(name, want string) {
 	}
 }
 
-// state is what a branch must not change.
+// State returns what a branch must not change.
 func (b *Fixture) State() string {
 	b.T.Helper()
 	head, err := os.ReadFile(GitIn(b.T, b.Repo, "rev-parse", "--path-format=absolute", "--git-path", "HEAD"))
@@ -103,7 +103,7 @@ func (b *Fixture) State() string {
 	return string(head) + GitIn(b.T, b.Repo, "status", "--porcelain=v2") + GitIn(b.T, b.Repo, "ls-files", "-s", "-t")
 }
 
-// commit brings files into the user's repository as git itself does.
+// Commit brings files into the user's repository as git itself does.
 func (b *Fixture) Commit(files map[string]string) *Fixture {
 	b.T.Helper()
 	for name, content := range files {
@@ -114,7 +114,7 @@ func (b *Fixture) Commit(files map[string]string) *Fixture {
 	return b
 }
 
-// nowhere fails if text stands in any object of the user's repository.
+// Nowhere fails if any object of the user's repository contains text.
 func (b *Fixture) Nowhere(text string) {
 	b.T.Helper()
 	if all := GitIn(b.T, b.Repo, "cat-file", "--batch", "--batch-all-objects"); strings.Contains(all, text) {
@@ -135,7 +135,7 @@ func GitWith(t *testing.T, env []string, stdin []byte, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// stripScores turns R087 into R.
+// StripScores turns R087 into R.
 func StripScores(records string) string {
 	fields := strings.Split(records, "\x00")
 	for i, f := range fields {
@@ -146,5 +146,5 @@ func StripScores(records string) string {
 	return strings.Join(fields, "\x00")
 }
 
-// ten are ten lines.
+// Ten holds ten lines.
 const Ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"

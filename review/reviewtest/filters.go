@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// useLFS has the user's repository keep *.bin by the real Git LFS.
+// UseLFS makes the user's repository store *.bin through the real Git LFS.
 func (b *Fixture) UseLFS() *Fixture {
 	b.T.Helper()
 	for key, value := range map[string]string{
@@ -16,7 +16,7 @@ func (b *Fixture) UseLFS() *Fixture {
 	return b
 }
 
-// useCrypt has the user's repository keep files with the filter "crypt" unreadable, by a
+// UseCrypt makes the user's repository store files unreadably through the filter "crypt", by a
 // program outside the repository that needs a key in its .git.
 func (b *Fixture) UseCrypt() *Fixture {
 	b.T.Helper()

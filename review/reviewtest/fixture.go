@@ -20,7 +20,7 @@ import (
 	"aibox/workspace"
 )
 
-// bench is a repository of the user, and a workspace made from it.
+// Fixture is a repository of the user, and a workspace made from it.
 type Fixture struct {
 	T         testing.TB
 	Repo      string
@@ -42,7 +42,7 @@ func GitIn(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-// settle writes the settings of Ann's repository: she has a name, and nothing is tidied
+// Settle writes the settings of Ann's repository: she has a name, and nothing is tidied
 // in the background. A git less for each repository of the tests is seconds in all.
 func Settle(t testing.TB, repo string) {
 	t.Helper()
@@ -76,7 +76,7 @@ func DirsIn(home string) paths.Dirs {
 	}
 }
 
-// newRepository makes a repository with files, all committed.
+// NewRepository creates a repository with files, all committed.
 func NewRepository(t testing.TB, files map[string]string) *Fixture {
 	t.Helper()
 	b := &Fixture{T: t, Repo: filepath.Join(t.TempDir(), "project"), Home: t.TempDir()}
@@ -148,7 +148,7 @@ func (b *Fixture) Refused(cs *review.ChangeSet, path, why string) {
 	b.T.Errorf("%q is not refused with %q: %v", path, why, cs.Refused)
 }
 
-// appliesTo checks that the patch turns the base into the tree.
+// AppliesTo checks that the patch turns the base into the tree.
 func (b *Fixture) AppliesTo(cs *review.ChangeSet) {
 	b.T.Helper()
 	var patch bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"aibox/review/risk"
 )
 
-// mixed is a change set with a bit of everything.
+// Mixed returns a change set with a bit of everything.
 func Mixed(t *testing.T) (*Fixture, *review.ChangeSet) {
 	t.Helper()
 	long := strings.Repeat("a line that stays\n", 30)
@@ -39,7 +39,7 @@ func Mixed(t *testing.T) (*Fixture, *review.ChangeSet) {
 	return b, cs
 }
 
-// numbered is a file of twenty lines, with some of them replaced.
+// Numbered returns a file of twenty lines, with some of them replaced.
 func Numbered(replace ...string) string {
 	lines := []string{}
 	for i := range 20 {

@@ -10,7 +10,7 @@ import (
 	"aibox/review/risk"
 )
 
-// hunks are those of one file.
+// Hunks returns the hunks of one file.
 func (b *Fixture) Hunks(cs *review.ChangeSet, path string) (hunks []review.Hunk) {
 	b.T.Helper()
 	Must(b.T, cs.Files(b.T.Context(), func(f review.FileDiff) error {
@@ -20,7 +20,7 @@ func (b *Fixture) Hunks(cs *review.ChangeSet, path string) (hunks []review.Hunk)
 	return hunks
 }
 
-// assess computes the changes and looks for their risks.
+// Assess computes the changes and their risks.
 func (b *Fixture) Assess() *review.ChangeSet {
 	b.T.Helper()
 	cs := b.Compute()
@@ -28,7 +28,7 @@ func (b *Fixture) Assess() *review.ChangeSet {
 	return cs
 }
 
-// risksOf are the risks of one changed file.
+// RisksOf returns the risks of one changed file.
 func RisksOf(t testing.TB, cs *review.ChangeSet, path string) []risk.Risk {
 	t.Helper()
 	for _, c := range cs.Changes {
@@ -40,7 +40,7 @@ func RisksOf(t testing.TB, cs *review.ChangeSet, path string) []risk.Risk {
 	return nil
 }
 
-// wantRisks compares the names of the rules, gravest risk first.
+// WantRisks compares the names of the rules, gravest risk first.
 func (b *Fixture) WantRisks(cs *review.ChangeSet, path string, rules ...string) {
 	b.T.Helper()
 	var got []string
@@ -52,7 +52,7 @@ func (b *Fixture) WantRisks(cs *review.ChangeSet, path string, rules ...string) 
 	}
 }
 
-// take accepts what choice says to a branch.
+// Take accepts choice to a branch.
 func (b *Fixture) Take(cs *review.ChangeSet, choice review.Choice, before *accept.Prior) *accept.Result {
 	b.T.Helper()
 	accepted, err := accept.Run(b.T.Context(), b.Workspace, cs, accept.Options{Choice: choice, Prior: before})
@@ -60,7 +60,7 @@ func (b *Fixture) Take(cs *review.ChangeSet, choice review.Choice, before *accep
 	return accepted
 }
 
-// mounted are the words that run a program where script has mounted something, which
+// Mounted returns the command that runs a program where script has mounted something, which
 // needs a namespace of its own and no more rights than anybody has.
 func Mounted(script string, args ...string) []string {
 	words := []string{"unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-euc", script + "\nn=$1; shift $((n+1)); exec \"$@\"", "sh", fmt.Sprint(len(args))}

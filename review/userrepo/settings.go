@@ -198,7 +198,7 @@ func (u *Settings) askAttributes(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// changes reports whether the user's git may store something else than a file's bytes,
+// Transforms reports whether the user's git may store something else than a file's bytes,
 // line endings aside: through a filter that is set up, in another encoding, or without the
 // ids that it puts in.
 func (u *Settings) Transforms(path string) bool {
@@ -239,7 +239,7 @@ func (u *Settings) Forbids(path string) string {
 	return ""
 }
 
-// keptBy is the attribute by which changes holds.
+// TransformedBy returns the attribute that makes Transforms true.
 func (u *Settings) TransformedBy(path string) string {
 	u, path = u.at(path)
 	if name := u.Attrs[path]["filter"]; u.Filters[name] {
@@ -272,7 +272,7 @@ func (u *Settings) CaseConflict(path string) string {
 	return ""
 }
 
-// crlf is how git converts line endings of a path (gitattributes, "text" and "eol";
+// LineEndings says how git converts line endings of a path (gitattributes, "text" and "eol";
 // convert.c).
 type LineEndings struct {
 	Converts bool // CRLF becomes LF on the way into the repository

@@ -29,6 +29,7 @@ type fakeSessions struct {
 func (d *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }
+
 func (d *fakeSessions) Requests() ([]session.Request, error) {
 	return append([]session.Request(nil), d.open...), nil
 }

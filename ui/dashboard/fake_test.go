@@ -42,6 +42,7 @@ func (r *fakeSessions) do(verb string, id session.ID) error {
 func (r *fakeSessions) Summaries() ([]session.Summary, error) {
 	return slices.Clone(r.briefs), r.damaged
 }
+
 func (r *fakeSessions) Changed(context.Context) (<-chan struct{}, error) {
 	return make(chan struct{}), nil
 }

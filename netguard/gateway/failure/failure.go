@@ -21,13 +21,13 @@ const (
 	errorDepth = 4       // levels of JSON that are looked through
 )
 
-// trouble is what a failed answer reports.
+// Failure is what a failed answer reports.
 type Failure struct {
 	Message string // raw
 	Kind    string // the server's own words for what sort of failure it is, raw
 }
 
-// reasonOf is what the body of a failed answer says about it: one line of at most
+// Reason returns what the body of a failed answer says about it: one line of at most
 // reasonLimit bytes that is fit for a terminal, without the key; "" when it says
 // nothing that could be read.
 func Reason(body io.Reader, secrets *redact.Set) string {
@@ -35,7 +35,7 @@ func Reason(body io.Reader, secrets *redact.Set) string {
 	return Line(Read(data).Message, secrets)
 }
 
-// readTrouble finds the message in the body of a failed answer:
+// Read finds the message in the body of a failed answer:
 //
 //	{"error":{"message":…}}       OpenAI, Anthropic, Gemini, OpenRouter, vLLM, llama.cpp
 //	[{"error":{"message":…}}]     Gemini, when it was to stream
@@ -123,7 +123,7 @@ func cutOffMessage(text string) string {
 	return ""
 }
 
-// unquote is the text of a JSON string without its quotes, of which the end may be
+// Unquote returns the text of a JSON string without its quotes, of which the end may be
 // missing.
 func Unquote(raw string) string {
 	var text string
@@ -136,7 +136,7 @@ func Unquote(raw string) string {
 	return ""
 }
 
-// oneLine makes text safe to display: it removes the key (servers repeat the one they
+// Line makes text safe to display: it removes the key (servers repeat the one they
 // refuse), collapses white space, escapes the rest and truncates it.
 func Line(text string, secrets *redact.Set) string {
 	text = secrets.Text(text)
@@ -151,7 +151,7 @@ func Line(text string, secrets *redact.Set) string {
 	return text + "…"
 }
 
-// loads reports whether an answer is that of a server that loads its model: llama.cpp
+// IsLoading reports whether an answer is that of a server that loads its model: llama.cpp
 // answers 503 with "Loading model", and Ollama 503 as long as it starts.
 func IsLoading(status int, text string) bool {
 	return status == 503 && strings.Contains(strings.ToLower(text), "loading")

@@ -9,7 +9,7 @@ import (
 	"aibox/internal/secret"
 )
 
-// secrets are what no answer may carry to the agent: the key, and what a proxy of
+// Secrets returns what no answer may carry to the agent: the key, and what a proxy of
 // the host's environment is sent on the way to the upstream.
 func (u Server) Secrets() *redact.Set {
 	values := []secret.Value{u.Key}
@@ -25,7 +25,7 @@ func (u Server) Secrets() *redact.Set {
 	return redact.New(values...)
 }
 
-// checkKey refuses a key that could not be found in an answer: one so short that it
+// CheckKey refuses a key that could not be found in an answer: one so short that it
 // is in ordinary text, or with characters that encoders write in ways of their own.
 func (u Server) CheckKey() error {
 	key := u.Key.Reveal()

@@ -7,7 +7,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// sameModel reports whether asked means the session's model own. Names are equal
+// SameModel reports whether asked means the session's model own. Names are equal
 // letter for letter, but for what the server, or an agent, is known to treat as one:
 //
 //   - Ollama: the tag "latest" may be left out, and letters' case does not count. The

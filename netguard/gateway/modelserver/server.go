@@ -32,7 +32,7 @@ const (
 	Hosted                     // a vendor's cloud, with a key
 )
 
-// Upstream is where inference really happens.
+// Server is a model server: the upstream of the gateway.
 type Server struct {
 	Kind     Kind
 	Name     string           // as the user named it: "ollama", "openai", "http://127.0.0.1:1234/v1"
@@ -98,7 +98,7 @@ func (u Server) Address() string {
 	return u.URL.Host
 }
 
-// UpstreamNames are the values of --inference besides a URL.
+// Names returns the values of --inference besides a URL.
 func Names() []string {
 	names := []string{"auto", "ollama"}
 	for _, v := range vendors() {
@@ -107,7 +107,7 @@ func Names() []string {
 	return append(names, "scripted", "scripted:FILE")
 }
 
-// ParseUpstream reads the value of --inference: ollama, openai, anthropic, gemini,
+// Parse reads the value of --inference: ollama, openai, anthropic, gemini,
 // openrouter, scripted, scripted:FILE, or the URL of an OpenAI- or
 // Anthropic-compatible server with or without /v1, or of one that speaks Gemini's
 // dialect, which ends in /v1beta. env looks up environment
@@ -246,7 +246,7 @@ func (u Server) KeyVariable() string {
 
 func (u Server) Speaks(dialect schema.Dialect) bool { return slices.Contains(u.Dialects, dialect) }
 
-// speech lists the dialects for a sentence.
+// DialectNames lists the dialects for a sentence.
 func (u Server) DialectNames() string {
 	var names []string
 	for _, dialect := range u.Dialects {
@@ -262,7 +262,7 @@ func (u Server) Base() *url.URL {
 	return u.URL
 }
 
-// transport reaches the upstream. The user's own proxy settings count, since this
+// Transport reaches the server. The user's own proxy settings count, since this
 // is the user's side.
 func (u Server) Transport() (http.RoundTripper, error) {
 	if u.Kind == Scripted {
@@ -295,7 +295,7 @@ func (u Server) findProxy(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// authorize adds the real key the way the dialect, or the vendor, wants it.
+// Authorize adds the real key the way the dialect, or the vendor, wants it.
 func (u Server) Authorize(header http.Header, dialect schema.Dialect) {
 	if dialect == schema.Anthropic && header.Get("Anthropic-Version") == "" {
 		header.Set("Anthropic-Version", "2023-06-01")
@@ -317,7 +317,7 @@ func (u Server) Authorize(header http.Header, dialect schema.Dialect) {
 	}
 }
 
-// explain turns a failed request into a fault that says what to do. It never
+// Explain turns a failed request into a fault that says what to do. It never
 // quotes err, which could hold a URL with a key in it.
 func (u Server) Explain(err error) *fault.Fault {
 	where := u.Base().Host

@@ -15,7 +15,7 @@ import (
 	"aibox/netguard/gateway/schema"
 )
 
-// usage counts the tokens that an answer says were used, notes an error that came on
+// Usage counts the tokens that an answer says were used, notes an error that came on
 // the way, when the status had long said that all is well, and whether there is an
 // answer at all.
 type Usage struct {
@@ -57,7 +57,7 @@ func keySet(keys ...string) map[string]string {
 // countLimit is more tokens than any answer can have; larger counts are nonsense.
 const countLimit = 1 << 40
 
-// newUsage follows the answer of an endpoint; 0 is one that does not generate.
+// New follows the answer of an endpoint; 0 is one that does not generate.
 func New(dialect schema.Dialect, api schema.Endpoint) *Usage {
 	u := &Usage{dialect: dialect, answer: answer{api: api}}
 	u.scanner.keys, u.scanner.value, u.scanner.long = usageKeys, u.see, true
