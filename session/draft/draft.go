@@ -54,6 +54,23 @@ func (d Draft) Clone() Draft {
 	return d
 }
 
+// Equal reports whether both drafts ask for the same run.
+func (d Draft) Equal(other Draft) bool {
+	return d.Agent == other.Agent && d.Repository == other.Repository && d.Branch == other.Branch && d.Interactive == other.Interactive && d.Prompt == other.Prompt &&
+		maps.Equal(d.Settings, other.Settings) && maps.Equal(d.Options, other.Options) && slices.Equal(d.Args, other.Args)
+}
+
+// Shortened is d with its prompt and arguments cut to at most length bytes each, for a
+// preview.
+func (d Draft) Shortened(length int) Draft {
+	cut := func(text string) string { return strings.ToValidUTF8(text[:min(len(text), length)], "") }
+	d.Prompt, d.Args = cut(d.Prompt), slices.Clone(d.Args)
+	for i, arg := range d.Args {
+		d.Args[i] = cut(arg)
+	}
+	return d
+}
+
 // Words are the arguments of aibox that run d: "run", the agent and its flags. own
 // says which of the agent's options are flags of their own; nil is none of them.
 func (d Draft) Words(own func(key string) bool) []string {

@@ -19,8 +19,9 @@ func (m *Model) footView() []string {
 	if rows > command+1 {
 		out = append(out, frame.Rule(m.theme, m.width))
 	}
-	line := draft.Line(m.words())
-	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), 8*m.width)], "")) // a task may be long
+	most := 8 * m.width // bytes of the task, which may be long: more does not fit
+	line := draft.Line(m.words(m.draft.Shortened(most)))
+	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), most)], ""))
 	lines := strings.Split(ansi.Hardwrap(line, m.width, true), "\n")
 	if len(lines) > command {
 		lines = lines[:command]

@@ -201,7 +201,9 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // words are the command line that is shown.
-func (m *Model) words() []string { return append([]string{"aibox"}, m.draft.Words(m.flags())...) }
+func (m *Model) words(d draft.Draft) []string {
+	return append([]string{"aibox"}, d.Words(m.flags())...)
+}
 
 // flags says which of the agent's options are flags of their own.
 func (m *Model) flags() func(string) bool {
@@ -214,5 +216,5 @@ func (m *Model) flags() func(string) bool {
 // copy copies the command line.
 func (m *Model) copy() tea.Cmd {
 	m.note.Say("the command is copied", nil)
-	return tea.SetClipboard(draft.Line(m.words()))
+	return tea.SetClipboard(draft.Line(m.words(m.draft)))
 }

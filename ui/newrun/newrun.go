@@ -52,10 +52,10 @@ type Model struct {
 
 	checked  Checked
 	problem  error
-	read     string // the command line that was checked last, or is
-	checking bool   // a check is under way
-	stale    bool   // what it checks has changed since
-	eager    bool   // a person wants to start, and waits for it
+	read     draft.Draft // the draft that was checked last, or is being checked
+	checking bool        // a check is under way
+	stale    bool        // what it checks has changed since
+	eager    bool        // a person wants to start, and waits for it
 	begin    *launching
 
 	note frame.Note
@@ -276,11 +276,10 @@ func (m *Model) compose(typed bool) tea.Cmd {
 		d.Settings["system"] = draft.Text(m.system)
 	}
 	m.draft = d
-	line := draft.Line(d.Words(nil))
-	if m.place == nil || m.agentOf(d.Agent) == nil || line == m.read && !(typed && m.options.secret()) {
+	if m.place == nil || m.agentOf(d.Agent) == nil || d.Equal(m.read) && !(typed && m.options.secret()) {
 		return m.sort()
 	}
-	m.read = line
+	m.read = d.Clone()
 	return tea.Batch(m.sort(), m.check())
 }
 

@@ -1,12 +1,29 @@
 package newrun
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
 )
+
+// A task may have 2 MB, and the screen is drawn with each key.
+func TestTheCommandLineOfALongTaskIsNotQuotedAsAWholeForEachFrame(t *testing.T) {
+	p := open(t, newWorld(t))
+	p.m.draft.Prompt = strings.Repeat("it's long ", 200_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	view := strings.Join(p.m.footView(), "\n")
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > uint64(len(p.m.draft.Prompt)) {
+		t.Errorf("a frame takes %d bytes for a task of %d", allocated, len(p.m.draft.Prompt))
+	}
+	if !strings.Contains(view, `--prompt=it'\\''s long`) {
+		t.Errorf("the command line is not shown:\n%s", view)
+	}
+}
 
 func TestAFileIsNamedWithItsBeginning(t *testing.T) {
 	p := open(t, newWorld(t))

@@ -99,7 +99,7 @@ func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
 		t.Errorf("begins at %s", stepNames[p.m.step])
 	}
 	p.Type("mend it")
-	if got := draft.Line(p.m.words()); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
+	if got := draft.Line(p.m.words(p.m.draft)); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
 		t.Errorf("the command is %s", got)
 	}
 }
