@@ -37,7 +37,7 @@ func TestAServersModelIsChosenOrTheChoiceIsExplained(t *testing.T) {
 		{local, list("one"), "", "one", 0, ""},
 		{local, list("one", "two"), "two", "two", 0, ""},
 		{local, nil, "any", "any", 0, ""},
-		{local, list("one", "two"), "", "", fault.Usage, "has 2 models and none was chosen --model one"},
+		{local, list("one", "two"), "", "", fault.Usage, "has 2 models, and none was chosen --model one"},
 		{local, list(), "", "", fault.Environment, "has no model"},
 		{local, nil, "", "", fault.Usage, "does not list its models"},
 		{local, list("qwen3-coder-30b", "a", "b", "c", "d", "e", "f"), "qwen3-coder-30", "", fault.Usage, `no model "qwen3-coder-30" did you mean --model qwen3-coder-30b? aibox models --inference VALUE qwen3-coder-30b, a, b, c, d and 2 more`},

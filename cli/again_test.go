@@ -50,7 +50,7 @@ func TestARerunIsARunWithWhatTheSessionHadAndTheFlagsThatAreGiven(t *testing.T) 
 	a, _, errOut := testApp(t)
 	repo := settingsOf(t, "", "")
 	keptSession(t, a, wasRun(repo))
-	// It ends before anything is started: these two exclude each other.
+	// It ends before anything is started: these two cannot be used together.
 	err := a.execute(t.Context(), []string{"rerun", "0dq4f", "--model", "other", "--detach", "--require-changes", "--set", "verbosity=high"})
 	if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), "--detach returns before") {
 		t.Fatalf("got %v", err)

@@ -34,7 +34,7 @@ type formRun struct {
 const patience = 20 * time.Second
 
 // startForm runs aibox in a terminal of its own. These runs end before anything is
-// started, since --detach and --require-changes exclude each other.
+// started, since --detach and --require-changes cannot be used together.
 func startForm(t *testing.T, args ...string) *formRun {
 	t.Helper()
 	return startFormIn(t, t.TempDir(), args...)

@@ -133,7 +133,7 @@ func (s *deliveries) AcceptSet(ctx context.Context, id ID, set *review.ChangeSet
 		accepted, err = accept.Run(ctx, session.State.Workspace, set, opts)
 		if errors.Is(err, review.ErrNothing) && !set.Empty() && !opts.Choice.Empty() {
 			if s.choiceRejects(id, opts.Choice) {
-				return fault.New(fault.Usage, "what you chose of %s is rejected or accepted already", id).
+				return fault.New(fault.Usage, "what you chose of %s is already rejected or accepted", id).
 					Hint("`aibox comment %s` lists what is rejected; `aibox reject %s HUNK --remove` takes that back", id, id)
 			}
 			return alreadyAccepted(session, opts.Target)
@@ -178,9 +178,9 @@ func checkChangesOf(set *review.ChangeSet, session *Session) error {
 // alreadyAccepted says that everything chosen was delivered before.
 func alreadyAccepted(session *Session, target accept.Target) error {
 	if target == accept.ToWorktree || session.State.Branch == "" {
-		return fault.New(fault.Usage, "what you chose of %s is accepted already", session.ID).
+		return fault.New(fault.Usage, "what you chose of %s is already accepted", session.ID).
 			Hint("`aibox diff %s` shows what it changed", session.ID)
 	}
-	return fault.New(fault.Usage, "what you chose of %s is accepted already, on branch %s", session.ID, session.State.Branch).
+	return fault.New(fault.Usage, "what you chose of %s is already accepted, on branch %s", session.ID, session.State.Branch).
 		Hint("`aibox accept %s --branch NAME` puts it on another one", session.ID)
 }

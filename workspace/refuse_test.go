@@ -58,7 +58,7 @@ func TestWhatCannotWorkIsRefusedAndLeavesNothing(t *testing.T) {
 		{"inside .git", repo + "/.git", "inside a .git folder", nil},
 		{"an unknown branch", repo, "no branch, tag or commit nope", func(r *workspace.Request) { r.Branch = "nope" }},
 		{"a branch with a dash", repo, "not the name of a branch", func(r *workspace.Request) { r.Branch = "--upload-pack=x" }},
-		{"a glob that is none", repo, "is not a pattern of .gitignore", func(r *workspace.Request) { r.Hide = []string{"[a"} }},
+		{"a glob that is none", repo, "is not a .gitignore pattern", func(r *workspace.Request) { r.Hide = []string{"[a"} }},
 		{"a helper as URL", "ext::sh -c date", "not an address", nil},
 		{"a scheme that is not allowed", "http://example.org/x", "not an address", nil},
 		{"a dash in a URL", "ssh://-oProxyCommand=date/x", "dash", nil},

@@ -23,7 +23,7 @@ func unenforcedLimits(info runtime.Info) []string {
 	case !r.Overlay:
 		return []string{"what a sandbox writes outside the workspace goes to the host's disk, without a limit"}
 	case r.OverlaySize == 0:
-		return []string{"what a sandbox writes outside the workspace has no limit"}
+		return []string{"writes outside the workspace are not limited"}
 	}
 	return nil
 }

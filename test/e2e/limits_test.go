@@ -248,7 +248,7 @@ func TestARuntimeWithoutALimitOfTheRootIsRefusedUnlessTheUserAllowsIt(t *testing
 		t.Fatal(err)
 	}
 	o = m.aibox(0, append(args, "--allow-degraded", "--", "/worker")...)
-	if !strings.Contains(o.stderr, "! limits     not enforced: what a sandbox writes outside the workspace has no limit") {
+	if !strings.Contains(o.stderr, "! limits     not enforced: writes outside the workspace are not limited") {
 		t.Errorf("it says\n%s", o)
 	}
 	id := m.stored()[0].ID

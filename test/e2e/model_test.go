@@ -89,7 +89,7 @@ func TestAWrongModelIsToldBeforeAnythingStarts(t *testing.T) {
 		t.Errorf("the user is told\n%s", o)
 	}
 	o = m.aibox(2, "run", "codex", "--repo", repo, "--inference", url, "--prompt", "go")
-	if !strings.Contains(o.stderr, "has 2 models and none was chosen") {
+	if !strings.Contains(o.stderr, "has 2 models, and none was chosen") {
 		t.Errorf("the user is told\n%s", o)
 	}
 	if left := m.stored(); len(left) > 0 || len(m.containers()) > 0 {

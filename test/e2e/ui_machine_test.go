@@ -61,7 +61,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 		}
 	})
 	said := s.ends(0)
-	if !strings.Contains(said, "baking a3slow was given up with the screens; `aibox bake a3slow` goes on from there") {
+	if !strings.Contains(said, "baking a3slow was canceled; `aibox bake a3slow` continues it") {
 		t.Errorf("what is left behind is not told:\n%s", s.shown())
 	}
 	s.givenBack()
