@@ -51,7 +51,7 @@ func TestTheSameQuestionsAreAskedLineByLine(t *testing.T) {
 		t.Errorf("got %+v, want %+v\n%s", options, want, out)
 	}
 	for _, told := range []string{
-		"How hard", "== More", "takes a number from 10 to 99, not 5", "Empty keeps 1m", "Such as small, large", "--effort=high", "Run?", "Commas between",
+		"How hard", "== More", "must be a number from 10 to 99, not 5", "Empty keeps 1m", "Such as small, large", "--effort=high", "Run?", "Commas between",
 	} {
 		if !strings.Contains(out.String(), told) {
 			t.Errorf("no %q in\n%s", told, out)

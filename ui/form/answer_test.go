@@ -112,9 +112,9 @@ func TestAWrongAnswerIsToldWhileTypingAndCannotBeLeft(t *testing.T) {
 	p := newPerson(t, request(options), 80, 24)
 	p.goTo("Turns")
 	p.press("'x")
-	p.sees("takes a whole number")
+	p.sees("must be a whole number")
 	p.press("backspace", "'5")
-	p.sees("takes a number from 10 to")
+	p.sees("must be a number from 10 to")
 	for _, leave := range []string{"tab", "enter", "shift+tab", "ctrl+s"} {
 		p.press(leave)
 		p.sees("▸ Turns")
