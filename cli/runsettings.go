@@ -45,7 +45,9 @@ func settingHelp(field spec.Field) string {
 	case spec.Choice, spec.Choices:
 		help += " (" + strings.Join(field.Choices, ", ") + ")"
 	case spec.List:
-		if field.Key != "env" {
+		if field.Key == "env" {
+			help += "; NAME=VALUE gives one another value (repeat it for several)"
+		} else {
 			help += " (repeat it, or put commas between several)"
 		}
 	}
