@@ -63,7 +63,7 @@ func TestDiscardedWorkIsLookedAtBroughtBackAndGoneOnWith(t *testing.T) {
 	for want, args := range map[string][]string{
 		"nothing of " + id: {"recover", id, "--ref", "99"},
 		"no session":       {"recover", "zzzzz"},
-		"exclude":          {"recover", id, "--diff", "--to-workspace"},
+		"used together":    {"recover", id, "--diff", "--to-workspace"},
 		"--branch needs":   {"recover", id, "--branch", "x"},
 	} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, "→") {

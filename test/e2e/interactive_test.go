@@ -211,7 +211,7 @@ func TestASignalGivesTheTerminalBackAndLeavesTheSessionRunning(t *testing.T) {
 		if err := s.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		if code := s.wait(); code != 130 || !strings.Contains(s.shown(), "goes on") {
+		if code := s.wait(); code != 130 || !strings.Contains(s.shown(), "is still running") {
 			t.Errorf("%v ends it with %d and\n%s", signal, code, s.shown())
 		}
 		s.restored()

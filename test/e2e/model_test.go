@@ -179,7 +179,7 @@ func TestASmallContextIsToldAtTheStart(t *testing.T) {
 	t.Cleanup(server.Close)
 	m.env = append(m.env, "OLLAMA_HOST="+strings.TrimPrefix(server.URL, "http://"))
 	o := m.aibox(1, "run", "codex", "--repo", m.repo("p", nil), "--inference", "auto", "--prompt", "go")
-	if !strings.Contains(o.stderr, "! ollama gives qwen3-coder:30b 4096 tokens of context") || !strings.Contains(o.stderr, "answered 400: prompt too long") {
+	if !strings.Contains(o.stderr, "! ollama gives qwen3-coder:30b a context of 4096 tokens") || !strings.Contains(o.stderr, "answered 400: prompt too long") {
 		t.Errorf("the user is told\n%s", o)
 	}
 	if o = m.aibox(0, "models"); o.stdout != "MODEL            CONTEXT  SIZE\nqwen3-coder:30b  4096     18.6 GB\n" {

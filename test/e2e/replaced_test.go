@@ -32,7 +32,7 @@ func TestAPlainAcceptDeletesNothingForWhatItLeavesOut(t *testing.T) {
 		for _, l := range accepted.Left {
 			left[l.Path] = l.With
 		}
-		if len(left) != 4 || left["lib/a.txt"] != "lib" || left["plain"] != "plain/.envrc" || !strings.Contains(o.stderr, "belongs together with lib") {
+		if len(left) != 4 || left["lib/a.txt"] != "lib" || left["plain"] != "plain/.envrc" || !strings.Contains(o.stderr, "depends on lib") {
 			t.Errorf("to a %s, left out is %v:\n%s", to, left, o)
 		}
 		if to == "worktree" {

@@ -56,7 +56,7 @@ func TestWhatCannotBeResumedIsSaidInOneSentence(t *testing.T) {
 		"its workspace is gone": {"run", "--resume", gone.ID, "--", "true"},
 		"is still running":      {"run", "--resume", running, "--", "true"},
 		"no session":            {"run", "--resume", "zzzzz", "--", "true"},
-		"--repo and --resume":   {"run", "--resume", gone.ID, "--repo", repo, "--", "true"},
+		"--repo cannot be used": {"run", "--resume", gone.ID, "--repo", repo, "--", "true"},
 	} {
 		if o := m.aibox(2, args...); !strings.Contains(o.stderr, want) || !strings.Contains(o.stderr, "→") {
 			t.Errorf("%q says\n%s", args, o)

@@ -98,7 +98,7 @@ func TestADiffGoesThroughThePager(t *testing.T) {
 	t.Run("one that is not there", func(t *testing.T) {
 		m.env = append(m.env, "PAGER=no-such-pager")
 		s := m.onTerminal("diff", id)
-		if said := s.ends(0); !strings.Contains(said, "no-such-pager cannot be run") || !strings.Contains(said, "+zz") {
+		if said := s.ends(0); !strings.Contains(said, "cannot run the pager no-such-pager") || !strings.Contains(said, "+zz") {
 			t.Errorf("it printed\n%s", said)
 		}
 	})

@@ -3,7 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"regexp"
 	"syscall"
 	"testing"
 
@@ -113,7 +113,7 @@ func TestTheNextStartDoesNotSufferFromAKill(t *testing.T) {
 	p.sees(`running +` + id)
 	p.does("q")
 	p.sees(`(?m)^ *over`)
-	if text := p.Text(); strings.Contains(text, "running") {
+	if text := p.Text(); regexp.MustCompile(`running +` + id).MatchString(text) {
 		t.Errorf("the screen is left:\n%s", text)
 	}
 	if left := p.Left(); len(left) > 1 || len(left) == 1 && left[0] != terminal.Keyboard { // what the first pushed nobody pops
