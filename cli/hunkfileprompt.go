@@ -79,7 +79,7 @@ func (f *filePrompt) question() string {
 	keys = append(keys, "c", "r", "?")
 	ask := fmt.Sprintf("(%d/%d) %s [%s]?", f.at+1, len(f.file.Hunks()), takeQuestions[f.hunk().Kind], strings.Join(keys, ","))
 	if left := f.pager.left(); left > 0 {
-		ask = fmt.Sprintf("(%d lines more: enter) %s", left, ask)
+		ask = fmt.Sprintf("(%d more lines: press enter) %s", left, ask)
 	}
 	return ask
 }

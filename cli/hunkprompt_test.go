@@ -196,7 +196,7 @@ func TestALongHunkIsPaged(t *testing.T) {
 			t.Errorf("screen %d has %d rows:\n%s", i, rows, screen)
 		}
 	}
-	if text := a.out.String(); !strings.Contains(text, "(22 lines more: enter)") || strings.Count(text, "+line 29\n") != 1 {
+	if text := a.out.String(); !strings.Contains(text, "(22 more lines: press enter)") || strings.Count(text, "+line 29\n") != 1 {
 		t.Errorf("asked:\n%s", text)
 	}
 }

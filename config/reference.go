@@ -16,7 +16,7 @@ func Template() ([]byte, error) {
 		return nil, err
 	}
 	var out strings.Builder
-	out.WriteString("# Settings of aibox. Take the # away before a line to set it; what stands there is the\n" +
+	out.WriteString("# Settings of aibox. Take the # away before a line to set it; the value is the\n" +
 		"# default or an example. `aibox config show` tells what holds, and where it came from.\n")
 	for _, s := range sections {
 		if s.name == "images.versions" {

@@ -111,7 +111,7 @@ func (cs *ChangeSet) overlay(ctx context.Context, owner string, e *treeEdit, pri
 	for _, t := range stale {
 		if isFold(t.Path) {
 			return fault.New(fault.Conflict, "%s changed after it was accepted", t.Path).
-				Hint("take all of it as it is now, too: aibox accept %s --files %s", owner, t.Path)
+				Hint("accept all of it as it is now: aibox accept %s --files %s", owner, t.Path)
 		}
 		if now := chosen.At(t.Path); now != nil {
 			if err := was.mergeStale(ctx, owner, e, byPath[t.Path], t); err != nil {

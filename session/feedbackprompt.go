@@ -77,7 +77,7 @@ func (spec Spec) Task() string {
 func (f Feedback) prompt() string {
 	var b strings.Builder
 	b.WriteString("A person has reviewed the work that you did here before. The files are as you left them. " +
-		"Change them so that every point below is met, and leave the rest of your work as it is.\n")
+		"Change them so that every point below is met, and leave the rest of your work unchanged.\n")
 	left := 0
 	add := func(text string) {
 		if b.Len()+len(text) > maxFeedback {

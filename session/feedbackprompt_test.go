@@ -23,7 +23,7 @@ func TestFeedbackBecomesAPromptThatAnAgentActsOn(t *testing.T) {
 		},
 	}
 	want := "A person has reviewed the work that you did here before. The files are as you left them. " +
-		"Change them so that every point below is met, and leave the rest of your work as it is.\n\n" +
+		"Change them so that every point below is met, and leave the rest of your work unchanged.\n\n" +
 		"# Rejected changes\n\nThese changes of yours are not accepted as they are. " +
 		"Where a reason is given, do it differently as it says; where none is given, take the change back.\n\n" +
 		"## 1. a.go\n\n```diff\n@@ -1,1 +1,1 @@\n-a\n+b\n```\n\nReason: keep it\n\n" +

@@ -262,7 +262,7 @@ func (g *gc) removable(id ID) (*Session, bool) {
 		return &session, g.gone[by] || g.isGone(by)
 	}
 	if hasOpenWork(&session) {
-		g.keepSession(id, "nobody has reviewed all of its work")
+		g.keepSession(id, "not all of its work has been reviewed")
 		return nil, false
 	}
 	return &session, true
@@ -303,14 +303,14 @@ func (g *gc) workspace(ctx context.Context, session *Session, ws *workspace.Work
 		return false, ctx.Err()
 	}
 	if err != nil {
-		g.keepSession(session.ID, "what is in its workspace cannot be told: "+err.Error())
+		g.keepSession(session.ID, "its workspace cannot be read: "+err.Error())
 		return false, nil //nolint:nilerr // reported as a reason to keep it
 	}
 	reviewed, err := g.fullyReviewed(session, set)
 	if err != nil || !reviewed {
-		why := "its workspace holds what nobody has reviewed"
+		why := "its workspace holds work that has not been reviewed"
 		if err != nil {
-			why = "what was taken of its work cannot be told: " + err.Error()
+			why = "what was accepted of its work is not known: " + err.Error()
 		}
 		g.keepSession(session.ID, why)
 		return false, nil

@@ -156,7 +156,7 @@ func (g *gc) leftovers(ctx context.Context) error {
 		case left.Unknown && known.damaged:
 			g.report.Keep(left.Path, "a session whose record cannot be read may have it")
 		case left.Unknown:
-			g.report.Keep(left.Path, "no session refers to it, and nobody has reviewed what is in it")
+			g.report.Keep(left.Path, "no session refers to it, and its content has not been reviewed")
 		default:
 			files, bytes := workspace.Measure(left.Path)
 			if err := g.do("scratch "+left.Path, func() error { return left.Remove(ctx) }); err != nil {

@@ -182,7 +182,7 @@ func (s *removals) removeWorkspace(ctx context.Context, session *Session, force 
 }
 
 func unreviewedFault(id ID) error {
-	return fault.New(fault.Conflict, "nobody has reviewed all of what %s changed", id).
+	return fault.New(fault.Conflict, "not all changes of %s have been reviewed", id).
 		Hint("`aibox diff %s`, then `aibox accept %s` or `aibox discard %s`", id, id, id).
 		Hint("`aibox rm --force %s` drops it; `aibox recover %s` brings it back", id, id)
 }

@@ -78,7 +78,7 @@ func (s *contact) unresponsiveFault(id ID) error {
 	quiet := fault.New(fault.Environment, "the supervisor of %s does not answer", id)
 	if session, err := s.store.Load(id); err == nil && session.State.Supervisor.Stopped() {
 		quiet = fault.New(fault.Environment, "the supervisor of %s was stopped by a signal", id).
-			Hint("`kill -CONT %d` lets it go on", session.State.Supervisor.PID)
+			Hint("`kill -CONT %d` continues it", session.State.Supervisor.PID)
 	}
 	return quiet.Hint("`aibox stop --force %s` ends the session without it; the agent's work so far is kept", id)
 }

@@ -19,7 +19,7 @@ func (a *app) quit() tea.Cmd {
 	}
 	a.over.leave = dialog.Ask(dialog.Confirm{
 		Title: "Quit with " + amount.Of(len(names), "bake") + " under way?",
-		Text:  strings.Join(names, ", ") + ": given up with the screens. The steps that are done stay in the build cache; sessions go on.",
+		Text:  strings.Join(names, ", ") + ": canceled when you quit. Finished steps stay in the build cache; sessions continue.",
 		Yes:   "quit",
 		Do:    tea.Quit,
 	}, time.Now())

@@ -28,7 +28,7 @@ func TestWhoeverQuitsWhileImagesAreBakedIsAsked(t *testing.T) {
 		if drive(a, press("q")) || drive(a, press("y")) {
 			t.Error("it quits at once, or before the question could be read")
 		}
-		if view := shown(a); !strings.Contains(view, "Quit with 2 bakes under way?") || !strings.Contains(view, "codex, qwen: given up") || !strings.Contains(view, "no · ") {
+		if view := shown(a); !strings.Contains(view, "Quit with 2 bakes under way?") || !strings.Contains(view, "codex, qwen: canceled") || !strings.Contains(view, "no · ") {
 			t.Error(view)
 		}
 		time.Sleep(dialog.Grace)

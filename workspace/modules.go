@@ -125,7 +125,7 @@ func (s *source) checkedOut(path string) (top, lack string) {
 	defer unix.Close(root)
 	fd, err := unix.Openat2(root, path+"/.git", &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: confined})
 	if err == unix.ELOOP {
-		return "", "a symlink stands on the way to it"
+		return "", "a symlink is in its path"
 	}
 	if absent(err) {
 		return "", ""

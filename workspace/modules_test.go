@@ -184,7 +184,7 @@ func TestASubmoduleThatCannotComeAlongIsNamed(t *testing.T) {
 				must(t, os.Rename(repo+"/other", repo+"/moved"))
 				must(t, os.Symlink("moved", repo+"/other"))
 			}, false,
-			[]string{"submodule other is left out", "a symlink stands on the way"},
+			[]string{"submodule other is left out", "a symlink is in its path"},
 		},
 		"a .git that leads elsewhere": {
 			func(t *testing.T, repo string) {

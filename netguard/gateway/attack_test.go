@@ -159,8 +159,8 @@ func attacks() []attack {
 	}
 	for path, body := range map[string]string{chat: `{` + ownModel + asks + `}`, response: `{` + ownModel + `,"input":"hi"}`, messages: `{` + ownModel + asks + `}`, generate: `{"contents":[]}`, "/api/chat": `{` + ownModel + asks + `}`} {
 		all = append(all,
-			attack{"text after the body", path, body + ` "CANARY"`, false, "goes on"},
-			attack{"second body", path, body + body + `{"CANARY":1}`, false, "goes on"},
+			attack{"text after the body", path, body + ` "CANARY"`, false, "data after"},
+			attack{"second body", path, body + body + `{"CANARY":1}`, false, "data after"},
 			attack{"name twice", path, strings.TrimSuffix(body, "}") + `,"x":1,"x":"CANARY"}`, false, "twice"},
 			attack{"name twice, once escaped", path, strings.TrimSuffix(body, "}") + `,"x":1,"\u0078":"CANARY"}`, false, "twice"},
 			attack{"invalid UTF-8", path, strings.TrimSuffix(body, "}") + `,"CANARY":"` + "\xff" + `"}`, false, "UTF-8"},

@@ -23,7 +23,7 @@ const (
 	stalled = time.Second
 )
 
-var errStalled = errors.New("the request kept a place that others were waiting for and did not go on")
+var errStalled = errors.New("the request stalled while others were waiting")
 
 // incomingBodies bounds what the bodies that are still coming have sent, in bytes: so much
 // may lie in memory and wait for the rest. When there is no more room, the one that

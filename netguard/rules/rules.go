@@ -116,7 +116,7 @@ func guard(ctx context.Context, bridge string, ports GuardRequest) ([]*os.File, 
 			return nil, err
 		}
 	}
-	return nil, fault.New(fault.Refused, "something takes the network guard away as often as it is put up").Hint("aibox netguard status")
+	return nil, fault.New(fault.Refused, "another program keeps removing the network guard").Hint("aibox netguard status")
 }
 
 func tryGuard(ctx context.Context, bridge string, ports GuardRequest) (files []*os.File, intact bool, err error) {

@@ -227,7 +227,7 @@ func (d *Delivery) transfer(ctx context.Context, commit, known string) error {
 			return err
 		}
 		return fault.New(diskerr.KindOf(git.Message(err)), "git does not take the work into %s: %s", termtext.Escape(d.Repo), git.Message(err)).
-			Hint("the work is kept; look at it with: aibox diff %s", d.Owner)
+			Hint("the work is kept; show it with: aibox diff %s", d.Owner)
 	}
 	return nil
 }

@@ -255,7 +255,7 @@ func TestWhatTakesTheSubmodulesPlaceIsRefused(t *testing.T) {
 			change(t, b)
 			cs := b.Compute()
 			b.Want(cs)
-			if len(cs.Refused) != 1 || !strings.Contains(cs.Refused[0].Reason, "stands where a submodule was") {
+			if len(cs.Refused) != 1 || !strings.Contains(cs.Refused[0].Reason, "is in the place of a submodule") {
 				t.Errorf("refused %v", cs.Refused)
 			}
 		})

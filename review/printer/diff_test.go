@@ -136,7 +136,7 @@ func TestWordsAreMarkedWholeAndOnlyWhereMuchIsTheSame(t *testing.T) {
 func TestAVeryLongLineIsCut(t *testing.T) {
 	text := "diff --git a/x b/x\n@@ -0,0 +1,2 @@\n+" + strings.Repeat("a", 3*review.MaxLine) + "\n+end\n"
 	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Added}}, text)
-	if len(got) > review.MaxLine+200 || !strings.Contains(got, "… (the line goes on)\n+end\n") {
+	if len(got) > review.MaxLine+200 || !strings.Contains(got, "… (line truncated)\n+end\n") {
 		t.Errorf("shown in %d bytes, ending %q", len(got), got[len(got)-60:])
 	}
 }

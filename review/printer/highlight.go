@@ -34,7 +34,7 @@ func (l hunkLine) shown(color bool) string {
 		style = red
 	}
 	if l.long {
-		end = " … (the line goes on)"
+		end = " … (line truncated)"
 	}
 	text := string(l.op) + termtext.Text(string(l.text[:l.from]))
 	if changed := termtext.Text(string(l.text[l.from:l.to])); color && changed != "" {

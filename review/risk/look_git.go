@@ -44,7 +44,7 @@ func driverLines(r *rule, f *File) []Risk {
 	f.before().lines(func(l line) bool {
 		if attribute := driver(l.text); strings.HasPrefix(attribute, "filter=") {
 			risk := r.at(0, "taken away: "+l.text)
-			risk.Title, risk.Runs = "a filter that is taken away", "nothing any more: what it encrypted or kept elsewhere is stored as it is"
+			risk.Title, risk.Runs = "a filter that is taken away", "nothing any more: what it encrypted or stored elsewhere is stored in plain"
 			found = []Risk{risk}
 		}
 		return found == nil

@@ -35,7 +35,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "program", title: "a program in machine code, or an archive of one", severity: Medium,
-		runs: "the file itself, which nobody can read in a review", when: "when a person or a program starts or loads it", by: "the kernel, a linker or a virtual machine",
+		runs: "the file itself, which cannot be read in a review", when: "when a person or a program starts or loads it", by: "the kernel, a linker or a virtual machine",
 		about: "ELF, PE, Mach-O, WebAssembly, Java, Python and LLVM code, jar, wheel and other packages", look: program,
 	},
 	{
@@ -55,7 +55,7 @@ var fileRules = []rule{
 	},
 	{
 		name: "invisible", title: "characters that are not shown", severity: High,
-		runs: "names and instructions that nobody sees", when: "when the file is used, or an AI agent reads it", by: "whatever reads the file",
+		runs: "names and instructions that are invisible", when: "when the file is used, or an AI agent reads it", by: "whatever reads the file",
 		about: "added lines", look: look(invisible),
 	},
 	{

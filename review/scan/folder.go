@@ -94,7 +94,7 @@ func (r *folderReader) entry(name []byte) {
 	case kind == unix.S_IFDIR:
 		r.folder()
 	case w.around[string(r.path)] && kind != unix.S_IFDIR:
-		r.refuse("stands where a submodule was; aibox does not bring that back")
+		r.refuse("is in the place of a submodule, which aibox does not restore")
 		w.keepBelow(string(r.path))
 	case kind == unix.S_IFREG, kind == unix.S_IFLNK:
 		if known && w.unchanged(was, &st) {

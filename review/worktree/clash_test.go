@@ -61,19 +61,19 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 			func(b *reviewtest.Fixture) { reviewtest.Must(b.T, os.Remove(b.InRepo("a.txt"))) },
 			[]string{"z.txt: you deleted a.txt"},
 		},
-		{"both added", func(b *reviewtest.Fixture) { b.Write("new", "agent\n") }, func(b *reviewtest.Fixture) { b.User("new", "user\n") }, []string{"new: stands there already"}},
+		{"both added", func(b *reviewtest.Fixture) { b.Write("new", "agent\n") }, func(b *reviewtest.Fixture) { b.User("new", "user\n") }, []string{"new: you already have a file there"}},
 		{
 			"both added, another mode", func(b *reviewtest.Fixture) { b.Write("new", "x\n") },
 			func(b *reviewtest.Fixture) {
 				b.User("new", "x\n")
 				reviewtest.Must(b.T, os.Chmod(b.InRepo("new"), 0o755))
 			},
-			[]string{"new: stands there already"},
+			[]string{"new: you already have a file there"},
 		},
 		{
 			"renamed to where a file stands", func(b *reviewtest.Fixture) { reviewtest.Must(b.T, os.Rename(b.Path("a.txt"), b.Path("new"))) },
 			func(b *reviewtest.Fixture) { b.User("new", "user\n") },
-			[]string{"new: stands there already"},
+			[]string{"new: you already have a file there"},
 		},
 		{
 			"a symlink made of it", func(b *reviewtest.Fixture) { b.Write("a.txt", "agent\n") },
@@ -98,7 +98,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 		{
 			"a folder where a file is to be", func(b *reviewtest.Fixture) { b.Write("new", "agent\n") },
 			func(b *reviewtest.Fixture) { b.User("new/x", "user\n") },
-			[]string{"new: a folder of yours stands there, with new/x"},
+			[]string{"new: you have a folder there, with new/x"},
 		},
 		{
 			"a folder that is not empty after all", func(b *reviewtest.Fixture) { reviewtest.Must(b.T, os.RemoveAll(b.Path("d"))); b.Write("d", "a file\n") },
@@ -111,7 +111,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 				reviewtest.Must(b.T, os.MkdirAll(b.InRepo("new/empty"), 0o755))
 				b.User("new/deep/x", "user\n")
 			},
-			[]string{"new: a folder of yours stands there, with new/deep/x"},
+			[]string{"new: you have a folder there, with new/deep/x"},
 		},
 		{
 			"a file where a folder of the agent's was", func(b *reviewtest.Fixture) { reviewtest.Must(b.T, os.RemoveAll(b.Path("f"))); b.Write("f", "a file\n") },
@@ -119,7 +119,7 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 				reviewtest.Must(b.T, os.RemoveAll(b.InRepo("f/deep")))
 				b.User("f/deep", "user\n")
 			},
-			[]string{"f: a folder of yours stands there, with f/deep"},
+			[]string{"f: you have a folder there, with f/deep"},
 		},
 		{
 			"a submodule without its files", func(b *reviewtest.Fixture) { b.Write("new", "agent\n") },
@@ -128,12 +128,12 @@ func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
 				reviewtest.GitIn(b.T, b.Repo, "-c", "protocol.file.allow=always", "submodule", "-q", "add", other.Repo, "new/module")
 				reviewtest.GitIn(b.T, b.Repo, "submodule", "-q", "deinit", "-f", "new/module")
 			},
-			[]string{"new: a folder of yours stands there, with new/module"},
+			[]string{"new: you have a folder there, with new/module"},
 		},
 		{
 			"a file where a folder is to be", func(b *reviewtest.Fixture) { b.Write("new/x", "agent\n") },
 			func(b *reviewtest.Fixture) { b.User("new", "user\n") },
-			[]string{"new/x: a file of yours stands where its folder"},
+			[]string{"new/x: a file of yours is in the place of its folder"},
 		},
 		{
 			"a symlink where a folder is to be", func(b *reviewtest.Fixture) { b.Write("new/x", "agent\n") },

@@ -108,7 +108,7 @@ func (d *planner) checkVacant(path string, mode git.Mode, blobs ...string) (over
 		d.kept[now.stamp.Inode] = len(d.steps)
 		return false, true, nil
 	}
-	return false, false, reason("a file of yours stands there already")
+	return false, false, reason("you already have a file there")
 }
 
 // removesFile reports whether a file is at dir that the delivery removes.
@@ -154,7 +154,7 @@ func (d *planner) checkEmptied(dir string) error {
 		return reasonFor(err)
 	}
 	if stranger != "" {
-		return reason("a folder of yours stands there, with " + termtext.Escape(stranger) + " in it")
+		return reason("you have a folder there, with " + termtext.Escape(stranger) + " in it")
 	}
 	for _, folder := range folders {
 		if _, err := d.tree.enter(folder); err != nil {

@@ -28,14 +28,14 @@ func (d *planner) mergeFiltered(ctx context.Context, path string, now fileState,
 	}
 	if !same {
 		d.filtered = true
-		return "", reason(fmt.Sprintf("you changed it, too, and git does not store it as it is (%s), so it cannot be merged", d.user.TransformedBy(path)))
+		return "", reason(fmt.Sprintf("you changed it as well, and git stores it in another form (%s), so it cannot be merged", d.user.TransformedBy(path)))
 	}
 	if c.NewBlob != c.OldBlob {
 		return c.NewBlob, nil
 	}
 	// A new name or mode alone: the blob is what git stores.
 	if now.stamp.Size > maxMerge {
-		return "", reason("it is too large to be moved, and git does not store it as it is")
+		return "", reason("it is too large to be moved, and git stores it in another form")
 	}
 	data, err := d.tree.content(path, now)
 	if err != nil {

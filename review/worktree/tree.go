@@ -62,7 +62,7 @@ func reasonFor(err error) reason {
 	case errors.Is(err, unix.ELOOP):
 		return "a symlink of yours is on the way"
 	case errors.Is(err, unix.ENOTDIR):
-		return "a file of yours stands where its folder should be"
+		return "a file of yours is in the place of its folder"
 	case errors.Is(err, unix.EROFS):
 		return "it lies on a disk that is read-only"
 	case errors.Is(err, unix.ENAMETOOLONG):

@@ -136,7 +136,7 @@ func (s *modelWatch) modelFault(info agents.Info, call session.ModelCall, f *fau
 	case call.Outcome == session.Silent:
 		f = silenceFault(f).Hint("%s shows whether the server is there; its own log may say more", list)
 	case call.Outcome == session.Busy:
-		f = f.Hint("`aibox run --resume %s` goes on when the server has room; --inference and --model choose another", s.id)
+		f = f.Hint("`aibox run --resume %s` continues when the server has room; --inference and --model choose another", s.id)
 	case call.Outcome == session.Blank:
 		f = f.Hint("%s lists the models; --model chooses another", list)
 	case call.Outcome == session.Broken || call.Outcome == session.NoAnswer:

@@ -162,7 +162,7 @@ func TestACleanUpTakesWhatIsReviewedAndOldAndLeavesTheRest(t *testing.T) {
 			t.Errorf("the work of %s is gone:\n%s", id, o)
 		}
 	}
-	if o := m.aibox(0, "gc"); !strings.Contains(o.stderr, "kept: session "+unreviewed+": nobody has reviewed") {
+	if o := m.aibox(0, "gc"); !strings.Contains(o.stderr, "kept: session "+unreviewed+": not all of its work has been reviewed") {
 		t.Errorf("people are told\n%s", o)
 	}
 	m.aibox(0, "run", "shell", "--network", "none", "--repo", repo, "--", "true")

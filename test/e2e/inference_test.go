@@ -48,7 +48,7 @@ func waysOut() []wayOut {
 		{"another model", chat, "{}", `{"model":"CANARY",` + hi + `}`, "not one of this session's"},
 		{"a model of a cloud", messages, "{}", `{"model":"CANARY-cloud",` + hi + `}`, "not one of this session's"},
 		{"two models", chat, "{}", `{"model":"m",` + hi + `,"model":"CANARY"}`, "twice"},
-		{"what comes behind", chat, "{}", `{"model":"m",` + hi + `}{"CANARY":1}`, "goes on"},
+		{"what comes behind", chat, "{}", `{"model":"m",` + hi + `}{"CANARY":1}`, "data after"},
 		{"an encoded body", chat, `{"Content-Encoding":"gzip"}`, `CANARY`, "Content-Encoding"},
 		{"a form", chat, `{"Content-Type":"multipart/form-data; boundary=x"}`, `CANARY`, "application/json"},
 		{"a beta header", messages, `{"Anthropic-Beta":"mcp-client-2025-11-20,CANARY-2025-01-01"}`, `{"model":"m",` + hi + `}`, "200"},

@@ -43,9 +43,9 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	s.typed("jb")
 	s.awaitShown(`baking\S* +a3slow .*step`)
 	s.typed("x")
-	s.awaitShown(`Give up baking a3slow`)
-	s.insists("y", s.gone("Give up baking a3slow"))
-	s.awaitShown(`– given up\S* +a3slow`)
+	s.awaitShown(`Cancel the bake of a3slow`)
+	s.insists("y", s.gone("Cancel the bake of a3slow"))
+	s.awaitShown(`– canceled\S* +a3slow`)
 	s.typed("b") // once more, to be left behind
 	s.awaitShown(`baking\S* +a3slow .*step`)
 	s.typed("q")

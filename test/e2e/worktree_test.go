@@ -50,7 +50,7 @@ func TestWorkIsAcceptedOntoTheWorkingTree(t *testing.T) {
 		t.Errorf("the plan says\n%s", o)
 	}
 	o = m.aibox(6, "accept", id, "--to", "worktree")
-	for _, line := range []string{"a.txt: you and the agent changed the same lines", "d/new.txt: a file of yours stands there already", "--to branch"} {
+	for _, line := range []string{"a.txt: you and the agent changed the same lines", "d/new.txt: you already have a file there", "--to branch"} {
 		if !strings.Contains(o.stderr, line) {
 			t.Errorf("it does not say %q:\n%s", line, o)
 		}

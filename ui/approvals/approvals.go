@@ -182,7 +182,7 @@ type outcome struct{ title, text string } // escaped
 // closedOutcome is what became of a question that is not open any more.
 func (m *Model) closedOutcome(r *session.Request) outcome {
 	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
-		return outcome{"Too late", "nobody answered the question of " + string(r.Session) + " in time"}
+		return outcome{"Too late", "the question of " + string(r.Session) + " was not answered in time"}
 	}
 	return outcome{"Not open any more", "the question of " + string(r.Session) + " was answered elsewhere, or its session has ended"}
 }

@@ -189,7 +189,7 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p.fakeSessions.open = nil
 	p.now = noon.Add(time.Minute)
 	p.look(false)
-	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "nobody answered the question of 0a-x in time") {
+	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "the question of 0a-x was not") {
 		t.Errorf("that nobody answered it is not said:\n%s", p.view())
 	}
 }

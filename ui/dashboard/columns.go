@@ -40,7 +40,7 @@ type kind struct {
 }
 
 var kinds = [columnCount]kind{
-	byState: {"STATE", "what goes on first", false, func(_ *Model, b *session.Summary) string {
+	byState: {"STATE", "running first", false, func(_ *Model, b *session.Summary) string {
 		return status.Text(b.Status())
 	}, func(a, b *session.Summary) int { return cmp.Compare(urgency(a), urgency(b)) }},
 	bySession: {"SESSION", "newest first", false, func(_ *Model, b *session.Summary) string {

@@ -184,7 +184,7 @@ func (m *Model) reportEnded(jobs []bakery.Job) {
 		case bakery.Failed:
 			m.note.Say("", fmt.Errorf("%s was not baked; its output says why", job.Name))
 		case bakery.Canceled:
-			m.note.Say(job.Name+" was given up", nil)
+			m.note.Say(job.Name+" was canceled", nil)
 		case bakery.Done, bakery.Reused:
 			m.note.Say(job.Name+" is baked", nil)
 		}

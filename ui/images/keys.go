@@ -25,7 +25,7 @@ func newKeys() keys {
 	return keys{
 		bake: keymap.Bind("bake", "b"), force: keymap.Bind("rebuild without the cache", "B"), all: keymap.Bind("bake all that are not fresh", "A"),
 		mark: keymap.Bind("mark", "space"), markAll: keymap.Bind("mark all, or none", "*"),
-		cancel: keymap.Bind("give up the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("check again", "r"),
+		cancel: keymap.Bind("cancel the bake", "x"), open: keymap.Bind("its output", "enter", "l"), again: keymap.Bind("check again", "r"),
 		copy: keymap.Bind("copy the command", "c"), back: keymap.Bind("back", "esc", "q"),
 	}
 }
@@ -194,9 +194,9 @@ func (m *Model) markAll() {
 func (m *Model) askCancel(name string) {
 	builder := m.builder
 	m.ask = dialog.Ask(dialog.Confirm{
-		Title: "Give up baking " + name + "?",
-		Text:  "The steps that are done stay in the build cache. Other bakes go on.",
-		Yes:   "give up",
+		Title: "Cancel the bake of " + name + "?",
+		Text:  "Finished steps stay in the build cache. Other builds continue.",
+		Yes:   "cancel it",
 		Do:    func() tea.Msg { builder.Cancel(name); return nil },
 	}, m.now())
 }

@@ -49,7 +49,7 @@ func (l *log) short(r *row) []key.Binding {
 	}
 	keys := []key.Binding{l.find, l.next, l.previous, l.close, l.end, l.further}
 	if r != nil && r.working() {
-		keys = append(keys, keymap.Bind("give up the bake", "x"))
+		keys = append(keys, keymap.Bind("cancel the bake", "x"))
 	}
 	return keys
 }

@@ -190,7 +190,7 @@ func (m *Model) badge(r *row) badge {
 			return badge{"✗", "failed", m.theme.Bad}
 		case bakery.Canceled:
 			if r.State != bakery.Fresh {
-				return badge{"–", "given up", m.theme.Warn}
+				return badge{"–", "canceled", m.theme.Warn}
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (m *Model) progressText(job *bakery.Job) string {
 	default:
 		text := job.State.String()
 		if job.State == bakery.Canceled {
-			text = "given up"
+			text = "canceled"
 		}
 		if !job.Began.IsZero() && job.State != bakery.Reused {
 			text += " after " + clock(job.Ended.Sub(job.Began))

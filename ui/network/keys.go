@@ -18,7 +18,7 @@ func newKeys() keys {
 	return keys{
 		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only what was refused", "r"),
 		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
-		checkLocks: keymap.Bind("look at the locks again", "u"), up: keymap.Bind("put the locks up", "U"),
+		checkLocks: keymap.Bind("check the locks again", "u"), up: keymap.Bind("install the locks", "U"),
 		back: keymap.Bind("back", "esc", "q"),
 	}
 }

@@ -57,7 +57,7 @@ func (m *Model) View() string {
 	m.arrange()
 	c := m.columns()
 	out := frame.Head(m.theme, m.width, m.title(), m.numbers())
-	names := m.line(c, false, "TIME", "SESSION", "WHAT", "TARGET", "WHAT CAME OF IT")
+	names := m.line(c, false, "TIME", "SESSION", "WHAT", "TARGET", "RESULT")
 	out = append(out, m.theme.Faint.Render(names))
 	list := make([]string, 0, m.listHeight())
 	from, _ := m.cursor.Window()

@@ -171,7 +171,7 @@ func (w *whereStep) asItIs(typed string) string {
 	case !w.typed.there:
 		return missing
 	default:
-		return "as it is"
+		return "current files"
 	}
 }
 
@@ -209,7 +209,7 @@ func (m *Model) listBranches() {
 		}
 	}
 	if typed != "" && !exact {
-		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "a tag or a commit, as it is"})
+		items = append(items, item{value: typed, label: termtext.Escape(typed), detail: "a tag or a commit"})
 	}
 	w.branch.offer(items, m.draft.Branch)
 }

@@ -63,17 +63,17 @@ func TestATypedPathThatLeadsNowhereIsToldBeforeItIsTaken(t *testing.T) {
 	p.Press("shift+tab")
 	p.Type("~/code")
 	p.Sees("~/code ")
-	p.Sees("as it is")
+	p.Sees("current files")
 	p.DoesNotSee("no such folder")
 	p.Type("x")
 	p.Sees("✗ there is no such folder")
-	p.DoesNotSee("as it is")
+	p.DoesNotSee("current files")
 	p.Press("backspace")
-	p.Sees("as it is")
+	p.Sees("current files")
 	// What was found out of another text is not said of this one.
 	p.m.where.repository.input.SetValue("~/elsewhere")
 	p.m.listRepositories()
-	p.DoesNotSee("as it is")
+	p.DoesNotSee("current files")
 	p.DoesNotSee("no such folder")
 }
 

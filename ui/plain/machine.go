@@ -44,7 +44,7 @@ func (t *talk) network() (list, error) {
 func (t *talk) machine() (list, error) {
 	return list{title: "This machine", choices: []choice{
 		{text: "check every requirement", do: t.run("doctor")},
-		{text: "mend what is missing; it shows how, and asks first", do: t.run("doctor", "--fix")},
+		{text: "fix what is missing; shows the steps and asks first", do: t.run("doctor", "--fix")},
 		{text: "prove in a sandbox what it can reach", do: t.run("doctor", "--probe")},
 		{text: "the models there are", do: t.run("models")},
 	}}, nil

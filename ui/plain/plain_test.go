@@ -147,7 +147,7 @@ func TestQGoesBackFromEveryListAndEndsAtTheTop(t *testing.T) {
 		s := talked(t, some(), list, "q", "q", "4", "1")
 		s.sees("q goes back:")
 		s.did()
-		if n := strings.Count(s.out.String(), "q ends, and what runs goes on:"); n != 2 {
+		if n := strings.Count(s.out.String(), "q quits; sessions continue:"); n != 2 {
 			t.Errorf("%s: the list of sessions was shown %d times:\n%s", list, n, s.out.String())
 		}
 	}

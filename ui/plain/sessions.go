@@ -139,7 +139,7 @@ func (t *talk) session(id session.ID) (list, error) {
 	add(can.Accept, "accept all of it into your working tree, but for files with risks",
 		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
 	add(can.Discard, "discard its changes", t.ifSure("Discard what "+name+" changed?", "discard", name))
-	add(can.Restore, "bring back what was discarded", t.ifSure("Make the workspace of "+name+" anew with what was discarded?", "recover", name, "--to-workspace"))
+	add(can.Restore, "bring back what was discarded", t.ifSure("Create the workspace of "+name+" again, with the discarded work?", "recover", name, "--to-workspace"))
 	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
 	add(true, "run the same again", t.run("rerun", name))
 	add(can.Remove, "remove it with its record", t.ifSure("Remove "+name+"?", "rm", name))

@@ -85,7 +85,7 @@ func (t *talk) choose(l list) error {
 		question += " " + l.ask + ";"
 	}
 	if l.top {
-		question, left = question+" q ends, and what runs goes on:", errLeft
+		question, left = question+" q quits; sessions continue:", errLeft
 	} else {
 		question += " q goes back:"
 	}

@@ -88,7 +88,7 @@ func describe(e audit.Event) (logEntry, bool) {
 
 // answers are how requests end, in words.
 var answers = map[string]string{
-	"yes": "you said yes", "no": "you said no", "settled": "the question is settled", "none": "nobody answered the question",
+	"yes": "you said yes", "no": "you said no", "settled": "the question was answered", "none": "the question was not answered",
 }
 
 // span is a length of time of the log as it is shown everywhere; anything else stays.

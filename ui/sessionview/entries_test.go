@@ -17,7 +17,7 @@ func TestEventsAreSaidInWordsThatAreSafe(t *testing.T) {
 		{audit.NoticeGiven, `{"text":"the model\u001b fails"}`, "!", `the model\x1b fails`},
 		{audit.RequestMade, `{"question":"More?"}`, "?", "More?"},
 		{audit.RequestAnswered, `{"answer":"yes"}`, "·", "you said yes"},
-		{audit.RequestAnswered, `{"answer":"none"}`, "·", "nobody answered the question"},
+		{audit.RequestAnswered, `{"answer":"none"}`, "·", "the question was not answered"},
 		{audit.LimitExtended, `{"by":"1h0m0s","value":"2h0m0s"}`, "·", "given 1h more, 2h in all"},
 		{audit.LimitReached, `{"limit":"time","value":"1h0m0s"}`, "!", "the time limit of 1h was reached"},
 		{audit.StopRequested, `{"reason":"stopped by the user"}`, "·", "stopped by the user"},

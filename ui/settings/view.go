@@ -130,7 +130,7 @@ func (m *Model) empty() []string {
 	case m.filter.Value() != "":
 		return []string{"", m.theme.Faint.Render("  no setting has all of these words; esc clears the filter")}
 	default:
-		return []string{"", m.theme.Faint.Render("  nobody has set anything; c shows all settings")}
+		return []string{"", m.theme.Faint.Render("  no setting is changed; c shows all settings")}
 	}
 }
 

@@ -65,7 +65,7 @@ func malformed(err error) error {
 // end makes sure that nothing comes after the body's value.
 func (w *walk) end() error {
 	if _, err := w.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return &Refusal{Malformed, "the request's body goes on after its JSON"}
+		return &Refusal{Malformed, "the request's body has data after its JSON"}
 	}
 	return nil
 }
