@@ -48,8 +48,8 @@ func (c *console) printSteps(plan *worktree.Plan) {
 
 // repairWorktrees undoes an accept onto a working tree that was killed, and reports it.
 func (c *console) repairWorktrees(service *session.Sessions) {
-	mended, err := service.RepairWorktrees()
-	for _, m := range mended {
+	repaired, err := service.RepairWorktrees()
+	for _, m := range repaired {
 		done := "rolled back"
 		if m.Placed {
 			done = "complete and cleaned up"

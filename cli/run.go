@@ -95,7 +95,7 @@ func (o *runOptions) bind(a *cli, cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("resume", a.completeResumable)
 }
 
-// positional takes the agent's name and what stands behind "--".
+// positional reads the agent's name and the arguments after "--".
 func (o *runOptions) positional(cmd *cobra.Command, args []string) error {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		args, o.args = args[:dash], args[dash:]

@@ -1,4 +1,4 @@
-// Package beneath opens names in a folder that somebody else may change at the same time: never outside it,
+// Package beneath opens names in a folder that another process may change at the same time: never outside it,
 // never through a symlink, never on another mount. os.Root follows symlinks that stay inside, and opening
 // a FIFO through it blocks.
 package beneath
