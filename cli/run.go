@@ -186,7 +186,7 @@ func (a *cli) run(ctx context.Context, o *runOptions) error {
 		}
 	}
 	progress := newSteps(a.err, a.errTerm)
-	id, err := a.start(ctx, service, launch, starting{step: progress.handle, mend: a.repair, bake: a.offerToBake})
+	id, err := a.start(ctx, service, launch, starting{step: progress.handle, repair: a.repair, bake: a.offerToBake})
 	progress.close()
 	if err != nil {
 		return err

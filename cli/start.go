@@ -16,9 +16,9 @@ import (
 
 // starting is how a start speaks with whoever asked for it.
 type starting struct {
-	step func(session.Step)                                   // a stage of the start has begun or has ended
-	mend func(ctx context.Context, service *session.Sessions) // what crashes left
-	bake baker
+	step   func(session.Step)                                   // a stage of the start has begun or has ended
+	repair func(ctx context.Context, service *session.Sessions) // what crashes left
+	bake   baker
 }
 
 // baker is asked to bake the image of an agent that is not there yet. False is that
@@ -70,7 +70,7 @@ func (a *cli) start(ctx context.Context, service *session.Sessions, launch sessi
 		return "", err
 	}
 	defer supervisor.Close()
-	with.mend(ctx, service)
+	with.repair(ctx, service)
 	var id session.ID
 	if launch.ImageID, err = a.imageOf(ctx, &launch.Spec, with.bake); err == nil {
 		id, err = supervisor.Launch(ctx, launch, with.step)

@@ -255,8 +255,8 @@ func (s starter) Start(ctx context.Context, d draft.Draft, options any, bake boo
 	}
 	baking := &bakeSteps{step: step}
 	id, err := s.start(ctx, s.service, launch, starting{
-		step: step,
-		mend: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
+		step:   step,
+		repair: func(ctx context.Context, service *session.Sessions) { _, _ = service.Repair(ctx) }, // the list of sessions tells
 		bake: func(ctx context.Context, builder *bakery.Bakery, agent, image string) (bool, error) {
 			if !bake {
 				return false, nil

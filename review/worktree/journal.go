@@ -105,7 +105,7 @@ type Recovered struct {
 
 // RecoverAll takes back what deliveries onto working trees had done when they were
 // killed, for every repository below repos (paths.Dirs.Repos). One that is still going
-// on is left alone. The error beside the result says what could not be mended.
+// on is left alone. The error beside the result says what could not be repaired.
 func RecoverAll(repos string) ([]Recovered, error) {
 	dirs, err := os.ReadDir(repos)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func RecoverAll(repos string) ([]Recovered, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mended []Recovered
+	var recovered []Recovered
 	var errs []error
 	for _, dir := range dirs {
 		gitDir := filepath.Join(repos, dir.Name())
@@ -132,11 +132,11 @@ func RecoverAll(repos string) ([]Recovered, error) {
 		done, err := recoverDelivery(gitDir)
 		_ = lock.Close()
 		if done != nil {
-			mended = append(mended, *done)
+			recovered = append(recovered, *done)
 		}
 		errs = append(errs, err)
 	}
-	return mended, errors.Join(errs...)
+	return recovered, errors.Join(errs...)
 }
 
 // recoverDelivery ends what a dead delivery left in a store; the caller has the lock.
@@ -155,19 +155,19 @@ func recoverDelivery(gitDir string) (*Recovered, error) {
 		return nil, nil // see above
 	}
 	defer tree.close()
-	mended := &Recovered{Session: j.Session, Repo: j.Top, Placed: j.Phase == placed, Ref: j.Ref}
+	recovered := &Recovered{Session: j.Session, Repo: j.Top, Placed: j.Phase == placed, Ref: j.Ref}
 	m := &mover{tree: tree, journal: j, stage: -1}
 	if err := m.openStage(); err != nil && !isAbsent(err) {
 		return nil, fmt.Errorf("mending %s: %w", j.Top, err)
 	}
 	defer m.close()
 	if j.Phase == moving && tree.stamp.Inode == j.Inode {
-		if mended.Left, err = m.undo(); err != nil {
+		if recovered.Left, err = m.undo(); err != nil {
 			return nil, fmt.Errorf("mending %s: %w", j.Top, err)
 		}
 	}
 	if err := m.clear(); err != nil {
 		return nil, fmt.Errorf("mending %s: %w", j.Top, err)
 	}
-	return mended, j.drop(gitDir)
+	return recovered, j.drop(gitDir)
 }

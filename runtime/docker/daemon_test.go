@@ -15,6 +15,7 @@ import (
 
 	"aibox/internal/lifeline"
 	"aibox/runtime"
+	"aibox/runtime/runtimetest"
 )
 
 // daemon is a rootless daemon of the test's own, to be killed.
@@ -46,7 +47,7 @@ func newDaemon(t *testing.T) *daemon {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	d := &daemon{t: t, dir: dir, kit: exec.Command(rootlessScript(t), "--config-file", config, "--data-root", filepath.Join(dir, "data"))}
+	d := &daemon{t: t, dir: dir, kit: exec.Command(runtimetest.RootlessScript(t), "--config-file", config, "--data-root", filepath.Join(dir, "data"))}
 	d.kit.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir, "DOCKER_HOST=")
 	d.kit.Stdout, d.kit.Stderr = log, log
 	d.kit.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -55,18 +56,6 @@ func newDaemon(t *testing.T) *daemon {
 	}
 	t.Cleanup(d.end)
 	return d
-}
-
-// rootlessScript is Docker's script, in Debian's place for it, or the set-up's own.
-func rootlessScript(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"dockerd-rootless.sh", "/usr/share/docker.io/contrib/dockerd-rootless.sh", "/usr/local/lib/aibox/dockerd-rootless.sh"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("dockerd-rootless.sh is missing: make setup")
-	return ""
 }
 
 // open waits for the daemon to answer.

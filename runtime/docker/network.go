@@ -196,8 +196,9 @@ func (n *Networks) list(ctx context.Context) ([]runtime.Network, error) {
 		return nil, n.backend.unreachable(err)
 	}
 	var networks []runtime.Network
+	mode := n.gatewayMode()
 	for _, f := range found {
-		if made, ok := networkOf(f, n.gatewayMode()); ok && n.pool.Contains(made.Subnet.Addr()) {
+		if made, ok := networkOf(f, mode); ok && n.pool.Contains(made.Subnet.Addr()) {
 			networks = append(networks, made)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"aibox/runtime/runtimetest"
 )
 
 // daemon is a rootless Docker of the test's own, which it may kill.
@@ -55,7 +57,7 @@ func newDaemonWith(m *machine, args []string) *daemon {
 func (d *daemon) start() {
 	d.m.t.Helper()
 	d.sweep()
-	d.cmd = d.m.cmd(rootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
+	d.cmd = d.m.cmd(runtimetest.RootlessScript(d.m.t), "--data-root", filepath.Join(d.dir, "data"), "--config-file", d.config(), "--iptables=true")
 	d.log, d.exited = newWatched(), make(chan struct{})
 	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
 	d.cmd.Env = append(d.cmd.Env, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -72,17 +74,6 @@ func (d *daemon) start() {
 		}
 		return d.m.exec("docker", "version").code == 0
 	})
-}
-
-func rootlessScript(t testing.TB) string {
-	t.Helper()
-	for _, name := range []string{"dockerd-rootless.sh", "/usr/share/docker.io/contrib/dockerd-rootless.sh", "/usr/local/lib/aibox/dockerd-rootless.sh"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Fatal("dockerd-rootless.sh is missing: make setup")
-	return ""
 }
 
 // config is the user's own daemon.json without what can be there once only.

@@ -14,12 +14,12 @@ import (
 
 // keys are the screen's keys.
 type keys struct {
-	mend, setUp, again, prove, copy, list, back key.Binding
+	fix, setUp, again, prove, copy, list, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
-		mend: keymap.Bind("fix it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
+		fix: keymap.Bind("fix it", "enter", "f"), setUp: keymap.Bind("set up all that is missing", "F"),
 		again: keymap.Bind("check again", "r"), prove: keymap.Bind("prove it in a sandbox", "p"),
 		copy: keymap.Bind("copy the fix", "c"), list: keymap.Bind("back to the list", "esc", "q"), back: keymap.Bind("back", "esc", "q"),
 	}
@@ -30,7 +30,7 @@ func (m *Model) fit() {
 	row := m.current()
 	bad := row != nil && !row.Looking && row.Fix != ""
 	_, command := m.commandOf(row)
-	m.keys.mend.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
+	m.keys.fix.SetEnabled(!m.proving && bad && (row.FixedByBuild() || command))
 	m.keys.copy.SetEnabled(!m.proving && bad)
 	m.keys.again.SetEnabled(!m.proving)
 	m.keys.prove.SetEnabled(!m.checkup.Busy() && doctor.Count(m.checkup.Findings(), doctor.Missing) == 0 && !m.proofRun.running())
@@ -52,7 +52,7 @@ func (m *Model) setUpHelps() bool {
 func (m *Model) Short() []key.Binding {
 	m.fit()
 	k := m.keys
-	return []key.Binding{k.mend, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
+	return []key.Binding{k.fix, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
 }
 
 // Keys is every key that counts now.
@@ -60,7 +60,7 @@ func (m *Model) Keys() []keymap.Group {
 	m.fit()
 	k := m.keys
 	return []keymap.Group{
-		{Title: "This machine", Keys: []key.Binding{k.mend, k.setUp, k.again, k.prove, k.copy, k.list, k.back}},
+		{Title: "This machine", Keys: []key.Binding{k.fix, k.setUp, k.again, k.prove, k.copy, k.list, k.back}},
 		cursor.Keys(),
 	}
 }
@@ -79,7 +79,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, k.again):
 		m.note.Say("", nil)
 		return m.check()
-	case key.Matches(msg, k.mend):
+	case key.Matches(msg, k.fix):
 		return m.mend(m.current())
 	case key.Matches(msg, k.setUp):
 		return setUp()
