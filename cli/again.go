@@ -9,11 +9,11 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
+	"aibox/app/run"
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/session"
-	"aibox/session/draft"
 
 	"github.com/spf13/cobra"
 )
@@ -97,8 +97,8 @@ func flagText(cmd *cobra.Command, name string) (text string, given bool) {
 
 // again is the draft that runs a session once more. An image of aibox's own may have
 // been baked anew since.
-func again(s session.Session) draft.Draft {
-	d := draft.Of(s.Spec)
+func again(s session.Session) run.Draft {
+	d := run.Of(s.Spec)
 	if strings.HasPrefix(s.Image, bakery.Namespace) {
 		delete(d.Settings, "image")
 	}
@@ -141,7 +141,7 @@ func (a *cli) ownFlags(agent agents.Agent) func(key string) bool {
 }
 
 // said is d without what the settings say anyway.
-func (a *cli) said(d draft.Draft, resolved *config.Resolved) draft.Draft {
+func (a *cli) said(d run.Draft, resolved *config.Resolved) run.Draft {
 	var options any
 	if agent, err := a.app.Agents().Find(d.Agent); err == nil {
 		options = agents.Options(agent)

@@ -6,7 +6,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
-	"aibox/session/draft"
+	"aibox/app/run"
 )
 
 // commandLine is the command that does without the form what options say.
@@ -91,4 +91,4 @@ func (a *cli) standIn(o *runOptions, draft any) (agents.Invocation, error) {
 }
 
 // quoteAll is words as a shell takes them.
-func quoteAll(words []string) string { return draft.Line(words) }
+func quoteAll(words []string) string { return run.Line(words) }

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"aibox/app/run"
 	"aibox/bakery"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/paths"
 	"aibox/runtime"
-	"aibox/session/draft"
 
 	"golang.org/x/sys/unix"
 )
@@ -109,7 +109,7 @@ func runscFinding(ctx context.Context, info runtime.Info) Finding {
 
 // registration is a runtime as it is registered, raw.
 func registration(r runtime.Runtime) string {
-	return draft.Line(append([]string{r.Name + ":", r.Path}, r.Args...))
+	return run.Line(append([]string{r.Name + ":", r.Path}, r.Args...))
 }
 
 func (d *Doctor) guardFinding(ctx context.Context) Finding {

@@ -1,7 +1,7 @@
 package newrun
 
 import (
-	"aibox/session/draft"
+	"aibox/app/run"
 	"aibox/workspace"
 
 	tea "charm.land/bubbletea/v2"
@@ -30,7 +30,7 @@ func (m *Model) sort() tea.Cmd {
 	if m.place == nil || workspace.IsURL(m.place.Top) {
 		return nil
 	}
-	d := draft.Draft{Agent: m.draft.Agent, Repository: m.place.Top, Branch: m.draft.Branch, Settings: map[string]string{}}
+	d := run.Draft{Agent: m.draft.Agent, Repository: m.place.Top, Branch: m.draft.Branch, Settings: map[string]string{}}
 	for _, key := range []string{"hide", "clean"} {
 		if text, said := m.draft.Settings[key]; said {
 			d.Settings[key] = text
@@ -39,7 +39,7 @@ func (m *Model) sort() tea.Cmd {
 	if d.Agent == "" && len(m.agents) > 0 {
 		d.Agent = m.agents[0].Name // any one: the files are the same
 	}
-	key := draft.Line(d.Words(nil))
+	key := run.Line(d.Words(nil))
 	if key == m.files.of || m.files.asking != "" || d.Agent == "" {
 		return nil
 	}

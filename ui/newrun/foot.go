@@ -3,10 +3,10 @@ package newrun
 import (
 	"strings"
 
+	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/session/draft"
 	"aibox/ui/widget/frame"
 
 	"github.com/charmbracelet/x/ansi"
@@ -20,7 +20,7 @@ func (m *Model) footView() []string {
 		out = append(out, frame.Rule(m.theme, m.width))
 	}
 	most := 8 * m.width // bytes of the task, which may be long: more does not fit
-	line := draft.Line(m.words(m.draft.Shortened(most)))
+	line := run.Line(m.words(m.draft.Shortened(most)))
 	line = termtext.Escape(strings.ToValidUTF8(line[:min(len(line), most)], ""))
 	lines := strings.Split(ansi.Hardwrap(line, m.width, true), "\n")
 	if len(lines) > command {

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"aibox/agents/spec"
+	"aibox/app/run"
 	"aibox/config"
-	"aibox/session/draft"
 	"aibox/ui/form"
 
 	tea "charm.land/bubbletea/v2"
@@ -33,7 +33,7 @@ func emptyPart() *form.Part { return form.NewPart(form.Request{Options: new(noth
 
 // asked are the settings that the form asks for.
 func asked() []string {
-	return slices.DeleteFunc(draft.Settable(), func(key string) bool { return key == "system" }) // the library has a list of its own
+	return slices.DeleteFunc(run.Settable(), func(key string) bool { return key == "system" }) // the library has a list of its own
 }
 
 // refill makes the forms anew where they are for something else, with what was chosen
@@ -64,7 +64,7 @@ func (m *Model) refillOptions() tea.Cmd {
 	} else if m.from.Agent != a.Name {
 		begin = nil
 	}
-	base := draft.Base(m.place.Settings, a.Name, a.Options)
+	base := run.Base(m.place.Settings, a.Name, a.Options)
 	values := spec.Clone(base)
 	fill(values, begin)
 	m.options = optionsStep{
@@ -82,7 +82,7 @@ func (m *Model) refillBox() tea.Cmd {
 	empty := config.Defaults()
 	fields, _ := spec.Of(&base)
 	for _, field := range fields {
-		if setting, err := m.place.Settings.Find(field.Key); err == nil && draft.AddsUp(setting) {
+		if setting, err := m.place.Settings.Find(field.Key); err == nil && run.AddsUp(setting) {
 			_ = field.Copy(&base, &empty)
 		}
 	}

@@ -1,7 +1,7 @@
 package newrun
 
 import (
-	"aibox/session/draft"
+	"aibox/app/run"
 	"aibox/ui/page"
 	"aibox/ui/widget/cursor"
 	"aibox/ui/widget/dialog"
@@ -201,7 +201,7 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // words are the command line that is shown.
-func (m *Model) words(d draft.Draft) []string {
+func (m *Model) words(d run.Draft) []string {
 	return append([]string{"aibox"}, d.Words(m.flags())...)
 }
 
@@ -216,5 +216,5 @@ func (m *Model) flags() func(string) bool {
 // copy copies the command line.
 func (m *Model) copy() tea.Cmd {
 	m.note.Say("the command is copied", nil)
-	return tea.SetClipboard(draft.Line(m.words(m.draft)))
+	return tea.SetClipboard(run.Line(m.words(m.draft)))
 }

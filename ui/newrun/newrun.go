@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/internal/prompts"
 	"aibox/session"
-	"aibox/session/draft"
 	"aibox/ui/form"
 	"aibox/ui/page"
 	"aibox/ui/widget/dialog"
@@ -31,9 +31,9 @@ type Model struct {
 	inside        bool // keys go to the step, not to the list of steps
 	wanted        page.NewRun
 
-	draft   draft.Draft // as it is chosen now; see compose
-	from    draft.Draft // what the forms begin with
-	chosen  string      // the repository that was typed or picked, while it is looked at
+	draft   run.Draft // as it is chosen now; see compose
+	from    run.Draft // what the forms begin with
+	chosen  string    // the repository that was typed or picked, while it is looked at
 	place   *Place
 	looked  error // why there is no place
 	asked   int   // how often a repository was asked for; older answers do not count
@@ -52,10 +52,10 @@ type Model struct {
 
 	checked  Checked
 	problem  error
-	read     draft.Draft // the draft that was checked last, or is being checked
-	checking bool        // a check is under way
-	stale    bool        // what it checks has changed since
-	eager    bool        // a person wants to start, and waits for it
+	read     run.Draft // the draft that was checked last, or is being checked
+	checking bool      // a check is under way
+	stale    bool      // what it checks has changed since
+	eager    bool      // a person wants to start, and waits for it
 	begin    *launching
 
 	note frame.Note
@@ -118,7 +118,7 @@ type (
 	}
 	againKnown struct {
 		of    *Model
-		draft draft.Draft
+		draft run.Draft
 		err   error
 	}
 	checkKnown struct {
@@ -248,10 +248,10 @@ func (m *Model) takeAgents(msg agentsKnown) tea.Cmd {
 }
 
 // begins takes over what a session or the last run had.
-func (m *Model) begins(d draft.Draft) {
+func (m *Model) begins(d run.Draft) {
 	m.from = d.Clone()
 	m.draft.Agent, m.draft.Interactive, m.draft.Branch = d.Agent, d.Interactive, d.Branch
-	m.system = draft.List(d.Settings["system"])
+	m.system = run.List(d.Settings["system"])
 	switch {
 	case d.Prompt != "":
 		m.task.set(d.Prompt)
@@ -265,7 +265,7 @@ func (m *Model) begins(d draft.Draft) {
 // compose puts the draft together, and has it checked where it is another one, or where
 // a person may have typed a secret, which stands in no draft.
 func (m *Model) compose(typed bool) tea.Cmd {
-	d := draft.Draft{
+	d := run.Draft{
 		Agent: m.draft.Agent, Repository: m.repository(), Branch: m.draft.Branch, Interactive: m.draft.Interactive,
 		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(),
 	}
@@ -273,7 +273,7 @@ func (m *Model) compose(typed bool) tea.Cmd {
 		d.Args, d.Prompt = []string{"sh", "-c", d.Prompt}, ""
 	}
 	if len(m.system) > 0 {
-		d.Settings["system"] = draft.Text(m.system)
+		d.Settings["system"] = run.Text(m.system)
 	}
 	m.draft = d
 	if m.place == nil || m.agentOf(d.Agent) == nil || d.Equal(m.read) && !(typed && m.options.secret()) {

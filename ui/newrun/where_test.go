@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"aibox/session/draft"
+	"aibox/app/run"
 )
 
 func TestTheBranchOfAnAddressIsPickedFromItsServersList(t *testing.T) {
@@ -92,14 +92,14 @@ func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 func TestTheLastChoicesOfARepositoryComeBack(t *testing.T) {
 	w := newWorld(t)
 	shop := w.places["/home/ann/shop"]
-	shop.Last = &draft.Draft{Agent: "codex", Repository: shop.Top, Settings: map[string]string{"timeout": "30m"}, Options: map[string]string{"effort": "low"}}
+	shop.Last = &run.Draft{Agent: "codex", Repository: shop.Top, Settings: map[string]string{"timeout": "30m"}, Options: map[string]string{"effort": "low"}}
 	w.places[shop.Top] = shop
 	p := open(t, w)
 	if p.m.step != task {
 		t.Errorf("begins at %s", stepNames[p.m.step])
 	}
 	p.Type("mend it")
-	if got := draft.Line(p.m.words(p.m.draft)); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
+	if got := run.Line(p.m.words(p.m.draft)); got != "aibox run codex --repo=/home/ann/shop --timeout=30m --effort=low '--prompt=mend it'" {
 		t.Errorf("the command is %s", got)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"aibox/agents/spec"
+	"aibox/app/run"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/prompts"
 	"aibox/internal/secret"
 	"aibox/session"
-	"aibox/session/draft"
 	"aibox/ui/page"
 	"aibox/ui/uitest"
 	"aibox/workspace"
@@ -34,7 +34,7 @@ type world struct {
 	recent  []string
 	places  map[string]Place
 	folders []Folder
-	again   draft.Draft
+	again   run.Draft
 	models  map[string][]string
 	states  map[string]string
 	fail    error // of the next start
@@ -43,7 +43,7 @@ type world struct {
 	stays   bool
 
 	started    []string
-	remembered []draft.Draft
+	remembered []run.Draft
 	secrets    []string
 }
 
@@ -120,15 +120,15 @@ func (w *world) Images(context.Context) (map[string]string, error) { return w.st
 
 func (w *world) Models(_ context.Context, inference string) []string { return w.models[inference] }
 
-func (w *world) Again(_ context.Context, id session.ID) (draft.Draft, error) {
+func (w *world) Again(_ context.Context, id session.ID) (run.Draft, error) {
 	if w.again.Agent == "" {
-		return draft.Draft{}, fault.New(fault.Usage, "no session %q", id)
+		return run.Draft{}, fault.New(fault.Usage, "no session %q", id)
 	}
 	return w.again.Clone(), nil
 }
 
-func (w *world) Files(_ context.Context, d draft.Draft) (visible, hidden []string, err error) {
-	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), draft.List(d.Settings["hide"])...))
+func (w *world) Files(_ context.Context, d run.Draft) (visible, hidden []string, err error) {
+	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), run.List(d.Settings["hide"])...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,16 +142,16 @@ func (w *world) Files(_ context.Context, d draft.Draft) (visible, hidden []strin
 	return visible, hidden, nil
 }
 
-func (w *world) Check(_ context.Context, d draft.Draft, _ any) (Checked, error) {
-	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: draft.List(d.Settings["hide"]), Stays: w.stays}
+func (w *world) Check(_ context.Context, d run.Draft, _ any) (Checked, error) {
+	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: run.List(d.Settings["hide"]), Stays: w.stays}
 	if d.Prompt == "" && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
 	}
 	return c, nil
 }
 
-func (w *world) Start(_ context.Context, d draft.Draft, options any, bake bool, step func(session.Step)) (Started, error) {
-	line := draft.Line(d.Words(nil))
+func (w *world) Start(_ context.Context, d run.Draft, options any, bake bool, step func(session.Step)) (Started, error) {
+	line := run.Line(d.Words(nil))
 	if bake {
 		line += " (baked)"
 		step(session.Step{Name: "image", Done: true, Detail: "baked", Took: time.Second})
@@ -169,7 +169,7 @@ func (w *world) Start(_ context.Context, d draft.Draft, options any, bake bool, 
 	return Started{ID: "0dq4f-codex"}, nil
 }
 
-func (w *world) Remember(d draft.Draft) error {
+func (w *world) Remember(d run.Draft) error {
 	w.remembered = append(w.remembered, d)
 	return nil
 }

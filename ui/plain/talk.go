@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"aibox/app/run"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
-	"aibox/session/draft"
 )
 
 // talk is a conversation.
@@ -177,5 +177,5 @@ func (t *talk) fail(err error) {
 
 // line is a command line of aibox as a person would type it, escaped.
 func line(args []string) string {
-	return termtext.Escape(draft.Line(slices.Concat([]string{"aibox"}, args)))
+	return termtext.Escape(run.Line(slices.Concat([]string{"aibox"}, args)))
 }

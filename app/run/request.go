@@ -1,9 +1,9 @@
-// Package draft is what a person would like to run, before anything is checked: it
+// Package run is what a person would like to run, before anything is checked: it
 // says itself as a command line of aibox, which is how it is checked and run, so
 // that a form has no rules of its own. It also remembers a repository's last choices
 // in a private file. It holds no secret and no value of a variable, knows nothing of
 // which values are right, and starts nothing.
-package draft
+package run
 
 import (
 	"maps"

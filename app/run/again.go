@@ -1,4 +1,4 @@
-package draft
+package run
 
 import (
 	"fmt"
