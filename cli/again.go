@@ -97,7 +97,7 @@ func flagText(cmd *cobra.Command, name string) (text string, given bool) {
 
 // again is the draft that runs a session once more. An image of aibox's own may have
 // been baked anew since.
-func again(s session.Session) run.Draft {
+func again(s session.Session) run.Request {
 	d := run.Of(s.Spec)
 	if strings.HasPrefix(s.Image, bakery.Namespace) {
 		delete(d.Settings, "image")
@@ -141,7 +141,7 @@ func (a *cli) ownFlags(agent agents.Agent) func(key string) bool {
 }
 
 // said is d without what the settings say anyway.
-func (a *cli) said(d run.Draft, resolved *config.Resolved) run.Draft {
+func (a *cli) said(d run.Request, resolved *config.Resolved) run.Request {
 	var options any
 	if agent, err := a.app.Agents().Find(d.Agent); err == nil {
 		options = agents.Options(agent)

@@ -190,10 +190,10 @@ func (s starter) Models(ctx context.Context, inference string) []string {
 }
 
 // Again is what a session ran, as far as the settings do not say it anyway.
-func (s starter) Again(_ context.Context, id session.ID) (run.Draft, error) {
+func (s starter) Again(_ context.Context, id session.ID) (run.Request, error) {
 	old, err := s.service.Find(string(id))
 	if err != nil {
-		return run.Draft{}, err
+		return run.Request{}, err
 	}
 	d := again(old)
 	resolved, err := s.app.Settings(d.Repository)
@@ -204,7 +204,7 @@ func (s starter) Again(_ context.Context, id session.ID) (run.Draft, error) {
 }
 
 // Files are those of the repository, as a run with the draft would sort them.
-func (s starter) Files(ctx context.Context, d run.Draft) (visible, hidden []string, err error) {
+func (s starter) Files(ctx context.Context, d run.Request) (visible, hidden []string, err error) {
 	err = s.doWords(ctx, d.Words(nil), func(ctx context.Context, o *runOptions) error {
 		if _, err := s.resolveDefaults(o); err != nil {
 			return err
@@ -219,14 +219,14 @@ func (s starter) Files(ctx context.Context, d run.Draft) (visible, hidden []stri
 }
 
 // Check goes the way of a run as far as nothing is touched.
-func (s starter) Check(ctx context.Context, d run.Draft, options any) (newrun.Checked, error) {
+func (s starter) Check(ctx context.Context, d run.Request, options any) (newrun.Checked, error) {
 	var checked newrun.Checked
 	_, err := s.launching(ctx, d, options, &checked)
 	return checked, err
 }
 
 // launching is what a draft asks for.
-func (s starter) launching(ctx context.Context, d run.Draft, options any, checked *newrun.Checked) (session.Launch, error) {
+func (s starter) launching(ctx context.Context, d run.Request, options any, checked *newrun.Checked) (session.Launch, error) {
 	var launch session.Launch
 	err := s.doWords(ctx, d.Words(nil), func(_ context.Context, o *runOptions) (err error) {
 		if options != nil {
@@ -248,7 +248,7 @@ func (s starter) launching(ctx context.Context, d run.Draft, options any, checke
 }
 
 // Start starts it as `aibox run` does.
-func (s starter) Start(ctx context.Context, d run.Draft, options any, bake bool, step func(session.Step)) (newrun.Started, error) {
+func (s starter) Start(ctx context.Context, d run.Request, options any, bake bool, step func(session.Step)) (newrun.Started, error) {
 	launch, err := s.launching(ctx, d, options, new(newrun.Checked))
 	if err != nil {
 		return newrun.Started{}, err
@@ -273,7 +273,7 @@ func (s starter) Start(ctx context.Context, d run.Draft, options any, bake bool,
 }
 
 // Remember keeps the choices in the state folder.
-func (s starter) Remember(d run.Draft) error { return s.store().Save(d) }
+func (s starter) Remember(d run.Request) error { return s.store().Save(d) }
 
 // bakeSteps tells of a bake as one stage of a start, whose detail is what it is at.
 type bakeSteps struct {

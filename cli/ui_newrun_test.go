@@ -49,23 +49,23 @@ func newStarter(t *testing.T) (starter, string) {
 
 func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 	s, repo := newStarter(t)
-	good := run.Draft{Agent: "codex", Repository: repo, Prompt: "mend it"}
+	good := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it"}
 	if _, err := s.Check(t.Context(), good, nil); err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(*run.Draft){
-		"no agent":          func(d *run.Draft) { d.Agent = "" },
-		"unknown agent":     func(d *run.Draft) { d.Agent = "codx" },
-		"no prompt":         func(d *run.Draft) { d.Prompt = "" },
-		"unknown option":    func(d *run.Draft) { d.Options = map[string]string{"shade": "red"} },
-		"impossible choice": func(d *run.Draft) { d.Options = map[string]string{"verbosity": "some"} },
-		"unknown setting":   func(d *run.Draft) { d.Settings = map[string]string{"shade": "red"} },
-		"network":           func(d *run.Draft) { d.Settings = map[string]string{"network": "all"} },
-		"time":              func(d *run.Draft) { d.Settings = map[string]string{"timeout": "soon"} },
-		"glob":              func(d *run.Draft) { d.Settings = map[string]string{"hide": "["} },
-		"system prompt":     func(d *run.Draft) { d.Settings = map[string]string{"system": "nobody"} },
-		"variable":          func(d *run.Draft) { d.Settings = map[string]string{"env": "AIBOX_NO_SUCH_VARIABLE"} },
-		"no terminal":       func(d *run.Draft) { d.Interactive = true },
+	for what, change := range map[string]func(*run.Request){
+		"no agent":          func(d *run.Request) { d.Agent = "" },
+		"unknown agent":     func(d *run.Request) { d.Agent = "codx" },
+		"no prompt":         func(d *run.Request) { d.Prompt = "" },
+		"unknown option":    func(d *run.Request) { d.Options = map[string]string{"shade": "red"} },
+		"impossible choice": func(d *run.Request) { d.Options = map[string]string{"verbosity": "some"} },
+		"unknown setting":   func(d *run.Request) { d.Settings = map[string]string{"shade": "red"} },
+		"network":           func(d *run.Request) { d.Settings = map[string]string{"network": "all"} },
+		"time":              func(d *run.Request) { d.Settings = map[string]string{"timeout": "soon"} },
+		"glob":              func(d *run.Request) { d.Settings = map[string]string{"hide": "["} },
+		"system prompt":     func(d *run.Request) { d.Settings = map[string]string{"system": "nobody"} },
+		"variable":          func(d *run.Request) { d.Settings = map[string]string{"env": "AIBOX_NO_SUCH_VARIABLE"} },
+		"no terminal":       func(d *run.Request) { d.Interactive = true },
 	} {
 		bad := good.Clone()
 		change(&bad)
@@ -85,7 +85,7 @@ func TestADraftIsCheckedByTheRulesOfTheCommandLine(t *testing.T) {
 func TestACheckTellsHowTheAgentIsStartedAndWhatIsHiddenAndHidesSecrets(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
 	s, repo := newStarter(t)
-	d := run.Draft{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: map[string]string{"hide": "vault", "accept": "branch"}}
+	d := run.Request{Agent: "codex", Repository: repo, Prompt: "mend it", Settings: map[string]string{"hide": "vault", "accept": "branch"}}
 	agent, err := agents.Builtin().Find("codex")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestARepositoryIsLookedAtWithItsSettingsAndItsLastChoices(t *testing.T) {
 	if err != nil || place.Branch != "main" || place.Last != nil || place.Settings.Settings.Network != "local" {
 		t.Fatalf("got %+v, %v", place, err)
 	}
-	chosen := run.Draft{Agent: "codex", Repository: place.Top, Settings: map[string]string{"network": "local", "pids": "64"}, Options: map[string]string{"verbosity": "low"}}
+	chosen := run.Request{Agent: "codex", Repository: place.Top, Settings: map[string]string{"network": "local", "pids": "64"}, Options: map[string]string{"verbosity": "low"}}
 	if err := s.store().Save(chosen); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestFilesOfADraftAreSortedAsARunWould(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := run.Draft{Agent: "codex", Repository: repo, Settings: map[string]string{"hide": "*.key"}}
+	d := run.Request{Agent: "codex", Repository: repo, Settings: map[string]string{"hide": "*.key"}}
 	visible, hidden, err := s.Files(t.Context(), d)
 	if err != nil || !slices.Equal(visible, []string{"a.go"}) || !slices.Equal(hidden, []string{".env", "secret.key"}) {
 		t.Errorf("got %q and %q, %v", visible, hidden, err)
@@ -187,7 +187,7 @@ func TestEveryAgentIsOfferedWithItsOwnFlags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := run.Draft{Agent: agent.Name, Prompt: "x", Options: map[string]string{}}
+		d := run.Request{Agent: agent.Name, Prompt: "x", Options: map[string]string{}}
 		for _, field := range fields {
 			if agent.Flag(field.Key) && field.Text(agent.Options) != "" && field.Type != spec.Secret {
 				d.Options[field.Key] = field.Text(agent.Options)

@@ -15,8 +15,8 @@ import (
 // now. Of the environment it names the variables; whoever runs it has their values
 // or has not. What a session took over from another one is left behind, and so is
 // --allow-degraded: it is about a machine at one time, and not about the task.
-func Of(s session.Spec) Draft {
-	d := Draft{
+func Of(s session.Spec) Request {
+	d := Request{
 		Agent: s.Agent, Repository: s.Repository, Branch: s.Branch, Interactive: s.Interactive, Prompt: s.Prompt,
 		Options: maps.Clone(s.Options), Args: slices.Clone(s.Args), Settings: map[string]string{},
 	}
@@ -44,7 +44,7 @@ func Of(s session.Spec) Draft {
 // Without is d without what holds anyway: the settings that are as resolved says,
 // and the agent's options that are as its settings or defaults say. options is a
 // pointer to the agent's options at their defaults; nil when nobody knows the agent.
-func (d Draft) Without(resolved *config.Resolved, options any) Draft {
+func (d Request) Without(resolved *config.Resolved, options any) Request {
 	d = d.Clone()
 	for key, text := range d.Settings {
 		setting, err := resolved.Find(key)

@@ -14,9 +14,9 @@ import (
 	"aibox/config"
 )
 
-// Draft is a run that is being put together. The zero value says nothing: all of it
+// Request is a run that is being put together. The zero value says nothing: all of it
 // is what the settings say.
-type Draft struct {
+type Request struct {
 	Agent       string `json:"agent,omitempty"`
 	Repository  string `json:"-"` // an absolute path, or a URL
 	Branch      string `json:"-"` // the next run begins with what is checked out then
@@ -49,20 +49,20 @@ func Settable() []string {
 }
 
 // Clone is a copy that shares nothing with d.
-func (d Draft) Clone() Draft {
+func (d Request) Clone() Request {
 	d.Settings, d.Options, d.Args = maps.Clone(d.Settings), maps.Clone(d.Options), slices.Clone(d.Args)
 	return d
 }
 
 // Equal reports whether both drafts ask for the same run.
-func (d Draft) Equal(other Draft) bool {
+func (d Request) Equal(other Request) bool {
 	return d.Agent == other.Agent && d.Repository == other.Repository && d.Branch == other.Branch && d.Interactive == other.Interactive && d.Prompt == other.Prompt &&
 		maps.Equal(d.Settings, other.Settings) && maps.Equal(d.Options, other.Options) && slices.Equal(d.Args, other.Args)
 }
 
 // Shortened is d with its prompt and arguments cut to at most length bytes each, for a
 // preview.
-func (d Draft) Shortened(length int) Draft {
+func (d Request) Shortened(length int) Request {
 	cut := func(text string) string { return strings.ToValidUTF8(text[:min(len(text), length)], "") }
 	d.Prompt, d.Args = cut(d.Prompt), slices.Clone(d.Args)
 	for i, arg := range d.Args {
@@ -73,7 +73,7 @@ func (d Draft) Shortened(length int) Draft {
 
 // Words are the arguments of aibox that run d: "run", the agent and its flags. own
 // says which of the agent's options are flags of their own; nil is none of them.
-func (d Draft) Words(own func(key string) bool) []string {
+func (d Request) Words(own func(key string) bool) []string {
 	words := []string{"run"}
 	if d.Agent != "" {
 		words = append(words, d.Agent)
@@ -99,7 +99,7 @@ func (d Draft) Words(own func(key string) bool) []string {
 
 // settings are the flags of the settings. One of a key that is no setting comes too:
 // it is refused where the words are read.
-func (d Draft) settings() []string {
+func (d Request) settings() []string {
 	known := map[string]spec.Field{}
 	fields, _ := spec.Of(config.Settings{}) // a test makes sure that the tags can be read
 	for _, field := range fields {
@@ -135,7 +135,7 @@ func (d Draft) settings() []string {
 	return words
 }
 
-func (d Draft) options(own func(key string) bool) []string {
+func (d Request) options(own func(key string) bool) []string {
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(d.Options)) {
 		switch text := d.Options[key]; {

@@ -17,8 +17,8 @@ import (
 	"aibox/workspace"
 )
 
-func full() Draft {
-	return Draft{
+func full() Request {
+	return Request{
 		Agent: "codex", Repository: "/home/ann/shop", Branch: "dark", Interactive: true, Prompt: "mend it",
 		Settings: map[string]string{"timeout": "30m", "hide": `*.key,"a,b"`, "clean": "true", "verify": "make test"},
 		Options:  map[string]string{"fast": "true", "effort": "low", "tone": "dry"}, Args: []string{"--verbose"},
@@ -34,7 +34,7 @@ func TestADraftSaysItselfAsACommandLine(t *testing.T) {
 	if got := full().Words(own); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := (Draft{}).Words(nil); !slices.Equal(got, []string{"run"}) {
+	if got := (Request{}).Words(nil); !slices.Equal(got, []string{"run"}) {
 		t.Errorf("nothing is said as %q", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestEverySettingOfADraftIsOne(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if words := (Draft{Settings: map[string]string{"shade": "red"}}).Words(nil); !slices.Contains(words, "--shade=red") {
+	if words := (Request{Settings: map[string]string{"shade": "red"}}).Words(nil); !slices.Contains(words, "--shade=red") {
 		t.Errorf("a key that is no setting is lost: %q", words)
 	}
 }

@@ -22,9 +22,9 @@ func Open(dir string) Store { return Store{dir} }
 
 // stored is the form of a file.
 type stored struct {
-	Version    int    `json:"version"`
-	Repository string `json:"repository"`
-	Draft      Draft  `json:"choices"`
+	Version    int     `json:"version"`
+	Repository string  `json:"repository"`
+	Draft      Request `json:"choices"`
 }
 
 const version = 1
@@ -36,20 +36,20 @@ func (s Store) file(repository string) string {
 
 // Last is what was chosen last for the repository, an absolute path or a URL. A file
 // that is not what Save wrote counts as none.
-func (s Store) Last(repository string) (Draft, bool) {
+func (s Store) Last(repository string) (Request, bool) {
 	data, err := paths.ReadSmall(s.file(repository), largest)
 	if err != nil {
-		return Draft{}, false
+		return Request{}, false
 	}
 	return decode(data, repository)
 }
 
-func decode(data []byte, repository string) (Draft, bool) {
+func decode(data []byte, repository string) (Request, bool) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	in.DisallowUnknownFields()
 	var kept stored
 	if in.Decode(&kept) != nil || in.More() || kept.Version != version || kept.Repository != repository {
-		return Draft{}, false
+		return Request{}, false
 	}
 	kept.Draft.Repository = repository
 	return kept.Draft, true
@@ -57,7 +57,7 @@ func decode(data []byte, repository string) (Draft, bool) {
 
 // Save remembers the choices of d for its repository. It does not remember
 // --allow-degraded, which the user gives for one run.
-func (s Store) Save(d Draft) error {
+func (s Store) Save(d Request) error {
 	d = d.Clone()
 	delete(d.Settings, "allow-degraded")
 	data, err := json.MarshalIndent(stored{version, d.Repository, d}, "", "  ")

@@ -30,7 +30,7 @@ func (m *Model) sort() tea.Cmd {
 	if m.place == nil || workspace.IsURL(m.place.Top) {
 		return nil
 	}
-	d := run.Draft{Agent: m.draft.Agent, Repository: m.place.Top, Branch: m.draft.Branch, Settings: map[string]string{}}
+	d := run.Request{Agent: m.draft.Agent, Repository: m.place.Top, Branch: m.draft.Branch, Settings: map[string]string{}}
 	for _, key := range []string{"hide", "clean"} {
 		if text, said := m.draft.Settings[key]; said {
 			d.Settings[key] = text

@@ -201,7 +201,7 @@ func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // words are the command line that is shown.
-func (m *Model) words(d run.Draft) []string {
+func (m *Model) words(d run.Request) []string {
 	return append([]string{"aibox"}, d.Words(m.flags())...)
 }
 

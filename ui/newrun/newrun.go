@@ -31,9 +31,9 @@ type Model struct {
 	inside        bool // keys go to the step, not to the list of steps
 	wanted        page.NewRun
 
-	draft   run.Draft // as it is chosen now; see compose
-	from    run.Draft // what the forms begin with
-	chosen  string    // the repository that was typed or picked, while it is looked at
+	draft   run.Request // as it is chosen now; see compose
+	from    run.Request // what the forms begin with
+	chosen  string      // the repository that was typed or picked, while it is looked at
 	place   *Place
 	looked  error // why there is no place
 	asked   int   // how often a repository was asked for; older answers do not count
@@ -52,10 +52,10 @@ type Model struct {
 
 	checked  Checked
 	problem  error
-	read     run.Draft // the draft that was checked last, or is being checked
-	checking bool      // a check is under way
-	stale    bool      // what it checks has changed since
-	eager    bool      // a person wants to start, and waits for it
+	read     run.Request // the draft that was checked last, or is being checked
+	checking bool        // a check is under way
+	stale    bool        // what it checks has changed since
+	eager    bool        // a person wants to start, and waits for it
 	begin    *launching
 
 	note frame.Note
@@ -118,7 +118,7 @@ type (
 	}
 	againKnown struct {
 		of    *Model
-		draft run.Draft
+		draft run.Request
 		err   error
 	}
 	checkKnown struct {
@@ -248,7 +248,7 @@ func (m *Model) takeAgents(msg agentsKnown) tea.Cmd {
 }
 
 // begins takes over what a session or the last run had.
-func (m *Model) begins(d run.Draft) {
+func (m *Model) begins(d run.Request) {
 	m.from = d.Clone()
 	m.draft.Agent, m.draft.Interactive, m.draft.Branch = d.Agent, d.Interactive, d.Branch
 	m.system = run.List(d.Settings["system"])
@@ -265,7 +265,7 @@ func (m *Model) begins(d run.Draft) {
 // compose puts the draft together, and has it checked where it is another one, or where
 // a person may have typed a secret, which stands in no draft.
 func (m *Model) compose(typed bool) tea.Cmd {
-	d := run.Draft{
+	d := run.Request{
 		Agent: m.draft.Agent, Repository: m.repository(), Branch: m.draft.Branch, Interactive: m.draft.Interactive,
 		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(),
 	}

@@ -73,7 +73,7 @@ func TestAPersonStartsARunWithAFewKeys(t *testing.T) {
 
 func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	w := newWorld(t)
-	w.again = run.Draft{
+	w.again = run.Request{
 		Agent: "codex", Repository: "/home/ann/blog", Branch: "dark/mode", Prompt: "mend @cart",
 		Settings: map[string]string{"pids": "64", "hide": "vault", "system": "careful"}, Options: map[string]string{"effort": "high"},
 	}
@@ -85,14 +85,14 @@ func TestARunIsFilledInAsASessionWas(t *testing.T) {
 	if !slices.Equal(w.started, []string{want}) {
 		t.Errorf("started %q", w.started)
 	}
-	w.again = run.Draft{}
+	w.again = run.Request{}
 	p = sit(t, w, 80, 24, page.NewRun{Again: "0zzzz"})
 	p.Sees(`no session "0zzzz"`)
 }
 
 func TestTheLimitsOfABoxAreAskedForAndTheSummarySaysWhichDoNotHold(t *testing.T) {
 	w := newWorld(t)
-	w.again = run.Draft{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: map[string]string{"state-size": "32", "allow-degraded": "true"}}
+	w.again = run.Request{Agent: "codex", Repository: "/home/ann/blog", Prompt: "mend it", Settings: map[string]string{"state-size": "32", "allow-degraded": "true"}}
 	p := sit(t, w, 120, 40, page.NewRun{Again: "0aaaa"})
 	p.Press("ctrl+s")
 	p.Sees("those that this machine cannot enforce do not hold")

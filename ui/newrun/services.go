@@ -33,23 +33,23 @@ type Choices interface {
 	// Models are the names of the models of a model server; nil when it does not say.
 	Models(ctx context.Context, inference string) []string
 	// Again is what a session ran.
-	Again(ctx context.Context, id session.ID) (run.Draft, error)
+	Again(ctx context.Context, id session.ID) (run.Request, error)
 }
 
 // Runs are what becomes of a draft. options is a pointer to its agent's options as
 // they were filled in, for the secrets among them, which no draft holds.
 type Runs interface {
 	// Files are the paths that the agent would get and those that are hidden, raw.
-	Files(ctx context.Context, d run.Draft) (visible, hidden []string, err error)
+	Files(ctx context.Context, d run.Request) (visible, hidden []string, err error)
 	// Check reads the draft as a command line. The error is that of `aibox run`.
-	Check(ctx context.Context, d run.Draft, options any) (Checked, error)
+	Check(ctx context.Context, d run.Request, options any) (Checked, error)
 	// Start starts it and returns when its agent runs. When it fails, or ctx ends,
 	// nothing is left but a baked image. With bake a missing image is baked first; else
 	// it is an error, of which Started tells. Step hears of each stage, from one
 	// goroutine.
-	Start(ctx context.Context, d run.Draft, options any, bake bool, step func(session.Step)) (Started, error)
+	Start(ctx context.Context, d run.Request, options any, bake bool, step func(session.Step)) (Started, error)
 	// Remember keeps what was chosen, for the next run of the repository.
-	Remember(d run.Draft) error
+	Remember(d run.Request) error
 }
 
 // Services are what the screen works with.
@@ -64,7 +64,7 @@ type Services struct {
 type Place struct {
 	workspace.Place
 	Settings *config.Resolved
-	Last     *run.Draft       // what was chosen for it last; nil when nothing was
+	Last     *run.Request     // what was chosen for it last; nil when nothing was
 	Prompts  []prompts.Prompt // the library, the repository's own among it
 }
 

@@ -34,7 +34,7 @@ type world struct {
 	recent  []string
 	places  map[string]Place
 	folders []Folder
-	again   run.Draft
+	again   run.Request
 	models  map[string][]string
 	states  map[string]string
 	fail    error // of the next start
@@ -43,7 +43,7 @@ type world struct {
 	stays   bool
 
 	started    []string
-	remembered []run.Draft
+	remembered []run.Request
 	secrets    []string
 }
 
@@ -120,14 +120,14 @@ func (w *world) Images(context.Context) (map[string]string, error) { return w.st
 
 func (w *world) Models(_ context.Context, inference string) []string { return w.models[inference] }
 
-func (w *world) Again(_ context.Context, id session.ID) (run.Draft, error) {
+func (w *world) Again(_ context.Context, id session.ID) (run.Request, error) {
 	if w.again.Agent == "" {
-		return run.Draft{}, fault.New(fault.Usage, "no session %q", id)
+		return run.Request{}, fault.New(fault.Usage, "no session %q", id)
 	}
 	return w.again.Clone(), nil
 }
 
-func (w *world) Files(_ context.Context, d run.Draft) (visible, hidden []string, err error) {
+func (w *world) Files(_ context.Context, d run.Request) (visible, hidden []string, err error) {
 	globs, err := workspace.ParseGlobs(append(workspace.DefaultHide(), run.List(d.Settings["hide"])...))
 	if err != nil {
 		return nil, nil, err
@@ -142,7 +142,7 @@ func (w *world) Files(_ context.Context, d run.Draft) (visible, hidden []string,
 	return visible, hidden, nil
 }
 
-func (w *world) Check(_ context.Context, d run.Draft, _ any) (Checked, error) {
+func (w *world) Check(_ context.Context, d run.Request, _ any) (Checked, error) {
 	c := Checked{Box: "codex exec\nKEY=••••••••", Hide: run.List(d.Settings["hide"]), Stays: w.stays}
 	if d.Prompt == "" && !d.Interactive {
 		return c, fault.New(fault.Usage, "Codex needs a task").Hint("give it with --prompt")
@@ -150,7 +150,7 @@ func (w *world) Check(_ context.Context, d run.Draft, _ any) (Checked, error) {
 	return c, nil
 }
 
-func (w *world) Start(_ context.Context, d run.Draft, options any, bake bool, step func(session.Step)) (Started, error) {
+func (w *world) Start(_ context.Context, d run.Request, options any, bake bool, step func(session.Step)) (Started, error) {
 	line := run.Line(d.Words(nil))
 	if bake {
 		line += " (baked)"
@@ -169,7 +169,7 @@ func (w *world) Start(_ context.Context, d run.Draft, options any, bake bool, st
 	return Started{ID: "0dq4f-codex"}, nil
 }
 
-func (w *world) Remember(d run.Draft) error {
+func (w *world) Remember(d run.Request) error {
 	w.remembered = append(w.remembered, d)
 	return nil
 }

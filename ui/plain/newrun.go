@@ -12,8 +12,8 @@ import (
 // newRun asks for what a run needs, one thing after another, and starts it. What is
 // wrong with it, the command itself says.
 func (t *talk) newRun() error {
-	var d run.Draft
-	for _, ask := range []func(*run.Draft) error{t.repository, t.branch, t.agent, t.task} {
+	var d run.Request
+	for _, ask := range []func(*run.Request) error{t.repository, t.branch, t.agent, t.task} {
 		if err := ask(&d); err != nil {
 			return stay(err)
 		}
@@ -29,7 +29,7 @@ func stay(err error) error {
 	return err
 }
 
-func (t *talk) repository(d *run.Draft) error {
+func (t *talk) repository(d *run.Request) error {
 	recent, err := t.Places.Recent(t.ctx)
 	if err != nil {
 		t.fail(err)
@@ -44,12 +44,12 @@ func (t *talk) repository(d *run.Draft) error {
 	return t.once(l)
 }
 
-func (t *talk) branch(d *run.Draft) (err error) {
+func (t *talk) branch(d *run.Request) (err error) {
 	d.Branch, err = t.ask("Which branch, tag or commit to start from? Empty for what is checked out:")
 	return err
 }
 
-func (t *talk) agent(d *run.Draft) error {
+func (t *talk) agent(d *run.Request) error {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		t.fail(err)
@@ -90,7 +90,7 @@ func imageWord(states map[string]string, agent string) string {
 	}
 }
 
-func (t *talk) task(d *run.Draft) (err error) {
+func (t *talk) task(d *run.Request) (err error) {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (t *talk) task(d *run.Draft) (err error) {
 }
 
 // start shows the command line and runs it, in one of its ways.
-func (t *talk) start(d run.Draft) error {
+func (t *talk) start(d run.Request) error {
 	words := d.Words(nil)
 	with := func(flag string) []string { // before what stands behind "--"
 		at := slices.Index(words, "--")
