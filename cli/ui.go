@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"aibox/app/run"
 	"aibox/ui"
 	"aibox/ui/page"
 )
@@ -38,7 +39,7 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	defer machine.close()
 	said, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Guard: guardScreen{a}, Changes: reviewScreen{service, a}, NewRuns: runs,
-		Settings: settingsScreen{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver,
+		Settings: settingsScreen{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver, Run: a.runOnTerminal,
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)
@@ -64,6 +65,32 @@ func (a *cli) handOver(ctx context.Context, command page.Command) error {
 		return nil
 	}
 	return a.read(ctx)
+}
+
+// runOnTerminal runs a request on the whole terminal, and waits for the user to read
+// what it printed. A ctrl-c is the run's alone.
+func (a *cli) runOnTerminal(ctx context.Context, request run.Request) error {
+	during, stop := signal.NotifyContext(ctx, os.Interrupt)
+	err := a.runRequest(during, request)
+	stop()
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the UI ends, and the run's error is a result of that
+	}
+	if err != nil {
+		a.report(err)
+	}
+	return a.read(ctx)
+}
+
+// runRequest runs a request as `aibox run` does.
+func (a *cli) runRequest(ctx context.Context, request run.Request) error {
+	return a.doWords(ctx, request.Words(nil), func(ctx context.Context, o *runOptions) error {
+		o.form.secrets = map[string]string{}
+		for key, value := range request.Secrets {
+			o.form.secrets[key] = value.Reveal()
+		}
+		return a.run(ctx, o)
+	})
 }
 
 // child is one of aibox's own commands on this process's streams and with this

@@ -2,9 +2,7 @@ package ui
 
 import (
 	"context"
-	"io"
 	"slices"
-	"time"
 
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
@@ -151,7 +149,9 @@ func (a *app) fit() {
 func (a *app) do(request page.Request) tea.Cmd {
 	switch of := request.(type) {
 	case page.Command:
-		return a.runCommand(of)
+		return a.handOver(func(ctx context.Context) error { return a.request.Do(ctx, of) })
+	case page.Run:
+		return a.handOver(func(ctx context.Context) error { return a.request.Run(ctx, of.Request) })
 	case page.Close:
 		return a.leave(of)
 	default:
@@ -296,31 +296,3 @@ func (a *app) button(msg tea.MouseClickMsg) (cmd tea.Cmd, asks bool) {
 	}
 	return nil, true
 }
-
-// runCommand gives the terminal to a command.
-func (a *app) runCommand(c page.Command) tea.Cmd {
-	return tea.Exec(handover{a.ctx, a.request.Do, c}, func(err error) tea.Msg { return page.Returned{Err: err} })
-}
-
-// handover is a command that has the terminal for itself.
-type handover struct {
-	ctx     context.Context //nolint:containedctx // it ends with the program
-	do      func(context.Context, page.Command) error
-	command page.Command
-}
-
-// Run does the command.
-func (h handover) Run() error {
-	// The library's renderer stops its clock a moment after it has said that it is at
-	// rest. Restarted before that, it would never draw again.
-	time.Sleep(restTime)
-	return guarded(func() error { return h.do(h.ctx, h.command) })
-}
-
-// restTime is many times that moment, and too short to notice.
-const restTime = 20 * time.Millisecond
-
-// SetStdin and the others are not needed: the command knows the terminal.
-func (handover) SetStdin(io.Reader)  {}
-func (handover) SetStdout(io.Writer) {}
-func (handover) SetStderr(io.Writer) {}

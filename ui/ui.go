@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 
+	"aibox/app/run"
 	"aibox/ui/approvals"
 	"aibox/ui/changes"
 	"aibox/ui/dashboard"
@@ -51,6 +52,9 @@ type Request struct {
 	// Do runs one of aibox's own commands on the whole terminal, while the UI is off the
 	// screen, and returns when the user may come back.
 	Do func(ctx context.Context, command page.Command) error
+	// Run starts a run on the whole terminal, while the UI is off the screen, and returns
+	// when the user may come back. It reports the run's own errors itself.
+	Run func(ctx context.Context, request run.Request) error
 	// Environ holds the terminal's variables (TERM, NO_COLOR, COLORTERM); nil means
 	// those of the process.
 	Environ []string

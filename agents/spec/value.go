@@ -24,6 +24,17 @@ func (f Field) Value(v any) any {
 	return f.value(target)
 }
 
+// Secret returns the value of a secret in v, the struct that the field is of. It is
+// empty where the secret is not set and where the field is not a secret.
+func (f Field) Secret(v any) secret.Value {
+	target, err := f.target(v)
+	if err != nil {
+		return secret.Value{}
+	}
+	value, _ := target.Interface().(secret.Value)
+	return value
+}
+
 func (f Field) value(target reflect.Value) any {
 	if f.Type != Bool && f.unset(target) {
 		return nil

@@ -1,7 +1,7 @@
 // Package run is what a person would like to run, before anything is checked: it
 // says itself as a command line of aibox, which is how it is checked and run, so
 // that a form has no rules of its own. It also remembers a repository's last choices
-// in a private file. It holds no secret and no value of a variable, knows nothing of
+// in a private file. It stores no secret and no value of a variable, knows nothing of
 // which values are right, and starts nothing.
 package run
 
@@ -12,6 +12,7 @@ import (
 
 	"aibox/agents/spec"
 	"aibox/config"
+	"aibox/internal/secret"
 )
 
 // Request is a run that is being put together. The zero value says nothing: all of it
@@ -28,6 +29,9 @@ type Request struct {
 	// Options are the agent's own options that this run has otherwise, by key.
 	Options map[string]string `json:"options,omitempty"`
 	Args    []string          `json:"-"` // behind "--"
+	// Secrets are the secret options of the agent that the user typed, by key. They are
+	// in no command line.
+	Secrets map[string]secret.Value `json:"-"`
 }
 
 // formOrder is the order of a form. Settings that it does not name come last.
@@ -51,13 +55,14 @@ func Settable() []string {
 // Clone is a copy that shares nothing with d.
 func (d Request) Clone() Request {
 	d.Settings, d.Options, d.Args = maps.Clone(d.Settings), maps.Clone(d.Options), slices.Clone(d.Args)
+	d.Secrets = maps.Clone(d.Secrets)
 	return d
 }
 
 // Equal reports whether both drafts ask for the same run.
 func (d Request) Equal(other Request) bool {
 	return d.Agent == other.Agent && d.Repository == other.Repository && d.Branch == other.Branch && d.Interactive == other.Interactive && d.Prompt == other.Prompt &&
-		maps.Equal(d.Settings, other.Settings) && maps.Equal(d.Options, other.Options) && slices.Equal(d.Args, other.Args)
+		maps.Equal(d.Settings, other.Settings) && maps.Equal(d.Options, other.Options) && slices.Equal(d.Args, other.Args) && maps.Equal(d.Secrets, other.Secrets)
 }
 
 // Shortened is d with its prompt and arguments cut to at most length bytes each, for a

@@ -67,7 +67,7 @@ func (m *Model) start(bake bool) tea.Cmd {
 		return nil // it stands at the foot
 	}
 	if m.checked.Stays {
-		return m.follows()
+		return m.runToEnd()
 	}
 	ctx, cancel := context.WithCancel(m.ctx)
 	l := &launching{cancel: cancel, steps: make(chan session.Step, 64), running: true}
@@ -91,21 +91,16 @@ func (m *Model) start(bake bool) tea.Cmd {
 	return tea.Batch(begin, l.next(), l.tick())
 }
 
-// follows hands a run that does something at its end to a command, on the whole
-// terminal.
-func (m *Model) follows() tea.Cmd {
-	if variable := m.options.typedSecret(); variable != "" {
-		m.note.Say("", fault.New(fault.Usage, "a run that delivers at its end is handed to a command, which cannot be given what was typed as a secret").
-			Hint("leave, and export %s first", variable))
-		return nil
-	}
+// runToEnd hands a run that delivers at its end to the whole terminal, where it is
+// followed until then.
+func (m *Model) runToEnd() tea.Cmd {
 	m.begin = &launching{over: true}
 	runs, d := m.services.Runs, m.draft.Clone()
 	remember := func() tea.Msg {
 		_ = runs.Remember(d)
 		return nil
 	}
-	return tea.Batch(remember, page.Ask(page.Command{Args: d.Words(m.flags()), Wait: true}))
+	return tea.Batch(remember, page.Ask(page.Run{Request: d}))
 }
 
 // next waits for the next step.

@@ -3,6 +3,7 @@ package newrun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,20 +26,38 @@ func TestAnAgentThatOneTalksToIsAttachedTo(t *testing.T) {
 	}
 }
 
-func TestARunThatDeliversAtItsEndIsACommandOfItsOwn(t *testing.T) {
+func TestARunThatDeliversAtItsEndHasTheWholeTerminal(t *testing.T) {
 	w := newWorld(t)
 	w.stays = true
 	p := open(t, w)
 	p.tell("mend it")
 	p.Press("ctrl+s", "enter")
-	command, ok := p.last().(page.Command)
-	if !ok || !command.Wait || !slices.Equal(command.Args, []string{"run", "codex", "--repo=/home/ann/shop", "--prompt=mend it"}) || len(w.started) > 0 {
+	run, ok := p.last().(page.Run)
+	if words := run.Request.Words(nil); !ok || !slices.Equal(words, []string{"run", "codex", "--repo=/home/ann/shop", "--prompt=mend it"}) || len(w.started) > 0 {
 		t.Errorf("asked for %+v, started %q", p.Asked, w.started)
 	}
 	p.Send(page.Returned{})
 	if p.last() != page.Request(page.Close{}) {
 		t.Errorf("asked for %+v", p.last())
 	}
+}
+
+func TestARunThatDeliversAtItsEndIsGivenTypedSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.stays = true
+	p := open(t, w)
+	p.tell("mend it")
+	p.Press("tab", "tab", "tab")
+	p.Type("canary")
+	p.Press("ctrl+s", "enter")
+	run, ok := p.last().(page.Run)
+	if key := run.Request.Secrets["key"]; !ok || key.Reveal() != "canary" {
+		t.Errorf("asked for %+v, with the secrets %v", p.last(), run.Request.Secrets)
+	}
+	if text := fmt.Sprintf("%+v %#v %+v", run, run.Request, w.remembered); strings.Contains(text, "canary") {
+		t.Errorf("the secret is in %s", text)
+	}
+	p.DoesNotSee("canary")
 }
 
 func TestNothingIsStartedThatCannotStand(t *testing.T) {

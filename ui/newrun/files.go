@@ -10,15 +10,15 @@ import (
 // files are those of the repository, for naming them in the task and for showing
 // which are hidden.
 type files struct {
-	hidden []string // raw
-	of     string   // what they are of; see sort
-	asking string   // what is being asked for; empty for nothing
+	hidden []string     // raw
+	of     *run.Request // what they are of; nil while nothing is known
+	asking bool         // an answer is on its way
 	err    error
 }
 
 type filesKnown struct {
 	of      *Model
-	key     string
+	request run.Request
 	asked   int
 	visible names
 	hidden  []string
@@ -39,15 +39,14 @@ func (m *Model) sort() tea.Cmd {
 	if d.Agent == "" && len(m.agents) > 0 {
 		d.Agent = m.agents[0].Name // any one: the files are the same
 	}
-	key := run.Line(d.Words(nil))
-	if key == m.files.of || m.files.asking != "" || d.Agent == "" {
+	if m.files.of != nil && d.Equal(*m.files.of) || m.files.asking || d.Agent == "" {
 		return nil
 	}
-	m.files.asking = key
+	m.files.asking = true
 	ctx, runs, asked := m.ctx, m.services.Runs, m.asked
 	return func() tea.Msg {
 		visible, hidden, err := runs.Files(ctx, d)
-		return filesKnown{m, key, asked, namesOf(visible), hidden, err}
+		return filesKnown{m, d, asked, namesOf(visible), hidden, err}
 	}
 }
 
@@ -55,7 +54,7 @@ func (m *Model) takeFiles(msg filesKnown) tea.Cmd {
 	if msg.asked != m.asked {
 		return nil // of another repository
 	}
-	m.files.of, m.files.asking, m.files.err = msg.key, "", msg.err
+	m.files.of, m.files.asking, m.files.err = &msg.request, false, msg.err
 	if msg.err == nil {
 		m.files.hidden = msg.hidden
 		m.task.know(msg.visible)

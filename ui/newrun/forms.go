@@ -6,6 +6,7 @@ import (
 	"aibox/agents/spec"
 	"aibox/app/run"
 	"aibox/config"
+	"aibox/internal/secret"
 	"aibox/ui/form"
 
 	tea "charm.land/bubbletea/v2"
@@ -143,28 +144,24 @@ func (o optionsStep) chosen() map[string]string {
 	return otherwise(o.part.Draft(), o.base, nil)
 }
 
-// secret reports whether a secret is asked for now: what is typed shows in no text.
-func (o optionsStep) secret() bool {
+// secrets are the secrets that were typed, by key.
+func (o optionsStep) secrets() map[string]secret.Value {
+	var typed map[string]secret.Value
 	if o.base == nil {
-		return false
-	}
-	fields, _ := spec.Of(o.base)
-	return slices.ContainsFunc(fields, func(field spec.Field) bool { return field.Type == spec.Secret && field.Key == o.part.Asks() })
-}
-
-// typedSecret is the variable of a secret that was typed and that the environment does
-// not have; empty when there is none.
-func (o optionsStep) typedSecret() string {
-	if o.base == nil {
-		return ""
+		return typed
 	}
 	fields, _ := spec.Of(o.base)
 	for _, field := range fields {
-		if field.Type == spec.Secret && field.Text(o.part.Draft()) != field.Text(o.base) {
-			return field.Env
+		value := field.Secret(o.part.Draft())
+		if value == field.Secret(o.base) || !spec.Visible(o.part.Draft(), field) {
+			continue
 		}
+		if typed == nil {
+			typed = map[string]secret.Value{}
+		}
+		typed[field.Key] = value
 	}
-	return ""
+	return typed
 }
 
 // chosen are the settings that are not as they are without this run.

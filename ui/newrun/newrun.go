@@ -131,23 +131,23 @@ type (
 // Update routes.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if answered, cmd := m.answered(msg); answered {
-		return tea.Batch(cmd, m.compose(false))
+		return tea.Batch(cmd, m.compose())
 	}
 	switch msg := msg.(type) {
 	case page.Returned:
 		return m.returned(msg)
 	case tea.KeyPressMsg:
 		m.eager = false
-		return tea.Batch(m.press(msg), m.compose(true))
+		return tea.Batch(m.press(msg), m.compose())
 	case tea.MouseClickMsg:
 		m.eager = false
-		return tea.Batch(m.click(msg), m.compose(true))
+		return tea.Batch(m.click(msg), m.compose())
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 		return nil
 	case tea.PasteMsg:
 		m.eager = false
-		return tea.Batch(m.typed(msg), m.compose(true))
+		return tea.Batch(m.typed(msg), m.compose())
 	case tea.MouseMsg, tea.KeyMsg:
 		return nil
 	}
@@ -262,12 +262,11 @@ func (m *Model) begins(d run.Request) {
 	m.options.of, m.box.of = "", nil // to be made anew
 }
 
-// compose puts the draft together, and has it checked where it is another one, or where
-// a person may have typed a secret, which stands in no draft.
-func (m *Model) compose(typed bool) tea.Cmd {
+// compose puts the draft together, and has it checked where it is another one.
+func (m *Model) compose() tea.Cmd {
 	d := run.Request{
 		Agent: m.draft.Agent, Repository: m.repository(), Branch: m.draft.Branch, Interactive: m.draft.Interactive,
-		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(),
+		Prompt: m.task.prompt(), Args: m.from.Args, Options: m.options.chosen(), Settings: m.box.chosen(), Secrets: m.options.secrets(),
 	}
 	if a := m.agentOf(d.Agent); a != nil && a.Shell && d.Prompt != "" {
 		d.Args, d.Prompt = []string{"sh", "-c", d.Prompt}, ""
@@ -276,7 +275,7 @@ func (m *Model) compose(typed bool) tea.Cmd {
 		d.Settings["system"] = run.Text(m.system)
 	}
 	m.draft = d
-	if m.place == nil || m.agentOf(d.Agent) == nil || d.Equal(m.read) && !(typed && m.options.secret()) {
+	if m.place == nil || m.agentOf(d.Agent) == nil || d.Equal(m.read) {
 		return m.sort()
 	}
 	m.read = d.Clone()

@@ -57,7 +57,7 @@ func (m *Model) summary(width, height int) []string {
 			row("way out", termtext.Escape(open+" of the model's server"))
 		}
 		words := fmt.Sprintf("network %s, %s, %d processes", settings.Network, limit(settings), settings.Pids)
-		if m.files.of != "" {
+		if m.files.of != nil {
 			words += ", " + amount.Of(len(m.files.hidden), "file") + " hidden"
 		}
 		row("sandbox", words)

@@ -161,7 +161,7 @@ func (m *Model) hiddenView(width int) []string {
 		out = append(out, m.theme.Warn.Render("! "+termtext.Escape(m.files.err.Error())))
 	case workspace.IsURL(m.repository()):
 		out = append(out, m.theme.Faint.Render("which files these are is known when it has been cloned"))
-	case m.files.of == "":
+	case m.files.of == nil:
 		out = append(out, m.theme.Faint.Render("which files these are is known when the repository has been read"))
 	case len(names) == 0:
 		out = append(out, m.theme.Faint.Render("no file of the repository"))

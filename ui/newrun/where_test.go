@@ -82,7 +82,7 @@ func TestAnAnswerForAnotherRepositoryIsDropped(t *testing.T) {
 	p.m.choose("/home/ann/blog")
 	p.m.Update(placeKnown{p.m, p.m.asked - 1, p.w.places["/home/ann/shop"], nil})
 	p.m.Update(branchesKnown{p.m, p.m.asked - 1, []string{"old"}, nil})
-	p.m.Update(filesKnown{p.m, "x", p.m.asked - 1, namesOf([]string{"old"}), []string{"old"}, nil})
+	p.m.Update(filesKnown{p.m, run.Request{}, p.m.asked - 1, namesOf([]string{"old"}), []string{"old"}, nil})
 	p.m.Update(placeKnown{new(Model), p.m.asked, p.w.places["/home/ann/shop"], nil})
 	if p.m.place != nil || p.m.where.branches != nil || p.m.files.hidden != nil {
 		t.Errorf("took %+v, %q and %q", p.m.place, p.m.where.branches, p.m.files.hidden)

@@ -4,6 +4,7 @@
 package page
 
 import (
+	"aibox/app/run"
 	"aibox/session"
 	"aibox/ui/widget/keymap"
 	"aibox/ui/widget/theme"
@@ -67,6 +68,10 @@ type Command struct {
 	Wait bool
 }
 
+// Run starts a run on the whole terminal and follows it to its end. The output stays on
+// the screen until the user presses a key.
+type Run struct{ Request run.Request }
+
 // Close leaves the page. The page below gets a Returned.
 type Close struct {
 	Text string // the outcome, escaped; empty for none
@@ -82,6 +87,7 @@ func (Network) request()    {}
 func (Doctor) request()     {}
 func (Settings) request()   {}
 func (Command) request()    {}
+func (Run) request()        {}
 func (Close) request()      {}
 
 // Covered reports to a page that another page lies over it, until a Returned.

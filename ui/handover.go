@@ -1,0 +1,39 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"aibox/ui/page"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// handOver takes the UI off the screen and gives the whole terminal to do. The screen
+// that asked for it gets do's error in a page.Returned.
+func (a *app) handOver(do func(context.Context) error) tea.Cmd {
+	return tea.Exec(handover{a.ctx, do}, func(err error) tea.Msg { return page.Returned{Err: err} })
+}
+
+// handover is a function that has the terminal for itself.
+type handover struct {
+	ctx context.Context //nolint:containedctx // it ends with the program
+	do  func(context.Context) error
+}
+
+// Run calls the function.
+func (h handover) Run() error {
+	// The library's renderer stops its clock a moment after it has said that it is at
+	// rest. Restarted before that, it would never draw again.
+	time.Sleep(restTime)
+	return guarded(func() error { return h.do(h.ctx) })
+}
+
+// restTime is many times that moment, and too short to notice.
+const restTime = 20 * time.Millisecond
+
+// SetStdin and the others are not needed: the function knows the terminal.
+func (handover) SetStdin(io.Reader)  {}
+func (handover) SetStdout(io.Writer) {}
+func (handover) SetStderr(io.Writer) {}
