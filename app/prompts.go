@@ -1,7 +1,6 @@
 package app
 
 import (
-	"os"
 	"path/filepath"
 
 	"aibox/internal/paths"
@@ -20,32 +19,7 @@ func Prompts(path string) (prompts.Library, error) {
 	if workspace.IsURL(path) {
 		path = ""
 	}
-	return prompts.Open(filepath.Join(dirs.Config, "prompts"), WorkingTree(path)), nil
-}
-
-// WorkingTree returns the top of the working tree that holds path, with symlinks
-// resolved, or "" for none. As for git, a folder .git without a HEAD is no repository.
-func WorkingTree(path string) string {
-	if path == "" {
-		return ""
-	}
-	absolute, err := filepath.Abs(path)
-	if err == nil {
-		absolute, err = filepath.EvalSymlinks(absolute)
-	}
-	for dir := absolute; err == nil; dir = filepath.Dir(dir) {
-		info, missing := os.Lstat(filepath.Join(dir, ".git"))
-		if missing == nil && info.IsDir() {
-			_, missing = os.Lstat(filepath.Join(dir, ".git", "HEAD"))
-		}
-		if missing == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	return ""
+	return prompts.Open(filepath.Join(dirs.Config, "prompts"), workspace.WorkingTree(path)), nil
 }
 
 // SystemPrompts reads the named prompts for a run in repo, in this order, each once.

@@ -7,18 +7,11 @@ import (
 	"strings"
 
 	"aibox/agents"
+	"aibox/app/settings"
 	"aibox/bakery"
 	"aibox/config"
-	"aibox/internal/fault"
-	"aibox/internal/paths"
 	"aibox/workspace"
 )
-
-// UserSettingsFile is the path of the user's own settings. The file need not exist.
-func UserSettingsFile() (string, error) {
-	dirs, err := paths.Default()
-	return filepath.Join(dirs.Config, config.UserName), err
-}
 
 // Catalog is what settings can be about: the options of every agent and the images
 // that take a version.
@@ -44,39 +37,26 @@ func (a *App) Catalog() config.Catalog {
 // no repository. A repository has settings of its own where it has a working tree.
 func (a *App) Settings(repo string, flags ...config.Override) (*config.Resolved, error) {
 	in := config.Input{Environment: os.Environ(), Flags: flags}
-	file, err := UserSettingsFile()
+	file, err := settings.File()
 	if err != nil {
 		return nil, err
 	}
 	if in.User, err = config.ReadUser(file); err != nil {
-		return nil, SettingsFault(err)
+		return nil, settings.Fault(err)
 	}
 	if repo != "" && !workspace.IsURL(repo) {
-		if top := WorkingTree(repo); top != "" {
+		if top := workspace.WorkingTree(repo); top != "" {
 			if in.Repository, err = config.ReadRepository(top); err != nil {
-				return nil, SettingsFault(err)
+				return nil, settings.Fault(err)
 			}
 		}
 	}
 	resolved, err := a.Catalog().Resolve(in)
-	return resolved, SettingsFault(err)
+	return resolved, settings.Fault(err)
 }
 
-// SettingsFault adds to an error of a settings file a hint how to fix it.
-func SettingsFault(err error) error {
-	if err == nil {
-		return nil
-	}
-	file, _ := UserSettingsFile()
-	switch place, _, _ := strings.Cut(err.Error(), "\n"); {
-	case strings.HasPrefix(place, file):
-		return fault.New(fault.KindOf(err), "%w", err).Hint("`aibox config edit` opens it")
-	case strings.Contains(place, "/"+config.RepositoryName):
-		return fault.New(fault.KindOf(err), "%w", err).Hint("fix or remove it: an agent may have written it")
-	default:
-		return err
-	}
-}
+// SettingsEditor returns the editor of the user's settings file.
+func (a *App) SettingsEditor() settings.Editor { return settings.NewEditor(a) }
 
 // UserSettings are the settings that hold outside of any repository. They are read
 // once.

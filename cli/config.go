@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"aibox/app"
+	"aibox/app/settings"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/termtext"
@@ -43,7 +43,7 @@ func newConfigPathCommand(a *cli) *cobra.Command {
 		Example: "  aibox config path",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			file, err := app.UserSettingsFile()
+			file, err := settings.File()
 			if err != nil {
 				return err
 			}

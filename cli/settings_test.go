@@ -10,7 +10,7 @@ import (
 
 	"aibox/agents"
 	"aibox/agents/spec"
-	"aibox/app"
+	"aibox/app/settings"
 	"aibox/config"
 	"aibox/internal/amount"
 	"aibox/internal/fault"
@@ -23,7 +23,7 @@ import (
 func settingsOf(t *testing.T, user, repository string) string {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", "")
-	file, err := app.UserSettingsFile()
+	file, err := settings.File()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,32 +239,6 @@ func TestImagesAreBakedAsTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestTheTopOfARepositoryIsWhereGitSeesIt(t *testing.T) {
-	top, err := filepath.EvalSymlinks(settingsOf(t, "", "pids = 1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, link := filepath.Join(top, "a", "b"), filepath.Join(t.TempDir(), "link")
-	if err := os.MkdirAll(filepath.Join(below, ".git"), 0o700); err != nil { // an empty one is none
-		t.Fatal(err)
-	}
-	if err := os.Symlink(below, link); err != nil {
-		t.Fatal(err)
-	}
-	linked, err := filepath.EvalSymlinks(t.TempDir()) // a linked worktree or a submodule has a file there
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(linked, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{linked: linked, top: top, below: top, link: top, t.TempDir(): "", filepath.Join(top, "no"): "", "": ""} {
-		if got := app.WorkingTree(path); got != want {
-			t.Errorf("the top of %q is %q, not %q", path, got, want)
-		}
-	}
-}
-
 func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
 	for line, want := range map[string]string{
 		"config show --changed":        "SETTING  VALUE  FROM\npids     64     .aibox.toml:1\ntimeout  30m    ~/.config/aibox/config.toml:1\n",
@@ -295,7 +269,7 @@ func TestSettingsAreShownWithWhereTheyCameFrom(t *testing.T) {
 		if err := a.execute(t.Context(), strings.Fields(line)); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%q: %v", line, err)
 		}
-		if file, _ := app.UserSettingsFile(); exists(file) {
+		if file, _ := settings.File(); exists(file) {
 			t.Errorf("%q leaves a file behind", line)
 		}
 	}
@@ -309,7 +283,7 @@ func exists(file string) bool {
 func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
-	file, err := app.UserSettingsFile()
+	file, err := settings.File()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +303,7 @@ func TestSettingsThatCannotBeWrittenAreSaidPlainly(t *testing.T) {
 func TestALinkedFileOfSettingsIsChangedWhereItIs(t *testing.T) {
 	a, _, _ := testApp(t)
 	settingsOf(t, "", "")
-	file, err := app.UserSettingsFile()
+	file, err := settings.File()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (a *cli) terminalUI(ctx context.Context, only page.Request) error {
 	defer machine.close()
 	said, err := ui.Run(ctx, ui.Request{
 		In: a.in, Out: a.out, Sessions: service, Guard: guardScreen{a}, Changes: reviewScreen{service, a}, NewRuns: runs,
-		Settings: settingsScreen{a}, Machine: machine, Images: machine, Only: only, Do: a.handOver, Run: a.runOnTerminal,
+		Settings: a.app.SettingsEditor(), Machine: machine, Images: machine, Only: only, Do: a.handOver, Run: a.runOnTerminal,
 	})
 	if said != "" {
 		fmt.Fprintln(a.out, said)

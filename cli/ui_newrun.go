@@ -44,7 +44,7 @@ func (s starter) Recent(context.Context) ([]string, error) {
 			all = append(all, repository)
 		}
 	}
-	if app.WorkingTree(".") != "" {
+	if workspace.WorkingTree(".") != "" {
 		add(hereIn())
 	}
 	briefs, err := s.service.Summaries()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"aibox/agents/spec"
+	"aibox/app/settings"
 	"aibox/config"
 	"aibox/internal/fault"
 	"aibox/internal/secret"
@@ -39,26 +40,26 @@ func (d *fakeSettings) document() (*config.Document, error) {
 	return config.Parse(config.UserFile, "/home/ann/.config/aibox/config.toml", []byte(d.user))
 }
 
-func (d *fakeSettings) Read(context.Context) (Book, error) {
+func (d *fakeSettings) Read(context.Context) (settings.Overview, error) {
 	document, err := d.document()
 	if err != nil {
-		return Book{}, fault.New(fault.Usage, "%w", err).Hint("`aibox config edit` opens it")
+		return settings.Overview{}, fault.New(fault.Usage, "%w", err).Hint("`aibox config edit` opens it")
 	}
 	in := config.Input{User: document, Environment: d.environment}
 	if d.repository != "" {
 		if in.Repository, err = config.Parse(config.RepositoryFile, "/src/shop/.aibox.toml", []byte(d.repository)); err != nil {
-			return Book{}, err
+			return settings.Overview{}, err
 		}
 	}
 	held, err := d.catalog().Resolve(in)
 	if err != nil {
-		return Book{}, err
+		return settings.Overview{}, err
 	}
 	own, err := d.catalog().Resolve(config.Input{User: document})
 	if err != nil {
-		return Book{}, err
+		return settings.Overview{}, err
 	}
-	book := Book{
+	book := settings.Overview{
 		Held: held.All(), Own: map[string]config.Setting{}, File: "/home/ann/.config/aibox/config.toml", Repository: "/home/ann/shop",
 		Choices: func(setting config.Setting) []string {
 			if setting.Key == "agent" {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"strings"
 
+	"aibox/app/settings"
 	"aibox/config"
 	"aibox/internal/termtext"
 	"aibox/ui/page"
@@ -23,24 +24,11 @@ import (
 // Settings are the use cases that the screen asks for.
 type Settings interface {
 	// Read reads everything again. Its error says which file is wrong, and where.
-	Read(ctx context.Context) (Book, error)
+	Read(ctx context.Context) (settings.Overview, error)
 	// Set writes one setting into the user's own file, as `aibox config set` does.
 	Set(ctx context.Context, key, text string) error
 	// Unset takes one out of it.
 	Unset(ctx context.Context, key string) error
-}
-
-// Book is all settings at one moment.
-type Book struct {
-	Held       []config.Setting          // what holds in the current folder, in the order of documentation
-	Own        map[string]config.Setting // by key: what the user's own file says, built in where it says nothing
-	File       string                    // the user's own file, which need not be there
-	Repository string                    // the top of the repository the user is in; empty for none
-	// Choices are the values to choose from; nil when there are too many to list.
-	Choices func(setting config.Setting) []string
-	// Check says whether text can be the value of a setting, as Set would, without
-	// writing anything.
-	Check func(key, text string) error
 }
 
 // Model is the screen.
@@ -51,7 +39,7 @@ type Model struct {
 	keys     keys
 
 	width, height int
-	book          Book
+	book          settings.Overview
 	loaded        bool
 	reads         page.Latest
 	broken        error // why there are no settings; nil when there are
@@ -90,7 +78,7 @@ func (m *Model) SetSize(width, height int) {
 
 // read brings the settings.
 type read struct {
-	book Book
+	book settings.Overview
 	err  error
 }
 

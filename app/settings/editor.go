@@ -1,0 +1,143 @@
+// Package settings reads and changes the user's settings file, for the commands and for
+// the settings screen. It never changes a repository's file.
+package settings
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"aibox/config"
+	"aibox/workspace"
+)
+
+// Source resolves settings; *app.App implements it.
+type Source interface {
+	Catalog() config.Catalog
+	Settings(repo string, flags ...config.Override) (*config.Resolved, error)
+	ForgetUserSettings()
+}
+
+// Editor reads and changes the user's settings. Several editors may work at the same
+// time; the last write wins.
+type Editor struct{ source Source }
+
+// NewEditor returns an Editor of the settings that source resolves.
+func NewEditor(source Source) Editor { return Editor{source} }
+
+// Overview holds all settings at one moment.
+type Overview struct {
+	Held       []config.Setting          // the effective settings in the current folder, in the order of the documentation
+	Own        map[string]config.Setting // by key: the values of the user's file, or the defaults
+	File       string                    // the user's file, which need not exist
+	Repository string                    // top of the repository that holds the current folder; empty for none
+	// Choices returns the values to choose from, or nil if they cannot be listed.
+	Choices func(setting config.Setting) []string
+	// Check reports whether Set would accept text as the value of a setting. It writes
+	// nothing.
+	Check func(key, text string) error
+}
+
+// Read reads the settings of the current folder. It reads the files again, because
+// another process may have changed them. An error names the file and the line.
+func (e Editor) Read(context.Context) (Overview, error) {
+	e.source.ForgetUserSettings()
+	file, err := File()
+	if err != nil {
+		return Overview{}, err
+	}
+	effective, err := e.source.Settings(".")
+	if err != nil {
+		return Overview{}, err
+	}
+	document, err := config.ReadUser(file)
+	if err != nil {
+		return Overview{}, Fault(err)
+	}
+	catalog := e.source.Catalog()
+	own, err := catalog.Resolve(config.Input{User: document})
+	if err != nil {
+		return Overview{}, Fault(err)
+	}
+	overview := Overview{
+		Held: effective.All(), Own: map[string]config.Setting{}, File: file, Repository: workspace.WorkingTree("."),
+		Choices: func(setting config.Setting) []string {
+			if setting.Key == "agent" {
+				return catalog.Names()
+			}
+			return setting.Values()
+		},
+		Check: func(key, text string) error {
+			_, err := catalog.With(document, key, text)
+			return err
+		},
+	}
+	for _, setting := range own.All() {
+		overview.Own[setting.Key] = setting
+	}
+	return overview, nil
+}
+
+// Set writes one setting to the user's file. The rest of the file stays unchanged.
+func (e Editor) Set(_ context.Context, key, text string) error {
+	return rewrite(func(document *config.Document) ([]byte, error) { return e.source.Catalog().With(document, key, text) })
+}
+
+// Unset removes one setting from the user's file. The rest of the file stays unchanged.
+func (e Editor) Unset(_ context.Context, key string) error {
+	return rewrite(func(document *config.Document) ([]byte, error) { return e.source.Catalog().Without(document, key) })
+}
+
+// Validate checks the user's file.
+func (e Editor) Validate() error {
+	file, err := File()
+	if err != nil {
+		return err
+	}
+	document, err := config.ReadUser(file)
+	if err == nil {
+		_, err = e.source.Catalog().Resolve(config.Input{User: document})
+	}
+	return err
+}
+
+// Create writes a settings file that lists every setting, unless there is a file.
+// discard removes the new file if it still has that content.
+func (Editor) Create() (discard func(), err error) {
+	file, err := File()
+	if err != nil {
+		return nil, err
+	}
+	template, err := config.Template()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
+	}
+	return func() {
+		if data, err := os.ReadFile(file); err == nil && bytes.Equal(data, template) {
+			_ = os.Remove(file)
+		}
+	}, write(file, template)
+}
+
+// rewrite replaces the user's file with the result of change. It writes nothing if there
+// is neither a file nor a result.
+func rewrite(change func(*config.Document) ([]byte, error)) error {
+	file, err := File()
+	if err != nil {
+		return err
+	}
+	document, err := config.ReadUser(file)
+	if err != nil {
+		return Fault(err)
+	}
+	data, err := change(document)
+	if err != nil || document == nil && len(data) == 0 {
+		return err
+	}
+	return write(file, data)
+}

@@ -1,0 +1,81 @@
+package settings_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aibox/app"
+	"aibox/app/settings"
+	"aibox/config"
+)
+
+func TestAnEditorReadsAndChangesTheSettings(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	file, err := settings.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "# mine\nkeep = \"10d\"\ntimeout = \"30m\"\n")
+	write(t, filepath.Join(repo, config.RepositoryName), "timeout = \"20m\"\n")
+	write(t, filepath.Join(repo, ".git", "HEAD"), "ref: refs/heads/main")
+	t.Chdir(repo)
+	a := app.New(nil)
+	editor := a.SettingsEditor()
+	overview, err := editor.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if overview.Repository != repo || overview.Own["timeout"].Text() != "30m" {
+		t.Errorf("the repository is %q, and your file has %q", overview.Repository, overview.Own["timeout"].Text())
+	}
+	held := map[string]string{}
+	for _, setting := range overview.Held {
+		held[setting.Key] = setting.Text() + " from " + setting.Origin()
+		if setting.Key == "agent" && !strings.Contains(strings.Join(overview.Choices(setting), " "), "codex") {
+			t.Errorf("the agents to choose from are %q", overview.Choices(setting))
+		}
+	}
+	if held["timeout"] != "20m from .aibox.toml:1" {
+		t.Errorf("the time limit is %s", held["timeout"])
+	}
+	if overview.Check("pids", "-1") == nil || overview.Check("pids", "100") != nil {
+		t.Error("a typed value is not checked")
+	}
+
+	own, err := a.UserSettings() // as the rest of the program reads them
+	if err != nil || own.Settings.Keep.Hours() != 240 {
+		t.Fatalf("your settings cannot be read: %v", err)
+	}
+	if err := editor.Set(t.Context(), "keep", "5d"); err != nil {
+		t.Fatal(err)
+	}
+	if err := editor.Unset(t.Context(), "timeout"); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(file); string(data) != "# mine\nkeep = \"5d\"\n" {
+		t.Errorf("the file is %q", data)
+	}
+	if _, err := editor.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if own, err := a.UserSettings(); err != nil || own.Settings.Keep.Hours() != 120 {
+		t.Errorf("the app still uses the old settings: %v", err)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
