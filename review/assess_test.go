@@ -54,7 +54,7 @@ func TestEachChangeIsJudgedByWhatWasAdded(t *testing.T) {
 	}
 }
 
-func TestAFileThatAnotherOneRunsIsHeldBack(t *testing.T) {
+func TestAFileThatARiskyFileRunsIsHeldBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{
 		"package.json":             `{"scripts":{"postinstall":"node tools/setup","test":"node tools/test.js"}}`,
 		"tools/setup.js":           "1\n",

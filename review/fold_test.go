@@ -52,7 +52,7 @@ func unpack(b *reviewtest.Fixture, dir string, files int) {
 	}
 }
 
-func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
+func TestUnpackedDependenciesAreFoldedButWorkIsListed(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "src/main.go": "package main\n", "old.txt": "old\n", "data/a": "a\n"}).Prepare()
 	unpack(b, "apps/web/node_modules", 300)
 	b.Write("apps/web/src/app.js", "app()\n")
@@ -90,7 +90,7 @@ func TestWhatIsUnpackedIsFoldedAndTheWorkBesideItIsListed(t *testing.T) {
 
 // A folder is taken or left as a whole, and whatever is taken first, the sum is the
 // agent's tree.
-func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
+func TestAFoldedFolderIsSelectedAsAWhole(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "gone/a": "a\n", "gone/b": "b\n", "gone/c": "c\n"}).Prepare()
 	unpack(b, "one", 80)
 	unpack(b, "two", 90)
@@ -150,7 +150,7 @@ func TestWhatIsFoldedIsTakenOrLeftAsAWhole(t *testing.T) {
 }
 
 // A folder of which one file would run is held back, and says which.
-func TestARiskInAFoldedFileHoldsItsFolderBack(t *testing.T) {
+func TestARiskyFileHoldsItsFoldedFolderBack(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n", "package.json": `{"scripts":{"postinstall":"node tools/run/x/setup.js"}}`}).Prepare()
 	unpack(b, "calm", 30)
 	unpack(b, "third", 40)
@@ -211,7 +211,7 @@ func TestAFoldedFolderIsOneHunk(t *testing.T) {
 }
 
 // Random trees: the selections of what is listed and folded add up to the agent's tree.
-func TestPartsOfAFoldedChangeSetAddUp(t *testing.T) {
+func TestSelectionsOfAFoldedChangeSetAddUp(t *testing.T) {
 	for seed := range 6 {
 		base, files := map[string]string{"top": "x\n"}, map[string]string{}
 		for i := range 40 {

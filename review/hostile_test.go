@@ -55,10 +55,10 @@ func reviewAll(b *reviewtest.Fixture) string {
 	return out.String()
 }
 
-// TestNothingHostileRunsLeaksOrHidesInReview takes each attack through review,
+// TestHostileWorkspacesCannotRunLeakOrHideAnything takes each attack through review,
 // accept, discard and recovery; then it shows that the trap was set: plain git
 // falls for it in the same workspace.
-func TestNothingHostileRunsLeaksOrHidesInReview(t *testing.T) {
+func TestHostileWorkspacesCannotRunLeakOrHideAnything(t *testing.T) {
 	for _, attack := range hostile.Attacks() {
 		t.Run(attack.Name, func(t *testing.T) {
 			t.Parallel()

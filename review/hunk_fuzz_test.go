@@ -37,7 +37,7 @@ func (h *heard) section(s *patchSection) error {
 }
 func (h *heard) end() error { h.ended = true; return nil }
 
-func TestContentOfAPatchCannotPoseAsAHeader(t *testing.T) {
+func TestPatchContentIsNotParsedAsAHeader(t *testing.T) {
 	var got heard
 	if err := readPatch(strings.NewReader(patchSeed), &got); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func FuzzHunksOfAnyContent(f *testing.F) {
 	})
 }
 
-func TestAHunkOfAHundredThousandPartsIsSplitInTimeLinearInItsLines(t *testing.T) {
+func TestLargeHunksAreSplitInLinearTime(t *testing.T) {
 	h := Hunk{Kind: HunkText, OldStart: 1, NewStart: 1}
 	for i := range 100_000 {
 		text := fmt.Appendf(nil, "line %d", i)

@@ -177,7 +177,7 @@ func TestManyLongNamesNeedLittleMemory(t *testing.T) {
 	withinMemory(b)
 }
 
-func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
+func TestReviewingTheGoSourceTreeNeedsLittleMemory(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	reviewtest.Must(t, err)
@@ -186,7 +186,7 @@ func TestTheTreeOfGoItselfNeedsLittleMemory(t *testing.T) {
 }
 
 // As many changes as are listed one by one are the most that a list holds.
-func TestAFullListOfChangesNeedsLittleMemory(t *testing.T) {
+func TestALongListOfChangesNeedsLittleMemory(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"README": "hello\n"}).Prepare()
 	for i := range 19_999 {
 		b.Write(fmt.Sprintf("source/package%03d/internal/component/file_number_%05d.txt", i/100, i), fmt.Sprintf("line %d\n", i))

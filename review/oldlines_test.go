@@ -19,7 +19,7 @@ func texts(lines []review.Line) string {
 	return strings.Join(all, ",")
 }
 
-func TestLinesThatStandInNoHunkAreReadFromTheBaseline(t *testing.T) {
+func TestLinesOutsideHunksAreReadFromTheBaseline(t *testing.T) {
 	var old strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&old, "%d\n", i)
@@ -49,7 +49,7 @@ func TestLinesThatStandInNoHunkAreReadFromTheBaseline(t *testing.T) {
 	}
 }
 
-func TestNoMoreOfAFileIsKeptThanIsAskedFor(t *testing.T) {
+func TestOnlyRequestedLinesAreKept(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	old := long + "\n" + strings.Repeat("0123456789\n", 1000)
 	b := reviewtest.NewRepository(t, map[string]string{"a": old}).Prepare()

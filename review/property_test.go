@@ -17,10 +17,10 @@ import (
 	"aibox/workspace"
 )
 
-// TestTheChangeSetIsWhatGitWouldSay makes random edits in a workspace that is
+// TestTheChangeSetMatchesGit makes random edits in a workspace that is
 // friendly, so that git itself may be asked: the tree, the list of names and the
 // patch must agree with it, and accepting must give the agent's tree.
-func TestTheChangeSetIsWhatGitWouldSay(t *testing.T) {
+func TestTheChangeSetMatchesGit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		root, err := os.MkdirTemp("", "aibox-property-*")

@@ -59,7 +59,7 @@ func TestALineOfTheAgentsWorkIsQuoted(t *testing.T) {
 	}
 }
 
-func TestAHunkIsWrittenAsADiffOfBoundedLength(t *testing.T) {
+func TestAQuotedHunkIsADiffOfLimitedLength(t *testing.T) {
 	h := review.Hunk{Kind: review.HunkText, OldStart: 3, OldLines: 1, NewStart: 3, NewLines: 1, Lines: []review.Line{
 		{Op: ' ', Text: []byte("a")}, {Op: '-', Text: []byte("b")}, {Op: '+', Text: []byte("c"), NoNewline: true},
 	}}

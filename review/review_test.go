@@ -79,7 +79,7 @@ func TestEveryKindOfChangeIsFound(t *testing.T) {
 	}
 }
 
-func TestAcceptMakesABranchAndLeavesTheRestAlone(t *testing.T) {
+func TestAcceptOnlyCreatesABranch(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", "b.txt": "bee\n"})
 	reviewtest.Write(t, b.Repo+"/a.txt", "the user's own edit\n")
 	reviewtest.Write(t, b.Repo+"/untracked.txt", "mine\n")
@@ -180,7 +180,7 @@ func TestSpecialFilesAreRefusedAndNeverOpened(t *testing.T) {
 	b.Refused(cs, "linked", "hard link")
 }
 
-func TestSymlinksAreTextAndNeverFollowed(t *testing.T) {
+func TestSymlinksAreReadAsTextAndNotFollowed(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"dir/a.txt": "one\n"}).Prepare()
 	outside := t.TempDir()
 	reviewtest.Write(t, outside+"/a.txt", "secret\n")
@@ -198,7 +198,7 @@ func TestSymlinksAreTextAndNeverFollowed(t *testing.T) {
 	b.AppliesTo(cs)
 }
 
-func TestAFolderInTheNameOfARenamedSymlinkStillMakesAPatch(t *testing.T) {
+func TestAFolderAtTheOldNameOfARenamedSymlinkMakesAPatch(t *testing.T) {
 	r := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"})
 	reviewtest.Must(t, os.Symlink("nowhere", r.Repo+"/link"))
 	reviewtest.GitIn(t, r.Repo, "add", "-A")
@@ -209,7 +209,7 @@ func TestAFolderInTheNameOfARenamedSymlinkStillMakesAPatch(t *testing.T) {
 	b.AppliesTo(b.Compute())
 }
 
-func TestARewriteWithTheOldTimesIsSeen(t *testing.T) {
+func TestARewriteWithOldTimestampsIsFound(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"}).Prepare()
 	info, err := os.Stat(b.Path("a.txt"))
 	reviewtest.Must(t, err)

@@ -25,7 +25,7 @@ func drawRisky(t *rapid.T) treeFile {
 	}).Draw(t, "content")}
 }
 
-func TestNoAcceptOfEverythingTakesARiskyFile(t *testing.T) {
+func TestAcceptAllLeavesOutRiskyFiles(t *testing.T) {
 	t.Parallel()
 	_ = flag.Set("rapid.nofailfile", "true")
 	dir := newOwned(t)

@@ -29,7 +29,7 @@ func (d *fixture) loaded(id ID) *Session {
 
 // What the kernel has killed for its memory would be killed again. The end of the agent
 // is on record before its changes are computed, and the repair computes nothing.
-func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
+func TestTheEndIsKeptWhenComputingChangesIsInterrupted(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{ExitCode: 3, Seconds: 12, Tokens: Tokens{Input: 7}, Changes: Changes{Unknown: NotComputedYet}})
 	repaired, err := d.Repair(t.Context())
@@ -65,7 +65,7 @@ func TestTheEndOfASessionThatDiedComputingIsKept(t *testing.T) {
 	}
 }
 
-func TestARepairComputesNothing(t *testing.T) {
+func TestRepairDoesNotComputeChanges(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Running, nil)
 	_, err := d.Repair(t.Context())
@@ -83,7 +83,7 @@ func TestARepairComputesNothing(t *testing.T) {
 }
 
 // Changes stay unknown for as long as they cannot be computed, say so, and lose nothing.
-func TestUnknownChangesAreTriedAgainOnlyWhenAskedFor(t *testing.T) {
+func TestUnknownChangesAreRecomputedOnlyOnRequest(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{Changes: Changes{Unknown: NotComputedYet}})
 	_, err := d.Repair(t.Context())

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheChangesOfASessionAreCountedWhileItRunsAndOnlyThen(t *testing.T) {
+func TestChangesAreCountedOnlyWhileASessionRuns(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	storeSession(t, d.store, "00001-a", State{Phase: Running, Workspace: ws})

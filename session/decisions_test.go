@@ -27,7 +27,7 @@ func (d *fixture) reviewOf(id ID) Review {
 	return session.State.Review
 }
 
-func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
+func TestWorkAcceptedInPartsIsReviewedWhenNoneIsLeft(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt", "three.txt")
 	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
@@ -61,7 +61,7 @@ func TestWorkThatIsAcceptedBitByBitCountsAsReviewedAtTheEnd(t *testing.T) {
 	d.must(d.Remove(t.Context(), "00001-a", false))
 }
 
-func TestAResumedSessionGoesOnFromWhatWasAccepted(t *testing.T) {
+func TestAResumedSessionStartsFromAcceptedWork(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	first, err := d.Accept(t.Context(), "00001-a", choose("one.txt"))
@@ -80,7 +80,7 @@ func TestAResumedSessionGoesOnFromWhatWasAccepted(t *testing.T) {
 	}
 }
 
-func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
+func TestWorkingTreeAndBranchDeliveriesAreRecordedSeparately(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	opts := choose("one.txt")
@@ -103,7 +103,7 @@ func TestWhatGoesToTheWorkingTreeAndToABranchIsKeptApart(t *testing.T) {
 	}
 }
 
-func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
+func TestAFailedAcceptRecordsNoDecision(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	opts := everything
@@ -121,7 +121,7 @@ func TestAnAcceptThatFailsDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
+func TestASessionWithoutChangesAfterAcceptedWorkIsReviewed(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	_, err := d.Accept(t.Context(), "00001-a", everything)
@@ -148,7 +148,7 @@ func TestASessionThatAddsNothingToAcceptedWorkIsReviewed(t *testing.T) {
 	}
 }
 
-func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *testing.T) {
+func TestAcceptDeliversTheChangeSetNotLaterWorkspaceChanges(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.ended("00002-b", "two.txt")
@@ -174,7 +174,7 @@ func TestWhatIsAcceptedOfAChangeSetIsWhatItSaysNotWhatTheWorkspaceHasSince(t *te
 	}
 }
 
-func TestNothingOfDiscardedWorkIsAcceptedBeforeItIsBroughtBack(t *testing.T) {
+func TestDiscardedWorkIsAcceptedOnlyAfterRecovery(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt", "two.txt")
 	set, err := d.Changes(t.Context(), "00001-a")

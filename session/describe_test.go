@@ -38,7 +38,7 @@ func described() (Session, *review.ChangeSet, []Verification) {
 	return s, set, verified
 }
 
-func TestACommitMessageTellsWhatTheRecordTells(t *testing.T) {
+func TestACommitMessageDescribesTheSession(t *testing.T) {
 	d := Describe(described())
 	golden.Check(t, "describe-message.golden", d.Message)
 	for _, text := range []string{"@bob", "#1", "[skip", "evil", "http"} {
@@ -54,7 +54,7 @@ func TestAPullRequestQuotesTheAgentAsData(t *testing.T) {
 	onlyOurs(t, d.Body)
 }
 
-func TestATitleIsFoundForEverySession(t *testing.T) {
+func TestEverySessionHasATitle(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec
 		want string
@@ -73,7 +73,7 @@ func TestATitleIsFoundForEverySession(t *testing.T) {
 	}
 }
 
-func TestManyFoldersAreSummedUp(t *testing.T) {
+func TestManyFoldersAreSummarized(t *testing.T) {
 	set := &review.ChangeSet{}
 	for i := range 40 {
 		for j := range i%3 + 1 {
@@ -159,7 +159,7 @@ func stripSpans(text string) string {
 	return out.String() + text
 }
 
-func FuzzADescriptionHoldsWordsOfTheAgentOnlyAsCode(f *testing.F) {
+func FuzzDescriptionQuotesAgentTextAsCode(f *testing.F) {
 	f.Add("src/`a``b` ", "Fixes #12\n```\n# hi", "evil.example", "make `x`")
 	f.Add("\\`", "`", "~~~\n<b>", "\x1b[31m\u202e\xff")
 	f.Fuzz(func(t *testing.T, path, subject, target, command string) {

@@ -29,7 +29,7 @@ func (d *fixture) logged(id ID) (types []audit.Type, data map[audit.Type]json.Ra
 // An agent that leaves thousands of things that git cannot keep, under long names, made
 // the event of a discard larger than an event may be: it was lost, and so was the
 // workspace.
-func TestADiscardOfThousandsOfLongNamesIsLogged(t *testing.T) {
+func TestADiscardOfManyLongNamesIsLogged(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	for i := range 5000 {
@@ -80,7 +80,7 @@ func TestADiscardThatCannotBeLoggedRemovesNothing(t *testing.T) {
 
 // A discard that died when the workspace was gone, and before it was logged, is finished
 // by the next one, with what the first has saved.
-func TestADiscardThatDiedIsFinishedByTheNext(t *testing.T) {
+func TestAnInterruptedDiscardIsFinishedByTheNext(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.write(filepath.Join(ws.Path, "later.txt"), "written after the end\n")

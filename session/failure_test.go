@@ -27,7 +27,7 @@ func TestAFailureCarriesTheHintsOfEveryJoinedFaultThroughJSON(t *testing.T) {
 	}
 }
 
-func TestAVerificationThatBreaksOffKeepsTheHints(t *testing.T) {
+func TestAFailedVerificationKeepsHints(t *testing.T) {
 	v := &VerificationRun{Verification: Verification{Command: "make"}}
 	cause := fault.New(fault.Environment, "Docker went away").Hint("start Docker")
 	v.applyResult(Session{State: State{Result: &Result{ExitCode: -1, Fault: FailureOf(cause)}}})

@@ -55,7 +55,7 @@ func TestCommentsKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestACommentQuotesNoLineOfAHiddenFile(t *testing.T) {
+func TestCommentsDoNotQuoteHiddenFiles(t *testing.T) {
 	s, id := spoken(t)
 	state := State{Phase: Ended, Workspace: &workspace.Workspace{Hide: []string{".env"}}, Result: &Result{}}
 	if err := s.store.write(id, stateFile, state); err != nil {
@@ -93,7 +93,7 @@ func TestCommentsAreBounded(t *testing.T) {
 	}
 }
 
-func TestFeedbackThatWasSentIsNotSentAgainUnlessTheStartFailed(t *testing.T) {
+func TestFeedbackIsSentOnceUnlessTheStartFailed(t *testing.T) {
 	s, from := spoken(t)
 	to, err := s.store.Create("codex", time.Now())
 	if err != nil {
@@ -119,7 +119,7 @@ func TestFeedbackThatWasSentIsNotSentAgainUnlessTheStartFailed(t *testing.T) {
 	}
 }
 
-func TestARejectionIsTakenBackByTheBeginningOfItsHunk(t *testing.T) {
+func TestARejectionIsRemovedByHunkIDPrefix(t *testing.T) {
 	s, id := spoken(t)
 	f := Feedback{Rejected: []Rejection{{Hunk: "aab1"}, {Hunk: "aac2"}, {Hunk: "aab1", Sent: "other"}}}
 	if err := s.store.write(id, feedbackFile, f); err != nil {

@@ -9,7 +9,7 @@ import (
 	"aibox/review"
 )
 
-func TestFeedbackBecomesAPromptThatAnAgentActsOn(t *testing.T) {
+func TestFeedbackIsWrittenAsAPrompt(t *testing.T) {
 	f := Feedback{
 		Rejected: []Rejection{
 			{Path: "a.go", Diff: "@@ -1,1 +1,1 @@\n-a\n+b\n", Note: "keep it"},
@@ -38,7 +38,7 @@ func TestFeedbackBecomesAPromptThatAnAgentActsOn(t *testing.T) {
 	}
 }
 
-func TestAPromptIsTheFeedbackAndThenTheTask(t *testing.T) {
+func TestAPromptHasTheFeedbackBeforeTheTask(t *testing.T) {
 	for _, c := range []struct{ feedback, prompt, want string }{
 		{"", "go on", "go on"},
 		{"mend it\n", "", "mend it\n"},
@@ -50,7 +50,7 @@ func TestAPromptIsTheFeedbackAndThenTheTask(t *testing.T) {
 	}
 }
 
-func TestMuchFeedbackIsCutAndWhatIsLeftOutIsCounted(t *testing.T) {
+func TestLongFeedbackIsTruncatedWithACount(t *testing.T) {
 	var f Feedback
 	for i := range maxRejections {
 		f.Rejected = append(f.Rejected, Rejection{Path: review.Path(fmt.Sprint(i)), Diff: strings.Repeat("+x\n", 1000)})
@@ -64,7 +64,7 @@ func TestMuchFeedbackIsCutAndWhatIsLeftOutIsCounted(t *testing.T) {
 	}
 }
 
-func FuzzNothingGetsOutOfAFence(f *testing.F) {
+func FuzzTextStaysInItsFence(f *testing.F) {
 	f.Add("plain\n")
 	f.Add("```\nout\n```")
 	f.Add("````` \x00\xff\r\n`")

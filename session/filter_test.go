@@ -58,7 +58,7 @@ func FuzzParseFilter(f *testing.F) {
 	})
 }
 
-func TestOnlyWhatMakesSenseIsOffered(t *testing.T) {
+func TestOnlyApplicableActionsAreOffered(t *testing.T) {
 	for _, c := range []struct {
 		brief Summary
 		want  Actions

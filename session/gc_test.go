@@ -15,7 +15,7 @@ import (
 	"aibox/runtime"
 )
 
-func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
+func TestAReviewedSessionIsRemovedWithAllItsFiles(t *testing.T) {
 	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
 	d.write(filepath.Join(d.store.Dir("00001-a"), stateDirsName, ".codex/talk"), "what was said")
@@ -47,7 +47,7 @@ func TestAReviewedSessionGoesWithAllThatBelongsToIt(t *testing.T) {
 	}
 }
 
-func TestWhenTheLastSessionHasGoneSoHasItsRepository(t *testing.T) {
+func TestTheRepositoryIsRemovedWithItsLastSession(t *testing.T) {
 	d := newFixture(t)
 	ws := d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 2*month)
@@ -65,7 +65,7 @@ func TestWhenTheLastSessionHasGoneSoHasItsRepository(t *testing.T) {
 	d.ended("00002-b", "two.txt") // it is made anew
 }
 
-func TestObjectsThatNothingNamesGoAndTheOthersStay(t *testing.T) {
+func TestOnlyUnreferencedObjectsAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	if _, err := d.Discard(t.Context(), "00001-a"); err != nil {
@@ -90,7 +90,7 @@ func TestObjectsThatNothingNamesGoAndTheOthersStay(t *testing.T) {
 	}
 }
 
-func TestAChainOfSessionsGoesWithItsLast(t *testing.T) {
+func TestAChainOfSessionsIsRemovedWithItsLast(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	ws := d.resumed("00001-a", "00002-b", "two.txt")
@@ -115,7 +115,7 @@ func TestAChainOfSessionsGoesWithItsLast(t *testing.T) {
 	}
 }
 
-func TestADryRunSaysTheSameAndDoesNothing(t *testing.T) {
+func TestADryRunReportsTheSameAndRemovesNothing(t *testing.T) {
 	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
 	gone := d.accepted("00002-b", "two.txt")
@@ -148,7 +148,7 @@ func TestADryRunSaysTheSameAndDoesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
+func TestInterruptedStartsAreRemovedButPossibleWorkIsKept(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	for _, folder := range []string{
@@ -176,7 +176,7 @@ func TestWhatWasBrokenOffGoesAndWhatMayBeWorkStays(t *testing.T) {
 
 // A daemon that was busy makes the box of a supervisor that died long after the
 // next command has forgotten that session.
-func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
+func TestOnlyLeftoverSandboxesAreRemoved(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	elsewhere := NewStore(paths.Dirs{State: "/elsewhere"})
@@ -204,7 +204,7 @@ func TestABoxThatCameTooLateGoesAndTheOthersStay(t *testing.T) {
 	}
 }
 
-func TestWithoutDockerTheRestIsTidied(t *testing.T) {
+func TestCleanupRunsWithoutDocker(t *testing.T) {
 	d := newFixture(t)
 	d.noDocker = errors.New("no daemon")
 	d.accepted("00001-a", "one.txt")
@@ -215,7 +215,7 @@ func TestWithoutDockerTheRestIsTidied(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
+func TestFollowersOfARemovedSessionGetAnError(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	held, err := lock(d.store.Dir("00001-a"))
@@ -232,7 +232,7 @@ func TestWhoWaitsForASessionThatIsRemovedIsToldSo(t *testing.T) {
 	}
 }
 
-func TestTwoCleanUpsDoNotGoOnAtOnce(t *testing.T) {
+func TestCleanupsDoNotRunConcurrently(t *testing.T) {
 	d := newFixture(t)
 	first := &gc{store: d.Sessions.store, deps: d.Sessions.deps}
 	turn, err := first.lock()

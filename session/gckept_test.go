@@ -15,7 +15,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
+func TestUnreviewedWorkIsNeverCollected(t *testing.T) {
 	for name, change := range map[string]func(*fixture, *Session){
 		"unreviewed":      func(*fixture, *Session) {},
 		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = PartlyAccepted },
@@ -69,7 +69,7 @@ func TestWhatNobodyHasReviewedNeverGoes(t *testing.T) {
 	}
 }
 
-func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
+func TestRunningAndUnreadableSessionsAreKeptWithTheirFiles(t *testing.T) {
 	t.Run("running", func(t *testing.T) {
 		d := newFixture(t)
 		d.prepared("00001-a")
@@ -127,7 +127,7 @@ func TestWhatRunsOrCannotBeReadStaysWithAllItMayNeed(t *testing.T) {
 }
 
 // What a session looks like may change until it is locked.
-func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
+func TestASessionThatChangesDuringCleanupIsKept(t *testing.T) {
 	d := newFixture(t)
 	d.accepted("00001-a", "one.txt")
 	d.aged("00001-a", 9*month)
@@ -148,7 +148,7 @@ func TestASessionThatIsTakenBackAtTheLastMomentStays(t *testing.T) {
 
 // Whatever sessions there are, of whatever age: what is not reviewed to its end is as
 // it was, and all that is saved for long enough can still be looked at.
-func TestNoMixOfSessionsLosesWork(t *testing.T) {
+func TestCleanupNeverLosesUnreviewedWork(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			losesNothing(t, rand.New(rand.NewPCG(seed, 7)))

@@ -13,7 +13,7 @@ import (
 
 // A clean-up that is killed at any of its steps, with SIGKILL, loses nothing, and the
 // next one does the rest.
-func TestACleanUpThatIsKilledIsFinishedByTheNext(t *testing.T) {
+func TestAKilledCleanupIsFinishedByTheNext(t *testing.T) {
 	if home := os.Getenv("AIBOX_TEST_KILL_HOME"); home != "" {
 		killAt(t, home)
 		return
@@ -33,7 +33,7 @@ func TestACleanUpThatIsKilledIsFinishedByTheNext(t *testing.T) {
 		for _, id := range []ID{"00001-a", "00002-b", "00003-c"} {
 			d.aged(id, 2*month)
 		}
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestACleanUpThatIsKilledIsFinishedByTheNext$")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledCleanupIsFinishedByTheNext$")
 		cmd.Env = append(os.Environ(), "AIBOX_TEST_KILL_HOME="+d.dirs.Home, "AIBOX_TEST_KILL_AT="+strconv.Itoa(n))
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError

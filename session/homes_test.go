@@ -12,7 +12,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestStateFoldersLieSideBySide(t *testing.T) {
+func TestStateFoldersAreSiblings(t *testing.T) {
 	dir := t.TempDir()
 	parents := map[string]string{}
 	for _, stateDir := range []string{"~/.bot", "~/.bot/sub", "~/.bot%2Fsub", "~/" + strings.Repeat("é/", 120) + "x"} {
@@ -34,7 +34,7 @@ func TestStateFoldersLieSideBySide(t *testing.T) {
 }
 
 // A conversation is there also for an agent that took the folder's permissions away.
-func TestAStateFolderThatItsAgentClosedIsOpened(t *testing.T) {
+func TestAnUnreadableStateFolderIsMadeReadable(t *testing.T) {
 	dir := t.TempDir()
 	path, err := MakeStateFolder(dir, "bot", "~/.bot")
 	if err != nil {
@@ -51,7 +51,7 @@ func TestAStateFolderThatItsAgentClosedIsOpened(t *testing.T) {
 	}
 }
 
-func TestOnlyAnOrdinaryFolderOfAnEarlierVersionIsAdopted(t *testing.T) {
+func TestOnlyRegularFoldersOfAnEarlierVersionAreAdopted(t *testing.T) {
 	outside := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(outside, "sub"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"aibox/netguard"
 )
 
-func TestASupervisorThatDiesAtOnceWritesOnNoTerminalAndItsWordsAreTold(t *testing.T) {
+func TestErrorsOfASupervisorThatDiesAtOnceAreReported(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "terminal")
 	terminal, err := os.Create(file)
 	if err != nil {

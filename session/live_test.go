@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
+func TestARunningSessionIsListedWithItsCounters(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	id, err := sessions.store.Create("codex", time.Now())
 	if err != nil {
@@ -55,7 +55,7 @@ func TestARunningSessionIsListedWithWhatItHasComeToSoFar(t *testing.T) {
 	}
 }
 
-func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
+func TestAFailedWriteOfCountersKeepsTheOldOnes(t *testing.T) {
 	store := testStore(t)
 	id, err := store.Create("codex", time.Now())
 	if err != nil {
@@ -75,7 +75,7 @@ func TestNumbersThatCannotBeWrittenReplaceNothing(t *testing.T) {
 	}
 }
 
-func TestTheNumbersOfACrashedSessionAreItsResult(t *testing.T) {
+func TestCountersOfACrashedSessionBecomeItsResult(t *testing.T) {
 	d := newFixture(t)
 	ws := d.prepared("00001-a")
 	d.must(d.store.write("00001-a", stateFile, State{Phase: Running, Workspace: ws, Started: now()}))

@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func TestAnIDNeverReturnsAfterItsSessionIsRemoved(t *testing.T) {
+func TestIDsOfRemovedSessionsAreNotReused(t *testing.T) {
 	d := newFixture(t)
 	seen := map[ID]bool{}
 	next := func(agent string, at time.Time) ID {
@@ -32,7 +32,7 @@ func TestAnIDNeverReturnsAfterItsSessionIsRemoved(t *testing.T) {
 	next("codex", noon)
 }
 
-func TestIDsAreOlderOrNewerWhateverTheirAgents(t *testing.T) {
+func TestIDsSortByAgeForAllAgents(t *testing.T) {
 	s := testStore(t)
 	var last ID
 	for _, agent := range []string{"shell", "codex", "aider", "shell"} {
@@ -48,7 +48,7 @@ func TestIDsAreOlderOrNewerWhateverTheirAgents(t *testing.T) {
 }
 
 // Earlier versions kept no number, gave the next minutes away and forgot that.
-func TestTheFirstIDOfThisVersionIsNewerThanWhatAnEarlierOneLeft(t *testing.T) {
+func TestIDsAreNewerThanThoseOfEarlierVersions(t *testing.T) {
 	d := newFixture(t)
 	ahead := func(minutes int) ID { return newID("codex", int64(noon.Sub(epoch)/time.Minute)+int64(minutes)) }
 	d.ended(ahead(3), "one.txt")
@@ -64,7 +64,7 @@ func TestTheFirstIDOfThisVersionIsNewerThanWhatAnEarlierOneLeft(t *testing.T) {
 	}
 }
 
-func TestManyStartsAtOnceGetIDsOfTheirOwn(t *testing.T) {
+func TestConcurrentStartsGetDistinctIDs(t *testing.T) {
 	s := testStore(t)
 	ids := make(chan ID)
 	for range 40 {
@@ -87,7 +87,7 @@ func TestManyStartsAtOnceGetIDsOfTheirOwn(t *testing.T) {
 
 // An earlier version gave an id again when its session was removed within the minute, so
 // that the work of two sessions has one name.
-func TestTheWorkOfTwoSessionsOfOneIDIsReached(t *testing.T) {
+func TestWorkOfTwoSessionsWithTheSameIDIsReachable(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.must(d.Remove(t.Context(), "00001-a", true))

@@ -9,7 +9,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestOnlyAWorkspaceThatIsThereCanBeOpened(t *testing.T) {
+func TestOnlyAnExistingWorkspaceCanBeOpened(t *testing.T) {
 	there := t.TempDir()
 	for name, c := range map[string]struct {
 		state State
@@ -29,7 +29,7 @@ func TestOnlyAWorkspaceThatIsThereCanBeOpened(t *testing.T) {
 	}
 }
 
-func TestSessionsThatWorkForOthersAreHidden(t *testing.T) {
+func TestInternalSessionsAreHidden(t *testing.T) {
 	for id, want := range map[ID]bool{newVerificationID(144000): true, newOpenedID(144003): true, newID("open", 144000): false, newID("verify", 144000): false} {
 		if id.Hidden() != want || !idForm.MatchString(string(id)) {
 			t.Errorf("%s: hidden %v", id, id.Hidden())

@@ -25,7 +25,7 @@ func recorded(t *testing.T) string {
 	return string(data)
 }
 
-func TestARecordOfTodayIsReadAsItWasWritten(t *testing.T) {
+func TestARecordRoundTrips(t *testing.T) {
 	s, err := decodeSpec([]byte(recorded(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestARecordOfTodayIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestARecordIsWrittenWithTheKeysAndValuesOfToday(t *testing.T) {
+func TestTheRecordFormatIsStable(t *testing.T) {
 	s, err := decodeSpec([]byte(recorded(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestARecordIsWrittenWithTheKeysAndValuesOfToday(t *testing.T) {
 	}
 }
 
-func TestARecordOfEarlierVersionsHasTheUsualLimits(t *testing.T) {
+func TestRecordsOfEarlierVersionsGetDefaultLimits(t *testing.T) {
 	without := func(key string) string {
 		lines := strings.Split(recorded(t), "\n")
 		return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "  \""+key+"\"") }), "\n")

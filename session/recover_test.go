@@ -16,7 +16,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
+func TestDestructiveStepsSaveWorkFirst(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
@@ -42,7 +42,7 @@ func TestEveryStepThatCouldLoseWorkSavesItFirst(t *testing.T) {
 	}
 }
 
-func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
+func TestAResumedSessionListsSavedStatesOfItsChain(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	d.resumed("00001-a", "00002-b", "two.txt")
@@ -57,7 +57,7 @@ func TestAResumedSessionShowsTheStatesOfItsWholeChain(t *testing.T) {
 
 // What a workspace holds is saved even when its work was reviewed: the user may have
 // gone on in it.
-func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
+func TestRemovingAReviewedSessionSavesLaterWork(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	if _, err := d.Accept(t.Context(), "00001-a", accept.Options{Choice: review.Choice{All: true}}); err != nil {
@@ -72,7 +72,7 @@ func TestRemovingAReviewedSessionKeepsWhatCameLater(t *testing.T) {
 	}
 }
 
-func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
+func TestPartlyReviewedWorkIsRemovedOnlyByForce(t *testing.T) {
 	for name, change := range map[string]func(*fixture, *Session){
 		"unreviewed":      func(*fixture, *Session) {},
 		"partly reviewed": func(_ *fixture, s *Session) { s.State.Review = "partly-accepted" },
@@ -107,7 +107,7 @@ func TestWorkThatIsNotReviewedToItsEndIsNotRemovedUnasked(t *testing.T) {
 	}
 }
 
-func TestASessionOfWhichNothingIsLeftCanBeRemoved(t *testing.T) {
+func TestASessionWithoutFilesCanBeRemoved(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.must(os.RemoveAll(ws.Path))
@@ -126,7 +126,7 @@ func TestASessionWithoutAWorkspaceCanBeRemoved(t *testing.T) {
 	d.must(d.Remove(t.Context(), "00001-a", false))
 }
 
-func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
+func TestASessionCanBeResumedAfterItsWorkspaceIsRestored(t *testing.T) {
 	d := newFixture(t)
 	d.write(filepath.Join(d.repo, ".gitignore"), "*.log\n")
 	d.write(filepath.Join(d.repo, ".env"), "SECRET=1\n")
@@ -189,7 +189,7 @@ func TestAWorkspaceIsBroughtBackAndTheSessionCanBeResumed(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
+func TestAnExistingWorkspaceIsNotOverwrittenByRestore(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	d.ended("00002-b", "two.txt")
@@ -208,7 +208,7 @@ func TestAWorkspaceThatIsThereIsNotBroughtBack(t *testing.T) {
 	}
 }
 
-func TestARestoreThatFailsLeavesEverythingAsItWas(t *testing.T) {
+func TestAFailedRestoreChangesNothing(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")
@@ -231,7 +231,7 @@ func TestARestoreThatFailsLeavesEverythingAsItWas(t *testing.T) {
 }
 
 // git keeps what a ref names, and a saved state has nothing but its ref.
-func TestTheRefAloneKeepsASavedState(t *testing.T) {
+func TestASavedStateIsKeptByItsRefAlone(t *testing.T) {
 	d := newFixture(t)
 	ws := d.ended("00001-a", "one.txt")
 	saved, err := d.Discard(t.Context(), "00001-a")
@@ -259,7 +259,7 @@ func TestTheRefAloneKeepsASavedState(t *testing.T) {
 	}
 }
 
-func TestWhatWasDiscardedIsBroughtBackAsItWas(t *testing.T) {
+func TestDiscardedWorkIsRestoredUnchanged(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "one.txt")
 	if err := d.RestoreNewest(t.Context(), "00001-a"); fault.KindOf(err) != fault.Usage {

@@ -54,7 +54,7 @@ func TestKnownNumbersAreNumbersInJSON(t *testing.T) {
 
 // The last numbers that a supervisor could write may be old: a full disk keeps it from
 // writing them, and then it is killed.
-func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
+func TestTokensAreUnknownAfterASupervisorCrash(t *testing.T) {
 	for name, full := range map[string]bool{"written to the end": false, "not written any more": true} {
 		t.Run(name, func(t *testing.T) {
 			d := newFixture(t)
@@ -86,7 +86,7 @@ func TestTokensOfADeadSupervisorThatCouldNotWriteThemAreUnknown(t *testing.T) {
 
 // A list computes what a full disk has kept from being known, as soon as there is room,
 // and not for ever.
-func TestAListComputesWhatAFullDiskLeftUnknown(t *testing.T) {
+func TestAListComputesChangesThatAFullDiskLeftUnknown(t *testing.T) {
 	d := newFixture(t)
 	unknown := func(id ID, changes Changes) {
 		d.died(id, Computing, &Result{})
@@ -116,7 +116,7 @@ func TestAListComputesWhatAFullDiskLeftUnknown(t *testing.T) {
 	}
 }
 
-func TestATryThatIsBrokenOffLeavesWhatWasOnRecord(t *testing.T) {
+func TestACanceledRecomputeKeepsTheRecord(t *testing.T) {
 	d := newFixture(t)
 	d.died("00001-a", Computing, &Result{})
 	session := d.loaded("00001-a")

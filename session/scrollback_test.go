@@ -41,7 +41,7 @@ func readPast(t *testing.T, p *output.Scrollback, from int64) string {
 	return text.String()
 }
 
-func TestTheScrollbackIsWhatScrolledOffWithTheScreenBelow(t *testing.T) {
+func TestScrollbackHoldsScrolledLinesAndTheScreen(t *testing.T) {
 	sessions, id, dir := ofPast(t)
 	if _, err := sessions.Scrollback(t.Context(), id); !errors.Is(err, ErrNoScreen) {
 		t.Errorf("of a session without a screen: %v", err)
@@ -82,7 +82,7 @@ func TestTheScrollbackIsWhatScrolledOffWithTheScreenBelow(t *testing.T) {
 	}
 }
 
-func TestOfASessionWhoseSupervisorDiedThereIsWhatScrolledOff(t *testing.T) {
+func TestScrollbackSurvivesADeadSupervisor(t *testing.T) {
 	sessions, id, dir := ofPast(t)
 	keeper := output.NewScrollbackWriter(dir)
 	keeper.Append([]byte(strings.Repeat("a line\n", 30_000)))

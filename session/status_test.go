@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestTheStatusIsThePhaseAndThenWhatBecameOfTheWork(t *testing.T) {
+func TestStatusFollowsThePhaseAndThenTheReview(t *testing.T) {
 	for _, c := range []struct {
 		want  Status
 		open  bool

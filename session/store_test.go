@@ -37,7 +37,7 @@ func TestIDsSortByAgeAndNeverCollide(t *testing.T) {
 	}
 }
 
-func TestAnyUniquePrefixNamesASession(t *testing.T) {
+func TestAUniquePrefixFindsASession(t *testing.T) {
 	s := testStore(t)
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	first, err := s.Create("codex", start)
@@ -62,7 +62,7 @@ func TestAnyUniquePrefixNamesASession(t *testing.T) {
 	}
 }
 
-func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
+func TestAnAmbiguousPrefixListsItsSessions(t *testing.T) {
 	s := testStore(t)
 	for range 2 {
 		if _, err := s.Create("codex", noon); err != nil {
@@ -84,7 +84,7 @@ func TestAPrefixOfSeveralSessionsNamesThem(t *testing.T) {
 	}
 }
 
-func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
+func TestAnEndedSessionIsRecognizedByTheStartOfItsState(t *testing.T) {
 	s := testStore(t)
 	id, err := s.Create("codex", time.Now())
 	if err != nil {
@@ -100,7 +100,7 @@ func TestAnEndedSessionIsKnownByTheFirstBytesOfItsState(t *testing.T) {
 	}
 }
 
-func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
+func TestASessionIsRunningWhileItsLockIsHeld(t *testing.T) {
 	s := testStore(t)
 	id, err := s.Create("codex", time.Now())
 	if err != nil {
@@ -124,7 +124,7 @@ func TestASessionIsAliveWhileItsLockIsHeld(t *testing.T) {
 	}
 }
 
-func TestAFolderOfSessionsThatIsASymlinkIsRefused(t *testing.T) {
+func TestASymlinkedSessionsFolderIsRefused(t *testing.T) {
 	s := testStore(t)
 	s.root = t.TempDir() + "/link"
 	if err := os.Symlink(t.TempDir(), s.root); err != nil {

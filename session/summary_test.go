@@ -12,7 +12,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestAListRemembersEndedSessionsAndSeesWhatChangedSince(t *testing.T) {
+func TestAListCachesEndedSessionsUntilTheyChange(t *testing.T) {
 	sessions := New(Deps{Dirs: paths.Dirs{State: t.TempDir(), Data: t.TempDir()}})
 	ids := make([]ID, minCached+1)
 	for i := range ids {
@@ -60,7 +60,7 @@ func storeSession(t *testing.T, s Store, id ID, state State) {
 	}
 }
 
-func TestARunInASubfolderIsListedUnderItsRepository(t *testing.T) {
+func TestARunInASubfolderIsListedByItsRepository(t *testing.T) {
 	s := Session{Spec: Spec{Repository: "/home/ann/p/src"}, State: State{Workspace: &workspace.Workspace{Repo: "/home/ann/p", Start: "src"}}}
 	if got := s.Summary().Repository; got != "/home/ann/p" {
 		t.Errorf("the repository is %q", got)

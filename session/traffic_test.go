@@ -79,7 +79,7 @@ func TestAllowedAndRefusedAccessesAreDistinguished(t *testing.T) {
 	}
 }
 
-func TestOnlySoMuchHistoryIsRead(t *testing.T) {
+func TestTheTrafficHistoryIsLimited(t *testing.T) {
 	sessions := newSessions(Deps{}, testStore(t))
 	past(t, sessions, "old.example")
 	past(t, sessions, "new.example", "newer.example")

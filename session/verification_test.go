@@ -15,7 +15,7 @@ import (
 	"aibox/session/output"
 )
 
-func TestOfAVerificationsOutputTheEndIsKept(t *testing.T) {
+func TestTheEndOfVerificationOutputIsKept(t *testing.T) {
 	var e outputTail
 	for range 50 {
 		e.add(output.Chunk{Stream: output.Stdout, Data: []byte(strings.Repeat("x", 99_999) + "\n")})
@@ -39,7 +39,7 @@ func TestOfAVerificationsOutputTheEndIsKept(t *testing.T) {
 	}
 }
 
-func TestARequestGetsFromTheSessionWhatItLeavesOpen(t *testing.T) {
+func TestAVerificationInheritsUnsetOptionsFromItsSession(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		request VerifyRequest
@@ -60,7 +60,7 @@ func TestARequestGetsFromTheSessionWhatItLeavesOpen(t *testing.T) {
 	}
 }
 
-func TestAResultSaysWhyTheWorkDidNotPass(t *testing.T) {
+func TestAVerificationResultExplainsItsFailure(t *testing.T) {
 	failure := func(kind fault.Kind) *Failure { return FailureOf(fault.New(kind, "shell did not")) }
 	for _, c := range []struct {
 		result Result
@@ -102,7 +102,7 @@ func kept(t *testing.T) (*Sessions, ID) {
 	return s, id
 }
 
-func TestVerificationsAreKeptInABoundedNumber(t *testing.T) {
+func TestTheNumberOfKeptVerificationsIsLimited(t *testing.T) {
 	s, id := kept(t)
 	for range maxVerifications + 5 {
 		v := &VerificationRun{Verification: Verification{Command: "make", Tree: "t"}}
@@ -125,7 +125,7 @@ func TestVerificationsAreKeptInABoundedNumber(t *testing.T) {
 
 // What is delivered must have passed: a tree that has passed the same command is
 // not run again, and one that failed the last time is.
-func TestOnlyATreeThatPassedTheSameCommandCountsAsPassed(t *testing.T) {
+func TestATreePassesOnlyWithTheSameCommand(t *testing.T) {
 	s, id := kept(t)
 	keep := func(command, tree string, code int) {
 		t.Helper()
@@ -150,7 +150,7 @@ func TestOnlyATreeThatPassedTheSameCommandCountsAsPassed(t *testing.T) {
 	}
 }
 
-func TestThereIsNothingToAskWithoutACommand(t *testing.T) {
+func TestVerificationNeedsACommand(t *testing.T) {
 	s, id := kept(t)
 	if s.Verifier(Session{Spec: Spec{ID: id}}, VerifyRequest{}) != nil {
 		t.Error("there is a verifier")
@@ -161,7 +161,7 @@ func TestThereIsNothingToAskWithoutACommand(t *testing.T) {
 	}
 }
 
-func TestTheIdOfAVerificationIsNobodysPrefix(t *testing.T) {
+func TestVerificationIDsMatchNoSessionPrefix(t *testing.T) {
 	id := newVerificationID(144003)
 	if !id.Hidden() || newID("verify", 144000).Hidden() {
 		t.Error("verifications and other sessions are not told apart")

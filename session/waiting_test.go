@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestACommandWaitsForASessionOnlyUntilItIsCanceled(t *testing.T) {
+func TestWaitingForASessionEndsOnCancel(t *testing.T) {
 	d := newFixture(t)
 	d.ended("00001-a", "a.txt")
 	held, err := lock(d.store.Dir("00001-a")) // by its supervisor, which still cleans up

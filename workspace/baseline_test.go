@@ -25,7 +25,7 @@ func sample() *Baseline {
 	}
 }
 
-func TestABaselineIsReadAsItWasSaved(t *testing.T) {
+func TestABaselineRoundTrips(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "baseline")
 	if err := sample().Save(file); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestABaselineIsReadAsItWasSaved(t *testing.T) {
 	}
 }
 
-func TestATornBaselineIsRefused(t *testing.T) {
+func TestATruncatedBaselineIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "baseline")
 	if err := sample().Save(file); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestATornBaselineIsRefused(t *testing.T) {
 	}
 }
 
-func TestABaselineOutOfOrderIsRefused(t *testing.T) {
+func TestAnUnsortedBaselineIsRefused(t *testing.T) {
 	b := sample()
 	b.Files[0], b.Files[2] = b.Files[2], b.Files[0]
 	file := filepath.Join(t.TempDir(), "baseline")

@@ -27,7 +27,7 @@ func duplicated(t *testing.T, from string, files int, bytes int64) (string, *dup
 	return to, d, d.run(t.Context())
 }
 
-func TestACopyThatIsTooLargeIsRefusedBeforeItIsMade(t *testing.T) {
+func TestATooLargeCopyIsRefusedUpFront(t *testing.T) {
 	from := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.WriteFile(filepath.Join(from, name), []byte("12345678"), 0o600); err != nil {
@@ -56,7 +56,7 @@ func TestACopyThatIsTooLargeIsRefusedBeforeItIsMade(t *testing.T) {
 	}
 }
 
-func TestDeepFoldersAreCopiedAsFarAsPathsGo(t *testing.T) {
+func TestDeepFoldersAreCopiedUpToThePathLimit(t *testing.T) {
 	from := t.TempDir()
 	fd, err := unix.Open(from, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

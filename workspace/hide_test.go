@@ -69,7 +69,7 @@ func TestKeysAreFoundInACommitAndAmongUntrackedFiles(t *testing.T) {
 	}
 }
 
-func TestAnExclamationMarkShowsWhatIsHidden(t *testing.T) {
+func TestAnExclamationMarkUnhidesFiles(t *testing.T) {
 	files := map[string]string{"testdata/a.key": key, "testdata/b.key": key, ".env": "A=1\n", "vault/x": "x\n"}
 	ws := hiding(t, files, "vault/", "!testdata/a.key", "!.env", "!vault/x")
 	if want := []string{"testdata/b.key", "vault/x"}; !slices.Equal(ws.Hidden, want) { // nothing in a hidden folder is shown
@@ -83,7 +83,7 @@ func TestAnExclamationMarkShowsWhatIsHidden(t *testing.T) {
 	}
 }
 
-func TestGlobsMeanWhatTheyMeanInGitignore(t *testing.T) {
+func TestGlobsMatchLikeGitignore(t *testing.T) {
 	files := map[string]string{"a.key": "x\n", "d/b.key": "x\n", "d/secrets/c": "x\n", "secrets/e": "x\n", "d/vault": "x\n", "[x]": "x\n", "x": "x\n"}
 	for glob, want := range map[string][]string{
 		"**/*.key": {"a.key", "d/b.key"}, "*.key": {"a.key", "d/b.key"}, "/*.key": {"a.key"}, "secrets/": {"d/secrets/c", "secrets/e"},
@@ -112,7 +112,7 @@ func objectsIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestTheHistoryIsKeptButForHiddenFiles(t *testing.T) {
+func TestHistoryIsKeptWithoutHiddenFiles(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		repo := t.TempDir()
 		gitIn(t, repo, "init", "-q", "-b", "main", "--object-format="+format)
@@ -156,7 +156,7 @@ func TestTheHistoryIsKeptButForHiddenFiles(t *testing.T) {
 	}
 }
 
-func TestAShallowHistoryIsKeptButForHiddenFiles(t *testing.T) {
+func TestAShallowHistoryIsKeptWithoutHiddenFiles(t *testing.T) {
 	repo := repository(t)
 	for i := range 6 {
 		commit(t, repo, map[string]string{"a.txt": strings.Repeat("x", i+1), ".env": strings.Repeat("canary", i+1)})

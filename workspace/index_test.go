@@ -20,7 +20,7 @@ func indexVersion(t *testing.T, folder string) uint32 {
 	return binary.BigEndian.Uint32(data[4:8])
 }
 
-func TestTheIndexHasTheOldestVersionThatCanHoldIt(t *testing.T) {
+func TestTheIndexHasTheLowestSufficientVersion(t *testing.T) {
 	repo := repository(t)
 	if got := indexVersion(t, prepared(t, repo).Path); got != 2 {
 		t.Errorf("without extended flags the index has version %d", got)

@@ -85,7 +85,7 @@ func TestUnusualRepositoriesWork(t *testing.T) {
 	}
 }
 
-func TestAFileBehindAFilterKeepsTheUsersBlob(t *testing.T) {
+func TestAFilteredFileKeepsItsBlob(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "config", "filter.up.clean", "tr a-z A-Z")
 	gitIn(t, repo, "config", "filter.up.smudge", "tr A-Z a-z")

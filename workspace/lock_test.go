@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestWhoWritesToARepositoryWaitsWhileItIsTidied(t *testing.T) {
+func TestWritersWaitWhileARepositoryIsCleanedUp(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "aibox"), 0o700))
 	first, err := workspace.Hold(t.Context(), dir)

@@ -11,7 +11,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestALookTellsTheTopAndTheBranchFromAnyFolder(t *testing.T) {
+func TestLookFindsTheTopAndTheBranchFromAnyFolder(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "switch", "-qc", "dark/mode")
 	place, err := workspace.Look(t.Context(), filepath.Join(repo, "dir"), dirsIn(t.TempDir()))
@@ -21,7 +21,7 @@ func TestALookTellsTheTopAndTheBranchFromAnyFolder(t *testing.T) {
 	}
 }
 
-func TestALookRefusesWhatPrepareRefuses(t *testing.T) {
+func TestLookRefusesWhatPrepareRefuses(t *testing.T) {
 	home := t.TempDir()
 	dirs := dirsIn(home)
 	inside := filepath.Join(dirs.Workspace, "project")
@@ -40,7 +40,7 @@ func TestALookRefusesWhatPrepareRefuses(t *testing.T) {
 	}
 }
 
-func TestFilesAreThoseThatTheAgentWouldGet(t *testing.T) {
+func TestFilesListsTheFilesOfTheWorkspace(t *testing.T) {
 	repo := repository(t)
 	commit(t, repo, map[string]string{".env": "SECRET=1", ".gitignore": "built\n", "vault/key": "k"})
 	write(t, filepath.Join(repo, "new.txt"), "new")
@@ -65,7 +65,7 @@ func TestFilesAreThoseThatTheAgentWouldGet(t *testing.T) {
 	}
 }
 
-func TestBranchesAreTheOwnOnesAndThoseOfTheRemote(t *testing.T) {
+func TestBranchesListsLocalAndRemoteBranches(t *testing.T) {
 	origin := repository(t)
 	gitIn(t, origin, "branch", "theirs")
 	repo := filepath.Join(t.TempDir(), "clone")
@@ -79,7 +79,7 @@ func TestBranchesAreTheOwnOnesAndThoseOfTheRemote(t *testing.T) {
 	}
 }
 
-func TestTheBranchesOfAnAddressComeFromItsServerTheDefaultOneFirst(t *testing.T) {
+func TestBranchesOfAURLStartWithTheDefaultBranch(t *testing.T) {
 	origin := repository(t)
 	gitIn(t, origin, "branch", "a-branch")
 	gitIn(t, origin, "tag", "v1")
@@ -90,7 +90,7 @@ func TestTheBranchesOfAnAddressComeFromItsServerTheDefaultOneFirst(t *testing.T)
 	}
 }
 
-func TestAnAddressThatWouldRunAProgramIsAskedNothing(t *testing.T) {
+func TestAURLThatWouldRunAProgramIsRefused(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, address := range []string{"ext::sh -c \"touch " + ran + "\"", "https://-oProxyCommand=touch/x", "http://127.0.0.1:1/x", "file://" + ran} {
 		if names, err := workspace.Branches(t.Context(), address, dirsIn(t.TempDir())); err == nil || fault.KindOf(err) != fault.Usage || len(names) > 0 {
@@ -102,7 +102,7 @@ func TestAnAddressThatWouldRunAProgramIsAskedNothing(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedForAPasswordWhileBranchesAreRead(t *testing.T) {
+func TestListingBranchesNeverAsksForAPassword(t *testing.T) {
 	bin := t.TempDir()
 	said := filepath.Join(bin, "said")
 	write(t, filepath.Join(bin, "ssh"), "#!/bin/sh\necho \"$SSH_ASKPASS_REQUIRE $SSH_ASKPASS $GIT_TERMINAL_PROMPT\" >"+said+"\nexit 1\n")

@@ -25,7 +25,7 @@ func withSubmodules(t testing.TB) string {
 	return repo
 }
 
-func TestTheFilesOfSubmodulesComeAlong(t *testing.T) {
+func TestSubmoduleFilesAreCopied(t *testing.T) {
 	repo := withSubmodules(t)
 	ws := prepared(t, repo)
 	for path, want := range map[string]string{
@@ -95,7 +95,7 @@ func sorted(names []string) []string {
 	return names
 }
 
-func TestUncommittedWorkInSubmodulesComesAlong(t *testing.T) {
+func TestUncommittedWorkInSubmodulesIsCopied(t *testing.T) {
 	repo := withSubmodules(t)
 	write(t, repo+"/libs/outer/outer.txt", "changed\n")
 	write(t, repo+"/libs/outer/inner/new.txt", "new\n")
@@ -148,7 +148,7 @@ func TestUncommittedWorkInSubmodulesComesAlong(t *testing.T) {
 	}
 }
 
-func TestASubmoduleThatIsNotCheckedOutComesFromGitsOwnCopy(t *testing.T) {
+func TestASubmoduleThatIsNotCheckedOutIsReadFromItsGitFolder(t *testing.T) {
 	repo := withSubmodules(t)
 	gitIn(t, repo, "switch", "-q", "--orphan", "bare")
 	gitIn(t, repo, "commit", "-q", "--allow-empty", "-m", "empty")
@@ -163,7 +163,7 @@ func TestASubmoduleThatIsNotCheckedOutComesFromGitsOwnCopy(t *testing.T) {
 	}
 }
 
-func TestASubmoduleThatCannotComeAlongIsNamed(t *testing.T) {
+func TestASubmoduleThatCannotBeCopiedIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, repo string)
 		clean bool
@@ -222,7 +222,7 @@ func TestASubmoduleThatCannotComeAlongIsNamed(t *testing.T) {
 	}
 }
 
-func TestASubmoduleOfAHiddenNameIsNotGiven(t *testing.T) {
+func TestASubmoduleWithAHiddenNameIsNotCopied(t *testing.T) {
 	repo := withSubmodules(t)
 	ws := prepared(t, repo, func(r *workspace.Request) { r.Hide = []string{"libs"} })
 	if _, err := os.Stat(ws.Path + "/libs"); err == nil {
@@ -233,7 +233,7 @@ func TestASubmoduleOfAHiddenNameIsNotGiven(t *testing.T) {
 	}
 }
 
-func TestASubmodulesNameDoesNotLeadOutOfTheRepository(t *testing.T) {
+func TestASubmoduleNameCannotEscapeTheRepository(t *testing.T) {
 	repo := withSubmodules(t)
 	outside := filepath.Dir(repo) + "/outside"
 	gitIn(t, "/", "clone", "-q", "--bare", repository(t), outside)

@@ -38,7 +38,7 @@ func TestThePreparedWorkspaceIsCleanToGit(t *testing.T) {
 	}
 }
 
-func TestTheUsersUncommittedWorkComesAlong(t *testing.T) {
+func TestUncommittedWorkIsCopied(t *testing.T) {
 	repo := repository(t)
 	write(t, repo+"/a.txt", "changed\n")
 	write(t, repo+"/staged.txt", "staged\n")
@@ -70,7 +70,7 @@ func TestTheUsersUncommittedWorkComesAlong(t *testing.T) {
 	}
 }
 
-func TestAFolderThatTheUserReplacedByAFileComesAlongAsAFile(t *testing.T) {
+func TestAFolderReplacedByAFileIsCopiedAsAFile(t *testing.T) {
 	repo := repository(t)
 	must(t, os.RemoveAll(repo+"/dir"))
 	write(t, repo+"/dir", "a file now\n")
@@ -83,7 +83,7 @@ func TestAFolderThatTheUserReplacedByAFileComesAlongAsAFile(t *testing.T) {
 	}
 }
 
-func TestAnotherBranchIsTakenFromItsCommit(t *testing.T) {
+func TestAnotherBranchIsCopiedFromItsCommit(t *testing.T) {
 	repo := repository(t)
 	gitIn(t, repo, "switch", "-qc", "feature/x")
 	commit(t, repo, map[string]string{"feature.txt": "f\n"})
@@ -116,7 +116,7 @@ func TestAnOccupiedWorkspaceIsKept(t *testing.T) {
 	}
 }
 
-func TestSessionsOnTheSameRepositoryStartAtOnce(t *testing.T) {
+func TestSessionsOnOneRepositoryStartConcurrently(t *testing.T) {
 	repo := repository(t)
 	write(t, repo+"/a.txt", "uncommitted\n")
 	dirs := dirsIn(t.TempDir())
@@ -145,7 +145,7 @@ func TestSessionsOnTheSameRepositoryStartAtOnce(t *testing.T) {
 	}
 }
 
-func TestHistoryIsCutWhereAskedTo(t *testing.T) {
+func TestHistoryDepthIsLimited(t *testing.T) {
 	repo := repository(t)
 	for _, name := range []string{"1", "2", "3"} {
 		commit(t, repo, map[string]string{name: name})

@@ -14,7 +14,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestAnAgentsWorkspaceIsNoRepositoryToRunOn(t *testing.T) {
+func TestARunOnAnAgentWorkspaceIsRefused(t *testing.T) {
 	home := t.TempDir()
 	in := func(r *workspace.Request) { r.Dirs = dirsIn(home) }
 	ws := prepared(t, repository(t), in)
@@ -35,7 +35,7 @@ func TestAnAgentsWorkspaceIsNoRepositoryToRunOn(t *testing.T) {
 	}
 }
 
-func TestWhatCannotWorkIsRefusedAndLeavesNothing(t *testing.T) {
+func TestInvalidRunsAreRefusedAndLeaveNothing(t *testing.T) {
 	empty := t.TempDir()
 	gitIn(t, empty, "init", "-q", "-b", "main")
 	write(t, filepath.Join(empty, ".git/refs/heads/main"), strings.Repeat("1", 40)+"\n")

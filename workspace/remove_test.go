@@ -15,7 +15,7 @@ import (
 
 // A workspace of which half has been deleted would look like work: an agent that
 // deleted files.
-func TestARemovalThatIsKilledLeavesNothingThatLooksLikeTheFolder(t *testing.T) {
+func TestAKilledRemovalLeavesNoPartialFolder(t *testing.T) {
 	if doomed := os.Getenv("AIBOX_TEST_REMOVE"); doomed != "" {
 		must(t, workspace.RemoveFolder(t.Context(), doomed))
 		return

@@ -8,7 +8,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestARunStartsInTheFolderThatItIsStartedIn(t *testing.T) {
+func TestARunStartsInTheCurrentFolder(t *testing.T) {
 	repo := repository(t)
 	must(t, os.MkdirAll(repo+"/new/empty", 0o755))
 	must(t, os.Symlink(repo+"/dir", t.TempDir()+"/link"))
@@ -26,7 +26,7 @@ func TestARunStartsInTheFolderThatItIsStartedIn(t *testing.T) {
 	}
 }
 
-func TestARunInAFolderThatTheAgentDoesNotGetStartsAtTheTop(t *testing.T) {
+func TestARunInAMissingFolderStartsAtTheTop(t *testing.T) {
 	repo := repository(t)
 	must(t, os.MkdirAll(repo+"/new", 0o755))
 	for why, change := range map[string]func(*workspace.Request){

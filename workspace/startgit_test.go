@@ -41,7 +41,7 @@ func opened(t testing.TB, ws *workspace.Workspace) *workspace.Workspace {
 	return copied
 }
 
-func TestGitInACopySeesWhatTheAgentChanged(t *testing.T) {
+func TestGitInACopySeesTheAgentsChanges(t *testing.T) {
 	repo := repository(t)
 	write(t, filepath.Join(repo, "a.txt"), "one\nTWO\n")
 	write(t, filepath.Join(repo, ".env"), "secret\n")
@@ -82,7 +82,7 @@ func TestGitInACopySeesWhatTheAgentChanged(t *testing.T) {
 }
 
 // A change that keeps size and modification time is one all the same.
-func TestGitInACopyIsNotDeceivedByTimes(t *testing.T) {
+func TestGitInACopyIgnoresForgedTimestamps(t *testing.T) {
 	ws := prepared(t, repository(t))
 	file := filepath.Join(ws.Path, "a.txt")
 	info, err := os.Stat(file)
@@ -96,7 +96,7 @@ func TestGitInACopyIsNotDeceivedByTimes(t *testing.T) {
 
 // Whatever the agent has put in the place of its .git, the copy gets one of the host's,
 // and nothing is written through what the agent left.
-func TestACopyGetsItsOwnGitWhateverTheAgentLeft(t *testing.T) {
+func TestACopyGetsANewGitFolder(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, ws *workspace.Workspace, outside string){
 		"nothing": func(*testing.T, *workspace.Workspace, string) {},
 		"a symlink to a folder outside": func(t *testing.T, ws *workspace.Workspace, outside string) {
@@ -135,7 +135,7 @@ func TestACopyGetsItsOwnGitWhateverTheAgentLeft(t *testing.T) {
 
 // An agent that is at work changes names and kinds under the copy, which is no reason to
 // fail, to follow a link or to wait for a pipe.
-func TestAWorkspaceIsCopiedWhileTheAgentIsAtWork(t *testing.T) {
+func TestAWorkspaceIsCopiedWhileTheAgentWorks(t *testing.T) {
 	ws, outside := prepared(t, repository(t)), t.TempDir()
 	write(t, outside+"/secret", "secret\n")
 	for i := range 50 {

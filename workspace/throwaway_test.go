@@ -60,7 +60,7 @@ func treeOf(t *testing.T, ws *workspace.Workspace, dir string) string {
 	return tree
 }
 
-func TestAThrowawayCopyHoldsAllThatTheAgentHas(t *testing.T) {
+func TestAThrowawayCopyHasAllFilesOfTheAgent(t *testing.T) {
 	ws, req := worked(t)
 	req.Tree = req.Has
 	copied, err := workspace.Throwaway(t.Context(), req)
@@ -93,7 +93,7 @@ func TestAThrowawayCopyHoldsAllThatTheAgentHas(t *testing.T) {
 	}
 }
 
-func TestAThrowawayCopyHoldsTheTreeThatWasAskedFor(t *testing.T) {
+func TestAThrowawayCopyHasTheRequestedTree(t *testing.T) {
 	ws, req := worked(t)
 	copied, err := workspace.Throwaway(t.Context(), req)
 	must(t, err)
@@ -117,7 +117,7 @@ func TestAThrowawayCopyHoldsTheTreeThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestAThrowawayCopyOfAGoneWorkspaceHoldsTheTreeAlone(t *testing.T) {
+func TestAThrowawayCopyOfARemovedWorkspaceHasOnlyTheTree(t *testing.T) {
 	ws, req := worked(t)
 	req.Tree = req.Has
 	must(t, os.RemoveAll(ws.Path))
@@ -134,7 +134,7 @@ func TestAThrowawayCopyOfAGoneWorkspaceHoldsTheTreeAlone(t *testing.T) {
 	}
 }
 
-func TestAThrowawayCopyLeavesOutWhatIsNoFile(t *testing.T) {
+func TestAThrowawayCopySkipsSpecialFiles(t *testing.T) {
 	ws, req := worked(t)
 	must(t, unix.Mkfifo(ws.Path+"/pipe", 0o600))
 	must(t, os.Link(ws.Path+"/kept.txt", ws.Path+"/second name"))
@@ -153,7 +153,7 @@ func TestAThrowawayCopyLeavesOutWhatIsNoFile(t *testing.T) {
 	}
 }
 
-func TestAThrowawayCopyThatFailsLeavesNothing(t *testing.T) {
+func TestAFailedThrowawayCopyLeavesNothing(t *testing.T) {
 	_, req := worked(t)
 	req.Tree = strings.Repeat("1", 40)
 	made := ""
@@ -173,7 +173,7 @@ func inode(t *testing.T, path string) uint64 {
 	return st.Ino
 }
 
-func TestLineEndsOfTheUsersOwnComeBackWithAFile(t *testing.T) {
+func TestLineEndingsOfTheUserAreRestored(t *testing.T) {
 	home := t.TempDir()
 	repo := repository(t)
 	gitIn(t, repo, "config", "core.autocrlf", "true")

@@ -12,7 +12,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestHiddenFilesStayAsTheUserHasThem(t *testing.T) {
+func TestAcceptLeavesHiddenFilesUnchanged(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".env": "KEY=canary-7f3a\n", "a.txt": "one\n", "certs/id_rsa": "canary-7f3a\n"}).Prepare()
 	for _, name := range []string{".env", "certs/id_rsa"} {
 		if _, err := os.Lstat(b.Path(name)); !os.IsNotExist(err) {
@@ -64,7 +64,7 @@ func held(cs *review.ChangeSet) (paths []string) {
 	return paths
 }
 
-func TestWhatTheAgentWritesUnderAHiddenNameComesBack(t *testing.T) {
+func TestAgentFilesWithHiddenNamesAreRestored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n", ".gitignore": ".env.local\n"}).Prepare()
 	b.Write("id_rsa", "agent\n") // hidden names, and no file of the user's
 	b.Write(".env.test", "agent\n")
@@ -83,7 +83,7 @@ func TestWhatTheAgentWritesUnderAHiddenNameComesBack(t *testing.T) {
 	}
 }
 
-func TestAHiddenFileOfTheUsersIsReplacedByNameOnly(t *testing.T) {
+func TestAHiddenFileIsReplacedOnlyWhenSelectedByName(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".env": "USER=1\nB=2\nC=3\nD=4\n", "vault/x": "user\n", "a.txt": "one\n"})
 	reviewtest.Write(t, b.Repo+"/.env.local", "untracked\n")
 	b.Prepare(func(r *workspace.Request) { r.Hide = append(workspace.DefaultHide(), "vault/") })
@@ -124,7 +124,7 @@ func TestAHiddenFileOfTheUsersIsReplacedByNameOnly(t *testing.T) {
 	}
 }
 
-func TestTheAgentsFilesUnderHiddenNamesAreRecovered(t *testing.T) {
+func TestAgentFilesWithHiddenNamesAreRecovered(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".env": "USER=1\n", "web/.env": "USER=2\n", "a.txt": "one\n"}).Prepare()
 	b.Write(".env", "AGENT=1\n")
 	b.Write("id_rsa", "agent\n")

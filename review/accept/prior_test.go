@@ -48,7 +48,7 @@ func (a *accepting) on(path string) string {
 	return reviewtest.GitIn(a.T, a.Repo, "show", a.before.Branch+":"+path) + "\n"
 }
 
-func TestWhatWasAcceptedStaysWhenTheAgentGoesOn(t *testing.T) {
+func TestAcceptedWorkIsKeptWhenTheAgentContinues(t *testing.T) {
 	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": reviewtest.Numbered(), "g": "g\n", "h": "h\n"}).Prepare()}
 	a.Write("f", reviewtest.Numbered("b\n", "X\n"))
 	a.Write("g", "first\n")
@@ -90,7 +90,7 @@ func TestWhatWasAcceptedStaysWhenTheAgentGoesOn(t *testing.T) {
 	}
 }
 
-func TestABranchThatMovedIsLeftAlone(t *testing.T) {
+func TestABranchThatMovedIsNotChanged(t *testing.T) {
 	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()}
 	a.Write("one", "1\n")
 	a.Write("two", "2\n")
@@ -114,7 +114,7 @@ func TestABranchThatMovedIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestABranchThatIsCheckedOutIsLeftAlone(t *testing.T) {
+func TestACheckedOutBranchIsNotChanged(t *testing.T) {
 	a := &accepting{Fixture: reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()}
 	a.Write("one", "1\n")
 	a.Write("two", "2\n")
@@ -130,7 +130,7 @@ func TestABranchThatIsCheckedOutIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWorkThatDoesNotPassIsNotDelivered(t *testing.T) {
+func TestWorkThatFailsVerificationIsNotDelivered(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"f": "f\n"}).Prepare()
 	b.Write("one", "1\n")
 	b.Write("two", "2\n")

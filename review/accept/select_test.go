@@ -30,7 +30,7 @@ func took(s *review.Selection) []string {
 	return names
 }
 
-func TestAChoiceMeansWhatItSays(t *testing.T) {
+func TestASelectionDeliversExactlyItsFiles(t *testing.T) {
 	b, cs := reviewtest.Mixed(t)
 	a := b.Hunks(cs, "src/a.go")
 	if len(a) != 2 || len(a[0].Split()) != 2 {
@@ -99,7 +99,7 @@ func TestAChoiceMeansWhatItSays(t *testing.T) {
 	}
 }
 
-func TestAChoiceOfNothingThatIsThereIsAMistake(t *testing.T) {
+func TestASelectionThatMatchesNothingIsAnError(t *testing.T) {
 	_, cs := reviewtest.Mixed(t)
 	for _, c := range []struct {
 		choice review.Choice
@@ -122,7 +122,7 @@ func TestAChoiceOfNothingThatIsThereIsAMistake(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeATreeIsNamed(t *testing.T) {
+func TestFilesThatFitNoTreeAreReported(t *testing.T) {
 	b, cs := reviewtest.Mixed(t)
 	_, err := accept.Run(t.Context(), b.Workspace, cs, accept.Options{Choice: review.Choice{Files: []string{"dir/in"}}})
 	f, ok := errors.AsType[*fault.Fault](err)
@@ -145,9 +145,9 @@ func TestWhatCannotBeATreeIsNamed(t *testing.T) {
 	}
 }
 
-// TestAHunkKeepsItsIDWhenTheWorkGoesOn computes the changes again after the agent
+// TestHunkIDsAreStableAcrossRecomputing computes the changes again after the agent
 // changed lines nearby, so that git shows both as one hunk.
-func TestAHunkKeepsItsIDWhenTheWorkGoesOn(t *testing.T) {
+func TestHunkIDsAreStableAcrossRecomputing(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"f": reviewtest.Numbered()}).Prepare()
 	b.Write("f", reviewtest.Numbered("h\n", "H\n"))
 	first := b.Hunks(b.Compute(), "f")[0]
@@ -166,8 +166,8 @@ func TestAHunkKeepsItsIDWhenTheWorkGoesOn(t *testing.T) {
 	}
 }
 
-// TestPartsKeepLineEndingsAndModes takes parts of files with odd ends of lines.
-func TestPartsKeepLineEndingsAndModes(t *testing.T) {
+// TestSelectedHunksKeepLineEndingsAndModes takes parts of files with odd ends of lines.
+func TestSelectedHunksKeepLineEndingsAndModes(t *testing.T) {
 	crlf := strings.ReplaceAll(reviewtest.Numbered(), "\n", "\r\n")
 	b := reviewtest.NewRepository(t, map[string]string{"crlf": crlf, "open": strings.TrimSuffix(reviewtest.Numbered(), "\n"), "empty": "", "script": reviewtest.Numbered()}).Prepare()
 	b.Write("crlf", strings.NewReplacer("b\r\n", "B\n", "s\r\n", "S\r\n").Replace(crlf))
@@ -199,8 +199,8 @@ func TestPartsKeepLineEndingsAndModes(t *testing.T) {
 	}
 }
 
-// TestAFileWithVeryManyLinesIsTakenAsAWhole bounds the memory that one file takes.
-func TestAFileWithVeryManyLinesIsTakenAsAWhole(t *testing.T) {
+// TestAFileWithTooManyLinesIsOneHunk bounds the memory that one file takes.
+func TestAFileWithTooManyLinesIsOneHunk(t *testing.T) {
 	many := strings.Repeat("x\n", 510_000)
 	b := reviewtest.NewRepository(t, map[string]string{"changed": many, "gone": many, "small": "s\n"}).Prepare()
 	b.Write("changed", strings.ReplaceAll(many, "x", "y"))
@@ -230,9 +230,9 @@ func TestAFileWithVeryManyLinesIsTakenAsAWhole(t *testing.T) {
 	}
 }
 
-// TestFilesOfSomePathsAreThoseOfAllPaths asks for files by name, among them renames,
+// TestFilesByPathMatchThoseOfAllPaths asks for files by name, among them renames,
 // and a file whose name is also that of a folder.
-func TestFilesOfSomePathsAreThoseOfAllPaths(t *testing.T) {
+func TestFilesByPathMatchThoseOfAllPaths(t *testing.T) {
 	files := map[string]string{"top": "a file\n", "a": "same\n"}
 	for i := range 60 {
 		files["d/old"+strings.Repeat("x", i)] = reviewtest.Numbered("t\n", strings.Repeat("u", i)+"\n")

@@ -88,7 +88,7 @@ var replacements = map[string]struct {
 
 // A file goes only together with what took its place: were one delivered without the
 // other, the user would lose a file of which the review says that it was replaced.
-func TestAFileStaysWhenWhatTookItsPlaceIsLeftOut(t *testing.T) {
+func TestAFileIsKeptWhenItsReplacementIsLeftOut(t *testing.T) {
 	for name, c := range replacements {
 		for _, target := range []accept.Target{accept.ToBranch, accept.ToWorktree} {
 			t.Run(fmt.Sprintf("%s, to a %s", name, target), func(t *testing.T) {
@@ -139,7 +139,7 @@ func regular(path string) bool {
 }
 
 // Whoever names the deletion takes it, whatever came in its place.
-func TestADeletionIsTakenByNameWithoutWhatTookItsPlace(t *testing.T) {
+func TestADeletionIsAcceptedWithoutItsReplacement(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"lib/one.txt": "1\n"}).Prepare()
 	reviewtest.Must(t, os.RemoveAll(b.Path("lib")))
 	reviewtest.Must(t, os.Symlink("../../elsewhere", b.Path("lib")))

@@ -68,7 +68,7 @@ func asAdded(b *reviewtest.Fixture, cs *review.ChangeSet, branch string) {
 	}
 }
 
-func TestFilesOfGitLFSReachABranchAsPointers(t *testing.T) {
+func TestGitLFSFilesReachABranchAsPointers(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"}).UseLFS()
 	b.Commit(map[string]string{"old.bin": "\x00old", "same.bin": "\x00same"})
 	b.User("mine.bin", "\x00uncommitted")
@@ -95,7 +95,7 @@ func TestFilesOfGitLFSReachABranchAsPointers(t *testing.T) {
 	}
 }
 
-func TestWhatAFilterKeepsUnreadableIsInNoObject(t *testing.T) {
+func TestFilteredSecretsAreInNoObject(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		t.Run(format, func(t *testing.T) {
 			b := &reviewtest.Fixture{T: t, Repo: filepath.Join(t.TempDir(), "project"), Home: t.TempDir()}
@@ -126,7 +126,7 @@ func TestWhatAFilterKeepsUnreadableIsInNoObject(t *testing.T) {
 	}
 }
 
-func TestTakingAPartAndThenTheRestStoresWhatTakingAllDoes(t *testing.T) {
+func TestAcceptingInPartsStoresTheSameAsAcceptingAll(t *testing.T) {
 	start := func() (*reviewtest.Fixture, *review.ChangeSet) {
 		b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs -text\nsecret/** filter=crypt\n*.txt text eol=crlf\n"}).UseLFS().UseCrypt()
 		b.Commit(map[string]string{"a.bin": "\x00old", "secret/a": "letters\n", "t.txt": strings.ReplaceAll(reviewtest.Ten, "\n", "\r\n"), "unix": reviewtest.Ten})
@@ -228,7 +228,7 @@ func TestAcceptStoresLineEndingsAsGitAddDoes(t *testing.T) {
 	}
 }
 
-func TestAnEncodingOfTheWorkingTreeIsKeptAsGitKeepsIt(t *testing.T) {
+func TestWorkingTreeEncodingMatchesGit(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.u16 working-tree-encoding=UTF-16LE\n"})
 	utf16 := func(text string) string { return strings.Join(strings.Split(text, ""), "\x00") + "\x00" }
 	b.Commit(map[string]string{"a.u16": utf16("one\n")}).Prepare()
@@ -242,7 +242,7 @@ func TestAnEncodingOfTheWorkingTreeIsKeptAsGitKeepsIt(t *testing.T) {
 	asAdded(b, cs, accepted.Branch)
 }
 
-func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
+func TestAFailingOrHangingFilterFailsTheAccept(t *testing.T) {
 	process := filepath.Join(t.TempDir(), "process")
 	for _, c := range []struct {
 		name, clean, required string
@@ -295,7 +295,7 @@ func TestAFilterThatFailsOrHangsFailsTheAcceptAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAFilterThatIsNotSetUpStoresWhatGitWouldUnlessItKeepsFilesOut(t *testing.T) {
+func TestAnUnconfiguredFilterStoresWhatGitWould(t *testing.T) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1") // where Debian sets up Git LFS
 	t.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 3\n"
@@ -326,9 +326,9 @@ func TestAFilterThatIsNotSetUpStoresWhatGitWouldUnlessItKeepsFilesOut(t *testing
 	b.Take(cs, review.Choice{Files: []string{"b.bin"}, Risky: []string{"b.bin"}}, nil)
 }
 
-// TestAttributesOfTheAgentNameNoFilter has attributes that were not accepted, and the
+// TestAttributesByTheAgentSelectNoFilter has attributes that were not accepted, and the
 // configuration of the workspace, name programs.
-func TestAttributesOfTheAgentNameNoFilter(t *testing.T) {
+func TestAttributesByTheAgentSelectNoFilter(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "one\n"})
 	ran := b.InRepo("../ran")
 	reviewtest.GitIn(t, b.Repo, "config", "filter.mine.clean", "touch "+ran+"-mine; cat")
@@ -356,7 +356,7 @@ func TestAttributesOfTheAgentNameNoFilter(t *testing.T) {
 	}
 }
 
-func TestASavedStateThatIsRestoredIsStoredThroughFilters(t *testing.T) {
+func TestARestoredStateIsStoredThroughFilters(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "secret/** filter=crypt\n"}).UseCrypt()
 	b.Commit(map[string]string{"secret/a": "letters of the user\n"}).Prepare()
 	b.Write("secret/a", "letters of the agent\n")
@@ -370,7 +370,7 @@ func TestASavedStateThatIsRestoredIsStoredThroughFilters(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceOfACommitKeepsWhatItWasGivenStored(t *testing.T) {
+func TestUnchangedFilesOfACommitKeepTheirBlobs(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "secret/** filter=crypt\n"}).UseCrypt()
 	b.Commit(map[string]string{"secret/a": "letters of the user\n", "secret/b": "other letters\n"})
 	b.Prepare(func(req *workspace.Request) { req.Clean = true })
@@ -385,9 +385,9 @@ func TestAWorkspaceOfACommitKeepsWhatItWasGivenStored(t *testing.T) {
 	}
 }
 
-// TestAFileThatWasAcceptedBeforeIsNotStoredAgain has a filter that gives something else
+// TestAnAcceptedFileIsNotStoredAgain has a filter that gives something else
 // each time, as encryption often does.
-func TestAFileThatWasAcceptedBeforeIsNotStoredAgain(t *testing.T) {
+func TestAnAcceptedFileIsNotStoredAgain(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.s filter=salt\n"})
 	reviewtest.GitIn(t, b.Repo, "config", "filter.salt.clean", "cat; head -c 8 /dev/urandom")
 	b.Prepare()
@@ -401,7 +401,7 @@ func TestAFileThatWasAcceptedBeforeIsNotStoredAgain(t *testing.T) {
 	}
 }
 
-func TestFiltersFindTheirKeysInARepositoryOfAnyKind(t *testing.T) {
+func TestFiltersFindTheirKeysInEveryKindOfRepository(t *testing.T) {
 	for name, make := range map[string]func(b *reviewtest.Fixture) string{
 		"a linked working tree": func(b *reviewtest.Fixture) string {
 			dir := filepath.Join(b.T.TempDir(), "linked")
@@ -442,9 +442,9 @@ func TestFiltersFindTheirKeysInARepositoryOfAnyKind(t *testing.T) {
 	}
 }
 
-// TestTheOnlyHunkOfATextInGitLFSIsAllOfIt has a text that is stored as a pointer, which is
+// TestASingleHunkOfAGitLFSTextIsTheWholeFile has a text that is stored as a pointer, which is
 // text, too: no part of it may be put between lines of the pointer.
-func TestTheOnlyHunkOfATextInGitLFSIsAllOfIt(t *testing.T) {
+func TestASingleHunkOfAGitLFSTextIsTheWholeFile(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.csv filter=lfs -text\n"}).UseLFS()
 	b.Commit(map[string]string{"a.csv": reviewtest.Ten}).Prepare()
 	b.Write("a.csv", "zero\n"+reviewtest.Ten+"11\n")
@@ -459,8 +459,8 @@ func TestTheOnlyHunkOfATextInGitLFSIsAllOfIt(t *testing.T) {
 	b.Holds("a.csv", "zero\n"+reviewtest.Ten+"11\n")
 }
 
-// TestPartsOfATextWithAFilterAreStoredThroughIt has a filter that keeps lines apart.
-func TestPartsOfATextWithAFilterAreStoredThroughIt(t *testing.T) {
+// TestHunksOfAFilteredTextAreStoredThroughTheFilter has a filter that keeps lines apart.
+func TestHunksOfAFilteredTextAreStoredThroughTheFilter(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.up filter=up\n"})
 	reviewtest.GitIn(t, b.Repo, "config", "filter.up.clean", "tr a-z A-Z")
 	letters := strings.Join(strings.Split("abcdefghijklmnopqrst", ""), "\n") + "\n"
@@ -473,9 +473,9 @@ func TestPartsOfATextWithAFilterAreStoredThroughIt(t *testing.T) {
 	}
 }
 
-// TestAttributesCountHoweverDeepFilesLie has more folders than git is asked about one by
+// TestAttributesApplyAtAnyDepth has more folders than git is asked about one by
 // one.
-func TestAttributesCountHoweverDeepFilesLie(t *testing.T) {
+func TestAttributesApplyAtAnyDepth(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.s filter=up\n", "deep/.gitattributes": "*.l -text\n"})
 	reviewtest.GitIn(t, b.Repo, "config", "filter.up.clean", "tr a-z A-Z")
 	b.Prepare()

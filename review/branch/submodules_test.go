@@ -33,7 +33,7 @@ func withSubmodules(t *testing.T) *reviewtest.Fixture {
 	return b
 }
 
-func TestUntouchedSubmodulesAreNoChange(t *testing.T) {
+func TestUnchangedSubmodulesAreNotListed(t *testing.T) {
 	b := withSubmodules(t)
 	reviewtest.Write(t, b.Repo+"/lib/lib.txt", "uncommitted\n")
 	b.Prepare()
@@ -104,7 +104,7 @@ func TestChangesInASubmoduleBecomeABranchThere(t *testing.T) {
 	}
 }
 
-func TestAcceptingASubmoduleBitByBitGivesTheSame(t *testing.T) {
+func TestAcceptingASubmoduleInPartsGivesTheSame(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	b.Write("a.txt", "agent\n")
 	b.Write("lib/lib.txt", "agent\ntwo\nthree\n")
@@ -141,7 +141,7 @@ func TestAcceptingASubmoduleBitByBitGivesTheSame(t *testing.T) {
 	}
 }
 
-func TestAnAcceptThatFailsTakesTheBranchesOfSubmodulesBack(t *testing.T) {
+func TestAFailedAcceptRemovesSubmoduleBranches(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	b.Write("lib/lib.txt", "agent\n")
 	b.Write("lib/deep/deep.txt", "agent\n")
@@ -196,7 +196,7 @@ func TestDiscardedWorkInSubmodulesCanBeRestored(t *testing.T) {
 	}
 }
 
-func TestWorkInASubmoduleGoesToTheWorkingTree(t *testing.T) {
+func TestSubmoduleWorkIsDeliveredToTheWorkingTree(t *testing.T) {
 	b := withSubmodules(t)
 	reviewtest.GitIn(t, b.Repo+"/lib", "config", "core.autocrlf", "true")
 	reviewtest.Write(t, b.Repo+"/lib/lib.txt", "one\r\ntwo\r\nthree\r\n")
@@ -235,7 +235,7 @@ func TestAConflictInASubmoduleChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatTakesTheSubmodulesPlaceIsRefused(t *testing.T) {
+func TestReplacingASubmoduleIsRefused(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, b *reviewtest.Fixture){
 		"a symlink": func(t *testing.T, b *reviewtest.Fixture) {
 			reviewtest.Must(t, os.RemoveAll(b.Path("lib")))
@@ -262,7 +262,7 @@ func TestWhatTakesTheSubmodulesPlaceIsRefused(t *testing.T) {
 	}
 }
 
-func TestARepositoryThatTheAgentMakesInASubmoduleIsNotOpened(t *testing.T) {
+func TestAnAgentsRepositoryInASubmoduleIsNotOpened(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	canary := filepath.Join(t.TempDir(), "canary")
 	reviewtest.GitIn(t, b.Path("lib"), "init", "-q")
@@ -281,7 +281,7 @@ func TestARepositoryThatTheAgentMakesInASubmoduleIsNotOpened(t *testing.T) {
 	}
 }
 
-func TestGitmodulesIsTakenAsARiskOrRefused(t *testing.T) {
+func TestChangesToGitmodulesAreRiskyOrRefused(t *testing.T) {
 	plain := "[submodule \"lib\"]\n\tpath = lib\n\turl = https://example.org/lib\n"
 	for content, taken := range map[string]bool{
 		plain: true,
@@ -321,7 +321,7 @@ func TestGitmodulesIsTakenAsARiskOrRefused(t *testing.T) {
 	}
 }
 
-func TestASubmoduleOfWhichAllFilesGoKeepsItsPlace(t *testing.T) {
+func TestAnEmptiedSubmoduleKeepsItsEntry(t *testing.T) {
 	b := withSubmodules(t).Prepare()
 	reviewtest.Must(t, os.RemoveAll(b.Path("lib")))
 	cs := b.Compute()
@@ -334,7 +334,7 @@ func TestASubmoduleOfWhichAllFilesGoKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestFilesOfASubmoduleAreStoredAsItsOwnGitWould(t *testing.T) {
+func TestSubmoduleFilesAreStoredThroughTheirOwnFilters(t *testing.T) {
 	b := withSubmodules(t)
 	reviewtest.GitIn(t, b.Repo+"/lib", "config", "filter.up.clean", "tr a-z A-Z")
 	reviewtest.GitIn(t, b.Repo+"/lib", "config", "filter.up.smudge", "tr A-Z a-z")

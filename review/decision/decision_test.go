@@ -191,7 +191,7 @@ func (d driver) turn(t *rapid.T) {
 	}
 }
 
-func TestEveryChoiceIsOneThatReviewSelects(t *testing.T) {
+func TestEveryChoiceCanBeSelected(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)
 	rapid.Check(t, func(t *rapid.T) {
@@ -224,7 +224,7 @@ func TestEveryChoiceIsOneThatReviewSelects(t *testing.T) {
 	})
 }
 
-func TestUndoRestoresEveryStep(t *testing.T) {
+func TestUndoRevertsEveryStep(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)
 	rapid.Check(t, func(t *rapid.T) {
@@ -283,7 +283,7 @@ func TestRiskyFilesComeFirstAndAreNotAcceptedWithTheRest(t *testing.T) {
 	}
 }
 
-func TestAHunkThatWasRejectedEarlierIsNamedWhenItIsAccepted(t *testing.T) {
+func TestAcceptingAPreviouslyRejectedHunkIsReported(t *testing.T) {
 	set := example(t)
 	hunks := hunksOf(t, set)
 	part := hunks["src/text"][0].Split()[1].ID
@@ -339,7 +339,7 @@ func TestEarlierDeliveriesAreRecognized(t *testing.T) {
 	}
 }
 
-func TestTheNextMatchIsFoundAroundTheEnd(t *testing.T) {
+func TestSearchWrapsAround(t *testing.T) {
 	set := example(t)
 	d := New(changesOf(set), Options{})
 	i := d.Find("src/text")
@@ -393,7 +393,7 @@ func TestAScopeHoldsTheNamedPaths(t *testing.T) {
 	}
 }
 
-func TestAgreeingToRisksOfAFileThatIsNotChosenIsAnError(t *testing.T) {
+func TestAcceptingRisksOfAnUnselectedFileIsAnError(t *testing.T) {
 	_, err := NewPlan(t.Context(), example(t), review.Choice{Files: []string{"src/new"}, Risky: []string{"Makefile"}})
 	if err == nil || !strings.Contains(err.Error(), "Makefile") {
 		t.Errorf("%v", err)

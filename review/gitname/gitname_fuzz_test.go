@@ -73,7 +73,7 @@ var nameAtoms = []string{
 	"1", "0", "9", "12345", " ", "  ", ":", "::$INDEX_ALLOCATION", "\\", "\u200c", "\u200d", "\u202e", "\ufeff", "\u206a", "\u00a0", "\u212a", "\x80", "x", "-", "\t", "\n",
 }
 
-func TestEveryNameThatGitTakesForItsOwnIsRefused(t *testing.T) {
+func TestEveryNameThatGitTreatsAsItsOwnIsRefused(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 1)) //nolint:gosec // it is to be the same each time
 	seen := map[string]bool{}
 	var names []string
@@ -92,8 +92,8 @@ func TestEveryNameThatGitTakesForItsOwnIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzNamesThatGitTakesForItsOwn takes names apart at slashes.
-func FuzzNamesThatGitTakesForItsOwn(f *testing.F) {
+// FuzzNamesThatGitTreatsAsItsOwn takes names apart at slashes.
+func FuzzNamesThatGitTreatsAsItsOwn(f *testing.F) {
 	f.Add(".git/.GIT/git~1/.g\u200cit/.git /.git./.git::$INDEX_ALLOCATION/x\\.git/.git\x80y/a")
 	f.Add("gi7eb~12/g~123456/gi~12345/.gitmodules/GITMOD~1/gi7eba~1/.gitmodules:x/.GitModules. ")
 	f.Fuzz(func(t *testing.T, list string) {

@@ -66,7 +66,7 @@ func TestADiffIsShownWithReadableNamesAndMarkedWords(t *testing.T) {
 	}
 }
 
-func TestALineOfContentCannotPoseAsAHeader(t *testing.T) {
+func TestALineOfContentIsNotShownAsAHeader(t *testing.T) {
 	text := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/etc/passwd\n-diff --git a/y b/y\n+++ b/etc/passwd\n+@@ -1 +1 @@\n"
 	got := shownAs(t, DiffOptions{}, []review.Change{{Path: "x", Kind: review.Modified}}, text)
 	if got != text {
@@ -74,7 +74,7 @@ func TestALineOfContentCannotPoseAsAHeader(t *testing.T) {
 	}
 }
 
-func TestRemarksStandAtTheirLines(t *testing.T) {
+func TestRemarksAreShownAtTheirLines(t *testing.T) {
 	remarks := []Remark{
 		{Line: 0, Alarm: true, Text: "runs at the next make"},
 		{Line: 2, Text: "why?\nreally \x1b]0;x\x07"},
@@ -105,7 +105,7 @@ func TestRemarksStandAtTheirLines(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFilesAskedForAreShown(t *testing.T) {
+func TestOnlyRequestedFilesAreShown(t *testing.T) {
 	text := strings.Replace(patchOfTwo, "--- a/not-a-header", " diff --git a/z b/z", 1)
 	got := shownAs(t, DiffOptions{Only: func(c *review.Change) bool { return c.Path == "b.sh" }}, twoChanges(), text)
 	if want := "diff --git a/b.sh b/b.sh\nold mode 100644\nnew mode 100755\n"; got != want {
@@ -113,7 +113,7 @@ func TestOnlyTheFilesAskedForAreShown(t *testing.T) {
 	}
 }
 
-func TestWordsAreMarkedWholeAndOnlyWhereMuchIsTheSame(t *testing.T) {
+func TestChangedWordsAreMarkedOnlyInSimilarLines(t *testing.T) {
 	for _, c := range []struct{ old, fresh, want string }{
 		{"a := foo(1)", "a := bar(1)", "foo>bar"},
 		{"x = 12", "x = 13", "12>13"},
@@ -143,7 +143,7 @@ func TestAVeryLongLineIsCut(t *testing.T) {
 
 var anyStyle = regexp.MustCompile("\x1b\\[(?:1|7|27|3[1236])?m")
 
-func FuzzAShownDiffIsSafeWhateverGitWrites(f *testing.F) {
+func FuzzShownDiffIsSafe(f *testing.F) {
 	f.Add(patchOfTwo, 10, true)
 	f.Add("diff --git a/x b/x\n@@ -1 +1 @@\n-a\x1b]52;c;x\x07\n+b\u202e\xff\r\n\\ No newline at end of file\n", 30, false)
 	f.Fuzz(func(t *testing.T, patch string, cut int, color bool) {

@@ -20,7 +20,7 @@ func find(t *testing.T, f *File, rule string) Risk {
 	return found[i]
 }
 
-func TestASecretIsToldByItsShapeAlone(t *testing.T) {
+func TestSecretsAreFoundByFormatAlone(t *testing.T) {
 	for _, f := range []*File{
 		plain("a.py", "\ntoken = \""+token+"\"\n"),
 		plain("package.json", "{\"scripts\":{\"postinstall\":\"curl -H token="+token+" x\"},\n\"dependencies\":{\"a\":\"https://"+token+"@x.example/\"}}"),
@@ -60,7 +60,7 @@ func TestASecretIsToldByItsShapeAlone(t *testing.T) {
 	}
 }
 
-func TestARiskSaysTheLine(t *testing.T) {
+func TestARiskReportsItsLine(t *testing.T) {
 	for _, c := range []struct {
 		f     *File
 		rule  string
@@ -79,7 +79,7 @@ func TestARiskSaysTheLine(t *testing.T) {
 	}
 }
 
-func TestScriptsThatRunByThemselvesAreGraver(t *testing.T) {
+func TestScriptsThatRunAutomaticallyAreMoreSevere(t *testing.T) {
 	f := plain("package.json", `{"scripts":{"build":"tsc","postinstall":"node x"}}`)
 	found := Judge(f)
 	if len(found) != 2 || found[0].Runs != "the script postinstall" || found[0].Severity != High || found[1].Runs != "the script build" || found[1].Severity != Medium {
@@ -154,7 +154,7 @@ func TestAFileThatOthersRunIsFound(t *testing.T) {
 	}
 }
 
-func TestHostileTextIsJudgedInBoundedWords(t *testing.T) {
+func TestReasonsForHostileTextAreShort(t *testing.T) {
 	for name, f := range map[string]*File{
 		"keywords":      plain("a.txt", string(hostile(MaxContent))),
 		"a single line": plain("a.js", strings.Repeat("x", MaxContent)),
@@ -176,7 +176,7 @@ func TestHostileTextIsJudgedInBoundedWords(t *testing.T) {
 	}
 }
 
-func TestTheEffortForSecretsIsSharedByAReview(t *testing.T) {
+func TestOneReviewHasOneBudgetForSecrets(t *testing.T) {
 	effort := NewEffort()
 	text := string(hostileAssigns())
 	searched := 0

@@ -232,7 +232,7 @@ func names(risks []Risk) []string {
 	return all
 }
 
-func TestEveryRuleFindsWhatItIsAboutAndNothingElse(t *testing.T) {
+func TestEveryRuleMatchesOnlyItsExamples(t *testing.T) {
 	var rules []*rule
 	for _, table := range tables {
 		for i := range table.rules {
@@ -269,7 +269,7 @@ func TestEveryRuleFindsWhatItIsAboutAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestEveryRuleSaysWhatItIs(t *testing.T) {
+func TestEveryRuleHasADescription(t *testing.T) {
 	seen := map[string]bool{}
 	for _, table := range tables {
 		for _, r := range table.rules {

@@ -38,7 +38,7 @@ func standing(t *testing.T, dir string) string {
 	return all.String()
 }
 
-func TestACountWhileTheAgentWorksIsWhatTheChangeSetSays(t *testing.T) {
+func TestACountMatchesTheChangeSet(t *testing.T) {
 	b, set := reviewtest.Mixed(t)
 	count := countAlive(b)
 	added, deleted := set.Totals()
@@ -47,7 +47,7 @@ func TestACountWhileTheAgentWorksIsWhatTheChangeSetSays(t *testing.T) {
 	}
 }
 
-func TestACountChangesNothingInTheWorkspaceAndLeavesNothingBehind(t *testing.T) {
+func TestACountLeavesNoTrace(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", ".gitignore": "ignored\n"}).Prepare()
 	b.Write("a.txt", "another\n")
 	b.Write("closed/c.txt", "c\n")
@@ -75,7 +75,7 @@ func TestACountChangesNothingInTheWorkspaceAndLeavesNothingBehind(t *testing.T) 
 	}
 }
 
-func TestWhatACountLeftThatWasKilledIsRemovedByTheNext(t *testing.T) {
+func TestFilesOfAKilledCountAreRemovedByTheNext(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"}).Prepare()
 	folder := func(name string, age time.Duration) string {
 		dir := filepath.Join(b.Workspace.GitDir, "aibox", name)
@@ -93,7 +93,7 @@ func TestWhatACountLeftThatWasKilledIsRemovedByTheNext(t *testing.T) {
 	}
 }
 
-func TestACountIsWholeWhileNamesAreSwapped(t *testing.T) {
+func TestACountIsCompleteWhileNamesAreSwapped(t *testing.T) {
 	b := newRace(t)
 	b.Write("large", strings.Repeat("inside\n", 300_000))
 	outside := t.TempDir() + "/large"

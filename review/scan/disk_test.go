@@ -27,8 +27,8 @@ type computed struct {
 	Left          []string // reports of git's own
 }
 
-// TestAComputationElsewhere is the body of that process and does nothing without it.
-func TestAComputationElsewhere(t *testing.T) {
+// TestComputeHelper is the body of that process and does nothing without it.
+func TestComputeHelper(t *testing.T) {
 	text := os.Getenv("AIBOX_TEST_COMPUTE")
 	if text == "" {
 		return
@@ -54,7 +54,7 @@ func computes(b *reviewtest.Fixture, words ...string) computed {
 	text, err := json.Marshal(b.Workspace)
 	reviewtest.Must(b.T, err)
 	file := filepath.Join(b.T.TempDir(), "told")
-	words = append(words, os.Args[0], "-test.run=^TestAComputationElsewhere$")
+	words = append(words, os.Args[0], "-test.run=^TestComputeHelper$")
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute) // a full disk must not make it wait
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
@@ -71,7 +71,7 @@ func computes(b *reviewtest.Fixture, words ...string) computed {
 
 // The objects of the changes need room in aibox's repository. However much of it is left,
 // the changes are right or their computation is an error: never none, and never a wait.
-func TestADiskWithoutRoomForTheObjectsIsNeverNoChange(t *testing.T) {
+func TestAFullObjectDiskIsNotReportedAsNoChange(t *testing.T) {
 	const full = `mkdir "$2/copy"; cp -a "$3/." "$2/copy"; mount -t tmpfs -o size=4m tmpfs "$3"; cp -a "$2/copy/." "$3"
 		head -c "$4" /dev/zero > "$3/room"; cat /dev/zero > "$3/filler" 2>/dev/null || true; rm "$3/room"`
 	noise := make([]byte, 90<<10)
@@ -109,7 +109,7 @@ func TestADiskWithoutRoomForTheObjectsIsNeverNoChange(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyDiskIsNamedWhereTheObjectsBelong(t *testing.T) {
+func TestAReadOnlyObjectDiskIsNamed(t *testing.T) {
 	b := reviewtest.DiskBench(t)
 	b.Write("a.txt", "agent\n")
 	got := computes(b, reviewtest.Mounted(`mount --bind "$2" "$2"; mount -o remount,ro,bind "$2"`, b.Workspace.GitDir)...)

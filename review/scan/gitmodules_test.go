@@ -25,10 +25,10 @@ var modules = []string{
 	"github.com/vishvananda/netlink", "golang.org/x/sync", "golang.org/x/term", "pgregory.net/rapid",
 }
 
-// TestRealRepositoriesGiveWhatGitSays changes real repositories at random, and
+// TestRealRepositoriesMatchGit changes real repositories at random, and
 // compares the list with git diff --name-status -M, and what the patch makes of the
 // base, applied by git apply to files, with the agent's tree.
-func TestRealRepositoriesGiveWhatGitSays(t *testing.T) {
+func TestRealRepositoriesMatchGit(t *testing.T) {
 	for _, module := range modules {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()

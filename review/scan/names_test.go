@@ -37,7 +37,7 @@ func TestLookAlikesOfDotGitAreRefused(t *testing.T) {
 	}
 }
 
-func TestAwkwardNamesArriveUnchanged(t *testing.T) {
+func TestUnusualNamesAreDeliveredUnchanged(t *testing.T) {
 	names := []string{"a b", "new\nline", "tab\t", "-dash", "--help", "\xff\xfe", "\"quoted\"", "back\\slash", "\x1b[31m", "日本", strings.Repeat("n", 255), "e\u0301", "é"}
 	files := map[string]string{}
 	for _, name := range names {
@@ -141,7 +141,7 @@ func TestCaseClashesAreNoted(t *testing.T) {
 
 // What an agent keeps for itself is listed and is no change, unless the user has files
 // there, at whose changes and deletion people have to look.
-func TestFoldersThatAnAgentKeepsForItselfAreNoChange(t *testing.T) {
+func TestFoldersOfTheAgentAreNotListed(t *testing.T) {
 	for _, mine := range []bool{false, true} {
 		files := map[string]string{"a.txt": "one\n", "sub/b.txt": "bee\n"}
 		if mine {

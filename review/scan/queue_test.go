@@ -8,7 +8,7 @@ import (
 )
 
 // Folders that wait to be read come back whether they fit into memory or not, each once.
-func TestFoldersThatWaitOutOfMemoryAllComeBack(t *testing.T) {
+func TestFoldersSpilledToDiskAreAllReadBack(t *testing.T) {
 	w := folderQueue{dir: t.TempDir()}
 	defer w.close()
 	var want, got []string

@@ -130,9 +130,9 @@ func TestNoByteFromOutsideIsReadWhileNamesAreSwapped(t *testing.T) {
 	}
 }
 
-// TestAChangeSetIsWholeWhileNamesAreSwapped computes and prints, with a file that is
+// TestAChangeSetIsCompleteWhileNamesAreSwapped computes and prints, with a file that is
 // too long to be read at once.
-func TestAChangeSetIsWholeWhileNamesAreSwapped(t *testing.T) {
+func TestAChangeSetIsCompleteWhileNamesAreSwapped(t *testing.T) {
 	b := newRace(t)
 	outside := t.TempDir() + "/large"
 	reviewtest.Write(t, outside, strings.Repeat(hostile.Secret+"\n", 60_000))

@@ -127,9 +127,9 @@ func copyInto(t *testing.T, from, to string, names ...string) {
 	}
 }
 
-// TestPartsOfTheWorkComeToABranchOfAnyRepository takes one hunk, then another, then
+// TestSelectionsReachABranchInEveryKindOfRepository takes one hunk, then another, then
 // the rest, and looks at what a person would see.
-func TestPartsOfTheWorkComeToABranchOfAnyRepository(t *testing.T) {
+func TestSelectionsReachABranchInEveryKindOfRepository(t *testing.T) {
 	lines := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
 	for name, make := range unusual {
 		t.Run(name, func(t *testing.T) {

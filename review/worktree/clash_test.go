@@ -15,9 +15,9 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// TestWhatStandsInTheWayIsListedAndNothingIsTouched has one case for each way in which
+// TestClashesAreListedAndNothingIsChanged has one case for each way in which
 // the user's side may clash with the agent's.
-func TestWhatStandsInTheWayIsListedAndNothingIsTouched(t *testing.T) {
+func TestClashesAreListedAndNothingIsChanged(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.txt": reviewtest.Ten, "b.txt": "b\n", "d/c.txt": "c\n", "f/deep/x": "x\n", "bin": "\x00one\n"}
 	for _, c := range []struct {

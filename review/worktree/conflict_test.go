@@ -12,7 +12,7 @@ import (
 	"aibox/review/worktree"
 )
 
-func TestAPlanTellsTheLinesThatBothSidesChanged(t *testing.T) {
+func TestAPlanReportsLinesChangedOnBothSides(t *testing.T) {
 	t.Parallel()
 	b := reviewtest.NewRepository(t, map[string]string{"a": reviewtest.Ten, "b": reviewtest.Ten}).Prepare(func(r *workspace.Request) { r.Clean = true })
 	b.Write("a", strings.NewReplacer("2\n", "two\n", "9\n", "").Replace(reviewtest.Ten))

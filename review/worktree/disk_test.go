@@ -31,8 +31,8 @@ type told struct {
 	Left          []string
 }
 
-// TestADeliveryElsewhere is the body of that process and does nothing without it.
-func TestADeliveryElsewhere(t *testing.T) {
+// TestDeliveryHelper is the body of that process and does nothing without it.
+func TestDeliveryHelper(t *testing.T) {
 	text := os.Getenv("AIBOX_TEST_ELSEWHERE")
 	if text == "" {
 		return
@@ -66,7 +66,7 @@ func deliver(b *reviewtest.Fixture, words ...string) told {
 	text, err := json.Marshal(elsewhere{b.Workspace, cs.BaseTree, cs.Tree})
 	reviewtest.Must(b.T, err)
 	file := filepath.Join(b.T.TempDir(), "told")
-	words = append(words, os.Args[0], "-test.run=^TestADeliveryElsewhere$")
+	words = append(words, os.Args[0], "-test.run=^TestDeliveryHelper$")
 	cmd := exec.CommandContext(b.T.Context(), words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_ELSEWHERE="+string(text), "AIBOX_TEST_TOLD="+file)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -90,7 +90,7 @@ func powerless() []string {
 	return []string{"setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"}
 }
 
-func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
+func TestUnreadableAndReadOnlyFilesAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		mode       os.FileMode
@@ -115,8 +115,8 @@ func TestWhatMayNotBeReadOrWrittenIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnEmptyFolderThatMayNotBeRemovedIsNamed has it stand where the agent puts a file.
-func TestAnEmptyFolderThatMayNotBeRemovedIsNamed(t *testing.T) {
+// TestAnEmptyFolderThatCannotBeRemovedIsNamed has it stand where the agent puts a file.
+func TestAnEmptyFolderThatCannotBeRemovedIsNamed(t *testing.T) {
 	for want, mode := range map[string]os.FileMode{"new: its folder may not be written": 0o555, "new: you may not read it": 0} {
 		b := reviewtest.DiskBench(t)
 		b.Write("new", "agent\n")
@@ -158,7 +158,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAnotherDiskOrAReadOnlyOneIsNamed(t *testing.T) {
+func TestMountPointsAndReadOnlyFileSystemsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"read-only": {`mount --bind "$2" "$2"; mount -o remount,ro,bind "$2"`, "a.txt: it lies on a disk that is read-only"},
 		"another":   {`mount --bind "$2/d" "$2/d"`, "d/c.txt: it lies on another file system"},

@@ -11,7 +11,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestFilesOfGitLFSReachTheWorkingTreeAndThenAnyCommit(t *testing.T) {
+func TestGitLFSFilesReachTheWorkingTreeAndItsCommits(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"}).UseLFS()
 	b.Commit(map[string]string{"old.bin": "\x00old", "gone.bin": "\x00gone", "same.bin": "\x00same"}).Prepare()
 	b.Write("old.bin", "\x00changed")
@@ -39,7 +39,7 @@ var kept = map[string]struct{ attributes, was, now string }{
 	"encoding": {"kept/** working-tree-encoding=UTF-16LE\n", "o\x00n\x00e\x00\n\x00", "t\x00w\x00o\x00\n\x00"},
 }
 
-func TestWhatGitDoesNotStoreAsItIsReachesTheWorkingTreeAsTheAgentHadIt(t *testing.T) {
+func TestConvertedFilesReachTheWorkingTreeUnchanged(t *testing.T) {
 	for name, c := range kept {
 		for _, from := range []string{"the files", "a commit"} {
 			t.Run(name+" from "+from, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestWhatGitDoesNotStoreAsItIsReachesTheWorkingTreeAsTheAgentHadIt(t *testin
 	}
 }
 
-func TestAChangeOfTheUsersInWhatGitDoesNotStoreAsItIsStaysAndTheAdviceHelps(t *testing.T) {
+func TestUserChangesToConvertedFilesAreKeptAndTheHintWorks(t *testing.T) {
 	for name, c := range kept {
 		t.Run(name, func(t *testing.T) {
 			b := reviewtest.NewRepository(t, map[string]string{".gitattributes": c.attributes}).UseCrypt()

@@ -72,7 +72,7 @@ func without(plain bool, point string) error {
 
 var errBroken = errors.New("broken on purpose")
 
-func TestAFailureAtAnyStepPutsEverythingBack(t *testing.T) {
+func TestAFailureAtAnyStepIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{false, true} {
 		points := steps(t, plain)
@@ -111,9 +111,9 @@ type killed struct {
 	Plain         bool
 }
 
-// TestAKilledDeliveryIsTakenBack kills a process (SIGKILL) at each step of its
+// TestAKilledDeliveryIsRolledBack kills a process (SIGKILL) at each step of its
 // delivery and lets the next command mend.
-func TestAKilledDeliveryIsTakenBack(t *testing.T) {
+func TestAKilledDeliveryIsRolledBack(t *testing.T) {
 	t.Parallel()
 	if text := os.Getenv("AIBOX_TEST_KILLED"); text != "" {
 		var k killed
@@ -167,7 +167,7 @@ func kill(b *reviewtest.Fixture, k killed) {
 	b.T.Helper()
 	text, err := json.Marshal(k)
 	reviewtest.Must(b.T, err)
-	cmd := exec.CommandContext(b.T.Context(), os.Args[0], "-test.run=^TestAKilledDeliveryIsTakenBack$")
+	cmd := exec.CommandContext(b.T.Context(), os.Args[0], "-test.run=^TestAKilledDeliveryIsRolledBack$")
 	cmd.Env = append(os.Environ(), "AIBOX_TEST_KILLED="+string(text))
 	out, err := cmd.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
@@ -176,9 +176,9 @@ func kill(b *reviewtest.Fixture, k killed) {
 	}
 }
 
-// TestMendingLeavesWhatTheUserDidSince edits files after the crash: those are left as
+// TestRepairKeepsLaterUserChanges edits files after the crash: those are left as
 // they are, and the state from before is under the ref that is named.
-func TestMendingLeavesWhatTheUserDidSince(t *testing.T) {
+func TestRepairKeepsLaterUserChanges(t *testing.T) {
 	points := steps(t, false)
 	b, cs := everyStep(t)
 	kill(b, killed{b.Workspace, cs.BaseTree, cs.Tree, points[slices.Index(points, "placed")-1], false})
@@ -209,7 +209,7 @@ func TestMendingLeavesWhatTheUserDidSince(t *testing.T) {
 	}
 }
 
-func TestADeliveryThatGoesOnIsNotMended(t *testing.T) {
+func TestARunningDeliveryIsNotRepaired(t *testing.T) {
 	b, cs := everyStep(t)
 	_, err := worktree.ApplyToWorktree(t.Context(), b.Workspace, cs.BaseTree, cs.Tree, func(point string) error {
 		if point != "put 0" {
@@ -225,16 +225,16 @@ func TestADeliveryThatGoesOnIsNotMended(t *testing.T) {
 	b.Holds("both", "0\n"+reviewtest.Ten+"11\n")
 }
 
-func TestTheNextDeliveryMendsFirst(t *testing.T) {
+func TestTheNextDeliveryRepairsFirst(t *testing.T) {
 	b, cs := everyStep(t)
 	kill(b, killed{b.Workspace, cs.BaseTree, cs.Tree, "put 1", false})
 	mustPlace(b)
 	b.Holds("both", "0\n"+reviewtest.Ten+"11\n")
 }
 
-// TestAChangeMeanwhileIsAConflictThatKeepsIt changes a target at each step of a
+// TestAConcurrentChangeIsAConflictAndIsKept changes a target at each step of a
 // delivery, in every way in which editors write.
-func TestAChangeMeanwhileIsAConflictThatKeepsIt(t *testing.T) {
+func TestAConcurrentChangeIsAConflictAndIsKept(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(b *reviewtest.Fixture, name string){
 		"in place": func(b *reviewtest.Fixture, name string) { b.User(name, "meanwhile\n") },
@@ -285,9 +285,9 @@ func TestAChangeMeanwhileIsAConflictThatKeepsIt(t *testing.T) {
 	}
 }
 
-// TestAProgramThatWritesLateIsNotOverruled has the file open from before, as some
+// TestALateWriteByAnotherProgramIsKept has the file open from before, as some
 // editors and every appending program do.
-func TestAProgramThatWritesLateIsNotOverruled(t *testing.T) {
+func TestALateWriteByAnotherProgramIsKept(t *testing.T) {
 	b, cs := everyStep(t)
 	open, err := os.OpenFile(b.InRepo("edit"), os.O_WRONLY|os.O_APPEND, 0)
 	reviewtest.Must(t, err)

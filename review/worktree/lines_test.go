@@ -11,9 +11,9 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// TestAttributesThatTheAgentChangedDecideNothing delivers a .gitattributes together
+// TestAttributesChangedByTheAgentAreIgnored delivers a .gitattributes together
 // with files that it speaks of.
-func TestAttributesThatTheAgentChangedDecideNothing(t *testing.T) {
+func TestAttributesChangedByTheAgentAreIgnored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten}).Prepare()
 	reviewtest.GitIn(t, b.Repo, "config", "filter.evil.smudge", "touch "+b.InRepo("canary"))
 	reviewtest.GitIn(t, b.Repo, "config", "filter.evil.clean", "touch "+b.InRepo("canary"))
@@ -30,7 +30,7 @@ func TestAttributesThatTheAgentChangedDecideNothing(t *testing.T) {
 	}
 }
 
-func TestAUnionOfLinesIsMadeWhereTheUserAsksForIt(t *testing.T) {
+func TestTheUnionMergeAttributeIsHonored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"log.txt": "one\n", ".gitattributes": "log.txt merge=union\n"}).Prepare()
 	b.User("log.txt", "one\nuser\n")
 	b.Write("log.txt", "one\nagent\n")
@@ -38,7 +38,7 @@ func TestAUnionOfLinesIsMadeWhereTheUserAsksForIt(t *testing.T) {
 	b.Holds("log.txt", "one\nuser\nagent\n")
 }
 
-func TestLineEndingsStayAsTheUsersFileHasThem(t *testing.T) {
+func TestLineEndingsOfTheUsersFilesAreKept(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	eleven := reviewtest.Ten + "11\n"

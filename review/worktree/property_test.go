@@ -68,11 +68,11 @@ func (g *ground) merged(t *testing.T, yours, theirs string, renames bool) string
 	return strings.TrimSpace(string(out))
 }
 
-// TestTheWorkingTreeGetsWhatABranchWouldHold draws trees, the agent's edits and the
+// TestWorkingTreeDeliveryMatchesABranch draws trees, the agent's edits and the
 // user's. Where the user changed nothing, the working tree becomes the agent's; where
 // both did, it becomes what git's own merge gives; and with any conflict nothing at all
 // has been touched.
-func TestTheWorkingTreeGetsWhatABranchWouldHold(t *testing.T) {
+func TestWorkingTreeDeliveryMatchesABranch(t *testing.T) {
 	t.Parallel()
 	outcomes := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
@@ -123,9 +123,9 @@ func TestTheWorkingTreeGetsWhatABranchWouldHold(t *testing.T) {
 	t.Log(outcomes)
 }
 
-// TestEditsApartBothSurvive draws edits of both sides to the same files, a few lines
+// TestSeparateEditsAreMerged draws edits of both sides to the same files, a few lines
 // apart, and computes what must come out.
-func TestEditsApartBothSurvive(t *testing.T) {
+func TestSeparateEditsAreMerged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		const blocks, height = 8, 6

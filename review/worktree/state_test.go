@@ -12,9 +12,9 @@ import (
 	"aibox/review/reviewtest"
 )
 
-// TestTheStateOfTheRepositoryDoesNotMatterToTheFiles has one case for each state a
+// TestDeliveryWorksInAnyRepositoryState has one case for each state a
 // repository may be in while work is put onto its working tree.
-func TestTheStateOfTheRepositoryDoesNotMatterToTheFiles(t *testing.T) {
+func TestDeliveryWorksInAnyRepositoryState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string

@@ -19,7 +19,7 @@ import (
 	"aibox/workspace"
 )
 
-func TestWorkIsPutOntoTheWorkingTreeAndNowhereElse(t *testing.T) {
+func TestDeliveryChangesOnlyTheWorkingTree(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{
 		"a.txt": reviewtest.Ten, "gone/deep/file": "x\n", "run.sh": "#!/bin/sh\n", "moved.txt": reviewtest.Ten + "m\n", "thing": "a file\n",
 		"folder/one": "1\n", "untouched": "u\n",
@@ -63,9 +63,9 @@ func TestWorkIsPutOntoTheWorkingTreeAndNowhereElse(t *testing.T) {
 	}
 }
 
-// TestAFolderTakesThePlaceOfASymlinkThatMoved has the agent give a symlink another name,
+// TestAFolderReplacesAMovedSymlink has the agent give a symlink another name,
 // so that below its old one a look finds a symlink in the way until it is gone.
-func TestAFolderTakesThePlaceOfASymlinkThatMoved(t *testing.T) {
+func TestAFolderReplacesAMovedSymlink(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten})
 	reviewtest.Must(t, os.Symlink("a.txt", b.InRepo("link")))
 	reviewtest.GitIn(t, b.Repo, "add", "-A")
@@ -79,9 +79,9 @@ func TestAFolderTakesThePlaceOfASymlinkThatMoved(t *testing.T) {
 	}
 }
 
-// TestEmptyFoldersMakeWayForAFile has folders without any file stand where the agent
+// TestAFileReplacesEmptyFolders has folders without any file stand where the agent
 // puts one. Git does not track them, and its checkout removes them, too.
-func TestEmptyFoldersMakeWayForAFile(t *testing.T) {
+func TestAFileReplacesEmptyFolders(t *testing.T) {
 	for name, user := range map[string]string{
 		"empty":                     "new",
 		"with folders in it":        "new/deep/er",
@@ -105,7 +105,7 @@ func TestEmptyFoldersMakeWayForAFile(t *testing.T) {
 	}
 }
 
-func TestEditsOfTheUserSurviveBesideThoseOfTheAgent(t *testing.T) {
+func TestUserEditsAreMergedWithAgentEdits(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten, "both.txt": reviewtest.Ten, "moved.txt": reviewtest.Ten, "mode": reviewtest.Ten, "gone": "g\n", "same": "s\n"}).Prepare()
 	b.User("a.txt", "zero\n"+reviewtest.Ten)
 	b.Write("a.txt", reviewtest.Ten+"11\n")
@@ -136,7 +136,7 @@ func TestEditsOfTheUserSurviveBesideThoseOfTheAgent(t *testing.T) {
 	}
 }
 
-func TestWhatTheFilesHeldBeforeCanBeBroughtBack(t *testing.T) {
+func TestOverwrittenContentCanBeRestored(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten, "gone": "g\n", "other": "o\n"}).Prepare()
 	b.User("a.txt", "zero\n"+reviewtest.Ten)
 	b.Write("a.txt", reviewtest.Ten+"11\n")
@@ -157,7 +157,7 @@ func TestWhatTheFilesHeldBeforeCanBeBroughtBack(t *testing.T) {
 	}
 }
 
-func TestThereIsNoWorkingTreeOfAClone(t *testing.T) {
+func TestAClonedRepositoryHasNoWorkingTree(t *testing.T) {
 	from := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"})
 	b := &reviewtest.Fixture{T: t, Repo: "file://" + from.Repo, Home: t.TempDir()}
 	b.Prepare()
@@ -168,7 +168,7 @@ func TestThereIsNoWorkingTreeOfAClone(t *testing.T) {
 	}
 }
 
-func TestARepositoryThatIsGoneIsNamed(t *testing.T) {
+func TestAMissingRepositoryIsNamed(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"}).Prepare()
 	b.Write("a.txt", "agent\n")
 	reviewtest.Must(t, os.Rename(b.Repo, b.Repo+".moved"))
@@ -181,7 +181,7 @@ func TestARepositoryThatIsGoneIsNamed(t *testing.T) {
 	}
 }
 
-func TestWorkThatWasAcceptedBeforeIsTheGroundOfTheNext(t *testing.T) {
+func TestTheNextDeliveryBuildsOnAcceptedWork(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a.txt": reviewtest.Ten}).Prepare()
 	b.Write("a.txt", "0\n"+reviewtest.Ten)
 	first := b.Compute()
@@ -199,7 +199,7 @@ func TestWorkThatWasAcceptedBeforeIsTheGroundOfTheNext(t *testing.T) {
 	}
 }
 
-func TestAPlanSaysWhatWouldBeDoneAndDoesNothing(t *testing.T) {
+func TestAPlanChangesNothing(t *testing.T) {
 	b := reviewtest.NewRepository(t, map[string]string{"a": reviewtest.Ten, "b": reviewtest.Ten, "gone": "g\n", "move": reviewtest.Ten + "m\n", "same": reviewtest.Ten}).Prepare(func(r *workspace.Request) { r.Clean = true })
 	b.Write("a", reviewtest.Ten+"11\n")
 	b.Write("b", reviewtest.Ten+"11\n")
@@ -229,9 +229,9 @@ func TestAPlanSaysWhatWouldBeDoneAndDoesNothing(t *testing.T) {
 	}
 }
 
-// TestATreeThatNamesAGitFolderIsRefused makes trees that no agent gets past the change
+// TestATreeWithAGitFolderIsRefused makes trees that no agent gets past the change
 // set, and no other control after that.
-func TestATreeThatNamesAGitFolderIsRefused(t *testing.T) {
+func TestATreeWithAGitFolderIsRefused(t *testing.T) {
 	for _, name := range []string{".git", ".GIT", "git~1", ".git."} {
 		b := reviewtest.NewRepository(t, map[string]string{"a.txt": "a\n"}).Prepare()
 		store := []string{"GIT_DIR=" + b.Workspace.GitDir}

@@ -79,7 +79,7 @@ func serveFake(t *testing.T, dir string) (fakeControls, Client) {
 	return f, Dial(dir, AnswerTimeout)
 }
 
-func TestAClientFollowsStopsAndSignalsThroughTheControlSocket(t *testing.T) {
+func TestTheControlSocketServesFollowStopAndSignal(t *testing.T) {
 	dir := t.TempDir()
 	f, c := serveFake(t, dir)
 	if err := errors.Join(f.r.Append(output.Stdout, []byte("one ")), f.r.Append(output.Stderr, []byte("two")), f.r.Close()); err != nil {
@@ -104,7 +104,7 @@ func TestAClientFollowsStopsAndSignalsThroughTheControlSocket(t *testing.T) {
 	}
 }
 
-func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
+func TestOnlyTheOwnerCanUseTheControlSocket(t *testing.T) {
 	dir := t.TempDir()
 	serveFake(t, dir)
 	info, err := os.Lstat(filepath.Join(dir, socketFile))
@@ -113,7 +113,7 @@ func TestTheControlSocketIsForItsOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestAControlSocketWorksBelowAVeryLongPath(t *testing.T) {
+func TestAControlSocketWorksAtAVeryLongPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 40))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

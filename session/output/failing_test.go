@@ -25,7 +25,7 @@ func (f *failingIndex) Write(p []byte) (int, error) {
 	return f.indexFile.Write(p)
 }
 
-func TestAnIndexEntryThatADiskTakesAPartOfIsNoPartOfTheRecord(t *testing.T) {
+func TestAShortWriteOfAnIndexEntryIsDropped(t *testing.T) {
 	r, dir := newTestRecorder(t)
 	r.index.file = &failingIndex{indexFile: r.index.file, fails: 2}
 	record(t, r, Stderr, "one ")
@@ -49,7 +49,7 @@ func TestAnIndexEntryThatADiskTakesAPartOfIsNoPartOfTheRecord(t *testing.T) {
 	}
 }
 
-func TestAFollowerReturnsWhenTheIndexLosesWhatItHeld(t *testing.T) {
+func TestAFollowerReturnsWhenTheIndexIsTruncated(t *testing.T) {
 	for name, ctx := range map[string]func() context.Context{
 		"its context has ended": func() context.Context {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -10,7 +10,7 @@ import (
 
 // What a full disk takes of a piece of output is no part of the record: what comes later
 // would be found at the wrong place.
-func TestOutputThatADiskTakesAPartOfLeavesTheRecordWhole(t *testing.T) {
+func TestAShortWriteOfOutputKeepsTheRecordIntact(t *testing.T) {
 	dir := t.TempDir()
 	r, err := NewRecorder(dir)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestManyTinyWritesMakeASmallIndex(t *testing.T) {
 }
 
 // Alternating streams need an entry each.
-func TestTheRecordAndItsIndexTogetherHoldTheLimit(t *testing.T) {
+func TestTheLimitCoversOutputAndIndex(t *testing.T) {
 	r, dir := newTestRecorder(t)
 	r.limit = 64 << 10
 	streams := []Stream{Stdout, Stderr}
@@ -70,7 +70,7 @@ type indexBuffer struct{ bytes.Buffer }
 
 func (b *indexBuffer) Truncate(size int64) error { b.Buffer.Truncate(int(size)); return nil }
 
-func TestReplayKnowsWhenEachPieceCame(t *testing.T) {
+func TestReplayHasTheTimeOfEachPiece(t *testing.T) {
 	var file indexBuffer
 	w := indexWriter{file: &file}
 	begin := time.UnixMilli(1_700_000_000_000)
@@ -117,7 +117,7 @@ func temporary(t interface {
 }
 
 // Whatever was recorded, in pieces of any size, is read back from any offset.
-func TestARecordIsReadBackFromAnyOffset(t *testing.T) {
+func TestOutputIsReadFromAnyOffset(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r, dir := newTestRecorder(t)
 		var text []byte

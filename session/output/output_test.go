@@ -54,7 +54,7 @@ func TestOutputIsReadAgainByStreamFromAnyOffset(t *testing.T) {
 	}
 }
 
-func TestAFollowerSeesEveryByteOnceAndEndsWithTheRecord(t *testing.T) {
+func TestAFollowerReadsEveryByteOnce(t *testing.T) {
 	r, dir := newTestRecorder(t)
 	record(t, r, Stdout, "before ")
 	got := make(chan string)
@@ -85,7 +85,7 @@ func TestAFollowerSeesEveryByteOnceAndEndsWithTheRecord(t *testing.T) {
 	}
 }
 
-func TestBytesThatACrashLeftOutOfTheIndexAreNotLost(t *testing.T) {
+func TestUnindexedBytesAfterACrashAreKept(t *testing.T) {
 	r, dir := newTestRecorder(t)
 	record(t, r, Stderr, "indexed ")
 	if _, err := r.raw.WriteString("torn"); err != nil {
@@ -100,7 +100,7 @@ func TestBytesThatACrashLeftOutOfTheIndexAreNotLost(t *testing.T) {
 	}
 }
 
-func TestOutputPastTheLimitIsCountedAndDropped(t *testing.T) {
+func TestOutputBeyondTheLimitIsCountedAndDropped(t *testing.T) {
 	r, dir := newTestRecorder(t)
 	r.limit = 10 + indexRoom
 	record(t, r, Stdout, "12345678")

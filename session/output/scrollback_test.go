@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatScrollsOffIsKeptUpToABoundAndTheLastLineSaysSo(t *testing.T) {
+func TestScrollbackIsLimitedAndItsLastLineSaysSo(t *testing.T) {
 	dir := t.TempDir()
 	keeper := ScrollbackWriter{dir: dir, size: maxScrollback - 10}
 	for range 5 {
@@ -27,7 +27,7 @@ func TestWhatScrollsOffIsKeptUpToABoundAndTheLastLineSaysSo(t *testing.T) {
 	}
 }
 
-func TestAScrollbackThatCannotBeWrittenEndsNothing(t *testing.T) {
+func TestAScrollbackWriteErrorIsNotFatal(t *testing.T) {
 	keeper := ScrollbackWriter{dir: filepath.Join(t.TempDir(), "gone")}
 	keeper.Append([]byte("x\n"))
 	keeper.Append([]byte("x\n"))

@@ -8,7 +8,7 @@ import (
 	"aibox/internal/fault"
 )
 
-func TestABoxOnTheHostsKernelIsRefused(t *testing.T) {
+func TestASandboxOnTheHostKernelIsRefused(t *testing.T) {
 	var host unix.Utsname
 	if err := unix.Uname(&host); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"aibox/runtime"
 )
 
-func TestOnlyARuntimeWithALimitOfTheRootEnforcesEverything(t *testing.T) {
+func TestOnlyARuntimeWithARootSizeLimitEnforcesAllLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		runtimes []runtime.Runtime
 		lacking  int

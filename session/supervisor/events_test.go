@@ -128,7 +128,7 @@ func TestAWatcherSeesEveryEventUntilTheSessionEnds(t *testing.T) {
 	}
 }
 
-func TestASessionThatHasEndedIsWatchedFromItsLog(t *testing.T) {
+func TestEventsOfAnEndedSessionAreReadFromItsLog(t *testing.T) {
 	sessions, s := watched(t)
 	for range 3 {
 		s.audit(audit.StopRequested, nil)
@@ -173,7 +173,7 @@ func TestARequestIsAnsweredThroughTheControlSocketOnce(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsTooLongIsNotReadForEver(t *testing.T) {
+func TestAnOverlongEventIsAnError(t *testing.T) {
 	_, s := watched(t)
 	const maxEvent = 1 << 20
 	s.updates.send(session.Live{Requests: []session.Request{{Question: string(make([]byte, maxEvent))}}})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyReadOnlyMappingsOfTheProgramAreReleased(t *testing.T) {
+func TestOnlyReadOnlyMappingsOfTheBinaryAreReleased(t *testing.T) {
 	for line, want := range map[string]bool{
 		"00400000-00a00000 r-xp 00000000 08:01 123 /usr/bin/aibox":           true,
 		"00a00000-01800000 r--p 00600000 08:01 123 /usr/bin/aibox":           true,
@@ -26,7 +26,7 @@ func TestOnlyReadOnlyMappingsOfTheProgramAreReleased(t *testing.T) {
 	}
 }
 
-func TestReleasingMemoryShrinksTheProcessAndItKeepsWorking(t *testing.T) {
+func TestReleasingMemoryShrinksARunningProcess(t *testing.T) {
 	// A program on a file system in memory, as /tmp is in Debian 13, counts as shared memory.
 	mapped := func() int {
 		status, err := os.ReadFile("/proc/self/status")

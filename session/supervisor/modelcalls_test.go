@@ -18,7 +18,7 @@ func refused(reason string) session.ModelCall {
 	return session.ModelCall{Method: "POST", Path: "/v1/responses", Status: 401, Reason: reason, Outcome: session.Refused, Generates: true}
 }
 
-func TestADeadModelIsReportedOnceAndInTime(t *testing.T) {
+func TestADeadModelIsReportedOnceAfterItsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v modelHealth
 		told := make(chan session.ModelCall, 2)
@@ -60,7 +60,7 @@ func TestADeadModelEndsTheSessionOnlyWhileTheAgentRuns(t *testing.T) {
 	})
 }
 
-func TestEachFailureOfTheModelIsReportedOnceUpToALimit(t *testing.T) {
+func TestEachModelFailureIsReportedOnceUpToALimit(t *testing.T) {
 	var c counters
 	var told []string
 	for i := range 40 {
@@ -85,7 +85,7 @@ func TestEachFailureOfTheModelIsReportedOnceUpToALimit(t *testing.T) {
 	}
 }
 
-func TestAFailureIsAClause(t *testing.T) {
+func TestAModelFailureIsDescribedByAClause(t *testing.T) {
 	for want, call := range map[string]session.ModelCall{
 		"the model server answered 500":                                    {Status: 500, Outcome: session.Broken},
 		"the model server answered 429: slow down":                         {Status: 429, Reason: "slow down", Outcome: session.Busy},
@@ -107,7 +107,7 @@ func TestAFailureIsAClause(t *testing.T) {
 
 // A server that asks for more time than a run has is named with that time, and the next
 // step is a command.
-func TestTheEndOfARunWhoseModelIsDeadNamesTheReason(t *testing.T) {
+func TestADeadModelIsTheReasonForTheEndOfARun(t *testing.T) {
 	busy := session.ModelCall{Generates: true, Status: 429, Reason: "Slow down.", RetryAfter: 3_600_000, Outcome: session.Busy}
 	failing := session.ModelCall{Generates: true, Status: 500, Reason: "Out of memory.", Outcome: session.Broken}
 	for _, test := range []struct {
@@ -153,7 +153,7 @@ func (*talker) Meaning(code int) string {
 	return ""
 }
 
-func TestAnEndIsJudgedByWhatWasDone(t *testing.T) {
+func TestARunIsJudgedByTheWorkDone(t *testing.T) {
 	well, blank := session.ModelCall{Generates: true, Status: 200}, session.ModelCall{Generates: true, Status: 200, Outcome: session.Blank}
 	without := session.ModelCall{Generates: true, Status: 200, Outcome: session.NoAnswer, Error: "it sent nothing"}
 	exit := func(code int) boxOutcome { return boxOutcome{exit: &lifeline.Exit{Code: code}} }

@@ -61,7 +61,7 @@ func story(t *testing.T, text string) int {
 	return -1
 }
 
-func TestARunDiesWithItsModelAndOnlyThen(t *testing.T) {
+func TestARunEndsOnlyWhenItsModelIsDead(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		dead int // the second, or -1

@@ -10,7 +10,7 @@ import (
 	"aibox/session"
 )
 
-func TestALimitIsNearAtFourFifths(t *testing.T) {
+func TestALimitIsReportedNearAtEightyPercent(t *testing.T) {
 	for _, test := range []struct {
 		used, limit int64
 		want        bool
@@ -23,7 +23,7 @@ func TestALimitIsNearAtFourFifths(t *testing.T) {
 	}
 }
 
-func TestWhatGoesToTheModelIsCounted(t *testing.T) {
+func TestBytesSentToTheModelAreCounted(t *testing.T) {
 	var all counters
 	all.addCall(session.ModelCall{Sent: 100, Input: 7, Output: 3})
 	all.addCall(session.ModelCall{Sent: 20, Input: 1})
@@ -40,7 +40,7 @@ func TestWhatGoesToTheModelIsCounted(t *testing.T) {
 	}
 }
 
-func TestWaysOutAreListedOnlyWithAModel(t *testing.T) {
+func TestEgressPathsAreListedOnlyWithAModel(t *testing.T) {
 	spec := session.Spec{Run: config.Run{Network: netguard.Local.String(), InferenceTools: []string{netguard.WebSearch.String(), netguard.MCP.String()}}}
 	ways := spec.WaysOut()
 	if len(ways) != 2 || !strings.HasPrefix(ways[0], "web-search is open, a way out of the sandbox. ") || spec.OpenTools() != "web-search, mcp" {

@@ -27,7 +27,7 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-func TestAServerThatIsNotReadyIsWaitedForAndReported(t *testing.T) {
+func TestTheStartWaitsForAServerThatIsNotReady(t *testing.T) {
 	gone := errors.New("gone")
 	for name, test := range map[string]struct {
 		loads   bool

@@ -54,7 +54,7 @@ func (v *modelHealth) run(t *testing.T, text string) {
 	v.stop()
 }
 
-func TestASilentModelIsReportedAndThenCountsAsDead(t *testing.T) {
+func TestASilentModelIsReportedAndThenConsideredDead(t *testing.T) {
 	const limit = 10 * time.Minute
 	all := []string{"60 s at 1m0s", "2 min at 2m0s", "4 min at 4m0s", "8 min at 8m0s"}
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestASilentModelIsReportedAndThenCountsAsDead(t *testing.T) {
 }
 
 // The user at a terminal is told and decides, and so is one whose command asks.
-func TestSilenceIsReportedWhereItDoesNotEndTheSession(t *testing.T) {
+func TestSilenceIsReportedEvenIfItDoesNotEndTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, h := listening(10*time.Minute, false)
 		v.run(t, "+ 1200")
@@ -119,7 +119,7 @@ func TestTheLongestSilenceIsRecorded(t *testing.T) {
 	}
 }
 
-func TestASilenceIsCountedAsAFailure(t *testing.T) {
+func TestSilenceCountsAsAFailure(t *testing.T) {
 	var all counters
 	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Silent, Millis: 600_000})
 	all.addUnfinished(session.ModelCall{Generates: true, Outcome: session.Refused}) // was counted as it ended
@@ -128,7 +128,7 @@ func TestASilenceIsCountedAsAFailure(t *testing.T) {
 	}
 }
 
-func TestATimeWithoutAnAnswerIsWrittenInAUnitThatFits(t *testing.T) {
+func TestWaitTimesAreFormattedInSecondsOrMinutes(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Minute: "60 s", 90 * time.Second: "90 s", 2 * time.Minute: "2 min", 150 * time.Second: "150 s", 10 * time.Minute: "10 min",
 		2 * time.Second: "2 s", 250 * time.Millisecond: "250ms",

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestStateFoldersAreMeasuredOnlyWhenTheDiskFillsOrTimeGoesBy(t *testing.T) {
+func TestStateFoldersAreMeasuredOnDiskUseOrAtIntervals(t *testing.T) {
 	begin := time.Unix(1_700_000_000, 0)
 	m := stateMeter{limit: 800 << 20}
 	if !m.due(begin, 10<<30) {
@@ -36,7 +36,7 @@ func TestStateFoldersAreMeasuredOnlyWhenTheDiskFillsOrTimeGoesBy(t *testing.T) {
 	}
 }
 
-func TestAMeasurementThatTakesLongIsSeldomMade(t *testing.T) {
+func TestSlowMeasurementsAreMadeLessOften(t *testing.T) {
 	begin := time.Unix(1_700_000_000, 0)
 	m := stateMeter{limit: 1 << 20}
 	m.measured(begin, begin.Add(time.Second), 0, 1<<30)
@@ -45,7 +45,7 @@ func TestAMeasurementThatTakesLongIsSeldomMade(t *testing.T) {
 	}
 }
 
-func TestTheWarningAboutStateFoldersComesOnce(t *testing.T) {
+func TestTheStateFolderWarningIsGivenOnce(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	m := stateMeter{limit: 100}
 	for i, used := range []int64{10, 80, 81, 99, 50, 90} {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testing.T) {
+func TestCountersArePublishedAtMostOnceASecondAndOnlyOnChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p throttle
 		var times []time.Duration
@@ -36,7 +36,7 @@ func TestNumbersArePublishedAtMostOnceASecondAndNotWhileNothingChanges(t *testin
 	})
 }
 
-func TestOutputAloneIsPublishedSeldomAndGoesWithTheNextNumber(t *testing.T) {
+func TestOutputSizeIsPublishedLessOftenThanOtherCounters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p throttle
 		var times []time.Duration

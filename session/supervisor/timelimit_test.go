@@ -45,7 +45,7 @@ func logged(t *testing.T, s *supervisor) []audit.Type {
 	return types
 }
 
-func TestASessionAsksForTimeBeforeItsLimitEndsIt(t *testing.T) {
+func TestASessionAsksForMoreTimeBeforeItsTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, 10*time.Minute)
 		time.Sleep(9*time.Minute - time.Millisecond)
@@ -77,7 +77,7 @@ func TestASessionAsksForTimeBeforeItsLimitEndsIt(t *testing.T) {
 	})
 }
 
-func TestAYesGivesTheSameTimeAgainAndANoNone(t *testing.T) {
+func TestYesExtendsTheTimeLimitAndNoDoesNot(t *testing.T) {
 	for _, test := range []struct {
 		yes  bool
 		ends time.Duration
@@ -104,7 +104,7 @@ func TestAYesGivesTheSameTimeAgainAndANoNone(t *testing.T) {
 	}
 }
 
-func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
+func TestExtendingTheTimeLimitAnswersThePendingRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, time.Hour)
 		begun := time.Now()
@@ -129,7 +129,7 @@ func TestMoreTimeSettlesTheQuestionAndMovesTheEnd(t *testing.T) {
 	})
 }
 
-func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {
+func TestInvalidExtensionsAreRefused(t *testing.T) {
 	for _, by := range []time.Duration{0, -time.Second, maxExtension + 1, math.MaxInt64} {
 		a := timeBudget{limit: time.Hour}
 		if err := a.extend(by); fault.KindOf(err) != fault.Usage || a.limit != time.Hour {
@@ -145,7 +145,7 @@ func TestOnlyTimeThatMakesSenseIsGiven(t *testing.T) {
 	}
 }
 
-func TestAfterTheAgentHasEndedMoreTimeIsRefusedWithTheRightReason(t *testing.T) {
+func TestAnExtensionAfterTheAgentEndedIsRefused(t *testing.T) {
 	var c countdown
 	c.start(time.Hour, func(time.Time) {}, func(time.Duration) {})
 	c.stop()
@@ -154,7 +154,7 @@ func TestAfterTheAgentHasEndedMoreTimeIsRefusedWithTheRightReason(t *testing.T) 
 	}
 }
 
-func TestAVerificationEndsInTimeWithoutARequest(t *testing.T) {
+func TestAVerificationTimesOutWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limited(t, 0)
 		s.launch.Spec.Timeout, s.launch.Spec.Verifies = amount.Duration(time.Minute), &session.Verifies{}

@@ -36,7 +36,7 @@ func refusedSession(t *testing.T, store session.Store, names ...string) session.
 	return id
 }
 
-func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
+func TestTrafficOfAllSessionsIsWatchedNewestFirst(t *testing.T) {
 	sessions, s := watched(t)
 	first := refusedSession(t, s.store, "one.example", "two.example")
 	second := refusedSession(t, s.store, "three.example")
@@ -85,7 +85,7 @@ func TestTheTrafficOfAllSessionsIsWatchedTheLatestFirst(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsLookedUpGoesWithoutItsKind(t *testing.T) {
+func TestAddressLookupsOmitTheRecordType(t *testing.T) {
 	for kind, want := range map[string]string{
 		"A": "no name is resolved outside", "AAAA": "no name is resolved outside", "TXT": "no name is resolved outside (TXT)",
 	} {

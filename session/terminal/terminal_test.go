@@ -124,7 +124,7 @@ func (s *stage) resizedTo(rows, cols uint16) {
 	}
 }
 
-func TestWhoAttachesSeesTheScreenAsItIsAndAsItBecomes(t *testing.T) {
+func TestAViewerSeesTheCurrentScreenAndItsUpdates(t *testing.T) {
 	s := newStage(t)
 	s.Feed([]byte("long ago\x1b]0;title\x07"), nil)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
@@ -135,7 +135,7 @@ func TestWhoAttachesSeesTheScreenAsItIsAndAsItBecomes(t *testing.T) {
 	b.until("and now")
 }
 
-func TestWhatAPersonTypesReachesTheAgent(t *testing.T) {
+func TestUserInputReachesTheAgent(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	if err := a.Type([]byte("ls\r\x03")); err != nil {
@@ -163,7 +163,7 @@ func TestTheScreenAnswersTheAgentWithoutViewers(t *testing.T) {
 	}
 }
 
-func TestTheSmallestTerminalDecidesTheSizeAndTheLastLeavesIt(t *testing.T) {
+func TestTheSmallestViewerSetsTheSizeAndTheLastKeepsIt(t *testing.T) {
 	s := newStage(t)
 	large := s.attach(screen.Size{Rows: 40, Cols: 100})
 	s.resizedTo(40, 100)
@@ -184,7 +184,7 @@ func TestTheSmallestTerminalDecidesTheSizeAndTheLastLeavesIt(t *testing.T) {
 	s.resizedTo(300, 600)
 }
 
-func TestAViewerThatDoesNotReadBlocksNoOther(t *testing.T) {
+func TestAStalledViewerDoesNotBlockOthers(t *testing.T) {
 	s := newStage(t)
 	asleep := s.attach(screen.Size{Rows: 5, Cols: 20})
 	awake := s.attach(screen.Size{Rows: 5, Cols: 20})
@@ -204,7 +204,7 @@ func TestAViewerThatDoesNotReadBlocksNoOther(t *testing.T) {
 	asleep.until("number 19999") // and finds the newest when it wakes
 }
 
-func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
+func TestAnAgentThatDoesNotReadInputBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	sent := make(chan error, 1)
@@ -222,7 +222,7 @@ func TestAnAgentThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestEveryViewerSeesTheEndAndNoneDelaysIt(t *testing.T) {
+func TestEveryViewerSeesTheEndWithoutDelayingIt(t *testing.T) {
 	s := newStage(t)
 	s.Feed([]byte("good-bye\x1b[?1049hother"), nil)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
@@ -263,7 +263,7 @@ func TestEveryViewerSeesTheEndAndNoneDelaysIt(t *testing.T) {
 	}
 }
 
-func TestASupervisorThatDiesIsNoticed(t *testing.T) {
+func TestAttachReportsADeadSupervisor(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	if _, err := a.Next(); err != nil { // from then on it is one of the viewers
@@ -284,7 +284,7 @@ func TestASupervisorThatDiesIsNoticed(t *testing.T) {
 	}
 }
 
-func TestWhatAiboxItselfSaysIsNotMixedWithTheAgentsScreen(t *testing.T) {
+func TestNoticesAreNotMixedWithTheAgentsScreen(t *testing.T) {
 	s := newStage(t)
 	a := s.attach(screen.Size{Rows: 5, Cols: 20})
 	s.ShowNotice("the model is gone")
@@ -323,7 +323,7 @@ func TestAHeadlessSessionHasNoTerminal(t *testing.T) {
 	none.Wait()
 }
 
-func TestAnAgentsTerminalIsOneWithColorsUnlessTheUserSaysOtherwise(t *testing.T) {
+func TestTheTerminalHasColorsUnlessTheUserTurnsThemOff(t *testing.T) {
 	start := lifeline.Start{Env: []string{"TERM=dumb", "A=b", "TERM=vt100"}}
 	New(screen.Size{Rows: 7, Cols: 70}).Prepare(&start)
 	want := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "A=b", "TERM=vt100"}
@@ -332,7 +332,7 @@ func TestAnAgentsTerminalIsOneWithColorsUnlessTheUserSaysOtherwise(t *testing.T)
 	}
 }
 
-func TestAFrameIsNotLongerThanItMayBe(t *testing.T) {
+func TestFrameLengthIsLimited(t *testing.T) {
 	in := control.NewFrameReader(strings.NewReader("i\x00\x00\x80\x01" + strings.Repeat("x", control.MaxInput+1)))
 	if _, _, err := in.Next(); err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("it is read with %v", err)
@@ -360,7 +360,7 @@ func FuzzAttachFrames(f *testing.F) {
 }
 
 // An agent may keep the emulator busy for hours with what it prints in a moment.
-func TestAnAgentThatKeepsTheEmulatorBusyHoldsUpNobody(t *testing.T) {
+func TestAnAgentThatKeepsTheEmulatorBusyBlocksNoViewer(t *testing.T) {
 	s := newStage(t)
 	ending, fed := make(chan struct{}), make(chan []byte)
 	go func() {
@@ -391,7 +391,7 @@ func TestAnAgentThatKeepsTheEmulatorBusyHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestTheLastWordsOfAnAgentThatIsStoppedAreShown(t *testing.T) {
+func TestFinalOutputOfAStoppedAgentIsShown(t *testing.T) {
 	s := newStage(t)
 	ending := make(chan struct{})
 	close(ending)
