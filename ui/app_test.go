@@ -104,7 +104,7 @@ func press(key string) tea.KeyPressMsg {
 
 func TestATerminalThatIsTooSmallIsToldSo(t *testing.T) {
 	a := newTestApp(t, 30, 8)
-	if view := shown(a); !strings.Contains(view, "needs 40 columns") {
+	if view := shown(a); !strings.Contains(view, "needs a terminal of") {
 		t.Error(view)
 	}
 	drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
@@ -180,7 +180,7 @@ func TestALookBackAloneLeadsNowhereElseAndIsLeftByAnyKeyThatLeaves(t *testing.T)
 		a := newApp(t.Context(), Request{Sessions: one{}, Only: page.Scrollback{ID: "0aaaa-codex"}})
 		drive(a, tea.WindowSizeMsg{Width: 80, Height: 24})
 		drive(a, a.page().Init()())
-		if view := shown(a); !strings.Contains(view, "0aaaa-codex  what scrolled away") || strings.Contains(view, "quit") {
+		if view := shown(a); !strings.Contains(view, "0aaaa-codex  scrollback") || strings.Contains(view, "quit") {
 			t.Error(view)
 		}
 		for _, elsewhere := range []string{"1", "2", "3", "n", "r"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// colorsOf is what a terminal with these variables can show. The library would take
-// NO_COLOR only where its value is a yes; no-color.org says that any value counts.
+// colorsOf returns the colors of a terminal with these variables. The library accepts
+// only true values of NO_COLOR; no-color.org says that any value counts.
 func colorsOf(environ []string) colorprofile.Profile {
 	profile := colorprofile.Env(environ)
 	if slices.ContainsFunc(environ, func(pair string) bool {
@@ -21,10 +21,10 @@ func colorsOf(environ []string) colorprofile.Profile {
 	return profile
 }
 
-// lightOf is whether a terminal with these variables has a light background, as far as
-// they tell: until the terminal says so itself, and where it never does. COLORFGBG is
-// "15;0" or "0;default;15": the number of the background is its last part, and of the 16
-// colors those of 7 and from 9 on are light.
+// lightOf guesses from the variables whether a terminal has a light background. It is
+// used until the terminal answers, and for terminals that never do. COLORFGBG is "15;0"
+// or "0;default;15": its last part is the background, and of the 16 colors 7 and those
+// from 9 on are light.
 func lightOf(environ []string) bool {
 	for _, pair := range environ {
 		if value, found := strings.CutPrefix(pair, "COLORFGBG="); found {

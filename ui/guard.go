@@ -10,19 +10,19 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Crash is a bug that ended the UI: some screen, or what it had asked for, panicked.
-// The terminal was restored, and sessions continue.
+// Crash is a panic in a screen or in one of its commands, which ended the UI. The
+// terminal was restored, and sessions continue.
 type Crash struct {
-	Value string // what was said, escaped
-	Stack []byte // where; for a report
+	Value string // the panic's value, escaped
+	Stack []byte // for a bug report
 }
 
-// Error is one line.
+// Error returns the panic's value in one line.
 func (c *Crash) Error() string { return "the terminal UI failed: " + c.Value }
 
-// guard stands around the root model. A panic in it or in one of its commands ends the
-// program as its context would, which gives the terminal back in every case. The
-// library would print the raw value and a page of stack over the user's shell.
+// guard wraps the root model. A panic in the model or in one of its commands ends the
+// program as its context would, which always restores the terminal. The library would
+// print the raw value and a page of stack over the user's shell.
 type guard struct {
 	tea.Model
 	end context.CancelCauseFunc
@@ -41,13 +41,13 @@ func (g guard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return g, g.command(cmd)
 }
 
-// View is the model's, or nothing where it panics.
+// View returns the model's view, or nothing if the model panics.
 func (g guard) View() tea.View {
 	defer g.catch()
 	return g.Model.View()
 }
 
-// command guards a command, and those that it brings.
+// command guards a command and the commands that it returns.
 func (g guard) command(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil
@@ -64,14 +64,15 @@ func (g guard) command(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// catch ends the program where its caller panics.
+// catch ends the program if its caller panics.
 func (g guard) catch() {
 	if value := recover(); value != nil {
 		g.end(&Crash{termtext.Escape(fmt.Sprint(value)), debug.Stack()})
 	}
 }
 
-// guarded does what has the terminal for itself; a panic in it is its error.
+// guarded runs a function that uses the terminal directly, and returns a panic in it as
+// an error.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// errHungUp reports that the user's terminal is gone.
+// errHungUp means that the user's terminal is gone.
 var errHungUp = errors.New("the terminal has gone")
 
 // input reads the user's terminal. A terminal that goes away ends the program. The kernel
@@ -18,7 +18,7 @@ type input struct {
 	end context.CancelCauseFunc
 }
 
-// inputOf is the request's input, watched where it is a file.
+// inputOf returns the request's input. A file is watched for its end.
 func inputOf(in io.Reader, end context.CancelCauseFunc) io.Reader {
 	if file, ok := in.(*os.File); ok && file != nil {
 		return input{file, end}
@@ -26,7 +26,7 @@ func inputOf(in io.Reader, end context.CancelCauseFunc) io.Reader {
 	return in
 }
 
-// Read reads what is typed.
+// Read reads what the user types.
 func (i input) Read(p []byte) (int, error) {
 	n, err := i.File.Read(p)
 	if n == 0 && err != nil {

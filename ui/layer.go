@@ -16,8 +16,8 @@ type layer struct {
 	side  bool               // one of sides: leaving it loses nothing
 }
 
-// answer is a message from a screen's command. It reaches that screen alone, and nobody
-// once the screen is closed.
+// answer is a message from a screen's command. Only that screen gets it, and only while
+// it is open.
 type answer struct {
 	layer *layer
 	msg   tea.Msg
@@ -55,14 +55,14 @@ func (l *layer) tag(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// forRuntime reports whether Bubble Tea itself carries the message out: it sets the
-// clipboard, runs an editor and so on. Most of these types are not exported.
+// forRuntime reports whether Bubble Tea itself handles the message: to set the
+// clipboard, to run an editor and so on. Most of these types are not exported.
 func forRuntime(msg tea.Msg) bool {
 	return reflect.TypeOf(msg).PkgPath() == reflect.TypeFor[tea.BatchMsg]().PkgPath()
 }
 
-// deliver brings an answer to its screen. A request counts only while its screen is on
-// top: neither a second press of a key nor a late answer may act on another screen.
+// deliver passes an answer to its screen. Requests are dropped unless the screen is on
+// top: neither a second key press nor a late answer may act on another screen.
 func (a *app) deliver(msg answer) tea.Cmd {
 	for _, l := range a.open {
 		if l != msg.layer {

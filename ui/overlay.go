@@ -9,18 +9,18 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// overlay is what can lie over the screen that is shown: the help, the palette or the
-// question whether to quit. Keys and mouse are its own while it does.
+// overlay is what covers the current screen: the help, the palette or the question
+// whether to quit. It gets all keys and mouse events while it is open.
 type overlay struct {
 	help    *help.Model
 	palette *palette.Model
 	leave   *dialog.Confirm // see quit
 }
 
-// open reports whether something lies over the screen.
+// open reports whether something covers the screen.
 func (o overlay) open() bool { return o.help != nil || o.palette != nil || o.leave != nil }
 
-// groups are all keys that count now: the page's and the app's.
+// groups returns all active keys: the page's and the app's.
 func (a *app) groups() []keymap.Group { return append(a.page().Keys(), a.ownKeys()) }
 
 func (a *app) openHelp() {
@@ -33,7 +33,7 @@ func (a *app) openPalette() {
 	a.fit()
 }
 
-// fitOverlay gives what lies over the screen its size and the theme.
+// fitOverlay sets the size and the theme of the overlay.
 func (a *app) fitOverlay() {
 	width, height := a.width, max(1, a.height-footRows)
 	if o := a.over.help; o != nil {
@@ -46,8 +46,8 @@ func (a *app) fitOverlay() {
 	}
 }
 
-// pass brings a key, a paste or the mouse to what lies over the screen. A key that is
-// chosen in the palette is pressed on the screen below.
+// pass passes a key, a paste or a mouse event to the overlay. A key that the user picks
+// in the palette is pressed on the screen below.
 func (a *app) pass(msg tea.Msg) tea.Cmd {
 	if a.over.leave != nil {
 		return a.answerLeave(msg)

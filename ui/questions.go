@@ -7,12 +7,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Questions of sessions lie over everything else: the screen that is open, the help
-// and the palette. They come by themselves, so that they take no key that was meant
-// for what is below (see requests).
+// Questions of sessions cover everything else: the open screen, the help and the
+// palette. They appear unasked, so package approvals makes sure that they take no key
+// that was meant for what is below.
 
-// takeQuestion brings a message to the questions: their own in any case, and while one
-// is on the screen keys and clicks, too. It returns false for other messages.
+// takeQuestion passes a message to the questions: always their own messages, and also
+// keys and clicks while a question is shown. It returns false for other messages.
 func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	if cmd, own := a.questions.Take(msg); own || !a.questions.Open() || a.tooSmall() {
 		return cmd, own
@@ -31,10 +31,10 @@ func (a *app) takeQuestion(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// showQuestions lets a question appear unless the user is busy.
+// showQuestions shows a question unless the user is busy.
 func (a *app) showQuestions() { a.questions.Let(a.typing() || a.over.open() || a.tooSmall()) }
 
-// withQuestion is a screen with the question over it.
+// withQuestion draws the open question over a screen.
 func (a *app) withQuestion(screen string) string {
 	if !a.questions.Open() {
 		return screen
@@ -42,7 +42,7 @@ func (a *app) withQuestion(screen string) string {
 	return a.questions.View(screen)
 }
 
-// questionMark is how many questions wait, for the foot.
+// questionMark returns the number of open questions, for the foot.
 func (a *app) questionMark() string {
 	if a.questions.Open() {
 		return ""

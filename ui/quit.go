@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// quit leaves the program. Sessions continue without it, but bakes do not: where some are
-// under way it asks first.
+// quit ends the program. Sessions continue without it, but image builds do not: if any
+// are running, it asks first.
 func (a *app) quit() tea.Cmd {
 	names := a.baking()
 	if len(names) == 0 {
@@ -26,7 +26,7 @@ func (a *app) quit() tea.Cmd {
 	return nil
 }
 
-// baking are the images that wait or are at work.
+// baking returns the images that are queued or being baked.
 func (a *app) baking() []string {
 	if a.request.Images == nil {
 		return nil
@@ -40,7 +40,7 @@ func (a *app) baking() []string {
 	return names
 }
 
-// answerLeave is a key or the mouse while the question is open.
+// answerLeave handles a key or a click while the question is open.
 func (a *app) answerLeave(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	if click, clicked := msg.(tea.MouseClickMsg); clicked {

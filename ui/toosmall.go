@@ -5,8 +5,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// takeTooSmall takes keys and the mouse while the terminal is too small for any screen:
-// nobody can see what they would answer, so that they can only quit.
+// takeTooSmall handles keys and the mouse while the terminal is too small for any
+// screen. The only active keys quit: the user cannot see what others would do.
 func (a *app) takeTooSmall(msg tea.Msg) (cmd tea.Cmd, taken bool) {
 	if a.width == 0 || !a.tooSmall() {
 		return nil, false

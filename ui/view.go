@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// View is the whole screen.
+// View returns the whole screen.
 func (a *app) View() tea.View {
 	view := tea.NewView(a.content())
 	view.AltScreen = true
@@ -26,7 +26,7 @@ func (a *app) content() string {
 	case a.width == 0:
 		return ""
 	case a.tooSmall():
-		return ansi.Wrap(fmt.Sprintf("aibox needs %d columns and %d rows; there are %d and %d. q quits.",
+		return ansi.Wrap(fmt.Sprintf("aibox needs a terminal of %dx%d; this one is %dx%d. q quits.",
 			minWidth, minHeight, a.width, a.height), max(1, a.width), "")
 	case a.over.leave != nil:
 		height := a.height - footRows
@@ -43,7 +43,7 @@ func (a *app) content() string {
 // tooSmall reports whether there is no room for any screen.
 func (a *app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
-// typing reports whether keys are text or answers on what is shown.
+// typing reports whether keys are text or answers now.
 func (a *app) typing() bool {
 	switch {
 	case a.over.leave != nil:
@@ -57,7 +57,7 @@ func (a *app) typing() bool {
 	}
 }
 
-// short is the keys for the foot, of what is shown.
+// short returns the keys for the foot of the screen.
 func (a *app) short() []key.Binding {
 	switch {
 	case a.questions.Open():
@@ -76,7 +76,7 @@ func (a *app) short() []key.Binding {
 // footRows is the line of keys.
 const footRows = 1
 
-// foot is the line of keys: the page's as far as they fit, and the help at its end.
+// foot returns the line of keys: as many of the page's as fit, then the help.
 func (a *app) foot() string {
 	keys := keymap.Short(a.theme, a.footWidth(), a.short())
 	rest := keymap.Short(a.theme, restWidth, a.rest())
@@ -87,7 +87,7 @@ func (a *app) foot() string {
 	return ansi.Truncate(keys+strings.Repeat(" ", pad)+rest, a.width, "")
 }
 
-// footKey is the key that stands at column x of the foot.
+// footKey returns the key at column x of the foot.
 func (a *app) footKey(x int) (key.Binding, bool) {
 	if binding, hit := keymap.At(a.footWidth(), a.short(), x); hit {
 		return binding, true
@@ -103,10 +103,10 @@ func (a *app) footKey(x int) (key.Binding, bool) {
 	return keymap.At(restWidth, rest, x-from)
 }
 
-// restWidth is the most columns of the keys at the foot's end.
+// restWidth is the maximum width of the keys at the end of the foot.
 const restWidth = 20
 
-// footWidth is the columns that the page's keys have: all but those of the foot's end.
+// footWidth returns the width available to the page's keys.
 func (a *app) footWidth() int {
 	width := a.width
 	if rest := ansi.StringWidth(keymap.Short(a.theme, restWidth, a.rest())); rest > 0 {
@@ -118,7 +118,7 @@ func (a *app) footWidth() int {
 	return width
 }
 
-// rest is the keys at the end of the foot. While keys are text none of them counts.
+// rest returns the keys at the end of the foot. None is active while keys are text.
 func (a *app) rest() []key.Binding {
 	if a.over.open() || a.questions.Open() || a.page().Typing() {
 		return nil
@@ -130,7 +130,7 @@ func (a *app) rest() []key.Binding {
 	return keys
 }
 
-// ownKeys are the app's own keys that count on the screen that is shown.
+// ownKeys returns the app's own keys that are active on the current screen.
 func (a *app) ownKeys() keymap.Group {
 	keys := []key.Binding{a.keys.help, a.keys.palette}
 	if a.onDashboard() {

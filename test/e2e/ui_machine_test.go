@@ -24,7 +24,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	m := newMachine(t)
 	m.kitchen(t)
 	s := m.onTerminal()
-	s.awaitShown(`There is no session yet`)
+	s.awaitShown(`No sessions yet`)
 	s.typed("2")
 	s.awaitShown(`✓ fresh\S* +base`)
 	s.typed("j  ") // a1good and the one below it
@@ -49,7 +49,7 @@ func TestImagesAreBakedSideBySideOnTheirScreen(t *testing.T) {
 	s.typed("b") // once more, to be left behind
 	s.awaitShown(`baking\S* +a3slow .*step`)
 	s.typed("q")
-	s.awaitShown(`There is no session yet`)
+	s.awaitShown(`No sessions yet`)
 	s.typed("q")
 	s.awaitShown(`Quit with 1 bake under way`)
 	s.insists("y", func() bool {
@@ -92,7 +92,7 @@ func TestTheMachineIsCheckedAndProvedOnItsScreen(t *testing.T) {
 	s.typed("\x1b")
 	s.awaitShown(`✓ image base`)
 	s.typed("q")
-	s.awaitShown(`There is no session yet`)
+	s.awaitShown(`No sessions yet`)
 	s.typed("q")
 	s.ends(0)
 	s.givenBack()

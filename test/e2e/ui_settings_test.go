@@ -11,7 +11,7 @@ func TestSettingsAreChangedOnTheirScreenAndFoundByThePalette(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	s := m.onTerminal()
-	s.awaitShown(`There is no session yet`)
+	s.awaitShown(`No sessions yet`)
 	s.typed(":")
 	s.awaitShown(`what to do`)
 	s.typed("settings")

@@ -29,7 +29,7 @@ func TestTheScreenOfAllSessionsLivesAndHandsOverTheTerminal(t *testing.T) {
 	m := newMachine(t)
 	repo := m.repo("shop", nil)
 	s := m.onTerminal()
-	s.awaitShown(`There is no session yet`)
+	s.awaitShown(`No sessions yet`)
 	id := m.detached("shell", "-i", "--network", "none", "--repo", repo)
 	s.awaitShown(`● running +` + id) // nobody pressed a key
 	s.awaitShown(`root@aibox:/workspace#`)
@@ -75,7 +75,7 @@ func TestASignalGivesTheTerminalOfAllSessionsBack(t *testing.T) {
 	m := newMachine(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
 		s := m.onTerminal()
-		s.awaitShown(`There is no session yet`)
+		s.awaitShown(`No sessions yet`)
 		if err := s.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}

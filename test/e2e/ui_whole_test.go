@@ -25,7 +25,7 @@ done = "Both lines are other ones now."
 run = "sed -i '3s/.*/three/; 50s/.*/fifty/' numbers.txt"
 `)))
 			p := m.sits(size, aibox)
-			p.sees(`There is no session yet`)
+			p.sees(`No sessions yet`)
 			p.does("n")
 			p.asked(`Where is the work`, repo, `▸ +\S*/shop +repository`, "enter")
 			p.asked(`What does it start from`, "", `▸`, "enter")

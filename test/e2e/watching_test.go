@@ -20,7 +20,7 @@ func TestWhatABoxIsRefusedIsSeenAsItHappens(t *testing.T) {
 	s.awaitShown(`✗ name registry\.example`)
 	s.awaitShown(`✗ tcp 192\.0\.2\.7:443`)
 	s.typed("w")
-	s.awaitShown(`(?s)Network.*✓ locks up.*192\.0\.2\.7:443.* the sandbox has no route out`)
+	s.awaitShown(`(?s)Network.*✓ \d+ networks? locked.*192\.0\.2\.7:443.* the sandbox has no route out`)
 	s.typed("\x1b")
 	s.awaitShown(`asked both`)
 	s.typed("s")

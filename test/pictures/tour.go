@@ -40,7 +40,7 @@ func tour(w *world) []view {
 		{name: "attach", args: []string{"attach", w.shell}, steps: []step{sees(`root@aibox`)}},
 		{name: "look-back", args: []string{"attach", w.shell}, steps: []step{
 			sees(`root@aibox`), typed("ls -1 /usr/bin | head -80", `head -80`), press(`(?m)^root@aibox:/workspace# *$`, "Enter"),
-			press(`what scrolled away`, "C-p", "C-s"), press(`ls -1 /usr/bin`, "Home"),
+			press(`\w-\w+  scrollback`, "C-p", "C-s"), press(`ls -1 /usr/bin`, "Home"),
 		}},
 		{name: "review", steps: at(w.mend, cart...)},
 		{name: "review-split", steps: at(w.mend, append(cart[:2:2], press(`(?i)quantity`, "|"))...)},

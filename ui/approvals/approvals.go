@@ -1,8 +1,8 @@
-// Package approvals shows the questions of running sessions over whatever screen is
-// open. A question never takes a key that was meant for something else: it appears only
-// when nobody types, the choice that has the focus decides nothing, and no key counts
-// before the keys have rested for a moment. One that is put off stays as a mark until
-// it is answered or its session has gone on without an answer.
+// Package approvals shows the questions of running sessions over the open screen. A
+// question never takes a key that was meant for something else: it appears only while
+// the user is not typing, the focused button decides nothing, and keys are ignored until
+// none was pressed for a moment. A postponed question stays as a mark until it is
+// answered or expires.
 package approvals
 
 import (
@@ -30,7 +30,7 @@ type Sessions interface {
 	Answer(ctx context.Context, id session.ID, request int, yes bool) error
 }
 
-// name tells one question from all others.
+// name identifies a question.
 type name struct {
 	session session.ID
 	id      int
@@ -43,19 +43,19 @@ type Model struct {
 	ctx      context.Context //nolint:containedctx // it ends with the program
 	sessions Sessions
 	theme    theme.Theme
-	// Now is the clock. Tests turn it.
+	// Now is the clock. Tests set it.
 	Now func() time.Time
 
 	width, height int
 	changed       <-chan struct{}
 	lists         page.Latest
 	waiting       []session.Request
-	answered      map[name]bool // they may still stand in what is read
-	seen          map[name]bool // they do not appear by themselves any more
+	answered      map[name]bool // they may still be in the next list
+	seen          map[name]bool // they were shown once, and appear on a key only
 	shown         *session.Request
-	lastKey       time.Time // when the question appeared, or a key came within the grace
+	lastKey       time.Time // when the question appeared, or the last key within the grace period
 	choice        choice
-	outcome       outcome // of the last question, where the user has to know; empty is no news
+	outcome       outcome // of the last question, if the user has to see it; empty for none
 }
 
 // choice is a button.
@@ -69,7 +69,7 @@ const (
 	choices
 )
 
-// New makes the holder of questions. What it waits for ends with ctx.
+// New makes the model. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, theme: theme.New(true), Now: time.Now,
@@ -100,7 +100,7 @@ type (
 	}
 )
 
-// Init looks for questions and begins to watch.
+// Init lists the questions and starts to watch for new ones.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions := m.ctx, m.sessions
 	return tea.Batch(m.list(), func() tea.Msg {
@@ -127,12 +127,12 @@ func (m *Model) await() tea.Cmd {
 	}
 }
 
-// Take takes a message; false means that it belongs to another part.
+// Take handles a message, and reports whether it was one of its own.
 func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	switch msg := msg.(type) {
 	case watchStarted:
 		if msg.err != nil {
-			return nil, true // the dashboard watches the same, and says so
+			return nil, true // the dashboard watches the same, and shows the error
 		}
 		m.changed = msg.changed
 		return m.await(), true
@@ -145,9 +145,9 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 		return nil, true
 	case answerSent:
 		if msg.err != nil {
-			m.outcome = outcome{"Your answer did not count", termtext.Escape(msg.err.Error())}
+			m.outcome = outcome{"Your answer was not accepted", termtext.Escape(msg.err.Error())}
 			delete(m.answered, msg.of)
-			if fault.KindOf(msg.err) == fault.Conflict { // it is not open any more
+			if fault.KindOf(msg.err) == fault.Conflict { // it is no longer open
 				m.answered[msg.of] = true
 			}
 		}
@@ -156,7 +156,7 @@ func (m *Model) Take(msg tea.Msg) (cmd tea.Cmd, own bool) {
 	return nil, false
 }
 
-// takeRequests takes the questions that are open now.
+// takeRequests stores the open questions.
 func (m *Model) takeRequests(all []session.Request) {
 	open := map[name]bool{}
 	for _, r := range all {
@@ -171,24 +171,24 @@ func (m *Model) takeRequests(all []session.Request) {
 	}
 	m.waiting = slices.DeleteFunc(all, func(r session.Request) bool { return m.answered[nameOf(r)] })
 	if m.shown != nil && !slices.ContainsFunc(m.waiting, func(r session.Request) bool { return nameOf(r) == nameOf(*m.shown) }) {
-		// Keys that were meant for it must not reach the screen below.
+		// Keys meant for the question must not reach the screen below.
 		m.outcome, m.shown = m.closedOutcome(m.shown), nil
 	}
 }
 
-// outcome is why a question went away, or an answer did not count.
+// outcome explains why a question was closed or an answer was not accepted.
 type outcome struct{ title, text string } // escaped
 
-// closedOutcome is what became of a question that is not open any more.
+// closedOutcome explains why a question is no longer open.
 func (m *Model) closedOutcome(r *session.Request) outcome {
 	if !r.Until.IsZero() && !m.Now().Before(r.Until) {
-		return outcome{"Too late", "the question of " + string(r.Session) + " was not answered in time"}
+		return outcome{"Too late", "The question from " + string(r.Session) + " expired without an answer."}
 	}
-	return outcome{"Not open any more", "the question of " + string(r.Session) + " was answered elsewhere, or its session has ended"}
+	return outcome{"No longer open", "The question from " + string(r.Session) + " was answered elsewhere, or the session ended."}
 }
 
-// Let shows the first question that nobody has seen yet, unless the user is busy:
-// types, or looks at another question. The owner calls it after every message.
+// Let shows the first question that was not shown yet, unless the user is busy: typing,
+// or looking at another question. The owner calls it after every message.
 func (m *Model) Let(busy bool) {
 	if busy || m.Open() {
 		return
@@ -201,7 +201,7 @@ func (m *Model) Let(busy bool) {
 	}
 }
 
-// Show shows the first question that waits, seen or not.
+// Show shows the first open question, even if it was shown before.
 func (m *Model) Show() {
 	if len(m.waiting) > 0 && !m.Open() {
 		m.show(m.waiting[0])
@@ -213,14 +213,14 @@ func (m *Model) show(r session.Request) {
 	m.shown, m.choice, m.lastKey = &r, later, m.Now()
 }
 
-// Waiting is the number of questions that wait for an answer.
+// Waiting returns the number of open questions.
 func (m *Model) Waiting() int { return len(m.waiting) }
 
-// Open reports whether a question, or what became of one, lies over the screen,
-// so that keys and mouse are its own.
+// Open reports whether a question or its outcome covers the screen and gets all keys and
+// mouse events.
 func (m *Model) Open() bool { return m.shown != nil || m.outcome != (outcome{}) }
 
-// Mark is the number of questions for a line of every screen, empty when there are
+// Mark returns the number of open questions for the foot of every screen; empty for
 // none.
 func (m *Model) Mark() string {
 	if len(m.waiting) == 0 {
@@ -229,24 +229,24 @@ func (m *Model) Mark() string {
 	return m.theme.Warn.Render("! " + amount.Of(len(m.waiting), "question"))
 }
 
-// Key is what shows the first question that waits.
-func Key() key.Binding { return keymap.Bind("questions of sessions", "!") }
+// Key returns the key that shows the first open question.
+func Key() key.Binding { return keymap.Bind("open questions", "!") }
 
 var (
 	toggle   = keymap.Bind("choose", "tab", "right", "l")
 	back     = keymap.Bind("choose back", "shift+tab", "left", "h")
-	take     = keymap.Bind("take the choice", "enter")
+	take     = keymap.Bind("confirm the choice", "enter")
 	accept   = keymap.Bind("yes", "y")
 	refuse   = keymap.Bind("no", "n")
 	postpone = keymap.Bind("later", "esc", "q", "ctrl+c")
 )
 
-// Keys are the question's keys.
+// Keys returns the question's keys.
 func (m *Model) Keys() []keymap.Group {
 	return []keymap.Group{{Title: "Question", Keys: []key.Binding{accept, refuse, postpone, toggle, back, take}}}
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	if m.shown == nil {
 		return []key.Binding{keymap.Bind("close", "esc")}
@@ -254,14 +254,14 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{accept, refuse, postpone, toggle}
 }
 
-// Press takes a key while a question is open.
+// Press handles a key while a question is open.
 func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	now := m.Now()
 	switch {
 	case m.shown == nil:
 		m.outcome = outcome{}
 	case now.Sub(m.lastKey) < dialog.Grace:
-		m.lastKey = now // these keys were meant for something else
+		m.lastKey = now // the key was meant for something else
 	case key.Matches(msg, postpone):
 		m.shown = nil
 	case key.Matches(msg, accept):
@@ -278,7 +278,7 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// reply does what a button says.
+// reply sends the answer of a button.
 func (m *Model) reply(c choice) tea.Cmd {
 	r := *m.shown
 	m.shown = nil

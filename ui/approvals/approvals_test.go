@@ -174,8 +174,8 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.open = nil
 	p.look(false)
-	if !strings.Contains(p.view(), "Not open any more") || !strings.Contains(p.view(), "the question of 0a-x was answered elsewhere") || p.m.Mark() != "" {
-		t.Errorf("keys that were meant for it reach the screen below:\n%s", p.view())
+	if !strings.Contains(p.view(), "No longer open") || !strings.Contains(p.view(), "The question from 0a-x was answered elsewhere") || p.m.Mark() != "" {
+		t.Errorf("keys that were meant for the question reach the screen below:\n%s", p.view())
 	}
 	p.press("y")
 	if p.m.Open() || p.fakeSessions.said != nil {
@@ -189,8 +189,8 @@ func TestAQuestionThatIsSettledElsewhereGoesAway(t *testing.T) {
 	p.fakeSessions.open = nil
 	p.now = noon.Add(time.Minute)
 	p.look(false)
-	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "the question of 0a-x was not") {
-		t.Errorf("that nobody answered it is not said:\n%s", p.view())
+	if !strings.Contains(p.view(), "Too late") || !strings.Contains(p.view(), "The question from 0a-x expired") {
+		t.Errorf("the expiry is not reported:\n%s", p.view())
 	}
 }
 
@@ -209,7 +209,7 @@ func TestAnAnswerThatDoesNotCountIsSaid(t *testing.T) {
 	p := sit(t, asks("0a-x", 1))
 	p.fakeSessions.fails = fault.New(fault.Internal, "the supervisor \x1b choked")
 	p.press("y")
-	if !p.m.Open() || !strings.Contains(p.view(), "Your answer did not count") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
+	if !p.m.Open() || !strings.Contains(p.view(), "Your answer was not accepted") || !strings.Contains(p.view(), `the supervisor \x1b choked`) {
 		t.Error(p.view())
 	}
 	p.press("esc")

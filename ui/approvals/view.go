@@ -14,12 +14,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// View puts the question over a screen.
+// View draws the question over a screen.
 func (m *Model) View(screen string) string {
 	return dialog.Over(screen, m.box(), m.width, m.height)
 }
 
-// inner is the columns inside of the frame.
+// inner returns the width inside the frame.
 func (m *Model) inner() int { return max(10, min(64, m.width-6)) }
 
 func (m *Model) box() string {
@@ -36,18 +36,18 @@ func (m *Model) box() string {
 	}
 	text := termtext.Escape(r.Question)
 	if !r.Until.IsZero() {
-		text += " That is at " + r.Until.Local().Format(time.TimeOnly) + "."
+		text += " It expires at " + r.Until.Local().Format(time.TimeOnly) + "."
 	}
 	lines := []string{t.Title.Render(wrapped(title)), "", wrapped(text), ""}
 	return t.Dialog.Render(strings.Join(append(lines, m.buttons()...), "\n"))
 }
 
-// labels are the words on the buttons.
+// labels returns the labels of the buttons.
 func labels(r *session.Request) [choices]string {
 	return [choices]string{later: "later (esc)", no: termtext.Escape(r.No) + " (n)", yes: termtext.Escape(r.Yes) + " (y)"}
 }
 
-// buttons are a row, or as many as do not fit beside each other.
+// buttons returns the buttons, in as many rows as they need.
 func (m *Model) buttons() []string {
 	var rows []string
 	row := ""
@@ -69,9 +69,9 @@ func (m *Model) buttons() []string {
 	return append(rows, row)
 }
 
-// Click takes a click on a cell of the screen while a question is open. A button that
-// is clicked is chosen, and taken when it is chosen already: a stray click answers
-// nothing.
+// Click handles a click on a cell of the screen while a question is open. The first
+// click on a button focuses it and the second one presses it, so that a stray click
+// answers nothing.
 func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 	if msg.Button != tea.MouseLeft {
 		return nil
@@ -95,7 +95,7 @@ func (m *Model) Click(msg tea.MouseClickMsg) tea.Cmd {
 	return nil
 }
 
-// button is the one at a cell.
+// button returns the button at a cell.
 func (m *Model) button(x, y int) (choice, bool) {
 	texts := labels(m.shown)
 	for i, text := range texts {

@@ -234,7 +234,7 @@ func (s *search) View(t theme.Theme) string {
 	}
 }
 
-// searchKeys are the keys while the field is open.
+// searchKeys returns the keys while the field is open.
 func searchKeys() keymap.Group {
 	return keymap.Group{Title: "Search", Keys: []binding{
 		keymap.Bind("search", "enter"), keymap.Bind("this file or all files", "tab"), keymap.Bind("back", "esc"),

@@ -229,7 +229,7 @@ func (v *verification) what() string {
 	return "all of the work"
 }
 
-// outcome is the result in a sentence.
+// outcome returns the result in a sentence.
 func (v *verification) outcome() string {
 	switch r := v.result; {
 	case v.running():

@@ -12,27 +12,27 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Machine is what can be checked.
+// Machine lists the checks.
 type Machine interface {
-	// Checks are the looks of one examination.
+	// Checks returns the checks of one run.
 	Checks() []doctor.Check
 }
 
-// Row is one finding, or a check that has found nothing yet.
+// Row is a finding, or a check without a finding so far.
 type Row struct {
 	doctor.Finding
-	Looking bool // it is being checked; Finding is the last result, if any
+	Looking bool // the check is running; Finding is the last result, if any
 }
 
-// Checkup is the examination that was begun last.
+// Checkup is the latest run of the checks.
 type Checkup struct {
 	machine Machine
 	now     *exam
 	exams   page.Latest
-	before  map[string][]doctor.Finding // what the one before found, by its checks' names
+	before  map[string][]doctor.Finding // findings of the previous run, by check
 }
 
-// exam is one examination.
+// exam is one run of the checks.
 type exam struct {
 	stop   context.CancelFunc
 	checks []doctor.Check // nil until they are known
@@ -41,23 +41,23 @@ type exam struct {
 	stream <-chan found
 }
 
-// began brings the checks, and the stream of what they find.
+// began carries the checks and the stream of their findings.
 type began struct {
 	checks []doctor.Check
 	stream <-chan found
 }
 
-// found is what one check found. The last message of a stream has no check.
+// found carries the findings of one check. The last message of a stream has no check.
 type found struct {
-	check    int // -1: all is done
+	check    int // -1: all checks have ended
 	findings []doctor.Finding
 }
 
-// New makes one that has not begun.
+// New makes a Checkup that has not begun.
 func New(machine Machine) *Checkup { return &Checkup{machine: machine} }
 
-// Begin checks everything again, until ctx ends. It cancels a running
-// examination, whose findings stay until they are replaced.
+// Begin runs all checks, until ctx ends. It cancels the previous run, whose findings stay
+// until they are replaced.
 func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 	if c.now != nil {
 		c.now.stop()
@@ -68,7 +68,7 @@ func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 	c.now = &exam{stop: stop}
 	return c.exams.Replace(func() tea.Msg {
 		checks := machine.Checks()
-		stream := make(chan found, len(checks)) // nobody who looks has to wait for a screen
+		stream := make(chan found, len(checks)) // so that no check waits for a screen
 		go func() {
 			defer close(stream)
 			doctor.Examine(ctx, checks, func(i int, findings []doctor.Finding) { stream <- found{i, findings} })
@@ -77,7 +77,7 @@ func (c *Checkup) Begin(ctx context.Context) tea.Cmd {
 	})
 }
 
-// byCheck is what is known, by the names of the checks.
+// byCheck returns the findings so far, by check.
 func (c *Checkup) byCheck() map[string][]doctor.Finding {
 	known := map[string][]doctor.Finding{}
 	for i, check := range c.now.checks {
@@ -92,7 +92,7 @@ func (c *Checkup) byCheck() map[string][]doctor.Finding {
 	return known
 }
 
-// Take takes a message and reports whether it was one of its own.
+// Take handles a message and reports whether it was one of its own.
 func (c *Checkup) Take(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case began:
@@ -121,12 +121,12 @@ func (c *Checkup) next() tea.Cmd {
 	})
 }
 
-// Busy reports whether something is still checked.
+// Busy reports whether any check is running.
 func (c *Checkup) Busy() bool {
 	return c.now != nil && (c.now.checks == nil || slices.Contains(c.now.ended, false))
 }
 
-// Looking reports whether something of a part is still checked.
+// Looking reports whether any check of a part is running.
 func (c *Checkup) Looking(part doctor.Part) bool {
 	if c.now == nil || c.now.checks == nil {
 		return true
@@ -139,7 +139,7 @@ func (c *Checkup) Looking(part doctor.Part) bool {
 	return false
 }
 
-// Rows is what is known, in the order of the checks.
+// Rows returns the findings so far, in the order of the checks.
 func (c *Checkup) Rows() []Row {
 	if c.now == nil {
 		return nil
@@ -160,7 +160,7 @@ func (c *Checkup) Rows() []Row {
 	return rows
 }
 
-// Findings is what is known without what is still checked.
+// Findings returns the findings of the checks that have ended.
 func (c *Checkup) Findings() []doctor.Finding {
 	var all []doctor.Finding
 	for _, row := range c.Rows() {

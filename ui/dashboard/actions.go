@@ -74,7 +74,7 @@ func (m *Model) open(b *session.Summary) tea.Cmd {
 	return page.Ask(page.Session{ID: b.ID})
 }
 
-// commandFor is the command line that continues with a session.
+// commandFor returns the command line that continues with a session.
 func commandFor(b *session.Summary) string {
 	switch {
 	case b.Phase != session.Ended:
@@ -187,7 +187,7 @@ func (m *Model) each(ids []session.ID, done string, do action) tea.Cmd {
 	}
 }
 
-// singular is what is said of several, said of one.
+// singular returns what is said of several, said of one.
 func singular(done string) string {
 	return strings.NewReplacer("have ", "has ", "are ", "is ", "them", "it").Replace(done)
 }
@@ -196,7 +196,7 @@ func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
 }
 
-// answer is a key while a question is open.
+// answer handles a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
 		m.note.Say(yes.Yes+"…", nil)

@@ -91,7 +91,7 @@ func repository(b *session.Summary) string {
 	return name
 }
 
-// counted is a number that is empty for none.
+// counted returns a number that is empty for none.
 func counted(n int) string {
 	if n == 0 {
 		return ""
@@ -99,7 +99,7 @@ func counted(n int) string {
 	return amount.Short(n)
 }
 
-// took is how long a session has run, or for one that has ended, how long ago that
+// took returns how long a session has run, or for one that has ended, how long ago that
 // was.
 func (m *Model) took(b *session.Summary) string {
 	age := amount.Age(m.now().Sub(since(b)))
@@ -165,7 +165,7 @@ func (l *layout) line(text func(column) string) string {
 	return out.String()
 }
 
-// cut is as much of a text as fits into width columns, and how many it takes. Most
+// cut returns as much of a text as fits into width columns, and how many it takes. Most
 // cells are ASCII, whose width is their length.
 func cut(text string, width int) (cell string, used int) {
 	plain := len(text) <= width
@@ -179,7 +179,7 @@ func cut(text string, width int) (cell string, used int) {
 	return cell, ansi.StringWidth(cell)
 }
 
-// at is the column that stands at x, counted behind the lead.
+// at returns the column that stands at x, counted behind the lead.
 func (l *layout) at(x int) (column, bool) {
 	from := 0
 	for c, width := range l {

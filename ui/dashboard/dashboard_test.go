@@ -64,7 +64,7 @@ func TestThePersonStaysAtTheirSessionWhenOthersComeAndGo(t *testing.T) {
 	sessions.briefs = nil
 	p.Run(p.m.load())
 	p.Press("down", "enter", "x", "d")
-	p.Sees("There is no session yet")
+	p.Sees("No sessions yet")
 	if len(p.Asked)+len(sessions.done) > 0 {
 		t.Errorf("%v %v happened with no session", p.Asked, sessions.done)
 	}

@@ -9,7 +9,7 @@ import (
 // stands in the place of the list.
 func (m *Model) noSessions() bool { return m.loaded && len(m.all) == 0 }
 
-// empty is what stands in the place of the list while there is no session.
+// empty returns what stands in the place of the list while there is no session.
 func (m *Model) empty() []string { return m.welcome.View(m.theme, m.width) }
 
 // checkMachine checks the machine for a user without a session. Once there is one, nothing
@@ -21,7 +21,7 @@ func (m *Model) checkMachine() tea.Cmd {
 	return m.welcome.Begin(m.ctx)
 }
 
-// recheckMachine is greet for a user who comes back, and may have fixed something.
+// recheckMachine returns greet for a user who comes back, and may have fixed something.
 func (m *Model) recheckMachine() tea.Cmd {
 	if !m.noSessions() {
 		return nil
@@ -29,7 +29,7 @@ func (m *Model) recheckMachine() tea.Cmd {
 	return m.welcome.Again(m.ctx)
 }
 
-// firstKeys are the keys for the foot while there is no session.
+// firstKeys returns the keys for the foot while there is no session.
 func (m *Model) firstKeys() []key.Binding {
 	return append(m.welcome.Keys(), m.keys.newRun)
 }

@@ -64,7 +64,7 @@ func (m *Model) fit() {
 	k.clear.SetEnabled(len(m.list.marked) > 0 || m.filter.Value() != "")
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	k := &m.keys
 	switch {
@@ -83,7 +83,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{k.attach, k.attend, k.review, k.accept, k.discard, k.back, k.stop, k.newRun, k.remove, k.again, k.filter, k.mark, k.preview, k.diff, k.read}
 }
 
-// Keys is every key that counts, for the help.
+// Keys returns every key that counts, for the help.
 func (m *Model) Keys() []keymap.Group {
 	m.fit()
 	k := m.keys
@@ -103,19 +103,19 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// group is those of the keys that count now.
+// group returns those of the keys that count now.
 func group(title string, keys ...key.Binding) keymap.Group {
 	return keymap.Group{Title: title, Keys: slices.DeleteFunc(keys, func(k key.Binding) bool { return !k.Enabled() })}
 }
 
-// Asking is the question that is open, or nil.
+// Asking returns the question that is open, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now, so that no key of the whole
 // program counts.
 func (m *Model) Typing() bool { return m.filtering || m.ask != nil }
 
-// press is one key.
+// press handles one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.fit()
 	if m.ask != nil {
@@ -169,7 +169,7 @@ func (m *Model) move(msg tea.KeyPressMsg) bool {
 	return m.list.move(func(c *cursor.Cursor) bool { return c.Press(msg) })
 }
 
-// typeFilter is a key or a paste while the user filters.
+// typeFilter handles a key or a paste while the user filters.
 func (m *Model) typeFilter(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		switch press.String() {

@@ -25,7 +25,7 @@ func (g grouping) String() string {
 	return [...]string{"not grouped", "grouped by repository", "grouped by state", "grouped by agent"}[g]
 }
 
-// heading is the group that a session belongs to.
+// heading returns the group that a session belongs to.
 func (g grouping) heading(b *session.Summary) string {
 	switch g {
 	case perRepository:

@@ -89,7 +89,7 @@ func (m *Model) scheduleTick() tea.Cmd {
 	return m.after(m.nextChange(), tick{})
 }
 
-// nextChange is how long every time on the screen is as it is now.
+// nextChange returns how long every time on the screen is as it is now.
 func (m *Model) nextChange() time.Duration {
 	now, next := m.now(), time.Hour
 	for i := range m.all {
@@ -106,7 +106,7 @@ func (m *Model) nextChange() time.Duration {
 	return next
 }
 
-// later is a message after a time.
+// later returns a message after a time.
 func later(d time.Duration, msg tea.Msg) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 }

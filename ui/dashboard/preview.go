@@ -77,7 +77,7 @@ func (m *Model) loadTail() tea.Cmd {
 	})
 }
 
-// said is how to get what a session shows on its terminal, or said last.
+// said returns how to get what a session shows on its terminal, or said last.
 func (m *Model) said(b *session.Summary) func() previewLoaded {
 	ctx, sessions, id, interactive := m.ctx, m.sessions, b.ID, b.Interactive
 	return func() previewLoaded {
@@ -94,7 +94,7 @@ func (m *Model) said(b *session.Summary) func() previewLoaded {
 	}
 }
 
-// lines are the lines of a text without empty ones at its end.
+// lines returns the lines of a text without empty ones at its end.
 func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }

@@ -34,7 +34,7 @@ func urgency(b *session.Summary) int {
 	return active
 }
 
-// since is when what the time of a session is counted from was.
+// since returns when what the time of a session is counted from was.
 func since(b *session.Summary) time.Time {
 	at := b.Started
 	if b.Phase == session.Ended {

@@ -26,10 +26,10 @@ const (
 // wide reports whether the preview is beside the list.
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight is the rows between head and foot.
+// bodyHeight returns the rows between head and foot.
 func (m *Model) bodyHeight() int { return max(1, m.height-headRows-footRows) }
 
-// listHeight is the rows of the list.
+// listHeight returns the rows of the list.
 func (m *Model) listHeight() int {
 	if !m.preview || m.wide() || len(m.list.rows) == 0 {
 		return m.bodyHeight()
@@ -44,7 +44,7 @@ func (m *Model) listWidth() int {
 	return m.width
 }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	left, right := m.head()
 	lines := frame.Head(m.theme, m.width, left, right)
@@ -60,7 +60,7 @@ func (m *Model) View() string {
 	return view
 }
 
-// foot is the last note; when nothing was, what is wrong with the list.
+// foot returns the last note; when nothing was, what is wrong with the list.
 func (m *Model) foot() string {
 	note := m.note
 	if note.Text() == "" && m.listErr != nil {
@@ -69,7 +69,7 @@ func (m *Model) foot() string {
 	return note.View(m.theme, m.width)
 }
 
-// head is the title with the numbers, and the filter.
+// head returns the title with the numbers, and the filter.
 func (m *Model) head() (left, right string) {
 	var counts [rest + 1]int
 	for i := range m.all {
@@ -97,7 +97,7 @@ func (m *Model) head() (left, right string) {
 	return strings.Join(words, " · "), right
 }
 
-// body is the names of the columns and the list.
+// body returns the names of the columns and the list.
 func (m *Model) body() []string {
 	width, height := m.listWidth(), m.listHeight()
 	out := make([]string, 0, height+1)
@@ -128,7 +128,7 @@ func (m *Model) withPreview(list []string) []string {
 	return frame.Panes(m.theme, list, m.previewView(m.width-width-frame.PaneGap, len(list)), width)
 }
 
-// names is the line of the columns' names, with an arrow at the one that sorts.
+// names returns the line of the columns' names, with an arrow at the one that sorts.
 func (m *Model) names(layout *layout) string {
 	arrow := "↓"
 	if m.list.reversed {
@@ -147,7 +147,7 @@ func stateView(t *theme.Theme, b *session.Summary) string {
 	return status.Style(t, current).Render(status.Text(current))
 }
 
-// row is a line of the list. The first two columns mark what is
+// row returns a line of the list. The first two columns mark what is
 // selected and what is marked, also without colors.
 func (m *Model) row(r *row, layout *layout, width int) string {
 	if r.brief == nil {

@@ -64,7 +64,7 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
-// Typing is always false: no key is text here.
+// Typing handles always false: no key is text here.
 func (m *Model) Typing() bool { return false }
 
 // Init checks everything.
@@ -173,7 +173,7 @@ func (m *Model) keepSelection() {
 	}
 }
 
-// current is the selected row, nil while there is none.
+// current returns the selected row, nil while there is none.
 func (m *Model) current() *checkup.Row {
 	if m.cursor.At() >= len(m.rows) {
 		return nil

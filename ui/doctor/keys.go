@@ -48,14 +48,14 @@ func (m *Model) setUpHelps() bool {
 	return false
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	m.fit()
 	k := m.keys
 	return []key.Binding{k.fix, k.prove, k.again, k.list, k.back, k.setUp, k.copy}
 }
 
-// Keys is every key that counts now.
+// Keys returns every key that counts now.
 func (m *Model) Keys() []keymap.Group {
 	m.fit()
 	k := m.keys
@@ -65,7 +65,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// press is one key.
+// press handles one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.fit()
 	k := m.keys
@@ -112,7 +112,7 @@ func setUp() tea.Cmd {
 	return page.Ask(page.Command{Args: args, Wait: true})
 }
 
-// commandOf is the command that fixes a row, if one does.
+// commandOf returns the command that fixes a row, if one does.
 func (m *Model) commandOf(row *checkup.Row) ([]string, bool) {
 	if row == nil || row.Looking || row.State == doctor.OK {
 		return nil, false

@@ -20,7 +20,7 @@ import (
 // included.
 const probePane = 4
 
-// proofView is the stages of the start and, once they have begun, the probes.
+// proofView returns the stages of the start and, once they have begun, the probes.
 func (m *Model) proofView() []string {
 	lines := m.proofHead()
 	if len(m.proofRun.probing.Results) == 0 {
@@ -34,7 +34,7 @@ func (m *Model) proofView() []string {
 	return append(lines, m.probeInFull()...)
 }
 
-// proofHead is what stands over the probes: the stages, in one line where they would
+// proofHead returns what stands over the probes: the stages, in one line where they would
 // leave too little room, and how far it is.
 func (m *Model) proofHead() []string {
 	stages := make([]string, 0, len(m.proofRun.stages))
@@ -94,7 +94,7 @@ func (m *Model) proofTitle() string {
 	}
 }
 
-// probeRow is the line of a probe; what has no room on it stands in full below.
+// probeRow returns the line of a probe; what has no room on it stands in full below.
 func (m *Model) probeRow(i int) string {
 	name, target := 0, 0
 	for _, r := range m.proofRun.probing.Results {
@@ -127,7 +127,7 @@ func (m *Model) probeMark(i int) (string, lipgloss.Style) {
 	}
 }
 
-// probeInFull is everything that is known of the selected probe.
+// probeInFull returns everything that is known of the selected probe.
 func (m *Model) probeInFull() []string {
 	r := m.proofRun.probing.Results[m.probe.At()]
 	came := "not ended"

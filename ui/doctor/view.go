@@ -24,7 +24,7 @@ const (
 
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight is the rows between head and note.
+// bodyHeight returns the rows between head and note.
 func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-noteRows) }
 
 func (m *Model) listHeight() int {
@@ -41,7 +41,7 @@ func (m *Model) listWidth() int {
 	return m.width
 }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), "")
 	switch {
@@ -59,7 +59,7 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(lines, m.height-noteRows), m.note.View(m.theme, m.width)), "\n")
 }
 
-// head is the title with the numbers.
+// head returns the title with the numbers.
 func (m *Model) head() string {
 	if m.proving {
 		return m.theme.Title.Render("This machine") + " · what a sandbox can reach"
@@ -80,7 +80,7 @@ func (m *Model) head() string {
 	return strings.Join(parts, " · ")
 }
 
-// list is the rows that are shown.
+// list returns the rows that are shown.
 func (m *Model) list() []string {
 	out := make([]string, 0, m.listHeight())
 	from, to := m.cursor.Window()
@@ -93,7 +93,7 @@ func (m *Model) list() []string {
 	return frame.Fill(out, m.listHeight())
 }
 
-// row is a line of the list.
+// row returns a line of the list.
 func (m *Model) row(row checkup.Row, selected bool) string {
 	mark, style := m.mark(row)
 	text := frame.Pad(termtext.Escape(row.Name), nameWidth) + "  " + termtext.Escape(row.Detail)
@@ -121,7 +121,7 @@ func (m *Model) mark(row checkup.Row) (string, lipgloss.Style) {
 	}
 }
 
-// pane is the whole of the selected row.
+// pane returns the whole of the selected row.
 func (m *Model) pane(width, height int) []string {
 	row := m.current()
 	if row == nil {

@@ -81,7 +81,7 @@ func (m *Model) SetSize(width, height int) {
 	m.arrange()
 }
 
-// Asking is the question that is open, or nil.
+// Asking returns the question that is open, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are text or answers now.
@@ -210,5 +210,5 @@ func (m *Model) scheduleTick() tea.Cmd {
 	return m.after(time.Second, tick{})
 }
 
-// baking is how many images wait or are at work.
+// baking returns how many images wait or are at work.
 func (m *Model) baking() int { return len(m.jobs) - ended(m.jobs) }

@@ -43,7 +43,7 @@ func (m *Model) fit() {
 	m.keys.open.SetEnabled(r != nil && r.job != nil)
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	m.fit()
 	k := m.keys
@@ -57,7 +57,7 @@ func (m *Model) Short() []key.Binding {
 	}
 }
 
-// Keys is every key that counts now.
+// Keys returns every key that counts now.
 func (m *Model) Keys() []keymap.Group {
 	m.fit()
 	k := m.keys
@@ -74,7 +74,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// press is one key.
+// press handles one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.fit()
 	switch {
@@ -201,7 +201,7 @@ func (m *Model) askCancel(name string) {
 	}, m.now())
 }
 
-// answer is a key while a question is open.
+// answer handles a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
 		return yes.Do

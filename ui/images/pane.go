@@ -15,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pane is the selected image: what it is, or how its bake goes.
+// pane returns the selected image: what it is, or how its bake goes.
 func (m *Model) pane(width, height int) []string {
 	r := m.current()
 	if r == nil {
@@ -46,7 +46,7 @@ func (m *Model) title(r *row, width int) string {
 	return ansi.Truncate(m.theme.Title.Render(termtext.Escape(r.Name))+"  "+l.style.Render(l.mark+" "+word)+more, width, "…")
 }
 
-// facts is what is known of an image that nobody bakes.
+// facts returns what is known of an image that nobody bakes.
 func (m *Model) facts(r *row, width int) []string {
 	var out []string
 	add := func(text string, style lipgloss.Style) {
@@ -72,7 +72,7 @@ func (m *Model) facts(r *row, width int) []string {
 	return out
 }
 
-// errorLines is an error with its hints.
+// errorLines returns an error with its hints.
 func (m *Model) errorLines(err error, width int) []string {
 	var out []string
 	for line := range strings.SplitSeq(ansi.Wrap(termtext.Escape(err.Error()), width, ""), "\n") {
@@ -84,7 +84,7 @@ func (m *Model) errorLines(err error, width int) []string {
 	return out
 }
 
-// failure is why an image was not made, and the last lines that its step said.
+// failure returns why an image was not made, and the last lines that its step said.
 func (m *Model) failure(job *bakery.Job, width, height int) []string {
 	out := m.errorLines(job.Err, width)
 	if room := height - len(out) - 1; room > 0 && len(job.Log) > 0 {
@@ -94,7 +94,7 @@ func (m *Model) failure(job *bakery.Job, width, height int) []string {
 	return out
 }
 
-// progress is the steps of a bake, the last ones if there are too many, and what they
+// progress returns the steps of a bake, the last ones if there are too many, and what they
 // said last.
 func (m *Model) progress(job *bakery.Job, width, height int) []string {
 	room := height
@@ -114,7 +114,7 @@ func (m *Model) progress(job *bakery.Job, width, height int) []string {
 	return out
 }
 
-// inOrder are the steps with those that run at the end, where they are looked for.
+// inOrder returns the steps with those that run at the end, where they are looked for.
 func inOrder(steps []bakery.JobStep) []bakery.JobStep {
 	running := func(s bakery.JobStep) int {
 		if s.Kind == bakery.StepStarted {
@@ -127,7 +127,7 @@ func inOrder(steps []bakery.JobStep) []bakery.JobStep {
 	return ordered
 }
 
-// step is one step with its mark and its time.
+// step returns one step with its mark and its time.
 func (m *Model) step(step bakery.JobStep, width int) string {
 	mark, style, took := "✓", m.theme.Good, clock(step.Took)
 	switch step.Kind {
@@ -144,7 +144,7 @@ func (m *Model) step(step bakery.JobStep, width int) string {
 	return style.Render(mark) + " " + ansi.Truncate(line, max(0, width-2), "…")
 }
 
-// tail is the last lines of a log.
+// tail returns the last lines of a log.
 func (m *Model) tail(log []string, width, height int) []string {
 	out := make([]string, 0, height)
 	for _, line := range log[max(0, len(log)-height):] {

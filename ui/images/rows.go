@@ -64,7 +64,7 @@ func (m *Model) keepSelection() {
 	}
 }
 
-// current is the selected image, nil while there is none.
+// current returns the selected image, nil while there is none.
 func (m *Model) current() *row {
 	if m.cursor.At() >= len(m.rows) {
 		return nil
@@ -72,7 +72,7 @@ func (m *Model) current() *row {
 	return &m.rows[m.cursor.At()]
 }
 
-// targets are the images that a key is for: the marked ones, or the selected one.
+// targets returns the images that a key is for: the marked ones, or the selected one.
 func (m *Model) targets() []string {
 	var names []string
 	for _, r := range m.rows {
@@ -86,7 +86,7 @@ func (m *Model) targets() []string {
 	return names
 }
 
-// outdated are the images that are not as their recipes say.
+// outdated returns the images that are not as their recipes say.
 func (m *Model) outdated() []string {
 	var names []string
 	for _, r := range m.rows {

@@ -23,10 +23,10 @@ const (
 
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight is the rows between head and note.
+// bodyHeight returns the rows between head and note.
 func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-noteRows) }
 
-// listHeight is the rows of the list, without the names of the columns.
+// listHeight returns the rows of the list, without the names of the columns.
 func (m *Model) listHeight() int {
 	if m.wide() {
 		return max(1, m.bodyHeight()-1)
@@ -34,7 +34,7 @@ func (m *Model) listHeight() int {
 	return max(1, m.bodyHeight()-1-m.paneHeight()-1)
 }
 
-// paneHeight is the rows of the pane below the list, its rule not included.
+// paneHeight returns the rows of the pane below the list, its rule not included.
 func (m *Model) paneHeight() int {
 	return max(0, min(m.bodyHeight()/2, m.bodyHeight()-4))
 }
@@ -46,7 +46,7 @@ func (m *Model) listWidth() int {
 	return m.width
 }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.right())
 	switch {
@@ -88,7 +88,7 @@ func (m *Model) head() string {
 	return strings.Join(parts, " · ")
 }
 
-// right is the end of the head.
+// right returns the end of the head.
 func (m *Model) right() string {
 	switch {
 	case m.log.search.Typing():
@@ -104,7 +104,7 @@ func (m *Model) right() string {
 	}
 }
 
-// list is the names of the columns and the rows that are shown.
+// list returns the names of the columns and the rows that are shown.
 func (m *Model) list() []string {
 	width := m.listWidth()
 	out := make([]string, 0, m.listHeight()+1)
@@ -122,7 +122,7 @@ func (m *Model) list() []string {
 	return frame.Fill(out, m.listHeight()+1)
 }
 
-// columns is a line of the list. The versions have the room that nothing else needs.
+// columns returns a line of the list. The versions have the room that nothing else needs.
 func (m *Model) columns(mark, state, name, version, size, age, progressText string) string {
 	names, versions := leastName, usualVersion
 	for _, r := range m.rows {
@@ -144,7 +144,7 @@ const (
 	leastVersion, usualVersion = 7, 12
 )
 
-// row is a line of the list.
+// row returns a line of the list.
 func (m *Model) row(r *row, selected bool) string {
 	width := m.listWidth()
 	l := m.badge(r)
@@ -204,12 +204,12 @@ func (m *Model) badge(r *row) badge {
 	}
 }
 
-// spinner is a mark that moves as long as something is baked.
+// spinner returns a mark that moves as long as something is baked.
 func (m *Model) spinner() string {
 	return string([]rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")[m.now().Unix()%10])
 }
 
-// progressText is where a bake is, in a few words.
+// progressText returns where a bake is, in a few words.
 func (m *Model) progressText(job *bakery.Job) string {
 	switch job.State {
 	case bakery.Waiting:
@@ -232,7 +232,7 @@ func (m *Model) progressText(job *bakery.Job) string {
 	}
 }
 
-// clock is how long something has taken: 7s, 2m05s.
+// clock returns how long something has taken: 7s, 2m05s.
 func clock(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))

@@ -9,21 +9,21 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keys are the screen's own.
+// keys are the screen's own keys.
 type keys struct {
 	open, refused, session, filter, checkLocks, up, back key.Binding
 }
 
 func newKeys() keys {
 	return keys{
-		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only what was refused", "r"),
+		open: keymap.Bind("open the session", "enter"), refused: keymap.Bind("only refused", "r"),
 		session: keymap.Bind("only this session", "s"), filter: keymap.Bind("filter", "/"),
 		checkLocks: keymap.Bind("check the locks again", "u"), up: keymap.Bind("install the locks", "U"),
 		back: keymap.Bind("back", "esc", "q"),
 	}
 }
 
-// now are the keys in the words that fit what is shown.
+// now returns the keys with the help texts that fit the current view.
 func (m *Model) now() keys {
 	k := m.keys
 	_, some := m.current()
@@ -39,7 +39,7 @@ func (m *Model) now() keys {
 	return k
 }
 
-// Keys is every key that counts now.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
 	k := m.now()
 	if m.filter.Typing() {
@@ -51,7 +51,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	k := m.now()
 	if m.filter.Typing() {
@@ -60,7 +60,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{k.up, k.open, k.refused, k.back, k.session, k.filter}
 }
 
-// press is a key.
+// press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.filter.Typing() {
 		m.typed(msg)
@@ -97,7 +97,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// leave takes back what was filtered by words first; q leaves in any case.
+// leave closes the screen. esc clears the filter first; q does not.
 func (m *Model) leave(msg tea.KeyPressMsg) tea.Cmd {
 	if msg.String() == "esc" && m.filter.Value() != "" {
 		m.filter.Clear()
@@ -107,13 +107,13 @@ func (m *Model) leave(msg tea.KeyPressMsg) tea.Cmd {
 	return page.Leave("", nil)
 }
 
-// typed is a key or a paste while words are typed.
+// typed handles a key or a paste while the filter is open.
 func (m *Model) typed(msg tea.Msg) {
 	m.filter.Update(msg)
 	m.stale = true
 }
 
-// click goes to a row; on the selected one it opens the session.
+// click selects a row; a click on the selected row opens its session.
 func (m *Model) click(msg tea.MouseClickMsg) tea.Cmd {
 	was, some := m.current()
 	if msg.Button != tea.MouseLeft || m.filter.Typing() || !some || !m.cursor.Click(msg.Y-headRows) {

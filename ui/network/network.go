@@ -1,7 +1,7 @@
-// Package network is the screen of what the boxes of all sessions asked of the network,
-// as they ask it: what was let through, what was refused, and why; and whether the
-// locks around the boxes are in place. It changes nothing itself, and never prints a
-// name that a box made up as it is.
+// Package network is the screen of the network requests of all sandboxes, live: which
+// were allowed, which were refused, and why. It also shows whether the locks around the
+// sandboxes are in place. It changes nothing itself, and escapes every name that comes
+// from a sandbox.
 package network
 
 import (
@@ -31,14 +31,14 @@ type Guard interface {
 	Locks(ctx context.Context) (Locks, error)
 }
 
-// Locks are the locks around the networks of boxes.
+// Locks are the locks around the networks of the sandboxes.
 type Locks struct {
-	Up      bool     // they are as they should be
-	Bridges int      // networks that are locked
-	Drift   []string // what is not as it should be, raw; empty when Up
+	Up      bool     // all are in place
+	Bridges int      // locked networks
+	Drift   []string // what is missing or wrong, raw; empty when Up
 }
 
-// history is how many accesses of sessions that have ended are shown, about.
+// history is roughly how many accesses of ended sessions are shown.
 const history = 2000
 
 // Model is the screen.
@@ -51,15 +51,15 @@ type Model struct {
 
 	width, height int
 	log           traffic.Log
-	rows          []session.Access // that are shown, oldest first
-	stale         bool             // rows are
-	news          *stream.Stream[session.Traffic]
+	rows          []session.Access // after filtering, oldest first
+	stale         bool             // rows are out of date
+	events        *stream.Stream[session.Traffic]
 	cursor        cursor.Cursor
-	at            session.Access // the selected access, unless it is the last
-	last          bool           // they are, and stay there whatever comes
+	at            session.Access // the selected access
+	last          bool           // the last row is selected, and stays so as rows are added
 
-	only       session.ID // show this session's alone; empty is all
-	refused    bool       // show what was refused alone
+	only       session.ID // the session to show; empty means all
+	refused    bool       // show only refused accesses
 	filter     searchbar.Line
 	locks      Locks
 	locksKnown bool // the locks are known
@@ -67,12 +67,11 @@ type Model struct {
 	note       frame.Note
 }
 
-// New makes the screen, for one session where only is not empty. What it waits for
-// ends with ctx.
+// New makes the screen, for one session if only is not empty. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, guard Guard, only session.ID) *Model {
 	return &Model{
 		ctx: ctx, sessions: sessions, guard: guard, theme: theme.New(true), keys: newKeys(),
-		only: only, filter: searchbar.New("keep the filter", "drop it"), last: true,
+		only: only, filter: searchbar.New("apply", "clear"), last: true,
 	}
 }
 
@@ -86,30 +85,30 @@ func (m *Model) SetSize(width, height int) {
 	m.stale = true
 }
 
-// Typing reports whether keys are words to filter by.
+// Typing reports whether keys are text for the filter.
 func (m *Model) Typing() bool { return m.filter.Typing() }
 
-// locksChecked is the state of the locks.
+// locksChecked carries the state of the locks.
 type locksChecked struct {
 	locks Locks
 	err   error
 }
 
-// Init begins to watch and looks at the locks.
+// Init starts to watch the traffic and checks the locks.
 func (m *Model) Init() tea.Cmd {
 	sessions := m.sessions
-	m.news = stream.Start(m.ctx, func(ctx context.Context, put func(session.Traffic) error) error {
+	m.events = stream.Start(m.ctx, func(ctx context.Context, put func(session.Traffic) error) error {
 		return sessions.WatchTraffic(ctx, history, put)
 	})
 	return tea.Batch(m.await(), m.checkLocks())
 }
 
 func (m *Model) await() tea.Cmd {
-	from := m.news
+	from := m.events
 	return func() tea.Msg { return from.Take() }
 }
 
-// checkLocks asks the state of the locks.
+// checkLocks reads the state of the locks.
 func (m *Model) checkLocks() tea.Cmd {
 	ctx, guard := m.ctx, m.guard
 	return func() tea.Msg {
@@ -118,7 +117,7 @@ func (m *Model) checkLocks() tea.Cmd {
 	}
 }
 
-// Update routes.
+// Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case locksChecked:
@@ -144,36 +143,36 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// takeTraffic takes what happened on the network.
-func (m *Model) takeTraffic(news stream.Batch[session.Traffic]) tea.Cmd {
-	for _, n := range news.All {
-		if n.Access != nil {
-			m.log.Add(*n.Access)
+// takeTraffic adds new accesses to the log.
+func (m *Model) takeTraffic(batch stream.Batch[session.Traffic]) tea.Cmd {
+	for _, event := range batch.All {
+		if event.Access != nil {
+			m.log.Add(*event.Access)
 		}
-		if n.Live != nil {
-			m.log.Count(n.Session, *n.Live)
+		if event.Live != nil {
+			m.log.Count(event.Session, *event.Live)
 		}
 	}
 	m.stale = true
-	if !news.Over() {
+	if !batch.Over() {
 		return m.await()
 	}
-	if news.Err != nil {
-		m.note.Say("", news.Err)
+	if batch.Err != nil {
+		m.note.Say("", batch.Err)
 	}
 	return nil
 }
 
-// arrange makes the rows from what is known, what is filtered and what is selected.
+// arrange rebuilds the rows if they are out of date, and keeps the selection.
 func (m *Model) arrange() {
 	if !m.stale {
 		return
 	}
 	m.stale = false
-	wanted := strings.Fields(strings.ToLower(m.filter.Value()))
+	words := strings.Fields(strings.ToLower(m.filter.Value()))
 	m.rows = m.rows[:0]
 	for _, a := range m.log.All() {
-		if m.matches(a, wanted) {
+		if m.matches(a, words) {
 			m.rows = append(m.rows, a)
 		}
 	}
@@ -184,7 +183,7 @@ func (m *Model) arrange() {
 		return
 	}
 	i := slices.IndexFunc(m.rows, func(a session.Access) bool { return sameAccess(a, m.at) })
-	if i < 0 { // filtered away: the next one
+	if i < 0 { // hidden by the filter: select the next one
 		i = slices.IndexFunc(m.rows, func(a session.Access) bool { return !a.Time.Before(m.at.Time) })
 	}
 	if i >= 0 {
@@ -192,31 +191,31 @@ func (m *Model) arrange() {
 	}
 }
 
-// matches reports whether an access is to be seen.
-func (m *Model) matches(a session.Access, wanted []string) bool {
+// matches reports whether an access passes the filters.
+func (m *Model) matches(a session.Access, words []string) bool {
 	if m.only != "" && a.Session != m.only || m.refused && a.Allowed {
 		return false
 	}
-	if len(wanted) == 0 {
+	if len(words) == 0 {
 		return true
 	}
 	w := traffic.Say(a)
 	text := strings.ToLower(strings.Join([]string{string(a.Session), w.What, w.Target, w.Detail}, " "))
-	return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func sameAccess(a, b session.Access) bool {
 	return a.Session == b.Session && a.Time.Equal(b.Time) && a.What == b.What && a.Target == b.Target
 }
 
-// keepSelection keeps where the user has gone.
+// keepSelection remembers the row that the user selected.
 func (m *Model) keepSelection() {
 	if a, some := m.current(); some {
 		m.at, m.last = a, m.cursor.At() == len(m.rows)-1
 	}
 }
 
-// current is the selected access.
+// current returns the selected access.
 func (m *Model) current() (session.Access, bool) {
 	m.arrange()
 	if m.cursor.At() >= len(m.rows) {

@@ -62,8 +62,8 @@ func sit(t testing.TB, s *scene, only session.ID, width, height int) *uitest.Per
 func TestWhatAllSessionsAskedIsShownInOrderTheLatestLast(t *testing.T) {
 	p := sit(t, busy(), "", 120, 40)
 	for _, want := range []string{
-		"✓ locks up, 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the sandbox has no route out",
-		"0bbbb-claude", "✓ model", "big-model", "200 0.9s 1234 in 56 out", "let through model big-model: 200",
+		"✓ 2 networks locked", "1 allowed · 42 refused", "0aaaa-codex", "✗ tcp", "192.0.2.29:443 ×12", "the sandbox has no route out",
+		"0bbbb-claude", "✓ model", "big-model", "200 0.9s 1234 in 56 out", "allowed model big-model: 200",
 	} {
 		p.Sees(want)
 	}
@@ -99,7 +99,7 @@ func TestRowsAreFilteredBySessionByRefusalAndByWords(t *testing.T) {
 	p.Sees(" 10/11 · ")
 	p.Press("esc", "/")
 	p.Type("nothing like it")
-	p.Sees("nothing that the filter lets through")
+	p.Sees("no access matches the filter")
 	p.Sees(" 0/0 · ")
 	p.Press("esc", "esc")
 	if len(p.Asked) != 1 || p.Asked[0] != (page.Close{}) {
@@ -154,14 +154,14 @@ func TestTheWaysOutLeadWhereTheySay(t *testing.T) {
 		}
 	}
 	p := sit(t, down, "", 120, 40)
-	p.Sees(`▲ locks not up: the chain \x1b]0;x\x07 is missing`)
+	p.Sees(`▲ locks not in place: the chain \x1b]0;x\x07 is missing`)
 	locksErr := busy()
 	locksErr.err = errors.New("there is no Docker")
 	p = sit(t, locksErr, "", 120, 40)
 	p.Sees("locks unknown: there is no Docker")
 	locksErr.err, locksErr.locks.Up = nil, true
 	p.Press("u")
-	p.Sees("✓ locks up")
+	p.Sees("✓ 2 networks locked")
 }
 
 func TestAClickGoesToARowAndASecondOneOpensItsSession(t *testing.T) {
@@ -203,7 +203,7 @@ func TestTheScreenLooksAsItDid(t *testing.T) {
 		p.Golden("")
 	}
 	p := sit(t, &scene{}, "", 80, 24)
-	p.Sees("no sandbox has asked the network for anything so far")
+	p.Sees("no sandbox has used the network yet")
 	p.Fits("nothing")
 	p = sit(t, busy(), "", 40, 12)
 	p.Fits("the smallest")

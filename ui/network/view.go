@@ -15,19 +15,18 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The rows of the screen around the list: the head, the names of the columns; below a
-// rule, the selected row in full, and a line for the note.
+// The rows around the list: above it the head and the column names; below it a rule,
+// the selected access in full and the note.
 const (
 	headRows = frame.HeadRows + 1
 	fullRows = 2
 	footRows = 1 + fullRows + 1
 )
 
-// listHeight is the rows of the list.
+// listHeight returns the rows of the list.
 func (m *Model) listHeight() int { return max(1, m.height-headRows-footRows) }
 
-// columns are how wide the columns are; the last one, which says what came of it, has
-// the rest.
+// columns are the widths of the columns. The last one, the result, gets the rest.
 type columns struct{ time, session, what, target int }
 
 func (m *Model) columns() columns {
@@ -46,13 +45,13 @@ func (m *Model) columns() columns {
 	return c
 }
 
-// shown is the accesses on the screen.
+// shown returns the accesses on the screen.
 func (m *Model) shown() []session.Access {
 	from, to := m.cursor.Window()
 	return m.rows[min(from, len(m.rows)):min(to, len(m.rows))]
 }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	m.arrange()
 	c := m.columns()
@@ -80,25 +79,25 @@ func (m *Model) View() string {
 	return strings.Join(frame.Fill(out, m.height), "\n")
 }
 
-// title is the name of the screen with the locks.
+// title returns the name of the screen and the state of the locks.
 func (m *Model) title() string {
 	title := m.theme.Title.Render("Network") + "  "
 	switch {
 	case !m.locksKnown:
-		return title + m.theme.Faint.Render("looking at the locks…")
+		return title + m.theme.Faint.Render("checking the locks…")
 	case m.locksErr != nil:
 		return title + m.theme.Warn.Render("? locks unknown: "+termtext.Escape(m.locksErr.Error()))
 	case m.locks.Up:
-		return title + m.theme.Good.Render("✓ locks up") + ", " + amount.Of(m.locks.Bridges, "network") + " locked"
+		return title + m.theme.Good.Render("✓ "+amount.Of(m.locks.Bridges, "network")+" locked")
 	}
-	words := "▲ locks not up"
+	words := "▲ locks not in place"
 	if len(m.locks.Drift) > 0 {
 		words += ": " + termtext.Escape(m.locks.Drift[0])
 	}
 	return title + m.theme.Warn.Render(words)
 }
 
-// numbers sums up what is shown.
+// numbers summarizes the rows.
 func (m *Model) numbers() string {
 	allowed, refused := 0, 0
 	for _, a := range m.rows {
@@ -125,15 +124,15 @@ func (m *Model) numbers() string {
 	return strings.Join(parts, " · ")
 }
 
-// empty says why there is nothing.
+// empty explains why the list is empty.
 func (m *Model) empty() string {
 	if m.filter.Value() != "" || m.refused || m.only != "" {
-		return "nothing that the filter lets through"
+		return "no access matches the filter"
 	}
-	return "no sandbox has asked the network for anything so far"
+	return "no sandbox has used the network yet"
 }
 
-// line is a row of the table. The selected one begins with a mark.
+// line returns a row of the table. The selected row starts with a mark.
 func (m *Model) line(c columns, here bool, cells ...string) string {
 	widths := []int{c.time, c.session, c.what, c.target}
 	var out strings.Builder
@@ -149,7 +148,7 @@ func (m *Model) line(c columns, here bool, cells ...string) string {
 	return ansi.Truncate(out.String(), m.width, "…")
 }
 
-// row is an access in a line.
+// row returns an access as a row of the table.
 func (m *Model) row(c columns, a session.Access, selected bool) string {
 	w := traffic.Say(a)
 	what := w.Mark + " " + w.What
@@ -163,7 +162,7 @@ func (m *Model) row(c columns, a session.Access, selected bool) string {
 	return m.line(c, false, m.theme.Faint.Render(w.Time), string(a.Session), style.Render(what), w.Target, m.theme.Faint.Render(w.Detail))
 }
 
-// full is the selected row, with nothing cut as far as there is room.
+// full returns the selected access, as much of it as fits into fullRows.
 func (m *Model) full() []string {
 	a, some := m.current()
 	if !some {
@@ -172,7 +171,7 @@ func (m *Model) full() []string {
 	w := traffic.Say(a)
 	word := "refused"
 	if a.Allowed {
-		word = "let through"
+		word = "allowed"
 	}
 	text := a.Time.Local().Format(time.DateOnly) + " " + word + " " + w.String()
 	return frame.Fill(strings.Split(ansi.Wrap(text, max(1, m.width), ""), "\n"), fullRows)

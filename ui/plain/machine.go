@@ -7,7 +7,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// images is the list of agents with the state of their images.
+// images returns the list of agents with the state of their images.
 func (t *talk) images() (list, error) {
 	agents, err := t.Choices.Agents(t.ctx)
 	if err != nil {
@@ -18,7 +18,7 @@ func (t *talk) images() (list, error) {
 	if err != nil {
 		t.fail(err)
 	}
-	l := list{title: "Images of agents. A number bakes one, which takes some minutes."}
+	l := list{title: "Images of agents. A number bakes one, which takes a few minutes."}
 	for _, agent := range agents {
 		l.choices = append(l.choices, choice{text: agent.Name + state(states, agent.Name), do: t.run("bake", agent.Name)})
 	}
@@ -26,7 +26,7 @@ func (t *talk) images() (list, error) {
 	return l, nil
 }
 
-// state is the state of an agent's image behind its name.
+// state returns the state of an agent's image, to follow its name.
 func state(states map[string]string, agent string) string {
 	if text := states[agent]; text != "" {
 		return ", " + termtext.Escape(text)
@@ -36,7 +36,7 @@ func state(states map[string]string, agent string) string {
 
 func (t *talk) network() (list, error) {
 	return list{title: "Network", choices: []choice{
-		{text: "what sandboxes were refused", do: t.run("netguard", "log")},
+		{text: "refused network access", do: t.run("netguard", "log")},
 		{text: "the locks around the sandboxes", do: t.run("netguard", "status")},
 	}}, nil
 }
@@ -44,9 +44,9 @@ func (t *talk) network() (list, error) {
 func (t *talk) machine() (list, error) {
 	return list{title: "This machine", choices: []choice{
 		{text: "check every requirement", do: t.run("doctor")},
-		{text: "fix what is missing; shows the steps and asks first", do: t.run("doctor", "--fix")},
-		{text: "prove in a sandbox what it can reach", do: t.run("doctor", "--probe")},
-		{text: "the models there are", do: t.run("models")},
+		{text: "fix problems; shows the steps and asks first", do: t.run("doctor", "--fix")},
+		{text: "prove the isolation of a sandbox", do: t.run("doctor", "--probe")},
+		{text: "list models", do: t.run("models")},
 	}}, nil
 }
 
@@ -54,7 +54,7 @@ func (t *talk) settings() (list, error) {
 	return list{title: "Settings", choices: []choice{
 		{text: "all settings, with where each comes from", do: t.run("config", "show")},
 		{text: "set one", do: t.set},
-		{text: "take one back", do: t.unset},
+		{text: "unset one", do: t.unset},
 	}}, nil
 }
 
@@ -63,7 +63,7 @@ func (t *talk) set() error {
 	if err != nil || key == "" {
 		return err
 	}
-	value, err := t.ask("Its value, or several with blanks between them:")
+	value, err := t.ask("Its value, or several separated by spaces:")
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,7 @@
-// Package plain is the terminal UI without a screen: the same sessions and the same
-// actions as questions and answers, a line each, for screen readers, for terminals
-// that cannot move their cursor, and for a pipe. It moves no cursor, uses no color
-// and does nothing by itself: what a person chooses is done by aibox's own commands,
-// so that both say the same. Before something is taken away it asks for a whole word.
+// Package plain is the terminal UI as questions and answers, one line each: for screen
+// readers, for terminals that cannot move their cursor, and for pipes. It moves no cursor
+// and uses no color. Every action runs one of aibox's own commands, so both behave alike.
+// Before it removes something, it asks the user to type a whole word.
 package plain
 
 import (
@@ -14,13 +13,13 @@ import (
 	"aibox/ui/newrun"
 )
 
-// Answers are a person's lines.
+// Answers are the lines that the user types.
 type Answers interface {
-	// Next is the next line without its end; io.EOF when no more come.
+	// Next returns the next line without its end; io.EOF after the last one.
 	Next(ctx context.Context) (string, error)
 }
 
-// Sessions are the use cases for looking; *session.Sessions has them.
+// Sessions are the use cases that list sessions; *session.Sessions has them.
 type Sessions interface {
 	Summaries() ([]session.Summary, error)
 	Repair(ctx context.Context) ([]session.Repaired, error)
@@ -28,7 +27,7 @@ type Sessions interface {
 
 // Places know repositories.
 type Places interface {
-	// Recent are the repositories to offer, the one that a person is in first.
+	// Recent returns the repositories to offer, the current one first.
 	Recent(ctx context.Context) ([]string, error)
 }
 
@@ -38,20 +37,20 @@ type Choices interface {
 	Images(ctx context.Context) (map[string]string, error)
 }
 
-// Request is what the conversation works with.
+// Request is the input and the services of Run.
 type Request struct {
 	In       Answers
 	Out      io.Writer
 	Sessions Sessions
 	Places   Places
 	Choices  Choices
-	// Do runs one of aibox's own commands, which asks, prints and fails on its own. An
-	// error means that it could not be run at all.
+	// Do runs one of aibox's own commands, which prints its own errors. An error means
+	// that the command could not be started.
 	Do func(ctx context.Context, args ...string) error
 }
 
-// Run asks until the person leaves or their answers end, which is no error. Nothing is
-// begun after that.
+// Run asks until the user quits or the input ends, which is no error. It starts nothing
+// after that.
 func Run(ctx context.Context, r Request) error {
 	t := &talk{Request: r, ctx: ctx}
 	if _, err := r.Sessions.Repair(ctx); err != nil {
@@ -65,10 +64,10 @@ func Run(ctx context.Context, r Request) error {
 }
 
 // errLeft ends the conversation.
-var errLeft = errors.New("the user has left")
+var errLeft = errors.New("the user quit")
 
 // errBack leaves a list of choices for the one above it.
 var errBack = errors.New("back")
 
-// errNone is an answer without a word: the list is shown once more, as it is now.
+// errNone is an empty answer: the list is shown again.
 var errNone = errors.New("nothing was chosen")

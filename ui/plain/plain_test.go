@@ -122,7 +122,7 @@ func TestTheEndOfTheAnswersEndsTheConversationWithNothingBegun(t *testing.T) {
 func TestSessionsAreToldInSentencesAndFoundByWords(t *testing.T) {
 	s := talked(t, some(), "state:open", "a", "nothing like it", "a", "x", "99")
 	s.sees("4 sessions, 2 running, 1 to review", "1  0dddd-codex, running, shop, 0s old", `0aaaa-codex, to review, shop on dark, 3 files +40 -2, 2 refused, 0s old: evil \x1b]0;title\x07 task`,
-		`1 with "state:open"`, `0 with "nothing like it"`, `"x" is none of these`, `"99" is none of these`)
+		`1 with "state:open"`, `0 with "nothing like it"`, `"x" is not in the list`, `"99" is not in the list`)
 }
 
 func TestManySessionsComeInParts(t *testing.T) {
@@ -139,7 +139,7 @@ func TestOnlyWhatCanBeDoneIsOfferedAndEachIsOneOfAiboxesCommands(t *testing.T) {
 	s := talked(t, some(), "4", "1", "2", "3", "4", "5", "no", "5", "yes", "6", "yes", "7", "y", "8", "q", "3", "1", "q", "2", "1", "30m", "2", "4", "yes", "q", "1", "1", "q")
 	s.did("logs 0aaaa-codex", "diff --stat 0aaaa-codex", "diff --no-pager 0aaaa-codex", "accept --interactive 0aaaa-codex", "accept 0aaaa-codex",
 		"accept --to worktree 0aaaa-codex", "rerun 0aaaa-codex", "logs 0bbbb-aider", "extend 0cccc-shell 30m", "attach 0cccc-shell", "stop 0cccc-shell", "attach 0dddd-codex")
-	s.sees("1 question for you", "$ aibox accept --to worktree 0aaaa-codex", "3  remove it with its record")
+	s.sees("1 question for you", "$ aibox accept --to worktree 0aaaa-codex", "3  remove the session")
 }
 
 func TestQGoesBackFromEveryListAndEndsAtTheTop(t *testing.T) {
@@ -156,7 +156,7 @@ func TestQGoesBackFromEveryListAndEndsAtTheTop(t *testing.T) {
 func TestAnEmptyAnswerShowsTheListAsItIsNow(t *testing.T) {
 	s := talked(t, some(), "", "n", "", "q", "4", "", "q", "q")
 	text := s.out.String()
-	for what, times := range map[string]int{"4 sessions": 4, "Which repository?": 2, "8  run the same again": 2} {
+	for what, times := range map[string]int{"4 sessions": 4, "Which repository?": 2, "8  run it again": 2} {
 		if n := strings.Count(text, what); n != times {
 			t.Errorf("%q stands there %d times, not %d:\n%s", what, n, times, text)
 		}
@@ -170,7 +170,7 @@ func TestWhatWasDiscardedCanBeBroughtBack(t *testing.T) {
 	briefs := some()[:1]
 	briefs[0].Review = session.Discarded
 	s := talked(t, briefs, "1", "4", "no", "4", "yes", "q", "q")
-	s.sees("4  bring back what was discarded")
+	s.sees("4  restore the discarded changes")
 	s.did("recover 0aaaa-codex --to-workspace")
 }
 
@@ -197,7 +197,7 @@ func TestASessionThatIsGoneIsSaid(t *testing.T) {
 
 func TestANewRunIsAskedForAndShownAsACommandFirst(t *testing.T) {
 	s := talked(t, nil, "n", "../other repo", "feature", "codex", "say hello", "", "twice", ".", "2", "q")
-	s.sees("There is no session yet", "codex: OpenAI's agent (its image has to be baked first)", `/home/ann/\x1b[2Jblog`, "This is the command:\naibox run codex")
+	s.sees("No sessions yet", "codex: OpenAI's agent (its image has to be baked first)", `/home/ann/\x1b[2Jblog`, "This is the command:\naibox run codex")
 	s.did("run codex --repo=../other repo --branch=feature --prompt=say hello\n\ntwice --detach")
 	if strings.Contains(s.out.String(), "cursor") {
 		t.Error("an agent that cannot run is offered")
@@ -221,7 +221,7 @@ func TestImagesTheMachineTheNetworkAndTheSettingsAreReached(t *testing.T) {
 func TestAFailureIsSaidWithItsHintAndTheConversationGoesOn(t *testing.T) {
 	s := &scene{t: t, briefs: some(), answers: []string{"i", "q"}, broken: fault.New(fault.Environment, "no \x1b[31mdaemon").Hint("start it")}
 	s.run(t.Context())
-	s.sees(`That failed: no \x1b[31mdaemon`, "try: start it")
+	s.sees(`error: no \x1b[31mdaemon`, "try: start it")
 }
 
 func TestACommandThatCannotBeRunAndASignalEndTheConversation(t *testing.T) {

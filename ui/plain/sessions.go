@@ -16,11 +16,11 @@ import (
 // most is how many sessions are listed at once.
 const most = 10
 
-// sessions is the list of all sessions, with what else there is.
+// sessions returns the list of sessions and the other top-level choices.
 func (t *talk) sessions() (list, error) {
 	all, err := t.Sessions.Summaries()
 	if err != nil {
-		t.fail(err) // the others are listed
+		t.fail(err) // sessions that can be read are listed anyway
 	}
 	filter := session.ParseFilter(t.filter)
 	kept := make([]session.Summary, 0, len(all))
@@ -32,7 +32,7 @@ func (t *talk) sessions() (list, error) {
 	slices.SortFunc(kept, func(a, b session.Summary) int { return session.NewestFirst(&a, &b) })
 	t.from = max(0, min(t.from, len(kept)-1))
 	shown := kept[t.from:min(len(kept), t.from+most)]
-	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to look for", top: true}
+	l := list{title: t.title(all, len(kept), len(shown)), other: t.look, ask: "A number, a letter, or words to search for", top: true}
 	for i := range shown {
 		id := shown[i].ID
 		l.choices = append(l.choices, choice{text: sentence(&shown[i]), do: func() error {
@@ -54,20 +54,20 @@ func (t *talk) sessions() (list, error) {
 	return l, nil
 }
 
-// look takes an answer that is no choice for words of a filter.
+// look uses an answer that is no choice as a filter.
 func (t *talk) look(words string) error {
-	if utf8.RuneCountInString(words) < 2 { // a slip of the finger
-		t.say("\"%s\" is none of these", termtext.Escape(words))
+	if utf8.RuneCountInString(words) < 2 { // a typo
+		t.say("\"%s\" is not in the list", termtext.Escape(words))
 		return nil
 	}
 	t.filter, t.from = words, 0
 	return nil
 }
 
-// title says how many sessions there are.
+// title returns the number of sessions.
 func (t *talk) title(all []session.Summary, kept, shown int) string {
 	if len(all) == 0 {
-		return "There is no session yet. n starts one; d says whether this machine is ready."
+		return "No sessions yet. n starts one; d checks whether this machine is ready."
 	}
 	running, open := 0, 0
 	for i := range all {
@@ -88,7 +88,7 @@ func (t *talk) title(all []session.Summary, kept, shown int) string {
 	return title
 }
 
-// sentence is a session in a line.
+// sentence describes a session in one line.
 func sentence(b *session.Summary) string {
 	place := termtext.Escape(filepath.Base(b.Repository))
 	if b.Branch != "" {
@@ -111,7 +111,7 @@ func sentence(b *session.Summary) string {
 	return text
 }
 
-// session is what can be done with a session.
+// session returns the actions of a session.
 func (t *talk) session(id session.ID) (list, error) {
 	all, _ := t.Sessions.Summaries()
 	i := slices.IndexFunc(all, func(b session.Summary) bool { return b.ID == id })
@@ -128,25 +128,25 @@ func (t *talk) session(id session.ID) (list, error) {
 		}
 	}
 	add(b.Waiting > 0, amount.Of(b.Waiting, "question")+" for you: give it more time", t.extend(name))
-	add(can.Attach, "take part in it; ctrl-p ctrl-q leaves it running", t.run("attach", name))
-	add(can.Stop && !can.Attach, "follow what it says until it ends", t.run("attach", name))
-	add(true, "what it said", t.run("logs", name))
-	add(can.Review, "which files it changed", t.run("diff", "--stat", name))
-	add(can.Review, "its changes in full", t.run("diff", "--no-pager", name))
+	add(can.Attach, "attach; ctrl-p ctrl-q detaches", t.run("attach", name))
+	add(can.Stop && !can.Attach, "follow its output", t.run("attach", name))
+	add(true, "show its output", t.run("logs", name))
+	add(can.Review, "list the changed files", t.run("diff", "--stat", name))
+	add(can.Review, "show the whole diff", t.run("diff", "--no-pager", name))
 	add(can.Accept, "review and accept it hunk by hunk", t.run("accept", "--interactive", name))
-	add(can.Accept, "accept all of it as a commit on a branch, but for files with risks",
-		t.ifSure("Accept "+name+" as a commit on a branch of its own?", "accept", name))
-	add(can.Accept, "accept all of it into your working tree, but for files with risks",
+	add(can.Accept, "accept everything except risky files, on a new branch",
+		t.ifSure("Accept "+name+" on a new branch?", "accept", name))
+	add(can.Accept, "accept everything except risky files, into your working tree",
 		t.ifSure("Accept "+name+" into your working tree?", "accept", "--to", "worktree", name))
-	add(can.Discard, "discard its changes", t.ifSure("Discard what "+name+" changed?", "discard", name))
-	add(can.Restore, "bring back what was discarded", t.ifSure("Create the workspace of "+name+" again, with the discarded work?", "recover", name, "--to-workspace"))
+	add(can.Discard, "discard its changes", t.ifSure("Discard the changes of "+name+"?", "discard", name))
+	add(can.Restore, "restore the discarded changes", t.ifSure("Create the workspace of "+name+" again, with the discarded changes?", "recover", name, "--to-workspace"))
 	add(can.Stop, "stop it", t.ifSure("Stop "+name+"?", "stop", name))
-	add(true, "run the same again", t.run("rerun", name))
-	add(can.Remove, "remove it with its record", t.ifSure("Remove "+name+"?", "rm", name))
+	add(true, "run it again", t.run("rerun", name))
+	add(can.Remove, "remove the session", t.ifSure("Remove "+name+"?", "rm", name))
 	return l, nil
 }
 
-// ifSure is a choice that asks before it runs one of aibox's commands.
+// ifSure returns an action that asks before it runs one of aibox's commands.
 func (t *talk) ifSure(question string, args ...string) func() error {
 	return func() error {
 		sure, err := t.sure(question)

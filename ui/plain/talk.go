@@ -13,7 +13,7 @@ import (
 	"aibox/internal/termtext"
 )
 
-// talk is a conversation.
+// talk is a running conversation.
 type talk struct {
 	Request
 	ctx context.Context //nolint:containedctx // it ends with the conversation
@@ -22,24 +22,23 @@ type talk struct {
 	from   int    // its first session, newest first
 }
 
-// choice is one thing that can be chosen.
+// choice is an entry of a list.
 type choice struct {
-	key  string // what is typed; empty is the next number
+	key  string // to type; empty means the next number
 	text string // escaped
 	do   func() error
 }
 
-// list is what can be chosen in one place.
+// list is a list of choices.
 type list struct {
 	title   string // escaped; lines
 	choices []choice
-	other   func(text string) error // for what is none of the keys; may be nil
-	ask     string                  // what can be answered; empty for just one of the keys
-	top     bool                    // nothing is above it: q ends the conversation
+	other   func(text string) error // handles an answer that is no key; may be nil
+	ask     string                  // describes the possible answers; empty for only the keys
+	top     bool                    // q ends the conversation
 }
 
-// menu shows the list that show makes, again after each choice, until a person goes
-// back.
+// menu shows the list that show makes, again after each choice, until the user goes back.
 func (t *talk) menu(show func() (list, error)) error {
 	for {
 		l, err := show()
@@ -55,7 +54,7 @@ func (t *talk) menu(show func() (list, error)) error {
 	}
 }
 
-// once shows a list until something of it is chosen.
+// once shows a list until the user makes a choice.
 func (t *talk) once(l list) error {
 	for {
 		if err := t.choose(l); !errors.Is(err, errNone) {
@@ -64,8 +63,8 @@ func (t *talk) once(l list) error {
 	}
 }
 
-// choose shows a list, asks for one of its choices and does it; errNone when the answer
-// is empty. q leaves every list.
+// choose shows a list, asks for a choice and runs it. It returns errNone for an empty
+// answer. q leaves every list.
 func (t *talk) choose(l list) error {
 	t.say("")
 	if l.title != "" {
@@ -105,7 +104,7 @@ func (t *talk) choose(l list) error {
 		case l.other != nil && !isNumber(answer):
 			return l.other(answer)
 		default:
-			t.say("\"%s\" is none of these", termtext.Escape(answer))
+			t.say("\"%s\" is not in the list", termtext.Escape(answer))
 		}
 	}
 }
@@ -115,7 +114,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// ask asks a question and returns the line that was typed, without blanks around it.
+// ask asks a question and returns the answer without surrounding spaces.
 func (t *talk) ask(question string) (string, error) {
 	fmt.Fprintf(t.Out, "%s ", question)
 	answer, err := t.In.Next(t.ctx)
@@ -125,23 +124,22 @@ func (t *talk) ask(question string) (string, error) {
 	return strings.TrimSpace(answer), err
 }
 
-// sure asks whether to do what cannot be taken back by a key. Only the whole word
-// yes is one.
+// sure asks for confirmation. Only the whole word yes confirms.
 func (t *talk) sure(question string) (bool, error) {
 	answer, err := t.ask(question + " Type yes, or anything else for no:")
 	if err != nil {
 		return false, err
 	}
 	if !strings.EqualFold(answer, "yes") {
-		t.say("nothing was done")
+		t.say("canceled")
 		return false, nil
 	}
 	return true, nil
 }
 
-// text asks for lines up to one that is a single point.
+// text asks for lines up to a line with a single period.
 func (t *talk) text(question string) (string, error) {
-	t.say("%s End it with a line that is just a point.", question)
+	t.say("%s End it with a line that has only a period.", question)
 	var lines []string
 	for {
 		line, err := t.In.Next(t.ctx)
@@ -155,7 +153,7 @@ func (t *talk) text(question string) (string, error) {
 	}
 }
 
-// run is a choice that runs one of aibox's commands.
+// run returns an action that runs one of aibox's commands.
 func (t *talk) run(args ...string) func() error {
 	return func() error {
 		t.say("")
@@ -167,15 +165,15 @@ func (t *talk) run(args ...string) func() error {
 // say prints a line.
 func (t *talk) say(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
 
-// fail says what went wrong and how to mend it.
+// fail prints an error and its hints.
 func (t *talk) fail(err error) {
-	t.say("That failed: %s", termtext.Escape(err.Error()))
+	t.say("error: %s", termtext.Escape(err.Error()))
 	for _, hint := range fault.Hints(err) {
 		t.say("  try: %s", termtext.Escape(hint))
 	}
 }
 
-// line is a command line of aibox as a person would type it, escaped.
+// line returns an aibox command line as the user would type it, escaped.
 func line(args []string) string {
 	return termtext.Escape(run.Line(slices.Concat([]string{"aibox"}, args)))
 }

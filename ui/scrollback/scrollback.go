@@ -1,7 +1,9 @@
-// Package scrollback is the screen of what an agent's terminal has shown: what scrolled
-// off its screen, and below that the screen as it was at that moment. It can be
-// searched as a record can. It sends the agent nothing, and never prints its bytes as
-// they are.
+// Package scrollback is the screen of an agent's terminal output: the lines that
+// scrolled off, and below them a snapshot of the terminal's screen. It sends the agent
+// nothing, and never prints its bytes raw.
+//
+// It uses logview instead of the viewport of bubbles, which holds the whole text as one
+// string and wraps all of it for every frame: an agent's output has no limit.
 package scrollback
 
 import (
@@ -36,12 +38,12 @@ type Model struct {
 	back     key.Binding
 
 	width, height int
-	record        *logview.Model // nil until the past is known
-	none          bool           // there is none
+	log           *logview.Model // nil until the scrollback is loaded
+	none          bool           // there is no scrollback
 	note          frame.Note
 }
 
-// New makes the screen of a session. What it waits for ends with ctx.
+// New makes the screen of a session. Its commands end with ctx.
 func New(ctx context.Context, sessions Sessions, id session.ID) *Model {
 	return &Model{ctx: ctx, sessions: sessions, id: id, theme: theme.New(true), back: keymap.Bind("back", "esc", "q")}
 }
@@ -58,38 +60,38 @@ func (m *Model) SetSize(width, height int) {
 	m.fit()
 }
 
-// footRows is a line for the note, or the words to look for.
+// footRows is the row of the note or of the search field.
 const footRows = 1
 
-// rows is the rows of the past.
+// rows returns the rows of the scrollback.
 func (m *Model) rows() int { return max(1, m.height-frame.HeadRows-footRows) }
 
 func (m *Model) fit() {
-	if m.record != nil {
-		m.record.SetTheme(m.theme)
-		m.record.SetSize(m.width, m.rows())
+	if m.log != nil {
+		m.log.SetTheme(m.theme)
+		m.log.SetSize(m.width, m.rows())
 	}
 }
 
-// Typing reports whether keys are words to look for.
-func (m *Model) Typing() bool { return m.record != nil && m.record.Typing() }
+// Typing reports whether keys are text for the search.
+func (m *Model) Typing() bool { return m.log != nil && m.log.Typing() }
 
-// opened is the past, as it is now.
+// opened carries the scrollback.
 type opened struct {
-	past *output.Scrollback
-	err  error
+	scrollback *output.Scrollback
+	err        error
 }
 
-// Init asks for the past.
+// Init loads the scrollback.
 func (m *Model) Init() tea.Cmd {
 	ctx, sessions, id := m.ctx, m.sessions, m.id
 	return func() tea.Msg {
-		past, err := sessions.Scrollback(ctx, id)
-		return opened{past, err}
+		scrollback, err := sessions.Scrollback(ctx, id)
+		return opened{scrollback, err}
 	}
 }
 
-// Update routes.
+// Update routes a message.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case opened:
@@ -99,16 +101,16 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return page.Leave("", nil)
 		}
 	}
-	if m.record == nil {
+	if m.log == nil {
 		return nil
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		return m.record.Press(msg)
+		return m.log.Press(msg)
 	case tea.MouseWheelMsg:
-		return m.record.Scroll(logview.Turn(msg))
+		return m.log.Scroll(logview.Turn(msg))
 	default:
-		return m.record.Update(msg)
+		return m.log.Update(msg)
 	}
 }
 
@@ -121,49 +123,49 @@ func (m *Model) open(msg opened) tea.Cmd {
 		m.note.Say("", msg.err)
 		return nil
 	}
-	m.record = logview.New(m.ctx, msg.past, &m.note)
-	m.record.SetOver(true)
+	m.log = logview.New(m.ctx, msg.scrollback, &m.note)
+	m.log.SetOver(true)
 	m.fit()
-	return m.record.Start()
+	return m.log.Start()
 }
 
-// Keys is every key that counts now.
+// Keys returns the active keys.
 func (m *Model) Keys() []keymap.Group {
 	if m.Typing() {
-		return []keymap.Group{{Title: "Search", Keys: m.record.TypingKeys()}}
+		return []keymap.Group{{Title: "Search", Keys: m.log.TypingKeys()}}
 	}
 	groups := []keymap.Group{{Title: "Screen", Keys: []key.Binding{m.back}}}
-	if m.record != nil {
-		groups = append(groups, keymap.Group{Title: "Record", Keys: m.record.Keys().All()})
+	if m.log != nil {
+		groups = append(groups, keymap.Group{Title: "Record", Keys: m.log.Keys().All()})
 	}
 	return groups
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	switch {
 	case m.Typing():
-		return m.record.TypingKeys()
-	case m.record == nil:
+		return m.log.TypingKeys()
+	case m.log == nil:
 		return []key.Binding{m.back}
 	}
-	k := m.record.Keys()
+	k := m.log.Keys()
 	return []key.Binding{m.back, k.Next, k.Find, k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last}
 }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
-	out := frame.Head(m.theme, m.width, m.theme.Title.Render(string(m.id))+"  what scrolled away, and the screen as it was", "")
+	out := frame.Head(m.theme, m.width, m.theme.Title.Render(string(m.id))+"  scrollback", "")
 	var body []string
 	foot := m.note.View(m.theme, m.width)
 	switch {
 	case m.none:
-		body = []string{m.theme.Faint.Render("its screen is lost: the record has what it printed")}
-	case m.record != nil:
-		body = m.record.View()
+		body = []string{m.theme.Faint.Render("the terminal's screen is lost; the session's log has the output")}
+	case m.log != nil:
+		body = m.log.View()
 	}
 	if m.Typing() {
-		foot = m.record.Line()
+		foot = m.log.Line()
 	}
 	out = append(append(out, frame.Fill(body, m.rows())...), foot)
 	for i, line := range out {

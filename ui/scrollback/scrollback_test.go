@@ -103,7 +103,7 @@ func TestTheScreenIsShownBelowAllThatScrolledOff(t *testing.T) {
 
 func TestWithoutAPastItSaysSo(t *testing.T) {
 	p := sit(t, scrolled(t, "", ""), 80, 24)
-	p.Sees("its screen is lost")
+	p.Sees("the terminal's screen is lost")
 	p.Press("/", "g", "up")
 	p.Send(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
 	p.Press("esc")

@@ -91,7 +91,7 @@ var answers = map[string]string{
 	"yes": "you said yes", "no": "you said no", "settled": "the question was answered", "none": "the question was not answered",
 }
 
-// span is a length of time of the log as it is shown everywhere; anything else stays.
+// span returns a length of time of the log as it is shown everywhere; anything else stays.
 func span(text string) string {
 	if d, err := time.ParseDuration(text); err == nil {
 		return amount.Span(d)

@@ -32,7 +32,7 @@ func newKeys() keys {
 	}
 }
 
-// current are the keys with those disabled that would do nothing now.
+// current returns the keys with those disabled that would do nothing now.
 func (m *Model) current() keys {
 	k := m.keys
 	runs := m.loaded && m.session.Alive && m.session.State.Phase == session.Running
@@ -52,7 +52,7 @@ func (m *Model) reviewable() bool {
 	return b.Actions().Review
 }
 
-// Keys is every key that counts now.
+// Keys returns every key that counts now.
 func (m *Model) Keys() []keymap.Group {
 	k := m.current()
 	switch {
@@ -68,7 +68,7 @@ func (m *Model) Keys() []keymap.Group {
 	}
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	k := m.current()
 	switch {
@@ -81,7 +81,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{k.attach, k.past, k.review, in.Next, in.Find, k.back, k.pane, k.stop, k.extend, k.again, k.interrupt, k.network}
 }
 
-// press is a key.
+// press handles a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.current()
 	switch {
@@ -109,7 +109,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return m.record.Press(msg)
 }
 
-// act is a key that does something with the session.
+// act handles a key that does something with the session.
 func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	id := m.id
 	switch {
@@ -136,14 +136,14 @@ func (m *Model) act(msg tea.KeyPressMsg, k keys) (cmd tea.Cmd, done bool) {
 	return nil, true
 }
 
-// agent is the agent's name, escaped.
+// agent returns the agent's name, escaped.
 func (m *Model) agent() string { return termtext.Escape(cmp.Or(m.session.Agent, "the agent")) }
 
 func (m *Model) confirm(title, text, yes string, do tea.Cmd) {
 	m.ask = dialog.Ask(dialog.Confirm{Title: title, Text: text, Yes: yes, Do: do}, m.now())
 }
 
-// answer is a key while a question is open.
+// answer handles a key while a question is open.
 func (m *Model) answer(msg tea.KeyPressMsg) tea.Cmd {
 	if yes := dialog.Answer(&m.ask, msg, m.now()); yes != nil {
 		m.note.Say(yes.Yes+"…", nil)
@@ -173,7 +173,7 @@ func (m *Model) extend(by time.Duration) tea.Cmd {
 	return func() tea.Msg { return actionDone{"it has " + amount.Span(by) + " more", sessions.Extend(ctx, id, by)} }
 }
 
-// pressSide is a key while those that move do it in the pane of the network.
+// pressSide handles a key while those that move do it in the pane of the network.
 func (m *Model) pressSide(msg tea.KeyPressMsg) bool {
 	k := m.record.Keys()
 	switch n := k.Rows(msg, m.layout().record); {

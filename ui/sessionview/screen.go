@@ -66,7 +66,7 @@ func (m *Model) takeScreen(msg screenLoaded) tea.Cmd {
 	}
 }
 
-// screen is the agent's screen, as far as it fits.
+// screen returns the agent's screen, as far as it fits.
 func (m *Model) screen(l layout) []string {
 	if len(m.screenRows) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (m *Model) screen(l layout) []string {
 	return out
 }
 
-// lines are the lines of a text without empty ones at its end.
+// lines returns the lines of a text without empty ones at its end.
 func lines(text string) []string {
 	return strings.Split(strings.TrimRight(text, " \n"), "\n")
 }

@@ -82,7 +82,7 @@ func (m *Model) SetSize(width, height int) {
 	m.fit()
 }
 
-// Asking is the question that is open, or nil.
+// Asking returns the question that is open, or nil.
 func (m *Model) Asking() *dialog.Confirm { return m.ask }
 
 // Typing reports whether keys are words to look for, or answers.

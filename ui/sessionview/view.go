@@ -73,7 +73,7 @@ func (m *Model) isBeside(x, y int) bool {
 // showsScreen reports whether the screen of the agent is shown, and not its record.
 func (m *Model) showsScreen() bool { return m.session.Interactive && !m.noScreen }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	l := m.layout()
 	var record, side []string
@@ -105,7 +105,7 @@ func (m *Model) View() string {
 	return view
 }
 
-// head is the session and the numbers.
+// head returns the session and the numbers.
 func (m *Model) head() []string {
 	t := m.theme
 	left := t.Title.Render(string(m.id))
@@ -139,7 +139,7 @@ func (m *Model) head() []string {
 	return frame.Head(t, m.width, left, strings.Join(right, " · "))
 }
 
-// task is what the agent is to do, and where; at the end what went wrong.
+// task returns what the agent is to do, and where; at the end what went wrong.
 func (m *Model) task() string {
 	if !m.loaded {
 		return ""
@@ -151,7 +151,7 @@ func (m *Model) task() string {
 	return m.theme.Faint.Render(ansi.Truncate(termtext.Escape(strings.TrimSpace(paths.Short(b.Repository)+"  "+b.Task)), m.width, "…"))
 }
 
-// outputView is what the agent says, or the screen that it shows.
+// outputView returns what the agent says, or the screen that it shows.
 func (m *Model) outputView(l layout) []string {
 	if m.showsScreen() {
 		return m.screen(l)
@@ -162,7 +162,7 @@ func (m *Model) outputView(l layout) []string {
 // finished reports whether the session is known to have ended.
 func (m *Model) finished() bool { return m.loaded && m.session.State.Phase == session.Ended }
 
-// foot is the last note, or the words that are typed.
+// foot returns the last note, or the words that are typed.
 func (m *Model) foot() string {
 	if m.record.Typing() {
 		return m.record.Line()
@@ -170,7 +170,7 @@ func (m *Model) foot() string {
 	return m.note.View(m.theme, m.width)
 }
 
-// network is the pane of what happened: height rows of at most width columns, the
+// network returns the pane of what happened: height rows of at most width columns, the
 // latest at its end.
 func (m *Model) network(width, height int) []string {
 	title := m.theme.Title
@@ -191,7 +191,7 @@ func (m *Model) network(width, height int) []string {
 	return frame.Fill(append(out, rows[:min(len(rows), room)]...), height)
 }
 
-// latest is at least the last n rows of what happened, if there are so many.
+// latest returns at least the last n rows of what happened, if there are so many.
 func (m *Model) latest(width, n int) []string {
 	accesses, entries := m.traffic.All(), m.entries
 	var out []string // last first
@@ -216,7 +216,7 @@ const (
 	indent     = len(indentText)
 )
 
-// access is what was asked of the network, in two rows.
+// access returns what was asked of the network, in two rows.
 func (m *Model) access(a session.Access, width int) []string {
 	w := traffic.Say(a)
 	style := m.theme.Bad
@@ -227,7 +227,7 @@ func (m *Model) access(a session.Access, width int) []string {
 	return []string{ansi.Truncate(first, width, "…"), m.below(w.Detail, width, m.theme.Faint)}
 }
 
-// event is what else happened.
+// event returns what else happened.
 func (m *Model) event(h logEntry, width int) []string {
 	style := m.theme.Faint
 	if h.mark != "·" {

@@ -67,7 +67,7 @@ func (m *Model) startEdit() {
 // none is how a list without words is written.
 const none = "[]"
 
-// value is what would be saved.
+// value returns what would be saved.
 func (e *edit) value() string {
 	switch {
 	case len(e.choices) == 0 && e.setting.Field.Type == spec.List && strings.TrimSpace(e.line.Value()) == "":
@@ -98,7 +98,7 @@ func (m *Model) checkChanged() {
 	m.check()
 }
 
-// editing is a key while a value is changed.
+// editing handles a key while a value is changed.
 func (m *Model) editing(msg tea.KeyPressMsg) tea.Cmd {
 	k, e := m.keys, m.edit
 	switch {
@@ -150,7 +150,7 @@ func (m *Model) unset() tea.Cmd {
 	return func() tea.Msg { return written{key: key, was: was, err: settings.Unset(ctx, key)} }
 }
 
-// pick is a click while a value is changed: on a choice it goes there; on the
+// pick handles a click while a value is changed: on a choice it goes there; on the
 // selected one it saves that, or toggles it where there may be several.
 func (m *Model) pick(msg tea.MouseClickMsg) tea.Cmd {
 	e := m.edit

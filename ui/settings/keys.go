@@ -40,7 +40,7 @@ func (m *Model) enableKeys() {
 	m.keys.toggle.SetEnabled(choosing && m.edit.multiple)
 }
 
-// Short is the keys for the foot of the screen.
+// Short returns the keys for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	m.enableKeys()
 	k := m.keys
@@ -53,7 +53,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{k.edit, k.reset, k.filter, k.changed, k.leave, k.next, k.open}
 }
 
-// Keys is every key that counts now.
+// Keys returns every key that counts now.
 func (m *Model) Keys() []keymap.Group {
 	m.enableKeys()
 	k := m.keys
@@ -70,7 +70,7 @@ func (m *Model) Keys() []keymap.Group {
 // Typing reports whether keys are text now.
 func (m *Model) Typing() bool { return m.filtering || m.edit != nil }
 
-// press is one key.
+// press handles one key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	m.enableKeys()
 	switch {

@@ -185,7 +185,7 @@ func matches(setting config.Setting, words []string) bool {
 	return true
 }
 
-// title is the name of a section for users.
+// title returns the name of a section for users.
 func title(section string) string {
 	if section == "" {
 		return "sessions"
@@ -215,7 +215,7 @@ func (m *Model) showHeading() {
 	}
 }
 
-// current is the selected setting.
+// current returns the selected setting.
 func (m *Model) current() (config.Setting, bool) {
 	if i := m.cursor.At(); i < len(m.rows) && m.rows[i].heading == "" {
 		return m.rows[i].setting, true

@@ -24,10 +24,10 @@ const (
 
 func (m *Model) wide() bool { return m.width >= beside }
 
-// bodyHeight is the rows between the head and what was said.
+// bodyHeight returns the rows between the head and what was said.
 func (m *Model) bodyHeight() int { return max(1, m.height-frame.HeadRows-footRows) }
 
-// listHeight is the rows of the list.
+// listHeight returns the rows of the list.
 func (m *Model) listHeight() int {
 	if m.wide() {
 		return m.bodyHeight()
@@ -62,7 +62,7 @@ func (m *Model) paneWidth() int { return m.width - m.paneLeft() }
 
 func (m *Model) paneHeight() int { return max(0, m.height-footRows-m.paneTop()) }
 
-// View is the screen.
+// View returns the screen.
 func (m *Model) View() string {
 	lines := frame.Head(m.theme, m.width, m.head(), m.filterView())
 	list, pane := m.list(), m.pane()
@@ -79,7 +79,7 @@ func (m *Model) View() string {
 	return strings.Join(append(frame.Fill(lines, m.height-footRows), m.note.View(m.theme, m.width)), "\n")
 }
 
-// head is the title with the numbers, and whose settings are shown.
+// head returns the title with the numbers, and whose settings are shown.
 func (m *Model) head() string {
 	left := m.theme.Title.Render("Settings")
 	if !m.loaded || m.broken != nil {
@@ -112,7 +112,7 @@ func (m *Model) filterView() string {
 	}
 }
 
-// empty is the body where there is no setting to show.
+// empty returns the body where there is no setting to show.
 func (m *Model) empty() []string {
 	switch {
 	case !m.loaded:
@@ -134,7 +134,7 @@ func (m *Model) empty() []string {
 	}
 }
 
-// list is the lines of the list.
+// list returns the lines of the list.
 func (m *Model) list() []string {
 	from, to := m.cursor.Window()
 	lines := make([]string, 0, m.listHeight())
@@ -144,7 +144,7 @@ func (m *Model) list() []string {
 	return frame.Fill(lines, m.listHeight())
 }
 
-// line is one row: the name without its section, the value, and where that came from.
+// line returns one row: the name without its section, the value, and where that came from.
 func (m *Model) line(r row, here bool) string {
 	width := m.listWidth()
 	if r.heading != "" {
@@ -177,7 +177,7 @@ func (m *Model) line(r row, here bool) string {
 	}
 }
 
-// tail is the end of a text that is too long: of a path it says the most.
+// tail returns the end of a text that is too long: of a path it says the most.
 func tail(text string, width int) string {
 	if over := ansi.StringWidth(text) - width; over > 0 && width > 0 {
 		return ansi.TruncateLeft(text, over+1, "…")
@@ -208,7 +208,7 @@ func (m *Model) pane() []string {
 	return frame.Fill(lines, m.paneHeight())
 }
 
-// facts are what is known of a setting, a line each.
+// facts returns what is known of a setting, a line each.
 func (m *Model) facts(setting config.Setting, width int) []string {
 	var lines []string
 	fact := func(name, text string) {
@@ -253,7 +253,7 @@ func wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(text, max(1, width), ""), "\n")
 }
 
-// editView is the line to type in or the values to choose from, and what is wrong.
+// editView returns the line to type in or the values to choose from, and what is wrong.
 func (m *Model) editView(width int) []string {
 	e := m.edit
 	var lines []string
@@ -285,7 +285,7 @@ func (m *Model) editView(width int) []string {
 	return lines
 }
 
-// choice is one value to choose.
+// choice returns one value to choose.
 func (m *Model) choice(i, width int) string {
 	e := m.edit
 	mark := cursor.Here(i == e.at) + " "
@@ -302,7 +302,7 @@ func (m *Model) choice(i, width int) string {
 	return text
 }
 
-// choicesAt is the row of the screen where the values to choose from begin, the first
+// choicesAt returns the row of the screen where the values to choose from begin, the first
 // one that is shown, and how many fit.
 func (m *Model) choicesAt() (top, from, room int) {
 	room = max(1, min(len(m.edit.choices), m.paneHeight()-3))

@@ -41,7 +41,7 @@ const cTypes = "bool char double float int int8_t int16_t int32_t int64_t long s
 
 const jsWords = "abstract as async await break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in instanceof interface keyof let namespace new null of override package private protected public readonly return satisfies set static super switch this throw true try type typeof undefined var void while with yield"
 
-// known are the languages, each with the endings of its files, their whole names (with
+// known returns the languages, each with the endings of its files, their whole names (with
 // a slash before), and the programs that "#!" names (with a ! before).
 func known() []struct {
 	files string

@@ -1,6 +1,5 @@
-// Package traffic is what boxes asked of the network, as screens show it: what was let
-// through and what was refused, and why. It never asks for anything itself, and every
-// text it gives is escaped.
+// Package traffic holds the network accesses of sandboxes as screens show them: allowed
+// or refused, and why. It makes no request itself, and every text it returns is escaped.
 package traffic
 
 import (
@@ -13,23 +12,24 @@ import (
 	"aibox/session"
 )
 
-// keep is how many accesses a Log holds at most; then the older half goes.
+// keep is the maximum number of accesses in a Log. When it is reached, the older half is
+// dropped.
 const keep = 20_000
 
-// Log is a list of accesses in the order in which they came. The zero value is empty.
+// Log is a list of accesses in order of arrival. The zero value is empty.
 type Log struct {
 	all []session.Access
-	at  map[refusal]int // of those that are counted
+	at  map[refusal]int // the index of each refusal
 }
 
-// refusal is what makes two refusals one.
+// refusal is the key under which repeated refusals are counted.
 type refusal struct {
 	session           session.ID
 	what, target, why string
 }
 
-// Add appends an access and reports whether older ones had to go. A refusal that is
-// there already only counts.
+// Add appends an access and reports whether older ones were dropped. A repeated refusal
+// only increases its count.
 func (l *Log) Add(a session.Access) (dropped bool) {
 	if l.at == nil {
 		l.at = map[refusal]int{}
@@ -55,7 +55,7 @@ func (l *Log) Add(a session.Access) (dropped bool) {
 	return dropped
 }
 
-// Count takes how often a session was refused what.
+// Count updates how often each access of a session was refused.
 func (l *Log) Count(id session.ID, live session.Live) {
 	for _, r := range live.Refused {
 		if i, known := l.at[refusal{id, r.What, r.Target, r.Reason}]; known {
@@ -64,22 +64,22 @@ func (l *Log) Count(id session.ID, live session.Live) {
 	}
 }
 
-// All is every access, oldest first. It is the log's own.
+// All returns every access, oldest first. The caller must not change the slice.
 func (l *Log) All() []session.Access { return l.all }
 
-// Words are an access in words, each escaped.
+// Words describe an access. All fields are escaped.
 type Words struct {
 	Time   string // of day
 	Mark   string // one column
 	What   string // "model", "name", "tcp"
 	Target string
-	Detail string // what came of it, or why it was refused
+	Detail string // the result, or why it was refused
 }
 
-// String is the words in one line, without the time and the mark.
+// String returns the access in one line, without the time and the mark.
 func (w Words) String() string { return w.What + " " + w.Target + ": " + w.Detail }
 
-// Say puts an access in words.
+// Say describes an access.
 func Say(a session.Access) Words {
 	w := Words{
 		Time: a.Time.Local().Format(time.TimeOnly), Mark: "✗",
@@ -97,7 +97,7 @@ func Say(a session.Access) Words {
 	return w
 }
 
-// model is the model that a request is to, or what else it is about.
+// model returns the model of a call, or target if the call names none.
 func model(c session.ModelCall, target string) string {
 	if c.Model == "" {
 		return target
@@ -105,7 +105,7 @@ func model(c session.ModelCall, target string) string {
 	return termtext.Escape(c.Model)
 }
 
-// call is what came of a request to the model.
+// call returns the result of a model call.
 func call(a session.Access) string {
 	c := a.Call
 	took := (time.Duration(c.Millis) * time.Millisecond).Round(100 * time.Millisecond)

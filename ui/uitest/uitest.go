@@ -1,5 +1,5 @@
-// Package uitest drives a screen as the user does, without a terminal: keys in,
-// views out, commands run where they stand. Only tests import it.
+// Package uitest drives a screen as a user does, without a terminal: it sends keys, runs
+// commands at once and reads views. Only tests import it.
 package uitest
 
 import (
@@ -20,22 +20,22 @@ import (
 // Sizes are the three sizes of golden views.
 var Sizes = [][2]int{{80, 24}, {120, 40}, {200, 60}}
 
-// Person sits before one screen.
+// Person is the user of one screen.
 type Person struct {
 	T     testing.TB
 	Page  page.Page
-	Asked []page.Request // what the owner of the screen was asked for
-	// Quiet says of a message that it is not to reach the page: a tick that would come
-	// again for ever. May be nil.
+	Asked []page.Request // requests to the owner of the screen
+	// Quiet reports whether to keep a message from the page, such as a tick that would
+	// repeat for ever. May be nil.
 	Quiet func(msg tea.Msg) bool
-	Dark  []tea.Msg // what was kept from the page by Quiet
+	Dark  []tea.Msg // the messages that Quiet kept from the page
 
 	width, height int
 	views         strings.Builder
 }
 
-// New sits down before a screen of this size. Init has not been called: Run does it
-// where its commands end.
+// New makes a user of a screen of this size. It does not call Init: pass Init to Run if
+// its commands end.
 func New(t testing.TB, p page.Page, width, height int) *Person {
 	person := &Person{T: t, Page: p}
 	person.Resize(width, height)
@@ -48,15 +48,14 @@ func (p *Person) Resize(width, height int) {
 	p.Page.SetSize(width, height-1) // the owner's line of keys is the last one
 }
 
-// Send brings the page a message and runs what it asks for, to the end.
+// Send sends the page a message and runs the command that it returns, to the end.
 func (p *Person) Send(msg tea.Msg) {
 	if msg, current := page.Current(msg); current {
 		p.Run(p.Page.Update(msg))
 	}
 }
 
-// Run runs a command and brings the page what comes of it. It waits, so a command
-// that never ends must not get here.
+// Run runs a command and sends the page its message. It waits, so the command must end.
 func (p *Person) Run(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -78,8 +77,8 @@ func (p *Person) Run(cmd tea.Cmd) {
 	}
 }
 
-// Answer runs a command and returns its message as the owner of a page passes it on:
-// nil when a newer request has replaced the command's own.
+// Answer runs a command and returns its message as the owner passes it to the page: nil
+// if a newer request has replaced the command's own.
 func Answer(cmd tea.Cmd) tea.Msg {
 	if msg, current := page.Current(cmd()); current {
 		return msg
@@ -106,7 +105,7 @@ func (p *Person) Click(x, y int) {
 	p.Send(tea.MouseClickMsg{Button: tea.MouseLeft, X: x, Y: y})
 }
 
-// ClickOn clicks on the first place where text stands.
+// ClickOn clicks on the first place that shows a text.
 func (p *Person) ClickOn(text string) {
 	p.T.Helper()
 	for y, line := range strings.Split(p.View(), "\n") {
@@ -115,10 +114,10 @@ func (p *Person) ClickOn(text string) {
 			return
 		}
 	}
-	p.T.Errorf("%q is not to be seen, so it cannot be clicked:\n%s", text, p.View())
+	p.T.Errorf("%q is not shown, so it cannot be clicked:\n%s", text, p.View())
 }
 
-// View is the screen as text, without styles, and the page's keys as its last line.
+// View returns the screen as text, without styles, and the page's keys as its last line.
 func (p *Person) View() string {
 	return ansi.Strip(p.Page.View() + "\n" + keymap.Short(theme.New(true), p.width, p.Page.Short()))
 }
@@ -127,7 +126,7 @@ func (p *Person) View() string {
 func (p *Person) Sees(want string) {
 	p.T.Helper()
 	if !strings.Contains(p.View(), want) {
-		p.T.Errorf("%q is not to be seen:\n%s", want, p.View())
+		p.T.Errorf("%q is not shown:\n%s", want, p.View())
 	}
 }
 
@@ -135,7 +134,7 @@ func (p *Person) Sees(want string) {
 func (p *Person) DoesNotSee(unwanted string) {
 	p.T.Helper()
 	if strings.Contains(p.View(), unwanted) {
-		p.T.Errorf("%q is to be seen:\n%s", unwanted, p.View())
+		p.T.Errorf("%q is shown:\n%s", unwanted, p.View())
 	}
 }
 
@@ -163,15 +162,14 @@ func (p *Person) Show(what string) {
 	}
 }
 
-// Golden compares everything shown with testdata/WIDTHxHEIGHT.golden; a name stands
-// before the size.
+// Golden compares the views of Show with testdata/NAMEWIDTHxHEIGHT.golden.
 func (p *Person) Golden(name string) {
 	p.T.Helper()
 	golden.Check(p.T, fmt.Sprintf("%s%dx%d.golden", name, p.width, p.height), p.views.String())
 }
 
-// Mash does n random things: keys of the names, sizes, the mouse. The view must
-// always fit.
+// Mash does n random things: it presses keys of the names, resizes, and uses the mouse.
+// The view must always fit.
 func (p *Person) Mash(random *rand.Rand, n int, names []string) {
 	p.T.Helper()
 	for range n {

@@ -1,6 +1,6 @@
-// Package welcome is what the user sees who has no session yet: the steps to a first
-// run, how far they are, and a key for the next one. It is a part of the dashboard, and
-// looks at nothing once there is a session.
+// Package welcome shows the steps to a first run to a user without sessions: their
+// state, and a key for the next one. It is a part of the dashboard, and checks nothing
+// once a session exists.
 package welcome
 
 import (
@@ -20,20 +20,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Model is the steps. Make one with New.
+// Model holds the steps. Make one with New.
 type Model struct {
 	machine checkup.Machine
 	checkup *checkup.Checkup
 	begun   bool
 }
 
-// New makes one that has not looked yet. Without a machine (nil) it only says how a run
-// is started.
+// New makes a model that has not checked anything yet. Without a machine (nil) it only
+// shows how to start a run.
 func New(machine checkup.Machine) *Model {
 	return &Model{machine: machine, checkup: checkup.New(machine)}
 }
 
-// Begin checks the machine, unless it has before.
+// Begin checks the machine unless that was done before.
 func (m *Model) Begin(ctx context.Context) tea.Cmd {
 	if m.begun {
 		return nil
@@ -50,18 +50,18 @@ func (m *Model) Again(ctx context.Context) tea.Cmd {
 	return m.checkup.Begin(ctx)
 }
 
-// Take takes a message and reports whether it was one of its own.
+// Take handles a message and reports whether it was one of its own.
 func (m *Model) Take(msg tea.Msg) (tea.Cmd, bool) { return m.checkup.Take(msg) }
 
-// step is a line of the way.
+// step is a step to a first run.
 type step struct {
 	doctor.Step
 	name string
-	does string // what enter does, in words
+	does string // describes what enter does
 	ask  page.Request
 }
 
-// steps are the way to a first run, that run last.
+// steps returns the steps to a first run; the run itself is the last.
 func (m *Model) steps() []step {
 	path := doctor.FirstRun(m.checkup.Findings(), m.checkup.Looking)
 	all := make([]step, 0, len(path)+1)
@@ -77,19 +77,19 @@ func (m *Model) steps() []step {
 		case doctor.Images:
 			s.name, s.does, s.ask = "an image", "shows the images; b bakes one", page.Images{}
 		case doctor.Model:
-			s.name, s.does, s.ask = "a model", "shows what can be done", page.Doctor{}
+			s.name, s.does, s.ask = "a model", "shows how to fix it", page.Doctor{}
 		}
 		ready = ready && of.State == doctor.OK
 		all = append(all, s)
 	}
-	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: doctor.Step{Detail: "an agent, a repository and what to do"}}
+	first := step{name: "a first run", does: "asks what to run", ask: page.NewRun{}, Step: doctor.Step{Detail: "an agent, a repository and a task"}}
 	if ready {
-		first.State = doctor.Warning // it is the one that is left
+		first.State = doctor.Warning // only this step is left
 	}
 	return append(all, first)
 }
 
-// next is the first step that is not done, and known: the last one when all are.
+// next returns the index of the first step that is not done, or of the last step.
 func next(steps []step) int {
 	for i, s := range steps {
 		if s.State != doctor.OK {
@@ -104,7 +104,7 @@ var (
 	again = keymap.Bind("check again", "r")
 )
 
-// Keys are those that count while there is no session.
+// Keys returns the keys that are active while there is no session.
 func (m *Model) Keys() []key.Binding {
 	if m.machine == nil {
 		return nil
@@ -112,7 +112,7 @@ func (m *Model) Keys() []key.Binding {
 	return []key.Binding{enter, again}
 }
 
-// Press takes a key and reports whether it was one of its own.
+// Press handles a key and reports whether it was one of its own.
 func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	switch {
 	case m.machine == nil:
@@ -127,7 +127,7 @@ func (m *Model) Press(ctx context.Context, msg tea.KeyPressMsg) (tea.Cmd, bool) 
 	}
 }
 
-// do asks for what a step needs. One that is still checked has to be waited for.
+// do opens what a step needs. A step whose check is running does nothing.
 func (m *Model) do(s step) tea.Cmd {
 	if s.State == "" && s.Detail == "" {
 		return nil
@@ -138,7 +138,7 @@ func (m *Model) do(s step) tea.Cmd {
 // headRows are the lines of View before the first step.
 const headRows = 3
 
-// Click takes a click on a row of View: on a step it is done.
+// Click handles a click on a row of View. A click on a step does the step.
 func (m *Model) Click(row int) tea.Cmd {
 	if steps := m.steps(); m.machine != nil && row >= headRows && row < headRows+len(steps) {
 		return m.do(steps[row-headRows])
@@ -146,14 +146,14 @@ func (m *Model) Click(row int) tea.Cmd {
 	return nil
 }
 
-// View is the lines, of at most width columns.
+// View returns the steps in lines of at most width columns.
 func (m *Model) View(t theme.Theme, width int) []string {
 	if m.machine == nil {
-		return []string{"", "  There is no session yet. " + t.Key.Render("n") + " starts one."}
+		return []string{"", "  No sessions yet. " + t.Key.Render("n") + " starts one."}
 	}
 	steps := m.steps()
 	at := next(steps)
-	title := "  " + t.Title.Render("There is no session yet.") + " What leads to the first one:"
+	title := "  " + t.Title.Render("No sessions yet.") + " Steps to your first run:"
 	out := []string{"", ansi.Truncate(title, width, "…"), ""}
 	for i, s := range steps {
 		mark, style := stepMark(t, s, i == len(steps)-1)
@@ -181,7 +181,7 @@ func (m *Model) View(t theme.Theme, width int) []string {
 	return out
 }
 
-// stepMark is the mark of a step, which shows its state without color.
+// stepMark returns the mark of a step. It shows the state without color.
 func stepMark(t theme.Theme, s step, last bool) (string, lipgloss.Style) {
 	switch {
 	case s.State == doctor.OK:

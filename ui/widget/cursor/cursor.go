@@ -1,5 +1,5 @@
-// Package cursor is the selected line in a list, and the part of the list that
-// is on the screen. It knows no list, only how long it is.
+// Package cursor tracks the selected line of a list and the part of the list that is on
+// the screen. It knows only the length of the list.
 package cursor
 
 import (
@@ -9,10 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Mark stands before the selected line, so that it is told without colors, too.
+// Mark precedes the selected line, so that the selection shows without colors.
 const Mark = "▸"
 
-// Here is what stands before a line: Mark where the user is, else a space.
+// Here returns Mark for the selected line, else a space.
 func Here(at bool) string {
 	if at {
 		return Mark
@@ -20,8 +20,8 @@ func Here(at bool) string {
 	return " "
 }
 
-// Cursor is a place in a list of n lines of which height are shown. Its zero value
-// is at the first of none.
+// Cursor is a position in a list of n lines of which height are shown. The zero value is
+// for an empty list.
 type Cursor struct {
 	at, top   int
 	n, height int
@@ -37,40 +37,40 @@ var (
 	last     = keymap.Bind("last", "end", "G")
 )
 
-// Keys is what Press knows, for the help.
+// Keys returns the keys that Press handles, for the help.
 func Keys() keymap.Group {
 	return keymap.Group{Title: "Move", Keys: []key.Binding{up, down, pageUp, pageDown, first, last}}
 }
 
-// Fit tells how long the list is and how many lines of it are shown; the cursor stays
-// at its line, or at the last one.
+// Fit sets the length of the list and how many lines of it are shown. The cursor stays at
+// its line, or moves to the last one.
 func (c *Cursor) Fit(n, height int) {
 	c.n, c.height = max(0, n), max(1, height)
 	c.Go(c.at)
 }
 
-// At is the selected line; it is 0 in an empty list, too.
+// At returns the selected line; 0 if the list is empty.
 func (c *Cursor) At() int { return c.at }
 
-// Window is the lines that are shown: from, and up to but without to.
+// Window returns the range of lines that are shown. to is exclusive.
 func (c *Cursor) Window() (from, to int) { return c.top, min(c.n, c.top+c.height) }
 
-// Go goes to a line, or to the nearest there is.
+// Go moves to a line, or to the nearest one that exists.
 func (c *Cursor) Go(line int) {
 	c.at = max(0, min(line, c.n-1))
 	c.top = max(min(c.top, c.at), c.at-c.height+1, 0)
 	c.top = max(0, min(c.top, c.n-c.height))
 }
 
-// Show brings the line before the selected one onto the screen, where there is
-// room for both: a heading of it, which no cursor goes to.
+// Show scrolls to the line before the selected one, if there is room for both: a heading,
+// which the cursor never selects.
 func (c *Cursor) Show() {
 	if c.height > 1 && c.at > 0 {
 		c.top = min(c.top, c.at-1)
 	}
 }
 
-// Press moves by a key and reports whether the key was one of its own.
+// Press handles a key and reports whether it was one of the cursor's.
 func (c *Cursor) Press(msg tea.KeyPressMsg) bool {
 	page := max(1, c.height-1)
 	switch {
@@ -92,7 +92,7 @@ func (c *Cursor) Press(msg tea.KeyPressMsg) bool {
 	return true
 }
 
-// Wheel moves by the mouse's wheel.
+// Wheel handles the mouse wheel.
 func (c *Cursor) Wheel(msg tea.MouseWheelMsg) {
 	switch msg.Button {
 	case tea.MouseWheelUp:
@@ -102,8 +102,8 @@ func (c *Cursor) Wheel(msg tea.MouseWheelMsg) {
 	}
 }
 
-// Click goes to the line in row of the shown part, counted from 0, and reports
-// whether there is one.
+// Click moves to the line in a row of the window, counted from 0, and reports whether
+// that row has a line.
 func (c *Cursor) Click(row int) bool {
 	if row < 0 || row >= c.height || c.top+row >= c.n {
 		return false

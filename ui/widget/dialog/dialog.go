@@ -1,6 +1,6 @@
-// Package dialog asks a question in the middle of the screen. The choice that does
-// nothing has the focus, and for a moment after the question has appeared no key
-// counts: what was typed before the user could read it answers nothing.
+// Package dialog asks a question in the middle of the screen. Cancel has the focus, and
+// keys are ignored for a moment after the question appears, so that keys typed before the
+// user could read it answer nothing.
 package dialog
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Grace is how long a question that has just appeared takes no answer. It restarts
-// with each key that comes too early.
+// Grace is how long a new question ignores keys. It restarts with each key that comes too
+// early.
 const Grace = 300 * time.Millisecond
 
 // Confirm asks whether to do one thing.
@@ -32,17 +32,17 @@ type Confirm struct {
 	yes   bool
 }
 
-// Outcome is what a key did to a question.
+// Outcome is the effect of a key on a question.
 type Outcome int
 
 // The outcomes.
 const (
-	Open  Outcome = iota // it still asks
-	Left                 // nothing is to be done
-	Taken                // Do is to be done
+	Open  Outcome = iota // still open
+	Left                 // canceled
+	Taken                // confirmed
 )
 
-// Ask makes the question appear at now.
+// Ask opens the question at now.
 func Ask(c Confirm, now time.Time) *Confirm {
 	c.since = now
 	return &c
@@ -50,21 +50,21 @@ func Ask(c Confirm, now time.Time) *Confirm {
 
 var (
 	toggle = keymap.Bind("choose", "tab", "left", "right", "h", "l", "shift+tab")
-	take   = keymap.Bind("take the choice", "enter")
+	take   = keymap.Bind("confirm the choice", "enter")
 	accept = keymap.Bind("yes", "y")
 	leave  = keymap.Bind("no", "esc", "n", "q", "ctrl+c")
 )
 
-// Keys are the question's keys, for the help.
+// Keys returns the question's keys, for the help.
 func (c *Confirm) Keys() []keymap.Group {
 	return []keymap.Group{{Title: c.Title, Keys: []key.Binding{accept, leave, toggle, take}}}
 }
 
-// Press takes a key at now.
+// Press handles a key at now.
 func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 	switch {
 	case now.Sub(c.since) < Grace:
-		c.since = now // this key was meant for something else
+		c.since = now // the key was meant for something else
 		return Open
 	case key.Matches(msg, leave):
 		return Left
@@ -81,8 +81,8 @@ func (c *Confirm) Press(msg tea.KeyPressMsg, now time.Time) Outcome {
 	return Open
 }
 
-// Answer gives a key to the question that is open, which there must be, and closes it
-// when that settles it. It returns the question when it is to be done, else nil.
+// Answer passes a key to the open question and closes it if the key answers it. It
+// returns the question if the user confirmed it, else nil. open must hold a question.
 func Answer(open **Confirm, msg tea.KeyPressMsg, now time.Time) *Confirm {
 	asked := *open
 	outcome := asked.Press(msg, now)
@@ -95,7 +95,7 @@ func Answer(open **Confirm, msg tea.KeyPressMsg, now time.Time) *Confirm {
 	return asked
 }
 
-// View is the framed question, at most width columns wide.
+// View returns the framed question, at most width columns wide.
 func (c *Confirm) View(t theme.Theme, width int) string {
 	inner := max(10, min(60, width-6))
 	button := func(label string, on bool) string {
@@ -110,13 +110,12 @@ func (c *Confirm) View(t theme.Theme, width int) string {
 	return t.Dialog.Render(strings.Join([]string{t.Title.Render(wrapped(c.Title)), "", wrapped(c.Text), "", row}, "\n"))
 }
 
-// labels are the texts of the buttons.
+// labels returns the texts of the buttons.
 func (c *Confirm) labels() []string { return []string{"cancel (n)", c.Yes + " (y)"} }
 
-// Click is the key that a click on a cell of the screen of width by height cells, in
-// whose middle the question stands, is for: a button that has the focus is taken, the
-// other one gets the focus, so that a stray click answers nothing. Other cells are for
-// no key.
+// Click returns the key for a click on a cell of a screen of width by height cells with
+// the question in its middle. A click on the focused button presses it and a click on the
+// other one focuses that, so that a stray click answers nothing.
 func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg) (tea.KeyPressMsg, bool) {
 	button, hit := Hit(c.View(t, width), c.labels(), width, height, msg.X, msg.Y)
 	switch {
@@ -129,8 +128,8 @@ func (c *Confirm) Click(t theme.Theme, width, height int, msg tea.MouseClickMsg)
 	}
 }
 
-// Hit is the label that stands at a cell of the screen, in whose middle Over has put
-// the box; the columns beside it count as well.
+// Hit returns the label at a cell of the screen in whose middle Over has put the box. The
+// columns next to a label count as part of it.
 func Hit(box string, labels []string, width, height, x, y int) (label int, hit bool) {
 	x -= max(0, (width-lipgloss.Width(box))/2)
 	y -= max(0, (height-lipgloss.Height(box))/2)
@@ -149,11 +148,11 @@ func Hit(box string, labels []string, width, height, x, y int) (label int, hit b
 	return 0, false
 }
 
-// leastBeside is how many columns of the screen must be left beside a box to show them:
-// of fewer nothing can be read, and their marks seem to be the box's.
+// leastBeside is how many columns of the screen must be left beside a box to show them.
+// Fewer are unreadable and look like a part of the box.
 const leastBeside = 12
 
-// Over puts a box in the middle of a screen of width by height cells.
+// Over draws a box in the middle of a screen of width by height cells.
 func Over(screen, box string, width, height int) string {
 	canvas := lipgloss.NewCanvas(width, height)
 	x := max(0, (width-lipgloss.Width(box))/2)

@@ -1,6 +1,5 @@
-// Package frame is what all screens have in common to look at: a head, two panes
-// beside each other, a line for the note last. It knows nothing of what is
-// shown and keeps every line within its width.
+// Package frame draws what all screens share: a head, two panes side by side, and a note
+// at the foot. It knows nothing about the content, and keeps every line within its width.
 package frame
 
 import (
@@ -13,30 +12,30 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// HeadRows is how many rows Head takes.
+// HeadRows is the height of Head.
 const HeadRows = 2
 
-// Head is the title of a screen with a rule below it: left, and at the end of the
-// row right. What does not fit is cut, the right part last.
+// Head returns the title of a screen with a rule below it: left, and right at the end of
+// the row. It cuts what does not fit, left first.
 func Head(t theme.Theme, width int, left, right string) []string {
 	left = ansi.Truncate(left, max(0, width-ansi.StringWidth(right)-1), "…")
 	pad := max(0, width-ansi.StringWidth(left)-ansi.StringWidth(right))
 	return []string{ansi.Truncate(left+strings.Repeat(" ", pad)+right, width, "…"), Rule(t, width)}
 }
 
-// Rule is a line across.
+// Rule returns a horizontal line.
 func Rule(t theme.Theme, width int) string {
 	return t.Rule.Render(strings.Repeat("─", max(0, width)))
 }
 
-// Fill is exactly height lines: the first of lines, then empty ones.
+// Fill returns exactly height lines: it cuts lines or adds empty ones.
 func Fill(lines []string, height int) []string {
 	out := make([]string, max(0, height))
 	copy(out, lines)
 	return out
 }
 
-// Pad is a line of exactly width columns.
+// Pad cuts or pads a line to exactly width columns.
 func Pad(line string, width int) string {
 	line = ansi.Truncate(line, width, "…")
 	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
@@ -45,9 +44,9 @@ func Pad(line string, width int) string {
 // PaneGap is the columns between two panes.
 const PaneGap = 3
 
-// Panes puts two panes beside each other, line by line: the left one leftWidth
-// columns wide, then PaneGap columns, then the right one, whose lines must fit. It is
-// as high as the left one.
+// Panes puts two panes side by side: the left one leftWidth columns wide, then PaneGap
+// columns, then the right one, whose lines must fit. The result is as high as the left
+// pane.
 func Panes(t theme.Theme, left, right []string, leftWidth int) []string {
 	between := t.Rule.Render(" │ ")
 	out := make([]string, len(left))
@@ -60,14 +59,14 @@ func Panes(t theme.Theme, left, right []string, leftWidth int) []string {
 	return out
 }
 
-// Note is what the last action did, or why it failed. The zero value says nothing.
+// Note is the result of the last action, or why it failed. The zero value is empty.
 type Note struct {
 	text   string
 	failed bool
 }
 
-// Say keeps text, which is escaped, or when err is not nil what went wrong and how to
-// fix it. Both empty clear the note.
+// Say sets the note to text, which must be escaped, or if err is not nil to the error and
+// its first hint. An empty text without an error clears the note.
 func (n *Note) Say(text string, err error) {
 	n.text, n.failed = text, err != nil
 	if err == nil {
@@ -79,13 +78,13 @@ func (n *Note) Say(text string, err error) {
 	}
 }
 
-// Text is the note without styles, empty when there is none.
+// Text returns the note without styles; empty for none.
 func (n Note) Text() string { return n.text }
 
-// View is the note in one line of at most width columns.
+// View returns the note in one line of at most width columns.
 func (n Note) View(t theme.Theme, width int) string { return n.Lines(t, width, 1)[0] }
 
-// Lines is the note in at least one and at most most lines of at most width columns.
+// Lines returns the note in 1 to most lines of at most width columns.
 func (n Note) Lines(t theme.Theme, width, most int) []string {
 	style := t.Faint
 	if n.failed {
@@ -104,9 +103,9 @@ func (n Note) Lines(t theme.Theme, width, most int) []string {
 	return lines
 }
 
-// Wrap is a text in lines of at most width columns, broken at spaces. A name, a path
-// or a command is broken only where it is longer than a line: broken at its hyphens it
-// would read as another one.
+// Wrap wraps a text at spaces, into lines of at most width columns. It breaks a word only
+// if it is longer than a line: a path or a command broken at a hyphen would read as
+// another one.
 func Wrap(text string, width int) []string {
 	width = max(1, width)
 	var out []string

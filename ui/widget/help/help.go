@@ -1,5 +1,5 @@
-// Package help is the list of every key that counts on a screen, searchable. It is made
-// from the bindings themselves, so that it cannot say anything else than what they do.
+// Package help is a searchable list of the active keys of a screen. It is made from the
+// bindings themselves, so it is always true.
 package help
 
 import (
@@ -53,7 +53,7 @@ var keys = struct{ up, down, pageUp, pageDown, search, leave, done, clear key.Bi
 // Typing reports whether keys are text.
 func (m *Model) Typing() bool { return m.searching }
 
-// Short is the help's own keys, for the line at the foot of the screen.
+// Short returns the help's own keys, for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	if m.searching {
 		return []key.Binding{keys.done, keys.clear}
@@ -61,7 +61,7 @@ func (m *Model) Short() []key.Binding {
 	return []key.Binding{keys.search, keys.up, keys.down, keys.leave}
 }
 
-// Update takes a message. The outcome is Left when the user has read enough.
+// Update handles a message. The outcome is Left when the user closes the help.
 func (m *Model) Update(msg tea.Msg) dialog.Outcome {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -111,7 +111,7 @@ func (m *Model) press(msg tea.KeyPressMsg) dialog.Outcome {
 	return dialog.Open
 }
 
-// typed is a key while the user searches.
+// typed handles a key while the user searches.
 func (m *Model) typed(msg tea.KeyPressMsg) {
 	switch {
 	case key.Matches(msg, keys.done):
@@ -127,7 +127,7 @@ func (m *Model) typed(msg tea.KeyPressMsg) {
 	m.scroll(-m.top)
 }
 
-// scroll moves by n lines, as far as there are lines.
+// scroll moves by n lines, within the list.
 func (m *Model) scroll(n int) {
 	m.top = max(0, min(m.top+n, len(m.lines())-m.room()))
 }
@@ -137,13 +137,13 @@ const head = 2
 
 func (m *Model) room() int { return max(1, m.height-head) }
 
-// lines is the list without what does not match.
+// lines returns the lines of the matching keys.
 func (m *Model) lines() []string {
 	return keymap.Help(m.theme, m.width, m.matching())
 }
 
-// matching is the groups with the keys whose names hold every word of the search, be it
-// in what they do, in the key, or in the group.
+// matching returns the keys that contain every word of the search in their help text,
+// their name or their group.
 func (m *Model) matching() []keymap.Group {
 	words := strings.Fields(strings.ToLower(m.search.Value()))
 	if len(words) == 0 {
@@ -174,11 +174,11 @@ func holdsAll(text string, words []string) bool {
 	return true
 }
 
-// View is the screen, without the line of keys at its foot.
+// View returns the screen without its foot.
 func (m *Model) View() string {
 	all := m.lines()
 	if len(all) == 0 {
-		all = []string{"", m.theme.Faint.Render("no key does that here")}
+		all = []string{"", m.theme.Faint.Render("no key matches")}
 	}
 	shown := all[min(m.top, len(all)):min(len(all), m.top+m.room())]
 	out := append([]string{m.title(len(all)), m.theme.Rule.Render(strings.Repeat("─", m.width))}, shown...)
@@ -188,8 +188,7 @@ func (m *Model) View() string {
 	return strings.Join(out[:m.height], "\n")
 }
 
-// title is the name of the screen, what is searched for, and how much of the list is
-// seen.
+// title returns the name of the screen, the search and the range of lines shown.
 func (m *Model) title(lines int) string {
 	left, right := m.theme.Title.Render("Keys"), ""
 	switch {

@@ -80,7 +80,7 @@ func TestASearchLeavesOnlyWhatHasTheWords(t *testing.T) {
 		t.Error("the first esc does not just clear the search")
 	}
 	m.presses("/", "z", "z")
-	if view := m.shown(); !strings.Contains(view, "no key does that here") {
+	if view := m.shown(); !strings.Contains(view, "no key matches") {
 		t.Error(view)
 	}
 	if m.presses("esc", "esc") != dialog.Left {

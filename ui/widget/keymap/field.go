@@ -6,10 +6,9 @@ import (
 	"charm.land/bubbles/v2/textinput"
 )
 
-// Field is a line to type in, behind prompt. Its cursor does not blink, so that an idle
-// screen stays idle, and no key of it runs a program: the library would start one that
-// knows the clipboard. What a terminal pastes is taken. It has no width and does not
-// have the keys yet.
+// Field makes a line to type in, after prompt. Its cursor does not blink, so that an idle
+// screen stays idle. Its paste key is off, because the library would run a clipboard
+// program; what the terminal pastes is accepted. The field has no width and no focus yet.
 func Field(prompt string) textinput.Model {
 	field := textinput.New()
 	field.Prompt = prompt
@@ -20,8 +19,8 @@ func Field(prompt string) textinput.Model {
 	return field
 }
 
-// Area is some lines to type in, with all that applies to Field, of any length and
-// without numbers.
+// Area makes a field of several lines, without line numbers or a length limit, that
+// otherwise works as Field.
 func Area() textarea.Model {
 	area := textarea.New()
 	area.Prompt, area.ShowLineNumbers, area.CharLimit, area.MaxHeight = "", false, 0, 0

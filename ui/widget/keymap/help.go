@@ -12,9 +12,9 @@ import (
 // gap is the columns between two groups.
 const gap = 4
 
-// Help is every key of the groups that counts, in columns that fill width as evenly as
-// can be, in the order of the groups from top to bottom; it may have more lines than the
-// screen. A group without a key that counts is left out.
+// Help returns the enabled keys of the groups, in as few lines as fit into width. The
+// groups fill the columns from top to bottom. The result may have more lines than the
+// screen. Groups without enabled keys are left out.
 func Help(t theme.Theme, width int, groups []Group) []string {
 	var blocks []block
 	highest, all := 0, 0
@@ -38,7 +38,7 @@ type block struct {
 	title       string
 	keys, verbs []string
 	keyWidth    int // of the widest keys
-	verbWidth   int // of the widest words behind them
+	verbWidth   int // of the widest help text
 }
 
 func newBlock(group Group) block {
@@ -54,10 +54,10 @@ func newBlock(group Group) block {
 	return b
 }
 
-// height is the block's lines with the empty one below it.
+// height returns the number of lines, with the empty one below the block.
 func (b block) height() int { return len(b.keys) + 2 }
 
-// column is blocks below each other, whose words stand below each other, too.
+// column is blocks below each other, with their help texts aligned.
 type column struct {
 	blocks              []block
 	height              int
@@ -65,14 +65,14 @@ type column struct {
 	titleWidth          int
 }
 
-// width is the columns of the screen that it needs.
+// width returns the cells that the column needs.
 func (c column) width() int { return max(c.titleWidth, c.keyWidth+keyGap+c.verbWidth) }
 
-// keyGap is the columns between keys and what they do.
+// keyGap is the cells between keys and their help texts.
 const keyGap = 2
 
-// fill puts blocks into columns of at most this height, unless a block alone is
-// higher.
+// fill puts blocks into columns of at most this height. A higher block gets a column of
+// its own.
 func fill(blocks []block, height int) []column {
 	var columns []column
 	for _, b := range blocks {
@@ -97,10 +97,10 @@ func widthOf(columns []column) int {
 	return width
 }
 
-// join is the columns beside each other, line by line.
+// join puts the columns side by side.
 func join(t theme.Theme, columns []column, width int) []string {
 	var rows []string
-	before := 0 // columns of the screen that are taken
+	before := 0 // cells of the columns so far
 	for _, c := range columns {
 		for i, line := range c.lines(t) {
 			for len(rows) <= i {
@@ -133,7 +133,7 @@ func (c column) lines(t theme.Theme) []string {
 	return lines
 }
 
-// allKeys is every key of a binding.
+// allKeys returns the names of all keys of a binding.
 func allKeys(binding key.Binding) string {
 	keys := binding.Keys()
 	names := make([]string, len(keys))

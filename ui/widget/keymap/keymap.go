@@ -1,6 +1,5 @@
-// Package keymap says which keys a screen knows, once: the line at the foot of the
-// screen, the help and the command palette are all made from it. It makes the lines to
-// type in, too.
+// Package keymap describes the keys of a screen in one place: the foot of the screen, the
+// help and the command palette are all made from it. It also makes text fields.
 package keymap
 
 import (
@@ -20,13 +19,12 @@ type Group struct {
 	Keys  []key.Binding
 }
 
-// Bind makes a binding: the keys, and a verb for users. The first key is the one
-// that is shown.
+// Bind makes a binding of keys with a help text. The first key is the one shown.
 func Bind(help string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(Shown(keys[0]), help))
 }
 
-// Shown is a key as people know it: "↑" for "up".
+// Shown returns the displayed name of a key: "↑" for "up".
 func Shown(name string) string {
 	switch name {
 	case "up":
@@ -44,8 +42,8 @@ func Shown(name string) string {
 	}
 }
 
-// Short is one line of at most width columns with as many keys as fit, in order.
-// Bindings that are disabled are left out.
+// Short returns a line of at most width columns with as many keys as fit, in order.
+// Disabled bindings are left out.
 func Short(t theme.Theme, width int, keys []key.Binding) string {
 	var line strings.Builder
 	for i, place := range places(width, keys) {
@@ -58,7 +56,7 @@ func Short(t theme.Theme, width int, keys []key.Binding) string {
 	return line.String()
 }
 
-// At is the key that Short shows at column x.
+// At returns the key that Short shows at column x.
 func At(width int, keys []key.Binding, x int) (key.Binding, bool) {
 	for _, place := range places(width, keys) {
 		if x >= place.from && x < place.to {
@@ -68,16 +66,16 @@ func At(width int, keys []key.Binding, x int) (key.Binding, bool) {
 	return key.Binding{}, false
 }
 
-// between stands between two keys.
+// between separates two keys.
 const between = " · "
 
-// place is where a key stands in the line of keys.
+// place is the position of a key in the line of keys.
 type place struct {
 	binding  key.Binding
-	from, to int // columns, to is behind the last one
+	from, to int // columns; to is exclusive
 }
 
-// places is where the keys that fit into width stand.
+// places returns the positions of the keys that fit into width.
 func places(width int, keys []key.Binding) []place {
 	var out []place
 	at := 0
@@ -99,8 +97,8 @@ func places(width int, keys []key.Binding) []place {
 	return out
 }
 
-// Press is the message of a key by its name, as in Bind: "a", "enter", "ctrl+s",
-// "shift+tab". A name that is not known is the text of its first rune.
+// Press returns the message of a key by its name as in Bind: "a", "enter", "ctrl+s",
+// "shift+tab". An unknown name stands for its first rune.
 func Press(name string) tea.KeyPressMsg {
 	var mod tea.KeyMod
 	rest := name
@@ -124,7 +122,7 @@ func Press(name string) tea.KeyPressMsg {
 	return msg
 }
 
-// special are the keys that are no text.
+// special are the keys that type no text.
 var special = map[string]rune{
 	"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "delete": tea.KeyDelete,
 	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,

@@ -11,28 +11,28 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// maxHits is how many lines with the words are counted at most.
+// maxHits is the maximum number of matching lines that are counted.
 const maxHits = 10_000
 
-// hits is where the words stand, as far as that was counted. It is done behind the
-// screen, and again for what was recorded since with each step from hit to hit.
+// hits are the matching lines found so far. They are counted in the background. Each step
+// from hit to hit also counts in the output recorded since.
 type hits struct {
 	at       []int64 // of lines, in order
 	next     int64   // where to continue counting
 	beyond   bool    // there are more than maxHits
 	counting bool
-	ctx      context.Context //nolint:containedctx // ends when other words are looked for
+	ctx      context.Context //nolint:containedctx // ends with the search
 	cancel   context.CancelFunc
 }
 
-// counted is where the words stand from where the last count ended.
+// counted carries the matching lines after the end of the last count.
 type counted struct {
 	at   []int64
 	next int64
 	err  error
 }
 
-// startSearch forgets the words that were looked for before.
+// startSearch replaces the previous search.
 func (m *Model) startSearch(words string) {
 	if m.hits.cancel != nil {
 		m.hits.cancel()
@@ -42,7 +42,7 @@ func (m *Model) startSearch(words string) {
 	m.hits.ctx, m.hits.cancel = context.WithCancel(m.ctx)
 }
 
-// count continues counting, unless that is under way or of no more use.
+// count continues counting, unless a count is running or enough lines are found.
 func (m *Model) count() tea.Cmd {
 	if m.hits.counting || m.hits.beyond {
 		return nil
@@ -60,7 +60,7 @@ func (m *Model) count() tea.Cmd {
 	})
 }
 
-// takeCount takes a count. A line that had not ended at the last one is in both.
+// takeCount stores a count. A line that was incomplete at the last one is in both.
 func (m *Model) takeCount(msg counted) {
 	h := &m.hits
 	h.counting = false
@@ -71,14 +71,14 @@ func (m *Model) takeCount(msg counted) {
 		return
 	}
 	h.at, h.next = append(h.at, msg.at...), msg.next
-	slices.Sort(h.at) // lines of two streams may come in another order than they began
+	slices.Sort(h.at) // lines of two streams may end in another order than they began
 	h.at = slices.Compact(h.at)
 	if h.beyond = len(h.at) > maxHits; h.beyond {
 		h.at = h.at[:maxHits]
 	}
 }
 
-// place is which of the hits is shown, "3/17"; empty while that is not known.
+// place returns the number of the current hit, "3/17"; empty until it is known.
 func (m *Model) place() string {
 	h := m.hits
 	if m.hit < 0 || len(h.at) == 0 {

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Keys are what Press knows.
+// Keys are the keys that Press handles.
 type Keys struct {
 	Up, Down, PageUp, PageDown, First, Last key.Binding
 	Find, Next, Previous                    key.Binding
@@ -18,16 +18,16 @@ func newKeys() Keys {
 	return Keys{
 		Up: keymap.Bind("up", "up", "k"), Down: keymap.Bind("down", "down", "j"),
 		PageUp: keymap.Bind("page up", "pgup", "ctrl+b"), PageDown: keymap.Bind("page down", "pgdown", "space", "ctrl+f"),
-		First: keymap.Bind("the beginning", "home", "g"), Last: keymap.Bind("the end, and follow it", "end", "G", "f"),
+		First: keymap.Bind("start", "home", "g"), Last: keymap.Bind("end, and follow", "end", "G", "f"),
 		Find: keymap.Bind("search", "/"), Next: keymap.Bind("next", "n"), Previous: keymap.Bind("previous", "N"),
 	}
 }
 
-// Keys are the keys with those disabled that would do nothing now.
+// Keys returns the keys. Keys that would do nothing now are disabled.
 func (m *Model) Keys() Keys {
 	k := m.keys
 	if m.over {
-		k.Last.SetHelp(k.Last.Help().Key, "the end")
+		k.Last.SetHelp(k.Last.Help().Key, "end")
 	}
 	k.Find.SetEnabled(m.started)
 	k.Next.SetEnabled(m.started && m.words != "")
@@ -35,12 +35,12 @@ func (m *Model) Keys() Keys {
 	return k
 }
 
-// All is every key, for the help.
+// All returns every key, for the help.
 func (k Keys) All() []key.Binding {
 	return []key.Binding{k.Up, k.Down, k.PageUp, k.PageDown, k.First, k.Last, k.Find, k.Next, k.Previous}
 }
 
-// Rows is by how many rows a key moves what has height rows; 0 is not at all.
+// Rows returns by how many rows a key scrolls a view of height rows; 0 for other keys.
 func (k Keys) Rows(msg tea.KeyPressMsg, height int) int {
 	page := max(1, height-1)
 	switch {
@@ -57,10 +57,10 @@ func (k Keys) Rows(msg tea.KeyPressMsg, height int) int {
 	}
 }
 
-// TypingKeys are the keys while words are typed.
+// TypingKeys returns the active keys while the search field is open.
 func (m *Model) TypingKeys() []key.Binding { return m.line.Keys() }
 
-// Press is a key.
+// Press handles a key.
 func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	k := m.Keys()
 	switch {
@@ -91,10 +91,10 @@ func (m *Model) Press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// wheelRows is by how many rows the wheel moves.
+// wheelRows is the number of rows per turn of the wheel.
 const wheelRows = 3
 
-// Turn is by how many rows the wheel moves.
+// Turn returns by how many rows a wheel event scrolls.
 func Turn(msg tea.MouseWheelMsg) int {
 	switch msg.Button {
 	case tea.MouseWheelUp:
@@ -106,7 +106,7 @@ func Turn(msg tea.MouseWheelMsg) int {
 	}
 }
 
-// Scroll goes down by n rows, or up where n is negative.
+// Scroll moves down by n rows, or up if n is negative.
 func (m *Model) Scroll(n int) tea.Cmd {
 	switch {
 	case !m.started || n == 0:
@@ -119,7 +119,7 @@ func (m *Model) Scroll(n int) tea.Cmd {
 	return m.More()
 }
 
-// typed is a key or a paste while words are typed.
+// typed handles a key or a paste in the search field.
 func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	if !m.line.Typing() || m.line.Update(msg) != dialog.Taken {
 		return nil

@@ -10,33 +10,33 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// line is a line of the record as it may be shown.
+// line is a line of the log, ready to be shown.
 type line struct {
-	at     int64  // offset in the record where it begins
+	at     int64  // its offset in the log
 	text   string // one row of any length; its styles end with it
-	notice bool   // of aibox's own, not of the agent
+	notice bool   // from aibox, not from the agent
 }
 
-// maxLine is how many bytes of the record are one line at most.
+// maxLine is the maximum size of a line, in bytes of the log.
 const maxLine = 16 << 10
 
-// lineReader makes lines of the record, chunk by chunk. Each stream has lines of its own:
-// they come in the order in which they end.
+// lineReader splits the log into lines, chunk by chunk. Each stream has its own lines.
+// They are returned in the order in which they end.
 type lineReader struct {
 	streams map[output.Stream]*flow
-	open    []output.Stream // with a line that has begun, in that order
+	open    []output.Stream // with an incomplete line, in the order in which these began
 }
 
-// flow is the line of a stream that has not ended yet.
+// flow is the incomplete line of a stream.
 type flow struct {
 	filter *termtext.Filter
-	out    bytes.Buffer // what the filter let through
+	out    bytes.Buffer // the filtered text
 	at     int64
-	raw    int    // bytes of the record in it
-	style  string // that was set when the line began
+	raw    int    // bytes of the log in it
+	style  string // at the beginning of the line
 }
 
-// feed takes a chunk and returns the lines that end in it.
+// feed adds a chunk and returns the lines that end in it.
 func (l *lineReader) feed(chunk output.Chunk) []line {
 	var ended []line
 	f := l.flow(chunk.Stream)
@@ -61,7 +61,7 @@ func (l *lineReader) feed(chunk output.Chunk) []line {
 	return ended
 }
 
-// rest is the lines that have begun, as far as they came.
+// rest returns the incomplete lines.
 func (l *lineReader) rest() []line {
 	var begun []line
 	for _, stream := range l.open {
@@ -92,19 +92,19 @@ func (l *lineReader) close(stream output.Stream) {
 	}
 }
 
-// line is the line so far.
+// line returns the line so far.
 func (f *flow) line(stream output.Stream) line {
 	text, _ := render(f.out.String(), f.style)
 	return line{at: f.at, text: text, notice: stream == output.Notice}
 }
 
-// end is the line, and begins the next one.
+// end returns the line and begins the next one.
 func (f *flow) end(stream output.Stream) line {
-	reader := f.line(stream)
+	ended := f.line(stream)
 	_, f.style = render(f.out.String(), f.style)
 	f.out.Reset()
 	f.raw = 0
-	return reader
+	return ended
 }
 
 // cell is a character with its style.
@@ -113,9 +113,9 @@ type cell struct{ style, text string }
 // maxStyle bounds the sequences that make a style, in bytes.
 const maxStyle = 96
 
-// render makes one row of what the filter let through, as a terminal would show it in
-// the end: returns and backspaces go back and what follows writes over, tabs are
-// spaces. style is set at its beginning, and left at its end.
+// render turns filtered text into one row, as a terminal would finally show it: carriage
+// returns and backspaces move back and the text after them overwrites, tabs become
+// spaces. style is the style at the beginning, left the one at the end.
 func render(text, style string) (row, left string) {
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 	if style == "" && !strings.ContainsAny(text, "\r\b\t\x1b") {
@@ -162,13 +162,13 @@ func next(text string) (cluster, rest string) {
 		return text[:n], text[n:]
 	case text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80):
 		return text[:1], text[1:]
-	default: // DecodeSequence would part a mark from its ASCII letter
+	default: // DecodeSequence would split a combining mark from its ASCII letter
 		cluster, _ = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		return cluster, text[len(cluster):]
 	}
 }
 
-// erase does an EL: from the cursor on, up to it, or the whole line.
+// erase handles EL: it erases from the cursor on, up to it, or the whole line.
 func erase(cells []cell, pos int, sequence string) ([]cell, int) {
 	switch sequence[2 : len(sequence)-1] {
 	case "1", "2":
@@ -183,7 +183,7 @@ func erase(cells []cell, pos int, sequence string) ([]cell, int) {
 	}
 }
 
-// restyle is a style after one more SGR.
+// restyle returns a style after another SGR sequence.
 func restyle(style, sequence string) string {
 	switch sequence {
 	case "\x1b[m", "\x1b[0m":
@@ -201,7 +201,7 @@ func restyle(style, sequence string) string {
 	return style + sequence
 }
 
-// paint is cells as a row that ends without a style.
+// paint returns cells as a row that resets its style at the end.
 func paint(cells []cell) string {
 	for len(cells) > 0 && cells[len(cells)-1] == (cell{"", " "}) {
 		cells = cells[:len(cells)-1]
@@ -224,7 +224,7 @@ func paint(cells []cell) string {
 	return row.String()
 }
 
-// holds reports whether a line has the words, which are folded.
+// holds reports whether a line contains the folded words.
 func (l line) holds(words string) bool {
 	text := l.text
 	if strings.Contains(text, "\x1b") {
@@ -233,5 +233,5 @@ func (l line) holds(words string) bool {
 	return strings.Contains(fold(text), words)
 }
 
-// fold makes letters that differ in size alone the same.
+// fold returns text in lower case, to compare it case-insensitively.
 func fold(text string) string { return strings.ToLower(text) }

@@ -1,6 +1,9 @@
-// Package logview shows what an agent said: lines that are followed as they come,
-// scrolled and searched, of which only a part is in memory. It knows no session, only
-// a Source, and never shows the agent's bytes as they are.
+// Package logview shows an agent's output: it follows, scrolls and searches the log, and
+// keeps only a part of it in memory. It knows no session, only a Source, and never shows
+// the agent's bytes raw.
+//
+// The viewport of bubbles does not do this: it holds the whole text as one string and
+// wraps it at once, but a log may have gigabytes and grows while it is read.
 package logview
 
 import (
@@ -16,17 +19,17 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Source is where a record comes from.
+// Source is where the log is read from.
 type Source interface {
-	// Size is the bytes that are recorded.
+	// Size returns the number of recorded bytes.
 	Size() (int64, error)
-	// Output visits what is recorded from an offset on. The data is only lent.
+	// Output visits the recorded output from an offset on. visit must not keep the data.
 	Output(from int64, visit func(output.Chunk) error) error
-	// Follow is Output that waits for more, until nothing comes any more or ctx ends.
+	// Follow is Output that also waits for more, until the output or ctx ends.
 	Follow(ctx context.Context, from int64, visit func(output.Chunk) error) error
 }
 
-// Model is a record on a part of a screen. Nothing is read before Start.
+// Model is a log on a part of a screen. Nothing is read before Start.
 type Model struct {
 	ctx    context.Context //nolint:containedctx // it ends with the screen
 	source Source
@@ -36,31 +39,31 @@ type Model struct {
 
 	window  window
 	started bool
-	over    bool // nothing comes any more
-	loading bool // a part of the record is on its way
+	over    bool // the output is complete
+	loading bool // a part of the log is being read
 	reads   page.Latest
 	chunks  *stream.Stream[output.Chunk]
 
 	line   searchbar.Line
-	words  string // that are looked for; empty is none
-	hit    int64  // where they stand, -1 for nowhere yet
+	words  string // the search; empty for none
+	hit    int64  // the offset of the current hit; -1 for none
 	hits   hits
 	counts page.Latest
 }
 
-// New makes the record of a source. What it waits for ends with ctx; what there is to
-// say of a search is said in note.
+// New makes the view of a source. Its commands end with ctx. It reports the results of
+// searches in note.
 func New(ctx context.Context, source Source, note *frame.Note) *Model {
 	return &Model{
 		ctx: ctx, source: source, note: note, theme: theme.New(true), keys: newKeys(),
-		window: window{follow: true}, line: searchbar.New("search", "leave"), hit: -1,
+		window: window{follow: true}, line: searchbar.New("search", "cancel"), hit: -1,
 	}
 }
 
 // SetTheme changes the styles.
 func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 
-// SetSize changes the size, in cells. More may be wanted afterwards.
+// SetSize changes the size, in cells. The caller must run More afterwards.
 func (m *Model) SetSize(width, height int) {
 	if m.window.width != width {
 		m.window.row = 0
@@ -70,22 +73,22 @@ func (m *Model) SetSize(width, height int) {
 	m.line.SetWidth(width)
 }
 
-// SetOver tells whether the agent says anything more.
+// SetOver sets whether the output is complete.
 func (m *Model) SetOver(over bool) { m.over = over }
 
-// Start begins to read, at the end.
+// Start starts to read, at the end of the log.
 func (m *Model) Start() tea.Cmd {
 	m.started = true
 	return m.end()
 }
 
-// Typing reports whether keys are words to look for.
+// Typing reports whether keys are text for the search.
 func (m *Model) Typing() bool { return m.line.Typing() }
 
-// Line is the words that are typed.
+// Line returns the search field.
 func (m *Model) Line() string { return m.line.View() }
 
-// Update takes what commands of the record bring, and what is pasted.
+// Update handles the messages of its commands, and pasted text.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case loaded:

@@ -45,11 +45,11 @@ func TestWordsAreFoundFromEveryPlaceInTheRecord(t *testing.T) {
 	at("step 11", "3/11")
 	p.Press("N", "N", "N")
 	at("step 19", "11/11")
-	p.Sees("from the other end")
+	p.Sees("search wrapped")
 	p.Press("n")
 	at("step 1", "1/11")
 	p.search("nowhere")
-	p.Sees("the record does not say nowhere")
+	p.Sees("no match for nowhere")
 	p.DoesNotSee("/11")
 	p.Press("/")
 	p.Type("q")
@@ -184,13 +184,13 @@ func TestOnlyWhatCountsIsSaidOfTheEnd(t *testing.T) {
 	p.DoesNotSee("end follows")
 	p.Press("g")
 	p.Sees("end follows")
-	if help := p.m.Keys().Last.Help().Desc; help != "the end, and follow it" {
+	if help := p.m.Keys().Last.Help().Desc; help != "end, and follow" {
 		t.Errorf("the help says %q", help)
 	}
 	p.m.SetOver(true)
 	p.Sees("end to the bottom")
 	p.DoesNotSee("follow")
-	if help := p.m.Keys().Last.Help().Desc; help != "the end" {
+	if help := p.m.Keys().Last.Help().Desc; help != "end" {
 		t.Errorf("the help of what has ended says %q", help)
 	}
 }
@@ -203,9 +203,9 @@ func TestWhatSaysNothingSaysSo(t *testing.T) {
 		t.Error("a key counts before there is a record")
 	}
 	p.Run(p.m.Start())
-	p.Sees("it has said nothing so far")
+	p.Sees("no output yet")
 	p.m.SetOver(true)
-	p.Sees("it said nothing")
+	p.Sees("no output")
 }
 
 func TestAPasteIsTypedWhileWordsAreTyped(t *testing.T) {

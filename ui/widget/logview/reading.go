@@ -11,33 +11,33 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// block is how much of the record is read at once, in bytes.
+// block is how much of the log is read at once, in bytes.
 const block = 256 << 10
 
-// errEnough ends a look at the record.
+// errEnough stops reading.
 var errEnough = errors.New("enough")
 
-// loaded is a part of the record: up to from it was cut so that a line begins there.
+// loaded carries a part of the log. from is its start, at the beginning of a line.
 type loaded struct {
 	place  place
 	from   int64
 	chunks []output.Chunk
-	reveal int64 // the line to show, for around
+	reveal int64 // the offset of the line to show, for around
 	err    error
 }
 
-// place is where a part of the record belongs.
+// place is where a part of the log belongs.
 type place int
 
 // The places.
 const (
-	before place = iota // what is in memory
-	after               // the same
-	around              // in its place
-	atEnd               // in its place, to be followed
+	before place = iota // before the part in memory
+	after               // after the part in memory
+	around              // replaces the part in memory
+	atEnd               // replaces it, and is followed
 )
 
-// part reads [from, to) of the record.
+// part reads [from, to) of the log.
 func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 	m.loading = true
 	ctx, source := m.ctx, m.source
@@ -73,8 +73,7 @@ func (m *Model) part(where place, from, to, reveal int64) tea.Cmd {
 	})
 }
 
-// cut drops what is before the first line that begins in the chunks, unless that is
-// all there is.
+// cut drops the incomplete line at the start of the chunks, unless it is all there is.
 func (l *loaded) cut() {
 	for i, chunk := range l.chunks {
 		for j, c := range chunk.Data {
@@ -88,10 +87,10 @@ func (l *loaded) cut() {
 	}
 }
 
-// end reads the end of the record, to be followed.
+// end reads the end of the log, to follow it.
 func (m *Model) end() tea.Cmd { return m.part(atEnd, 0, 0, -1) }
 
-// load takes a part of the record.
+// load stores a part of the log.
 func (m *Model) load(msg loaded) tea.Cmd {
 	m.loading = false
 	if msg.err != nil {
@@ -124,7 +123,7 @@ func (m *Model) load(msg loaded) tea.Cmd {
 	return m.More()
 }
 
-// More reads what the user is about to scroll to.
+// More reads the lines that the user is about to scroll to.
 func (m *Model) More() tea.Cmd {
 	w := &m.window
 	near := 2 * max(1, w.height)
@@ -138,7 +137,7 @@ func (m *Model) More() tea.Cmd {
 	return nil
 }
 
-// follow begins to follow the record from the end of what is here.
+// follow starts to follow the log from the end of the part in memory.
 func (m *Model) follow() tea.Cmd {
 	from, source := m.window.hi, m.source
 	m.chunks = stream.Start(m.ctx, func(ctx context.Context, put func(output.Chunk) error) error {
@@ -151,17 +150,17 @@ func (m *Model) follow() tea.Cmd {
 }
 
 func (m *Model) awaitOutput() tea.Cmd {
-	output := m.chunks
-	return func() tea.Msg { return output.Take() }
+	chunks := m.chunks
+	return func() tea.Msg { return chunks.Take() }
 }
 
-// takeOutput takes what the agent says.
-func (m *Model) takeOutput(output stream.Batch[output.Chunk]) tea.Cmd {
-	for _, chunk := range output.All {
+// takeOutput adds new output.
+func (m *Model) takeOutput(batch stream.Batch[output.Chunk]) tea.Cmd {
+	for _, chunk := range batch.All {
 		m.window.feed(chunk)
 	}
-	if output.Over() {
-		return nil // how it ended is for the screen to know
+	if batch.Over() {
+		return nil // the screen reports how the session ended
 	}
 	return tea.Batch(m.awaitOutput(), m.More())
 }

@@ -11,15 +11,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// searched says where the words stand; at is -1 when they do not.
+// searched carries the offset of a matching line; at is -1 for none.
 type searched struct {
 	at      int64
-	wrapped bool // it began again at the other end
+	wrapped bool // the search continued at the other end
 	err     error
 }
 
-// seek looks for the words, from where the last ones were found or from the first line
-// on the screen, on or back. It continues at the other end of the record.
+// seek searches forward or back, from the current hit or from the first line on the
+// screen. It continues at the other end of the log.
 func (m *Model) seek(back bool) tea.Cmd {
 	if m.words == "" {
 		return nil
@@ -29,7 +29,7 @@ func (m *Model) seek(back bool) tea.Cmd {
 		from = m.hit
 	}
 	m.loading = true
-	m.note.Say("looking for "+termtext.Escape(m.words)+"…", nil)
+	m.note.Say("searching for "+termtext.Escape(m.words)+"…", nil)
 	scan := scan{ctx: m.ctx, source: m.source, words: fold(m.words)}
 	return m.reads.Replace(func() tea.Msg {
 		msg := searched{}
@@ -52,19 +52,18 @@ func (m *Model) seek(back bool) tea.Cmd {
 	})
 }
 
-// scan looks through a record.
+// scan searches a log.
 type scan struct {
 	ctx    context.Context //nolint:containedctx // of one command
 	source Source
 	words  string
 	err    error
-	// next is where a look has to continue from, once more is recorded, so that it misses
-	// nothing.
+	// next is where the next scan has to start, once more is recorded.
 	next int64
 }
 
-// first is where the first line from offset from on begins that has the words and is
-// wanted; -1 for none.
+// first returns the offset of the first matching line from offset from on that wanted
+// accepts; -1 for none.
 func (s *scan) first(from int64, wanted func(line) bool) int64 {
 	at := int64(-1)
 	s.each(from, func(l line) bool {
@@ -77,8 +76,8 @@ func (s *scan) first(from int64, wanted func(line) bool) int64 {
 	return at
 }
 
-// last is the same for the last one; the first line with the words that is not wanted
-// ends the look.
+// last returns the offset of the last such line before the first one that wanted does not
+// accept.
 func (s *scan) last(from int64, wanted func(line) bool) int64 {
 	at := int64(-1)
 	s.each(from, func(l line) bool {
@@ -91,8 +90,8 @@ func (s *scan) last(from int64, wanted func(line) bool) int64 {
 	return at
 }
 
-// each visits the lines from offset from on, where one begins, that have the words.
-func (s *scan) each(from int64, visit func(line) (goOn bool)) {
+// each visits the matching lines from offset from on, which must be the start of a line.
+func (s *scan) each(from int64, visit func(line) (more bool)) {
 	var reader lineReader
 	look := func(lines []line) error {
 		for _, l := range lines {
@@ -126,8 +125,8 @@ func (s *scan) each(from int64, visit func(line) (goOn bool)) {
 	}
 }
 
-// skippable is where whole lines begin and end that cannot have the words: most of a long
-// record, which then needs no liner.
+// skippable returns the range of whole lines in data that cannot match: most of a long
+// log, which then needs no line reader.
 func (s *scan) skippable(data []byte) (begin, end int) {
 	begin, end = bytes.IndexByte(data, '\n')+1, bytes.LastIndexByte(data, '\n')+1
 	lines := data[min(begin, end):end]
@@ -137,7 +136,7 @@ func (s *scan) skippable(data []byte) (begin, end int) {
 	return begin, end
 }
 
-// takeSearch shows where the words stand.
+// takeSearch shows the hit.
 func (m *Model) takeSearch(msg searched) tea.Cmd {
 	m.loading = false
 	switch {
@@ -145,12 +144,12 @@ func (m *Model) takeSearch(msg searched) tea.Cmd {
 		m.note.Say("", msg.err)
 		return nil
 	case msg.at < 0:
-		m.note.Say("the record does not say "+termtext.Escape(m.words), nil)
+		m.note.Say("no match for "+termtext.Escape(m.words), nil)
 		return nil
 	}
 	m.note.Say("", nil)
 	if msg.wrapped && m.hit >= 0 {
-		m.note.Say("from the other end", nil)
+		m.note.Say("search wrapped", nil)
 	}
 	m.hit = msg.at
 	if m.window.reveal(msg.at) {

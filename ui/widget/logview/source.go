@@ -7,15 +7,14 @@ import (
 	"aibox/session/output"
 )
 
-// Sessions are the use cases that records of sessions come from; *session.Sessions has
-// them.
+// Sessions are the use cases that read the log of a session; *session.Sessions has them.
 type Sessions interface {
 	Recorded(id session.ID) (int64, error)
 	Output(id session.ID, from int64, visit func(output.Chunk) error) (int64, error)
 	Follow(ctx context.Context, id session.ID, from int64, visit func(output.Chunk) error) (session.Session, error)
 }
 
-// Of is the record of a session.
+// Of returns the log of a session.
 func Of(sessions Sessions, id session.ID) Source { return recorded{sessions, id} }
 
 type recorded struct {

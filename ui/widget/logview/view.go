@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// View is at most as many rows as there is room for, none wider than that.
+// View returns at most as many rows as fit, each cut to the width.
 func (m *Model) View() []string {
 	width, height := m.window.width, m.window.height
 	rows := m.window.view()
@@ -30,20 +30,20 @@ func (m *Model) View() []string {
 	return out
 }
 
-// emptyText is what is said where there is no line.
+// emptyText returns the text for an empty log.
 func (m *Model) emptyText() string {
 	switch {
 	case m.chunks == nil:
 		return ""
 	case m.over:
-		return "it said nothing"
+		return "no output"
 	default:
-		return "it has said nothing so far"
+		return "no output yet"
 	}
 }
 
-// below is what stands at the end of the last row while the end is not shown: which hit
-// this is, and the way to the end.
+// below returns the text at the end of the last row while the log is not followed: the
+// number of the hit, and the key that goes to the end.
 func (m *Model) below() string {
 	if m.window.follow {
 		return ""
@@ -59,7 +59,7 @@ func (m *Model) below() string {
 	return end
 }
 
-// mark shows the words that are looked for.
+// mark highlights the words of the search.
 func (m *Model) mark(row string) string {
 	if m.words == "" {
 		return row

@@ -8,25 +8,24 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// maxLines is how many lines are in memory at most; then those go that are farther
-// from what is shown.
+// maxLines is the maximum number of lines in memory. Beyond it, the lines farthest from
+// the screen are dropped.
 const maxLines = 20_000
 
-// window is the part of the record that is in memory: all lines that begin in
-// [lo, hi).
+// window is the part of the log in memory: all lines that begin in [lo, hi).
 type window struct {
 	lines  []line
 	lo, hi int64
-	reader lineReader // of what follows hi
-	total  int64      // bytes that are recorded, as far as is known
+	reader lineReader // reads on from hi
+	total  int64      // recorded bytes, as far as known
 
-	top, row int  // the first row that is shown: a line, and a row of it
-	follow   bool // the last rows are shown, whatever comes
+	top, row int  // the first row shown: a line, and a row of it
+	follow   bool // stay at the end as the log grows
 	width    int
 	height   int
 }
 
-// replace shows another part of the record, which begins at lo.
+// replace shows another part of the log, which begins at lo.
 func (w *window) replace(lo int64, chunks []output.Chunk) {
 	w.lines, w.lo, w.hi, w.reader, w.top, w.row = nil, lo, lo, lineReader{}, 0, 0
 	for _, chunk := range chunks {
@@ -34,8 +33,8 @@ func (w *window) replace(lo int64, chunks []output.Chunk) {
 	}
 }
 
-// feed takes what comes next. What does not follow on what is here, or is here
-// already, changes nothing but the total.
+// feed adds the next chunk. A chunk that does not continue the window, or that is in it
+// already, only updates the total.
 func (w *window) feed(chunk output.Chunk) {
 	end := chunk.Offset + int64(len(chunk.Data))
 	w.total = max(w.total, end)
@@ -43,7 +42,7 @@ func (w *window) feed(chunk output.Chunk) {
 		return
 	}
 	if !w.follow && len(w.lines) > 2*maxLines {
-		return // the user reads far above; it is read again when they scroll down
+		return // the user is far above; it is read again when they scroll down
 	}
 	chunk.Data = chunk.Data[w.hi-chunk.Offset:]
 	chunk.Offset = w.hi
@@ -55,7 +54,7 @@ func (w *window) feed(chunk output.Chunk) {
 	}
 }
 
-// prepend takes what is before lo; it begins at from.
+// prepend adds the part before lo, which begins at from.
 func (w *window) prepend(from int64, chunks []output.Chunk) {
 	var reader lineReader
 	var before []line
@@ -71,10 +70,10 @@ func (w *window) prepend(from int64, chunks []output.Chunk) {
 	}
 }
 
-// complete reports whether the last line of the record is here.
+// complete reports whether the last line of the log is in memory.
 func (w *window) complete() bool { return w.hi >= w.total }
 
-// all is every line with those that have not ended yet.
+// all returns every line, with the incomplete ones.
 func (w *window) all() []line {
 	if rest := w.reader.rest(); len(rest) > 0 {
 		return append(w.lines[:len(w.lines):len(w.lines)], rest...)
@@ -82,7 +81,7 @@ func (w *window) all() []line {
 	return w.lines
 }
 
-// rows are a line wrapped, each row with the styles it needs.
+// rows wraps a line. Each row sets the styles it needs.
 func (w *window) rows(l line) []string {
 	width := max(1, w.width)
 	if len(l.text) <= width && !strings.Contains(l.text, "\x1b") {
@@ -112,7 +111,7 @@ type shown struct {
 	text string
 }
 
-// view is the rows on the screen, at most height.
+// view returns the rows on the screen, at most height.
 func (w *window) view() []shown {
 	lines := w.all()
 	if w.follow {
@@ -134,7 +133,7 @@ func (w *window) view() []shown {
 	return out
 }
 
-// last goes to where the last row is the last on the screen.
+// last scrolls so that the last row is at the bottom of the screen.
 func (w *window) last(lines []line) {
 	w.top, w.row = len(lines), 0
 	for need := w.height; need > 0 && w.top > 0; {
@@ -147,7 +146,7 @@ func (w *window) last(lines []line) {
 	}
 }
 
-// up and down go by rows. At the end of the record down begins to follow it.
+// up scrolls up by n rows.
 func (w *window) up(n int) {
 	lines := w.all()
 	w.follow = false
@@ -164,6 +163,7 @@ func (w *window) up(n int) {
 	}
 }
 
+// down scrolls down by n rows. At the end of the log it starts to follow.
 func (w *window) down(n int) {
 	if w.follow {
 		return
@@ -179,8 +179,8 @@ func (w *window) down(n int) {
 	}
 }
 
-// fill leaves no row empty that a line above could have, and reports whether the last
-// row is shown.
+// fill scrolls up if there are empty rows below the last line, and reports whether the
+// last row is shown.
 func (w *window) fill(lines []line) bool {
 	end := *w
 	end.last(lines)
@@ -191,8 +191,8 @@ func (w *window) fill(lines []line) bool {
 	return true
 }
 
-// reveal shows the line that begins at an offset, a third down the screen where there
-// is that much after it, and reports whether it is here.
+// reveal shows the line at an offset, a third down the screen if enough lines follow, and
+// reports whether it is in memory.
 func (w *window) reveal(at int64) bool {
 	for i, l := range w.all() {
 		if l.at == at {
@@ -205,7 +205,7 @@ func (w *window) reveal(at int64) bool {
 	return false
 }
 
-// at is the offset of the first line on the screen.
+// at returns the offset of the first line on the screen.
 func (w *window) at() int64 {
 	if lines := w.all(); w.top < len(lines) {
 		return lines[w.top].at

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// match says how well text answers what the user typed: every character of it in this
-// order, the better the more of them stand together or begin a word. ok is false when
-// one is missing. Nothing typed matches everything equally.
+// match scores how well text matches what the user typed. All typed characters must occur
+// in order, else ok is false. Adjacent characters and starts of words score higher. An
+// empty search matches everything equally.
 func match(typed, text string) (score int, ok bool) {
 	want := []rune(strings.ToLower(strings.TrimSpace(typed)))
 	if len(want) == 0 {
@@ -23,12 +23,12 @@ func match(typed, text string) (score int, ok bool) {
 			best = max(best, score)
 		}
 	}
-	// Of two that match alike the shorter one is closer to what was typed.
+	// Of two equal matches the shorter text is closer to what the user typed.
 	return best*100 - len(have), best >= 0
 }
 
-// within is match for what begins with the name of the group, or a part of it: "list
-// sort".
+// within scores a search that starts with the name of the group or a part of it, such as
+// "list sort".
 func within(typed, group, text string) (score int, ok bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(typed), " ")
 	if !strings.HasPrefix(strings.ToLower(group), strings.ToLower(word)) {
@@ -37,7 +37,7 @@ func within(typed, group, text string) (score int, ok bool) {
 	return match(rest, text)
 }
 
-// from is the score of a match whose first character stands at start.
+// from scores a match whose first character is at start.
 func from(want, have []rune, start int) (score int, ok bool) {
 	next, last := 0, start-2
 	for i := start; i < len(have) && next < len(want); i++ {

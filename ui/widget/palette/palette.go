@@ -1,6 +1,6 @@
-// Package palette is the list of everything that can be done now, to be found by typing
-// a few letters of it. It is made from the keys of the screen, so that it can do nothing
-// that a key cannot, and it does nothing itself: it says which key was meant.
+// Package palette is a fuzzy-searchable list of the commands available now. It is made
+// from the keys of the screen, so it offers nothing that a key does not. It runs nothing
+// itself, but returns the key of the chosen command.
 package palette
 
 import (
@@ -22,7 +22,7 @@ import (
 // Model is an open palette.
 type Model struct {
 	all   []entry
-	shown []entry // those that match, the best one first
+	shown []entry // the matches, best first
 	at    int
 	typed textinput.Model
 	theme theme.Theme
@@ -30,10 +30,10 @@ type Model struct {
 	width, height int // of the screen
 }
 
-// entry is one thing to do.
+// entry is a command.
 type entry struct {
 	group, does string
-	key         string // which does it
+	key         string // runs the command
 }
 
 // The measures of the box, in cells.
@@ -41,15 +41,15 @@ const (
 	widest = 64
 	most   = 12 // entries at once
 	frame  = 2  // rows of its border
-	above  = 2  // rows above the entries: what is typed, and a line
+	above  = 2  // rows above the entries: the field and a line
 	indent = 3  // columns of border and padding at each side
 )
 
-// New opens a palette of every key of the groups that counts now. Where two have a key
-// in common the first one has it, as on the screen.
+// New opens a palette of the enabled keys of the groups. If two bindings share a key, it
+// belongs to the first one, as on the screen.
 func New(groups []keymap.Group) *Model {
 	m := &Model{typed: keymap.Field("› ")}
-	m.typed.Placeholder = "what to do"
+	m.typed.Placeholder = "search commands"
 	m.typed.Focus()
 	taken := map[string]bool{}
 	for _, group := range groups {
@@ -72,7 +72,7 @@ func New(groups []keymap.Group) *Model {
 // SetTheme changes the styles.
 func (m *Model) SetTheme(t theme.Theme) { m.theme = t }
 
-// SetSize changes the size of the screen that the palette lies over, in cells.
+// SetSize changes the size of the screen below the palette, in cells.
 func (m *Model) SetSize(width, height int) {
 	m.width, m.height = width, height
 	m.typed.SetWidth(m.inner() - 3)
@@ -80,16 +80,16 @@ func (m *Model) SetSize(width, height int) {
 
 var keys = struct{ up, down, take, leave key.Binding }{
 	up: keymap.Bind("up", "up", "ctrl+p"), down: keymap.Bind("down", "down", "ctrl+n"),
-	take: keymap.Bind("do it", "enter"), leave: keymap.Bind("close", "esc", "ctrl+c", "ctrl+k"),
+	take: keymap.Bind("run", "enter"), leave: keymap.Bind("close", "esc", "ctrl+c", "ctrl+k"),
 }
 
-// Short is the palette's own keys, for the line at the foot of the screen.
+// Short returns the palette's own keys, for the foot of the screen.
 func (m *Model) Short() []key.Binding {
 	return []key.Binding{keys.take, keys.up, keys.down, keys.leave}
 }
 
-// Update takes a message. When the outcome is Taken, press is the key that the user
-// meant.
+// Update handles a message. When the outcome is Taken, press is the key of the chosen
+// command.
 func (m *Model) Update(msg tea.Msg) (outcome dialog.Outcome, press tea.KeyPressMsg) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -130,7 +130,7 @@ func (m *Model) press(msg tea.KeyPressMsg) (dialog.Outcome, tea.KeyPressMsg) {
 	return dialog.Open, tea.KeyPressMsg{}
 }
 
-// take is the selected entry, or nothing where none matches.
+// take returns the key of the selected entry, if there is one.
 func (m *Model) take() (dialog.Outcome, tea.KeyPressMsg) {
 	if len(m.shown) == 0 {
 		return dialog.Open, tea.KeyPressMsg{}
@@ -140,7 +140,7 @@ func (m *Model) take() (dialog.Outcome, tea.KeyPressMsg) {
 
 func (m *Model) step(n int) { m.at = max(0, min(m.at+n, len(m.shown)-1)) }
 
-// click takes the entry under the mouse; one outside of the box closes it.
+// click chooses the entry under the mouse. A click outside the box closes the palette.
 func (m *Model) click(msg tea.MouseClickMsg) (dialog.Outcome, tea.KeyPressMsg) {
 	if msg.Button != tea.MouseLeft {
 		return dialog.Open, tea.KeyPressMsg{}
@@ -159,7 +159,7 @@ func (m *Model) click(msg tea.MouseClickMsg) (dialog.Outcome, tea.KeyPressMsg) {
 	return m.take()
 }
 
-// filter keeps what matches.
+// filter updates the matches.
 func (m *Model) filter() {
 	type scored struct {
 		entry
@@ -176,7 +176,7 @@ func (m *Model) filter() {
 			found = append(found, scored{e, inGroup})
 		}
 	}
-	if strings.TrimSpace(m.typed.Value()) != "" { // else they stay in the order of the help
+	if strings.TrimSpace(m.typed.Value()) != "" { // otherwise keep the order of the help
 		slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
 	}
 	m.shown, m.at = m.shown[:0], 0
@@ -185,19 +185,19 @@ func (m *Model) filter() {
 	}
 }
 
-// inner is the columns inside of the box.
+// inner returns the width inside the box.
 func (m *Model) inner() int { return max(10, min(widest, m.width-2*indent-2)) }
 
-// room is the rows for entries. It stays the same while the user types, so that the
-// box does not jump.
+// room returns the rows for entries. It stays the same while the user types, so the box
+// does not jump.
 func (m *Model) room() int { return max(1, min(most, min(len(m.all), m.height-above-frame-2))) }
 
-// window is the first entry shown.
+// window returns the index of the first entry shown.
 func (m *Model) window() int {
 	return max(0, min(m.at-m.room()/2, len(m.shown)-m.room()))
 }
 
-// View lays the palette over a screen of the size that it was told.
+// View draws the palette over a screen of the size of SetSize.
 func (m *Model) View(screen string) string {
 	return dialog.Over(screen, m.box(), m.width, m.height)
 }
@@ -211,7 +211,7 @@ func (m *Model) box() string {
 		case top+i < len(m.shown):
 			lines = append(lines, m.line(top+i, width))
 		case i == 0:
-			lines = append(lines, m.theme.Faint.Render("nothing is called that here"))
+			lines = append(lines, m.theme.Faint.Render("no command matches"))
 		default:
 			lines = append(lines, "")
 		}
@@ -222,7 +222,7 @@ func (m *Model) box() string {
 	return m.theme.Dialog.Render(strings.Join(lines, "\n"))
 }
 
-// line is one entry: what it does, what that belongs to, and its key.
+// line returns an entry with its group and its key.
 func (m *Model) line(i, width int) string {
 	e := m.shown[i]
 	shortcut := keymap.Shown(e.key)

@@ -94,7 +94,7 @@ func TestWhereNothingMatchesEnterDoesNothing(t *testing.T) {
 	if outcome, press := m.Update(keymap.Press("enter")); outcome != dialog.Open || press.Code != 0 {
 		t.Errorf("got %v, %q", outcome, press)
 	}
-	if view := ansi.Strip(m.View(screen(80, 24))); !strings.Contains(view, "nothing is called that here") {
+	if view := ansi.Strip(m.View(screen(80, 24))); !strings.Contains(view, "no command matches") {
 		t.Error(view)
 	}
 	if outcome, _ := m.Update(keymap.Press("esc")); outcome != dialog.Left {

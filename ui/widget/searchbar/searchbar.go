@@ -1,5 +1,5 @@
-// Package searchbar is the line at the foot of a screen in which the user types what to
-// look for, or what to show alone. It knows no screen and looks for nothing itself.
+// Package searchbar is the line at the foot of a screen for a search or a filter. It only
+// edits the text; the screen does the searching.
 package searchbar
 
 import (
@@ -11,22 +11,22 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Line is the line. While it is open every key is its own.
+// Line is the line. While it is open, it gets every key.
 type Line struct {
 	field      textinput.Model
 	open       bool
 	take, drop key.Binding
 }
 
-// New makes a line that is not open. take and drop say what enter and esc do.
+// New makes a closed line. take and drop are the help texts of enter and esc.
 func New(take, drop string) Line {
 	return Line{field: keymap.Field("/"), take: keymap.Bind(take, "enter"), drop: keymap.Bind(drop, "esc", "ctrl+c")}
 }
 
-// SetWidth tells the columns of the screen.
+// SetWidth sets the width of the screen, in cells.
 func (l *Line) SetWidth(width int) { l.field.SetWidth(max(1, width-2)) }
 
-// Open gives the line the keys, with the words that it had.
+// Open opens the line. It keeps its text.
 func (l *Line) Open() {
 	l.open = true
 	l.field.Focus()
@@ -35,17 +35,17 @@ func (l *Line) Open() {
 // Typing reports whether the line is open.
 func (l *Line) Typing() bool { return l.open }
 
-// Value is the words so far, as they were typed.
+// Value returns the text, as typed.
 func (l *Line) Value() string { return l.field.Value() }
 
-// Clear leaves no words.
+// Clear clears the text.
 func (l *Line) Clear() { l.field.SetValue("") }
 
-// Keys are the keys that close the line.
+// Keys returns the keys that close the line.
 func (l *Line) Keys() []key.Binding { return []key.Binding{l.take, l.drop} }
 
-// Update takes a key or a paste while the line is open. What closes it keeps the words,
-// Taken, or leaves none, Left.
+// Update handles a key or a paste while the line is open. Taken means that it was closed
+// with its text, Left that it was closed and cleared.
 func (l *Line) Update(msg tea.Msg) dialog.Outcome {
 	press, _ := msg.(tea.KeyPressMsg)
 	switch {
@@ -57,7 +57,7 @@ func (l *Line) Update(msg tea.Msg) dialog.Outcome {
 		l.close()
 		return dialog.Taken
 	}
-	l.field, _ = l.field.Update(msg) // no key of a field asks for anything
+	l.field, _ = l.field.Update(msg) // the field returns no command
 	return dialog.Open
 }
 
@@ -66,5 +66,5 @@ func (l *Line) close() {
 	l.field.Blur()
 }
 
-// View is the line with its cursor.
+// View returns the line with its cursor.
 func (l *Line) View() string { return l.field.View() }

@@ -1,5 +1,5 @@
-// Package status is how a session stands, as every screen shows it: a mark that tells
-// it without color, its style, and the word. It knows no screen.
+// Package status shows the status of a session in the same way on every screen: a mark
+// that works without color, a style, and a word.
 package status
 
 import (
@@ -39,11 +39,11 @@ func of(status session.Status) look {
 	if l, known := looks[status]; known {
 		return l
 	}
-	return look{"●", live} // a phase that is new
+	return look{"●", live} // a status that this version does not know
 }
 
-// Text is the mark and the word.
+// Text returns the mark and the word.
 func Text(status session.Status) string { return of(status).mark + " " + string(status) }
 
-// Style is the style for them.
+// Style returns the style of a status.
 func Style(t *theme.Theme, status session.Status) lipgloss.Style { return of(status).style(t) }

@@ -1,4 +1,4 @@
-// Package stream brings values from a goroutine to a screen, whose re-armed command takes
+// Package stream passes values from a goroutine to a screen, whose re-armed command takes
 // them in batches. A goroutine that is faster than the screen waits: nothing is dropped.
 package stream
 
@@ -7,17 +7,17 @@ import (
 	"errors"
 )
 
-// batch is how many values are taken at once at most, and how many may wait.
+// batch is the maximum number of values in a Batch, and of values waiting.
 const batch = 16
 
-// Stream brings values of one kind. It belongs to one screen.
+// Stream passes values of one type. It belongs to one screen.
 type Stream[T any] struct {
 	values chan T
 	err    error // how it ended, once values is closed
 }
 
-// Start begins a stream: run puts values until it is done or ctx ends, in a goroutine
-// of its own. put waits while nobody takes, and fails when ctx has ended.
+// Start runs run in a goroutine, which puts values until it returns or ctx ends. put
+// blocks while the stream is full, and fails when ctx has ended.
 func Start[T any](ctx context.Context, run func(ctx context.Context, put func(T) error) error) *Stream[T] {
 	s := &Stream[T]{values: make(chan T, batch)}
 	go func() {
@@ -34,18 +34,18 @@ func Start[T any](ctx context.Context, run func(ctx context.Context, put func(T)
 	return s
 }
 
-// Batch is what came at once, in order.
+// Batch is the values that were waiting, in order.
 type Batch[T any] struct {
 	All []T // empty at the end of the stream
-	// Err is how the stream ended, at its end; nil where nobody waits any more.
+	// Err is why the stream ended, in its last batch; nil if ctx was canceled.
 	Err error
 }
 
-// Over reports whether nothing comes any more.
+// Over reports whether the stream has ended.
 func (b Batch[T]) Over() bool { return len(b.All) == 0 }
 
-// Take waits for values and returns those there are, or the end of the stream. One
-// goroutine at a time may call it.
+// Take waits for values and returns all that are waiting, or the end of the stream. Only
+// one goroutine at a time may call it.
 func (s *Stream[T]) Take() Batch[T] {
 	value, ok := <-s.values
 	if !ok {

@@ -1,7 +1,6 @@
-// Package theme holds the styles of the terminal UI as meanings, not colors: screens
-// ask for what something means and never name a color of their own. It never carries a
-// meaning alone. What matters is told by a word or a mark, too, so that a screen says
-// the same with NO_COLOR, and to people who tell colors apart less well.
+// Package theme defines the styles of the terminal UI by meaning: screens ask for what
+// something means and never name a color. Color never carries a meaning alone. A word or
+// a mark always repeats it, so that screens work with NO_COLOR and for color-blind users.
 package theme
 
 import (
@@ -14,27 +13,27 @@ import (
 type Theme struct {
 	Title    lipgloss.Style // names of screens and panes
 	Plain    lipgloss.Style
-	Faint    lipgloss.Style // what matters less
-	Selected lipgloss.Style // the selected row; over what is not styled itself
+	Faint    lipgloss.Style // less important
+	Selected lipgloss.Style // the selected row; for text without styles
 	Good     lipgloss.Style // done, added
 	Bad      lipgloss.Style // failed, deleted, refused
-	Warn     lipgloss.Style // wants a look
-	Live     lipgloss.Style // runs right now
+	Warn     lipgloss.Style // needs attention
+	Live     lipgloss.Style // running
 	Key      lipgloss.Style // a key to press
 	Rule     lipgloss.Style // lines between panes
-	Button   lipgloss.Style // the choice that enter takes
+	Button   lipgloss.Style // the focused button
 	Dialog   lipgloss.Style // the frame of a question
 }
 
-// colors are what the meanings are shown in.
+// colors are the colors of a theme.
 type colors struct {
 	faint, good, bad, warn, live, key, rule color.Color
-	selected, behind                        color.Color // the selected row; nil is the two of the terminal, turned around
+	selected, behind                        color.Color // the selected row; nil reverses the terminal's own
 }
 
-// New makes the theme for a terminal with 256 colors or more, whose background is dark
-// or light. Its colors can be read on any background of that kind; the renderer finds
-// the nearest of 256.
+// New makes the theme for a terminal with 256 colors or more and a dark or light
+// background. Its colors are readable on any such background; the renderer picks the
+// nearest of 256.
 func New(dark bool) Theme {
 	if dark {
 		return paint(colors{
@@ -48,9 +47,8 @@ func New(dark bool) Theme {
 	})
 }
 
-// Basic makes the theme for a terminal with 16 colors, which are the user's own
-// palette, or with none: then what has a color is plain, and the rest is as bold,
-// faint or turned around as here.
+// Basic makes the theme for a terminal with 16 colors, which are the user's own palette,
+// or with none: then only bold, faint and reverse remain.
 func Basic(dark bool) Theme {
 	pick := lipgloss.LightDark(dark)
 	of := func(light, dark string) color.Color { return pick(lipgloss.Color(light), lipgloss.Color(dark)) }
@@ -78,7 +76,7 @@ func paint(c colors) Theme {
 		Button:   lipgloss.NewStyle().Reverse(true).Bold(true),
 		Dialog:   lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).Padding(0, 2).BorderForeground(c.key),
 	}
-	if c.faint != nil { // terminals disagree on what faint is; a color is what it is
+	if c.faint != nil { // terminals disagree about faint, but not about a color
 		t.Faint = in(c.faint)
 	}
 	if c.behind != nil {
